@@ -1,0 +1,55 @@
+# A folder of the library is a module: headers are found, sources are named. Each module is an object library, so that tests can
+# link the modules they speak of, hidden symbols included; the library `tulle` is all of them together.
+#
+#   tulle_module(prim
+#     CPU   cpu/scan.cpp …        always
+#     CUDA  cuda/search.cu …      by nvcc for a real GPU, by the host compiler for the simulated one
+#     NVCC  cuda/scan.cu …        by nvcc only (CUB)
+#     SIM   sim/scan.cpp …        the plain twins of NVCC for the simulated GPU
+#     LINK  ZLIB::ZLIB)           further libraries
+set_property(GLOBAL PROPERTY TULLE_MODULES "")
+
+function(tulle_module name)
+  cmake_parse_arguments(arg "" "" "CPU;CUDA;NVCC;SIM;LINK" ${ARGN})
+  set(target tulle_${name})
+  add_library(${target} OBJECT ${arg_CPU})
+  set_property(GLOBAL APPEND PROPERTY TULLE_MODULES ${name})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR} ${TULLE_GENERATED})
+  target_link_libraries(${target} PRIVATE tulle_flags PUBLIC OpenMP::OpenMP_CXX Threads::Threads ${arg_LINK})
+  if(TULLE_SIMULATED)
+    target_sources(${target} PRIVATE ${arg_CUDA} ${arg_SIM})
+    target_compile_definitions(${target} PUBLIC TULLE_SIM)
+    set_source_files_properties(${arg_CUDA} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas")
+  elseif(TULLE_HAS_CUDA)
+    target_sources(${target} PRIVATE ${arg_CUDA} ${arg_NVCC})
+    target_link_libraries(${target} PUBLIC CUDA::cudart_static)
+  endif()
+endfunction()
+
+# Links the modules a program needs as objects.
+function(tulle_link_modules target)
+  foreach(module ${ARGN})
+    target_link_libraries(${target} PRIVATE tulle_${module})
+  endforeach()
+  if(TULLE_SIMULATED)
+    target_link_libraries(${target} PRIVATE tulle_simt)
+  endif()
+endfunction()
+
+# tulle_tests(io MODULES base device prim matrix io SOURCES matrix_market_test.cpp …)
+# One program of GoogleTest cases for a folder; every case becomes a ctest with the label given.
+function(tulle_tests name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "MODULES;SOURCES;LINK" ${ARGN})
+  set(target test_${name})
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE tulle_flags tulle_test_support GTest::gtest GTest::gtest_main ${arg_LINK})
+  tulle_link_modules(${target} ${arg_MODULES})
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+  add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()

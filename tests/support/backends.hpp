@@ -1,0 +1,42 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// One test body for every backend: the parameter names it, ctx() makes a context there.
+//
+//     class SpmvOn : public tulle::test::OnBackend {};
+//     TEST_P(SpmvOn, MatchesOracle) { … ctx() … }
+//     TULLE_ON_BACKENDS(SpmvOn);
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tulle/device/context.hpp"
+#include "tulle/device/info.hpp"
+
+namespace tulle::test {
+
+class OnBackend : public ::testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override
+    {
+        if (GetParam() == "cpu" || GetParam() == "cpu1") return;
+        if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << "backend=" << GetParam() << ": " << why;
+    }
+
+    // A fresh context, with its own memory accounts.
+    Context ctx() const
+    {
+        if (GetParam() == "cpu1") return Context::cpu(1);
+        if (GetParam() == "cpu") return Context::cpu(4);
+        return Context::cuda(0);
+    }
+};
+
+inline std::string cuda_name() { return build::simulated ? "cuda_sim" : "cuda"; }
+
+}  // namespace tulle::test
+
+#define TULLE_ON_BACKENDS(Suite)                                                                             \
+    INSTANTIATE_TEST_SUITE_P(Backends, Suite, ::testing::Values("cpu", "cpu1", tulle::test::cuda_name()),     \
+                             [](const auto& info) { return info.param; })

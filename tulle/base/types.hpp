@@ -1,0 +1,17 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace tulle {
+
+using index_t  = std::int32_t;   // row and column numbers
+using offset_t = std::int64_t;   // positions in the nonzero arrays, counts of products, bytes
+
+inline constexpr index_t  max_index  = std::numeric_limits<index_t>::max();
+inline constexpr offset_t max_offset = std::numeric_limits<offset_t>::max();
+
+}  // namespace tulle

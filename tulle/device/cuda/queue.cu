@@ -1,0 +1,165 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Streams, copies and devices of the CUDA backend.
+#include "tulle/device/cuda/runtime.cuh"
+
+#include <cstring>
+#include <string>
+
+#include "tulle/base/text.hpp"
+#include "tulle/base/trace.hpp"
+#include "tulle/device/copy.hpp"
+#include "tulle/device/info.hpp"
+
+#ifndef TULLE_SIM
+#include <nvtx3/nvToolsExt.h>
+#endif
+
+namespace tulle {
+namespace cuda {
+namespace {
+
+#ifndef TULLE_SIM
+nvtxDomainHandle_t profiler_domain()
+{
+    static const nvtxDomainHandle_t domain = nvtxDomainCreateA("tulle");
+    return domain;
+}
+
+void push_range(const char* name)
+{
+    nvtxEventAttributes_t event{};
+    event.version = NVTX_VERSION;
+    event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    event.message.ascii = name;
+    nvtxDomainRangePushEx(profiler_domain(), &event);
+}
+
+void pop_range() { nvtxDomainRangePop(profiler_domain()); }
+
+void tell_profiler() { trace::set_ranges({push_range, pop_range}); }
+#else
+void tell_profiler() {}
+#endif
+
+void require_device(int device)
+{
+    std::string why;
+    const auto devices = list_devices(why);
+    require<DeviceError>(!devices.empty(), [&] { return concat("no GPU can be used: ", why); }, "`tulle doctor` tells more; Context::cpu() always works");
+    require<DeviceError>(device >= 0 && device < static_cast<int>(devices.size()),
+                         [&] { return concat("there is no GPU ", device, ": this machine has ", devices.size()); });
+}
+
+}  // namespace
+
+void throw_cuda_error(cudaError_t error, const std::source_location& at)
+{
+    std::string name = at.file_name();
+    name = name.substr(name.rfind("tulle/") == std::string::npos ? 0 : name.rfind("tulle/"));
+#ifdef TULLE_SIM
+    const std::string detail = simt::last_fault();
+#else
+    const std::string detail = cudaGetErrorString(error);
+#endif
+    const std::string what = concat(name, ":", at.line(), ": ", cudaGetErrorName(error), ": ", detail);
+    if (error == cudaErrorMemoryAllocation) throw OutOfMemory(what, 0, 0);
+    throw DeviceError(what);
+}
+
+std::vector<GpuInfo> list_devices(std::string& why_not)
+{
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        (void)cudaGetLastError();
+        why_not = error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || count == 0
+                      ? concat("no NVIDIA driver or no GPU was found (", cudaGetErrorName(error), ")")
+                      : concat(cudaGetErrorName(error), ": ", cudaGetErrorString(error));
+        return {};
+    }
+    std::vector<GpuInfo> devices;
+    for (int device = 0; device < count; ++device) {
+        cudaDeviceProp properties{};
+        check(cudaGetDeviceProperties(&properties, device));
+        devices.push_back({.name = properties.name,
+                           .device = device,
+                           .major = properties.major,
+                           .minor = properties.minor,
+                           .multiprocessors = properties.multiProcessorCount,
+                           .bytes = properties.totalGlobalMem,
+                           .free_bytes = free_bytes({Space::device, device, nullptr}),
+                           .l2_bytes = static_cast<std::size_t>(properties.l2CacheSize),
+                           .shared_bytes_per_block = properties.sharedMemPerBlockOptin,
+                           .simulated = build::simulated});
+    }
+    return devices;
+}
+
+CudaQueue open_queue(int device, CUstream_st* stream)
+{
+    require_device(device);
+    tell_profiler();
+    return {device, stream, std::make_shared<Memory>()};
+}
+
+CudaQueue open_queue(int device)
+{
+    CudaQueue q = open_queue(device, nullptr);
+    const DeviceGuard guard(device);
+    check(cudaStreamCreateWithFlags(&q.stream, cudaStreamNonBlocking));
+    q.memory->keep({q.stream, [](void* stream) { (void)cudaStreamDestroy(static_cast<CUstream_st*>(stream)); }});   // as long as any buffer
+    return q;
+}
+
+bool is_device_pointer(const void* data, int device)
+{
+    cudaPointerAttributes attributes{};
+    if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    if (attributes.type == cudaMemoryTypeManaged) return true;
+    return attributes.type == cudaMemoryTypeDevice && attributes.device == device;
+}
+
+}  // namespace cuda
+
+void synchronize(const CudaQueue& q)
+{
+    const cuda::DeviceGuard guard(q.device);
+    cuda::check(cudaStreamSynchronize(q.stream));
+}
+
+void copy_bytes(const CudaQueue& q, const void* from, void* to, std::size_t bytes)
+{
+    if (bytes == 0) return;
+    const cuda::DeviceGuard guard(q.device);
+    cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, q.stream));
+}
+
+void upload_bytes(const CudaQueue& q, const void* host, void* to, std::size_t bytes)
+{
+    if (bytes == 0) return;
+    const cuda::DeviceGuard guard(q.device);
+    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));
+    cuda::check(cudaStreamSynchronize(q.stream));
+}
+
+void download_bytes(const CudaQueue& q, const void* from, void* host, std::size_t bytes)
+{
+    if (bytes == 0) return;
+    const cuda::DeviceGuard guard(q.device);
+    cuda::check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, q.stream));
+    cuda::check(cudaStreamSynchronize(q.stream));
+}
+
+void fill_bytes(const CudaQueue& q, void* to, unsigned char value, std::size_t bytes)
+{
+    if (bytes == 0) return;
+    const cuda::DeviceGuard guard(q.device);
+    cuda::check(cudaMemsetAsync(to, value, bytes, q.stream));
+}
+
+}  // namespace tulle

@@ -1,0 +1,49 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The CUDA runtime, real or simulated, and its errors as exceptions. Host code of the CUDA backend includes this.
+#pragma once
+
+#include "tulle/base/build.hpp"
+
+#ifdef TULLE_SIM
+#include "tulle/simt/cuda_runtime.hpp"
+#else
+#include <cuda_runtime.h>
+#endif
+
+#include <source_location>
+
+#include "tulle/base/error.hpp"
+#include "tulle/device/queue.hpp"
+
+namespace tulle::cuda {
+
+[[noreturn]] void throw_cuda_error(cudaError_t error, const std::source_location& at);
+
+inline void check(cudaError_t error, const std::source_location& at = std::source_location::current())
+{
+    if (error != cudaSuccess) throw_cuda_error(error, at);
+}
+
+// Makes a device current while it lives.
+class DeviceGuard {
+public:
+    explicit DeviceGuard(int device)
+    {
+        check(cudaGetDevice(&before_));
+        changed_ = before_ != device;
+        if (changed_) check(cudaSetDevice(device));
+    }
+    ~DeviceGuard()
+    {
+        if (changed_) (void)cudaSetDevice(before_);
+    }
+    DeviceGuard(const DeviceGuard&) = delete;
+    DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+private:
+    int before_ = 0;
+    bool changed_ = false;
+};
+
+}  // namespace tulle::cuda

@@ -1,0 +1,170 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tulle/device/memory.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "tulle/base/build.hpp"
+#include "tulle/base/error.hpp"
+#include "tulle/base/math.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/device/cuda_memory.hpp"
+
+namespace tulle {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::string name_of(const Place& place)
+{
+    if (place.space == Space::device) return concat("cuda:", place.device);
+    return place.space == Space::pinned ? "pinned host memory" : "host memory";
+}
+
+void* allocate_host(std::size_t bytes)
+{
+    const bool large = bytes >= 2 * huge_page;
+    const std::size_t alignment = large ? huge_page : cache_line;
+    if (bytes > Memory::unlimited - alignment) return nullptr;
+    void* data = std::aligned_alloc(alignment, round_up(bytes, alignment));
+    if (data && large) madvise(data, round_up(bytes, alignment), MADV_HUGEPAGE);
+    return data;
+}
+
+void* take(const Place& place, std::size_t bytes)
+{
+    if constexpr (build::has_cuda) {
+        if (place.space == Space::device) return cuda::allocate_device(place, bytes);
+        if (place.space == Space::pinned) return cuda::allocate_pinned(bytes);
+    }
+    return allocate_host(bytes);
+}
+
+void give(const Place& place, void* data) noexcept
+{
+    if constexpr (build::has_cuda) {
+        if (place.space == Space::device) return cuda::release_device(place, data);
+        if (place.space == Space::pinned) return cuda::release_pinned(data);
+    }
+    std::free(data);
+}
+
+}  // namespace
+
+void* Memory::allocate(const Place& place, std::size_t bytes)
+{
+    const std::size_t room = bytes == 0 ? 1 : bytes;
+    admit(place, room);
+    void* data = take(place, room);
+    if (data) return data;
+    forget(place.space, room);
+    const std::size_t free = free_bytes(place);
+    throw OutOfMemory(concat("out of memory on ", name_of(place), ": ", human_bytes(room), " asked for, ", human_bytes(free), " free"), room, free,
+                      "free other data on this device, or work with a smaller matrix");
+}
+
+void Memory::release(const Place& place, void* data, std::size_t bytes) noexcept
+{
+    if (!data) return;
+    give(place, data);
+    forget(place.space, bytes == 0 ? 1 : bytes);
+}
+
+// Counts the bytes before they are taken, so that several threads together stay inside the budget.
+void Memory::admit(const Place& place, std::size_t bytes)
+{
+    const std::lock_guard lock(mutex_);
+    ++allocations_;
+    if (fail_at_ >= 0) {
+        const bool now = fail_at_ == 0;
+        if (!now || fail_ == Fail::once) --fail_at_;
+        if (now) throw OutOfMemory(concat("out of memory on ", name_of(place), ": told to fail, ", bytes, " bytes"), bytes, 0);
+    }
+    Count& c = count(place.space);
+    if (bytes > c.budget - std::min(c.budget, c.live))
+        throw OutOfMemory(concat("over budget on ", name_of(place), ": ", human_bytes(bytes), " asked for, ", human_bytes(c.live), " held, budget ",
+                                 human_bytes(c.budget)),
+                          bytes, c.budget - std::min(c.budget, c.live), concat("raise the budget to at least ", human_bytes(c.live + bytes)));
+    c.live += bytes;
+    c.peak = std::max(c.peak, c.live);
+    ++blocks_;
+}
+
+void Memory::forget(Space space, std::size_t bytes) noexcept
+{
+    const std::lock_guard lock(mutex_);
+    count(space).live -= bytes;
+    --blocks_;
+}
+
+void Memory::budget(Space space, std::size_t bytes)
+{
+    const std::lock_guard lock(mutex_);
+    count(space).budget = bytes;
+}
+
+std::size_t Memory::budget(Space space) const
+{
+    const std::lock_guard lock(mutex_);
+    return count(space).budget;
+}
+
+std::size_t Memory::live(Space space) const
+{
+    const std::lock_guard lock(mutex_);
+    return count(space).live;
+}
+
+std::size_t Memory::peak(Space space) const
+{
+    const std::lock_guard lock(mutex_);
+    return count(space).peak;
+}
+
+void Memory::reset_peak()
+{
+    const std::lock_guard lock(mutex_);
+    for (Count& c : counts_) c.peak = c.live;
+}
+
+std::int64_t Memory::allocations() const
+{
+    const std::lock_guard lock(mutex_);
+    return allocations_;
+}
+
+std::int64_t Memory::live_blocks() const
+{
+    const std::lock_guard lock(mutex_);
+    return blocks_;
+}
+
+void Memory::keep(std::shared_ptr<void> thing)
+{
+    const std::lock_guard lock(mutex_);
+    kept_ = std::move(thing);
+}
+
+void Memory::fail_at(std::int64_t n, Fail how)
+{
+    const std::lock_guard lock(mutex_);
+    fail_at_ = n;
+    fail_ = how;
+}
+
+std::size_t free_bytes(const Place& place)
+{
+    if constexpr (build::has_cuda) {
+        if (place.space == Space::device) return cuda::free_device_bytes(place.device);
+    }
+    return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace tulle

@@ -1,0 +1,41 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Where work goes, in order. Steps are overloaded on the queue's type; Context::run hands the right one to a story.
+#pragma once
+
+#include <memory>
+
+#include "tulle/base/api.hpp"
+#include "tulle/device/memory.hpp"
+
+namespace tulle {
+
+// OpenMP threads of this process. Work is done when the call returns.
+struct TULLE_API CpuQueue {
+    explicit CpuQueue(int threads = 0);                          // 0: as many as the machine offers this process
+    CpuQueue(int threads, std::shared_ptr<Memory> memory);
+
+    int threads;
+    std::shared_ptr<Memory> memory;
+
+    Place place() const { return {}; }
+};
+
+// A stream of one GPU. Work is done when somebody waits for it.
+struct TULLE_API CudaQueue {
+    CudaQueue(int device, CUstream_st* stream, std::shared_ptr<Memory> memory);
+
+    int device;
+    CUstream_st* stream;
+    std::shared_ptr<Memory> memory;
+
+    Place place() const { return {Space::device, device, stream}; }
+};
+
+inline void synchronize(const CpuQueue&) {}
+TULLE_API void synchronize(const CudaQueue& q);
+
+// Host threads this process may use: OMP_NUM_THREADS, or the processors it is allowed to run on.
+TULLE_API int available_threads();
+
+}  // namespace tulle

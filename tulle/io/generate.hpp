@@ -1,0 +1,39 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Matrices made from a sentence, the same on every machine and for any number of threads.
+//
+//     io::generate<double>(ctx, "stencil7:100")          // 100 x 100 x 100 grid
+//     io::generate<double>(ctx, "twin:cant")             // stand-in for a matrix of the nsparse paper's table 2
+//     io::generate<double>(ctx, "rmat:18,16,seed=7")     // 2^18 rows, about 16 entries a row
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tulle/base/api.hpp"
+#include "tulle/base/progress.hpp"
+#include "tulle/device/context.hpp"
+#include "tulle/matrix/csr.hpp"
+
+namespace tulle::io {
+
+struct Generator {
+    std::string name;         // "stencil7"
+    std::string form;         // "stencil7:N[,NY,NZ]"
+    std::string what;         // one line
+    std::string example;      // one that is small and works
+};
+
+// All kinds there are, for help texts and tests.
+TULLE_API const std::vector<Generator>& generators();
+
+// The matrix on the host side of the context, sorted, no duplicates. ValueError names what is wrong with the sentence and lists what there is.
+template <class V>
+TULLE_API Csr<V> generate(const Context& ctx, std::string_view sentence, const Progress& progress = {});
+
+// Sum over all entries of hash_of(99, i, j): tells patterns apart whatever their order.
+template <class V>
+TULLE_API std::uint64_t fingerprint(const CsrView<V>& a);
+
+}  // namespace tulle::io

@@ -1,0 +1,41 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// From every format to every other, on the context's device. CSR is the hub: what is not written out here goes through it.
+//
+// Entries at the same position are kept apart where the format can (CSR, CSC, COO) and added where it cannot (Blocked-ELL, dense).
+// Explicit zeros are kept, except that a dense matrix has entries only where it is not zero. Results are sorted, except CSR to COO and
+// back, which keep the order found. Order among equal positions is kept (conversions are stable), so results are the same bits every time.
+#pragma once
+
+#include "tulle/base/api.hpp"
+#include "tulle/device/context.hpp"
+#include "tulle/matrix/blocked_ell.hpp"
+#include "tulle/matrix/coo.hpp"
+#include "tulle/matrix/csc.hpp"
+#include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/dense.hpp"
+
+namespace tulle {
+
+template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const CsrView<V>& a);            // a copy
+template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const CscView<V>& a);
+template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const CooView<V>& a);
+template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const BlockedEllView<V>& a);     // zeros inside blocks are dropped
+template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const DenseView<const V>& a);
+
+template <class V> TULLE_API Csc<V> to_csc(const Context& ctx, const CsrView<V>& a);
+template <class V> TULLE_API Coo<V> to_coo(const Context& ctx, const CsrView<V>& a);
+template <class V> TULLE_API BlockedEll<V> to_blocked_ell(const Context& ctx, const CsrView<V>& a, index_t block);
+template <class V> TULLE_API Dense<V> to_dense(const Context& ctx, const CsrView<V>& a, Layout layout = Layout::row_major);
+
+// From anything else, through CSR.
+template <class View> auto to_csc(const Context& ctx, const View& a) { return to_csc(ctx, to_csr(ctx, a).view()); }
+template <class View> auto to_coo(const Context& ctx, const View& a) { return to_coo(ctx, to_csr(ctx, a).view()); }
+template <class View> auto to_blocked_ell(const Context& ctx, const View& a, index_t block) { return to_blocked_ell(ctx, to_csr(ctx, a).view(), block); }
+template <class View> auto to_dense(const Context& ctx, const View& a, Layout layout = Layout::row_major) { return to_dense(ctx, to_csr(ctx, a).view(), layout); }
+
+// The transposed matrix in CSR, rows sorted. `source`, where given, receives for every new position the old one (nonzeros entries):
+// the way to carry new values over without a new analysis.
+template <class V> TULLE_API Csr<V> transpose(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>* source = nullptr);
+
+}  // namespace tulle

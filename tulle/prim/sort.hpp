@@ -1,0 +1,26 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "tulle/base/types.hpp"
+#include "tulle/device/queue.hpp"
+
+namespace tulle::prim {
+
+// Sorts the keys and carries the payload along; stable. Only the lowest `bits` bits of the keys are looked at.
+void sort_pairs(const CpuQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits = 64);
+void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits = 64);
+void sort_pairs(const CpuQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
+void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
+
+// How many bits keys below `limit` need.
+constexpr int bits_for(std::uint64_t limit)
+{
+    int bits = 1;
+    while (bits < 64 && (limit - (limit > 0)) >> bits) ++bits;
+    return bits;
+}
+
+}  // namespace tulle::prim

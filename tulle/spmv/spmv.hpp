@@ -1,0 +1,77 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// y = alpha op(A) x + beta y for CSR, CSC, COO and Blocked-ELL, float and double.
+//
+//     tulle::spmv::multiply(ctx, A.view(), x, y);                                // y = A x, once
+//
+//     auto plan = tulle::spmv::Plan<double>::make(ctx, A.view());                // looks at the matrix once
+//     plan.run(x, y);                                                            // decides nothing, allocates nothing
+//     plan.run(2.0, x, 1.0, y);                                                  // y = 2 A x + y
+//     std::puts(plan.describe().c_str());
+//
+// Arrays live where the context works (see matrix/move.hpp). With beta == 0, y is never read. Sums follow a fixed order, so the same
+// plan gives the same bits every time; only kernels that scatter (one-shot products with a transposed or unsorted matrix) do not,
+// and Context::deterministic() avoids those.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <variant>
+
+#include "tulle/base/api.hpp"
+#include "tulle/device/context.hpp"
+#include "tulle/matrix/blocked_ell.hpp"
+#include "tulle/matrix/coo.hpp"
+#include "tulle/matrix/csc.hpp"
+#include "tulle/matrix/csr.hpp"
+#include "tulle/spmv/policy.hpp"
+
+namespace tulle::spmv {
+
+template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>>;
+
+enum class Op { none, transpose };
+
+struct Options {
+    Op op = Op::none;
+    std::optional<Policy> force = {};         // decides instead of choose()
+    bool checked = true;                      // validate the matrix first
+};
+
+// A product prepared for one matrix. It keeps the view: the caller's arrays must stay in place while the plan is used; values may
+// change after update_values(). Not for use by two threads at once.
+template <class V>
+class TULLE_API Plan {
+public:
+    static Plan make(const Context& ctx, const AnyView<V>& a, const Options& options = {});
+    Plan(Plan&&) noexcept;
+    Plan& operator=(Plan&&) noexcept;
+    ~Plan();
+
+    void run(std::type_identity_t<V> alpha, std::span<const V> x, std::type_identity_t<V> beta, std::span<V> y) const;
+    void run(std::span<const V> x, std::span<V> y) const { run(V(1), x, V(0), y); }
+
+    // Same pattern, new numbers (perhaps at other addresses): no new analysis. PlanMismatch if shape or format differ.
+    void update_values(const AnyView<V>& a);
+
+    const Policy& policy() const;
+    std::string describe() const;             // what was chosen, why, and what it keeps
+    std::size_t bytes() const;                // held by the plan beside the caller's matrix
+    index_t rows() const;                     // of op(A)
+    index_t cols() const;
+
+private:
+    struct State;
+    explicit Plan(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+// Once, without a plan to keep.
+template <class V>
+TULLE_API void multiply(const Context& ctx, const AnyView<std::type_identity_t<V>>& a, std::type_identity_t<V> alpha, std::span<const V> x,
+                        std::type_identity_t<V> beta, std::span<V> y, const Options& options = {});
+
+}  // namespace tulle::spmv
