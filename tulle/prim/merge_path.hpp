@@ -4,6 +4,7 @@
 // sorted lists; walking their merge takes rows + nonzeros steps, and cutting that walk into equal pieces balances both.
 #pragma once
 
+#include "tulle/base/math.hpp"
 #include "tulle/base/types.hpp"
 #include "tulle/device/queue.hpp"
 
@@ -24,6 +25,13 @@ constexpr MergePoint merge_point(const offset_t* row_begin, offset_t rows, offse
         else high = middle;
     }
     return {low, steps - low};
+}
+
+// The steps of each piece but the last ones, which may be shorter or empty.
+inline offset_t steps_per_part(offset_t rows, offset_t nonzeros, offset_t parts)
+{
+    require<ValueError>(parts > 0, [&] { return concat("a merge path cannot be cut into ", parts, " parts"); });
+    return ceil_div(rows + nonzeros, parts);
 }
 
 // point[p] for p = 0 … parts: piece p walks from point[p] to point[p+1], `steps` of them at ceil((rows + nonzeros) / parts) each.
