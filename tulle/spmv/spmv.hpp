@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // y = alpha op(A) x + beta y for CSR, CSC, COO and Blocked-ELL, float and double.
 //
-//     tulle::spmv::multiply(ctx, A.view(), x, y);                                // y = A x, once
+//     tulle::spmv::multiply(ctx, A.view(), x.span(), y.span());                  // y = A x, once
 //
 //     auto plan = tulle::spmv::Plan<double>::make(ctx, A.view());                // looks at the matrix once
-//     plan.run(x, y);                                                            // decides nothing, allocates nothing
-//     plan.run(2.0, x, 1.0, y);                                                  // y = 2 A x + y
+//     plan.run(x.span(), y.span());                                              // decides nothing, allocates nothing
+//     plan.run(2.0, x.span(), 1.0, y.span());                                    // y = 2 A x + y
 //     std::puts(plan.describe().c_str());
 //
-// Arrays live where the context works (see matrix/move.hpp). With beta == 0, y is never read. Sums follow a fixed order, so the same
-// plan gives the same bits every time; only kernels that scatter (one-shot products with a transposed or unsorted matrix) do not,
-// and Context::deterministic() avoids those.
+// Arrays live where the context works (see matrix/move.hpp). With beta == 0, y is never read. A plan adds in a fixed order and gives the
+// same bits every time, unless describe() says "adds in no fixed order": kernels that scatter, which Context::deterministic() avoids.
 #pragma once
 
 #include <memory>
@@ -41,8 +40,8 @@ struct Options {
     bool checked = true;                      // validate the matrix first
 };
 
-// A product prepared for one matrix. It keeps the view: the caller's arrays must stay in place while the plan is used; values may
-// change after update_values(). Not for use by two threads at once.
+// A product prepared for one matrix. It keeps the view: the caller's arrays must stay in place while the plan is used; after their
+// values have changed, call update_values(). Not for use by two threads at once.
 template <class V>
 class TULLE_API Plan {
 public:
@@ -51,14 +50,15 @@ public:
     Plan& operator=(Plan&&) noexcept;
     ~Plan();
 
-    void run(std::type_identity_t<V> alpha, std::span<const V> x, std::type_identity_t<V> beta, std::span<V> y) const;
+    // On CUDA the work is put on the context's stream; the call returns at once.
+    void run(V alpha, std::span<const V> x, V beta, std::span<V> y) const;
     void run(std::span<const V> x, std::span<V> y) const { run(V(1), x, V(0), y); }
 
-    // Same pattern, new numbers (perhaps at other addresses): no new analysis. PlanMismatch if shape or format differ.
+    // Same pattern, new numbers, perhaps at other addresses; no new analysis. PlanMismatch if format, shape or nonzeros differ.
     void update_values(const AnyView<V>& a);
 
     const Policy& policy() const;
-    std::string describe() const;             // what was chosen, why, and what it keeps
+    std::string describe() const;             // what was chosen, why, what else there is, what it keeps
     std::size_t bytes() const;                // held by the plan beside the caller's matrix
     index_t rows() const;                     // of op(A)
     index_t cols() const;
@@ -69,9 +69,28 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Once, without a plan to keep.
-template <class V>
-TULLE_API void multiply(const Context& ctx, const AnyView<std::type_identity_t<V>>& a, std::type_identity_t<V> alpha, std::span<const V> x,
-                        std::type_identity_t<V> beta, std::span<V> y, const Options& options = {});
+namespace detail {
+
+template <class V> TULLE_API void multiply_once(const Context& ctx, const AnyView<V>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options);
+
+template <class T> struct ValueOf;
+template <template <class> class View, class V> struct ValueOf<View<V>> { using type = V; };
+
+}  // namespace detail
+
+// Once, without a plan to keep: y = alpha op(A) x + beta y.
+template <class View, class V = typename detail::ValueOf<View>::type>
+void multiply(const Context& ctx, const View& a, std::type_identity_t<V> alpha, std::type_identity_t<std::span<const V>> x, std::type_identity_t<V> beta,
+              std::type_identity_t<std::span<V>> y, const Options& options = {})
+{
+    detail::multiply_once<V>(ctx, a, alpha, x, beta, y, options);
+}
+
+// y = op(A) x.
+template <class View, class V = typename detail::ValueOf<View>::type>
+void multiply(const Context& ctx, const View& a, std::type_identity_t<std::span<const V>> x, std::type_identity_t<std::span<V>> y, const Options& options = {})
+{
+    detail::multiply_once<V>(ctx, a, V(1), x, V(0), y, options);
+}
 
 }  // namespace tulle::spmv

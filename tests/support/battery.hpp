@@ -1,0 +1,94 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The battery: small and nasty matrices, each with a name. Values are small integers (sums are exact in float and double, so results
+// can be compared bit for bit) or reals in [-1, 1) with rows scaled between 1e-4 and 1e4 (for the error bounds).
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "support/host_matrix.hpp"
+
+namespace tulle::test {
+
+enum class Values { integers, reals };
+
+template <class V>
+struct Case {
+    std::string name;
+    HostCsr<V> a;
+};
+
+template <class V>
+V test_value(Values values, std::uint64_t seed, index_t i, index_t j)
+{
+    const std::uint64_t h = hash_of(seed, i, j);
+    if (values == Values::integers) return static_cast<V>(static_cast<int>(below(h, 9)) - 4);
+    return static_cast<V>((2.0 * unit(h) - 1.0) * std::pow(10.0, static_cast<double>(below(hash_of(seed, i), 9)) - 4.0));
+}
+
+// A matrix with an entry wherever keep(i, j) says so.
+template <class V, class Keep>
+HostCsr<V> matrix_where(index_t rows, index_t cols, Values values, std::uint64_t seed, Keep&& keep)
+{
+    std::vector<std::tuple<index_t, index_t, V>> entries;
+    for (index_t i = 0; i < rows; ++i)
+        for (index_t j = 0; j < cols; ++j)
+            if (keep(i, j)) entries.emplace_back(i, j, test_value<V>(values, seed, i, j));
+    return csr_of<V>(rows, cols, std::move(entries));
+}
+
+template <class V>
+HostCsr<V> random_matrix(index_t rows, index_t cols, double density, Values values, std::uint64_t seed)
+{
+    return matrix_where<V>(rows, cols, values, seed, [&](index_t i, index_t j) { return unit(hash_of(seed + 1000, i, j)) < density; });
+}
+
+// The entries of every row in a shuffled order, some of them split into two entries at the same position.
+template <class V>
+HostCsr<V> shuffled_with_duplicates(const HostCsr<V>& a, std::uint64_t seed)
+{
+    std::vector<std::tuple<index_t, index_t, V>> entries = a.entries();
+    const std::size_t before = entries.size();
+    for (std::size_t k = 0; k < before; k += 3) {
+        auto [i, j, v] = entries[k];
+        entries.emplace_back(i, j, V(2));
+    }
+    std::sort(entries.begin(), entries.end(), [&](const auto& x, const auto& y) {
+        return hash_of(seed, std::get<0>(x), std::get<1>(x), static_cast<std::int64_t>(std::get<2>(x) * V(64))) <
+               hash_of(seed, std::get<0>(y), std::get<1>(y), static_cast<std::int64_t>(std::get<2>(y) * V(64)));
+    });
+    return csr_of<V>(a.rows, a.cols, std::move(entries));
+}
+
+template <class V>
+std::vector<Case<V>> battery(Values values)
+{
+    std::vector<Case<V>> all;
+    const auto add = [&](const std::string& name, HostCsr<V> a) { all.push_back({name, std::move(a)}); };
+    add("no rows, no columns", csr_of<V>(0, 0, {}));
+    add("no rows", csr_of<V>(0, 5, {}));
+    add("no columns", csr_of<V>(5, 0, {}));
+    add("all rows empty", csr_of<V>(7, 4, {}));
+    add("one by one", csr_of<V>(1, 1, {{0, 0, V(3)}}));
+    add("one entry in a corner", csr_of<V>(40, 70, {{39, 69, V(-2)}}));
+    for (const index_t n : {2, 31, 32, 33, 63, 64, 65})
+        add("band of " + std::to_string(n), matrix_where<V>(n, n, values, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 1; }));
+    add("every other row empty", matrix_where<V>(67, 50, values, 5, [](index_t i, index_t j) { return i % 2 == 1 && (i + j) % 3 == 0; }));
+    add("one full row", matrix_where<V>(50, 300, values, 7, [](index_t i, index_t) { return i == 20; }));
+    add("one full row among short ones", matrix_where<V>(90, 2500, values, 8, [](index_t i, index_t j) { return i == 31 || j == (i * 7) % 2500; }));
+    add("one full column", matrix_where<V>(300, 50, values, 9, [](index_t, index_t j) { return j == 20; }));
+    add("full", matrix_where<V>(33, 31, values, 10, [](index_t, index_t) { return true; }));
+    add("block diagonal", matrix_where<V>(60, 60, values, 11, [](index_t i, index_t j) { return i / 4 == j / 4; }));
+    add("lengths double from row to row", matrix_where<V>(11, 1200, values, 12, [](index_t i, index_t j) { return j < (1 << i); }));
+    add("arrow", matrix_where<V>(130, 130, values, 13, [](index_t i, index_t j) { return i == j || i == 0 || j == 0; }));
+    add("power law", matrix_where<V>(200, 200, values, 14, [](index_t i, index_t j) { return below(hash_of(77, i, j), 200) < 400u / static_cast<unsigned>(i + 2); }));
+    add("tall", random_matrix<V>(700, 9, 0.2, values, 15));
+    add("wide", random_matrix<V>(9, 700, 0.2, values, 16));
+    add("random sparse", random_matrix<V>(150, 140, 0.03, values, 17));
+    add("unsorted with duplicates", shuffled_with_duplicates(random_matrix<V>(80, 60, 0.15, Values::integers, 18), 99));
+    return all;
+}
+
+}  // namespace tulle::test

@@ -1,0 +1,130 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Which kernel, and why. Thresholds name their source: "measured" refers to docs/design/spmv.md.
+#include "tulle/spmv/policy.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "tulle/base/error.hpp"
+#include "tulle/base/math.hpp"
+#include "tulle/base/text.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+constexpr std::array lane_counts{1, 2, 4, 8, 16, 32};
+constexpr std::array kernel_names{"rows", "split", "scatter", "entries", "blocks"};
+constexpr std::array format_names{"CSR", "CSC", "COO", "Blocked-ELL"};
+
+// A row this long keeps one warp busy for so long that the others have finished: 32 lanes x 64 nonzeros.
+constexpr offset_t long_row_on_gpu = 2048;
+// … and this many times the mean makes it an exception rather than the rule.
+constexpr double skew_on_gpu = 8.0;
+// On a CPU a row may not exceed this share of a thread's fair part.
+constexpr double long_row_share_on_cpu = 0.25;
+// Nonzeros a lane should have, so that the sum over lanes does not dominate.
+constexpr double nonzeros_per_lane = 3.0;
+
+// op(A) can be read row by row as it is stored.
+bool by_rows(const Traits& t)
+{
+    return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
+}
+
+// op(A) can be read column by column as it is stored.
+bool by_columns(const Traits& t)
+{
+    return (t.format == Format::csr && t.transposed) || (t.format == Format::csc && !t.transposed);
+}
+
+bool is_skewed(const RowStatistics& row, const Limits& limits)
+{
+    const auto longest = static_cast<double>(row.longest);
+    if (limits.backend == Backend::cuda) return row.longest > long_row_on_gpu && longest > skew_on_gpu * row.mean;
+    return limits.threads > 1 && longest > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
+}
+
+int lanes_for(const RowStatistics& row, const Limits& limits)
+{
+    if (limits.backend == Backend::cpu) return row.mean >= 8.0 ? 4 : 1;      // four sums side by side hide the latency of the addition
+    const int wanted = static_cast<int>(row.mean / nonzeros_per_lane);
+    return std::clamp(power_of_two_from(wanted), 1, 32);
+}
+
+Choice choose_by_rows(const Traits& t, const Limits& limits, bool copy, const std::string& reason)
+{
+    if (is_skewed(t.row, limits))
+        return {{Kernel::split, 32, copy}, concat(reason, "the longest row has ", t.row.longest, " nonzeros, the mean is ", t.row.mean)};
+    return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(reason, "rows are of like length (longest ", t.row.longest, ", mean ", t.row.mean, ")")};
+}
+
+// How matrices that are not stored by rows of op(A) can be multiplied without a copy.
+Kernel direct_kernel(const Traits& t)
+{
+    if (t.format == Format::blocked_ell) return Kernel::blocks;
+    return t.format == Format::coo ? Kernel::entries : Kernel::scatter;
+}
+
+// Direct kernels that add into y in no fixed order.
+bool direct_is_repeatable(const Traits& t, const Limits& limits)
+{
+    if (t.format == Format::blocked_ell && !t.transposed) return true;
+    return limits.backend == Backend::cpu && limits.threads == 1;
+}
+
+}  // namespace
+
+Choice choose(const Traits& t, const Limits& limits)
+{
+    if (by_rows(t)) return choose_by_rows(t, limits, false, "stored by rows; ");
+    if (t.format == Format::blocked_ell && !t.transposed) return {{Kernel::blocks, 32, false}, "stored as dense blocks"};
+    if (t.deterministic && !direct_is_repeatable(t, limits)) return choose_by_rows(t, limits, true, "a copy by rows, because results must be repeatable; ");
+    if (t.reused && t.format != Format::blocked_ell) return choose_by_rows(t, limits, true, "a copy by rows, because it will be used many times; ");
+    return {{direct_kernel(t), 32, false}, "used once, so it is not worth a copy by rows"};
+}
+
+std::vector<Policy> candidates(const Traits& t, const Limits& limits)
+{
+    std::vector<Policy> all;
+    const bool copy = !by_rows(t);
+    if (copy) all.push_back({direct_kernel(t), 32, false});
+    for (const int lanes : lane_counts)
+        if (limits.backend == Backend::cuda || lanes <= 4) all.push_back({Kernel::rows, lanes, copy});
+    all.push_back({Kernel::split, 32, copy});
+    std::erase_if(all, [&](const Policy& p) { return t.deterministic && !p.copy && copy && !direct_is_repeatable(t, limits); });
+    return all;
+}
+
+void check_policy(const Policy& policy, const Traits& t, const Limits& limits)
+{
+    const auto all = candidates(t, limits);
+    if (std::find(all.begin(), all.end(), policy) != all.end()) return;
+    std::string possible;
+    for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
+    throw ValueError(concat("the policy '", to_text(policy), "' cannot multiply a ", to_text(t.format), t.transposed ? " matrix transposed" : " matrix",
+                            t.deterministic ? " repeatably" : ""),
+                     concat("possible here: ", possible));
+}
+
+std::string to_text(Kernel kernel) { return kernel_names[static_cast<std::size_t>(kernel)]; }
+
+std::string to_text(Format format) { return format_names[static_cast<std::size_t>(format)]; }
+
+std::string to_text(const Policy& p)
+{
+    std::string text = to_text(p.kernel);
+    if (p.kernel == Kernel::rows) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
+    if (p.copy) text += ", on a copy by rows";
+    return text;
+}
+
+Kernel parse_kernel(std::string_view name)
+{
+    const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
+    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMV kernel '", name, "'"); },
+                        "one of rows, split, scatter, entries, blocks");
+    return static_cast<Kernel>(found - kernel_names.begin());
+}
+
+}  // namespace tulle::spmv

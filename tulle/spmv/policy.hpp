@@ -1,0 +1,68 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be chosen for a sparse matrix-vector product, and choose(), which decides without looking at a device.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tulle/base/api.hpp"
+#include "tulle/device/context.hpp"
+#include "tulle/matrix/features.hpp"
+
+namespace tulle::spmv {
+
+enum class Format { csr, csc, coo, blocked_ell };
+
+enum class Kernel {
+    rows,        // a slice of lanes per row of op(A); a few lanes for short rows, a warp for long ones
+    split,       // rows and nonzeros cut into pieces of equal work (merge path); for rows of very different length
+    scatter,     // columns of op(A) one after the other, added into y; needs no copy of a matrix stored the other way round
+    entries,     // coordinates in the order they are, added into y
+    blocks,      // the dense blocks of Blocked-ELL
+};
+
+struct Policy {
+    Kernel kernel = Kernel::rows;
+    int lanes = 32;          // rows: lanes of a GPU warp that share a row (1, 2, 4, 8, 16, 32); sums side by side on a CPU
+    bool copy = false;       // keep op(A) as CSR of our own, for matrices stored in another way
+
+    bool operator==(const Policy&) const = default;
+};
+
+// What choose() looks at.
+struct Traits {
+    Format format = Format::csr;
+    bool transposed = false;             // op(A) = A transposed
+    bool sorted_by_row = false;          // COO: already in row order of op(A)
+    bool deterministic = false;          // the same bits every time are asked for
+    bool reused = true;                  // a plan that will run many times, not a product done once
+    RowStatistics row = {};              // of the rows of op(A); for matrices stored by column only rows, cols and nonzeros are known
+};
+
+struct Limits {
+    Backend backend = Backend::cpu;
+    int threads = 1;                     // of the CPU queue
+};
+
+struct Choice {
+    Policy policy;
+    std::string why;                     // one sentence
+};
+
+// Pure: the same traits and limits give the same choice.
+TULLE_API Choice choose(const Traits& traits, const Limits& limits);
+
+// Everything that could be done with a matrix of these traits, for tests, benchmarks and tuning.
+TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& limits);
+
+// ValueError with the alternatives if a forced policy cannot work for these traits.
+TULLE_API void check_policy(const Policy& policy, const Traits& traits, const Limits& limits);
+
+TULLE_API std::string to_text(Kernel kernel);
+TULLE_API std::string to_text(Format format);
+TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"
+TULLE_API Kernel parse_kernel(std::string_view name);                // ValueError lists the names
+
+}  // namespace tulle::spmv
