@@ -1,0 +1,75 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+# `make demo` and `make test` are all a fresh machine needs; everything else is CMake with the presets of CMakePresets.json.
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+MATRIX ?=
+PREFIX ?= /usr/local
+PRESET ?= release
+SUITE  ?= bench/suites/paper.txt
+BUILD  := build/$(PRESET)
+QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+
+.PHONY: help demo test bench install clean check asan tsan sim fuzz ci
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo [MATRIX=A.mtx]   multiply with a matrix on every backend there is, check, time, and draw it"
+	@echo "make test                  build and run all tests"
+	@echo "make bench                 time tulle beside the yardsticks ($(SUITE))"
+	@echo "make install PREFIX=dir    install the library, headers and programs (now: $(PREFIX))"
+	@echo "make check                 layers of the source tree; every header compiled alone"
+	@echo "make asan | tsan | sim     the tests under AddressSanitizer, ThreadSanitizer, on the simulated GPU"
+	@echo "make fuzz [SECONDS=30]     fuzz every reader"
+	@echo "make ci                    everything a change has to pass"
+	@echo "make clean                 remove build/"
+
+demo:
+	@tools/setup demo
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@echo "building tulle in $(BUILD)" >&2
+	@cmake --build $(BUILD) -j $(JOBS) --target tulle_cli $(QUIET)
+	@$(BUILD)/bin/tulle demo $(MATRIX)
+
+test:
+	@tools/setup test
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+	@tools/run_tests $(BUILD) -j $(JOBS)
+
+bench:
+	@tools/setup demo
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target tulle_cli $(QUIET)
+	@$(BUILD)/bin/tulle bench spmv --suite $(SUITE)
+
+install:
+	@tools/setup demo
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+# Configured once; CMake itself notices later changes.
+build/%/build.ninja:
+	@mkdir -p build/$*
+	@echo "configuring build/$*" >&2
+	@cmake --preset $* >build/$*.configure.log 2>&1 || { cat build/$*.configure.log; rm -f build/$*/build.ninja; exit 1; }
+
+check:
+	@tools/setup ci
+	python3 tools/check_layers.py
+	python3 tools/check_headers.py -j $(JOBS)
+
+asan tsan sim:
+	@tools/setup ci
+	$(MAKE) --no-print-directory test PRESET=$@
+
+SECONDS ?= 30
+fuzz:
+	@tools/setup ci
+	tests/fuzz/run.sh $(SECONDS)
+
+ci:
+	.ci/run
+
+clean:
+	rm -rf build
