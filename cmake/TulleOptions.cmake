@@ -32,8 +32,11 @@ if(TULLE_COVERAGE)
   target_link_options(tulle_flags INTERFACE --coverage)
 endif()
 
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)      # modules in other folders link what is found here
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(ZLIB)                             # io reads .gz and .npz with it
+find_package(LibLZMA)                          # io reads .xz with it
 
 # The CUDA backend: TULLE_HAS_CUDA says that .cu files are built, TULLE_SIMULATED that the host compiler builds them.
 set(TULLE_HAS_CUDA OFF)
