@@ -13,7 +13,7 @@
 namespace tulle::prim {
 
 struct Plus {
-    template <class T> constexpr T operator()(T a, T b) const { return a + b; }
+    template <class A, class B> constexpr auto operator()(A a, B b) const { return a + b; }   // CUB joins entries and totals directly
 };
 
 // NaN loses against every number, whichever side it stands on: the result does not depend on the order.

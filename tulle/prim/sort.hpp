@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
 #include "tulle/base/types.hpp"
 #include "tulle/device/queue.hpp"
 
@@ -14,6 +17,13 @@ void sort_pairs(const CpuQueue& q, std::uint64_t* key, offset_t* payload, offset
 void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits = 64);
 void sort_pairs(const CpuQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
 void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
+
+template <class Key>
+void require_bits(int bits)
+{
+    constexpr int width = std::numeric_limits<Key>::digits;
+    require<ValueError>(bits >= 0 && bits <= width, [&] { return concat("keys of ", width, " bits cannot be sorted by ", bits); });
+}
 
 // How many bits keys below `limit` need.
 constexpr int bits_for(std::uint64_t limit)

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -67,8 +66,7 @@ void move_pairs(const CpuQueue& q, const Pieces& pieces, Digit<Key> digit, std::
 template <class Key>
 void radix_sort(const CpuQueue& q, Key* key, offset_t* payload, offset_t n, int bits)
 {
-    constexpr int width = std::numeric_limits<Key>::digits;
-    require<ValueError>(bits >= 0 && bits <= width, [&] { return concat("keys of ", width, " bits cannot be sorted by ", bits); });
+    require_bits<Key>(bits);
     if (n < 2) return;
 
     const Pieces pieces = piece_per_thread(q, n);

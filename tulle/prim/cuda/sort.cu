@@ -1,0 +1,36 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// CUB's radix sort, which is stable, between the caller's arrays and a second pair of the same size.
+#include "tulle/prim/sort.hpp"
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include "tulle/device/copy.hpp"
+#include "tulle/prim/cuda/temporary.cuh"
+
+namespace tulle::prim {
+namespace {
+
+template <class Key>
+void radix_sort(const CudaQueue& q, Key* key, offset_t* payload, offset_t n, int bits)
+{
+    require_bits<Key>(bits);
+    if (n < 2 || bits == 0) return;
+    Buffer<Key> key_room(q, n);
+    Buffer<offset_t> payload_room(q, n);
+    cub::DoubleBuffer<Key> keys(key, key_room.data());
+    cub::DoubleBuffer<offset_t> payloads(payload, payload_room.data());
+    with_scratch(q, [&](void* scratch, std::size_t& bytes) {
+        return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, payloads, n, 0, bits, q.stream);
+    });
+    if (keys.Current() != key) copy(q, keys.Current(), key, n);
+    if (payloads.Current() != payload) copy(q, payloads.Current(), payload, n);
+}
+
+}  // namespace
+
+void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits) { radix_sort(q, key, payload, n, bits); }
+
+void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits) { radix_sort(q, key, payload, n, bits); }
+
+}  // namespace tulle::prim
