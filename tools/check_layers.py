@@ -9,7 +9,7 @@
 Arrows point down only, folder to folder; a folder may always include itself:
 
     base  <  device model  <  prim  <  matrix  <  io  <  partition  <  spmv spmm spgemm sptrsv (not each other)  <  solver
-    simt (the simulated GPU) may be included by device/cuda alone; the programs on top see the library's public headers.
+    simt (the simulated GPU) may be included by device/cuda and by twins in sim folders; the programs on top see the public headers.
 """
 import pathlib
 import re
@@ -45,13 +45,13 @@ INCLUDE_RULES = [
     ("cooperative_groups stays in tulle/prim/cuda", r"^cooperative_groups", lambda p: not where("tulle/prim/cuda")(p)),
     ("cuSPARSE and cuBLAS stay in bench", r"^(cusparse|cublas)", lambda p: not where("bench")(p)),
     ("fmt, JSON, CLI11, libpng and Eigen stay out of the library", r"^(fmt|nlohmann|CLI|png\.h|eigen3|Eigen)", LIBRARY),
-    (".cuh is included from cuda folders only", r"\.cuh$", lambda p: not in_cuda_folder(p) and not where("tulle/simt", "tests", "gpu")(p)),
+    (".cuh is included from cuda folders only", r"\.cuh$", lambda p: not {"cuda", "sim", "simt", "tests"} & set(folder_of(p))),
     ("CUDA headers stay in cuda folders", r"^(cuda|cuda_[a-z0-9_]+|cuda_runtime(_api)?|nvtx3/.*|device_launch_parameters)\.h$",
      lambda p: LIBRARY(p) and not in_cuda_folder(p)),
-    ("the simulated GPU is included by device/cuda, prim/cuda's twins and tests only", r"^tulle/simt/",
-     lambda p: not where("tulle/simt", "tulle/device/cuda", "tests")(p)),
+    ("the simulated GPU is included by device/cuda, the twins in sim folders and tests only", r"^tulle/simt/",
+     lambda p: not where("tulle/simt", "tulle/device/cuda", "tests")(p) and "sim" not in folder_of(p)),
     ("std::random differs between standard libraries: generators use tulle/base/hash.hpp", r"^random$", where("tulle/io")),
-    ("programs see public headers only", r"^tulle/.*(/(cpu|cuda|sim)/|/steps\.hpp$|\.cuh$)", where(*ON_TOP)),
+    ("programs see public headers only", r"^tulle/(?!device/cuda/)[^ ]*(/(cpu|cuda|sim)/|steps\.hpp$|\.cuh$)", where(*ON_TOP)),
     ("tests, programs and benchmarks are above the library", r"^(tests|support|apps|bench|examples)/", LIBRARY),
 ]
 
@@ -179,6 +179,8 @@ ALLOWED = [
     ("tulle/matrix/a.cpp", '#include "tulle/prim/scan.hpp"   // prim is below\n// #include "tulle/io/io.hpp"\n/* a<<<1>>> */ auto s = "<<<";'),
     ("tulle/prim/cuda/a.cu", '#include <cub/cub.cuh>\n#include "tulle/device/cuda/kernel.cuh"'),
     ("tulle/device/cuda/a.cuh", '#include "tulle/simt/kernel.hpp"\nkernel<<<1, 2>>>(); __shared__ int a[3]; asm volatile("");'),
+    ("bench/cuda/a.cu", '#include "tulle/device/cuda/kernel.cuh"'),
+    ("tulle/prim/sim/a.cpp", '#include "tulle/simt/launch.hpp"\n#include "tulle/device/cuda/runtime.cuh"'),
     ("bench/a.cpp", "#include <cusparse.h>\n#include <fmt/format.h>\n#include \"tulle/tulle.hpp\""),
     ("tests/io/a.cpp", "#include <random>\nstd::mt19937 g(1);\n#include \"tulle/spmv/steps.hpp\""),
 ]
