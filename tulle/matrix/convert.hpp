@@ -3,9 +3,13 @@
 // From every format to every other, on the context's device. CSR is the hub: what is not written out here goes through it.
 //
 // Entries at the same position are kept apart where the format can (CSR, CSC, COO) and added where it cannot (Blocked-ELL, dense).
-// Explicit zeros are kept, except that a dense matrix has entries only where it is not zero. Results are sorted, except CSR to COO and
-// back, which keep the order found. Order among equal positions is kept (conversions are stable), so results are the same bits every time.
+// Explicit zeros are kept, except that a dense matrix has entries only where it is not zero. Results are sorted, except CSR to CSR and
+// to COO, which keep the order found. Order among equal positions is kept (conversions are stable), so results are the same bits every
+// time. Inputs are checked: ValueError says what is wrong and where. Results that do not fit are an OutOfMemory, or a ValueError where
+// no machine could hold them.
 #pragma once
+
+#include <type_traits>
 
 #include "tulle/base/api.hpp"
 #include "tulle/device/context.hpp"
@@ -22,6 +26,7 @@ template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const CscView<V>&
 template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const CooView<V>& a);
 template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const BlockedEllView<V>& a);     // zeros inside blocks are dropped
 template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const DenseView<const V>& a);
+template <class V> requires(!std::is_const_v<V>) Csr<V> to_csr(const Context& ctx, const DenseView<V>& a) { return to_csr(ctx, DenseView<const V>(a)); }
 
 template <class V> TULLE_API Csc<V> to_csc(const Context& ctx, const CsrView<V>& a);
 template <class V> TULLE_API Coo<V> to_coo(const Context& ctx, const CsrView<V>& a);
