@@ -1,0 +1,202 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of kinds, and the reading of sentences: NAME:NUMBER,NUMBER,…,seed=NUMBER without spaces. Whatever is not understood is
+// refused with the form that would be.
+#include "tulle/io/generate_kinds.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
+
+namespace tulle::io::detail {
+namespace {
+
+using Form = std::vector<Number>;
+
+Kind plain(std::string name, std::vector<Form> forms, std::string what, std::string example, Made (*make)(const Maker&))
+{
+    return {std::move(name), std::move(forms), false, std::move(what), std::move(example), make};
+}
+
+Kind seeded(std::string name, std::vector<Form> forms, std::string what, std::string example, Made (*make)(const Maker&))
+{
+    return {std::move(name), std::move(forms), true, std::move(what), std::move(example), make};
+}
+
+Kind twin(std::string name, std::string what, Made (*make)(const Maker&))
+{
+    return {"twin:" + name, {{}}, false, "twin of " + what, "twin:" + name, make};
+}
+
+std::vector<Kind> all_kinds()
+{
+    const Form square{{"N"}}, rectangle{{"NX"}, {"NY"}}, box{{"NX"}, {"NY"}, {"NZ"}};
+    return {
+        plain("identity", {square}, "ones on the diagonal", "identity:10", make_identity),
+        plain("diagonal", {square}, "values in [0.5, 1.5) on the diagonal", "diagonal:10", make_diagonal),
+        plain("stencil5", {square, rectangle}, "5-point Laplacian on a 2-D grid: 4 on the diagonal, -1 beside it", "stencil5:20", make_stencil5),
+        plain("stencil9", {square, rectangle}, "9-point stencil on a 2-D grid: 8 and -1", "stencil9:20,15", make_stencil9),
+        plain("stencil7", {square, box}, "7-point Laplacian on a 3-D grid: 6 and -1", "stencil7:10", make_stencil7),
+        plain("stencil27", {square, box}, "27-point stencil on a 3-D grid: 26 and -1", "stencil27:8,7,6", make_stencil27),
+        plain("fem", {Form{{"N"}, {"K"}}, Form{{"NX"}, {"NY"}, {"NZ"}, {"K"}}}, "mesh of bricks, K unknowns at each node, full blocks; positive definite",
+              "fem:6,3", make_fem),
+        plain("banded", {Form{{"N"}, {"B", 0}}, Form{{"N"}, {"LOWER", 0}, {"UPPER", 0}}}, "full band of B (or LOWER) entries below and B (or UPPER) above the diagonal",
+              "banded:100,3", make_banded),
+        plain("arrow", {square, Form{{"N"}, {"WIDTH"}}}, "diagonal and the last WIDTH (1) rows and columns; diagonally dominant", "arrow:50,2", make_arrow),
+        seeded("uniform", {Form{{"ROWS"}, {"COLS"}, {"PER_ROW"}}}, "PER_ROW different random columns in every row", "uniform:100,80,5", make_uniform),
+        seeded("rmat", {Form{{"SCALE"}, {"DEGREE"}}}, "R-MAT power-law graph of 2^SCALE rows, DEGREE edges a row before repeats fall together", "rmat:8,8,seed=7", make_rmat),
+        seeded("road", {square}, "road-like: planar, connected, symmetric, 2.5 neighbours on average", "road:400", make_road),
+        seeded("pruned", {Form{{"ROWS"}, {"COLS"}, {"SPARSITY", 0, true}}}, "pruned weights: about 1 - SPARSITY of the entries, rows of unequal length", "pruned:64,96,0.9",
+               make_pruned),
+        seeded("chain", {square, Form{{"N"}, {"EXTRA", 0}}}, "lower triangle of N levels: row i needs row i-1 and EXTRA (0) earlier ones", "chain:50,2", make_chain),
+        seeded("levels", {Form{{"N"}, {"LEVELS"}}, Form{{"N"}, {"LEVELS"}, {"NEEDS"}}}, "lower triangle of LEVELS levels of equal size, NEEDS (4) earlier rows needed by a row",
+               "levels:100,10", make_levels),
+        twin("cant", "FEM/Cantilever: 62 451 rows, 4.0 M entries, all figures exact", make_cant),
+        twin("qcd5_4", "QCD: 49 152 rows, 1.9 M entries, all figures exact", make_qcd5_4),
+        twin("mc2depi", "Epidemiology: 525 825 rows, 2.1 M entries, all figures exact", make_mc2depi),
+    };
+}
+
+std::string join(const std::vector<Number>& form)
+{
+    std::string text;
+    for (const Number& number : form) text += (text.empty() ? "" : ",") + number.name;
+    return text;
+}
+
+std::string names(bool twins)
+{
+    std::string text;
+    for (const Kind& kind : kinds())
+        if (kind.name.starts_with("twin:") == twins) text += (text.empty() ? "" : ", ") + (twins ? kind.name.substr(5) : kind.name);
+    return text;
+}
+
+std::string hint_for(const Kind& kind) { return concat("write ", kind.form(), ", for example ", kind.example); }
+
+template <class What>
+void demand(bool ok, const Kind& kind, const What& what)
+{
+    if (!ok) throw ValueError(concat(kind.name, ": ", what()), hint_for(kind));
+}
+
+std::vector<std::string_view> split(std::string_view text)
+{
+    std::vector<std::string_view> words;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t comma = std::min(text.find(',', at), text.size());
+        words.push_back(text.substr(at, comma - at));
+        at = comma + 1;
+    }
+    return words;
+}
+
+bool all_digits(std::string_view text)
+{
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Digits as a number; nothing if it does not fit.
+template <class T>
+std::optional<T> number_from(std::string_view digits)
+{
+    T number = 0;
+    const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return fault == std::errc{} ? std::optional<T>(number) : std::nullopt;
+}
+
+// "0.95" in millionths.
+offset_t read_fraction(const Kind& kind, const Number& number, std::string_view word)
+{
+    const std::size_t point = std::min(word.find('.'), word.size());
+    std::string decimals(word.substr(std::min(point + 1, word.size())));
+    const bool shaped = all_digits(word.substr(0, point)) && (point == word.size() || all_digits(decimals)) && decimals.size() <= 6;
+    demand(shaped, kind, [&] { return concat(number.name, " is '", word, "', not a number like 0.95 with up to six decimals"); });
+    decimals.resize(6, '0');
+    const offset_t whole = number_from<index_t>(word.substr(0, point)).value_or(max_index);
+    const offset_t parts = whole * millionths + number_from<offset_t>(decimals).value_or(0);
+    demand(parts <= millionths, kind, [&] { return concat(number.name, " must be from 0 to 1, not ", word); });
+    return parts;
+}
+
+offset_t read_number(const Kind& kind, const Number& number, std::string_view word)
+{
+    if (number.fraction) return read_fraction(kind, number, word);
+    const bool negative = word.starts_with('-');
+    demand(all_digits(word.substr(negative ? 1 : 0)), kind, [&] { return concat(number.name, " is '", word, "', not a whole number"); });
+    const auto size = number_from<index_t>(word);
+    demand(negative || size, kind, [&] { return concat(number.name, " is ", word, ", more than ", max_index, ", the most there can be"); });
+    demand(!negative && *size >= number.least, kind, [&] { return concat(number.name, " must be at least ", number.least, ", not ", word); });
+    return *size;
+}
+
+// Takes the "key=value" words off the end.
+void read_keys(Sentence& sentence, std::vector<std::string_view>& words)
+{
+    const Kind& kind = *sentence.kind;
+    bool given = false;
+    while (!words.empty() && words.back().find('=') != std::string_view::npos) {
+        const std::string_view word = words.back(), key = word.substr(0, word.find('=')), digits = word.substr(key.size() + 1);
+        demand(key == "seed", kind, [&] { return concat("there is no key '", key, "'"); });
+        demand(kind.seeded, kind, [&] { return std::string("nothing in it is random, so it takes no seed"); });
+        demand(!given, kind, [&] { return std::string("the seed is given twice"); });
+        const auto seed = all_digits(digits) ? number_from<std::uint64_t>(digits) : std::nullopt;
+        demand(seed.has_value(), kind, [&] { return concat("the seed is '", digits, "', not a whole number below 2^64"); });
+        sentence.seed = *seed;
+        given = true;
+        words.pop_back();
+    }
+}
+
+std::string counts(const Kind& kind)
+{
+    std::string text;
+    for (const auto& form : kind.forms) text += (text.empty() ? "" : " or ") + std::to_string(form.size());
+    return text + (kind.forms.size() == 1 && kind.forms[0].size() == 1 ? " number" : " numbers");
+}
+
+const Kind& kind_named(std::string_view name)
+{
+    const auto found = std::find_if(kinds().begin(), kinds().end(), [&](const Kind& kind) { return kind.name == name; });
+    if (found != kinds().end()) return *found;
+    if (name == "twin" || name.starts_with("twin:"))
+        throw ValueError(concat("there is no twin '", name.substr(std::min<std::size_t>(5, name.size())), "'"), concat("the twins are ", names(true), "; write twin:cant"));
+    throw ValueError(concat("there is no kind of matrix '", name, "'"), concat("the kinds are ", names(false), " and twin:NAME; write for example stencil7:100"));
+}
+
+}  // namespace
+
+const std::vector<Kind>& kinds()
+{
+    static const std::vector<Kind> all = all_kinds();
+    return all;
+}
+
+std::string Kind::form() const
+{
+    std::string text;
+    for (const auto& form : forms) {
+        const std::string numbers = join(form);
+        text += (text.empty() ? "" : " or ") + name + (numbers.empty() ? "" : ":" + numbers) + (seeded ? "[,seed=S]" : "");
+    }
+    return text;
+}
+
+Sentence parse(std::string_view text)
+{
+    std::size_t colon = std::min(text.find(':'), text.size());
+    if (text.substr(0, colon) == "twin" && colon < text.size()) colon = std::min(text.find_first_of(",:", colon + 1), text.size());
+    Sentence sentence{.kind = &kind_named(text.substr(0, colon)), .numbers = {}};
+    const Kind& kind = *sentence.kind;
+    std::vector<std::string_view> words;
+    if (colon < text.size()) words = split(text.substr(colon + 1));
+    read_keys(sentence, words);
+    const auto form = std::find_if(kind.forms.begin(), kind.forms.end(), [&](const Form& f) { return f.size() == words.size(); });
+    demand(form != kind.forms.end(), kind, [&] { return concat("takes ", counts(kind), ", not ", words.size()); });
+    for (std::size_t k = 0; k < words.size(); ++k) sentence.numbers.push_back(read_number(kind, (*form)[k], words[k]));
+    return sentence;
+}
+
+}  // namespace tulle::io::detail
