@@ -32,12 +32,6 @@ bool by_rows(const Traits& t)
     return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
 }
 
-// op(A) can be read column by column as it is stored.
-bool by_columns(const Traits& t)
-{
-    return (t.format == Format::csr && t.transposed) || (t.format == Format::csc && !t.transposed);
-}
-
 bool is_skewed(const RowStatistics& row, const Limits& limits)
 {
     const auto longest = static_cast<double>(row.longest);
@@ -75,12 +69,18 @@ bool direct_is_repeatable(const Traits& t, const Limits& limits)
 
 }  // namespace
 
+bool wants_copy(const Traits& t, const Limits& limits)
+{
+    if (by_rows(t) || (t.format == Format::blocked_ell && !t.transposed)) return false;
+    return (t.deterministic && !direct_is_repeatable(t, limits)) || (t.reused && t.format != Format::blocked_ell);
+}
+
 Choice choose(const Traits& t, const Limits& limits)
 {
     if (by_rows(t)) return choose_by_rows(t, limits, false, "stored by rows; ");
-    if (t.format == Format::blocked_ell && !t.transposed) return {{Kernel::blocks, 32, false}, "stored as dense blocks"};
-    if (t.deterministic && !direct_is_repeatable(t, limits)) return choose_by_rows(t, limits, true, "a copy by rows, because results must be repeatable; ");
-    if (t.reused && t.format != Format::blocked_ell) return choose_by_rows(t, limits, true, "a copy by rows, because it will be used many times; ");
+    if (wants_copy(t, limits))
+        return choose_by_rows(t, limits, true, t.deterministic ? "a copy by rows, because results must be repeatable; " : "a copy by rows, because it will be used many times; ");
+    if (t.format == Format::blocked_ell) return {{Kernel::blocks, 32, false}, "stored as dense blocks"};
     return {{direct_kernel(t), 32, false}, "used once, so it is not worth a copy by rows"};
 }
 

@@ -54,6 +54,9 @@ struct Choice {
 // Pure: the same traits and limits give the same choice.
 TULLE_API Choice choose(const Traits& traits, const Limits& limits);
 
+// Whether choose() would have op(A) copied by rows; asked before its row lengths are known.
+TULLE_API bool wants_copy(const Traits& traits, const Limits& limits);
+
 // Everything that could be done with a matrix of these traits, for tests, benchmarks and tuning.
 TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& limits);
 

@@ -63,6 +63,9 @@ public:
     index_t rows() const;                     // of op(A)
     index_t cols() const;
 
+    // A plan that is used once and thrown away; multiply() below is the convenient form.
+    static void once(const Context& ctx, const AnyView<V>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options = {});
+
 private:
     struct State;
     explicit Plan(std::unique_ptr<State> state);
@@ -70,8 +73,6 @@ private:
 };
 
 namespace detail {
-
-template <class V> TULLE_API void multiply_once(const Context& ctx, const AnyView<V>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options);
 
 template <class T> struct ValueOf;
 template <template <class> class View, class V> struct ValueOf<View<V>> { using type = V; };
@@ -83,14 +84,14 @@ template <class View, class V = typename detail::ValueOf<View>::type>
 void multiply(const Context& ctx, const View& a, std::type_identity_t<V> alpha, std::type_identity_t<std::span<const V>> x, std::type_identity_t<V> beta,
               std::type_identity_t<std::span<V>> y, const Options& options = {})
 {
-    detail::multiply_once<V>(ctx, a, alpha, x, beta, y, options);
+    Plan<V>::once(ctx, a, alpha, x, beta, y, options);
 }
 
 // y = op(A) x.
 template <class View, class V = typename detail::ValueOf<View>::type>
 void multiply(const Context& ctx, const View& a, std::type_identity_t<std::span<const V>> x, std::type_identity_t<std::span<V>> y, const Options& options = {})
 {
-    detail::multiply_once<V>(ctx, a, V(1), x, V(0), y, options);
+    Plan<V>::once(ctx, a, V(1), x, V(0), y, options);
 }
 
 }  // namespace tulle::spmv
