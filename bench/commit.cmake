@@ -1,0 +1,13 @@
+# Writes a header with git's name of the source tree; run at every build, so that it is the commit that was built and not the one
+# that was configured.  cmake -DSOURCE=… -DHEADER=… -P commit.cmake
+execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --tags OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE
+                ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  set(commit unknown)
+endif()
+file(CONFIGURE OUTPUT ${HEADER} @ONLY CONTENT [[
+#pragma once
+namespace tulle::bench {
+inline constexpr const char* built_from_commit = "@commit@";
+}
+]])

@@ -1,0 +1,30 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Who takes part in a measurement: ours, a yardstick, or the machine's own limit. All stand behind the same four calls, so that one
+// page (measure.cpp) times them in the same rounds on the same data, whatever the operation.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tulle::bench {
+
+enum class Role { ours, yardstick, roof };
+
+// What is worth telling of a preparation beside its time.
+struct Prepared {
+    std::string choice;                                    // our policy; the yardstick's own words, if any
+    std::size_t bytes = 0;                                 // held beside the matrix
+};
+
+struct Contender {
+    std::string name;                                      // "tulle", "eigen", "cusparse csr alg2"
+    Role role = Role::yardstick;
+    std::function<Prepared()> prepare;                     // converts and analyses, once; throws where it must refuse
+    std::function<void()> run;                             // the operation, put on the context's queue
+    std::function<std::vector<double>()> result = {};      // of the last run, on the host; empty for a roof
+};
+
+}  // namespace tulle::bench

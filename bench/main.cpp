@@ -1,0 +1,104 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle-bench: how fast, beside others and beside what the machine allows. `tulle bench …` runs this program.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <new>
+
+#include "bench/machine.hpp"
+#include "bench/report.hpp"
+#include "bench/roof.hpp"
+#include "bench/spmv.hpp"
+#include "tulle/base/error.hpp"
+#include "tulle/device/info.hpp"
+
+namespace tulle::bench {
+namespace {
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  tulle-bench spmv                                        small generated matrices, every backend\n"
+    "  tulle-bench spmv --suite paper --backend cpu            the twelve twins against Eigen\n"
+    "  tulle-bench spmv stencil7:100 A.mtx --policy all        every way we have\n"
+    "  tulle-bench spmv --suite real --cold --json out.jsonl   figures for docs (tools/bench_table.py out.jsonl)\n"
+    "  tulle-bench roof                                        how fast this machine reads and copies memory\n";
+
+struct RoofOptions {
+    Wish wish = {};
+    std::string json = {};
+    bool quiet = false;
+};
+
+int bench_roof(const RoofOptions& options)
+{
+    Report report(options.json, options.quiet);
+    for (int threads = 1; threads < 2 * available_threads(); threads *= 2) {
+        const Context ctx = Context::cpu(std::min(threads, available_threads()));
+        report.add(limits(ctx, options.wish), device_name(ctx));
+    }
+    if (const std::string why = why_no_cuda(); why.empty()) report.add(limits(Context::cuda(0), options.wish), device_name(Context::cuda(0)));
+    else report.talk("cuda skipped: " + why);
+    return 0;
+}
+
+void add_timing(CLI::App& app, Wish& wish, std::string& json, bool& quiet)
+{
+    auto* repeat = app.add_option("--repeat", wish.repeat, "Samples of each contender")->check(CLI::PositiveNumber);
+    app.add_option("--seconds", wish.seconds, "Time for each contender and each way of timing")->check(CLI::PositiveNumber)->capture_default_str()->excludes(repeat);
+    app.add_option("--json", json, "Write JSON lines to this file; - is standard output, instead of the table");
+    app.add_flag("--quiet", quiet, "Results only");
+}
+
+void add_spmv(CLI::App& app, SpmvOptions& o)
+{
+    app.add_option("matrix", o.matrices, "Files or generator sentences (twin:cant, stencil7:100); none: the suite quick");
+    app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
+    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+    app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+    app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
+    app.add_option("--policy", o.policies, "Policies beside the chosen one: all, split, rows, rows:8")->delimiter(',');
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    app.add_flag("--cold", o.wish.cold, "Also time with the last-level cache overwritten before each run");
+    add_timing(app, o.wish, o.json, o.quiet);
+}
+
+int parse_and_run(int argc, char** argv)
+{
+    CLI::App app(examples, "tulle-bench");
+    app.require_subcommand(1);
+    SpmvOptions spmv;
+    RoofOptions roof;
+    CLI::App* spmv_command = app.add_subcommand("spmv", "y = A x: ours, the yardsticks, and a plain read of as many bytes");
+    CLI::App* roof_command = app.add_subcommand("roof", "The machine's limits: memory read and copied, caches, launches");
+    add_spmv(*spmv_command, spmv);
+    add_timing(*roof_command, roof.wish, roof.json, roof.quiet);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& fault) {
+        return app.exit(fault) == 0 ? 0 : 2;
+    }
+    return *spmv_command ? bench_spmv(spmv) : bench_roof(roof);
+}
+
+// The exit codes of the command line tool: 1 a wrong result, 2 usage, 3 file, 4 memory, 5 device, 6 anything else.
+int exit_code(const std::exception& fault)
+{
+    if (dynamic_cast<const FileError*>(&fault)) return 3;
+    if (dynamic_cast<const OutOfMemory*>(&fault) || dynamic_cast<const std::bad_alloc*>(&fault)) return 4;
+    if (dynamic_cast<const DeviceError*>(&fault) || dynamic_cast<const NotBuilt*>(&fault)) return 5;
+    return dynamic_cast<const ValueError*>(&fault) ? 2 : 6;
+}
+
+}  // namespace
+}  // namespace tulle::bench
+
+int main(int argc, char** argv)
+{
+    try {
+        return tulle::bench::parse_and_run(argc, argv);
+    } catch (const std::exception& fault) {
+        fmt::print(stderr, "tulle-bench: {}\n", fault.what());
+        return tulle::bench::exit_code(fault);
+    }
+}

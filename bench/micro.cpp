@@ -1,0 +1,93 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts operations are made of, one at a time: scan, sort, transpose, and reading a Matrix Market file.
+//   tulle-microbench --benchmark_filter=scan
+#include <benchmark/benchmark.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "tulle/base/hash.hpp"
+#include "tulle/device/buffer.hpp"
+#include "tulle/io/generate.hpp"
+#include "tulle/io/io.hpp"
+#include "tulle/matrix/convert.hpp"
+#include "tulle/prim/scan.hpp"
+#include "tulle/prim/sort.hpp"
+
+namespace tulle {
+namespace {
+
+void count_bytes(benchmark::State& state, std::size_t bytes) { state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes)); }
+
+void scan(benchmark::State& state)
+{
+    const CpuQueue q;
+    const offset_t n = state.range(0);
+    Buffer<offset_t> count(q, n + 1), begin(q, n + 1);
+    for (offset_t i = 0; i < n; ++i) count.data()[i] = i % 7;
+    for (auto _ : state) prim::exclusive_scan(q, count.data(), begin.data(), n);
+    count_bytes(state, count.bytes() + begin.bytes());
+}
+
+void sort_pairs(benchmark::State& state)
+{
+    const CpuQueue q;
+    const offset_t n = state.range(0);
+    Buffer<std::uint64_t> key(q, n);
+    Buffer<offset_t> payload(q, n);
+    for (auto _ : state) {
+        state.PauseTiming();
+        for (offset_t i = 0; i < n; ++i) {
+            key.data()[i] = hash_of(3, i) >> 24;
+            payload.data()[i] = i;
+        }
+        state.ResumeTiming();
+        prim::sort_pairs(q, key.data(), payload.data(), n, 40);
+    }
+    count_bytes(state, key.bytes() + payload.bytes());
+}
+
+void transpose_stencil(benchmark::State& state)
+{
+    const Context ctx = Context::cpu();
+    const Csr<double> a = io::generate<double>(ctx, concat("stencil7:", state.range(0)));
+    for (auto _ : state) benchmark::DoNotOptimize(transpose(ctx, a.view()).nonzeros());
+    count_bytes(state, 2 * a.bytes());
+}
+
+// A file in the temporary folder while it lives.
+class TemporaryFile {
+public:
+    explicit TemporaryFile(const char* name) : path_(std::filesystem::temp_directory_path() / name) {}
+    ~TemporaryFile()
+    {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+void read_matrix_market(benchmark::State& state)
+{
+    const Context ctx = Context::cpu();
+    const TemporaryFile file("tulle-microbench.mtx");
+    io::write(ctx, file.path(), io::generate<double>(ctx, concat("stencil7:", state.range(0))).view());
+    for (auto _ : state) benchmark::DoNotOptimize(io::read<double>(ctx, file.path()).nonzeros());
+    count_bytes(state, std::filesystem::file_size(file.path()));
+}
+
+BENCHMARK(scan)->Arg(1 << 12)->Arg(1 << 18)->Arg(1 << 24)->UseRealTime();
+BENCHMARK(sort_pairs)->Arg(1 << 12)->Arg(1 << 18)->Arg(1 << 22)->UseRealTime();
+BENCHMARK(transpose_stencil)->Arg(20)->Arg(60)->Arg(100)->UseRealTime();
+BENCHMARK(read_matrix_market)->Arg(20)->Arg(60)->UseRealTime();
+
+}  // namespace
+}  // namespace tulle
+
+BENCHMARK_MAIN();

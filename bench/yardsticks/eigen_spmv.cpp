@@ -1,0 +1,60 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Eigen: a row-major sparse matrix times a vector, in parallel through OpenMP. It reads our columns and values where they are; only
+// the row offsets are narrowed to 32 bits, as an Eigen user would have them.
+#include <Eigen/Core>
+#include <Eigen/SparseCore>
+
+#include <memory>
+
+#include "bench/yardsticks/spmv.hpp"
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/base/trace.hpp"
+
+namespace tulle::bench {
+namespace {
+
+template <class V>
+struct EigenSpmv {
+    using Matrix = Eigen::Map<const Eigen::SparseMatrix<V, Eigen::RowMajor, int>>;
+    using Vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
+
+    explicit EigenSpmv(SpmvProblem<V>& which) : problem(which) {}
+
+    Prepared prepare()
+    {
+        const trace::Phase phase{"narrow offsets"};
+        const CsrView<V> a = problem.a;
+        require<ValueError>(a.nonzeros <= max_index, "more nonzeros than 32-bit offsets can count");
+        row_begin.assign(a.row_begin, a.row_begin + a.rows + 1);
+        Eigen::setNbThreads(problem.ctx.host().threads);
+        return {concat(Eigen::nbThreads(), " threads"), row_begin.size() * sizeof(int)};
+    }
+
+    void run()
+    {
+        const CsrView<V> a = problem.a;
+        const Matrix matrix(a.rows, a.cols, static_cast<Eigen::Index>(a.nonzeros), row_begin.data(), a.col, a.value);
+        const Eigen::Map<const Vector> x(problem.x.data(), a.cols);
+        Eigen::Map<Vector> y(problem.y.data(), a.rows);
+        y.noalias() = matrix * x;
+    }
+
+    SpmvProblem<V>& problem;
+    std::vector<int> row_begin;
+};
+
+}  // namespace
+
+template <class V>
+std::vector<Contender> eigen_spmv(SpmvProblem<V>& problem)
+{
+    auto eigen = std::make_shared<EigenSpmv<V>>(problem);
+    return {{"eigen", Role::yardstick, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); }, [&problem] { return problem.download_y(); }}};
+}
+
+template std::vector<Contender> eigen_spmv(SpmvProblem<float>&);
+template std::vector<Contender> eigen_spmv(SpmvProblem<double>&);
+
+}  // namespace tulle::bench
