@@ -168,8 +168,10 @@ template <class V>
 Csr<V> to_csr(const Context& ctx, const DenseView<const V>& a)
 {
     matrix::require_sound(a);
-    if (a.layout == Layout::row_major) return ctx.run([&](const auto& q) { return matrix::pick_on<V>(q, a); });
-    return transpose(ctx, to_csr(ctx, DenseView<const V>{a.cols, a.rows, a.leading, Layout::row_major, a.data}).view());
+    const bool by_row = a.layout == Layout::row_major;
+    const matrix::DenseRows<V> lines{by_row ? a.rows : a.cols, by_row ? a.cols : a.rows, a.leading, a.data};
+    Csr<V> c = ctx.run([&](const auto& q) { return matrix::pick_on<V>(q, lines); });
+    return by_row ? std::move(c) : transpose(ctx, c.view());
 }
 
 template <class V>

@@ -83,17 +83,24 @@ struct Candidate {
     V value;
 };
 
+// The lines of a dense matrix: its rows, or, if it is column-major, the rows of the transposed matrix.
 template <class V>
-constexpr offset_t candidates(const DenseView<const V>& a)
+struct DenseRows {
+    index_t rows, cols;
+    offset_t leading;
+    const V* data;
+};
+
+template <class V>
+constexpr offset_t candidates(const DenseRows<V>& a)
 {
     return a.cols;
 }
 
 template <class V>
-constexpr Candidate<V> candidate(const DenseView<const V>& a, index_t row, offset_t k)
+constexpr Candidate<V> candidate(const DenseRows<V>& a, index_t row, offset_t k)
 {
-    const auto col = static_cast<index_t>(k);
-    return {col, a(row, col)};
+    return {static_cast<index_t>(k), a.data[row * a.leading + k]};
 }
 
 template <class V>
@@ -113,7 +120,7 @@ constexpr Candidate<V> candidate(const BlockedEllView<V>& a, index_t row, offset
     return {static_cast<index_t>(col), a.value[(slot * a.block + row % a.block) * a.block + k % a.block]};
 }
 
-// How many candidates of each row are not zero, and then those themselves. View: BlockedEllView<V> or DenseView<const V>.
+// How many candidates of each row are not zero, and then those themselves. View: BlockedEllView<V> or DenseRows<V>.
 template <class View> void count_entries(const CpuQueue& q, const View& a, offset_t* count);
 template <class View> void count_entries(const CudaQueue& q, const View& a, offset_t* count);
 template <class View, class V> void fill_entries(const CpuQueue& q, const View& a, const offset_t* row_begin, index_t* col, V* value);

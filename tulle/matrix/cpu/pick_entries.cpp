@@ -39,12 +39,12 @@ void fill_entries(const CpuQueue& q, const View& a, const offset_t* row_begin, i
     });
 }
 
-template void count_entries(const CpuQueue&, const DenseView<const float>&, offset_t*);
-template void count_entries(const CpuQueue&, const DenseView<const double>&, offset_t*);
+template void count_entries(const CpuQueue&, const DenseRows<float>&, offset_t*);
+template void count_entries(const CpuQueue&, const DenseRows<double>&, offset_t*);
 template void count_entries(const CpuQueue&, const BlockedEllView<float>&, offset_t*);
 template void count_entries(const CpuQueue&, const BlockedEllView<double>&, offset_t*);
-template void fill_entries(const CpuQueue&, const DenseView<const float>&, const offset_t*, index_t*, float*);
-template void fill_entries(const CpuQueue&, const DenseView<const double>&, const offset_t*, index_t*, double*);
+template void fill_entries(const CpuQueue&, const DenseRows<float>&, const offset_t*, index_t*, float*);
+template void fill_entries(const CpuQueue&, const DenseRows<double>&, const offset_t*, index_t*, double*);
 template void fill_entries(const CpuQueue&, const BlockedEllView<float>&, const offset_t*, index_t*, float*);
 template void fill_entries(const CpuQueue&, const BlockedEllView<double>&, const offset_t*, index_t*, double*);
 
