@@ -53,9 +53,18 @@ std::vector<Kind> all_kinds()
         seeded("chain", {square, Form{{"N"}, {"EXTRA", 0}}}, "lower triangle of N levels: row i needs row i-1 and EXTRA (0) earlier ones", "chain:50,2", make_chain),
         seeded("levels", {Form{{"N"}, {"LEVELS"}}, Form{{"N"}, {"LEVELS"}, {"NEEDS"}}}, "lower triangle of LEVELS levels of equal size, NEEDS (4) earlier rows needed by a row",
                "levels:100,10", make_levels),
-        twin("cant", "FEM/Cantilever: 62 451 rows, 4.0 M entries, all figures exact", make_cant),
-        twin("qcd5_4", "QCD: 49 152 rows, 1.9 M entries, all figures exact", make_qcd5_4),
-        twin("mc2depi", "Epidemiology: 525 825 rows, 2.1 M entries, all figures exact", make_mc2depi),
+        twin("pdb1HYS", "Protein: 36 417 rows, 4.3 M entries", make_pdb1hys),
+        twin("consph", "FEM/Spheres: 83 334 rows, 6.0 M entries", make_consph),
+        twin("cant", "FEM/Cantilever: 62 451 rows, 4.0 M entries; the real mesh", make_cant),
+        twin("pwtk", "Wind Tunnel: 217 918 rows, 11.6 M entries", make_pwtk),
+        twin("rma10", "FEM/Harbor: 46 835 rows, 2.4 M entries", make_rma10),
+        twin("qcd5_4", "QCD: 49 152 rows, 1.9 M entries; fits every published figure", make_qcd5_4),
+        twin("shipsec1", "FEM/Ship: 140 874 rows, 7.8 M entries", make_shipsec1),
+        twin("mac_econ", "Economics: 206 500 rows, 1.3 M entries", make_mac_econ),
+        twin("mc2depi", "Epidemiology: 525 825 rows, 2.1 M entries; fits every published figure", make_mc2depi),
+        twin("cop20k_A", "FEM/Accelerator: 121 192 rows, 2.6 M entries", make_cop20k_a),
+        twin("scircuit", "Circuit: 170 998 rows, 1.0 M entries", make_scircuit),
+        twin("webbase-1M", "webbase: 1 000 005 rows, 3.1 M entries", make_webbase),
     };
 }
 

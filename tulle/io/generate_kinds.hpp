@@ -62,7 +62,7 @@ Made make_pruned(const Maker& m);
 Made make_chain(const Maker& m);
 Made make_levels(const Maker& m);
 
-// twins_lattice.cpp, twins_mesh.cpp, twins_graph.cpp
+// twins_*.cpp
 Made make_mc2depi(const Maker& m);
 Made make_qcd5_4(const Maker& m);
 Made make_cant(const Maker& m);
