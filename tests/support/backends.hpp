@@ -39,4 +39,4 @@ inline std::string cuda_name() { return build::simulated ? "cuda_sim" : "cuda"; 
 
 #define TULLE_ON_BACKENDS(Suite)                                                                             \
     INSTANTIATE_TEST_SUITE_P(Backends, Suite, ::testing::Values("cpu", "cpu1", tulle::test::cuda_name()),     \
-                             [](const auto& info) { return info.param; })
+                             [](const auto& backend) { return backend.param; })

@@ -32,7 +32,7 @@ public:
     Context& budget(std::size_t bytes);
     // The same bits every time, also where that costs speed.
     Context& deterministic(bool on = true) { deterministic_ = on; return *this; }
-    bool deterministic() const { return deterministic_; }
+    bool is_deterministic() const { return deterministic_; }
 
     Backend backend() const { return std::holds_alternative<CpuQueue>(queue_) ? Backend::cpu : Backend::cuda; }
     std::string name() const;                                    // "cpu:8", "cuda:0"

@@ -86,7 +86,7 @@ Traits look(const Context& ctx, const AnyView<V>& a, const Options& options, boo
 {
     const auto [rows, cols] = shape_of(a);
     const bool transpose = options.op == Op::transpose;
-    Traits t{.format = format_of(a), .transposed = transpose, .deterministic = ctx.deterministic(), .reused = reused};
+    Traits t{.format = format_of(a), .transposed = transpose, .deterministic = ctx.is_deterministic(), .reused = reused};
     t.row = {.rows = transpose ? cols : rows, .cols = transpose ? rows : cols, .nonzeros = nonzeros_of(a)};
     if (t.format == Format::coo) t.sorted_by_row = as_entries(a, transpose).order == CooOrder::by_row;
     if (stored_by_rows(t)) {

@@ -1,0 +1,128 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tulle/device/context.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "support/backends.hpp"
+#include "tulle/device/copy.hpp"
+#include "tulle/device/info.hpp"
+#include "tulle/device/team.hpp"
+
+namespace tulle {
+namespace {
+
+TEST(Context, SaysWhereItWorks)
+{
+    EXPECT_EQ(Context::cpu(3).name(), "cpu:3");
+    EXPECT_EQ(Context::cpu(3).backend(), Backend::cpu);
+    EXPECT_EQ(Context::cpu(3).host().threads, 3);
+    EXPECT_THROW(Context::cpu(-1), ValueError);
+    EXPECT_FALSE(Context::cpu().is_deterministic());
+    EXPECT_TRUE(Context::cpu().deterministic().is_deterministic());
+}
+
+TEST(Context, BestIsAGpuOnlyWhereOneCanBeUsed)
+{
+    EXPECT_EQ(Context::best().backend(), cuda_devices().empty() ? Backend::cpu : Backend::cuda);
+    EXPECT_EQ(cuda_devices().empty(), !why_no_cuda().empty());
+}
+
+TEST(Context, CudaFailsWithAReasonWhereThereIsNone)
+{
+    if (!cuda_devices().empty()) {
+        EXPECT_THROW(Context::cuda(1000), DeviceError);
+        EXPECT_THROW(Context::cuda(-1), DeviceError);
+        return;
+    }
+    try {
+        (void)Context::cuda();
+        FAIL() << "there is no GPU here";
+    } catch (const NotBuilt& e) {
+        EXPECT_FALSE(build::has_cuda);
+        EXPECT_FALSE(e.hint().empty());
+    } catch (const DeviceError& e) {
+        EXPECT_TRUE(build::has_cuda);
+        EXPECT_NE(e.message().find(why_no_cuda()), std::string::npos) << e.what();
+    }
+}
+
+TEST(Context, UsesTheCallersStream)
+{
+    if (cuda_devices().empty()) GTEST_SKIP() << why_no_cuda();
+    const auto c = Context::cuda(0, nullptr);
+    c.run([](const auto& q) {
+        const int there = 42;
+        EXPECT_EQ(read_value(q, to_queue(q, &there, 1).data()), 42);
+    });
+}
+
+class TeamOf : public ::testing::TestWithParam<int> {};
+
+TEST_P(TeamOf, RunsEveryMemberOnce)
+{
+    const Team team = Team::cpu(GetParam());
+    std::vector<std::atomic<int>> runs(static_cast<std::size_t>(GetParam()));
+    team.run([&](int member, const Context& ctx) {
+        EXPECT_EQ(ctx.backend(), Backend::cpu);
+        ++runs[static_cast<std::size_t>(member)];
+    });
+    for (const auto& r : runs) EXPECT_EQ(r, 1);
+}
+
+TEST_P(TeamOf, ThrowsTheFirstFailureAfterAllHaveStopped)
+{
+    const Team team = Team::cpu(GetParam());
+    std::atomic<int> ended = 0;
+    const auto work = [&](int member, const Context&) {
+        ++ended;
+        throw ValueError("member " + std::to_string(member));
+    };
+    try {
+        team.run(work);
+        FAIL();
+    } catch (const ValueError& e) {
+        EXPECT_STREQ(e.what(), "member 0");
+    }
+    EXPECT_EQ(ended, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, TeamOf, ::testing::Values(1, 2, 3, 4, 7));
+
+TEST(Team, NeedsMembers)
+{
+    EXPECT_THROW(Team::cpu(0), ValueError);
+    EXPECT_THROW(Team(std::vector<Context>{}), ValueError);
+}
+
+TEST(Team, MembersHaveMemoriesOfTheirOwn)
+{
+    const Team team = Team::cpu(3, 1);
+    team.run([](int member, const Context& ctx) {
+        const Buffer<char> b(ctx.host(), 100 * (member + 1));
+        EXPECT_EQ(ctx.memory().live(Space::host), static_cast<std::size_t>(100 * (member + 1)));
+    });
+}
+
+// Streams of one GPU, or several simulated ones.
+TEST(Team, WorksOnGpus)
+{
+    const auto devices = cuda_devices();
+    if (devices.empty()) GTEST_SKIP() << why_no_cuda();
+    std::vector<int> members;
+    for (int i = 0; i < 4; ++i) members.push_back(i % static_cast<int>(devices.size()));
+    const Team team = Team::cuda(members);
+    std::vector<int> got(4, -1);
+    team.run([&](int member, const Context& ctx) {
+        ctx.run([&](const auto& q) {
+            const auto there = to_queue(q, &member, 1);
+            got[static_cast<std::size_t>(member)] = read_value(q, there.data());
+        });
+    });
+    EXPECT_EQ(got, (std::vector<int>{0, 1, 2, 3}));
+}
+
+}  // namespace
+}  // namespace tulle

@@ -1,0 +1,97 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// choose() is pure: these tests need no device.
+#include "tulle/spmv/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tulle/base/error.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+constexpr Limits gpu{Backend::cuda, 1};
+constexpr Limits cpu8{Backend::cpu, 8};
+
+Traits even_rows(double mean)
+{
+    Traits t{};
+    t.row = {.rows = 1000, .cols = 1000, .nonzeros = static_cast<offset_t>(1000 * mean), .longest = static_cast<offset_t>(mean) + 1, .mean = mean};
+    return t;
+}
+
+TEST(ChooseSpmv, GivesLongRowsMoreLanes)
+{
+    EXPECT_EQ(choose(even_rows(2), gpu).policy.lanes, 1);
+    EXPECT_EQ(choose(even_rows(200), gpu).policy.lanes, 32);
+    int before = 0;
+    for (double mean = 1; mean < 300; mean *= 1.5) {
+        const Policy p = choose(even_rows(mean), gpu).policy;
+        EXPECT_EQ(p.kernel, Kernel::rows);
+        EXPECT_GE(p.lanes, before);
+        before = p.lanes;
+    }
+}
+
+TEST(ChooseSpmv, SplitsWhereOneRowIsMuchLonger)
+{
+    Traits t = even_rows(5);
+    t.row.longest = 4700;
+    EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::split);
+    EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::split);
+    EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy.kernel, Kernel::rows) << "one thread has nobody to wait for";
+}
+
+TEST(ChooseSpmv, CopiesByRowsOnlyWhereItPaysOrMust)
+{
+    Traits t = even_rows(10);
+    t.transposed = true;
+    EXPECT_TRUE(choose(t, gpu).policy.copy);
+    t.reused = false;
+    EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::scatter, 32, false}));
+    t.deterministic = true;
+    EXPECT_TRUE(choose(t, gpu).policy.copy);
+    t.format = Format::csc;
+    EXPECT_FALSE(choose(t, gpu).policy.copy) << "CSC transposed is stored by rows of op(A)";
+}
+
+TEST(ChooseSpmv, ChoosesAmongItsCandidatesAndThoseOnly)
+{
+    for (const Format format : {Format::csr, Format::csc, Format::coo, Format::blocked_ell})
+        for (const bool transposed : {false, true})
+            for (const bool deterministic : {false, true})
+                for (const bool reused : {false, true})
+                    for (const Limits& limits : {gpu, cpu8, Limits{Backend::cpu, 1}}) {
+                        Traits t = even_rows(12);
+                        t.format = format;
+                        t.transposed = transposed;
+                        t.deterministic = deterministic;
+                        t.reused = reused;
+                        const Choice choice = choose(t, limits);
+                        EXPECT_NO_THROW(check_policy(choice.policy, t, limits)) << to_text(format) << " " << to_text(choice.policy);
+                        EXPECT_EQ(choice.policy, choose(t, limits).policy);
+                        EXPECT_FALSE(choice.why.empty());
+                        EXPECT_EQ(wants_copy(t, limits), choice.policy.copy);
+                    }
+}
+
+TEST(ChooseSpmv, RefusesWhatCannotWork)
+{
+    Traits t = even_rows(10);
+    EXPECT_THROW(check_policy({Kernel::entries, 32, false}, t, gpu), ValueError);
+    EXPECT_THROW(check_policy({Kernel::rows, 32, true}, t, gpu), ValueError);
+    EXPECT_THROW(check_policy({Kernel::rows, 7, false}, t, gpu), ValueError);
+    t.transposed = true;
+    t.deterministic = true;
+    EXPECT_THROW(check_policy({Kernel::scatter, 32, false}, t, gpu), ValueError);
+}
+
+TEST(ChooseSpmv, NamesKernels)
+{
+    for (const Kernel k : {Kernel::rows, Kernel::split, Kernel::scatter, Kernel::entries, Kernel::blocks}) EXPECT_EQ(parse_kernel(to_text(k)), k);
+    EXPECT_THROW(parse_kernel("merge"), ValueError);
+    EXPECT_EQ(to_text(Policy{Kernel::rows, 1, false}), "rows, 1 lane");
+}
+
+}  // namespace
+}  // namespace tulle::spmv

@@ -1,0 +1,357 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// y = alpha op(A) x + beta y on every backend, in every format, with every policy, against the oracle.
+#include "tulle/spmv/spmv.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "support/backends.hpp"
+#include "support/battery.hpp"
+#include "support/guarded.hpp"
+#include "support/oracle.hpp"
+#include "tulle/matrix/convert.hpp"
+#include "tulle/matrix/move.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+using namespace tulle::test;
+
+class SpmvOn : public OnBackend {};
+
+template <class V>
+std::vector<V> vector_of(index_t n, Values values, std::uint64_t seed)
+{
+    std::vector<V> x(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = test_value<V>(values, seed, 0, i);
+    return x;
+}
+
+// A matrix of the battery in the memory of a context, in all formats.
+template <class V>
+struct InAllFormats {
+    Csr<V> csr;
+    Csc<V> csc;
+    Coo<V> coo, unsorted;
+    BlockedEll<V> bell;
+
+    InAllFormats(const Context& ctx, const HostCsr<V>& a)
+        : csr(to_device(ctx, a.view())), csc(to_csc(ctx, csr.view())), coo(to_coo(ctx, csr.view())), unsorted(to_coo(ctx, csr.view())), bell(to_blocked_ell(ctx, csr.view(), 3))
+    {
+        unsorted.order = CooOrder::none;
+        unsorted.unique = false;
+    }
+
+    std::vector<AnyView<V>> views() const { return {csr.view(), csc.view(), coo.view(), unsorted.view(), bell.view()}; }
+};
+
+// Runs a plan on a guarded y and returns the result.
+template <class V>
+std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::vector<V>& x, V beta, const std::vector<V>& y)
+{
+    const auto there = to_device<V>(ctx, std::span<const V>(x));
+    Guarded<V> guarded(ctx, y);
+    plan.run(alpha, there.span(), beta, guarded.span());
+    return guarded.take();
+}
+
+std::string label(Format format, Op op, const Policy& policy)
+{
+    return to_text(format) + (op == Op::transpose ? " transposed, " : ", ") + to_text(policy);
+}
+
+template <class V>
+void check_everything(const Context& ctx, Values values, V alpha, V beta)
+{
+    for (const auto& [name, a] : battery<V>(values)) {
+        const InAllFormats<V> formats(ctx, a);
+        for (const Op op : {Op::none, Op::transpose}) {
+            const bool t = op == Op::transpose;
+            const auto x = vector_of<V>(t ? a.rows : a.cols, values, 21);
+            auto y = vector_of<V>(t ? a.cols : a.rows, values, 22);
+            if (beta == V(0)) y.assign(y.size(), std::numeric_limits<V>::quiet_NaN());
+            const auto want = oracle_multiply(a, t, alpha, x, beta, y);
+            for (const auto& view : formats.views()) {
+                const Traits traits{.format = static_cast<Format>(view.index()), .transposed = t, .deterministic = ctx.is_deterministic()};
+                for (const Policy& policy : candidates(traits, {ctx.backend(), ctx.host().threads})) {
+                    SCOPED_TRACE(name + ": " + label(traits.format, op, policy));
+                    const auto plan = Plan<V>::make(ctx, view, {.op = op, .force = policy});
+                    const auto got = run(ctx, plan, alpha, x, beta, y);
+                    ASSERT_TRUE(within_bound(got, want));
+                    if (values == Values::integers)
+                        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << "entry " << i;
+                }
+            }
+        }
+    }
+}
+
+TEST_P(SpmvOn, IsExactOnIntegers)
+{
+    check_everything<double>(ctx(), Values::integers, 1.0, 0.0);
+    check_everything<float>(ctx(), Values::integers, -2.0f, 3.0f);
+}
+
+TEST_P(SpmvOn, KeepsTheErrorBound)
+{
+    check_everything<float>(ctx(), Values::reals, 1.0f, 0.0f);
+    check_everything<double>(ctx(), Values::reals, 0.75, -1.5);
+}
+
+TEST_P(SpmvOn, ChoosesSomethingThatWorksForEveryFormat)
+{
+    const auto c = ctx();
+    for (const auto& [name, a] : battery<double>(Values::integers)) {
+        const InAllFormats<double> formats(c, a);
+        for (const Op op : {Op::none, Op::transpose})
+            for (const auto& view : formats.views()) {
+                SCOPED_TRACE(name);
+                const bool t = op == Op::transpose;
+                const auto x = vector_of<double>(t ? a.rows : a.cols, Values::integers, 5);
+                const std::vector<double> y(static_cast<std::size_t>(t ? a.cols : a.rows), std::nan(""));
+                const auto want = oracle_multiply(a, t, 1.0, x, 0.0, y);
+                const auto there = to_device<double>(c, std::span<const double>(x));
+                Guarded<double> once(c, y), planned(c, y);
+                std::visit([&](const auto& m) { multiply(c, m, there.span(), once.span(), {.op = op}); }, view);
+                const auto plan = Plan<double>::make(c, view, {.op = op});
+                plan.run(there.span(), planned.span());
+                EXPECT_TRUE(within_bound(once.take(), want));
+                EXPECT_TRUE(within_bound(planned.take(), want));
+                EXPECT_EQ(plan.rows(), t ? a.cols : a.rows);
+                EXPECT_EQ(plan.cols(), t ? a.rows : a.cols);
+            }
+    }
+}
+
+// A long row that spans many pieces of the split kernel, between rows of other lengths, and empty rows at the cuts.
+TEST_P(SpmvOn, SplitsLongRows)
+{
+    const auto c = ctx();
+    const auto a = matrix_where<double>(12, 9000, Values::integers, 4, [](index_t i, index_t j) { return i == 5 || (i == 9 && j % 2 == 0) || (i % 3 == 0 && j == i); });
+    const auto there = to_device(c, a.view());
+    const auto x = vector_of<double>(9000, Values::integers, 6);
+    const std::vector<double> y(12, 7.0);
+    const auto plan = Plan<double>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}});
+    const auto got = run(c, plan, 2.0, x, -1.0, y);
+    const auto want = oracle_multiply(a, false, 2.0, x, -1.0, y);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<double>(want.value[i])) << i;
+}
+
+TEST_P(SpmvOn, UpdatesValuesWithoutNewAnalysis)
+{
+    const auto c = ctx();
+    const auto a = random_matrix<double>(80, 70, 0.1, Values::integers, 31);
+    auto b = a;
+    for (auto& v : b.value) v = 3 * v + 1;
+    const InAllFormats<double> before(c, a), after(c, b);
+    for (const Op op : {Op::none, Op::transpose}) {
+        const bool t = op == Op::transpose;
+        const auto x = vector_of<double>(t ? a.rows : a.cols, Values::integers, 5);
+        const std::vector<double> y(static_cast<std::size_t>(t ? a.cols : a.rows), 0.0);
+        const auto want = oracle_multiply(b, t, 1.0, x, 0.0, y);
+        for (std::size_t f = 0; f < 4; ++f) {        // blocks have another pattern when zeros differ
+            SCOPED_TRACE(f);
+            auto plan = Plan<double>::make(c, before.views()[f], {.op = op});
+            plan.update_values(after.views()[f]);
+            EXPECT_TRUE(within_bound(run(c, plan, 1.0, x, 0.0, y), want));
+        }
+    }
+}
+
+TEST_P(SpmvOn, UpdatesValuesOfBlocks)
+{
+    const auto c = ctx();
+    const auto a = matrix_where<double>(30, 33, Values::reals, 31, [](index_t i, index_t j) { return i / 3 == j / 3; });
+    auto b = a;
+    for (auto& v : b.value) v *= 2;
+    const InAllFormats<double> before(c, a), after(c, b);
+    auto deterministic = c;
+    deterministic.deterministic();
+    for (const auto& where : {c, deterministic})
+        for (const Op op : {Op::none, Op::transpose}) {
+            const bool t = op == Op::transpose;
+            const auto x = vector_of<double>(t ? a.rows : a.cols, Values::reals, 5);
+            const std::vector<double> y(static_cast<std::size_t>(t ? a.cols : a.rows), 0.0);
+            auto plan = Plan<double>::make(where, before.bell.view(), {.op = op});
+            plan.update_values(after.bell.view());
+            EXPECT_TRUE(within_bound(run(c, plan, 1.0, x, 0.0, y), oracle_multiply(b, t, 1.0, x, 0.0, y)));
+        }
+}
+
+TEST_P(SpmvOn, RefusesAnotherMatrix)
+{
+    const auto c = ctx();
+    const InAllFormats<double> a(c, random_matrix<double>(20, 30, 0.2, Values::integers, 1)), b(c, random_matrix<double>(20, 30, 0.3, Values::integers, 2)),
+        wide(c, random_matrix<double>(30, 20, 0.2, Values::integers, 1));
+    auto plan = Plan<double>::make(c, a.csr.view());
+    EXPECT_THROW(plan.update_values(b.csr.view()), PlanMismatch);
+    EXPECT_THROW(plan.update_values(wide.csr.view()), PlanMismatch);
+    EXPECT_THROW(plan.update_values(a.csc.view()), PlanMismatch);
+}
+
+TEST_P(SpmvOn, SaysWhatIsWrongWithVectors)
+{
+    const auto c = ctx();
+    const auto a = to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 1).view());
+    const auto plan = Plan<double>::make(c, a.view());
+    const auto x = to_device<double>(c, std::span<const double>(std::vector<double>(31, 1.0)));
+    auto y = to_device<double>(c, std::span<const double>(std::vector<double>(31, 1.0)));
+    const auto message = [&](auto&& call) {
+        try {
+            call();
+        } catch (const Error& e) {
+            return e.message();
+        }
+        return std::string("no error");
+    };
+    EXPECT_EQ(message([&] { plan.run(x.span(), y.span().first(20)); }), "x has 31 entries, but op(A) has 30 columns");
+    EXPECT_EQ(message([&] { plan.run(x.span().first(30), y.span().first(19)); }), "y has 19 entries, but op(A) has 20 rows");
+    EXPECT_EQ(message([&] { plan.run(std::span<const double>(y.span().first(30)), y.span().subspan(10, 20)); }), "x and y overlap");
+    EXPECT_THROW(Plan<double>::make(c, a.view(), {.force = Policy{Kernel::blocks, 32, false}}), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, a.view(), {.force = Policy{Kernel::rows, 5, false}}), ValueError);
+}
+
+TEST_P(SpmvOn, RefusesABrokenMatrix)
+{
+    const auto c = ctx();
+    auto a = random_matrix<double>(20, 30, 0.2, Values::integers, 1);
+    a.col[7] = 30;
+    const auto there = to_device(c, a.view());
+    EXPECT_THROW(Plan<double>::make(c, there.view()), ValueError);
+}
+
+TEST_P(SpmvOn, RefusesVectorsElsewhere)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU backend reads any host memory";
+    const auto a = to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 1).view());
+    const auto plan = Plan<double>::make(c, a.view());
+    std::vector<double> x(30), y(20);
+    EXPECT_THROW(plan.run(std::span<const double>(x), std::span<double>(y)), DeviceError);
+}
+
+TEST_P(SpmvOn, PassesNanAndInfinityOnlyWhereTheyBelong)
+{
+    const auto c = ctx();
+    const auto a = matrix_where<double>(33, 33, Values::integers, 3, [](index_t i, index_t j) { return i == j || j == i + 1; });
+    const InAllFormats<double> formats(c, a);
+    std::vector<double> x(33, 1.0);
+    x[32] = std::nan("");
+    const std::vector<double> y(33, std::nan(""));
+    for (std::size_t f = 0; f < 4; ++f) {             // a block has explicit zeros, which take part
+        const auto got = run(c, Plan<double>::make(c, formats.views()[f]), 1.0, x, 0.0, y);
+        for (std::size_t i = 0; i < 31; ++i) EXPECT_FALSE(std::isnan(got[i])) << f << " " << i;
+        EXPECT_TRUE(std::isnan(got[31])) << f;
+        EXPECT_TRUE(std::isnan(got[32])) << f;
+    }
+}
+
+template <class V> bool same_bits(const std::vector<V>& a, const std::vector<V>& b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0; }
+
+TEST_P(SpmvOn, GivesTheSameBitsEveryTimeWhenAsked)
+{
+    auto c = ctx();
+    c.deterministic();
+    for (const auto& [name, a] : battery<float>(Values::reals)) {
+        const InAllFormats<float> formats(c, a);
+        for (const Op op : {Op::none, Op::transpose})
+            for (const auto& view : formats.views()) {
+                SCOPED_TRACE(name);
+                const bool t = op == Op::transpose;
+                const auto x = vector_of<float>(t ? a.rows : a.cols, Values::reals, 5);
+                const std::vector<float> y(static_cast<std::size_t>(t ? a.cols : a.rows), 0.0f);
+                const auto first = run(c, Plan<float>::make(c, view, {.op = op}), 1.0f, x, 0.0f, y);
+                for (int again = 0; again < 3; ++again)
+                    ASSERT_TRUE(same_bits(first, run(c, Plan<float>::make(c, view, {.op = op}), 1.0f, x, 0.0f, y)));
+            }
+    }
+}
+
+TEST_P(SpmvOn, RunAllocatesNothing)
+{
+    const auto c = ctx();
+    const InAllFormats<double> formats(c, random_matrix<double>(300, 300, 0.05, Values::integers, 3));
+    const auto x = to_device<double>(c, std::span<const double>(std::vector<double>(300, 1.0)));
+    auto y = to_device<double>(c, std::span<const double>(std::vector<double>(300, 0.0)));
+    for (const Op op : {Op::none, Op::transpose})
+        for (const auto& view : formats.views())
+            for (const Policy& policy : candidates({.format = static_cast<Format>(view.index()), .transposed = op == Op::transpose}, {c.backend(), c.host().threads})) {
+                const auto plan = Plan<double>::make(c, view, {.op = op, .force = policy});
+                const auto before = c.memory().allocations();
+                plan.run(x.span(), y.span());
+                c.synchronize();
+                EXPECT_EQ(c.memory().allocations(), before) << to_text(policy);
+            }
+}
+
+TEST_P(SpmvOn, CountsItsBytes)
+{
+    const auto c = ctx();
+    const InAllFormats<double> formats(c, random_matrix<double>(300, 300, 0.05, Values::integers, 3));
+    const Space space = c.backend() == Backend::cpu ? Space::host : Space::device;
+    for (const auto& view : formats.views())
+        for (const Policy& policy : candidates({.format = static_cast<Format>(view.index())}, {c.backend(), c.host().threads})) {
+            const std::size_t before = c.memory().live(space);
+            const auto plan = Plan<double>::make(c, view, {.force = policy});
+            EXPECT_EQ(c.memory().live(space) - before, plan.bytes()) << to_text(policy);
+        }
+}
+
+// Every allocation fails once, and from some point on; nothing leaks, y is untouched, and the plan works afterwards.
+TEST_P(SpmvOn, SurvivesEveryFailingAllocation)
+{
+    const auto c = ctx();
+    const auto a = random_matrix<double>(60, 50, 0.2, Values::integers, 3);
+    const InAllFormats<double> formats(c, a);
+    const auto x = to_device<double>(c, std::span<const double>(std::vector<double>(60, 1.0)));
+    for (const auto how : {Memory::Fail::once, Memory::Fail::for_ever})
+        for (const auto& view : formats.views()) {
+            const auto blocks = c.memory().live_blocks();
+            std::int64_t failures = 0;
+            for (bool done = false; !done; ++failures) {
+                ASSERT_LT(failures, 200);
+                c.memory().fail_at(failures, how);
+                try {
+                    const auto plan = Plan<double>::make(c, view, {.op = Op::transpose});
+                    done = true;
+                } catch (const OutOfMemory&) {
+                }
+                c.memory().fail_at(-1);
+                EXPECT_EQ(c.memory().live_blocks(), blocks);
+            }
+        }
+}
+
+TEST_P(SpmvOn, DescribesWhatItDoes)
+{
+    const auto c = ctx();
+    const auto a = to_device(c, random_matrix<double>(300, 300, 0.05, Values::integers, 3).view());
+    const std::string text = Plan<double>::make(c, a.view(), {.op = Op::transpose}).describe();
+    for (const char* part : {"300 x 300", "CSR transposed", "chosen:", "a copy by rows", "the same bits every time", "beside the matrix", "also possible: scatter"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+}
+
+TULLE_ON_BACKENDS(SpmvOn);
+
+// The split kernel's pieces and the row kernel's sums do not depend on the number of threads.
+TEST(SpmvOnCpu, GivesTheSameBitsForAnyNumberOfThreads)
+{
+    const auto a = random_matrix<float>(400, 3000, 0.05, Values::reals, 3);
+    const auto x = vector_of<float>(3000, Values::reals, 5);
+    for (const Policy& policy : {Policy{Kernel::rows, 4, false}, Policy{Kernel::split, 32, false}}) {
+        std::vector<std::vector<float>> results;
+        for (const int threads : {1, 2, 3, 8}) {
+            std::vector<float> y(400, 0.0f);
+            Plan<float>::make(Context::cpu(threads), a.view(), {.force = policy}).run(x, y);
+            results.push_back(y);
+        }
+        for (const auto& y : results) EXPECT_TRUE(same_bits(results.front(), y)) << to_text(policy);
+    }
+}
+
+}  // namespace
+}  // namespace tulle::spmv
