@@ -27,7 +27,7 @@ demo:
 	@tools/setup demo
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@echo "building tulle in $(BUILD)" >&2
-	@cmake --build $(BUILD) -j $(JOBS) --target tulle_cli $(QUIET)
+	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle $(QUIET)
 	@$(BUILD)/bin/tulle demo $(MATRIX)
 
 test:
@@ -39,8 +39,8 @@ test:
 bench:
 	@tools/setup demo
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
-	@cmake --build $(BUILD) -j $(JOBS) --target tulle_cli $(QUIET)
-	@$(BUILD)/bin/tulle bench spmv --suite $(SUITE)
+	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle-bench $(QUIET)
+	@$(BUILD)/bin/tulle-bench spmv $(SUITE)
 
 install:
 	@tools/setup demo
