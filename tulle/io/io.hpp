@@ -12,6 +12,7 @@
 // leaves neither a half file nor a damaged old one behind.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
@@ -27,6 +28,9 @@ enum class Complex { refuse, real_part };
 struct ReadOptions {
     Complex complex = Complex::refuse;
     bool pattern_values = true;               // give entries of a pattern file the value pattern_value(i, j); otherwise 1
+    // Memory that a header may ask for beyond what the file's size justifies (64 bytes for each of its own, 1032 for unpacking): a file
+    // of 60 bytes can claim 2^31 rows. Memory::unlimited believes every header.
+    std::size_t unproven_bytes = std::size_t{128} << 20;
     Progress progress = {};
 };
 

@@ -1,0 +1,24 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// From what a file holds to the CSR matrix that read() promises: rows sorted, entries at the same position added up.
+#pragma once
+
+#include "tulle/device/queue.hpp"
+#include "tulle/matrix/coo.hpp"
+#include "tulle/matrix/csr.hpp"
+
+namespace tulle::io {
+
+// What a stored entry (i, j), i != j, says of (j, i).
+enum class Mirror { none, same, negated };
+
+// Entries at the same position are added in the order of the file, so the result has the same bits for any number of threads.
+template <class V> Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror);
+
+// The same for rows that may be unsorted or hold a column twice; `sorted` and `unique` are found out, not believed.
+template <class V> Csr<V> assemble(const CpuQueue& q, Csr<V> a);
+
+// The values of a matrix that has none: pattern_value(i, j), or 1.
+template <class V> void set_pattern_values(const CpuQueue& q, Csr<V>& a, bool by_position);
+
+}  // namespace tulle::io

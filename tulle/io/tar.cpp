@@ -1,0 +1,102 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A tar archive is a list of files, each a header of 512 bytes and the contents rounded up to 512 bytes (POSIX.1-1988 ustar, and GNU's
+// base-256 sizes and long names).
+#include "tulle/io/tar.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "tulle/base/math.hpp"
+#include "tulle/base/text.hpp"
+
+namespace tulle::io {
+namespace {
+
+constexpr std::size_t block = 512;
+
+struct Member {
+    std::string name;
+    std::string_view contents;
+};
+
+std::string_view field(std::string_view header, std::size_t at, std::size_t size)
+{
+    const std::string_view text = header.substr(at, size);
+    return text.substr(0, std::min(text.find('\0'), text.size()));
+}
+
+// Octal digits, or with the top bit set a big-endian number.
+std::size_t number(const Source& archive, std::string_view header, std::size_t at, std::size_t size)
+{
+    const std::string_view text = header.substr(at, size);
+    std::size_t value = 0;
+    if (static_cast<unsigned char>(text.front()) >= 0x80) {
+        for (const char c : text.substr(text.size() - 8)) value = value << 8 | static_cast<unsigned char>(c);
+        return value;
+    }
+    for (const char c : field(header, at, size)) {
+        if (c == ' ') continue;
+        if (c < '0' || c > '7') archive.fail(text.data(), "a number in a tar header is not octal");
+        value = value << 3 | static_cast<std::size_t>(c - '0');
+    }
+    return value;
+}
+
+void check_header(const Source& archive, std::string_view header)
+{
+    constexpr std::size_t sum_at = 148, sum_size = 8;
+    std::size_t sum = sum_size * ' ';
+    for (std::size_t i = 0; i < block; ++i)
+        if (i < sum_at || i >= sum_at + sum_size) sum += static_cast<unsigned char>(header[i]);
+    if (number(archive, header, sum_at, sum_size) != sum) archive.fail(header.data(), "the checksum of a tar header is wrong, or this is no tar archive");
+}
+
+std::vector<Member> list_files(const Source& archive)
+{
+    std::vector<Member> members;
+    std::string long_name;
+    std::string_view rest = archive.bytes();
+    while (rest.size() >= block && rest.substr(0, block).find_first_not_of('\0') != std::string_view::npos) {
+        const std::string_view header = rest.substr(0, block);
+        check_header(archive, header);
+        const std::size_t size = number(archive, header, 124, 12);
+        if (size > rest.size() - block) archive.fail(header.data(), concat("the archive ends inside of '", field(header, 0, 100), "'"));
+        const std::string_view contents = rest.substr(block, size);
+        const std::string_view prefix = header.substr(257, 6) == std::string_view("ustar\0", 6) ? field(header, 345, 155) : "";
+        const char kind = header[156];
+        if (kind == 'L') {
+            long_name = field(contents, 0, contents.size());
+        } else {
+            const std::string name = std::string(prefix) + (prefix.empty() ? "" : "/") + std::string(field(header, 0, 100));
+            if (kind == '0' || kind == '\0') members.push_back({long_name.empty() ? name : long_name, contents});
+            long_name.clear();
+        }
+        rest.remove_prefix(std::min(rest.size(), block + round_up(size, block)));
+    }
+    return members;
+}
+
+bool is_matrix(const Member& member) { return member.name.ends_with(".mtx"); }
+
+}  // namespace
+
+Source find_matrix(Source archive)
+{
+    const std::vector<Member> members = list_files(archive);
+    const std::string file = std::filesystem::path(archive.name()).filename().string();
+    const std::string stem = file.substr(0, file.find('.'));
+    const std::string wanted = stem + "/" + stem + ".mtx";
+    auto found = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == wanted || m.name == "./" + wanted; });
+    const auto matrices = std::count_if(members.begin(), members.end(), is_matrix);
+    if (found == members.end() && matrices == 1) found = std::find_if(members.begin(), members.end(), is_matrix);
+    if (found == members.end())
+        throw FormatError(concat(archive.name(), ": no ", wanted, " among the ", members.size(), " files of the archive, ", matrices, " of which are .mtx"),
+                          "unpack the archive and name the matrix");
+    const std::string name = archive.name() + ":" + found->name;
+    return std::move(archive).part(name, found->contents);
+}
+
+}  // namespace tulle::io
