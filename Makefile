@@ -5,7 +5,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 MATRIX ?=
 PREFIX ?= /usr/local
 PRESET ?= release
-SUITE  ?= bench/suites/paper.txt
+SUITE  ?= paper
 BUILD  := build/$(PRESET)
 QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 
@@ -15,7 +15,7 @@ QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 help:
 	@echo "make demo [MATRIX=A.mtx]   multiply with a matrix on every backend there is, check, time, and draw it"
 	@echo "make test                  build and run all tests"
-	@echo "make bench                 time tulle beside the yardsticks ($(SUITE))"
+	@echo "make bench                 time tulle beside the yardsticks (SUITE=paper, real, quick or a file)"
 	@echo "make install PREFIX=dir    install the library, headers and programs (now: $(PREFIX))"
 	@echo "make check                 layers of the source tree; every header compiled alone"
 	@echo "make asan | tsan | sim     the tests under AddressSanitizer, ThreadSanitizer, on the simulated GPU"
@@ -40,7 +40,7 @@ bench:
 	@tools/setup demo
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle-bench $(QUIET)
-	@$(BUILD)/bin/tulle-bench spmv $(SUITE)
+	@$(BUILD)/bin/tulle-bench spmv --suite $(SUITE)
 
 install:
 	@tools/setup demo
