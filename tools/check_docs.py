@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keeps the documents true: C++ shown in README.md is taken from a compiled example, links lead to files, every folder has its line.
+
+    tools/check_docs.py        exit 1 with what is wrong
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def squeezed(text):
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def strange_snippets():
+    examples = [squeezed(f.read_text()) for f in sorted((ROOT / "examples").rglob("*.cpp"))]
+    blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    return [f"README.md: this code is in no example: {squeezed(b).splitlines()[0]} …" for b in blocks if not any(squeezed(b) in e for e in examples)]
+
+
+def dead_links():
+    dead = []
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)|<img[^>]*src=\"([^\"]+)\"", page.read_text()):
+            target = target[0] or target[1]
+            if "://" not in target and not (page.parent / target).exists():
+                dead.append(f"{page.relative_to(ROOT)}: no such file: {target}")
+    return dead
+
+
+def unnamed_folders():
+    index = (ROOT / "docs/index.md").read_text()
+    folders = [f"tulle/{f.name}" for f in (ROOT / "tulle").iterdir() if f.is_dir()]
+    folders += [f.name for f in ROOT.iterdir() if f.is_dir() and not f.name.startswith((".", "build", "carry", "tulle")) and any(f.iterdir())]
+    return [f"docs/index.md: no line for `{folder}`" for folder in folders if f"`{folder}`" not in index and f"`{folder}/" not in index]
+
+
+if __name__ == "__main__":
+    wrong = strange_snippets() + dead_links() + unnamed_folders()
+    print("\n".join(wrong) or "docs: snippets, links and folders are true")
+    sys.exit(bool(wrong))
