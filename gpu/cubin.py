@@ -1,0 +1,85 @@
+"""Machine code of every kernel, as hashes.
+
+A .cu file is compiled to a cubin with fixed flags, and each kernel's code section is hashed under its demangled-enough name. Names of
+kernels in anonymous namespaces contain a hash of the path and the compiler's process number; both are taken out, so that neither the
+folder, nor the machine, nor a comment changes anything, while any change of machine code does.
+"""
+import hashlib
+import pathlib
+import re
+import struct
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FLAGS = ["-cubin", "-arch=sm_90", "-std=c++20", "--expt-relaxed-constexpr", "-O3", "-DNDEBUG"]
+UNSTABLE = re.compile(r"\d+_GLOBAL__N__[0-9a-f]{8}_\d+_(\w+?)_cu_[0-9a-f]{8}_\d+")
+CODE = (".text.", ".nv.constant", ".nv.shared.", ".nv.global.init")
+
+
+def sources():
+    """All .cu files of the library, as paths from the repository's root."""
+    return sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tulle").rglob("*.cu"))
+
+
+def stable_name(name):
+    """A symbol's name without what differs from run to run: the anonymous namespace keeps the file's name only.
+
+    The number in front of _GLOBAL__N__ is the length of the whole identifier, whose end is not marked; what follows the process
+    number begins with the length of the next identifier, so the match must give those digits back."""
+    def replace(match):
+        length = int(re.match(r"\d+", match[0])[0])
+        prefix = len(str(length))
+        return f"(anonymous in {match[1]})" + match[0][prefix + length:]
+    return UNSTABLE.sub(replace, name)
+
+
+def sections(cubin):
+    """(name, type, flags, bytes or size) of the sections of a 64-bit ELF file."""
+    at, = struct.unpack_from("<Q", cubin, 40)
+    size, count, names = struct.unpack_from("<HHH", cubin, 58)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", cubin, at + i * size) for i in range(count)]
+    name_table = headers[names][4]
+    for name, kind, _, _, offset, length, *_ in headers:
+        end = cubin.index(b"\0", name_table + name)
+        text = cubin[name_table + name:end].decode()
+        yield text, (b"" if kind == 8 else cubin[offset:offset + length]), length
+
+
+def kernels_of(cubin):
+    """{section: sha256} for everything that makes up a kernel's code."""
+    found = {}
+    for name, data, length in sections(cubin):
+        if name.startswith(CODE):
+            found[stable_name(name)] = hashlib.sha256(data + str(length).encode()).hexdigest()
+    return found
+
+
+def compile_file(source, include, nvcc="nvcc"):
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out.cubin"
+        command = [nvcc, *FLAGS, f"-I{ROOT}", f"-I{include}", str(ROOT / source), "-o", str(out)]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode != 0:
+            raise SystemExit(f"{source} does not compile:\n{run.stdout}{run.stderr}")
+        return kernels_of(out.read_bytes())
+
+
+def write_build_header(folder):
+    """build.hpp as CMake would write it for the CUDA backend; only host code reads it."""
+    target = pathlib.Path(folder) / "tulle/base/build.hpp"
+    target.parent.mkdir(parents=True)
+    text = (ROOT / "tulle/base/build.hpp.in").read_text()
+    for key, value in {"PROJECT_VERSION": "0", "TULLE_HAS_CUDA_CPP": "true", "TULLE_SIMULATED_CPP": "false", "TULLE_CUDA_ARCHITECTURES_TEXT": "90"}.items():
+        text = text.replace(f"@{key}@", value)
+    target.write_text(text)
+
+
+def hash_all(jobs=2, nvcc="nvcc"):
+    """{file: {kernel: sha256}} of the whole library."""
+    with tempfile.TemporaryDirectory() as include:
+        write_build_header(include)
+        with ThreadPoolExecutor(jobs) as pool:
+            files = sources()
+            return dict(zip(files, pool.map(lambda f: compile_file(f, include, nvcc), files)))
