@@ -54,16 +54,16 @@ void require_device(int device)
 
 }  // namespace
 
-void throw_cuda_error(cudaError_t error, const std::source_location& at)
+void throw_cuda_error(cudaError_t error, const char* file, int line)
 {
-    std::string name = at.file_name();
+    std::string name = file;
     name = name.substr(name.rfind("tulle/") == std::string::npos ? 0 : name.rfind("tulle/"));
 #ifdef TULLE_SIM
     const std::string detail = simt::last_fault();
 #else
     const std::string detail = cudaGetErrorString(error);
 #endif
-    const std::string what = concat(name, ":", at.line(), ": ", cudaGetErrorName(error), ": ", detail);
+    const std::string what = concat(name, ":", line, ": ", cudaGetErrorName(error), ": ", detail);
     if (error == cudaErrorMemoryAllocation) throw OutOfMemory(what, 0, 0);
     throw DeviceError(what);
 }

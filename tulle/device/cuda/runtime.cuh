@@ -11,18 +11,17 @@
 #include <cuda_runtime.h>
 #endif
 
-#include <source_location>
-
 #include "tulle/base/error.hpp"
 #include "tulle/device/queue.hpp"
 
 namespace tulle::cuda {
 
-[[noreturn]] void throw_cuda_error(cudaError_t error, const std::source_location& at);
+[[noreturn]] void throw_cuda_error(cudaError_t error, const char* file, int line);
 
-inline void check(cudaError_t error, const std::source_location& at = std::source_location::current())
+// The caller's line is found by the compiler's own words for it: clang 14 has no std::source_location.
+inline void check(cudaError_t error, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (error != cudaSuccess) throw_cuda_error(error, at);
+    if (error != cudaSuccess) throw_cuda_error(error, file, line);
 }
 
 // Makes a device current while it lives.

@@ -1,0 +1,241 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The stand-in runtime's memory calls. What is freed or copied happens in stream order, when somebody waits.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "tulle/base/text.hpp"
+#include "tulle/simt/cuda_runtime.hpp"
+#include "tulle/simt/fault.hpp"
+#include "tulle/simt/runtime.hpp"
+
+using tulle::concat;
+using tulle::simt::Allocation;
+using tulle::simt::fail;
+using tulle::simt::host_memory;
+using tulle::simt::Runtime;
+
+namespace {
+
+int current_device()
+{
+    int device = 0;
+    cudaGetDevice(&device);
+    return device;
+}
+
+std::size_t free_bytes(const Runtime& runtime, int device)
+{
+    return runtime.config.bytes - std::min(runtime.config.bytes, runtime.memory.used(device));
+}
+
+// Queued frees give their memory back before the device is called full, as the driver's pool does.
+cudaError_t allocate(void** data, std::size_t bytes, int device, Allocation::State state)
+{
+    Runtime& runtime = Runtime::get();
+    if (device >= runtime.config.devices) return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
+    if (bytes > free_bytes(runtime, device)) runtime.drain_device(device);
+    const std::size_t free = free_bytes(runtime, device);
+    *data = bytes > free ? nullptr : runtime.memory.allocate(device, bytes, state, runtime.random);
+    if (*data) return cudaSuccess;
+    return fail(cudaErrorMemoryAllocation, concat("device ", device, " has ", free, " of ", runtime.config.bytes, " bytes free, ", bytes, " were asked for"));
+}
+
+// A mistake in a free is told to who calls and, since frees are seldom checked, to who waits next.
+cudaError_t refuse_free(int device, const std::string& why)
+{
+    std::string& fault = Runtime::get().devices[static_cast<std::size_t>(device)].fault;
+    if (fault.empty()) fault = why;
+    return fail(cudaErrorInvalidValue, why);
+}
+
+cudaError_t enqueue_on(CUstream_st* handle, const char* user, bool always, std::function<void(int device)> body)
+{
+    Runtime& runtime = Runtime::get();
+    CUstream_st* const stream = runtime.stream_of(handle, current_device());
+    if (!stream) return fail(cudaErrorInvalidResourceHandle, concat(user, ": the stream does not exist, or not any more"));
+    runtime.enqueue(*stream, {.body = [body = std::move(body), device = stream->device] { body(device); }, .after = {}, .always = always, .enqueued = {}});
+    return cudaSuccess;
+}
+
+// A fault when a copy reads or writes what it may not: wrong device, freed, too short.
+void check(const char* user, const void* data, std::size_t bytes, int device)
+{
+    Runtime& runtime = Runtime::get();
+    if (const std::string wrong = runtime.problem_with(data, bytes, device); !wrong.empty())
+        runtime.fault(concat(user, " on device ", device, ": ", wrong));
+}
+
+// The host's side of a copy: plain memory is taken on trust, memory of a device is a mistake.
+void check_host(const char* user, const void* data)
+{
+    Runtime& runtime = Runtime::get();
+    const Allocation* const block = runtime.memory.find(data);
+    if (!block) return;
+    if (block->device != host_memory) runtime.fault(concat(user, ": memory of device ", block->device, " given as host memory"));
+    if (block->state == Allocation::State::freed) runtime.fault(concat(user, ": page-locked host memory that has been freed"));
+}
+
+bool on_device(const void* data)
+{
+    const Allocation* const block = Runtime::get().memory.find(data);
+    return block && block->device != host_memory;
+}
+
+cudaMemcpyKind kind_of(void* to, const void* from)
+{
+    if (on_device(to)) return on_device(from) ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+    return on_device(from) ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
+}
+
+void copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, int device)
+{
+    if (kind == cudaMemcpyDefault) kind = kind_of(to, from);
+    if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice)
+        check("copy to", to, bytes, device);
+    else
+        check_host("copy to the host", to);
+    if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)
+        check("copy from", from, bytes, device);
+    else
+        check_host("copy from the host", from);
+    std::memmove(to, from, bytes);
+}
+
+}  // namespace
+
+// ---- allocation ----
+
+cudaError_t cudaMalloc(void** data, std::size_t bytes)
+{
+    const std::lock_guard lock(Runtime::get().mutex);
+    return allocate(data, bytes, current_device(), Allocation::State::live);
+}
+
+cudaError_t cudaFree(void* data)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    if (!data) return cudaSuccess;
+    const Allocation* const block = runtime.memory.starting_at(data);
+    const int device = block && block->device != host_memory ? block->device : current_device();
+    runtime.drain_device(device);
+    const std::string wrong = runtime.memory.release(static_cast<char*>(data));
+    return wrong.empty() ? cudaSuccess : refuse_free(device, concat("cudaFree: ", wrong));
+}
+
+cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t handle)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    CUstream_st* const stream = runtime.stream_of(handle, current_device());
+    if (!stream) return fail(cudaErrorInvalidResourceHandle, "cudaMallocAsync: the stream does not exist, or not any more");
+    if (const cudaError_t error = allocate(data, bytes, stream->device, Allocation::State::promised); error != cudaSuccess) return error;
+    char* const block = static_cast<char*>(*data);
+    return enqueue_on(stream, "cudaMallocAsync", true, [&runtime, block](int) { runtime.memory.come_alive(block); });
+}
+
+cudaError_t cudaFreeAsync(void* data, cudaStream_t stream)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    if (!data) return cudaSuccess;
+    if (!runtime.memory.starting_at(data)) return refuse_free(current_device(), "cudaFreeAsync: freed memory that is not the start of a device array");
+    return enqueue_on(stream, "cudaFreeAsync", true, [&runtime, data](int device) {
+        const Allocation* const block = runtime.memory.starting_at(data);
+        if (block && block->state == Allocation::State::promised)
+            runtime.fault(concat("cudaFreeAsync on device ", device, ": the allocation on another stream has not been waited for"));
+        if (const std::string wrong = runtime.memory.release(static_cast<char*>(data)); !wrong.empty())
+            runtime.fault(concat("cudaFreeAsync on device ", device, ": ", wrong));
+    });
+}
+
+cudaError_t cudaMallocHost(void** data, std::size_t bytes)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    *data = runtime.memory.allocate(host_memory, bytes, Allocation::State::live, runtime.random);
+    return *data ? cudaSuccess : fail(cudaErrorMemoryAllocation, concat(bytes, " bytes of page-locked host memory"));
+}
+
+cudaError_t cudaFreeHost(void* data)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    if (!data) return cudaSuccess;
+    const std::string wrong = runtime.memory.release(static_cast<char*>(data));
+    return wrong.empty() ? cudaSuccess : refuse_free(current_device(), concat("cudaFreeHost: ", wrong));
+}
+
+// The pool is the device itself: it keeps nothing back.
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int)
+{
+    *pool = nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    *total = runtime.config.bytes;
+    *free = free_bytes(runtime, current_device());
+    return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    const Allocation* const block = runtime.memory.find(data);
+    *attributes = {};
+    if (!block || block->state == Allocation::State::freed) return cudaSuccess;
+    attributes->type = block->device == host_memory ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+    attributes->device = std::max(block->device, 0);
+    attributes->devicePointer = const_cast<void*>(data);
+    return cudaSuccess;
+}
+
+// ---- copies ----
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const std::lock_guard lock(Runtime::get().mutex);
+    return enqueue_on(stream, "cudaMemcpyAsync", false, [=](int device) { copy_now(to, from, bytes, kind, device); });
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind)
+{
+    const std::lock_guard lock(Runtime::get().mutex);
+    if (const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr); error != cudaSuccess) return error;
+    return cudaStreamSynchronize(nullptr);
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t stream)
+{
+    const std::lock_guard lock(Runtime::get().mutex);
+    return enqueue_on(stream, "cudaMemcpyPeerAsync", false, [=](int) {
+        check("copy to", to, bytes, to_device);
+        check("copy from", from, bytes, from_device);
+        std::memmove(to, from, bytes);
+    });
+}
+
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes)
+{
+    const std::lock_guard lock(Runtime::get().mutex);
+    return cudaMemsetAsync(to, value, bytes, nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream)
+{
+    const std::lock_guard lock(Runtime::get().mutex);
+    return enqueue_on(stream, "cudaMemsetAsync", false, [=](int device) {
+        check("fill", to, bytes, device);
+        std::memset(to, value, bytes);
+    });
+}

@@ -1,0 +1,21 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A rule of the GPU was broken. The text names kernel, block, thread, place and seed.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tulle::simt {
+
+struct Fault : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// "tulle::spmv::multiply_rows<4, float>" for the address of a kernel, from the symbol table of the program.
+std::string kernel_name(const void* function);
+
+// Prints whereabouts when a sanitizer or a signal ends the program inside a kernel.
+void explain_crashes();
+
+}  // namespace tulle::simt

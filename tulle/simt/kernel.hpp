@@ -1,0 +1,78 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Everything a kernel needs, for the simulated GPU: CUDA's words with their meaning, shared memory, flags between blocks, and enqueue().
+// Included by device/cuda/kernel.cuh in place of CUDA.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tulle/simt/arguments.hpp"
+#include "tulle/simt/atomics.hpp"
+#include "tulle/simt/cuda_runtime.hpp"
+#include "tulle/simt/launch.hpp"
+#include "tulle/simt/warp.hpp"
+
+// Words that mean nothing here. (__restrict__ is the compilers' own; __noinline__ would break the standard library's attributes.)
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+
+// The thread that runs; the scheduler sets them at every switch.
+extern uint3 threadIdx;
+extern uint3 blockIdx;
+extern dim3 blockDim;
+extern dim3 gridDim;
+inline constexpr int warpSize = 32;
+
+// A reference to a real array, so that the compiler knows its bounds too.
+#define TULLE_SHARED(T, name, count)       \
+    static const char name##_site = 0;     \
+    T(&name)[count] = *static_cast<T(*)[count]>(tulle::simt::shared_array(&name##_site, sizeof(T) * (count)))
+#define TULLE_DYNAMIC_SHARED(T, name) T* name = static_cast<T*>(tulle::simt::dynamic_shared())
+
+// In CUDA these are global, also for two kinds of numbers.
+using std::max;
+using std::min;
+
+template <class A, class B>
+    requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && (!std::is_same_v<A, B>)
+constexpr auto max(A a, B b)
+{
+    using C = std::common_type_t<A, B>;
+    return std::max(static_cast<C>(a), static_cast<C>(b));
+}
+
+template <class A, class B>
+    requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && (!std::is_same_v<A, B>)
+constexpr auto min(A a, B b)
+{
+    using C = std::common_type_t<A, B>;
+    return std::min(static_cast<C>(a), static_cast<C>(b));
+}
+
+namespace tulle::simt {
+
+// Puts a kernel on a stream; it runs when somebody waits for it. Arguments are copied now.
+template <class... P, class... A>
+cudaError_t enqueue(CUstream_st* stream, unsigned blocks, unsigned threads, std::size_t shared_bytes, void (*kernel)(P...), A&&... args)
+{
+    std::tuple<std::remove_cv_t<P>...> values(std::forward<A>(args)...);
+    Launch launch;
+    launch.kernel = reinterpret_cast<const void*>(kernel);
+    launch.blocks = blocks;
+    launch.threads = threads;
+    launch.shared_bytes = shared_bytes;
+    launch.pointers = pointers_in(values);
+    launch.body = [kernel, values] { std::apply(kernel, values); };
+    return enqueue_launch(stream, std::move(launch));
+}
+
+}  // namespace tulle::simt

@@ -1,0 +1,65 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What travels from a kernel's launch to the machine that runs it, and what kernels may ask of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tulle/simt/cuda_runtime.hpp"
+
+namespace tulle::simt {
+
+// A place in a kernel's source.
+struct Where {
+    const char* file = "-";
+    int line = 0;
+};
+
+// A pointer among a kernel's arguments, inside a struct or not.
+struct PointerArgument {
+    const void* pointer = nullptr;
+    int argument = 0;           // which one, from 1
+};
+
+struct Launch {
+    const void* kernel = nullptr;
+    unsigned blocks = 0, threads = 0;
+    std::size_t shared_bytes = 0;
+    std::vector<PointerArgument> pointers;
+    std::function<void()> body;             // one thread of it
+    int device = 0;
+    std::uint64_t number = 0;               // of this stream's launches
+};
+
+cudaError_t enqueue_launch(CUstream_st* stream, Launch launch);
+
+// Host work in the order of a stream, as the plain twin of a library's kernel. `pointers` are checked as a kernel's arguments are.
+cudaError_t enqueue_task(CUstream_st* stream, const char* name, std::vector<const void*> pointers, std::function<void()> task);
+
+// What a warp collective does once all lanes are there: lane i's variable is slot[i], for the lanes in `lanes`.
+struct Exchange {
+    unsigned lanes;
+    void* const* slot;
+    template <class S>
+    S& at(int lane) const { return *static_cast<S*>(slot[lane]); }
+    bool has(int lane) const { return lane >= 0 && lane < 32 && (lanes >> lane & 1u); }
+};
+using Resolve = std::string (*)(const Exchange&);    // empty, or what is wrong
+
+// For the thread that runs.
+int meet_at_barrier(bool predicate, const Where& at);
+void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
+void* shared_array(const void* site, std::size_t bytes);
+void* dynamic_shared();
+int current_lane();
+unsigned active_lanes();
+void before_atomic(const void* address, std::size_t bytes, const Where& at);
+void after_atomic(const void* address, std::uint64_t value, bool changed);
+void after_load(const void* address, std::uint64_t value, const Where& at);
+void sleep_a_little(const Where& at);
+
+}  // namespace tulle::simt

@@ -1,0 +1,154 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// One simulated GPU at work on one kernel: blocks, warps and threads, every thread a fiber of the host thread that waits for the kernel.
+//
+// A thread runs until it meets a barrier, a warp collective, an atomic operation that chance makes a switch, or its end. Barriers and
+// collectives are meetings: the last to arrive does the work and lets the others go. Kernels reach all this through kernel.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tulle/simt/config.hpp"
+#include "tulle/simt/context.hpp"
+#include "tulle/simt/cuda_runtime.hpp"
+#include "tulle/simt/fault.hpp"
+#include "tulle/simt/launch.hpp"
+#include "tulle/simt/random.hpp"
+#include "tulle/simt/sanitizers.hpp"
+
+namespace tulle::simt {
+
+struct Block;
+struct Warp;
+
+enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, done };
+
+// A stack to run on, and who ThreadSanitizer thinks is running. Both are used again by later threads.
+struct Stack {
+    char* bottom = nullptr;
+    void* identity = nullptr;
+};
+
+struct Thread {
+    StackContext context;
+    Stack stack;
+    uint3 index{};
+    int lane = 0;
+    Block* block = nullptr;
+    Warp* warp = nullptr;
+    State state = State::fresh;
+    Where at;                             // the last barrier, collective or atomic operation
+    const void* polled = nullptr;         // what a waiting loop looks at
+    std::uint64_t polled_value = 0;
+};
+
+// Lanes that meet under one mask. The slots are the lanes' own variables; resolve() reads all and writes all.
+struct Meeting {
+    unsigned mask = 0;
+    unsigned arrived = 0;
+    unsigned generation = 0;
+    Resolve resolve = nullptr;
+    Where at;
+    void* slot[32] = {};
+    Token passed[2];                      // by generation: the next meeting may begin before the last lane has left this one
+};
+
+struct Warp {
+    Thread* lane[32] = {};
+    unsigned live = 0;
+    std::vector<std::unique_ptr<Meeting>> meetings;    // one per mask in use
+};
+
+struct Barrier {
+    unsigned arrived = 0;
+    unsigned generation = 0;
+    Where at;
+    int count = 0;                        // of predicates that hold, so far
+    int result[2] = {};                   // by generation
+    Token passed[2];
+};
+
+// One declaration of shared memory.
+struct SharedArray {
+    const void* site = nullptr;
+    std::unique_ptr<unsigned char[]> bytes;
+};
+
+struct Block {
+    uint3 index{};
+    std::vector<Thread> threads;
+    std::vector<Warp> warps;
+    std::vector<SharedArray> shared;
+    std::unique_ptr<unsigned char[]> dynamic_shared;
+    std::size_t shared_bytes = 0;
+    unsigned live = 0;
+    Barrier barrier;
+};
+
+class Machine {
+public:
+    // Runs a kernel to its end; Fault when it breaks a rule.
+    void run(const Launch& launch, const Config& config, std::uint64_t seed);
+
+    Thread* current() const { return current_; }
+    const Launch* launch() const { return launch_; }
+
+    // What threads call.
+    int meet_at_barrier(bool predicate, const Where& at);
+    void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
+    void* shared_array(const void* site, std::size_t bytes);
+    void maybe_switch(const Where& at);                    // before an atomic operation
+    void note_change();                                    // memory has changed: nobody is stuck
+    void note_poll(const void* address, std::uint64_t value);
+    void yield();
+    [[noreturn]] void stop(const std::string& what);       // a fault of the running thread
+
+    // "kernel f<3>, block 1, thread 17, f.cu:80" for whoever runs.
+    std::string whereabouts() const;
+
+private:
+    void start_blocks();
+    void start_block(unsigned number);
+    void run_threads();
+    Thread* pick();
+    void resume(Thread& thread);
+    void leave(bool for_ever);
+    void finish(Thread& thread);
+    void finish_block(Block& block);
+    void give_stacks_back(Block& block, bool abandoned);
+    Stack take_stack();
+    void make_ready(Thread& thread);
+    void open_barrier(Block& block);
+    bool complete(Warp& warp, Meeting& meeting);
+    Meeting& meeting_of(Warp& warp, unsigned mask);
+    std::unique_ptr<unsigned char[]> garbage(std::size_t bytes);
+    void note_idle();
+    void check_stuck();
+    std::string waiting() const;
+    std::string place_of(const Thread& thread) const;
+    static void thread_main();
+
+    Config config_;
+    Random random_;
+    const Launch* launch_ = nullptr;
+    std::vector<unsigned> order_;
+    std::size_t started_ = 0;
+    std::vector<std::unique_ptr<Block>> resident_;
+    std::vector<Thread*> ready_;
+    std::size_t live_ = 0;
+    Thread* current_ = nullptr;
+    Thread host_;
+    const void* host_stack_ = nullptr;
+    std::size_t host_stack_bytes_ = 0;
+    std::vector<Stack> free_stacks_;
+    std::string fault_;
+    std::uint64_t idle_ = 0, switches_ = 0;
+    Token launched_, ended_;
+};
+
+Machine& machine();
+
+}  // namespace tulle::simt

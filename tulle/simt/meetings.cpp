@@ -1,0 +1,188 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Barriers of a block, collectives of a warp, shared memory, and the doors through which a kernel comes here.
+#include <cstring>
+
+#include "tulle/base/text.hpp"
+#include "tulle/simt/machine.hpp"
+
+namespace tulle::simt {
+namespace {
+
+constexpr std::size_t static_shared_limit = 48 * 1024;
+
+bool same_place(const Where& a, const Where& b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
+
+std::string text_of(const Where& at) { return concat(at.file, ":", at.line); }
+
+std::uint64_t hex_digit(unsigned value) { return value < 10 ? '0' + value : 'a' + value - 10; }
+
+std::string hex(unsigned mask)
+{
+    std::string text = "0x";
+    for (int shift = 28; shift >= 0; shift -= 4) text += static_cast<char>(hex_digit(mask >> shift & 15u));
+    return text;
+}
+
+}  // namespace
+
+// ---- barriers ----
+
+int Machine::meet_at_barrier(bool predicate, const Where& at)
+{
+    Thread& thread = *current_;
+    Block& block = *thread.block;
+    Barrier& barrier = block.barrier;
+    thread.at = at;
+    if (barrier.arrived > 0 && !same_place(barrier.at, at))
+        stop(concat("divergent __syncthreads: other threads of the block wait at ", text_of(barrier.at)));
+    if (block.live != block.threads.size())
+        stop(concat("__syncthreads after ", block.threads.size() - block.live, " threads of the block have exited"));
+    barrier.at = at;
+    const unsigned turn = barrier.generation & 1u;
+    barrier.passed[turn].release();
+    barrier.count += predicate;
+    ++barrier.arrived;
+    thread.state = State::at_barrier;
+    if (barrier.arrived == block.live) open_barrier(block);
+    leave(false);
+    barrier.passed[turn].acquire();
+    return barrier.result[turn];
+}
+
+void Machine::open_barrier(Block& block)
+{
+    Barrier& barrier = block.barrier;
+    barrier.result[barrier.generation & 1u] = barrier.count;
+    barrier.count = 0;
+    barrier.arrived = 0;
+    ++barrier.generation;
+    for (Thread& thread : block.threads)
+        if (thread.state == State::at_barrier) make_ready(thread);
+}
+
+// ---- warp collectives: every lane of the mask that has not exited must come to the same call with the same mask ----
+
+void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)
+{
+    Thread& thread = *current_;
+    thread.at = at;
+    if (!(mask >> thread.lane & 1u)) stop(concat("lane ", thread.lane, " calls a warp collective whose mask ", hex(mask), " does not name it"));
+    Meeting& meeting = meeting_of(*thread.warp, mask);
+    if (meeting.arrived && (meeting.resolve != resolve || !same_place(meeting.at, at)))
+        stop(concat("divergent warp collective: other lanes wait at ", text_of(meeting.at), " with the same mask ", hex(mask)));
+    meeting.resolve = resolve;
+    meeting.at = at;
+    meeting.slot[thread.lane] = slot;
+    meeting.arrived |= 1u << thread.lane;
+    const unsigned turn = meeting.generation & 1u;
+    meeting.passed[turn].release();
+    thread.state = State::in_collective;
+    complete(*thread.warp, meeting);
+    leave(false);
+    meeting.passed[turn].acquire();
+}
+
+Meeting& Machine::meeting_of(Warp& warp, unsigned mask)
+{
+    for (auto& meeting : warp.meetings)
+        if (meeting->mask == mask) return *meeting;
+    warp.meetings.push_back(std::make_unique<Meeting>());
+    warp.meetings.back()->mask = mask;
+    return *warp.meetings.back();
+}
+
+bool Machine::complete(Warp& warp, Meeting& meeting)
+{
+    const unsigned expected = meeting.mask & warp.live;
+    if (expected == 0 || meeting.arrived != expected) return false;
+    const std::string wrong = meeting.resolve ? meeting.resolve({expected, meeting.slot}) : std::string();
+    if (!wrong.empty() && fault_.empty()) fault_ = concat(wrong, "; ", place_of(*current_));
+    meeting.arrived = 0;
+    ++meeting.generation;
+    for (int lane = 0; lane < 32; ++lane)
+        if (expected >> lane & 1u) make_ready(*warp.lane[lane]);
+    return true;
+}
+
+// ---- shared memory: a block of its own for every declaration, so that AddressSanitizer sees its ends ----
+
+std::unique_ptr<unsigned char[]> Machine::garbage(std::size_t bytes)
+{
+    auto block = std::make_unique<unsigned char[]>(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) block[i] = static_cast<unsigned char>(random_());
+    return block;
+}
+
+void* Machine::shared_array(const void* site, std::size_t bytes)
+{
+    Block& block = *current_->block;
+    for (const SharedArray& array : block.shared)
+        if (array.site == site) return array.bytes.get();
+    block.shared_bytes += bytes;
+    if (block.shared_bytes - launch_->shared_bytes > static_shared_limit)
+        stop(concat("more than ", static_shared_limit, " bytes of static shared memory"));
+    block.shared.push_back({site, garbage(bytes)});
+    return block.shared.back().bytes.get();
+}
+
+// ---- doors ----
+
+int meet_at_barrier(bool predicate, const Where& at)
+{
+    const Quiet quiet;
+    return machine().meet_at_barrier(predicate, at);
+}
+
+void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)
+{
+    const Quiet quiet;
+    machine().meet_in_warp(mask, slot, resolve, at);
+}
+
+void* shared_array(const void* site, std::size_t bytes)
+{
+    const Quiet quiet;
+    return machine().shared_array(site, bytes);
+}
+
+void* dynamic_shared() { return machine().current()->block->dynamic_shared.get(); }
+
+int current_lane() { return machine().current()->lane; }
+
+// The weakest answer a GPU may give: nobody but the caller is known to run along.
+unsigned active_lanes() { return 1u << machine().current()->lane; }
+
+void before_atomic(const void* address, std::size_t bytes, const Where& at)
+{
+    const Quiet quiet;
+    Machine& m = machine();
+    m.maybe_switch(at);
+    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) m.stop(concat("an atomic operation on a misaligned address, ", bytes, " bytes"));
+}
+
+void after_atomic(const void* address, std::uint64_t value, bool changed)
+{
+    const Quiet quiet;
+    if (changed)
+        machine().note_change();
+    else
+        machine().note_poll(address, value);
+}
+
+void after_load(const void* address, std::uint64_t value, const Where& at)
+{
+    const Quiet quiet;
+    machine().current()->at = at;
+    machine().note_poll(address, value);
+}
+
+void sleep_a_little(const Where& at)
+{
+    const Quiet quiet;
+    Machine& m = machine();
+    m.current()->at = at;
+    m.yield();
+}
+
+}  // namespace tulle::simt

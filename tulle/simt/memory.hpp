@@ -1,0 +1,51 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The memories of the virtual devices. Every block lies between red zones, starts as garbage, and when freed is kept back, poisoned, so
+// that late use of it is seen: by AddressSanitizer at the access, elsewhere by what the bytes hold when the block is given up.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tulle/simt/random.hpp"
+
+namespace tulle::simt {
+
+inline constexpr int host_memory = -1;     // page-locked host memory, in place of a device number
+
+struct Allocation {
+    std::size_t bytes = 0;
+    int device = host_memory;
+    enum class State { promised, live, freed } state = State::live;    // promised: its stream has not come to the allocation yet
+};
+
+class DeviceMemory {
+public:
+    char* allocate(int device, std::size_t bytes, Allocation::State state, Random& random);
+    void come_alive(char* data) { blocks_.at(data).state = Allocation::State::live; }
+
+    // Text about what is wrong, empty when nothing is.
+    std::string release(char* data);
+    std::string red_zones_of(const void* pointer) const;
+
+    // The block a pointer points into, or just behind the end of; null for plain host memory.
+    const Allocation* find(const void* pointer, std::size_t* offset = nullptr) const;
+    const Allocation* starting_at(const void* pointer) const;
+
+    std::size_t used(int device) const;
+
+private:
+    using Blocks = std::map<const char*, Allocation>;
+    Blocks::const_iterator block_of(const void* pointer) const;
+    std::string give_up_oldest();
+
+    Blocks blocks_;
+    std::deque<char*> quarantine_;
+    std::size_t quarantined_bytes_ = 0;
+    std::map<int, std::size_t> used_;
+};
+
+}  // namespace tulle::simt

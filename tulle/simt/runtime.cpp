@@ -1,0 +1,262 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tulle/simt/runtime.hpp"
+
+#include <cstdlib>
+#include <iostream>
+
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/simt/fault.hpp"
+#include "tulle/simt/machine.hpp"
+
+namespace tulle::simt {
+namespace {
+
+thread_local std::string why_last_call_failed;
+thread_local cudaError_t last_error = cudaSuccess;
+
+constexpr std::size_t most_shared_bytes = 227 * 1024;
+
+std::uint64_t number_from(const char* name, std::uint64_t otherwise)
+{
+    const char* const text = std::getenv(name);
+    if (!text) return otherwise;
+    char* end = nullptr;
+    const std::uint64_t number = std::strtoull(text, &end, 10);
+    require<ValueError>(end != text && *end == '\0', [&] { return concat(name, "=", text, " is not a number"); });
+    return number;
+}
+
+Order order_from(const char* name, Order otherwise)
+{
+    const char* const text = std::getenv(name);
+    if (!text) return otherwise;
+    const std::string order = text;
+    require<ValueError>(order == "ascending" || order == "descending" || order == "random",
+                        [&] { return concat(name, "=", order, " is neither ascending, descending nor random"); });
+    return order == "ascending" ? Order::ascending : order == "descending" ? Order::descending : Order::random;
+}
+
+std::string name_of(int device) { return device == host_memory ? "page-locked host memory" : concat("device ", device); }
+
+}  // namespace
+
+Config config_from_environment()
+{
+    Config c;
+    c.seed = number_from("TULLE_SIM_SEED", c.seed);
+    c.order = order_from("TULLE_SIM_ORDER", c.order);
+    c.resident = static_cast<unsigned>(number_from("TULLE_SIM_RESIDENT", c.resident));
+    c.devices = static_cast<int>(number_from("TULLE_SIM_DEVICES", static_cast<std::uint64_t>(c.devices)));
+    if (const char* bytes = std::getenv("TULLE_SIM_BYTES")) c.bytes = parse_bytes(bytes);
+    require<ValueError>(c.resident > 0, "TULLE_SIM_RESIDENT must be at least 1");
+    return c;
+}
+
+Runtime::Runtime() : config(config_from_environment()), devices(static_cast<std::size_t>(config.devices)), random(config.seed) { explain_crashes(); }
+
+Runtime& Runtime::get()
+{
+    static Runtime* const runtime = new Runtime;    // never destroyed: static objects may still free their memory
+    return *runtime;
+}
+
+const Config& config() { return Runtime::get().config; }
+
+void configure(const Config& c)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    require<ValueError>(c.resident > 0 && c.devices >= 0, "at least one block must be resident, and no device count is negative");
+    runtime.config = c;
+    if (static_cast<std::size_t>(c.devices) > runtime.devices.size()) runtime.devices.resize(static_cast<std::size_t>(c.devices));
+    runtime.random = Random(c.seed);
+    for (Device& device : runtime.devices) device.streams = 0;
+    for (auto& stream : runtime.streams) stream->launches = 0;
+}
+
+std::string last_fault() { return why_last_call_failed; }
+
+cudaError_t fail(cudaError_t error, const std::string& why)
+{
+    last_error = error;
+    why_last_call_failed = why;
+    return error;
+}
+
+cudaError_t report(int device)
+{
+    std::string& fault = Runtime::get().devices[static_cast<std::size_t>(device)].fault;
+    if (fault.empty()) return cudaSuccess;
+    return fail(cudaErrorLaunchFailure, std::exchange(fault, {}));
+}
+
+cudaError_t take_last_error() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t peek_last_error() { return last_error; }
+
+// ---- streams ----
+
+CUstream_st* Runtime::open_stream(int device)
+{
+    auto stream = std::make_unique<CUstream_st>();
+    stream->device = device;
+    stream->number = devices[static_cast<std::size_t>(device)].streams++;
+    stream->identity = new_identity();
+    streams.push_back(std::move(stream));
+    return streams.back().get();
+}
+
+CUstream_st* Runtime::stream_of(CUstream_st* stream, int device)
+{
+    if (!stream) {
+        CUstream_st*& own = devices[static_cast<std::size_t>(device)].default_stream;
+        if (!own) own = open_stream(device);
+        return own;
+    }
+    for (const auto& s : streams)
+        if (s.get() == stream) return s->destroyed ? nullptr : stream;
+    return nullptr;
+}
+
+void Runtime::enqueue(CUstream_st& stream, Work work)
+{
+    work.enqueued = std::make_unique<Token>();
+    work.enqueued->release();
+    stream.work.push_back(std::move(work));
+}
+
+bool Runtime::step()
+{
+    std::vector<CUstream_st*> could;
+    for (const auto& stream : streams)
+        if (!stream->work.empty() && (!stream->work.front().after || stream->work.front().after->done)) could.push_back(stream.get());
+    if (could.empty()) return false;
+    CUstream_st& stream = *could[random.below(could.size())];
+    perform(stream);
+    if (stream.destroyed && stream.work.empty()) {
+        end_identity(stream.identity);
+        std::erase_if(streams, [&](const auto& s) { return s.get() == &stream; });
+    }
+    return true;
+}
+
+// In the eyes of ThreadSanitizer the stream does it, not the host thread that happens to wait.
+void Runtime::perform(CUstream_st& stream)
+{
+    void* const host = current_identity();
+    become(stream.identity);
+    {
+        const Work work = std::move(stream.work.front());
+        stream.work.pop_front();
+        work.enqueued->acquire();
+        if (work.after) work.after->reached.acquire();
+        std::string& fault = devices[static_cast<std::size_t>(stream.device)].fault;
+        if (work.body && (work.always || fault.empty())) {
+            try {
+                work.body();
+            } catch (const Fault& e) {
+                if (fault.empty()) fault = e.what();
+            }
+        }
+        stream.progress.release();
+    }
+    become(host);
+}
+
+void Runtime::drain(CUstream_st& stream)
+{
+    run_until([&] { return stream.work.empty(); });
+    stream.progress.acquire();
+}
+
+void Runtime::drain_device(int device)
+{
+    run_until([&] {
+        for (const auto& stream : streams)
+            if (stream->device == device && !stream->work.empty()) return false;
+        return true;
+    });
+    for (const auto& stream : streams)
+        if (stream->device == device) stream->progress.acquire();
+}
+
+// ---- rules ----
+
+std::string Runtime::problem_with(const void* pointer, int device) const
+{
+    if (!pointer) return {};
+    const Allocation* const block = memory.find(pointer);
+    if (!block) return "plain host memory";
+    if (block->state == Allocation::State::freed) return concat("memory of ", name_of(block->device), " that has been freed");
+    if (block->state == Allocation::State::promised) return "memory that another stream will only allocate later";
+    if (block->device == host_memory || block->device == device) return {};
+    if (devices[static_cast<std::size_t>(device)].peers.contains(block->device)) return {};
+    return concat("memory of ", name_of(block->device), " without peer access");
+}
+
+std::string Runtime::problem_with(const void* pointer, std::size_t bytes, int device) const
+{
+    if (std::string wrong = problem_with(pointer, device); !wrong.empty()) return wrong;
+    std::size_t offset = 0;
+    const Allocation* const block = memory.find(pointer, &offset);
+    if (block && bytes <= block->bytes - offset) return {};
+    return concat(bytes, " bytes from byte ", offset, " of an array of ", block ? block->bytes : 0);
+}
+
+void Runtime::fault(const std::string& what) const { throw Fault(concat(what, " (TULLE_SIM_SEED=", config.seed, " replays it)")); }
+
+void Runtime::run_launch(CUstream_st& stream, Launch& launch)
+{
+    launch.device = stream.device;
+    launch.number = stream.launches++;
+    const auto name = [&](const PointerArgument& p) { return concat("kernel ", kernel_name(launch.kernel), ", argument ", p.argument, ": "); };
+    for (const PointerArgument& p : launch.pointers)
+        if (const std::string wrong = problem_with(p.pointer, stream.device); !wrong.empty())
+            fault(concat(name(p), "points to ", wrong, ", on device ", stream.device));
+    machine().run(launch, config, mix(mix(mix(config.seed, static_cast<std::uint64_t>(stream.device)), stream.number), launch.number));
+    for (const PointerArgument& p : launch.pointers)
+        if (const std::string wrong = memory.red_zones_of(p.pointer); !wrong.empty()) fault(concat(name(p), wrong));
+}
+
+// ---- launches and tasks ----
+
+cudaError_t enqueue_launch(CUstream_st* handle, Launch launch)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    int device = 0;
+    cudaGetDevice(&device);
+    CUstream_st* const stream = runtime.stream_of(handle, device);
+    if (!stream || stream->device != device)
+        return fail(cudaErrorInvalidResourceHandle, concat("kernel ", kernel_name(launch.kernel), ": the stream is not of the current device ", device));
+    if (launch.threads == 0 || launch.threads > 1024 || launch.blocks == 0 || launch.shared_bytes > most_shared_bytes)
+        return fail(cudaErrorInvalidConfiguration, concat("kernel ", kernel_name(launch.kernel), ": ", launch.blocks, " blocks of ", launch.threads,
+                                                          " threads with ", launch.shared_bytes, " bytes of shared memory cannot be started"));
+    auto kept = std::make_shared<Launch>(std::move(launch));
+    runtime.enqueue(*stream, {.body = [&runtime, stream, kept] { runtime.run_launch(*stream, *kept); }, .after = {}, .enqueued = {}});
+    return cudaSuccess;
+}
+
+cudaError_t enqueue_task(CUstream_st* handle, const char* name, std::vector<const void*> pointers, std::function<void()> task)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    int device = 0;
+    cudaGetDevice(&device);
+    CUstream_st* const stream = runtime.stream_of(handle, device);
+    if (!stream || stream->device != device)
+        return fail(cudaErrorInvalidResourceHandle, concat(name, ": the stream is not of the current device ", device));
+    runtime.enqueue(*stream, {.body =
+                                  [&runtime, device, user = std::string(name), pointers = std::move(pointers), task = std::move(task)] {
+                                      for (const void* pointer : pointers)
+                                          if (const std::string wrong = runtime.problem_with(pointer, device); !wrong.empty())
+                                              runtime.fault(concat(user, ": given ", wrong, ", on device ", device));
+                                      task();
+                                  },
+                              .after = {},
+                              .enqueued = {}});
+    return cudaSuccess;
+}
+
+}  // namespace tulle::simt

@@ -1,0 +1,317 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Who runs: blocks come and go, threads take turns as the seed says, and those that wait for ever are found.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <numeric>
+#include <utility>
+
+#include "tulle/base/text.hpp"
+#include "tulle/simt/machine.hpp"
+
+uint3 threadIdx{};
+uint3 blockIdx{};
+dim3 blockDim;
+dim3 gridDim;
+
+namespace tulle::simt {
+namespace {
+
+constexpr std::size_t stack_bytes = under_asan || under_tsan ? 256 * 1024 : 64 * 1024;
+constexpr std::size_t page = 4096;
+constexpr std::uint64_t stack_mark = 0x7a11e57ac4edfeedu;    // at the lower end; gone when a thread used more
+
+void put_mark(char* stack) { std::memcpy(stack, &stack_mark, sizeof stack_mark); }
+bool has_mark(const char* stack) { return std::memcmp(stack, &stack_mark, sizeof stack_mark) == 0; }
+
+}  // namespace
+
+Machine& machine()
+{
+    static Machine* const the_machine = new Machine;    // never destroyed: static objects may still wait for their streams
+    return *the_machine;
+}
+
+void Machine::run(const Launch& launch, const Config& config, std::uint64_t seed)
+{
+    const Quiet quiet;
+    config_ = config;
+    random_ = Random(seed);
+    launch_ = &launch;
+    gridDim = dim3(launch.blocks);
+    blockDim = dim3(launch.threads);
+    fault_.clear();
+    ready_.clear();
+    ready_.reserve(std::size_t{config.resident} * launch.threads);
+    live_ = 0;
+    idle_ = switches_ = 0;
+    host_.stack.identity = current_identity();
+    launched_.release();
+
+    start_blocks();
+    run_threads();
+
+    ended_.acquire();
+    for (auto& block : resident_) give_stacks_back(*block, true);
+    resident_.clear();
+    current_ = nullptr;
+    launch_ = nullptr;
+    if (!fault_.empty()) throw Fault(std::exchange(fault_, {}));
+}
+
+// ---- blocks ----
+
+void Machine::start_blocks()
+{
+    order_.resize(launch_->blocks);
+    std::iota(order_.begin(), order_.end(), 0u);
+    if (config_.order == Order::descending) std::reverse(order_.begin(), order_.end());
+    if (config_.order == Order::random)
+        for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_.below(i)]);
+    started_ = 0;
+    while (started_ < order_.size() && resident_.size() < config_.resident) start_block(order_[started_++]);
+}
+
+void Machine::start_block(unsigned number)
+{
+    auto block = std::make_unique<Block>();
+    const unsigned threads = launch_->threads;
+    block->index = {number, 0, 0};
+    block->live = threads;
+    block->threads.resize(threads);
+    block->warps.resize((threads + 31) / 32);
+    block->shared_bytes = launch_->shared_bytes;
+    if (launch_->shared_bytes > 0) block->dynamic_shared = garbage(launch_->shared_bytes);
+    for (unsigned i = 0; i < threads; ++i) {
+        Thread& thread = block->threads[i];
+        thread.index = {i, 0, 0};
+        thread.lane = static_cast<int>(i % 32);
+        thread.block = block.get();
+        thread.warp = &block->warps[i / 32];
+        thread.warp->lane[i % 32] = &thread;
+        thread.warp->live |= 1u << (i % 32);
+        ready_.push_back(&thread);
+    }
+    live_ += threads;
+    resident_.push_back(std::move(block));
+}
+
+void Machine::finish_block(Block& block)
+{
+    give_stacks_back(block, false);
+    std::erase_if(resident_, [&](const auto& b) { return b.get() == &block; });
+    if (started_ < order_.size()) start_block(order_[started_++]);
+}
+
+// ---- turns ----
+
+void Machine::run_threads()
+{
+    while (live_ > 0 && fault_.empty()) {
+        if (ready_.empty()) {
+            fault_ = concat("deadlock: no thread can go on; ", place_of(*resident_.front()->threads.data()), waiting());
+            return;
+        }
+        Thread& thread = *pick();
+        resume(thread);
+        check_stuck();
+        if (thread.state == State::done) finish(thread);
+    }
+}
+
+Thread* Machine::pick()
+{
+    std::size_t i = random_.below(ready_.size());
+    if (config_.policy == Policy::first) i = 0;
+    if (config_.policy == Policy::last) i = ready_.size() - 1;
+    Thread* const thread = ready_[i];
+    if (config_.policy == Policy::first) {
+        ready_.erase(ready_.begin());
+    } else {
+        ready_[i] = ready_.back();
+        ready_.pop_back();
+    }
+    return thread;
+}
+
+void Machine::resume(Thread& thread)
+{
+    if (thread.state == State::fresh) {
+        thread.stack = take_stack();
+        prepare(thread.context, thread.stack.bottom, stack_bytes, thread_main);
+        thread.state = State::ready;
+    }
+    ++switches_;
+    current_ = &thread;
+    threadIdx = thread.index;
+    blockIdx = thread.block->index;
+    become(thread.stack.identity);
+#ifdef TULLE_SIMT_ASAN
+    void* fake_stack = nullptr;
+    __sanitizer_start_switch_fiber(&fake_stack, thread.stack.bottom, stack_bytes);
+#endif
+    switch_stacks(host_.context, thread.context);
+#ifdef TULLE_SIMT_ASAN
+    __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+#endif
+}
+
+// Back to the scheduler, which decides when this thread goes on.
+void Machine::leave(bool for_ever)
+{
+    Thread& thread = *current_;
+    become(host_.stack.identity);
+#ifdef TULLE_SIMT_ASAN
+    void* fake_stack = nullptr;
+    __sanitizer_start_switch_fiber(for_ever ? nullptr : &fake_stack, host_stack_, host_stack_bytes_);
+#else
+    (void)for_ever;
+#endif
+    switch_stacks(thread.context, host_.context);
+#ifdef TULLE_SIMT_ASAN
+    __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+#endif
+}
+
+void Machine::thread_main()
+{
+    Machine& m = machine();
+#ifdef TULLE_SIMT_ASAN
+    __sanitizer_finish_switch_fiber(nullptr, &m.host_stack_, &m.host_stack_bytes_);
+#endif
+    m.launched_.acquire();
+    std::string thrown;
+    try {
+        m.launch_->body();
+    } catch (const std::exception& e) {
+        thrown = concat("the kernel threw: ", e.what());
+    }
+    if (!thrown.empty()) m.stop(thrown);
+    if (!has_mark(m.current_->stack.bottom)) m.stop(concat("the thread used more than its stack of ", stack_bytes, " bytes"));
+    m.ended_.release();
+    m.note_change();
+    m.current_->state = State::done;
+    for (;;) m.leave(true);
+}
+
+// An exited lane no longer counts in collectives; leaving others in a barrier is a mistake.
+void Machine::finish(Thread& thread)
+{
+    Block& block = *thread.block;
+    Warp& warp = *thread.warp;
+    warp.live &= ~(1u << thread.lane);
+    --block.live;
+    --live_;
+    if (block.live > 0 && block.barrier.arrived > 0) {
+        fault_ = concat("a thread exited while others wait in __syncthreads; ", place_of(thread), waiting());
+        return;
+    }
+    for (std::size_t i = 0; i < warp.meetings.size(); ++i)
+        if (warp.meetings[i]->arrived) complete(warp, *warp.meetings[i]);
+    if (block.live == 0) finish_block(block);
+}
+
+void Machine::make_ready(Thread& thread)
+{
+    thread.state = State::ready;
+    ready_.push_back(&thread);
+}
+
+void Machine::yield()
+{
+    make_ready(*current_);
+    leave(false);
+}
+
+void Machine::maybe_switch(const Where& at)
+{
+    current_->at = at;
+    if (random_.chance(config_.switch_chance)) yield();
+}
+
+void Machine::stop(const std::string& what)
+{
+    fault_ = concat(what, "; ", place_of(*current_));
+    for (;;) leave(false);
+}
+
+// ---- stacks ----
+
+// Which stack is left to chance, so that ThreadSanitizer's thread of one block is not always the same one of the next.
+Stack Machine::take_stack()
+{
+    if (free_stacks_.empty()) free_stacks_.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), new_identity()});
+    std::swap(free_stacks_[random_.below(free_stacks_.size())], free_stacks_.back());
+    const Stack stack = free_stacks_.back();
+    free_stacks_.pop_back();
+    unpoison(stack.bottom, stack_bytes);    // a thread that was abandoned may have left red zones
+    put_mark(stack.bottom);
+    return stack;
+}
+
+void Machine::give_stacks_back(Block& block, bool abandoned)
+{
+    for (Thread& thread : block.threads) {
+        if (!thread.stack.bottom) continue;
+        if (abandoned && thread.state != State::done) {    // it never ended: order what it did before what the stream does next
+            become(thread.stack.identity);
+            become_after(host_.stack.identity);
+        }
+        free_stacks_.push_back(std::exchange(thread.stack, {}));
+    }
+}
+
+// ---- waiting for ever ----
+
+void Machine::note_change() { idle_ = 0; }
+
+void Machine::note_idle() { ++idle_; }
+
+// A loop that sees the same value at the same address again waits for somebody: let others go first.
+void Machine::note_poll(const void* address, std::uint64_t value)
+{
+    Thread& thread = *current_;
+    note_idle();
+    const bool again = thread.polled == address && thread.polled_value == value;
+    thread.polled = address;
+    thread.polled_value = value;
+    if (again || random_.chance(config_.switch_chance)) yield();
+}
+
+void Machine::check_stuck()
+{
+    if (!fault_.empty()) return;
+    if (idle_ > config_.patience + 256 * live_)
+        fault_ = concat("livelock: threads poll, and nothing changes any more; ", place_of(*current_), waiting());
+    else if (switches_ > config_.max_switches)
+        fault_ = concat("the kernel does not end: ", switches_, " switches; ", place_of(*current_), waiting());
+}
+
+std::string Machine::waiting() const
+{
+    constexpr int shown = 6;
+    std::string text;
+    int found = 0;
+    for (const auto& block : resident_)
+        for (const Thread& thread : block->threads) {
+            if (thread.state == State::done || thread.state == State::fresh || found++ >= shown) continue;
+            const char* why = thread.state == State::at_barrier      ? "in __syncthreads"
+                              : thread.state == State::in_collective ? "in a warp collective"
+                                                                     : "polling";
+            text += concat("\n    block ", block->index.x, ", thread ", thread.index.x, ": ", why, ", ", thread.at.file, ":", thread.at.line);
+        }
+    if (found > shown) text += concat("\n    and ", found - shown, " more");
+    return text;
+}
+
+std::string Machine::place_of(const Thread& thread) const
+{
+    return concat("kernel ", kernel_name(launch_->kernel), ", block ", thread.block->index.x, ", thread ", thread.index.x, ", ", thread.at.file, ":",
+                  thread.at.line, " (device ", launch_->device, ", launch ", launch_->number, "; TULLE_SIM_SEED=", config_.seed, " replays it)");
+}
+
+std::string Machine::whereabouts() const { return current_ && launch_ ? place_of(*current_) : std::string(); }
+
+}  // namespace tulle::simt
