@@ -19,7 +19,7 @@ def squeezed(text):
 def strange_snippets():
     examples = [squeezed(f.read_text()) for f in sorted((ROOT / "examples").rglob("*.cpp"))]
     blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    return [f"README.md: this code is in no example: {squeezed(b).splitlines()[0]} …" for b in blocks if not any(squeezed(b) in e for e in examples)]
+    return [f"README.md: this code is in no example: {squeezed(b)[:60]} …" for b in blocks if not any(squeezed(b) in e for e in examples)]
 
 
 def dead_links():
