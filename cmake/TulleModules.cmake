@@ -36,6 +36,13 @@ function(tulle_link_modules target)
   endif()
 endfunction()
 
+# Sanitizers of test programs: impossible sizes are for tulle to refuse; libraries that are not instrumented are not watched for races.
+set(TULLE_SANITIZER_ENVIRONMENT "")
+if(TULLE_SANITIZE)
+  set(TULLE_SANITIZER_ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1" "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:halt_on_error=1")
+endif()
+
 # tulle_tests(io MODULES base device prim matrix io SOURCES matrix_market_test.cpp …)
 # One program of GoogleTest cases for a folder; every case becomes a ctest with the label given.
 function(tulle_tests name)
@@ -51,5 +58,5 @@ function(tulle_tests name)
     set(arg_TIMEOUT 600)
   endif()
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${TULLE_SANITIZER_ENVIRONMENT}")
 endfunction()
