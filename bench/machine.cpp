@@ -46,6 +46,12 @@ std::size_t last_level_cache_bytes()
     return 32_MiB;
 }
 
+double load()
+{
+    double average = 0;
+    return getloadavg(&average, 1) == 1 ? average : 0;
+}
+
 std::string commit()
 {
     const char* given = std::getenv("TULLE_COMMIT");

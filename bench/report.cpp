@@ -70,6 +70,7 @@ Json line_of(const MatrixResult& result, const Entry& entry)
     line["memory_gbps"] = number(result.memory_bandwidth);
     put_times(line, result, entry);
     if (!entry.times.no_replay.empty()) line["no_graph"] = entry.times.no_replay;
+    line["load"] = load();
     line["commit"] = commit();
     line["date"] = today();
     return line;

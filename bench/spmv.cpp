@@ -23,6 +23,8 @@
 namespace tulle::bench {
 namespace {
 
+constexpr double busy = 0.5;                               // load above which somebody else is at work
+
 // Our own plan, with the policy it chooses or one that is forced on it.
 template <class V>
 Contender our_spmv(SpmvProblem<V>& problem, const std::string& name, std::optional<spmv::Policy> force)
@@ -177,6 +179,7 @@ int bench_spmv(const SpmvOptions& options)
     say_what_is_missing(options, report);
     const std::vector<Case> cases = cases_for(options, report);
     bool right = true;
+    if (load() > busy) report.talk(concat("the machine is busy (load ", load(), "): CPU times will be others' as well; look at the minima"));
     for (const Context& ctx : contexts_for(options, report)) {
         const double bandwidth = read_bandwidth(ctx);
         for (const Case& which : cases) try {

@@ -7,6 +7,7 @@
     tools/bench_table.py out.jsonl                 # one table per backend, type and device
     tools/bench_table.py out.jsonl --way cold      # warm (default), graph or cold
     tools/bench_table.py out.jsonl --policies      # every policy of ours beside the chosen one
+    tools/bench_table.py out.jsonl --statistic min # the fastest sample instead of the median: for machines that others use as well
 """
 import argparse
 import json
@@ -37,49 +38,53 @@ def grouped(lines):
     return {key: {name: list(found.values()) for name, found in matrices.items()} for key, matrices in groups.items()}
 
 
-def time_of(line, way):
-    return line[way]["us_median"] if line["status"] == "ok" and way in line else None
+def time_of(line, way, statistic="median"):
+    return line[way]["us_" + statistic] if line["status"] == "ok" and way in line else None
 
 
-def best_yardstick(lines, way):
-    timed = [line for line in lines if line["role"] == "yardstick" and time_of(line, way)]
-    return min(timed, key=lambda line: time_of(line, way), default=None)
+def best(lines, role, way, statistic):
+    timed = [line for line in lines if line["role"] == role and time_of(line, way, statistic)]
+    return min(timed, key=lambda line: time_of(line, way, statistic), default=None)
 
 
 def geometric_mean(ratios):
     return math.exp(sum(math.log(r) for r in ratios) / len(ratios))
 
 
-def row_of(line, best, way):
-    us = time_of(line, way)
-    share = line[way]["share_of_reading"]
-    cells = [line["matrix"].removeprefix("twin:"), f"{line['rows']:,}", f"{line['nonzeros']:,}", line["policy"], f"{us:.1f}", f"{line[way]['gbps']:.1f}",
-             f"{100 * share:.0f} %" if share else "–"]
-    if best is None:
+def row_of(line, lines, way, statistic):
+    us = time_of(line, way, statistic)
+    reading, yardstick = best(lines, "roof", way, statistic), best(lines, "yardstick", way, statistic)
+    cells = [line["matrix"].removeprefix("twin:"), f"{line['rows']:,}", f"{line['nonzeros']:,}", line["policy"], f"{us:.1f}", f"{line['bytes'] / us / 1000:.1f}",
+             f"{100 * time_of(reading, way, statistic) / us:.0f} %" if reading else "–"]
+    if yardstick is None:
         return cells + ["–", "–", "–"], None
-    ratio = time_of(best, way) / us
-    return cells + [best["contender"], f"{time_of(best, way):.1f}", f"**{ratio:.2f}**" if ratio >= 1 else f"{ratio:.2f}"], ratio
+    theirs = time_of(yardstick, way, statistic)
+    ratio = theirs / us
+    return cells + [yardstick["contender"], f"{theirs:.1f}", f"**{ratio:.2f}**" if ratio >= 1 else f"{ratio:.2f}"], ratio
 
 
-def print_group(key, matrices, way, policies):
+def print_heading(key, matrices, way, statistic):
     operation, value_type, backend, device = key
-    first = next(iter(matrices.values()))[0]
-    commits = sorted({line["commit"] for lines in matrices.values() for line in lines})
-    memory = first.get("memory_gbps")
-    print(f"{operation}, {value_type}, {backend}: {device}; {way}; " + (f"memory read at {memory:.1f} GB/s; " if memory else "") +
-          f"commit {', '.join(commits)}, {first['date'][:10]}\n")
+    lines = [line for found in matrices.values() for line in found]
+    commits = ", ".join(sorted({line["commit"] for line in lines}))
+    memory = lines[0].get("memory_gbps")
+    print(f"{operation}, {value_type}, {backend}: {device}; {way}, {statistic} of the samples; " + (f"memory read at {memory:.1f} GB/s; " if memory else "") +
+          f"commit {commits}, {lines[0]['date'][:10]}\n")
+
+
+def print_group(key, matrices, way, statistic, policies):
+    print_heading(key, matrices, way, statistic)
     print("| matrix | rows | nonzeros | policy | tulle µs | GB/s | of reading | best yardstick | µs | ratio |")
     print("|---|---:|---:|---|---:|---:|---:|---|---:|---:|")
     ratios, failed = [], []
     for lines in matrices.values():
-        best = best_yardstick(lines, way)
         for line in lines:
             if line["role"] != "ours" or (line["contender"] != "tulle" and not policies):
                 continue
             if time_of(line, way) is None:
                 failed.append(f"{line['matrix']}, {line['contender']}: {line['status']}")
                 continue
-            cells, ratio = row_of(line, best, way)
+            cells, ratio = row_of(line, lines, way, statistic)
             print("| " + " | ".join(cells) + " |")
             if ratio and line["contender"] == "tulle":
                 ratios.append(ratio)
@@ -95,11 +100,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
     parser.add_argument("--way", choices=["warm", "graph", "cold"], default="warm")
+    parser.add_argument("--statistic", choices=["median", "min"], default="median")
     parser.add_argument("--policies", action="store_true")
     arguments = parser.parse_args()
     for key, matrices in grouped(read_lines(arguments.files)).items():
         if any(time_of(line, arguments.way) for lines in matrices.values() for line in lines):
-            print_group(key, matrices, arguments.way, arguments.policies)
+            print_group(key, matrices, arguments.way, arguments.statistic, arguments.policies)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,14 @@
 #include "tulle/base/trace.hpp"
 
 namespace tulle::bench {
-namespace {
 
-void check(cusparseStatus_t status, const std::source_location& at = std::source_location::current())
+// Beside check(cudaError_t), in the same namespace, so that neither hides the other.
+static void check(cusparseStatus_t status, const std::source_location& at = std::source_location::current())
 {
     if (status != CUSPARSE_STATUS_SUCCESS) throw DeviceError(concat(at.file_name(), ":", at.line(), ": ", cusparseGetErrorString(status)));
 }
+
+namespace {
 
 enum class Layout { csr, coo, csc, sell, bsr };
 
