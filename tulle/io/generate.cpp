@@ -34,11 +34,12 @@ double dominant_value(index_t i, index_t j, std::size_t row_length)
 template <class V>
 void fill_values(const Maker& m, const Made& made, V* to)
 {
+    const detail::Pattern& p = made.pattern;
     switch (made.values) {
-        case Values::position: return fill_values(m, made.pattern, to, [](index_t i, index_t j, std::size_t) { return pattern_value(i, j); });
-        case Values::ones: return fill_values(m, made.pattern, to, [](index_t, index_t, std::size_t) { return 1.0; });
-        case Values::stencil: return fill_values(m, made.pattern, to, [&](index_t i, index_t j, std::size_t) { return i == j ? made.diagonal : -1.0; });
-        case Values::dominant: return fill_values(m, made.pattern, to, dominant_value);
+        case Values::position: return fill_values(m, p, to, [](index_t i, index_t j, std::size_t) { return pattern_value(i, j); });
+        case Values::ones: return fill_values(m, p, to, [](index_t, index_t, std::size_t) { return 1.0; });
+        case Values::stencil: return fill_values(m, p, to, [&](index_t i, index_t j, std::size_t) { return i == j ? made.diagonal : -1.0; });
+        case Values::dominant: return fill_values(m, p, to, dominant_value);
     }
 }
 

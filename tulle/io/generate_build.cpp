@@ -28,8 +28,10 @@ bool strictly_ascending(std::span<const index_t> row)
 
 void check_size(const Maker& m, offset_t size, std::string_view what)
 {
-    require<ValueError>(size <= max_index, [&] { return concat(m.sentence, ": ", grouped(size), " ", what, " are more than ", grouped(max_index), ", the most there can be"); },
-                        "ask for a smaller matrix");
+    const auto problem = [&] {
+        return concat(m.sentence, ": ", grouped(size), " ", what, " are more than ", grouped(max_index), ", the most there can be");
+    };
+    require<ValueError>(size <= max_index, problem, "ask for a smaller matrix");
 }
 
 // Rows that are not strictly ascending become sorted; returns how many entries are repeats.
@@ -55,14 +57,14 @@ index_t expect(const Maker& m, offset_t rows, offset_t cols, offset_t entries)
 {
     check_size(m, rows, "rows");
     check_size(m, cols, "columns");
+    const auto problem = [&] { return concat(m.sentence, ": ", grouped(entries), " entries are more than any memory holds"); };
+    require<ValueError>(entries <= max_offset / 32, problem, "ask for a smaller matrix");
     const std::size_t entry_bytes = sizeof(index_t) + m.value_bytes;
-    require<ValueError>(entries <= max_offset / 32, [&] { return concat(m.sentence, ": ", grouped(entries), " entries are more than any memory holds"); },
-                        "ask for a smaller matrix");
     const std::size_t bytes = static_cast<std::size_t>(rows + 1) * sizeof(offset_t) + static_cast<std::size_t>(entries) * entry_bytes;
     if (const std::size_t available = room(m); bytes > available)
-        throw OutOfMemory(concat(m.sentence, " has ", grouped(rows), " rows and about ", grouped(entries), " entries: ", human_bytes(bytes), " needed, ",
-                                 human_bytes(available), " available"),
-                          bytes, available, "ask for a smaller matrix or raise the budget");
+        throw OutOfMemory(concat(m.sentence, " has ", grouped(rows), " rows and about ", grouped(entries), " entries: ", human_bytes(bytes),
+                                 " needed, ", human_bytes(available), " available"),
+                          bytes, available, "ask for a smaller matrix, or raise the budget where there is one");
     return static_cast<index_t>(rows);
 }
 

@@ -66,8 +66,8 @@ private:
 Made make_uniform(const Maker& m)
 {
     const offset_t per_row = m.numbers[2];
-    require<ValueError>(per_row <= m.numbers[1],
-                        [&] { return concat(m.sentence, ": ", per_row, " entries a row do not fit ", m.numbers[1], " columns"); }, "ask for fewer entries or more columns");
+    const auto problem = [&] { return concat(m.sentence, ": ", per_row, " entries a row do not fit ", m.numbers[1], " columns"); };
+    require<ValueError>(per_row <= m.numbers[1], problem, "ask for fewer entries or more columns");
     const index_t rows = expect(m, m.numbers[0], m.numbers[1], checked_product(m.numbers[0], per_row, m.sentence));
     const index_t cols = static_cast<index_t>(m.numbers[1]);
     return {from_rows(m, rows, cols, [&](index_t i, auto&& emit) {
@@ -81,8 +81,8 @@ Made make_uniform(const Maker& m)
 Made make_rmat(const Maker& m)
 {
     const offset_t scale = m.numbers[0];
-    require<ValueError>(scale <= 30, [&] { return concat(m.sentence, ": 2^", scale, " rows are more than ", grouped(max_index), ", the most there can be"); },
-                        "SCALE is the logarithm of the number of rows, at most 30");
+    const auto problem = [&] { return concat(m.sentence, ": 2^", scale, " rows are more than ", grouped(max_index), ", the most there can be"); };
+    require<ValueError>(scale <= 30, problem, "SCALE is the logarithm of the number of rows, at most 30");
     const offset_t edges = checked_product(offset_t{1} << scale, m.numbers[1], m.sentence);
     const index_t n = expect(m, offset_t{1} << scale, offset_t{1} << scale, edges);
     return {from_items(m, n, n, edges, [&](offset_t k, auto&& emit) {

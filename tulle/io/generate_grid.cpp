@@ -4,8 +4,6 @@
 //
 // Grid point (x, y, z) has the number x + NX * (y + NY * z); neighbours outside the grid are left out (Dirichlet), so stencils and bricks
 // with -1 beside the diagonal and the full neighbour count on it are symmetric positive definite.
-#include <array>
-
 #include "tulle/io/generate_kinds.hpp"
 
 namespace tulle::io::detail {
@@ -85,8 +83,8 @@ Made make_fem(const Maker& m)
 // All entries with -lower <= j - i <= upper.
 Made make_banded(const Maker& m)
 {
-    const offset_t lower = m.numbers[1], upper = m.numbers.back();
-    const index_t n = expect(m, m.numbers[0], m.numbers[0], checked_product(m.numbers[0], std::min(lower + upper + 1, m.numbers[0]), m.sentence));
+    const offset_t size = m.numbers[0], lower = m.numbers[1], upper = m.numbers.back();
+    const index_t n = expect(m, size, size, checked_product(size, std::min(size, lower + upper + 1), m.sentence));
     return {from_rows(m, n, n, [=](index_t i, auto&& emit) {
         const offset_t end = std::min(offset_t{n}, i + upper + 1);
         for (offset_t j = std::max(offset_t{0}, i - lower); j < end; ++j) emit(static_cast<index_t>(j));
@@ -96,10 +94,11 @@ Made make_banded(const Maker& m)
 // The diagonal and the last `width` rows and columns.
 Made make_arrow(const Maker& m)
 {
-    const offset_t width = m.numbers.size() > 1 ? m.numbers[1] : 1;
-    require<ValueError>(width <= m.numbers[0], [&] { return concat(m.sentence, ": the arrow's width ", width, " exceeds its ", m.numbers[0], " rows"); });
-    const index_t n = expect(m, m.numbers[0], m.numbers[0], checked_product(m.numbers[0], 2 * width + 1, m.sentence));
-    const index_t shaft = n - static_cast<index_t>(width);
+    const offset_t size = m.numbers[0], width = m.numbers.size() > 1 ? m.numbers[1] : 1;
+    require<ValueError>(width <= size, [&] { return concat(m.sentence, ": the arrow's width ", width, " exceeds its ", size, " rows"); },
+                        "WIDTH is the number of full rows and columns");
+    const index_t n = expect(m, size, size, (size - width) * (width + 1) + width * size);
+    const index_t shaft = static_cast<index_t>(size - width);
     return {from_rows(m, n, n, [=](index_t i, auto&& emit) {
         if (i < shaft) emit(i);
         for (index_t j = i < shaft ? shaft : 0; j < n; ++j) emit(j);

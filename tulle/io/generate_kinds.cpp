@@ -15,44 +15,45 @@ namespace {
 
 using Form = std::vector<Number>;
 
-Kind plain(std::string name, std::vector<Form> forms, std::string what, std::string example, Made (*make)(const Maker&))
-{
-    return {std::move(name), std::move(forms), false, std::move(what), std::move(example), make};
-}
-
-Kind seeded(std::string name, std::vector<Form> forms, std::string what, std::string example, Made (*make)(const Maker&))
-{
-    return {std::move(name), std::move(forms), true, std::move(what), std::move(example), make};
-}
+constexpr bool fixed = false, random = true;
 
 Kind twin(std::string name, std::string what, Made (*make)(const Maker&))
 {
-    return {"twin:" + name, {{}}, false, "twin of " + what, "twin:" + name, make};
+    return {"twin:" + name, {{}}, fixed, "twin of " + what, "twin:" + name, make};
 }
 
 std::vector<Kind> all_kinds()
 {
-    const Form square{{"N"}}, rectangle{{"NX"}, {"NY"}}, box{{"NX"}, {"NY"}, {"NZ"}};
+    const Form side{{"N"}}, rectangle{{"NX"}, {"NY"}}, box{{"NX"}, {"NY"}, {"NZ"}};
+    const Form bricks{{"N"}, {"K"}}, brick_box{{"NX"}, {"NY"}, {"NZ"}, {"K"}};
+    const Form band{{"N"}, {"B", 0}}, two_bands{{"N"}, {"LOWER", 0}, {"UPPER", 0}};
+    const Form weights{{"ROWS"}, {"COLS"}, {"SPARSITY", 0, true}};
+    const Form leveled{{"N"}, {"LEVELS"}}, leveled_needs{{"N"}, {"LEVELS"}, {"NEEDS"}};
     return {
-        plain("identity", {square}, "ones on the diagonal", "identity:10", make_identity),
-        plain("diagonal", {square}, "values in [0.5, 1.5) on the diagonal", "diagonal:10", make_diagonal),
-        plain("stencil5", {square, rectangle}, "5-point Laplacian on a 2-D grid: 4 on the diagonal, -1 beside it", "stencil5:20", make_stencil5),
-        plain("stencil9", {square, rectangle}, "9-point stencil on a 2-D grid: 8 and -1", "stencil9:20,15", make_stencil9),
-        plain("stencil7", {square, box}, "7-point Laplacian on a 3-D grid: 6 and -1", "stencil7:10", make_stencil7),
-        plain("stencil27", {square, box}, "27-point stencil on a 3-D grid: 26 and -1", "stencil27:8,7,6", make_stencil27),
-        plain("fem", {Form{{"N"}, {"K"}}, Form{{"NX"}, {"NY"}, {"NZ"}, {"K"}}}, "mesh of bricks, K unknowns at each node, full blocks; positive definite",
-              "fem:6,3", make_fem),
-        plain("banded", {Form{{"N"}, {"B", 0}}, Form{{"N"}, {"LOWER", 0}, {"UPPER", 0}}}, "full band of B (or LOWER) entries below and B (or UPPER) above the diagonal",
-              "banded:100,3", make_banded),
-        plain("arrow", {square, Form{{"N"}, {"WIDTH"}}}, "diagonal and the last WIDTH (1) rows and columns; diagonally dominant", "arrow:50,2", make_arrow),
-        seeded("uniform", {Form{{"ROWS"}, {"COLS"}, {"PER_ROW"}}}, "PER_ROW different random columns in every row", "uniform:100,80,5", make_uniform),
-        seeded("rmat", {Form{{"SCALE"}, {"DEGREE"}}}, "R-MAT power-law graph of 2^SCALE rows, DEGREE edges a row before repeats fall together", "rmat:8,8,seed=7", make_rmat),
-        seeded("road", {square}, "road-like: planar, connected, symmetric, 2.5 neighbours on average", "road:400", make_road),
-        seeded("pruned", {Form{{"ROWS"}, {"COLS"}, {"SPARSITY", 0, true}}}, "pruned weights: about 1 - SPARSITY of the entries, rows of unequal length", "pruned:64,96,0.9",
-               make_pruned),
-        seeded("chain", {square, Form{{"N"}, {"EXTRA", 0}}}, "lower triangle of N levels: row i needs row i-1 and EXTRA (0) earlier ones", "chain:50,2", make_chain),
-        seeded("levels", {Form{{"N"}, {"LEVELS"}}, Form{{"N"}, {"LEVELS"}, {"NEEDS"}}}, "lower triangle of LEVELS levels of equal size, NEEDS (4) earlier rows needed by a row",
-               "levels:100,10", make_levels),
+        {"identity", {side}, fixed, "ones on the diagonal", "identity:10", make_identity},
+        {"diagonal", {side}, fixed, "values in [0.5, 1.5) on the diagonal", "diagonal:10", make_diagonal},
+        {"stencil5", {side, rectangle}, fixed, "5-point Laplacian on a 2-D grid: 4 on the diagonal, -1 beside it",
+         "stencil5:20", make_stencil5},
+        {"stencil9", {side, rectangle}, fixed, "9-point stencil on a 2-D grid: 8 and -1", "stencil9:20,15", make_stencil9},
+        {"stencil7", {side, box}, fixed, "7-point Laplacian on a 3-D grid: 6 and -1", "stencil7:10", make_stencil7},
+        {"stencil27", {side, box}, fixed, "27-point stencil on a 3-D grid: 26 and -1", "stencil27:8,7,6", make_stencil27},
+        {"fem", {bricks, brick_box}, fixed, "mesh of bricks with full blocks of K unknowns at each node; positive definite",
+         "fem:6,3", make_fem},
+        {"banded", {band, two_bands}, fixed, "full band of B (or LOWER) entries below and B (or UPPER) above the diagonal",
+         "banded:100,3", make_banded},
+        {"arrow", {side, {{"N"}, {"WIDTH"}}}, fixed, "diagonal and the last WIDTH (1) rows and columns; dominant diagonal",
+         "arrow:50,2", make_arrow},
+        {"uniform", {{{"ROWS"}, {"COLS"}, {"PER_ROW"}}}, random, "PER_ROW different columns in every row",
+         "uniform:100,80,5", make_uniform},
+        {"rmat", {{{"SCALE"}, {"DEGREE"}}}, random, "R-MAT graph of 2^SCALE rows, DEGREE edges a row before repeats fall together",
+         "rmat:8,8,seed=7", make_rmat},
+        {"road", {side}, random, "road-like graph: planar, connected, symmetric, 2.5 neighbours on average", "road:400", make_road},
+        {"pruned", {weights}, random, "pruned weights: about 1 - SPARSITY of all entries, rows of unequal length",
+         "pruned:64,96,0.9", make_pruned},
+        {"chain", {side, {{"N"}, {"EXTRA", 0}}}, random, "lower triangle of N levels: row i needs row i-1 and EXTRA (0) earlier ones",
+         "chain:50,2", make_chain},
+        {"levels", {leveled, leveled_needs}, random, "lower triangle of LEVELS equal levels; a row needs NEEDS (4) earlier ones",
+         "levels:100,10", make_levels},
         twin("pdb1HYS", "Protein: 36 417 rows, 4.3 M entries", make_pdb1hys),
         twin("consph", "FEM/Spheres: 83 334 rows, 6.0 M entries", make_consph),
         twin("cant", "FEM/Cantilever: 62 451 rows, 4.0 M entries; the real mesh", make_cant),
@@ -75,11 +76,13 @@ std::string join(const std::vector<Number>& form)
     return text;
 }
 
+bool is_twin(std::string_view name) { return name.starts_with("twin:"); }
+
 std::string names(bool twins)
 {
     std::string text;
     for (const Kind& kind : kinds())
-        if (kind.name.starts_with("twin:") == twins) text += (text.empty() ? "" : ", ") + (twins ? kind.name.substr(5) : kind.name);
+        if (is_twin(kind.name) == twins) text += (text.empty() ? "" : ", ") + (twins ? kind.name.substr(5) : kind.name);
     return text;
 }
 
@@ -170,9 +173,11 @@ const Kind& kind_named(std::string_view name)
 {
     const auto found = std::find_if(kinds().begin(), kinds().end(), [&](const Kind& kind) { return kind.name == name; });
     if (found != kinds().end()) return *found;
-    if (name == "twin" || name.starts_with("twin:"))
-        throw ValueError(concat("there is no twin '", name.substr(std::min<std::size_t>(5, name.size())), "'"), concat("the twins are ", names(true), "; write twin:cant"));
-    throw ValueError(concat("there is no kind of matrix '", name, "'"), concat("the kinds are ", names(false), " and twin:NAME; write for example stencil7:100"));
+    if (name == "twin" || is_twin(name))
+        throw ValueError(concat("there is no twin '", name.substr(std::min<std::size_t>(5, name.size())), "'"),
+                         concat("the twins are ", names(true), "; write for example twin:cant"));
+    throw ValueError(concat("there is no kind of matrix '", name, "'"),
+                     concat("the kinds are ", names(false), " and twin:NAME; write for example stencil7:100"));
 }
 
 }  // namespace

@@ -120,26 +120,25 @@ using Square = std::array<index_t, 4>;
 
 constexpr index_t ship_point(index_t x, index_t y, index_t z) { return (x * ship_y + y) * ship_z + z; }
 
-// Squares of the planes z = const, x = const and y = const with their lowest corner at (x, y, z).
-Square level_square(index_t x, index_t y, index_t z) { return {ship_point(x, y, z), ship_point(x, y + 1, z), ship_point(x + 1, y, z), ship_point(x + 1, y + 1, z)}; }
-Square cross_square(index_t x, index_t y, index_t z) { return {ship_point(x, y, z), ship_point(x, y, z + 1), ship_point(x, y + 1, z), ship_point(x, y + 1, z + 1)}; }
-Square side_square(index_t x, index_t y, index_t z) { return {ship_point(x, y, z), ship_point(x, y, z + 1), ship_point(x + 1, y, z), ship_point(x + 1, y, z + 1)}; }
+// The lowest corner of a square and the steps along its two sides.
+constexpr index_t step_x = ship_point(1, 0, 0), step_y = ship_point(0, 1, 0), step_z = ship_point(0, 0, 1);
+constexpr Square square_at(index_t corner, index_t side, index_t other) { return {corner, corner + side, corner + other, corner + side + other}; }
 
 std::vector<Square> ship_squares()
 {
     std::vector<Square> squares;
     for (index_t x = 0; x + 1 < ship_x; ++x)
         for (index_t y = 0; y + 1 < ship_y; ++y)
-            for (const index_t deck : {0, 7, 14, 21}) squares.push_back(level_square(x, y, deck));
+            for (const index_t deck : {0, 7, 14, 21}) squares.push_back(square_at(ship_point(x, y, deck), step_x, step_y));
     for (const index_t bulkhead : {0, 16, 32, 48, 64, 80})
         for (index_t y = 0; y + 1 < ship_y; ++y)
-            for (index_t z = 0; z + 1 < ship_z; ++z) squares.push_back(cross_square(bulkhead, y, z));
+            for (index_t z = 0; z + 1 < ship_z; ++z) squares.push_back(square_at(ship_point(bulkhead, y, z), step_y, step_z));
     for (index_t x = 0; x + 1 < ship_x; ++x)
         for (index_t z = 0; z + 1 < ship_z; ++z)
-            for (const index_t hull : {index_t{0}, ship_y - 1}) squares.push_back(side_square(x, hull, z));
+            for (const index_t hull : {index_t{0}, ship_y - 1}) squares.push_back(square_at(ship_point(x, hull, z), step_x, step_z));
     for (index_t x = 0; x + 1 < ship_x; ++x)
         for (index_t y = 3; y <= 36; y += 3)
-            for (const index_t under_deck : {6, 13, 20}) squares.push_back(side_square(x, y, under_deck));
+            for (const index_t under_deck : {6, 13, 20}) squares.push_back(square_at(ship_point(x, y, under_deck), step_x, step_z));
     return squares;
 }
 
@@ -176,7 +175,8 @@ Made make_consph(const Maker& m)
 {
     const Pattern graph = ring_graph(m.quiet());
     const std::vector<char> constrained = ring_constraints();
-    const auto keep = [&](index_t i, index_t j) { return i == j || (!constrained[static_cast<std::size_t>(i)] && !constrained[static_cast<std::size_t>(j)]); };
+    const auto is_free = [&](index_t unknown) { return !constrained[static_cast<std::size_t>(unknown)]; };
+    const auto keep = [&](index_t i, index_t j) { return i == j || (is_free(i) && is_free(j)); };
     return {expand(m, graph, SameUnknowns{3}, 3 * ring_nodes, keep)};
 }
 
