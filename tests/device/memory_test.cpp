@@ -122,6 +122,17 @@ TEST_P(MemoryOn, CopiesThereAndBack)
     EXPECT_TRUE(std::equal(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(n), back.begin()));
 }
 
+TEST_P(MemoryOn, UploadedMemoryMayBeReusedAtOnce)
+{
+    const auto c = ctx();
+    c.run([&](const auto& q) {
+        std::vector<int> host(100, 7);
+        const auto there = to_queue(q, host.data(), 100);
+        host.assign(100, -1);
+        EXPECT_EQ(read_value(q, there.data() + 99), 7);
+    });
+}
+
 TULLE_ON_BACKENDS(MemoryOn);
 
 TEST(Memory, KeepsTheBudgetWithManyThreads)

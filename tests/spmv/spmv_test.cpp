@@ -143,6 +143,19 @@ TEST_P(SpmvOn, SplitsLongRows)
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<double>(want.value[i])) << i;
 }
 
+// The last row is cut between pieces.
+TEST_P(SpmvOn, SplitsTheLastRow)
+{
+    const auto c = ctx();
+    const auto a = matrix_where<float>(3, 40000, Values::integers, 4, [](index_t i, index_t j) { return i == 2 || j == 7; });
+    const auto there = to_device(c, a.view());
+    const auto x = vector_of<float>(40000, Values::integers, 6);
+    const std::vector<float> y(3, 1.0f);
+    const auto got = run(c, Plan<float>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}}), 1.0f, x, 1.0f, y);
+    const auto want = oracle_multiply(a, false, 1.0f, x, 1.0f, y);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<float>(want.value[i])) << i;
+}
+
 TEST_P(SpmvOn, UpdatesValuesWithoutNewAnalysis)
 {
     const auto c = ctx();

@@ -12,9 +12,10 @@
 // doi:10.1145/1654059.1654078. Several devices and partial formats (MSREP) build on these kernels.
 #include "tulle/spmv/spmv.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
+#include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/info.hpp"
@@ -143,6 +144,16 @@ auto rows_of(const State& s)
         rows.value = entries.value;
     }
     return rows;
+}
+
+// The pieces of the split kernel, at least one, and room for what each carries to the next.
+template <class Queue, class V>
+void prepare_split(const Queue& q, const CsrView<V>& a, Workspace<V>& work)
+{
+    const offset_t pieces = std::max(offset_t{1}, ceil_div(a.rows + a.nonzeros, steps_per_piece(q)));
+    work.point = Buffer<prim::MergePoint>(q, pieces + 1);
+    work.carry = Buffer<V>(q, pieces);
+    prim::merge_path(q, a.row_begin, a.rows, a.nonzeros, pieces, work.point.data());
 }
 
 template <class State>

@@ -38,8 +38,9 @@ constexpr V scaled(V alpha, V sum, V beta, const V* y)
 template <class V> void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int lanes, const Vectors<V>& v);
 template <class V> void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Vectors<V>& v);
 
-template <class V> void prepare_split(const CpuQueue& q, const CsrView<V>& a, Workspace<V>& work);
-template <class V> void prepare_split(const CudaQueue& q, const CsrView<V>& a, Workspace<V>& work);
+// How much of the merge path one piece of the split kernel takes: rows ended plus nonzeros.
+offset_t steps_per_piece(const CpuQueue& q);
+offset_t steps_per_piece(const CudaQueue& q);
 template <class V> void multiply_split(const CpuQueue& q, const CsrView<V>& a, const Workspace<V>& work, const Vectors<V>& v);
 template <class V> void multiply_split(const CudaQueue& q, const CsrView<V>& a, const Workspace<V>& work, const Vectors<V>& v);
 

@@ -1,13 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Pieces of equal work along the merge path. A piece's size does not depend on the number of threads, so neither do the results.
-#include "tulle/base/math.hpp"
 #include "tulle/spmv/steps.hpp"
 
 namespace tulle::spmv {
 namespace {
 
-constexpr offset_t steps_per_piece = offset_t{1} << 14;   // 200 KB of matrix in double: well above the cost of starting a piece
+constexpr offset_t piece_steps = offset_t{1} << 14;   // 200 KB of matrix in double: well above the cost of starting a piece
 
 template <class V>
 V dot(const CsrView<V>& a, offset_t begin, offset_t end, const V* x)
@@ -31,14 +30,7 @@ V multiply_piece(const CsrView<V>& a, prim::MergePoint from, prim::MergePoint to
 
 }  // namespace
 
-template <class V>
-void prepare_split(const CpuQueue& q, const CsrView<V>& a, Workspace<V>& work)
-{
-    const offset_t pieces = ceil_div(a.rows + a.nonzeros, steps_per_piece);
-    work.point = Buffer<prim::MergePoint>(q, pieces + 1);
-    work.carry = Buffer<V>(q, pieces);
-    prim::merge_path(q, a.row_begin, a.rows, a.nonzeros, pieces, work.point.data());
-}
+offset_t steps_per_piece(const CpuQueue&) { return piece_steps; }
 
 template <class V>
 void multiply_split(const CpuQueue& q, const CsrView<V>& a, const Workspace<V>& work, const Vectors<V>& v)
@@ -52,8 +44,6 @@ void multiply_split(const CpuQueue& q, const CsrView<V>& a, const Workspace<V>& 
         if (point[p + 1].row < a.rows) v.y[point[p + 1].row] += v.alpha * carry[p];
 }
 
-template void prepare_split(const CpuQueue&, const CsrView<float>&, Workspace<float>&);
-template void prepare_split(const CpuQueue&, const CsrView<double>&, Workspace<double>&);
 template void multiply_split(const CpuQueue&, const CsrView<float>&, const Workspace<float>&, const Vectors<float>&);
 template void multiply_split(const CpuQueue&, const CsrView<double>&, const Workspace<double>&, const Vectors<double>&);
 

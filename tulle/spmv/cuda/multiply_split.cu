@@ -5,7 +5,6 @@
 // What a block has of a row it could not finish is carried to a second, short kernel.
 #include "tulle/device/cuda/kernel.cuh"
 
-#include "tulle/base/math.hpp"
 #include "tulle/spmv/steps.hpp"
 
 namespace tulle::spmv {
@@ -13,7 +12,7 @@ namespace {
 
 constexpr int threads_per_block = 256;
 constexpr int steps_per_thread = 8;
-constexpr int steps_per_piece = threads_per_block * steps_per_thread;
+constexpr int piece_steps = threads_per_block * steps_per_thread;
 constexpr int warps_per_block = threads_per_block / 32;
 constexpr unsigned all_lanes = 0xffffffffu;
 
@@ -125,8 +124,8 @@ __device__ V put_together(const Piece<V>& piece, Open<V> open, V* warp_sum, int*
 template <class V>
 __global__ void __launch_bounds__(threads_per_block) multiply_split_kernel(CsrView<V> a, const prim::MergePoint* point, Vectors<V> v, V* carry)
 {
-    TULLE_SHARED(int, row_end, steps_per_piece);
-    TULLE_SHARED(V, values, steps_per_piece);
+    TULLE_SHARED(int, row_end, piece_steps);
+    TULLE_SHARED(V, values, piece_steps);
     TULLE_SHARED(V, warp_sum, warps_per_block);
     TULLE_SHARED(int, warp_row, warps_per_block);
     const prim::MergePoint from = point[blockIdx.x], to = point[blockIdx.x + 1];
@@ -159,14 +158,7 @@ __global__ void __launch_bounds__(threads_per_block) add_carries_kernel(const pr
 
 }  // namespace
 
-template <class V>
-void prepare_split(const CudaQueue& q, const CsrView<V>& a, Workspace<V>& work)
-{
-    const offset_t pieces = ceil_div(a.rows + a.nonzeros, offset_t{steps_per_piece});
-    work.point = Buffer<prim::MergePoint>(q, pieces + 1);
-    work.carry = Buffer<V>(q, pieces);
-    prim::merge_path(q, a.row_begin, a.rows, a.nonzeros, pieces, work.point.data());
-}
+offset_t steps_per_piece(const CudaQueue&) { return piece_steps; }
 
 template <class V>
 void multiply_split(const CudaQueue& q, const CsrView<V>& a, const Workspace<V>& work, const Vectors<V>& v)
@@ -177,8 +169,6 @@ void multiply_split(const CudaQueue& q, const CsrView<V>& a, const Workspace<V>&
     launch(q, one_thread_each(pieces, threads_per_block), add_carries_kernel<V>, work.point.data(), pieces, offset_t{a.rows}, v.alpha, carry, v.y);
 }
 
-template void prepare_split(const CudaQueue&, const CsrView<float>&, Workspace<float>&);
-template void prepare_split(const CudaQueue&, const CsrView<double>&, Workspace<double>&);
 template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<float>&, const Vectors<float>&);
 template void multiply_split(const CudaQueue&, const CsrView<double>&, const Workspace<double>&, const Vectors<double>&);
 

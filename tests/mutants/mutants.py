@@ -1,0 +1,35 @@
+"""One-line mutations of real code, each with the test that must catch it. `seeds` are those of the simulated GPU's scheduler."""
+
+SPMV = "tulle/spmv/cuda/"
+
+
+def mutant(name, file, old, new, test="spmv", filter="*SpmvOn*cuda*", build="sim", **more):
+    return {"name": name, "file": file, "old": old, "new": new, "test": test, "filter": filter, "build": build, **more}
+
+
+EXACT = "*IsExactOnIntegers/cuda*:*SplitsLongRows/cuda*"
+
+MUTANTS = [
+    mutant("split: no barrier before the products are read", SPMV + "multiply_split.cu",
+           "    load(a, v.x, piece);\n    __syncthreads();", "    load(a, v.x, piece);", filter=EXACT),
+    mutant("split: no barrier before runs are added", SPMV + "multiply_split.cu",
+           "    __syncthreads();                                           // piece.sum of all finished rows is there\n", "", filter=EXACT),
+    mutant("split: a row ends one nonzero late", SPMV + "multiply_split.cu",
+           "at.nonzero >= piece.row_end[at.row]", "at.nonzero > piece.row_end[at.row]", filter=EXACT),
+    mutant("split: last row of a piece not written", SPMV + "multiply_split.cu", "i < rows; i += threads_per_block) {\n        V* y", "i < rows - 1; i += threads_per_block) {\n        V* y", filter=EXACT),
+    mutant("split: carries added once per piece", SPMV + "multiply_split.cu", "(first > 0 && point[first].row == row)", "false", filter=EXACT),
+    mutant("split: carry without alpha", SPMV + "multiply_split.cu", "y[row] += alpha * sum;", "y[row] += sum;", filter=EXACT),
+    mutant("split: wrong warp carries the rest", SPMV + "multiply_split.cu", "if (warp_row[w] < piece.rows)", "if (warp_row[w] <= piece.rows)", filter=EXACT),
+    mutant("rows: one row too many", SPMV + "multiply_rows.cu", "if (row < a.rows && lane == 0)", "if (row <= a.rows && lane == 0)", filter=EXACT),
+    mutant("rows: tail of a row dropped", SPMV + "multiply_rows.cu", "const offset_t end = a.row_begin[row + 1];", "const offset_t end = a.row_begin[row + 1] - (a.row_begin[row + 1] % 33 == 32);", filter=EXACT),
+    mutant("rows: sum over half of the slice", "tulle/device/cuda/kernel.cuh", "for (int distance = Lanes / 2; distance > 0;", "for (int distance = Lanes / 4; distance > 0;", filter=EXACT),
+    mutant("all: beta of zero reads y", "tulle/spmv/steps.hpp", "return beta == V(0) ? alpha * sum : alpha * sum + beta * *y;", "return alpha * sum + beta * *y;", filter=EXACT),
+    mutant("scatter: beta of zero reads y", SPMV + "multiply_scatter.cu", "y[i] = beta == V(0) ? V(0) : beta * y[i];", "y[i] = beta * y[i];", filter=EXACT),
+    mutant("entries: runs of a row joined over another row", SPMV + "multiply_scatter.cu", "if (lane - distance >= run_begin) sum += other;", "if (lane >= distance) sum += other;", filter=EXACT),
+    mutant("blocks: columns beyond the matrix take part", SPMV + "multiply_blocks.cu", "if (a.block_col[slot] >= 0 && col < a.cols) sum", "if (a.block_col[slot] >= 0) sum", build="sim-asan", filter=EXACT, seeds=[1]),
+    mutant("merge path: a row belongs to the next piece", "tulle/prim/merge_path.hpp", "if (row_begin[middle + 1] + middle + 1 <= steps)", "if (row_begin[middle + 1] + middle + 1 < steps)", filter=EXACT),
+    mutant("cpu split: carry of the last row skipped", "tulle/spmv/cpu/multiply_split.cpp", "if (point[p + 1].row < a.rows)", "if (point[p + 1].row + 1 < a.rows)", filter="*SplitsTheLastRow/cpu"),
+    mutant("memory: budget one byte short", "tulle/device/memory.cpp", "if (bytes > c.budget - std::min(c.budget, c.live))", "if (bytes >= c.budget - std::min(c.budget, c.live))", test="device", filter="*Budget*"),
+    mutant("copy: the download does not wait", "tulle/device/cuda/queue.cu", "    cuda::check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, q.stream));\n    cuda::check(cudaStreamSynchronize(q.stream));", "    cuda::check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, q.stream));", test="device", filter="*MemoryOn*cuda*"),
+    mutant("copy: the upload does not wait", "tulle/device/cuda/queue.cu", "    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));\n    cuda::check(cudaStreamSynchronize(q.stream));", "    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));", filter="*UploadedMemory*cuda*", test="device"),
+]
