@@ -1,0 +1,34 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle convert: from any format that can be read (or generated) to any that can be written.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "apps/cli/describe.hpp"
+#include "apps/cli/json.hpp"
+#include "apps/cli/layout.hpp"
+#include "apps/cli/progress.hpp"
+#include "apps/cli/store.hpp"
+#include "apps/cli/verbs.hpp"
+
+namespace tulle::cli {
+namespace {
+
+template <class V>
+void convert_as(const Session& session, const ConvertOptions& options)
+{
+    const Context ctx = session.host();
+    const Loaded<V> loaded = load<V>(session, ctx, options.matrix);
+    const io::WriteOptions how{.comment = options.comment, .symmetric = options.symmetric, .pattern = options.pattern};
+    store(session, ctx, options.to, loaded.matrix.view(), how);
+}
+
+}  // namespace
+
+void convert(const Session& session, const ConvertOptions& options)
+{
+    options.type == "f32" ? convert_as<float>(session, options) : convert_as<double>(session, options);
+}
+
+}  // namespace tulle::cli

@@ -1,0 +1,125 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle demo: the main job in one go. A matrix is made or read and described, every operation is done with it on every backend that
+// is there and checked, and its picture is drawn. An operation joins by a line in `operations`.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "apps/cli/describe.hpp"
+#include "apps/cli/failure.hpp"
+#include "apps/cli/layout.hpp"
+#include "apps/cli/machine.hpp"
+#include "apps/cli/measure_spmv.hpp"
+#include "apps/cli/picture/plot.hpp"
+#include "apps/cli/progress.hpp"
+#include "apps/cli/verbs.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/device/info.hpp"
+
+namespace tulle::cli {
+namespace {
+
+// What one operation did on one backend.
+struct Outcome {
+    std::string operation, backend, policy, check;
+    double seconds = 0, bytes_per_second = 0;
+    bool on_cpu = true, good = true;
+};
+
+struct Stage {
+    const Session& session;
+    const DemoOptions& options;
+    Context host;
+    CsrView<double> a;                                   // on the host
+};
+
+Outcome multiply_vector(const Stage& stage, const Context& ctx)
+{
+    SpmvProblem<double> p{.a = stage.a, .x = seeded_vector<double>(stage.a.cols, stage.options.seed), .y = seeded_vector<double>(stage.a.rows, stage.options.seed + 1)};
+    SpmvResult<double> r = measure(stage.host, ctx, p, stage.options.repeat);
+    r.verdict = judge<double>(reference<double>(p.a, false, p.alpha, p.x, p.beta, p.y), r.y);
+    return {.operation = "y = A x", .backend = r.backend, .policy = r.policy, .check = check_text(r.verdict), .seconds = r.median,
+            .bytes_per_second = r.bandwidth(), .on_cpu = ctx.backend() == Backend::cpu, .good = r.verdict->good()};
+}
+
+using Operation = Outcome (*)(const Stage&, const Context&);
+constexpr std::array<Operation, 1> operations{multiply_vector};
+
+std::vector<Outcome> perform(const Stage& stage)
+{
+    const bool has_cuda = why_no_cuda().empty();
+    std::vector<Outcome> outcomes;
+    const Activity work(stage.session.console, "multiplying");
+    for (const Operation operation : operations) {
+        outcomes.push_back(operation(stage, stage.host));
+        if (has_cuda) outcomes.push_back(operation(stage, stage.session.cuda()));
+    }
+    return outcomes;
+}
+
+std::string draw(const Stage& stage)
+{
+    const std::string file = !stage.options.picture.empty() ? stage.options.picture : picture::can_write_png() ? "tulle-demo.png" : "tulle-demo.svg";
+    const Activity work(stage.session.console, concat("drawing ", file));
+    const std::string sizes = fmt::format("{} × {}, {} nonzeros", grouped(stage.a.rows), grouped(stage.a.cols), grouped(stage.a.nonzeros));
+    picture::write_plot(file, {.matrix = picture::pattern_of(stage.a), .panels = {{.title = stage.options.matrix.name(), .subtitle = sizes, .order = {}}}},
+                        stage.host.host().threads);
+    return file;
+}
+
+std::string table_of(const Console& console, const std::vector<Outcome>& outcomes, double read)
+{
+    Table table({{"operation", Align::left}, {"backend", Align::left}, {"how", Align::left}, {"time"}, {"bandwidth"}, {"of memory"}, {"result", Align::left}});
+    for (const Outcome& o : outcomes)
+        table.add({o.operation, o.backend, o.policy, seconds_text(o.seconds), rate_text(o.bytes_per_second),
+                   o.on_cpu ? fmt::format("{:.0f} %", 100 * o.bytes_per_second / read) : "", o.check});
+    return table.text(console);
+}
+
+Json to_json(const std::vector<Outcome>& outcomes)
+{
+    Json list = Json::array();
+    for (const Outcome& o : outcomes)
+        list.push_back({{"operation", o.operation}, {"backend", o.backend}, {"policy", o.policy}, {"seconds", o.seconds}, {"bytes_per_second", o.bytes_per_second}, {"ok", o.good}});
+    return list;
+}
+
+double measured_read_bandwidth(const Stage& stage)
+{
+    const Activity work(stage.session.console, "measuring memory");
+    return read_bandwidth(stage.host);
+}
+
+}  // namespace
+
+void demo(const Session& session, const DemoOptions& options)
+{
+    const Console& console = session.console;
+    const Context host = session.host();
+    const Loaded<double> loaded = load<double>(session, host, options.matrix);
+    const Stage stage{session, options, host, loaded.matrix.view()};
+    const Portrait portrait = portray(session, host, stage.a);
+    Facts facts = short_facts_of(portrait);
+    facts.title = options.matrix.name();
+    add_file_facts(facts, loaded.file, loaded.file_bytes);
+    if (!session.settings.json) console.print(facts.text(console) + "\n" + row_length_bars(console, portrait.features.row) + "\n");
+
+    const double read = measured_read_bandwidth(stage);
+    const std::vector<Outcome> outcomes = perform(stage);
+    const std::string picture = draw(stage), no_cuda = why_no_cuda();
+    if (session.settings.json) {
+        Json result = {{"matrix", options.matrix.text}};
+        result.update(to_json(portrait));
+        result.update({{"read_bandwidth", read}, {"results", to_json(outcomes)}, {"no_cuda", no_cuda.empty() ? Json() : Json(no_cuda)}, {"picture", picture}});
+        print(session, result);
+    } else {
+        console.print(table_of(console, outcomes, read));
+        console.print(fmt::format("\n  memory is read with {} by {}\n", rate_text(read), counted(host.host().threads, "thread", "threads")));
+        if (!no_cuda.empty()) console.print("  no CUDA: " + no_cuda + "\n");
+        console.print("  picture: " + picture + "\n");
+    }
+    for (const Outcome& o : outcomes) require<CheckFailed>(o.good, [&] { return concat(o.operation, " on ", o.backend, ": ", o.check); });
+}
+
+}  // namespace tulle::cli

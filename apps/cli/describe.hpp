@@ -1,0 +1,35 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A matrix in words and in JSON, for info and demo.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/cli/json.hpp"
+#include "apps/cli/layout.hpp"
+#include "apps/cli/session.hpp"
+#include "tulle/io/io.hpp"
+#include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/features.hpp"
+
+namespace tulle::cli {
+
+struct Portrait {
+    Features features;
+    std::size_t bytes = 0;                               // as CSR with values in double
+    std::uint64_t fingerprint = 0;                       // of the pattern
+    double seconds = 0;                                  // to find all this out
+};
+
+Portrait portray(const Session& session, const Context& ctx, const CsrView<double>& a);
+
+std::string shape_text(index_t rows, index_t cols);      // "62 451 x 62 451"
+Facts facts_of(const Portrait& portrait);                // everything
+Facts short_facts_of(const Portrait& portrait);          // what fits beside a table
+void add_file_facts(Facts& facts, const io::FileInfo& file, std::uintmax_t bytes);
+
+Json to_json(const Portrait& portrait);
+Json to_json(const io::FileInfo& file, std::uintmax_t bytes);      // null for a generated matrix
+
+}  // namespace tulle::cli

@@ -1,0 +1,195 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line tool: which verbs there are, what can be asked of them, and how a run ends.
+//
+// Results go to stdout, talk to stderr. Exit codes: see failure.hpp.
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+#include "apps/cli/failure.hpp"
+#include "apps/cli/find_bench.hpp"
+#include "apps/cli/parser.hpp"
+#include "apps/cli/verbs.hpp"
+#include "tulle/spmv/policy.hpp"
+
+namespace tulle::cli {
+namespace {
+
+void add_info(Parser& parser, InfoOptions& o)
+{
+    CLI::App* verb = parser.verb("info", "What a matrix is like: shape, row lengths, symmetry, levels, and a histogram of its rows.",
+                                 "tulle info matrix.mtx.gz\ntulle info twin:webbase-1M\ntulle info stencil7:100 --json");
+    parser.matrix(verb, o.matrix);
+    parser.when(verb, [&o](const Session& session) { info(session, o); });
+}
+
+void add_validate(Parser& parser, ValidateOptions& o)
+{
+    CLI::App* verb = parser.verb("validate", "Checks a matrix; exit code 1 with the first thing that is wrong, 3 if the file is malformed.",
+                                 "tulle validate matrix.mtx\ntulle validate matrix.npz --finite --quiet && echo sound");
+    parser.matrix(verb, o.matrix);
+    verb->add_flag("--finite", o.finite, "NaN and infinite values are wrong too");
+    parser.when(verb, [&o](const Session& session) { validate(session, o); });
+}
+
+void add_convert(Parser& parser, ConvertOptions& o)
+{
+    CLI::App* verb = parser.verb("convert", "From any format to another; the name of the new file says which (.mtx .npz .tulle ...).",
+                                 "tulle convert matrix.mtx.xz matrix.npz\ntulle convert matrix.mtx matrix.tulle --type f32\ntulle convert lattice.npz lattice.mtx --symmetric");
+    parser.matrix(verb, o.matrix);
+    verb->add_option("to", o.to, "the file to write")->required()->option_text("FILE");
+    Parser::type(verb, o.type);
+    verb->add_flag("--symmetric", o.symmetric, "Matrix Market: write the lower triangle only (the matrix must be symmetric)");
+    verb->add_flag("--pattern", o.pattern, "Matrix Market: leave the values out");
+    verb->add_option("--comment", o.comment, "Matrix Market: a comment for the top of the file")->option_text("TEXT");
+    parser.when(verb, [&o](const Session& session) { convert(session, o); });
+}
+
+void add_gen(Parser& parser, GenOptions& o)
+{
+    CLI::App* verb = parser.verb("gen", "Matrices from a sentence, the same on every machine.",
+                                 "tulle gen --list\ntulle gen stencil27:50 -o lattice.mtx\ntulle gen twin:cant --stats\ntulle gen twin:all --stats    the twelve twins beside the paper's figures");
+    verb->add_option("sentence", o.sentence, "what to make, like stencil7:100 or twin:cant")->option_text("SENTENCE");
+    verb->add_option("-o,--out", o.to, "the file to write; its name says the format")->option_text("FILE");
+    verb->add_flag("--list", o.list, "show the sentences there are");
+    verb->add_flag("--stats", o.stats, "describe the matrix instead of writing it");
+    Parser::type(verb, o.type);
+    parser.compute(verb);
+    parser.when(verb, [&o](const Session& session) { gen(session, o); });
+}
+
+void add_spy(Parser& parser, SpyOptions& o)
+{
+    CLI::App* verb = parser.verb("spy", "Draws where the nonzeros are: a density map, alone or beside a permuted one.",
+                                 "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy twin:scircuit --permute degree -o scircuit.png");
+    parser.matrix(verb, o.matrix);
+    verb->add_option("-o,--out", o.to, "the picture, .png or .svg")->required()->option_text("FILE");
+    verb->add_option("--size", o.size, "pixels of the map's longer side, about (800)")->option_text("N");
+    verb->add_option("--permute", o.permute, "draw it permuted too: reverse, random, degree, or a file with one row number a line")->option_text("HOW");
+    verb->add_option("--seed", o.seed, "for --permute random")->option_text("N");
+    parser.when(verb, [&o](const Session& session) { spy(session, o); });
+}
+
+void add_spmv_choices(CLI::App* verb, SpmvOptions& o)
+{
+    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
+    verb->add_option("--format", o.format, "csr (the default), csc, coo or bell")->check(CLI::IsMember({"csr", "csc", "coo", "bell"}))->option_text("FORMAT");
+    verb->add_option("--block", o.block, "block size of bell (4)")->check(CLI::Range(1, 256))->option_text("N");
+    verb->add_option("--policy", o.kernel, "force a kernel: rows, split, scatter, entries or blocks")->option_text("KERNEL");
+    verb->add_option("--lanes", o.lanes, "with --policy: lanes that share a row")->check(CLI::Range(1, 32))->option_text("N");
+    verb->add_flag("--copy", o.copy, "with --policy: multiply with a copy of op(A) by rows");
+}
+
+void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
+{
+    CLI::App* verb = parser.verb("spmv", "y = alpha op(A) x + beta y, timed; x and y come from a seed unless given.",
+                                 "tulle run spmv matrix.mtx --verify\ntulle run spmv twin:cant --backend all --repeat 100\n"
+                                 "tulle run spmv rmat:16,16 --type f32 --transpose --policy scatter\ntulle run spmv matrix.mtx --x x.txt --out y.txt", run);
+    parser.matrix(verb, o.matrix);
+    add_spmv_choices(verb, o);
+    Parser::type(verb, o.type);
+    verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");
+    verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
+    verb->add_option("--beta", o.beta, "(0)")->option_text("NUMBER");
+    verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
+    verb->add_flag("--verify", o.verify, "compare with a plain product, entry by entry; exit code 1 if a bound is broken");
+    verb->add_option("--seed", o.seed, "of x and y")->option_text("N");
+    verb->add_option("--x", o.x_from, "read x from a file, one number a line")->option_text("FILE");
+    verb->add_option("--out", o.y_to, "write y to a file, one number a line")->option_text("FILE");
+    parser.device(verb);
+    parser.when(verb, [&o](const Session& session) { run_spmv(session, o); });
+}
+
+void add_run(Parser& parser, SpmvOptions& o)
+{
+    CLI::App* run = parser.verb("run", "Does an operation, times it, and checks it with --verify.",
+                                "tulle run spmv matrix.mtx --verify\ntulle run spmv --help");
+    run->require_subcommand(1);
+    add_spmv(parser, run, o);
+}
+
+void add_bench(Parser& parser)
+{
+    CLI::App* verb = parser.verb("bench", "Benchmarks against other libraries; all arguments go to the program tulle-bench.",
+                                 "tulle bench spmv twin:cant\ntulle bench --help");
+    verb->prefix_command();
+}
+
+void add_doctor(Parser& parser, DoctorOptions& o)
+{
+    CLI::App* verb = parser.verb("doctor", "What was built, what hardware is there, what is not used and why.", "tulle doctor\ntulle doctor --measure --json");
+    verb->add_flag("--measure", o.measure, "also measure how fast memory is read");
+    parser.compute(verb);
+    parser.when(verb, [&o](const Session& session) { doctor(session, o); });
+}
+
+void add_demo(Parser& parser, DemoOptions& o)
+{
+    CLI::App* verb = parser.verb("demo", "The main job in one go: a matrix, what it is like, products on every backend, checked and timed, and a picture.",
+                                 "tulle demo\ntulle demo matrix.mtx\ntulle demo stencil27:60 --picture lattice.svg");
+    parser.matrix(verb, o.matrix, false);
+    verb->add_option("--picture", o.picture, "where to draw the matrix (tulle-demo.png)")->option_text("FILE");
+    verb->add_option("--repeat", o.repeat, "timed runs (20)")->check(CLI::Range(1, 1'000'000))->option_text("N");
+    verb->add_option("--seed", o.seed, "of the vectors")->option_text("N");
+    parser.device(verb);
+    parser.when(verb, [&o](const Session& session) { demo(session, o); });
+}
+
+// What the verbs were asked for, filled by the parser.
+struct Wishes {
+    InfoOptions info;
+    ValidateOptions validate;
+    ConvertOptions convert;
+    GenOptions gen;
+    SpyOptions spy;
+    SpmvOptions spmv;
+    DoctorOptions doctor;
+    DemoOptions demo;
+};
+
+void add_verbs(Parser& parser, Wishes& wishes)
+{
+    add_demo(parser, wishes.demo);
+    add_info(parser, wishes.info);
+    add_validate(parser, wishes.validate);
+    add_convert(parser, wishes.convert);
+    add_gen(parser, wishes.gen);
+    add_spy(parser, wishes.spy);
+    add_run(parser, wishes.spmv);
+    add_bench(parser);
+    add_doctor(parser, wishes.doctor);
+}
+
+// The benchmark program knows its own arguments, help included; without it our help is better than none.
+bool goes_to_bench(int count, char** words)
+{
+    if (count < 2 || std::string_view(words[1]) != "bench") return false;
+    const bool asks_for_help = count > 2 && (std::string_view(words[2]) == "--help" || std::string_view(words[2]) == "-h");
+    return !asks_for_help || !find_bench().empty();
+}
+
+ExitCode run(int count, char** words)
+{
+    Parser parser;
+    Wishes wishes;
+    try {
+        if (goes_to_bench(count, words)) bench({words + 2, words + count});
+        add_verbs(parser, wishes);
+        parser.run(count, words);
+        return ExitCode::ok;
+    } catch (const CLI::CallForHelp&) {
+        Console().print(parser.help());
+        return ExitCode::ok;
+    } catch (const CLI::CallForVersion& version) {
+        Console().print(version.what() + std::string("\n"));
+        return ExitCode::ok;
+    } catch (const std::exception& error) {
+        return explain(Console(parser.settings().colour), error);
+    }
+}
+
+}  // namespace
+}  // namespace tulle::cli
+
+int main(int count, char** words) { return static_cast<int>(tulle::cli::run(count, words)); }

@@ -1,0 +1,49 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line as CLI11 sees it: a verb with its examples, its options, and what is done when it was chosen.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/session.hpp"
+#include "apps/cli/source.hpp"
+
+namespace tulle::cli {
+
+class Parser {
+public:
+    Parser();
+
+    using Action = std::function<void(const Session&)>;
+    // A verb below `parent` (the program itself if null). Examples come first in its help, one a line.
+    CLI::App* verb(const std::string& name, const std::string& what, const std::string& examples, CLI::App* parent = nullptr);
+    void when(const CLI::App* verb, Action action) { actions_.emplace_back(verb, std::move(action)); }
+
+    // Options that several verbs share.
+    void matrix(CLI::App* verb, Source& source, bool required = true);
+    void compute(CLI::App* verb);                        // --threads, --budget
+    void device(CLI::App* verb);
+    static CLI::Option* type(CLI::App* verb, std::string& type);
+
+    // Fills everything from the arguments, then does what was asked for. CLI::CallForHelp and UsageError get out.
+    void run(int count, char** words);
+
+    std::string help() { return app_.help(); }
+    const Settings& settings() const { return settings_; }
+
+private:
+    void parse(int count, char** words);
+    void common(CLI::App* verb);
+
+    CLI::App app_;
+    Settings settings_;
+    std::string budget_;
+    std::vector<std::pair<const CLI::App*, Action>> actions_;
+};
+
+}  // namespace tulle::cli

@@ -1,0 +1,221 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Layout of the spy picture. All lengths are multiples of a unit that grows with the picture, so that text keeps its proportion.
+//
+//     title                                title
+//     subtitle                             subtitle
+//     r +--------------------+             r +--------------------+
+//     o |                    |             o |                    |
+//     w |        map         |             w |        map         |
+//       +--------------------+               +--------------------+
+//               column                               column
+//                         [ colour scale ]
+//                     what the colours mean
+#include "apps/cli/picture/plot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "apps/cli/failure.hpp"
+#include "apps/cli/picture/font.hpp"
+#include "apps/cli/picture/scale.hpp"
+#include "apps/cli/picture/vector.hpp"
+#include "apps/cli/whole_file.hpp"
+#include "tulle/base/text.hpp"
+#ifdef TULLE_CLI_PNG
+#include "apps/cli/picture/raster.hpp"
+#endif
+
+namespace tulle::cli::picture {
+namespace {
+
+constexpr double longest_aspect = 4;                     // a map is at most so many times as long as it is wide
+constexpr int large_cell = 6;                            // pixels from which cells are told apart by a gap
+
+// Along one side of a map: so many cells, so many pixels each.
+struct Side {
+    int cells = 1, pixels = 1;
+    int length() const { return cells * pixels; }
+};
+
+// A row or column for each cell as long as they have a pixel each; otherwise cells of two pixels, which the eye can still see.
+Side divide(index_t n, double length)
+{
+    const int room = std::max(2, static_cast<int>(length));
+    if (n <= room) return {std::max(1, n), std::max(1, static_cast<int>(std::lround(length / std::max(1, n))))};
+    return {room / 2, 2};
+}
+
+struct Shape {
+    Side across, down;
+    bool single_cols = false, single_rows = false;       // cells are single columns, rows
+};
+
+Shape shape_of(const Pattern& a, int size)
+{
+    const double aspect = std::clamp(static_cast<double>(std::max(1, a.cols)) / std::max(1, a.rows), 1 / longest_aspect, longest_aspect);
+    Shape shape{divide(a.cols, aspect >= 1 ? size : size * aspect), divide(a.rows, aspect >= 1 ? size / aspect : size)};
+    shape.single_cols = shape.across.cells == a.cols;
+    shape.single_rows = shape.down.cells == a.rows;
+    return shape;
+}
+
+// Where things stand, in pixels.
+struct Layout {
+    double unit = 1;
+    int left = 0, top = 0, right = 0, below = 0;         // around a map
+    int panel = 0;                                       // from one map to the next
+    int width = 0, height = 0;
+    double bar = 0;                                      // length of the colour scale
+
+    double pt(double points) const { return points * unit; }
+};
+
+double widest(const std::vector<Tick>& ticks, double size)
+{
+    double width = 0;
+    for (const Tick& tick : ticks) width = std::max(width, text_width(tick.text, size));
+    return width;
+}
+
+Layout lay_out(const Plot& plot, const Shape& shape, bool with_scale)
+{
+    Layout at;
+    at.unit = std::clamp(plot.size / 800.0, 0.6, 2.5);
+    const auto whole = [&](double points) { return static_cast<int>(std::ceil(at.pt(points))); };
+    at.left = whole(52) + static_cast<int>(widest(axis_ticks(plot.matrix.rows, shape.single_rows, 6), at.pt(17)));
+    at.right = whole(34);
+    at.top = whole(88);
+    at.below = whole(with_scale ? 172 : 112);
+    double text = 0;
+    for (const Panel& panel : plot.panels) text = std::max({text, text_width(panel.title, at.pt(25)), text_width(panel.subtitle, at.pt(18))});
+    const int map = std::max({shape.across.length(), static_cast<int>(text) + 1, whole(330)});
+    at.panel = at.left + map + at.right;
+    at.width = at.panel * static_cast<int>(plot.panels.size());
+    at.height = at.top + shape.down.length() + at.below;
+    at.bar = std::min<double>(at.pt(420), at.width - at.left - at.right);
+    return at;
+}
+
+Cells cells_of(const Grid& grid, const Shape& shape, const DensityScale& scale)
+{
+    const int smaller = std::min(shape.across.pixels, shape.down.pixels);
+    Cells map{.width = grid.width, .height = grid.height, .across = shape.across.pixels, .down = shape.down.pixels,
+              .gap = smaller >= large_cell ? std::max(1, smaller / 14) : 0, .level = {}};
+    for (int y = 0; y < grid.height; ++y)
+        for (int x = 0; x < grid.width; ++x) map.level.push_back(static_cast<std::uint8_t>(grid.at(y, x) > 0 ? scale.level(grid.density(y, x)) : 0));
+    return map;
+}
+
+void draw_frame(Canvas& canvas, const Layout& at, double x, double y, double width, double height)
+{
+    const double line = std::max(1.0, std::round(at.pt(1.2)));
+    canvas.rectangle(x - line, y - line, width + 2 * line, line, frame);
+    canvas.rectangle(x - line, y + height, width + 2 * line, line, frame);
+    canvas.rectangle(x - line, y - line, line, height + 2 * line, frame);
+    canvas.rectangle(x + width, y - line, line, height + 2 * line, frame);
+}
+
+void draw_axes(Canvas& canvas, const Layout& at, const Plot& plot, const Shape& shape, double x, double y)
+{
+    const double width = shape.across.length(), height = shape.down.length(), tick = at.pt(6), size = at.pt(17);
+    const int fit = std::max(1, static_cast<int>(width / at.pt(90)));
+    for (const Tick& t : axis_ticks(plot.matrix.cols, shape.single_cols, std::min(6, fit))) {
+        canvas.line(x + t.at * width, y + height, x + t.at * width, y + height + tick, at.pt(1.2), frame);
+        canvas.text({.x = x + t.at * width, .y = y + height + at.pt(26), .text = t.text, .size = size, .anchor = Anchor::middle, .colour = grey});
+    }
+    const int stack = std::max(1, static_cast<int>(height / at.pt(36)));
+    for (const Tick& t : axis_ticks(plot.matrix.rows, shape.single_rows, std::min(6, stack))) {
+        canvas.line(x - tick, y + t.at * height, x, y + t.at * height, at.pt(1.2), frame);
+        canvas.text({.x = x - at.pt(11), .y = y + t.at * height + at.pt(6), .text = t.text, .size = size, .anchor = Anchor::end, .colour = grey});
+    }
+    canvas.text({.x = x + width / 2, .y = y + height + at.pt(54), .text = "column", .size = at.pt(18), .anchor = Anchor::middle});
+    canvas.text({.x = x - at.left + at.pt(26), .y = y + height / 2, .text = "row", .size = at.pt(18), .anchor = Anchor::middle, .upwards = true});
+}
+
+void draw_panel(Canvas& canvas, const Layout& at, const Plot& plot, const Panel& panel, const Shape& shape, const Cells& map, double left)
+{
+    const double x = left + at.left, y = at.top;
+    canvas.text({.x = x, .y = at.pt(40), .text = panel.title, .size = at.pt(25), .bold = true});
+    canvas.text({.x = x, .y = at.pt(70), .text = panel.subtitle, .size = at.pt(18), .colour = grey});
+    canvas.cells(x, y, map);
+    draw_frame(canvas, at, x, y, shape.across.length(), shape.down.length());
+    draw_axes(canvas, at, plot, shape, x, y);
+}
+
+std::string one_or_about(index_t n, int cells)
+{
+    return n % cells == 0 ? grouped(n / cells) : fmt::format("{}-{}", grouped(n / cells), grouped(n / cells + 1));
+}
+
+// What a colour means, in words.
+std::string key_of(const Plot& plot, const Shape& shape)
+{
+    if (plot.matrix.rows == 0 || plot.matrix.cols == 0) return "the matrix has no positions";
+    if (shape.single_rows && shape.single_cols) return "one cell for each position";
+    const std::string cell = fmt::format("{} × {}", one_or_about(plot.matrix.rows, shape.down.cells), one_or_about(plot.matrix.cols, shape.across.cells));
+    return fmt::format("share of positions filled; a cell has {}", cell);
+}
+
+void draw_scale(Canvas& canvas, const Layout& at, const DensityScale& scale, const std::string& key, double y)
+{
+    const double middle = at.width / 2.0 + (at.left - at.right) / 2.0, x = std::round(middle - at.bar / 2), high = std::round(at.pt(16));
+    double words = y + at.pt(14);
+    if (!scale.is_flat()) {
+        constexpr int steps = 64;
+        for (int i = 0; i < steps; ++i) {
+            const double from = std::round(x + at.bar * i / steps), to = std::round(x + at.bar * (i + 1) / steps);
+            canvas.rectangle(from, y, to - from, high, ramp(i / (steps - 1.0)));
+        }
+        for (const Tick& t : scale.ticks()) {
+            canvas.line(x + t.at * at.bar, y + high, x + t.at * at.bar, y + high + at.pt(6), at.pt(1.2), frame);
+            canvas.text({.x = x + t.at * at.bar, .y = y + high + at.pt(26), .text = t.text, .size = at.pt(17), .anchor = Anchor::middle, .colour = grey});
+        }
+        words = y + high + at.pt(54);
+    }
+    const double size = std::min(at.pt(18), at.pt(18) * (at.width - at.pt(20)) / std::max(1.0, text_width(key, at.pt(18))));
+    const double centre = std::clamp(middle, text_width(key, size) / 2 + at.pt(8), std::max<double>(text_width(key, size) / 2 + at.pt(8), at.width - text_width(key, size) / 2 - at.pt(8)));
+    canvas.text({.x = centre, .y = words, .text = key, .size = size, .anchor = Anchor::middle});
+}
+
+std::unique_ptr<Canvas> canvas_for(const std::string& file, int width, int height)
+{
+    if (file.ends_with(".svg")) return make_vector(width, height);
+    require<UsageError>(file.ends_with(".png"), [&] { return concat("'", file, "' is neither .png nor .svg"); }, "name the picture like matrix.png or matrix.svg");
+#ifdef TULLE_CLI_PNG
+    return make_raster(width, height);
+#else
+    throw UsageError("this build cannot write PNG (libpng was not found)", "name the picture .svg instead");
+#endif
+}
+
+}  // namespace
+
+bool can_write_png()
+{
+#ifdef TULLE_CLI_PNG
+    return true;
+#else
+    return false;
+#endif
+}
+
+void write_plot(const std::string& file, const Plot& plot, int threads)
+{
+    const Shape shape = shape_of(plot.matrix, plot.size);
+    std::vector<Grid> grids;
+    for (const Panel& panel : plot.panels) grids.push_back(count_cells(plot.matrix, panel.order, shape.down.cells, shape.across.cells, threads));
+    const DensityScale scale(grids);
+    const Layout at = lay_out(plot, shape, !scale.is_flat());
+
+    const std::unique_ptr<Canvas> canvas = canvas_for(file, at.width, at.height);
+    for (std::size_t p = 0; p < plot.panels.size(); ++p)
+        draw_panel(*canvas, at, plot, plot.panels[p], shape, cells_of(grids[p], shape, scale), static_cast<double>(p) * at.panel);
+    draw_scale(*canvas, at, scale, key_of(plot, shape), at.top + shape.down.length() + at.pt(76));
+    write_whole_file(file, canvas->bytes());
+}
+
+}  // namespace tulle::cli::picture

@@ -1,0 +1,106 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle run spmv: y = alpha op(A) x + beta y on one backend or on all, timed and checked.
+#include <fmt/format.h>
+
+#include "apps/cli/describe.hpp"
+#include "apps/cli/failure.hpp"
+#include "apps/cli/layout.hpp"
+#include "apps/cli/measure_spmv.hpp"
+#include "apps/cli/numbers_file.hpp"
+#include "apps/cli/progress.hpp"
+#include "apps/cli/verbs.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/device/info.hpp"
+
+namespace tulle::cli {
+namespace {
+
+spmv::Format format_of(const std::string& name)
+{
+    return name == "csc" ? spmv::Format::csc : name == "coo" ? spmv::Format::coo : name == "bell" ? spmv::Format::blocked_ell : spmv::Format::csr;
+}
+
+std::optional<spmv::Policy> forced(const SpmvOptions& options)
+{
+    if (options.kernel.empty()) return std::nullopt;
+    spmv::Policy policy{.kernel = spmv::parse_kernel(options.kernel), .copy = options.copy};
+    if (options.lanes > 0) policy.lanes = options.lanes;
+    return policy;
+}
+
+template <class V>
+SpmvProblem<V> problem_of(const SpmvOptions& options, const CsrView<V>& a)
+{
+    SpmvProblem<V> p{.a = a, .format = format_of(options.format), .block = options.block, .transpose = options.transpose,
+                     .alpha = static_cast<V>(options.alpha), .beta = static_cast<V>(options.beta), .x = {}, .y = {}, .force = forced(options)};
+    p.x = options.x_from.empty() ? seeded_vector<V>(p.cols(), options.seed) : read_numbers<V>(options.x_from, p.cols());
+    p.y = seeded_vector<V>(p.rows(), options.seed + 1);
+    return p;
+}
+
+std::vector<Context> contexts_for(const Session& session, const std::string& backend)
+{
+    std::vector<Context> all;
+    if (backend != "cuda") all.push_back(session.host());
+    if (backend == "cuda") all.push_back(session.cuda());
+    if (backend != "all") return all;
+    if (const std::string why = why_no_cuda(); !why.empty())
+        session.console.say("cuda is left out: " + why);
+    else
+        all.push_back(session.cuda());
+    return all;
+}
+
+template <class V>
+void report(const Session& session, const SpmvOptions& options, const SpmvProblem<V>& p, const std::vector<SpmvResult<V>>& results)
+{
+    if (session.settings.json) {
+        Json list = Json::array();
+        for (const auto& r : results) list.push_back(to_json(r));
+        return print(session, {{"matrix", options.matrix.text}, {"rows", p.a.rows}, {"cols", p.a.cols}, {"nonzeros", p.a.nonzeros}, {"type", options.type},
+                               {"format", to_text(p.format)}, {"transpose", p.transpose}, {"alpha", options.alpha}, {"beta", options.beta},
+                               {"repeat", options.repeat}, {"results", list}});
+    }
+    Table table({{"backend", Align::left}, {"plan"}, {"median"}, {"best"}, {"bandwidth"}, {"result", Align::left}});
+    for (const auto& r : results)
+        table.add({r.backend, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best), rate_text(r.bandwidth()), check_text(r.verdict)});
+    const std::string title = fmt::format("y = {} {}{} x + {} y with {}, {} nonzeros, {} {}\n", options.alpha, options.matrix.name(), p.transpose ? "^T" : "", options.beta,
+                                          shape_text(p.a.rows, p.a.cols), grouped(p.a.nonzeros), to_text(p.format), options.type);
+    std::string text = session.console.styled(title, Style::bold) + table.text(session.console);
+    for (const auto& r : results) text += fmt::format("\n{}: {}\n", r.backend, r.description);
+    session.console.print(text);
+}
+
+template <class V>
+void run_as(const Session& session, const SpmvOptions& options)
+{
+    const std::vector<Context> places = contexts_for(session, options.backend);
+    const Context host = session.host();
+    const Loaded<V> loaded = load<V>(session, host, options.matrix);
+    const SpmvProblem<V> p = problem_of<V>(options, loaded.matrix.view());
+    std::vector<SpmvResult<V>> results;
+    {
+        const Activity work(session.console, "multiplying");
+        for (const Context& ctx : places) results.push_back(measure(host, ctx, p, options.repeat));
+    }
+    if (options.verify) {
+        const Activity work(session.console, "checking");
+        const Reference plain = reference<V>(p.a, p.transpose, p.alpha, p.x, p.beta, p.y);
+        for (auto& r : results) r.verdict = judge<V>(plain, r.y);
+    }
+    if (!options.y_to.empty()) write_numbers<V>(options.y_to, results.front().y);
+    report(session, options, p, results);
+    require_good(results);
+}
+
+}  // namespace
+
+void run_spmv(const Session& session, const SpmvOptions& options)
+{
+    require<UsageError>(options.y_to.empty() || options.backend != "all", "--out needs one backend, not all");
+    require<UsageError>(!options.kernel.empty() || (options.lanes == 0 && !options.copy), "--lanes and --copy go with --policy", "add for example --policy rows");
+    options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
+}
+
+}  // namespace tulle::cli

@@ -1,0 +1,39 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What every verb has at hand: the options all verbs share, the two streams, and a context on the host.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "apps/cli/console.hpp"
+#include "tulle/device/context.hpp"
+
+namespace tulle::cli {
+
+struct Settings {
+    bool json = false, quiet = false;
+    std::string colour = "auto";
+    int threads = 0;                                     // 0: all the process may use
+    int device = 0;
+    std::size_t budget = Memory::unlimited;              // bytes, for each context
+};
+
+struct Session {
+    Settings settings;
+    Console console;
+
+    explicit Session(const Settings& wishes) : settings(wishes), console(wishes.colour, wishes.quiet) {}
+
+    Context host() const { return with_budget(Context::cpu(settings.threads)); }
+    Context cuda() const { return with_budget(Context::cuda(settings.device)); }
+
+private:
+    Context with_budget(Context ctx) const
+    {
+        if (settings.budget != Memory::unlimited) ctx.budget(settings.budget);
+        return ctx;
+    }
+};
+
+}  // namespace tulle::cli

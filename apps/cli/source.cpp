@@ -1,0 +1,90 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/cli/source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "apps/cli/layout.hpp"
+#include "apps/cli/progress.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/io/generate.hpp"
+
+namespace tulle::cli {
+namespace {
+
+std::string before(const std::string& text, char mark) { return text.substr(0, text.find(mark)); }
+
+bool names_generator(const std::string& name)
+{
+    const auto& kinds = io::generators();
+    return std::any_of(kinds.begin(), kinds.end(), [&](const io::Generator& g) { return g.name == name; });
+}
+
+// A file that is not there might have been meant as a sentence; reading it gives the error, this the way out.
+[[noreturn]] void explain_missing(const std::string& text)
+{
+    throw FileError(concat("there is no file '", text, "'"),
+                    "give a matrix file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle) or a sentence like stencil7:100; 'tulle gen --list' shows all");
+}
+
+template <class V>
+Csr<V> read_file(const Context& ctx, const Source& source, const Progress& progress, io::FileInfo* info)
+{
+    std::error_code none;
+    if (!std::filesystem::exists(source.text, none) && !none) explain_missing(source.text);
+    const auto complex = source.real_part ? io::Complex::real_part : io::Complex::refuse;
+    try {
+        return io::read<V>(ctx, source.text, {.complex = complex, .progress = progress}, info);
+    } catch (const NotBuilt& missing) {      // a compression this build cannot read: the file is the matter, not a device
+        throw FileError(concat(source.text, ": ", missing.message()), missing.hint());
+    }
+}
+
+}  // namespace
+
+bool Source::is_sentence() const
+{
+    std::error_code none;
+    if (std::filesystem::exists(text, none)) return false;
+    if (names_generator(before(text, ':'))) return true;
+    return text.find(':') != text.npos && text.find('/') == text.npos && text.find('.') == text.npos;     // generate() tells what it does not know
+}
+
+std::string Source::name() const
+{
+    if (is_sentence()) return text.rfind("twin:", 0) == 0 ? text.substr(5) : text;
+    const std::string file = std::filesystem::path(text).filename().string();
+    for (const char* ending : {".mtx", ".tar.gz", ".npz", ".smtx", ".tulle"})
+        if (const auto at = file.rfind(ending); at != file.npos && at > 0) return file.substr(0, at);
+    return file;
+}
+
+template <class V>
+Loaded<V> load(const Session& session, const Context& ctx, const Source& source)
+{
+    const bool sentence = source.is_sentence();
+    Loaded<V> loaded;
+    {
+        Activity work(session.console, concat(sentence ? "generating " : "reading ", source.text));
+        loaded.matrix = sentence ? io::generate<V>(ctx, source.text, work.progress()) : read_file<V>(ctx, source, work.progress(), &loaded.file);
+        loaded.seconds = work.seconds();
+    }
+    if (sentence) {
+        loaded.file.format.clear();
+    } else {
+        std::error_code none;
+        const auto bytes = std::filesystem::file_size(source.text, none);
+        loaded.file_bytes = none ? 0 : bytes;
+    }
+    session.console.say(fmt::format("{} {} in {}", sentence ? "generated" : "read", source.text, seconds_text(loaded.seconds)));
+    return loaded;
+}
+
+template Loaded<float> load(const Session&, const Context&, const Source&);
+template Loaded<double> load(const Session&, const Context&, const Source&);
+
+}  // namespace tulle::cli

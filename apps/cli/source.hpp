@@ -1,0 +1,34 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a matrix comes from: a file, or a sentence for a generator ("stencil7:100"). Every verb that takes a matrix takes both.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/cli/session.hpp"
+#include "tulle/io/io.hpp"
+#include "tulle/matrix/csr.hpp"
+
+namespace tulle::cli {
+
+struct Source {
+    std::string text;                                    // as the user wrote it
+    bool real_part = false;                              // of complex files, instead of refusing them
+    bool is_sentence() const;
+    std::string name() const;                            // short, for titles: "cant", "stencil7:100"
+};
+
+template <class V>
+struct Loaded {
+    Csr<V> matrix;
+    io::FileInfo file;                                   // format is empty for a generated matrix
+    std::uintmax_t file_bytes = 0;
+    double seconds = 0;
+};
+
+// Reads or generates it in the memory of the context, with a progress line; says on stderr how long that took.
+template <class V>
+Loaded<V> load(const Session& session, const Context& ctx, const Source& source);
+
+}  // namespace tulle::cli

@@ -1,0 +1,17 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing results: a matrix to a file with a progress line and a word on what was written.
+#pragma once
+
+#include <string>
+
+#include "apps/cli/session.hpp"
+#include "tulle/io/io.hpp"
+
+namespace tulle::cli {
+
+// Writes the matrix, then reports file, shape, nonzeros and bytes on stdout (an object with --json).
+template <class V>
+void store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a, io::WriteOptions how = {});
+
+}  // namespace tulle::cli

@@ -1,0 +1,83 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The verbs of the tool: what each may be asked, and the function that does it. main.cpp fills the options from the command line;
+// nothing here knows the parser.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/cli/session.hpp"
+#include "apps/cli/source.hpp"
+
+namespace tulle::cli {
+
+struct InfoOptions {
+    Source matrix;
+};
+void info(const Session& session, const InfoOptions& options);
+
+struct ValidateOptions {
+    Source matrix;
+    bool finite = false;                                 // NaN and infinity are faults too
+};
+void validate(const Session& session, const ValidateOptions& options);
+
+struct ConvertOptions {
+    Source matrix;
+    std::string to;
+    std::string type = "f64";
+    std::string comment;
+    bool symmetric = false, pattern = false;
+};
+void convert(const Session& session, const ConvertOptions& options);
+
+struct GenOptions {
+    std::string sentence, to;
+    std::string type = "f64";
+    bool list = false, stats = false;
+};
+void gen(const Session& session, const GenOptions& options);
+
+struct SpyOptions {
+    Source matrix;
+    std::string to;
+    int size = 800;                                      // pixels of the picture's longer side, axes and title not counted
+    std::string permute;                                 // empty, reverse, random, degree, or a file
+    std::uint64_t seed = 1;
+};
+void spy(const Session& session, const SpyOptions& options);
+
+struct SpmvOptions {
+    Source matrix;
+    std::string backend = "cpu", type = "f64", format = "csr";
+    std::string kernel;                                  // empty: tulle chooses
+    int lanes = 0;                                       // 0: tulle's choice for the kernel
+    bool copy = false;
+    int block = 4;
+    bool transpose = false, verify = false;
+    double alpha = 1, beta = 0;
+    int repeat = 10;
+    std::uint64_t seed = 1;
+    std::string x_from, y_to;                            // text files, one number a line
+};
+void run_spmv(const Session& session, const SpmvOptions& options);
+
+// Becomes the program tulle-bench with these arguments; comes back only by an error.
+void bench(const std::vector<std::string>& arguments);
+
+struct DoctorOptions {
+    bool measure = false;                                // read bandwidth, about a second
+};
+void doctor(const Session& session, const DoctorOptions& options);
+
+struct DemoOptions {
+    Source matrix{.text = "twin:cant"};
+    std::string picture;                                 // empty: tulle-demo.png, or .svg where PNG was not built
+    int repeat = 20;
+    std::uint64_t seed = 1;
+};
+void demo(const Session& session, const DemoOptions& options);
+
+}  // namespace tulle::cli
