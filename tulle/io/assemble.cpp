@@ -1,14 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The entries of each row are found by counting, put in order by column (and by place in the file where the column is the same), and
-// added up. A slot is an entry's number in the file, doubled, plus one for its mirror image: mirrored entries are never stored twice.
+// Entries are grouped by row, put in order by column inside each (and by place in the file where the column is the same), and added up.
+// A slot is what has a place in the matrix: a stored entry, or its mirror image.
 #include "tulle/io/assemble.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "tulle/device/copy.hpp"
 #include "tulle/io/io.hpp"
+#include "tulle/matrix/entries.hpp"
 #include "tulle/prim/scan.hpp"
 
 namespace tulle::io {
@@ -19,44 +19,30 @@ struct Slots {
     CooView<V> entries;
     Mirror mirror;
 
-    bool has_image(offset_t k) const { return mirror != Mirror::none && entries.row[k] != entries.col[k]; }
-    index_t col(offset_t slot) const { return slot % 2 == 0 ? entries.col[slot / 2] : entries.row[slot / 2]; }
+    // Without mirror images slots are entries; with them entry k has the slots 2 k and 2 k + 1.
+    int shift() const { return mirror == Mirror::none ? 0 : 1; }
+    offset_t count() const { return entries.nonzeros << shift(); }
+    bool is_image(offset_t slot) const { return (slot & shift()) != 0; }
+    index_t row(offset_t slot) const { return is_image(slot) ? entries.col[slot >> 1] : entries.row[slot >> shift()]; }
+    index_t col(offset_t slot) const { return is_image(slot) ? entries.row[slot >> 1] : entries.col[slot >> shift()]; }
     V value(offset_t slot) const
     {
-        const V stored = entries.value[slot / 2];
-        return slot % 2 == 1 && mirror == Mirror::negated ? -stored : stored;
+        const V stored = entries.value[slot >> shift()];
+        return is_image(slot) && mirror == Mirror::negated ? -stored : stored;
     }
     bool before(offset_t s, offset_t t) const { return col(s) != col(t) ? col(s) < col(t) : s < t; }
 };
 
+// The slots of each row. Images of the diagonal are none: they gather behind the last row.
 template <class V>
-void count_rows(const CpuQueue& q, const Slots<V>& slots, offset_t* count)
+matrix::Groups group_by_row(const CpuQueue& q, const Slots<V>& slots)
 {
+    const CooView<V>& entries = slots.entries;
+    if (slots.mirror == Mirror::none) return matrix::group(q, entries.row, entries.nonzeros, entries.rows);
+    Buffer<index_t> row(q, slots.count());
 #pragma omp parallel for num_threads(q.threads)
-    for (offset_t k = 0; k < slots.entries.nonzeros; ++k) {
-#pragma omp atomic
-        ++count[slots.entries.row[k]];
-        if (!slots.has_image(k)) continue;
-#pragma omp atomic
-        ++count[slots.entries.col[k]];
-    }
-}
-
-// Every slot to its row, in any order; `next` is where each row's next slot goes.
-template <class V>
-void deal_slots(const CpuQueue& q, const Slots<V>& slots, offset_t* next, offset_t* slot)
-{
-#pragma omp parallel for num_threads(q.threads)
-    for (offset_t k = 0; k < slots.entries.nonzeros; ++k) {
-        offset_t at = 0;
-#pragma omp atomic capture
-        at = next[slots.entries.row[k]]++;
-        slot[at] = 2 * k;
-        if (!slots.has_image(k)) continue;
-#pragma omp atomic capture
-        at = next[slots.entries.col[k]]++;
-        slot[at] = 2 * k + 1;
-    }
+    for (offset_t s = 0; s < slots.count(); ++s) row.data()[s] = slots.is_image(s) && slots.row(s) == slots.col(s) ? entries.rows : slots.row(s);
+    return matrix::group(q, row.data(), slots.count(), entries.rows + 1);
 }
 
 // Writes one row in order; returns how many entries it has once equal columns are added up.
@@ -109,25 +95,19 @@ template <class V>
 Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror)
 {
     const Slots<V> slots{entries, mirror};
-    Buffer<offset_t> begin(q, offset_t{entries.rows} + 1);
-    fill_zero(q, begin.data(), begin.size());
-    count_rows(q, slots, begin.data());
-    prim::exclusive_scan(q, begin.data(), begin.data(), entries.rows);
-    const offset_t n = begin.data()[entries.rows];
-
-    Buffer<offset_t> slot(q, n), length(q, offset_t{entries.rows} + 1);
-    copy(q, begin.data(), length.data(), entries.rows);
-    deal_slots(q, slots, length.data(), slot.data());
-
-    Csr<V> a{.rows = entries.rows, .cols = entries.cols, .row_begin = std::move(begin), .col = Buffer<index_t>(q, n), .value = Buffer<V>(q, n)};
+    matrix::Groups groups = group_by_row(q, slots);
+    offset_t* slot = groups.source.data();
+    const offset_t n = groups.begin.data()[entries.rows];
+    Csr<V> a{.rows = entries.rows, .cols = entries.cols, .row_begin = std::move(groups.begin), .col = Buffer<index_t>(q, n), .value = Buffer<V>(q, n)};
+    Buffer<offset_t> length(q, offset_t{entries.rows} + 1);
     offset_t kept = 0;
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(+ : kept)
     for (index_t i = 0; i < a.rows; ++i) {
         const offset_t from = a.row_begin.data()[i], to = a.row_begin.data()[i + 1];
-        length.data()[i] = write_row(slots, slot.data() + from, slot.data() + to, a.col.data() + from, a.value.data() + from);
+        length.data()[i] = write_row(slots, slot + from, slot + to, a.col.data() + from, a.value.data() + from);
         kept += length.data()[i];
     }
-    slot = {};
+    groups.source = {};
     return kept == n ? std::move(a) : close_gaps(q, a, std::move(length));
 }
 
@@ -136,9 +116,7 @@ Csr<V> assemble(const CpuQueue& q, Csr<V> a)
 {
     a.sorted = a.unique = true;
     if (is_canonical(q, a)) return a;
-    Buffer<index_t> row(q, a.nonzeros());
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
-    for (index_t i = 0; i < a.rows; ++i) std::fill(row.data() + a.row_begin.data()[i], row.data() + a.row_begin.data()[i + 1], i);
+    const Buffer<index_t> row = matrix::rows_of(q, a.view());
     return assemble(q, CooView<V>{a.rows, a.cols, a.nonzeros(), row.data(), a.col.data(), a.value.data()}, Mirror::none);
 }
 

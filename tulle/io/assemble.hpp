@@ -13,6 +13,7 @@ namespace tulle::io {
 enum class Mirror { none, same, negated };
 
 // Entries at the same position are added in the order of the file, so the result has the same bits for any number of threads.
+// With a mirror, rows < max_index.
 template <class V> Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror);
 
 // The same for rows that may be unsorted or hold a column twice; `sorted` and `unique` are found out, not believed.

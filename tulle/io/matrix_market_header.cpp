@@ -72,12 +72,12 @@ void read_comments(Scanner& scan, MarketHeader& header)
     }
 }
 
-index_t read_size(Scanner& scan, const char* what)
+index_t read_size(Scanner& scan, const char* what, index_t limit)
 {
     Scanner before = scan;
     const offset_t size = scan.integer(what);
     if (size < 0) before.fail(concat("the ", what, " ", size, " is negative"));
-    if (size > max_index) before.fail(concat("the ", what, " ", size, " exceeds ", max_index));
+    if (size > limit) before.fail(concat("the ", what, " ", size, " exceeds ", limit));
     return static_cast<index_t>(size);
 }
 
@@ -96,8 +96,9 @@ void read_size_line(Scanner& scan, const Text& text, const ReadOptions& options,
     if (scan.at_end()) text.fail_at_end("the file ends before the line with the sizes");
     const Scanner before = scan;
     header.size_line = text.line_of(scan.at());
-    header.rows = read_size(scan, "number of rows");
-    header.cols = read_size(scan, "number of columns");
+    const index_t limit = header.symmetry == Symmetry::general ? max_index : max_index - 1;     // assemble() needs one row more
+    header.rows = read_size(scan, "number of rows", limit);
+    header.cols = read_size(scan, "number of columns", limit);
     header.entries = header.layout == MarketLayout::array ? entries_of_array(header) : scan.integer("number of entries");
     if (header.entries < 0) before.fail(concat("the number of entries ", header.entries, " is negative"));
     if (!scan.at_line_end()) scan.fail(concat("unexpected ", scan.quoted(), " after the sizes"));
