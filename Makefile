@@ -32,7 +32,7 @@ demo:
 
 test:
 	@tools/setup test
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) --no-print-directory -B $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 	@tools/run_tests $(BUILD) -j $(JOBS)
 
