@@ -65,7 +65,7 @@ void check(const char* user, const void* data, std::size_t bytes, int device)
 {
     Runtime& runtime = Runtime::get();
     if (const std::string wrong = runtime.problem_with(data, bytes, device); !wrong.empty())
-        runtime.fault(concat(user, " on device ", device, ": ", wrong));
+        runtime.fault(concat(user, " device ", device, ": ", wrong));
 }
 
 // The host's side of a copy: plain memory is taken on trust, memory of a device is a mistake.
@@ -235,7 +235,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
 {
     const std::lock_guard lock(Runtime::get().mutex);
     return enqueue_on(stream, "cudaMemsetAsync", false, [=](int device) {
-        check("fill", to, bytes, device);
+        check("fill on", to, bytes, device);
         std::memset(to, value, bytes);
     });
 }

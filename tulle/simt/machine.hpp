@@ -104,7 +104,7 @@ public:
     void note_change();                                    // memory has changed: nobody is stuck
     void note_poll(const void* address, std::uint64_t value);
     void yield();
-    [[noreturn]] void stop(const std::string& what);       // a fault of the running thread
+    [[noreturn]] void stop(std::string&& what);            // a fault of the running thread
 
     // "kernel f<3>, block 1, thread 17, f.cu:80" for whoever runs.
     std::string whereabouts() const;
@@ -119,6 +119,7 @@ private:
     void finish(Thread& thread);
     void finish_block(Block& block);
     void give_stacks_back(Block& block, bool abandoned);
+    void abandon(Thread& thread);
     Stack take_stack();
     void make_ready(Thread& thread);
     void open_barrier(Block& block);
@@ -127,6 +128,8 @@ private:
     std::unique_ptr<unsigned char[]> garbage(std::size_t bytes);
     void note_idle();
     void check_stuck();
+    void note_fault(std::string&& what, const Thread& thread);
+    const Thread& someone_waiting() const;
     std::string waiting() const;
     std::string place_of(const Thread& thread) const;
     static void thread_main();

@@ -13,14 +13,12 @@ constexpr std::size_t static_shared_limit = 48 * 1024;
 
 bool same_place(const Where& a, const Where& b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
 
-std::string text_of(const Where& at) { return concat(at.file, ":", at.line); }
-
-std::uint64_t hex_digit(unsigned value) { return value < 10 ? '0' + value : 'a' + value - 10; }
+std::string text_of(const Where& at) { return concat(short_path(at.file), ":", at.line); }
 
 std::string hex(unsigned mask)
 {
     std::string text = "0x";
-    for (int shift = 28; shift >= 0; shift -= 4) text += static_cast<char>(hex_digit(mask >> shift & 15u));
+    for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[mask >> shift & 15u];
     return text;
 }
 
@@ -96,8 +94,10 @@ bool Machine::complete(Warp& warp, Meeting& meeting)
 {
     const unsigned expected = meeting.mask & warp.live;
     if (expected == 0 || meeting.arrived != expected) return false;
-    const std::string wrong = meeting.resolve ? meeting.resolve({expected, meeting.slot}) : std::string();
-    if (!wrong.empty() && fault_.empty()) fault_ = concat(wrong, "; ", place_of(*current_));
+    if (meeting.resolve) {
+        std::string wrong = meeting.resolve({expected, meeting.slot});
+        if (!wrong.empty()) note_fault(std::move(wrong), *current_);
+    }
     meeting.arrived = 0;
     ++meeting.generation;
     for (int lane = 0; lane < 32; ++lane)

@@ -111,7 +111,7 @@ void Machine::run_threads()
 {
     while (live_ > 0 && fault_.empty()) {
         if (ready_.empty()) {
-            fault_ = concat("deadlock: no thread can go on; ", place_of(*resident_.front()->threads.data()), waiting());
+            fault_ = concat("deadlock: no thread can go on; ", place_of(someone_waiting()), waiting());
             return;
         }
         Thread& thread = *pick();
@@ -188,10 +188,13 @@ void Machine::thread_main()
     } catch (const std::exception& e) {
         thrown = concat("the kernel threw: ", e.what());
     }
-    if (!thrown.empty()) m.stop(thrown);
-    if (!has_mark(m.current_->stack.bottom)) m.stop(concat("the thread used more than its stack of ", stack_bytes, " bytes"));
+    {
+        const Quiet quiet;
+        if (!thrown.empty()) m.stop(std::move(thrown));
+        if (!has_mark(m.current_->stack.bottom)) m.stop(concat("the thread used more than its stack of ", stack_bytes, " bytes"));
+        m.note_change();
+    }
     m.ended_.release();
-    m.note_change();
     m.current_->state = State::done;
     for (;;) m.leave(true);
 }
@@ -231,10 +234,18 @@ void Machine::maybe_switch(const Where& at)
     if (random_.chance(config_.switch_chance)) yield();
 }
 
-void Machine::stop(const std::string& what)
+// The thread is never resumed, so that nothing on its stack is destroyed: nothing may be left there.
+void Machine::stop(std::string&& what)
 {
-    fault_ = concat(what, "; ", place_of(*current_));
+    note_fault(std::move(what), *current_);
     for (;;) leave(false);
+}
+
+void Machine::note_fault(std::string&& what, const Thread& thread)
+{
+    if (!fault_.empty()) return;
+    fault_ = std::move(what);
+    fault_ += "; " + place_of(thread);
 }
 
 // ---- stacks ----
@@ -255,12 +266,17 @@ void Machine::give_stacks_back(Block& block, bool abandoned)
 {
     for (Thread& thread : block.threads) {
         if (!thread.stack.bottom) continue;
-        if (abandoned && thread.state != State::done) {    // it never ended: order what it did before what the stream does next
-            become(thread.stack.identity);
-            become_after(host_.stack.identity);
-        }
+        if (abandoned && thread.state != State::done) abandon(thread);
         free_stacks_.push_back(std::exchange(thread.stack, {}));
     }
+}
+
+// The thread never ended: end the quiet it waited in, and order what it did before what the stream does next.
+void Machine::abandon(Thread& thread)
+{
+    become(thread.stack.identity);
+    Quiet::end();
+    become_after(host_.stack.identity);
 }
 
 // ---- waiting for ever ----
@@ -289,6 +305,14 @@ void Machine::check_stuck()
         fault_ = concat("the kernel does not end: ", switches_, " switches; ", place_of(*current_), waiting());
 }
 
+const Thread& Machine::someone_waiting() const
+{
+    for (const auto& block : resident_)
+        for (const Thread& thread : block->threads)
+            if (thread.state != State::done) return thread;
+    return resident_.front()->threads.front();
+}
+
 std::string Machine::waiting() const
 {
     constexpr int shown = 6;
@@ -300,7 +324,7 @@ std::string Machine::waiting() const
             const char* why = thread.state == State::at_barrier      ? "in __syncthreads"
                               : thread.state == State::in_collective ? "in a warp collective"
                                                                      : "polling";
-            text += concat("\n    block ", block->index.x, ", thread ", thread.index.x, ": ", why, ", ", thread.at.file, ":", thread.at.line);
+            text += concat("\n    block ", block->index.x, ", thread ", thread.index.x, ": ", why, ", ", short_path(thread.at.file), ":", thread.at.line);
         }
     if (found > shown) text += concat("\n    and ", found - shown, " more");
     return text;
@@ -308,8 +332,8 @@ std::string Machine::waiting() const
 
 std::string Machine::place_of(const Thread& thread) const
 {
-    return concat("kernel ", kernel_name(launch_->kernel), ", block ", thread.block->index.x, ", thread ", thread.index.x, ", ", thread.at.file, ":",
-                  thread.at.line, " (device ", launch_->device, ", launch ", launch_->number, "; TULLE_SIM_SEED=", config_.seed, " replays it)");
+    return concat("kernel ", kernel_name(launch_->kernel), ", block ", thread.block->index.x, ", thread ", thread.index.x, ", ",
+                  short_path(thread.at.file), ":", thread.at.line, " (device ", launch_->device, ", launch ", launch_->number, "; TULLE_SIM_SEED=", config_.seed, " replays it)");
 }
 
 std::string Machine::whereabouts() const { return current_ && launch_ ? place_of(*current_) : std::string(); }

@@ -128,6 +128,14 @@ std::string kernel_name(const void* function)
     return symbol.empty() ? concat(module.file, "+", module.address - module.base) : demangled(symbol);
 }
 
+std::string short_path(const char* file)
+{
+    const std::string path = file;
+    for (const char* root : {"/tulle/", "/tests/"})
+        if (const std::size_t at = path.rfind(root); at != std::string::npos) return path.substr(at + 1);
+    return path;
+}
+
 void explain_crashes()
 {
     if constexpr (under_asan || under_tsan) {

@@ -1,0 +1,151 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Mistakes among the threads of one block.
+#include <numeric>
+
+#include "simt/planted/planted.hpp"
+
+namespace tulle::test {
+namespace {
+
+constexpr int threads = 64;
+
+// Every thread adds up what all have put into shared memory.
+template <bool Broken>
+__global__ void add_up(int* out)
+{
+    TULLE_SHARED(int, part, threads);
+    part[threadIdx.x] = static_cast<int>(threadIdx.x);
+    if (!Broken) __syncthreads();
+    int sum = 0;
+    for (int i = 0; i < threads; ++i) sum += part[i];
+    out[threadIdx.x] = sum;
+}
+
+const Plant missing_barrier("missing_barrier", [](bool broken) {
+    const auto sums = results_of<int>(threads, {1, threads}, broken ? add_up<true> : add_up<false>);
+    return sums == std::vector<int>(threads, threads * (threads - 1) / 2);
+});
+
+// Tiles go through the same shared array one after the other; a thread must not refill it while others still read.
+template <bool Broken>
+__global__ void add_up_tiles(int* out, int tiles)
+{
+    TULLE_SHARED(int, part, threads);
+    int sum = 0;
+    for (int tile = 0; tile < tiles; ++tile) {
+        part[threadIdx.x] = tile * static_cast<int>(threadIdx.x);
+        __syncthreads();
+        for (int i = 0; i < threads; ++i) sum += part[i];
+        if (!Broken) __syncthreads();
+    }
+    out[threadIdx.x] = sum;
+}
+
+const Plant missing_second_barrier("missing_second_barrier", [](bool broken) {
+    const auto sums = results_of<int>(threads, {1, threads}, broken ? add_up_tiles<true> : add_up_tiles<false>, 4);
+    return sums == std::vector<int>(threads, (0 + 1 + 2 + 3) * threads * (threads - 1) / 2);
+});
+
+template <bool Broken>
+__global__ void barrier_in_a_branch(int* out)
+{
+    TULLE_SHARED(int, first, 1);
+    if (threadIdx.x == 0) first[0] = 7;
+    if (Broken) {
+        if (threadIdx.x % 2)
+            __syncthreads();
+        else
+            __syncthreads();
+    } else {
+        __syncthreads();
+    }
+    out[threadIdx.x] = first[0];
+}
+
+const Plant divergent_barrier("divergent_barrier", [](bool broken) {
+    const auto values = results_of<int>(threads, {1, threads}, broken ? barrier_in_a_branch<true> : barrier_in_a_branch<false>);
+    return values == std::vector<int>(threads, 7);
+});
+
+// The last block has more threads than rows: guard the work, not the barrier.
+template <bool Broken>
+__global__ void leave_early(int* out, int rows)
+{
+    TULLE_SHARED(int, part, threads);
+    const int row = static_cast<int>(global_thread());
+    if (Broken && row >= rows) return;
+    part[threadIdx.x] = row < rows ? 1 : 0;
+    __syncthreads();
+    if (row < rows) out[row] = part[threadIdx.x ^ 1u];
+}
+
+const Plant barrier_after_exit("barrier_after_exit", [](bool broken) {
+    const auto values = results_of<int>(100, {2, threads}, broken ? leave_early<true> : leave_early<false>, 100);
+    return values == std::vector<int>(100, 1);
+});
+
+// A table that is cleared only in part.
+template <bool Broken>
+__global__ void count_empty(int* out)
+{
+    TULLE_SHARED(int, table, 128);
+    for (int i = static_cast<int>(threadIdx.x); i < (Broken ? 96 : 128); i += threads) table[i] = -1;
+    __syncthreads();
+    int empty = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < 128; i += threads) empty += table[i] == -1;
+    atomicAdd(out, empty);
+}
+
+const Plant uninitialised_shared("uninitialised_shared", [](bool broken) {
+    return results_of<int>(1, {1, threads}, broken ? count_empty<true> : count_empty<false>) == std::vector<int>{128};
+});
+
+template <bool Broken>
+__global__ void neighbours(int* out)
+{
+    TULLE_SHARED(int, part, threads);
+    part[threadIdx.x] = 1;
+    __syncthreads();
+    const unsigned next = threadIdx.x + 1;
+    if (next < threads + (Broken ? 1u : 0u)) out[threadIdx.x] = part[next];
+}
+
+const Plant shared_off_by_one("shared_off_by_one", [](bool broken) {
+    const auto values = results_of<int>(threads, {1, threads}, broken ? neighbours<true> : neighbours<false>);
+    return std::accumulate(values.begin(), values.end() - 1, 0) == threads - 1;
+});
+
+template <bool Broken>
+__global__ void count_in_shared(int* out)
+{
+    TULLE_SHARED(int, count, 1);
+    if (threadIdx.x == 0) count[0] = 0;
+    __syncthreads();
+    if (Broken)
+        count[0] += 1;
+    else
+        atomicAdd(&count[0], 1);
+    __syncthreads();
+    if (threadIdx.x == 0) out[0] = count[0];
+}
+
+const Plant shared_increment("shared_increment", [](bool broken) {
+    return results_of<int>(1, {1, threads}, broken ? count_in_shared<true> : count_in_shared<false>) == std::vector<int>{threads};
+});
+
+__global__ void mirror(int* out)
+{
+    TULLE_DYNAMIC_SHARED(int, part);
+    part[threadIdx.x] = static_cast<int>(threadIdx.x);
+    __syncthreads();
+    out[threadIdx.x] = part[threads - 1 - threadIdx.x];
+}
+
+const Plant dynamic_shared_too_short("dynamic_shared_too_short", [](bool broken) {
+    const std::size_t bytes = (threads - (broken ? 1 : 0)) * sizeof(int);
+    return results_of<int>(threads, {1, threads, bytes}, mirror)[0] == threads - 1;
+});
+
+}  // namespace
+}  // namespace tulle::test
