@@ -85,6 +85,8 @@ def print_group(key, matrices, way, statistic, policies):
                 failed.append(f"{line['matrix']}, {line['contender']}: {line['status']}")
                 continue
             cells, ratio = row_of(line, lines, way, statistic)
+            if policies and line["contender"] == "tulle":
+                cells[3] += " (chosen)"
             print("| " + " | ".join(cells) + " |")
             if ratio and line["contender"] == "tulle":
                 ratios.append(ratio)

@@ -44,7 +44,8 @@ Csr<V> permute_on(const Queue& q, const CsrView<V>& a, std::span<const index_t> 
 {
     const Buffer<index_t> row = renumber(q, rows_of(q, a), row_from, "row_from");
     const Buffer<index_t> col = renumber(q, copy_of(q, a.col, a.nonzeros), col_from, "col_from");
-    Groups groups = order_entries(q, row.data(), col.data(), a.nonzeros, a.rows, a.cols, a.sorted && col_from.empty());
+    const bool cols_ascend = a.sorted && col_from.empty();
+    Groups groups = cols_ascend ? group(q, row.data(), a.nonzeros, a.rows) : order_entries(q, row.data(), col.data(), a.nonzeros, a.rows, a.cols);
     return csr_of_groups(q, a.rows, a.cols, groups, col.data(), a.value, a.unique);
 }
 
@@ -53,7 +54,7 @@ Csr<V> sort_on(const Queue& q, const CsrView<V>& a)
 {
     if (a.sorted) return copy_of(q, a);
     const Buffer<index_t> row = rows_of(q, a);
-    Groups groups = order_entries(q, row.data(), a.col, a.nonzeros, a.rows, a.cols, false);
+    Groups groups = order_entries(q, row.data(), a.col, a.nonzeros, a.rows, a.cols);
     return csr_of_groups(q, a.rows, a.cols, groups, a.col, a.value, a.unique);
 }
 

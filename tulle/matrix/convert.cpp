@@ -34,7 +34,7 @@ template <class Queue, class V>
 Csr<V> to_csr_on(const Queue& q, const CooView<V>& a)
 {
     if (a.order != CooOrder::by_row) {
-        Groups groups = order_entries(q, a.row, a.col, a.nonzeros, a.rows, a.cols, a.order == CooOrder::by_col);
+        Groups groups = a.order == CooOrder::by_col ? group(q, a.row, a.nonzeros, a.rows) : order_entries(q, a.row, a.col, a.nonzeros, a.rows, a.cols);
         return csr_of_groups(q, a.rows, a.cols, groups, a.col, a.value, a.unique);
     }
     Csr<V> c{.rows = a.rows, .cols = a.cols, .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1), .col = copy_of(q, a.col, a.nonzeros),
@@ -93,7 +93,7 @@ Blocks find_blocks(const Queue& q, const CooView<V>& a, const BlockedEll<V>& e)
     Buffer<index_t> row(q, n), col(q, n);
     divide(q, a.row, n, e.block, row.data());
     divide(q, a.col, n, e.block, col.data());
-    Groups groups = order_entries(q, row.data(), col.data(), n, block_rows, block_cols, false);
+    Groups groups = order_entries(q, row.data(), col.data(), n, block_rows, block_cols);
     row = fetch(q, row.data(), groups.source);
     col = fetch(q, col.data(), groups.source);
     Blocks blocks{.source = std::move(groups.source), .number = number_runs(q, row.data(), col.data(), n), .begin = {}};

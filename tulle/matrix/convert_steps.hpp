@@ -4,8 +4,6 @@
 // what is added is added in the order of positions. Arrays are in the queue's memory; T is index_t, offset_t, float or double.
 #pragma once
 
-#include <cstdint>
-
 #include "tulle/base/types.hpp"
 #include "tulle/device/buffer.hpp"
 #include "tulle/device/queue.hpp"
@@ -31,16 +29,16 @@ template <class T, class At> void gather(const CudaQueue& q, const T* from, cons
 void divide(const CpuQueue& q, const index_t* from, offset_t n, index_t by, index_t* to);
 void divide(const CudaQueue& q, const index_t* from, offset_t n, index_t by, index_t* to);
 
-// key[k] = bin[k] and source[k] = k: what a sort starts from.
-void number_keys(const CpuQueue& q, const index_t* bin, offset_t n, std::uint32_t* key, offset_t* source);
-void number_keys(const CudaQueue& q, const index_t* bin, offset_t n, std::uint32_t* key, offset_t* source);
-
 // Positions 0 … n-1 by their bin, ascending inside each bin: bin b holds source[begin[b]] … source[begin[b+1]-1].
 struct Groups {
     Buffer<offset_t> begin, source;
 };
 Groups group(const CpuQueue& q, const index_t* bin, offset_t n, index_t bins);
 Groups group(const CudaQueue& q, const index_t* bin, offset_t n, index_t bins);
+
+// The same for entries (row, col): by row and, inside each row, by column; entries at the same position stay in their order.
+Groups order_entries(const CpuQueue& q, const index_t* row, const index_t* col, offset_t n, index_t rows, index_t cols);
+Groups order_entries(const CudaQueue& q, const index_t* row, const index_t* col, offset_t n, index_t rows, index_t cols);
 
 // head[k] = 1 where entry k stands at another position (row, col) than the entry before it, else 0.
 void flag_heads(const CpuQueue& q, const index_t* row, const index_t* col, offset_t n, offset_t* head);

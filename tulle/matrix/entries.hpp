@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a list of entries to CSR: the part that conversions and reorderings share.
 //
-// Entries are put in order by their columns, unless those ascend already, and then by their rows; both times stably, so entries at the
-// same position stay in the order they had. Only numbers travel while sorting; columns and values are fetched once at the end.
-// Memory beside the result, in bytes for n entries: the order (8 n) and what group() needs; with a sort by columns 36 n at its peak.
+// Entries are put in order first, by row alone where their columns ascend already; only their positions travel then. Columns and values
+// are fetched once at the end. Beside the result this takes the order, 8 bytes for every entry, and the room that group() or
+// order_entries() needs for a while.
 #pragma once
 
 #include <utility>
@@ -13,20 +13,8 @@
 #include "tulle/matrix/convert_steps.hpp"
 #include "tulle/matrix/csr.hpp"
 #include "tulle/prim/scan.hpp"
-#include "tulle/prim/sort.hpp"
 
 namespace tulle::matrix {
-
-// The positions 0 … n-1 in ascending order of their bin; stable.
-template <class Queue>
-Buffer<offset_t> order_by(const Queue& q, const index_t* bin, offset_t n, index_t bins)
-{
-    Buffer<std::uint32_t> key(q, n);
-    Buffer<offset_t> source(q, n);
-    number_keys(q, bin, n, key.data(), source.data());
-    prim::sort_pairs(q, key.data(), source.data(), n, prim::bits_for(static_cast<std::uint64_t>(bins)));
-    return source;
-}
 
 // What stands at the positions of `source`, in that order.
 template <class T, class Queue>
@@ -37,19 +25,7 @@ Buffer<T> fetch(const Queue& q, const T* from, const Buffer<offset_t>& source)
     return to;
 }
 
-// The entries by row and, inside each row, by column.
-template <class Queue>
-Groups order_entries(const Queue& q, const index_t* row, const index_t* col, offset_t n, index_t rows, index_t cols, bool cols_ascend)
-{
-    if (cols_ascend) return group(q, row, n, rows);
-    const Buffer<offset_t> by_col = order_by(q, col, n, cols);
-    const Buffer<index_t> row_by_col = fetch(q, row, by_col);
-    Groups groups = group(q, row_by_col.data(), n, rows);
-    groups.source = fetch(q, by_col.data(), groups.source);
-    return groups;
-}
-
-// The matrix of entries in that order; takes groups.begin.
+// The matrix of entries in the order of the groups; takes groups.begin.
 template <class Queue, class V>
 Csr<V> csr_of_groups(const Queue& q, index_t rows, index_t cols, Groups& groups, const index_t* col, const V* value, bool unique)
 {

@@ -29,12 +29,6 @@ void divide(const CpuQueue& q, const index_t* from, offset_t n, index_t by, inde
     write_each(q, n, to, [=](offset_t k) { return from[k] / by; });
 }
 
-void number_keys(const CpuQueue& q, const index_t* bin, offset_t n, std::uint32_t* key, offset_t* source)
-{
-    write_each(q, n, key, [=](offset_t k) { return static_cast<std::uint32_t>(bin[k]); });
-    write_each(q, n, source, [](offset_t k) { return k; });
-}
-
 template void gather(const CpuQueue&, const index_t*, const index_t*, offset_t, index_t*);
 template void gather(const CpuQueue&, const index_t*, const offset_t*, offset_t, index_t*);
 template void gather(const CpuQueue&, const offset_t*, const offset_t*, offset_t, offset_t*);

@@ -3,9 +3,12 @@
 // A counting sort in two passes: each thread counts the bins of its piece, the counts become places bin by bin and piece by piece,
 // and each thread puts its positions there in order. Memory beside the result: one count for each bin and piece; there are only so
 // many pieces that the counts stay below 2 n + bins.
+//
+// Entries are grouped by row in this way; then every row is sorted by itself, which mostly happens in the cache.
 #include "tulle/matrix/convert_steps.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "tulle/device/copy.hpp"
 #include "tulle/prim/cpu/pieces.hpp"
@@ -13,6 +16,8 @@
 
 namespace tulle::matrix {
 namespace {
+
+constexpr int rows_at_once = 512;   // a thread takes for sorting: enough to hide the taking, few enough to share long rows out
 
 prim::Pieces pieces_for(const CpuQueue& q, offset_t n, index_t bins)
 {
@@ -60,6 +65,19 @@ Groups group(const CpuQueue& q, const index_t* bin, offset_t n, index_t bins)
         offset_t* next = place.data() + p * bins;
         for (offset_t k = begin; k < end; ++k) groups.source.data()[next[bin[k]]++] = k;
     });
+    return groups;
+}
+
+// Positions ascend inside a group, so to compare them where columns are equal makes any sort a stable one.
+Groups order_entries(const CpuQueue& q, const index_t* row, const index_t* col, offset_t n, index_t rows, index_t)
+{
+    Groups groups = group(q, row, n, rows);
+    const auto before = [col](offset_t x, offset_t y) { return col[x] != col[y] ? col[x] < col[y] : x < y; };
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_once)
+    for (index_t i = 0; i < rows; ++i) {
+        offset_t *first = groups.source.data() + groups.begin.data()[i], *last = groups.source.data() + groups.begin.data()[i + 1];
+        if (!std::is_sorted(first, last, before)) std::sort(first, last, before);
+    }
     return groups;
 }
 

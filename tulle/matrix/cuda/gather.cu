@@ -20,14 +20,6 @@ __global__ void divide_kernel(const index_t* __restrict__ from, offset_t n, inde
     if (k < n) to[k] = from[k] / by;
 }
 
-__global__ void number_keys_kernel(const index_t* __restrict__ bin, offset_t n, std::uint32_t* __restrict__ key, offset_t* __restrict__ source)
-{
-    const offset_t k = global_thread();
-    if (k >= n) return;
-    key[k] = static_cast<std::uint32_t>(bin[k]);
-    source[k] = k;
-}
-
 }  // namespace
 
 template <class T, class At>
@@ -39,11 +31,6 @@ void gather(const CudaQueue& q, const T* from, const At* at, offset_t n, T* to)
 void divide(const CudaQueue& q, const index_t* from, offset_t n, index_t by, index_t* to)
 {
     launch(q, one_thread_each(n), divide_kernel, from, n, by, to);
-}
-
-void number_keys(const CudaQueue& q, const index_t* bin, offset_t n, std::uint32_t* key, offset_t* source)
-{
-    launch(q, one_thread_each(n), number_keys_kernel, bin, n, key, source);
 }
 
 template void gather(const CudaQueue&, const index_t*, const index_t*, offset_t, index_t*);
