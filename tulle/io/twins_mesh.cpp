@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<index_t, 3> around{-1, 0, 1};
 
 // pdb1HYS: columns (x, y) of 25 nodes, laid out along y on one half and back on the other.
-constexpr index_t protein_nodes = 12'139, protein_width = 8, protein_length = 61, protein_height = 25;
+constexpr index_t protein_nodes = 12'139, protein_length = 61, protein_height = 25;
 
 struct Column {
     index_t x, y;
