@@ -111,12 +111,14 @@ void say_where()
     (void)!write(STDERR_FILENO, text.data(), text.size());
 }
 
+#if !defined(TULLE_SIMT_ASAN) && !defined(TULLE_SIMT_TSAN)
 void on_signal(int number)
 {
     std::signal(number, SIG_DFL);
     say_where();
     std::raise(number);
 }
+#endif
 
 }  // namespace
 
@@ -138,13 +140,11 @@ std::string short_path(const char* file)
 
 void explain_crashes()
 {
-    if constexpr (under_asan || under_tsan) {
 #if defined(TULLE_SIMT_ASAN) || defined(TULLE_SIMT_TSAN)
-        __sanitizer_set_death_callback(say_where);
+    __sanitizer_set_death_callback(say_where);
+#else
+    for (const int number : {SIGSEGV, SIGBUS, SIGFPE}) std::signal(number, on_signal);
 #endif
-    } else {
-        for (const int number : {SIGSEGV, SIGBUS, SIGFPE}) std::signal(number, on_signal);
-    }
 }
 
 }  // namespace tulle::simt

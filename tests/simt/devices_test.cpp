@@ -1,0 +1,271 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Virtual devices: streams and events in the order they promise and no other, memories with their limits, pointers with their owners.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "simt/run.hpp"
+#include "tulle/simt/arguments.hpp"
+
+namespace tulle::test {
+namespace {
+
+__global__ void append(int* next, int* list, int value) { list[atomicAdd(next, 1)] = value; }
+
+// What two streams with two kernels each append, in the order they ran; with an event between the streams or without.
+std::vector<int> order_of_two_streams(std::uint64_t seed, bool event_between)
+{
+    const WithConfig with(with_seed(seed));
+    DeviceArray<int> next(std::vector<int>{0}), list(4);
+    const CudaQueue a = cuda::open_queue(0), b = cuda::open_queue(0);
+    cudaEvent_t between = nullptr;
+    cuda::check(cudaEventCreate(&between));
+    launch(a, {1, 1}, append, next.data(), list.data(), 1);
+    launch(a, {1, 1}, append, next.data(), list.data(), 2);
+    cuda::check(cudaEventRecord(between, a.stream));
+    if (event_between) cuda::check(cudaStreamWaitEvent(b.stream, between));
+    launch(b, {1, 1}, append, next.data(), list.data(), 3);
+    launch(b, {1, 1}, append, next.data(), list.data(), 4);
+    synchronize(a);
+    synchronize(b);
+    cuda::check(cudaEventDestroy(between));
+    return list.to_host();
+}
+
+TEST(Streams, EveryOrderThatIsNotForbiddenHappens)
+{
+    std::set<std::vector<int>> seen;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) seen.insert(order_of_two_streams(seed, false));
+    EXPECT_EQ(seen.size(), 6u);    // 4 kernels, two streams of 2: 6 orders
+    for (const auto& order : seen) {
+        EXPECT_LT(std::find(order.begin(), order.end(), 1), std::find(order.begin(), order.end(), 2));
+        EXPECT_LT(std::find(order.begin(), order.end(), 3), std::find(order.begin(), order.end(), 4));
+    }
+}
+
+TEST(Streams, AnEventIsAnOrder)
+{
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) EXPECT_EQ(order_of_two_streams(seed, true), (std::vector<int>{1, 2, 3, 4}));
+}
+
+TEST(Streams, AWaitIsForTheRecordingThatWasThere)
+{
+    const CudaQueue a = cuda::open_queue(0), b = cuda::open_queue(0);
+    cudaEvent_t event = nullptr;
+    cuda::check(cudaEventCreate(&event));
+    cuda::check(cudaStreamWaitEvent(a.stream, event));       // never recorded: no wait
+    cuda::check(cudaEventRecord(event, a.stream));
+    cuda::check(cudaStreamWaitEvent(b.stream, event));
+    cuda::check(cudaEventRecord(event, b.stream));           // again, behind its own wait
+    cuda::check(cudaEventSynchronize(event));
+    EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
+    float time = -1;
+    EXPECT_EQ(cudaEventElapsedTime(&time, event, event), cudaSuccess);
+    EXPECT_EQ(time, 0.0f);
+    cuda::check(cudaEventDestroy(event));
+}
+
+TEST(Streams, NothingRunsBeforeSomebodyWaits)
+{
+    DeviceArray<int> next(std::vector<int>{0}), list(4);
+    const CudaQueue q = cuda::open_queue(0);
+    launch(q, {1, 1}, append, next.data(), list.data(), 7);
+    EXPECT_EQ(*next.data(), 0);
+    EXPECT_EQ(cudaStreamQuery(q.stream), cudaSuccess);       // asking makes time pass
+    EXPECT_EQ(*next.data(), 1);
+}
+
+TEST(Streams, WorkOfADestroyedStreamIsStillDone)
+{
+    DeviceArray<int> next(std::vector<int>{0}), list(4);
+    cudaStream_t stream = nullptr;
+    cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    cuda::check(simt::enqueue(stream, 1, 1, 0, append, next.data(), list.data(), 7));
+    cuda::check(cudaStreamDestroy(stream));
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
+    cuda::check(cudaDeviceSynchronize());
+    EXPECT_EQ(next.to_host()[0], 1);
+}
+
+TEST(Streams, TasksOfTheHostKeepTheOrder)
+{
+    DeviceArray<int> next(std::vector<int>{0}), list(4);
+    const CudaQueue q = cuda::open_queue(0);
+    launch(q, {1, 1}, append, next.data(), list.data(), 7);
+    int seen = -1;
+    cuda::check(simt::enqueue_task(q.stream, "look", {next.data()}, [&seen, p = next.data()] { seen = *p; }));
+    launch(q, {1, 1}, append, next.data(), list.data(), 7);
+    synchronize(q);
+    EXPECT_EQ(seen, 1);
+    cuda::check(simt::enqueue_task(q.stream, "look", {&seen}, [] {}));
+    EXPECT_THROW(synchronize(q), DeviceError);
+}
+
+TEST(Devices, HostThreadsHaveTheirOwnCurrentDevice)
+{
+    cuda::check(cudaSetDevice(1));
+    int there = -1;
+    std::thread([&] { cuda::check(cudaGetDevice(&there)); }).join();
+    EXPECT_EQ(there, 0);
+    cuda::check(cudaSetDevice(0));
+    EXPECT_EQ(cudaSetDevice(99), cudaErrorInvalidDevice);
+}
+
+TEST(Devices, SeveralHostThreadsWorkAtOnce)
+{
+    std::vector<std::thread> threads;
+    std::array<int, 4> counted{};
+    for (int device = 0; device < 4; ++device)
+        threads.emplace_back([&, device] {
+            for (int round = 0; round < 10; ++round) {
+                const CudaQueue q = cuda::open_queue(device);
+                const Buffer<int> next = to_queue(q, std::vector<int>{0}.data(), 1);
+                Buffer<int> list(q, 128);
+                launch(q, {2, 64}, append, const_cast<int*>(next.data()), list.data(), device);
+                counted[static_cast<std::size_t>(device)] += read_value(q, next.data());
+            }
+        });
+    for (auto& thread : threads) thread.join();
+    for (const int count : counted) EXPECT_EQ(count, 10 * 128);
+}
+
+TEST(Devices, AFaultIsToldToWhoWaitsForThatDevice)
+{
+    DeviceArray<int> next(std::vector<int>{0}), list(4);
+    const CudaQueue wrong = cuda::open_queue(1), fine = cuda::open_queue(0);
+    launch(wrong, {1, 1}, append, next.data(), list.data(), 1);      // memory of device 0
+    launch(fine, {1, 1}, append, next.data(), list.data(), 2);
+    cuda::check(cudaDeviceSynchronize());
+    EXPECT_NO_THROW(synchronize(fine));
+    EXPECT_THROW(synchronize(wrong), DeviceError);
+    EXPECT_NO_THROW(synchronize(wrong));
+    EXPECT_EQ(list.to_host()[0], 2);
+}
+
+TEST(Devices, PeersShareMemory)
+{
+    DeviceArray<int> next(std::vector<int>{0}), list(4);
+    const CudaQueue q = cuda::open_queue(1);
+    const cuda::DeviceGuard guard(1);
+    int can = 0;
+    cuda::check(cudaDeviceCanAccessPeer(&can, 1, 0));
+    EXPECT_EQ(can, 1);
+    cuda::check(cudaDeviceEnablePeerAccess(0, 0));
+    EXPECT_EQ(cudaDeviceEnablePeerAccess(0, 0), cudaErrorPeerAccessAlreadyEnabled);
+    launch(q, {1, 1}, append, next.data(), list.data(), 1);
+    EXPECT_NO_THROW(synchronize(q));
+    cuda::check(cudaDeviceDisablePeerAccess(0));
+    launch(q, {1, 1}, append, next.data(), list.data(), 1);
+    EXPECT_THROW(synchronize(q), DeviceError);
+}
+
+TEST(Devices, CopiesBetweenDevices)
+{
+    DeviceArray<int> from(std::vector<int>{1, 2, 3}, 0), to(3, 2);
+    const CudaQueue& q = to.queue();
+    const cuda::DeviceGuard guard(2);
+    cuda::check(cudaMemcpyPeerAsync(to.data(), 2, from.data(), 0, 3 * sizeof(int), q.stream));
+    EXPECT_EQ(to.to_host(), (std::vector<int>{1, 2, 3}));
+    cuda::check(cudaMemcpyPeerAsync(to.data(), 1, from.data(), 0, 3 * sizeof(int), q.stream));
+    EXPECT_THROW(synchronize(q), DeviceError);
+    cuda::check(cudaMemcpyAsync(to.data(), from.data(), 3 * sizeof(int), cudaMemcpyDeviceToDevice, q.stream));
+    EXPECT_THROW(synchronize(q), DeviceError);
+}
+
+TEST(DeviceMemory, HasALimit)
+{
+    simt::Config config = simt::config();
+    config.bytes = 1000;
+    const WithConfig with(config);
+    const CudaQueue q = cuda::open_queue(3);
+    {
+        const Buffer<char> most(q, 900);
+        EXPECT_THROW(Buffer<char>(q, 101), OutOfMemory);
+        EXPECT_EQ(free_bytes(q.place()), 100u);
+        EXPECT_NO_THROW(Buffer<char>(cuda::open_queue(2), 900));     // another device has its own
+    }
+    EXPECT_NO_THROW(Buffer<char>(q, 1000));                          // the free was queued; it counts when memory is needed
+}
+
+TEST(DeviceMemory, PointersKnowTheirDevice)
+{
+    DeviceArray<int> data(10, 1);
+    EXPECT_TRUE(cuda::is_device_pointer(data.data() + 5, 1));
+    EXPECT_FALSE(cuda::is_device_pointer(data.data(), 0));
+    int local = 0;
+    EXPECT_FALSE(cuda::is_device_pointer(&local, 0));
+    void* pinned = nullptr;
+    cuda::check(cudaMallocHost(&pinned, 100));
+    cudaPointerAttributes attributes{};
+    cuda::check(cudaPointerGetAttributes(&attributes, pinned));
+    EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
+    EXPECT_EQ(cudaFree(&local), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);      // told again to who waits
+    cuda::check(cudaFreeHost(pinned));
+}
+
+TEST(DeviceMemory, StartsAsGarbageOfTheSeed)
+{
+    const auto fresh = [](std::uint64_t seed) {
+        const WithConfig with(with_seed(seed));
+        return DeviceArray<int>(64).to_host();
+    };
+    EXPECT_EQ(fresh(3), fresh(3));
+    EXPECT_NE(fresh(3), fresh(4));
+    EXPECT_NE(fresh(3), std::vector<int>(64, 0));
+}
+
+TEST(Configuration, ComesFromTheEnvironment)
+{
+    setenv("TULLE_SIM_SEED", "12", 1);
+    setenv("TULLE_SIM_ORDER", "descending", 1);
+    setenv("TULLE_SIM_BYTES", "3MiB", 1);
+    const simt::Config config = simt::config_from_environment();
+    setenv("TULLE_SIM_ORDER", "sideways", 1);
+    EXPECT_THROW(simt::config_from_environment(), ValueError);
+    for (const char* name : {"TULLE_SIM_SEED", "TULLE_SIM_ORDER", "TULLE_SIM_BYTES"}) unsetenv(name);
+    EXPECT_EQ(config.seed, 12u);
+    EXPECT_EQ(config.order, simt::Order::descending);
+    EXPECT_EQ(config.bytes, 3u << 20);
+}
+
+// ---- pointers inside arguments ----
+
+struct Inner {
+    const double* value;
+    bool flag;
+};
+struct Outer {
+    int rows, cols;
+    const long* begin;
+    Inner inner;
+    float* end;
+};
+struct WithArray {
+    int shape[3];
+    int* data;
+};
+
+TEST(Arguments, PointersAreFoundInsideViews)
+{
+    const double value = 1;
+    const long begin = 2;
+    float end = 3;
+    const Outer outer{1, 2, &begin, {&value, true}, &end};
+    const auto found = simt::pointers_in(std::tuple(7, outer, &end));
+    ASSERT_EQ(found.size(), 4u);
+    EXPECT_EQ(found[0].pointer, &begin);
+    EXPECT_EQ(found[1].pointer, &value);
+    EXPECT_EQ(found[2].pointer, &end);
+    EXPECT_EQ(found[2].argument, 2);
+    EXPECT_EQ(found[3].argument, 3);
+    EXPECT_TRUE(simt::pointers_in(std::tuple(WithArray{})).empty());    // left alone, not misread
+}
+
+}  // namespace
+}  // namespace tulle::test
