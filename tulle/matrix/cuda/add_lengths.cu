@@ -40,13 +40,13 @@ __device__ void join_row(Counter* sums, offset_t length, offset_t middle)
 __global__ void __launch_bounds__(threads) add_lengths_kernel(const offset_t* row_begin, index_t rows, offset_t middle, Counter* sums)
 {
     TULLE_SHARED(Counter, mine, places);
-    for (int place = threadIdx.x; place < places; place += threads) mine[place] = start_of(place);
+    for (auto place = static_cast<int>(threadIdx.x); place < places; place += threads) mine[place] = start_of(place);
     __syncthreads();
     const offset_t begin = offset_t{blockIdx.x} * rows_per_block;
     const offset_t end = begin + rows_per_block < rows ? begin + rows_per_block : rows;
     for (offset_t i = begin + threadIdx.x; i < end; i += threads) join_row(mine, length_of(row_begin, i), middle);
     __syncthreads();
-    for (int place = threadIdx.x; place < places; place += threads) join(sums, place, mine[place]);
+    for (auto place = static_cast<int>(threadIdx.x); place < places; place += threads) join(sums, place, mine[place]);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr offset_t items_per_block = 64 * threads;   // far above the bins that 
 __global__ void __launch_bounds__(threads) count_shared_kernel(const index_t* bin, offset_t n, Counter* count, index_t bins)
 {
     TULLE_SHARED(unsigned, table, most_shared_bins);
-    for (index_t b = threadIdx.x; b < bins; b += threads) table[b] = 0;
+    for (auto b = static_cast<index_t>(threadIdx.x); b < bins; b += threads) table[b] = 0;
     __syncthreads();
 
     const offset_t begin = blockIdx.x * items_per_block;
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(threads) count_shared_kernel(const index_t* bi
     for (offset_t i = begin + threadIdx.x; i < end; i += threads) atomicAdd(&table[bin[i]], 1u);
     __syncthreads();
 
-    for (index_t b = threadIdx.x; b < bins; b += threads)
+    for (auto b = static_cast<index_t>(threadIdx.x); b < bins; b += threads)
         if (table[b] > 0) atomicAdd(&count[b], Counter{table[b]});
 }
 
