@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Which matrices. A suite is a text file: one matrix a line, either a generator's sentence (twin:cant) or a file name, which is looked
-// for in the folder TULLE_MATRICES; # starts a comment.
+// for in the folder TULLE_MATRICES; "name = file" gives it a shorter name, # starts a comment.
 #pragma once
 
 #include <string>
