@@ -36,10 +36,22 @@ TEST(ChooseSpmv, GivesLongRowsMoreLanes)
 TEST(ChooseSpmv, SplitsWhereOneRowIsMuchLonger)
 {
     Traits t = even_rows(5);
+    t.row.rows = 1'000'005;
+    t.row.nonzeros = 5'000'000;
     t.row.longest = 4700;
+    EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::split);
+    EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::rows) << "a thousandth of the work in one row holds nobody up";
+    t.row.longest = 1'000'000;
     EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::split);
     EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::split);
     EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy.kernel, Kernel::rows) << "one thread has nobody to wait for";
+}
+
+TEST(ChooseSpmv, GivesSmallMatricesWithALongRowMoreLanesInstead)
+{
+    Traits t = even_rows(7);
+    t.row.longest = 574;
+    EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::rows, 16, false}));
 }
 
 TEST(ChooseSpmv, CopiesByRowsOnlyWhereItPaysOrMust)

@@ -17,14 +17,16 @@ constexpr std::array lane_counts{1, 2, 4, 8, 16, 32};
 constexpr std::array kernel_names{"rows", "split", "scatter", "entries", "blocks"};
 constexpr std::array format_names{"CSR", "CSC", "COO", "Blocked-ELL"};
 
-// A row this long keeps one warp busy for so long that the others have finished: 32 lanes x 64 nonzeros.
-constexpr offset_t long_row_on_gpu = 2048;
-// … and this many times the mean makes it an exception rather than the rule.
-constexpr double skew_on_gpu = 8.0;
+// On a GPU a lane should have this many nonzeros of an average row (measured on an H200: best for rows of 20 to 120 nonzeros), …
+constexpr double nonzeros_per_lane = 6.0;
+// … and no more than this many of the longest row, which the others would wait for (about 80 ns each).
+constexpr offset_t longest_lane = 64;
+// More lanes than an average row can use cost little in a launch this small …
+constexpr offset_t small_launch = 1'500'000;
+// … and otherwise, beyond this many times as many, cutting rows into pieces is cheaper.
+constexpr int lane_excess = 4;
 // On a CPU a row may not exceed this share of a thread's fair part.
 constexpr double long_row_share_on_cpu = 0.25;
-// Nonzeros a lane should have, so that the sum over lanes does not dominate.
-constexpr double nonzeros_per_lane = 3.0;
 
 // op(A) can be read row by row as it is stored.
 bool by_rows(const Traits& t)
@@ -32,18 +34,34 @@ bool by_rows(const Traits& t)
     return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
 }
 
+// The power of two nearest to n in ratio, 1 to 32.
+int nearest_lanes(double n)
+{
+    int lanes = 1;
+    while (lanes < 32 && n > lanes * 1.41421356) lanes *= 2;
+    return lanes;
+}
+
+int lanes_for_average(const RowStatistics& row) { return nearest_lanes(row.mean / nonzeros_per_lane); }
+
+int lanes_for_longest(const RowStatistics& row)
+{
+    return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, longest_lane))));
+}
+
 bool is_skewed(const RowStatistics& row, const Limits& limits)
 {
-    const auto longest = static_cast<double>(row.longest);
-    if (limits.backend == Backend::cuda) return row.longest > long_row_on_gpu && longest > skew_on_gpu * row.mean;
-    return limits.threads > 1 && longest > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
+    if (limits.backend == Backend::cpu)
+        return limits.threads > 1 && static_cast<double>(row.longest) > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
+    const int lanes = lanes_for_longest(row);
+    const bool hopeless = row.longest > 32 * longest_lane * lane_excess;
+    return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
 }
 
 int lanes_for(const RowStatistics& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu) return row.mean >= 8.0 ? 4 : 1;      // four sums side by side hide the latency of the addition
-    const int wanted = static_cast<int>(row.mean / nonzeros_per_lane);
-    return std::clamp(power_of_two_from(wanted), 1, 32);
+    return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
 Choice choose_by_rows(const Traits& t, const Limits& limits, bool copy, const std::string& reason)
