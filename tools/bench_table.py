@@ -8,10 +8,21 @@
     tools/bench_table.py out.jsonl --way cold      # warm (default), graph or cold
     tools/bench_table.py out.jsonl --policies      # every policy of ours beside the chosen one
     tools/bench_table.py out.jsonl --statistic min # the fastest sample instead of the median: for machines that others use as well
+
+A document names its tables itself: what stands between the lines
+
+    <!-- table: bench/results/spmv-cpu.jsonl --way warm -->
+    <!-- end of table -->
+
+is written by --update FILE.md and compared by --check FILE.md (exit status 1 if it differs).
 """
 import argparse
+import contextlib
+import io
 import json
 import math
+import pathlib
+import re
 import sys
 
 
@@ -68,8 +79,9 @@ def print_heading(key, matrices, way, statistic):
     lines = [line for found in matrices.values() for line in found]
     commits = ", ".join(sorted({line["commit"] for line in lines}))
     memory = lines[0].get("memory_gbps")
+    loads = sorted(line["load"] for line in lines if "load" in line) if backend == "cpu" else []
     print(f"{operation}, {value_type}, {backend}: {device}; {way}, {statistic} of the samples; " + (f"memory read at {memory:.1f} GB/s; " if memory else "") +
-          f"commit {commits}, {lines[0]['date'][:10]}\n")
+          (f"load of the machine {loads[0]:.1f} to {loads[-1]:.1f}; " if loads else "") + f"commit {commits}, {lines[0]['date'][:10]}\n")
 
 
 def print_group(key, matrices, way, statistic, policies):
@@ -98,16 +110,56 @@ def print_group(key, matrices, way, statistic, policies):
     print()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--way", choices=["warm", "graph", "cold"], default="warm")
-    parser.add_argument("--statistic", choices=["median", "min"], default="median")
-    parser.add_argument("--policies", action="store_true")
-    arguments = parser.parse_args()
+def print_tables(arguments):
     for key, matrices in grouped(read_lines(arguments.files)).items():
         if any(time_of(line, arguments.way) for lines in matrices.values() for line in lines):
             print_group(key, matrices, arguments.way, arguments.statistic, arguments.policies)
+
+
+BLOCK = re.compile(r"(<!-- table: (?P<words>.*?) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+
+
+def with_fresh_tables(text, parser):
+    """The document with every table printed anew; files are named relative to the repository."""
+    root = pathlib.Path(__file__).resolve().parent.parent
+
+    def fresh(block):
+        arguments = parser.parse_args(block["words"].split())
+        arguments.files = [root / name for name in arguments.files]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            print_tables(arguments)
+        return block[1] + "\n" + printed.getvalue().strip() + "\n\n" + block[3]
+
+    return BLOCK.sub(fresh, text)
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--way", choices=["warm", "graph", "cold"], default="warm")
+    parser.add_argument("--statistic", choices=["median", "min"], default="median")
+    parser.add_argument("--policies", action="store_true")
+    parser.add_argument("--update", metavar="FILE.md", type=pathlib.Path)
+    parser.add_argument("--check", metavar="FILE.md", type=pathlib.Path)
+    return parser
+
+
+def main():
+    parser = make_parser()
+    arguments = parser.parse_args()
+    document = arguments.update or arguments.check
+    if document is None:
+        if not arguments.files:
+            parser.error("name a file of JSON lines")
+        print_tables(arguments)
+        return
+    text = document.read_text(encoding="utf-8")
+    fresh = with_fresh_tables(text, parser)
+    if arguments.update:
+        document.write_text(fresh, encoding="utf-8")
+    elif fresh != text:
+        sys.exit(f"{document}: a table differs from its data; run tools/bench_table.py --update {document}")
 
 
 if __name__ == "__main__":
