@@ -75,7 +75,7 @@ void add_row(Table& table, const Published& paper, const Portrait& twin)
 
 void compare_twins(const Session& session)
 {
-    const Column paper{"paper"};
+    const Column paper{"vs paper"};
     Table table({{"twin", Align::left}, {"rows"}, paper, {"nonzeros"}, paper, {"longest"}, paper, {"products of A*A"}, paper, {"levels"}, {"fingerprint"}, {""}});
     Json rows = Json::array();
     std::string missed;

@@ -14,7 +14,12 @@ namespace {
 // Help that leads with examples; they are kept in the footer's place.
 class Help : public CLI::Formatter {
 public:
-    Help() { column_width(30); }
+    Help()
+    {
+        column_width(30);
+        label("SUBCOMMAND", "VERB");
+        label("Subcommands", "Verbs");
+    }
 
     std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override
     {
@@ -25,7 +30,8 @@ public:
 
     std::string make_option_opts(const CLI::Option* option) const override
     {
-        return option->get_expected_min() == 0 ? "" : " " + option->get_type_name();
+        const bool has_value = option->nonpositional() && option->get_expected_min() > 0;
+        return has_value ? " " + (option->get_option_text().empty() ? option->get_type_name() : option->get_option_text()) : "";
     }
 };
 
@@ -117,6 +123,13 @@ void Parser::parse(int count, char** words)
         throw UsageError(error.what(), first.starts_with('-') ? "tulle --help shows examples" : concat("tulle ", first, " --help shows examples"));
     }
     if (!budget_.empty()) settings_.budget = parse_bytes(budget_);
+}
+
+std::string Parser::help()
+{
+    std::string text = app_.help();                      // of the verb that was named, if one was
+    for (std::size_t at; (at = text.find("\n\n\n")) != text.npos;) text.erase(at, 1);
+    return text;
 }
 
 void Parser::run(int count, char** words)

@@ -33,7 +33,7 @@ public:
     // Fills everything from the arguments, then does what was asked for. CLI::CallForHelp and UsageError get out.
     void run(int count, char** words);
 
-    std::string help() { return app_.help(); }
+    std::string help();
     const Settings& settings() const { return settings_; }
 
 private:

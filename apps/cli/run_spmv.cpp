@@ -3,6 +3,8 @@
 // tulle run spmv: y = alpha op(A) x + beta y on one backend or on all, timed and checked.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "apps/cli/describe.hpp"
 #include "apps/cli/failure.hpp"
 #include "apps/cli/layout.hpp"
@@ -52,6 +54,14 @@ std::vector<Context> contexts_for(const Session& session, const std::string& bac
     return all;
 }
 
+// "y = 2 A^T x - 0.5 y"
+std::string equation(const SpmvOptions& o)
+{
+    const std::string alpha = o.alpha == 1 ? "" : fmt::format("{} ", o.alpha), product = o.transpose ? "A^T x" : "A x";
+    const std::string beta = o.beta == 0 ? "" : fmt::format(" {} {}y", o.beta < 0 ? '-' : '+', std::abs(o.beta) == 1 ? "" : fmt::format("{} ", std::abs(o.beta)));
+    return fmt::format("y = {}{}{}", alpha, product, beta);
+}
+
 template <class V>
 void report(const Session& session, const SpmvOptions& options, const SpmvProblem<V>& p, const std::vector<SpmvResult<V>>& results)
 {
@@ -65,10 +75,10 @@ void report(const Session& session, const SpmvOptions& options, const SpmvProble
     Table table({{"backend", Align::left}, {"plan"}, {"median"}, {"best"}, {"bandwidth"}, {"result", Align::left}});
     for (const auto& r : results)
         table.add({r.backend, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best), rate_text(r.bandwidth()), check_text(r.verdict)});
-    const std::string title = fmt::format("y = {} {}{} x + {} y with {}, {} nonzeros, {} {}\n", options.alpha, options.matrix.name(), p.transpose ? "^T" : "", options.beta,
-                                          shape_text(p.a.rows, p.a.cols), grouped(p.a.nonzeros), to_text(p.format), options.type);
+    const std::string title = fmt::format("{}, A = {}: {}, {} nonzeros, {}, {}\n", equation(options), options.matrix.name(), shape_text(p.a.rows, p.a.cols),
+                                          grouped(p.a.nonzeros), to_text(p.format), options.type);
     std::string text = session.console.styled(title, Style::bold) + table.text(session.console);
-    for (const auto& r : results) text += fmt::format("\n{}: {}\n", r.backend, r.description);
+    for (const auto& r : results) text += "\n" + r.description + (r.description.ends_with('\n') ? "" : "\n");
     session.console.print(text);
 }
 

@@ -122,7 +122,7 @@ void spy(const Session& session, const SpyOptions& options)
         picture::write_plot(options.to, plot, ctx.host().threads);
     }
     if (session.settings.json) return print(session, {{"file", options.to}, {"matrix", options.matrix.text}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}, {"panels", plot.panels.size()}});
-    session.console.print(fmt::format("{}: {}{}\n", options.to, sizes, options.permute.empty() ? "" : ", before and after"));
+    session.console.print(fmt::format("{}: {}, {}{}\n", options.to, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), options.permute.empty() ? "" : ", before and after"));
 }
 
 }  // namespace tulle::cli

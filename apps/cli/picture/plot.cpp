@@ -33,6 +33,7 @@ namespace tulle::cli::picture {
 namespace {
 
 constexpr double longest_aspect = 4;                     // a map is at most so many times as long as it is wide
+constexpr int most_ticks = 6;                            // on an axis, unless every row and column can have one
 constexpr int large_cell = 6;                            // pixels from which cells are told apart by a gap
 
 // Along one side of a map: so many cells, so many pixels each.
@@ -86,7 +87,7 @@ Layout lay_out(const Plot& plot, const Shape& shape, bool with_scale)
     Layout at;
     at.unit = std::clamp(plot.size / 800.0, 0.6, 2.5);
     const auto whole = [&](double points) { return static_cast<int>(std::ceil(at.pt(points))); };
-    at.left = whole(52) + static_cast<int>(widest(axis_ticks(plot.matrix.rows, shape.single_rows, 6), at.pt(17)));
+    at.left = whole(52) + static_cast<int>(widest(axis_ticks(plot.matrix.rows, shape.single_rows, most_ticks), at.pt(17)));
     at.right = whole(34);
     at.top = whole(88);
     at.below = whole(with_scale ? 172 : 112);
@@ -123,12 +124,12 @@ void draw_axes(Canvas& canvas, const Layout& at, const Plot& plot, const Shape& 
 {
     const double width = shape.across.length(), height = shape.down.length(), tick = at.pt(6), size = at.pt(17);
     const int fit = std::max(1, static_cast<int>(width / at.pt(90)));
-    for (const Tick& t : axis_ticks(plot.matrix.cols, shape.single_cols, std::min(6, fit))) {
+    for (const Tick& t : axis_ticks(plot.matrix.cols, shape.single_cols, std::min(most_ticks, fit))) {
         canvas.line(x + t.at * width, y + height, x + t.at * width, y + height + tick, at.pt(1.2), frame);
         canvas.text({.x = x + t.at * width, .y = y + height + at.pt(26), .text = t.text, .size = size, .anchor = Anchor::middle, .colour = grey});
     }
     const int stack = std::max(1, static_cast<int>(height / at.pt(36)));
-    for (const Tick& t : axis_ticks(plot.matrix.rows, shape.single_rows, std::min(6, stack))) {
+    for (const Tick& t : axis_ticks(plot.matrix.rows, shape.single_rows, std::min(most_ticks, stack))) {
         canvas.line(x - tick, y + t.at * height, x, y + t.at * height, at.pt(1.2), frame);
         canvas.text({.x = x - at.pt(11), .y = y + t.at * height + at.pt(6), .text = t.text, .size = size, .anchor = Anchor::end, .colour = grey});
     }
@@ -146,18 +147,14 @@ void draw_panel(Canvas& canvas, const Layout& at, const Plot& plot, const Panel&
     draw_axes(canvas, at, plot, shape, x, y);
 }
 
-std::string one_or_about(index_t n, int cells)
-{
-    return n % cells == 0 ? grouped(n / cells) : fmt::format("{}-{}", grouped(n / cells), grouped(n / cells + 1));
-}
-
 // What a colour means, in words.
 std::string key_of(const Plot& plot, const Shape& shape)
 {
     if (plot.matrix.rows == 0 || plot.matrix.cols == 0) return "the matrix has no positions";
     if (shape.single_rows && shape.single_cols) return "one cell for each position";
-    const std::string cell = fmt::format("{} × {}", one_or_about(plot.matrix.rows, shape.down.cells), one_or_about(plot.matrix.cols, shape.across.cells));
-    return fmt::format("share of positions filled; a cell has {}", cell);
+    const bool exact = plot.matrix.rows % shape.down.cells == 0 && plot.matrix.cols % shape.across.cells == 0;
+    return fmt::format("share of positions filled; a cell is {}{} × {}", exact ? "" : "about ", grouped(plot.matrix.rows / shape.down.cells),
+                       grouped(plot.matrix.cols / shape.across.cells));
 }
 
 void draw_scale(Canvas& canvas, const Layout& at, const DensityScale& scale, const std::string& key, double y)

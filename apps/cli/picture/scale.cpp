@@ -22,7 +22,7 @@ std::string power_text(int exponent)
     return text;
 }
 
-// A round number below a fifth of n (1, 2 or 5 times a power of ten), and never below one.
+// The smallest round number (1, 2 or 5 times a power of ten) that needs no more than so many steps to n.
 index_t round_step(index_t n, int at_most)
 {
     const double raw = static_cast<double>(n) / at_most, power = std::pow(10.0, std::floor(std::log10(std::max(raw, 1.0))));
@@ -74,7 +74,7 @@ std::vector<Tick> axis_ticks(index_t n, bool single, int at_most)
 {
     std::vector<Tick> all;
     if (n == 0) return all;
-    const index_t step = round_step(n, at_most);
+    const index_t step = single && n <= 2 * at_most ? 1 : round_step(n, at_most);
     for (offset_t v = 0; v < n + offset_t{!single}; v += step)
         all.push_back({(static_cast<double>(v) + (single ? 0.5 : 0.0)) / n, short_count(static_cast<index_t>(v))});
     return all;

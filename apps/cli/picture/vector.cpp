@@ -61,7 +61,7 @@ public:
                 while (level > 0 && map.gap == 0 && u + run < map.width && level_at(map, u + run, v) > 0 && shade_of(level_at(map, u + run, v)) == shade_of(level)) ++run;
                 if (level > 0) {
                     const int wide = run * map.across - map.gap, high = map.down - map.gap;
-                    fmt::format_to(std::back_inserter(paths[shade_of(level)]), "M{} {}h{}v{}h-{}z", u * map.across, v * map.down, wide, high, wide);
+                    fmt::format_to(std::back_inserter(paths[shade_of(level)]), "M{} {}h{}v{}h-{}z", u * map.across + map.gap / 2, v * map.down + map.gap / 2, wide, high, wide);
                 }
                 u += run;
             }
