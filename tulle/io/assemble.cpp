@@ -14,6 +14,8 @@
 namespace tulle::io {
 namespace {
 
+constexpr offset_t worth_threads = offset_t{1} << 13;             // entries below which starting threads costs more than it saves
+
 template <class V>
 struct Slots {
     CooView<V> entries;
@@ -40,7 +42,7 @@ matrix::Groups group_by_row(const CpuQueue& q, const Slots<V>& slots)
     const CooView<V>& entries = slots.entries;
     if (slots.mirror == Mirror::none) return matrix::group(q, entries.row, entries.nonzeros, entries.rows);
     Buffer<index_t> row(q, slots.count());
-#pragma omp parallel for num_threads(q.threads)
+#pragma omp parallel for num_threads(q.threads) if (slots.count() > worth_threads)
     for (offset_t s = 0; s < slots.count(); ++s) row.data()[s] = slots.is_image(s) && slots.row(s) == slots.col(s) ? entries.rows : slots.row(s);
     return matrix::group(q, row.data(), slots.count(), entries.rows + 1);
 }
@@ -70,7 +72,7 @@ Csr<V> close_gaps(const CpuQueue& q, const Csr<V>& wide, Buffer<offset_t> length
     prim::exclusive_scan(q, length.data(), length.data(), wide.rows);
     const offset_t nonzeros = length.data()[wide.rows];
     Csr<V> a{.rows = wide.rows, .cols = wide.cols, .row_begin = std::move(length), .col = Buffer<index_t>(q, nonzeros), .value = Buffer<V>(q, nonzeros)};
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) if (a.nonzeros() > worth_threads)
     for (index_t i = 0; i < a.rows; ++i) {
         const offset_t from = wide.row_begin.data()[i], to = a.row_begin.data()[i], n = a.row_begin.data()[i + 1] - to;
         std::copy_n(wide.col.data() + from, n, a.col.data() + to);
@@ -83,7 +85,7 @@ template <class V>
 bool is_canonical(const CpuQueue& q, const Csr<V>& a)
 {
     bool good = true;
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(&& : good)
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(&& : good) if (a.nonzeros() > worth_threads)
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin.data()[i] + 1; k < a.row_begin.data()[i + 1]; ++k) good = good && a.col.data()[k - 1] < a.col.data()[k];
     return good;
@@ -101,7 +103,7 @@ Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror)
     Csr<V> a{.rows = entries.rows, .cols = entries.cols, .row_begin = std::move(groups.begin), .col = Buffer<index_t>(q, n), .value = Buffer<V>(q, n)};
     Buffer<offset_t> length(q, offset_t{entries.rows} + 1);
     offset_t kept = 0;
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(+ : kept)
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(+ : kept) if (n > worth_threads)
     for (index_t i = 0; i < a.rows; ++i) {
         const offset_t from = a.row_begin.data()[i], to = a.row_begin.data()[i + 1];
         length.data()[i] = write_row(slots, slot + from, slot + to, a.col.data() + from, a.value.data() + from);
@@ -123,7 +125,7 @@ Csr<V> assemble(const CpuQueue& q, Csr<V> a)
 template <class V>
 void set_pattern_values(const CpuQueue& q, Csr<V>& a, bool by_position)
 {
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) if (a.nonzeros() > worth_threads)
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin.data()[i]; k < a.row_begin.data()[i + 1]; ++k)
             a.value.data()[k] = by_position ? static_cast<V>(pattern_value(i, a.col.data()[k])) : V(1);

@@ -33,7 +33,7 @@ void require_symmetric(const CpuQueue& q, const CsrView<V>& a)
     require<ShapeError>(a.rows == a.cols, [&] { return concat("a symmetric matrix must be square, this one has ", a.rows, " rows and ", a.cols, " columns"); });
     require<ValueError>(a.sorted && a.unique, "only a sorted matrix without duplicates can be written as symmetric", "use sum_duplicates() first");
     index_t first = a.rows;
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(min : first)
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(min : first) if (a.nonzeros > stretch_entries)
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
             const index_t j = a.col[k];
@@ -93,7 +93,7 @@ template <class V>
 offset_t count_lower(const CpuQueue& q, const CsrView<V>& a)
 {
     offset_t n = 0;
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(+ : n)
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(+ : n) if (a.nonzeros > stretch_entries)
     for (index_t i = 0; i < a.rows; ++i) n += std::upper_bound(a.col + a.row_begin[i], a.col + a.row_begin[i + 1], i) - (a.col + a.row_begin[i]);
     return n;
 }

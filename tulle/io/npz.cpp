@@ -131,7 +131,7 @@ template <class To, class From>
 Buffer<To> converted(const CpuQueue& q, const From* from, offset_t n)
 {
     Buffer<To> to(q, n);
-#pragma omp parallel for num_threads(q.threads)
+#pragma omp parallel for num_threads(q.threads) if (n > 1 << 13)
     for (offset_t k = 0; k < n; ++k) to.data()[k] = static_cast<To>(from[k]);
     return to;
 }

@@ -16,6 +16,7 @@ namespace tulle::io {
 namespace {
 
 constexpr std::size_t block = 512;
+constexpr const char* not_tar = "a header is damaged, or this is not a tar archive";
 
 struct Member {
     std::string name;
@@ -39,7 +40,7 @@ std::size_t number(const Source& archive, std::string_view header, std::size_t a
     }
     for (const char c : field(header, at, size)) {
         if (c == ' ') continue;
-        if (c < '0' || c > '7') archive.fail(text.data(), "a number in a tar header is not octal");
+        if (c < '0' || c > '7') archive.fail(text.data(), not_tar);
         value = value << 3 | static_cast<std::size_t>(c - '0');
     }
     return value;
@@ -51,7 +52,7 @@ void check_header(const Source& archive, std::string_view header)
     std::size_t sum = sum_size * ' ';
     for (std::size_t i = 0; i < block; ++i)
         if (i < sum_at || i >= sum_at + sum_size) sum += static_cast<unsigned char>(header[i]);
-    if (number(archive, header, sum_at, sum_size) != sum) archive.fail(header.data(), "the checksum of a tar header is wrong, or this is no tar archive");
+    if (number(archive, header, sum_at, sum_size) != sum) archive.fail(header.data(), not_tar);
 }
 
 std::vector<Member> list_files(const Source& archive)

@@ -128,7 +128,7 @@ V Scanner::unusual_real()
         value = number.front() == '-' ? V(-0.0) : V(0);
     } else if (fault != std::errc{} || !whole) {
         const bool comma = after != number.data() + number.size() && *after == ',';
-        fail(concat(quoted(), " is not a number"), comma ? "decimals are written with a point, not a comma" : "");
+        fail(concat(quoted(), " is not a number", comma ? ": decimals are written with a point, not a comma" : ""));
     }
     at_ = std::find_if(at_, end_, is_space);
     return value;
