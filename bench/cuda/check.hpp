@@ -4,17 +4,15 @@
 
 #include <cuda_runtime.h>
 
-#include <source_location>
-
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 
 namespace tulle::bench {
 
-// DeviceError with the runtime's own words and the place.
-inline void check(cudaError_t status, const std::source_location& at = std::source_location::current())
+// DeviceError with the runtime's own words and the caller's place (by the compiler's words for it: clang 14 has no std::source_location).
+inline void check(cudaError_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (status != cudaSuccess) throw DeviceError(concat(at.file_name(), ":", at.line(), ": ", cudaGetErrorString(status)));
+    if (status != cudaSuccess) throw DeviceError(concat(file, ":", line, ": ", cudaGetErrorString(status)));
 }
 
 }  // namespace tulle::bench

@@ -15,9 +15,9 @@
 namespace tulle::bench {
 
 // Beside check(cudaError_t), in the same namespace, so that neither hides the other.
-static void check(cusparseStatus_t status, const std::source_location& at = std::source_location::current())
+static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (status != CUSPARSE_STATUS_SUCCESS) throw DeviceError(concat(at.file_name(), ":", at.line(), ": ", cusparseGetErrorString(status)));
+    if (status != CUSPARSE_STATUS_SUCCESS) throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
 }
 
 namespace {
@@ -68,12 +68,20 @@ using VectorOwner = std::unique_ptr<const cusparseDnVecDescr, Destroyer<cusparse
 
 HandleOwner make_handle(const CudaQueue& q)
 {
+    const trace::Phase phase{"handle"};
     check(cudaSetDevice(q.device));
     cusparseHandle_t handle = nullptr;
     check(cusparseCreate(&handle));
     HandleOwner owner(handle);
     check(cusparseSetStream(handle, q.stream));
     return owner;
+}
+
+std::string version_of(cusparseHandle_t handle)
+{
+    int number = 0;
+    check(cusparseGetVersion(handle, &number));
+    return concat("version ", number / 1000, ".", number / 100 % 10, ".", number % 100);
 }
 
 // One variant on one matrix.
@@ -96,7 +104,7 @@ public:
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
         if (variant_.preprocess)
             check(cusparseSpMV_preprocess(handle_.get(), none_, &one_, matrix_.get(), x_.get(), &zero_, y_, cuda_type<V>, variant_.algorithm, work_.data()));
-        return {"", begin_.bytes() + index_.bytes() + value_.bytes() + work_.bytes()};
+        return {version_of(handle_.get()), begin_.bytes() + index_.bytes() + value_.bytes() + work_.bytes()};
     }
 
     void run()
