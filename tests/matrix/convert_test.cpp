@@ -112,15 +112,13 @@ TEST_P(ConvertOn, EveryFormatHasTheEntriesOfTheBattery)
 TEST_P(ConvertOn, EveryFormatGoesToEveryOther)
 {
     const Context c = ctx();
-    for_both([&]<class V>(V) {
-        for_battery<V>([&](const HostCsr<V>& host) {
-            const Csr<V> a = to_device(c, host.view());
-            const Entries<V> ordered = in_order(host.entries()), dense = without_zeros(summed(host.entries()));
-            expect_everywhere(c, to_csc(c, a.view()), ordered, dense);
-            expect_everywhere(c, to_coo(c, a.view()), ordered, dense);
-            expect_everywhere(c, to_dense(c, a.view(), Layout::col_major), dense, dense);
-            expect_everywhere(c, to_blocked_ell(c, a.view(), 3), dense, dense);
-        });
+    for_battery<double>([&](const HostCsr<double>& host) {
+        const Csr<double> a = to_device(c, host.view());
+        const Entries<double> ordered = in_order(host.entries()), dense = without_zeros(summed(host.entries()));
+        expect_everywhere(c, to_csc(c, a.view()), ordered, dense);
+        expect_everywhere(c, to_coo(c, a.view()), ordered, dense);
+        expect_everywhere(c, to_dense(c, a.view(), Layout::col_major), dense, dense);
+        expect_everywhere(c, to_blocked_ell(c, a.view(), 3), dense, dense);
     });
 }
 
