@@ -12,24 +12,26 @@ int main()
 {
     const tulle::Context ctx = tulle::Context::best();                           // cuda:0 if there is a usable GPU, else the CPU
     tulle::Csr<double> on_host = tulle::io::generate<double>(ctx, "stencil5:300");
-    auto a = tulle::to_device(ctx, on_host.view());                              // where ctx works
+    const tulle::Csr<double> a = tulle::to_device(ctx, on_host.view());          // where ctx works
 
-    const auto plan = tulle::spmv::Plan<double>::make(ctx, a.view());
-    std::printf("on %s: %s\n", ctx.name().c_str(), plan.describe().c_str());
+    auto plan = tulle::spmv::Plan<double>::make(ctx, a.view());
+    std::puts(plan.describe().c_str());
 
-    // A few steps of the power method: v becomes the direction A stretches most.
-    std::vector<double> v(static_cast<std::size_t>(plan.cols()), 1.0);
-    double length = 0;
-    for (int step = 0; step < 20; ++step) {
-        const auto x = tulle::to_device(ctx, std::span<const double>(v));
-        tulle::Buffer<double> y = tulle::to_device(ctx, std::span<const double>(v));
+    // Walk forth and back between two vectors: x is A applied eight times to ones.
+    const std::vector<double> ones(static_cast<std::size_t>(plan.cols()), 1.0);
+    tulle::Buffer<double> x = tulle::to_device(ctx, std::span<const double>(ones)), y = tulle::to_device(ctx, std::span<const double>(ones));
+    for (int step = 0; step < 4; ++step) {
         plan.run(x.span(), y.span());
-        const auto back = tulle::to_host(ctx, std::span<const double>(y.span()));
-        length = 0;
-        for (const double entry : back.span()) length += entry * entry;
-        length = std::sqrt(length);
-        for (std::size_t i = 0; i < v.size(); ++i) v[i] = back.span()[i] / length;
+        plan.run(y.span(), x.span());
     }
-    std::printf("after 20 steps A stretches by %.4f\n", length);
-    return std::isfinite(length) && length > 0 ? 0 : 1;
+
+    // Twice the values, same pattern: no new analysis. One more product, added to half of what is there: y = 2 A x + y / 2.
+    for (double& value : on_host.value.span()) value *= 2;
+    const tulle::Csr<double> doubled = tulle::to_device(ctx, on_host.view());
+    plan.update_values(doubled.view());
+    plan.run(1.0, x.span(), 0.5, y.span());
+
+    const auto result = tulle::to_host(ctx, std::span<const double>(y.span()));
+    std::printf("y[0] = %g\n", result.span()[0]);
+    return std::isfinite(result.span()[0]) && result.span()[0] > 0 ? 0 : 1;
 }

@@ -78,7 +78,6 @@ void add_spmv_choices(CLI::App* verb, SpmvOptions& o)
     verb->add_option("--block", o.block, "block size of bell (4)")->check(CLI::Range(1, 256))->option_text("N");
     verb->add_option("--policy", o.kernel, "force a kernel: rows, split, scatter, entries or blocks")->option_text("KERNEL");
     verb->add_option("--lanes", o.lanes, "with --policy: lanes that share a row")->check(CLI::Range(1, 32))->option_text("N");
-    verb->add_flag("--copy", o.copy, "with --policy: multiply with a copy of op(A) by rows");
 }
 
 void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)

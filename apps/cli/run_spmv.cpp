@@ -23,22 +23,39 @@ spmv::Format format_of(const std::string& name)
     return name == "csc" ? spmv::Format::csc : name == "coo" ? spmv::Format::coo : name == "bell" ? spmv::Format::blocked_ell : spmv::Format::csr;
 }
 
-std::optional<spmv::Policy> forced(const SpmvOptions& options)
-{
-    if (options.kernel.empty()) return std::nullopt;
-    spmv::Policy policy{.kernel = spmv::parse_kernel(options.kernel), .copy = options.copy};
-    if (options.lanes > 0) policy.lanes = options.lanes;
-    return policy;
-}
-
 template <class V>
 SpmvProblem<V> problem_of(const SpmvOptions& options, const CsrView<V>& a)
 {
     SpmvProblem<V> p{.a = a, .format = format_of(options.format), .block = options.block, .transpose = options.transpose,
-                     .alpha = static_cast<V>(options.alpha), .beta = static_cast<V>(options.beta), .x = {}, .y = {}, .force = forced(options)};
+                     .alpha = static_cast<V>(options.alpha), .beta = static_cast<V>(options.beta), .x = {}, .y = {}};
     p.x = options.x_from.empty() ? seeded_vector<V>(p.cols(), options.seed) : read_numbers<V>(options.x_from, p.cols());
     p.y = seeded_vector<V>(p.rows(), options.seed + 1);
     return p;
+}
+
+// What is known of op(A) before a plan looks at it; enough to tell which policies there are.
+template <class V>
+spmv::Traits traits_of(const Context& host, const SpmvProblem<V>& p)
+{
+    spmv::Traits traits{.format = p.format, .transposed = p.transpose, .sorted_by_row = !p.transpose};
+    traits.row = {.rows = p.rows(), .cols = p.cols(), .nonzeros = p.a.nonzeros};
+    if (!p.transpose) traits.row = row_statistics(host, p.a.rows, p.a.cols, p.a.row_begin);
+    return traits;
+}
+
+// The kernel asked for with the lanes asked for; where lanes are left open, tulle's own choice if it is that kernel, else the widest.
+// What cannot be done is passed on: the plan refuses it and says what could.
+template <class V>
+std::optional<spmv::Policy> forced(const SpmvOptions& options, const SpmvProblem<V>& p, const Context& host, const Context& ctx)
+{
+    if (options.kernel.empty()) return std::nullopt;
+    const spmv::Kernel kernel = spmv::parse_kernel(options.kernel);
+    const spmv::Traits traits = traits_of(host, p);
+    const spmv::Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
+    std::vector<spmv::Policy> possible = spmv::candidates(traits, limits);
+    possible.push_back(spmv::choose(traits, limits).policy);
+    std::erase_if(possible, [&](const spmv::Policy& q) { return q.kernel != kernel || (options.lanes > 0 && q.lanes != options.lanes); });
+    return possible.empty() ? spmv::Policy{.kernel = kernel, .lanes = options.lanes > 0 ? options.lanes : spmv::Policy{}.lanes} : possible.back();
 }
 
 std::vector<Context> contexts_for(const Session& session, const std::string& backend)
@@ -88,11 +105,14 @@ void run_as(const Session& session, const SpmvOptions& options)
     const std::vector<Context> places = contexts_for(session, options.backend);
     const Context host = session.host();
     const Loaded<V> loaded = load<V>(session, host, options.matrix);
-    const SpmvProblem<V> p = problem_of<V>(options, loaded.matrix.view());
+    SpmvProblem<V> p = problem_of<V>(options, loaded.matrix.view());
     std::vector<SpmvResult<V>> results;
     {
         const Activity work(session.console, "multiplying");
-        for (const Context& ctx : places) results.push_back(measure(host, ctx, p, options.repeat));
+        for (const Context& ctx : places) {
+            p.force = forced(options, p, host, ctx);
+            results.push_back(measure(host, ctx, p, options.repeat));
+        }
     }
     if (options.verify) {
         const Activity work(session.console, "checking");
@@ -109,7 +129,7 @@ void run_as(const Session& session, const SpmvOptions& options)
 void run_spmv(const Session& session, const SpmvOptions& options)
 {
     require<UsageError>(options.y_to.empty() || options.backend != "all", "--out needs one backend, not all");
-    require<UsageError>(!options.kernel.empty() || (options.lanes == 0 && !options.copy), "--lanes and --copy go with --policy", "add for example --policy rows");
+    require<UsageError>(!options.kernel.empty() || options.lanes == 0, "--lanes goes with --policy", "add --policy rows");
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
 

@@ -53,8 +53,7 @@ struct SpmvOptions {
     Source matrix;
     std::string backend = "cpu", type = "f64", format = "csr";
     std::string kernel;                                  // empty: tulle chooses
-    int lanes = 0;                                       // 0: tulle's choice for the kernel
-    bool copy = false;
+    int lanes = 0;                                       // 0: tulle chooses
     int block = 4;
     bool transpose = false, verify = false;
     double alpha = 1, beta = 0;
