@@ -78,6 +78,12 @@ void check_host(const char* user, const void* data)
     if (block->state == Allocation::State::freed) runtime.fault(concat(user, ": page-locked host memory that has been freed"));
 }
 
+void move_bytes(void* to, const void* from, std::size_t bytes)
+{
+    const tulle::simt::Loud loud;
+    std::memmove(to, from, bytes);
+}
+
 bool on_device(const void* data)
 {
     const Allocation* const block = Runtime::get().memory.find(data);
@@ -101,7 +107,7 @@ void copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind
         check("copy from", from, bytes, device);
     else
         check_host("copy from the host", from);
-    std::memmove(to, from, bytes);
+    move_bytes(to, from, bytes);
 }
 
 }  // namespace
@@ -221,7 +227,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
     return enqueue_on(stream, "cudaMemcpyPeerAsync", false, [=](int) {
         check("copy to", to, bytes, to_device);
         check("copy from", from, bytes, from_device);
-        std::memmove(to, from, bytes);
+        move_bytes(to, from, bytes);
     });
 }
 
@@ -236,6 +242,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
     const std::lock_guard lock(Runtime::get().mutex);
     return enqueue_on(stream, "cudaMemsetAsync", false, [=](int device) {
         check("fill on", to, bytes, device);
+        const tulle::simt::Loud loud;
         std::memset(to, value, bytes);
     });
 }

@@ -15,6 +15,9 @@ struct Fault : std::runtime_error {
 // "tulle::spmv::multiply_rows<4, float>" for the address of a kernel, from the symbol table of the program.
 std::string kernel_name(const void* function);
 
+struct Launch;
+std::string name_of(const Launch& launch);      // "kernel f<3>"
+
 // "tests/simt/warp.cpp" for a path that depends on where the sources are.
 std::string short_path(const char* file);
 

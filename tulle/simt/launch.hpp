@@ -27,6 +27,7 @@ struct PointerArgument {
 
 struct Launch {
     const void* kernel = nullptr;
+    std::string task;                       // the name of what is no kernel
     unsigned blocks = 0, threads = 0;
     std::size_t shared_bytes = 0;
     std::vector<PointerArgument> pointers;
@@ -37,8 +38,9 @@ struct Launch {
 
 cudaError_t enqueue_launch(CUstream_st* stream, Launch launch);
 
-// Host work in the order of a stream, as the plain twin of a library's kernel. `pointers` are checked as a kernel's arguments are.
-cudaError_t enqueue_task(CUstream_st* stream, const char* name, std::vector<const void*> pointers, std::function<void()> task);
+// Host work in the order of a stream, such as the plain twin of a library's kernel: a kernel of one thread. `pointers` are checked as a
+// kernel's arguments are.
+cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vector<const void*>& pointers, std::function<void()> task);
 
 // What a warp collective does once all lanes are there: lane i's variable is slot[i], for the lanes in `lanes`.
 struct Exchange {

@@ -147,6 +147,7 @@ void Runtime::perform(CUstream_st& stream)
     void* const host = current_identity();
     become(stream.identity);
     {
+        const Quiet quiet;
         const Work work = std::move(stream.work.front());
         stream.work.pop_front();
         work.enqueued->acquire();
@@ -210,7 +211,7 @@ void Runtime::run_launch(CUstream_st& stream, Launch& launch)
 {
     launch.device = stream.device;
     launch.number = stream.launches++;
-    const auto name = [&](const PointerArgument& p) { return concat("kernel ", kernel_name(launch.kernel), ", argument ", p.argument, ": "); };
+    const auto name = [&](const PointerArgument& p) { return concat(name_of(launch), ", argument ", p.argument, ": "); };
     for (const PointerArgument& p : launch.pointers)
         if (const std::string wrong = problem_with(p.pointer, stream.device); !wrong.empty())
             fault(concat(name(p), "points to ", wrong, ", on device ", stream.device));
@@ -229,34 +230,23 @@ cudaError_t enqueue_launch(CUstream_st* handle, Launch launch)
     cudaGetDevice(&device);
     CUstream_st* const stream = runtime.stream_of(handle, device);
     if (!stream || stream->device != device)
-        return fail(cudaErrorInvalidResourceHandle, concat("kernel ", kernel_name(launch.kernel), ": the stream is not of the current device ", device));
+        return fail(cudaErrorInvalidResourceHandle, concat(name_of(launch), ": the stream is not of the current device ", device));
     if (launch.threads == 0 || launch.threads > 1024 || launch.blocks == 0 || launch.shared_bytes > most_shared_bytes)
-        return fail(cudaErrorInvalidConfiguration, concat("kernel ", kernel_name(launch.kernel), ": ", launch.blocks, " blocks of ", launch.threads,
-                                                          " threads with ", launch.shared_bytes, " bytes of shared memory cannot be started"));
+        return fail(cudaErrorInvalidConfiguration, concat(name_of(launch), ": ", launch.blocks, " blocks of ", launch.threads, " threads with ",
+                                                          launch.shared_bytes, " bytes of shared memory cannot be started"));
     auto kept = std::make_shared<Launch>(std::move(launch));
     runtime.enqueue(*stream, {.body = [&runtime, stream, kept] { runtime.run_launch(*stream, *kept); }, .after = {}, .enqueued = {}});
     return cudaSuccess;
 }
 
-cudaError_t enqueue_task(CUstream_st* handle, const char* name, std::vector<const void*> pointers, std::function<void()> task)
+cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vector<const void*>& pointers, std::function<void()> task)
 {
-    Runtime& runtime = Runtime::get();
-    const std::lock_guard lock(runtime.mutex);
-    int device = 0;
-    cudaGetDevice(&device);
-    CUstream_st* const stream = runtime.stream_of(handle, device);
-    if (!stream || stream->device != device)
-        return fail(cudaErrorInvalidResourceHandle, concat(name, ": the stream is not of the current device ", device));
-    runtime.enqueue(*stream, {.body =
-                                  [&runtime, device, user = std::string(name), pointers = std::move(pointers), task = std::move(task)] {
-                                      for (const void* pointer : pointers)
-                                          if (const std::string wrong = runtime.problem_with(pointer, device); !wrong.empty())
-                                              runtime.fault(concat(user, ": given ", wrong, ", on device ", device));
-                                      task();
-                                  },
-                              .after = {},
-                              .enqueued = {}});
-    return cudaSuccess;
+    Launch launch;
+    launch.task = name;
+    launch.blocks = launch.threads = 1;
+    for (const void* pointer : pointers) launch.pointers.push_back({pointer, static_cast<int>(launch.pointers.size()) + 1});
+    launch.body = std::move(task);
+    return enqueue_launch(stream, std::move(launch));
 }
 
 }  // namespace tulle::simt

@@ -65,12 +65,13 @@ struct Token {
 
 // The simulator's own bookkeeping is no race.
 struct Quiet {
-    Quiet()
+    Quiet() { begin(); }
+    ~Quiet() { end(); }
+    static void begin()
     {
         AnnotateIgnoreReadsBegin("", 0);
         AnnotateIgnoreWritesBegin("", 0);
     }
-    ~Quiet() { end(); }
     static void end()
     {
         AnnotateIgnoreWritesEnd("", 0);
@@ -95,6 +96,7 @@ struct Token {
 struct Quiet {
     Quiet() {}     // not defaulted: an unused variable otherwise
     ~Quiet() {}
+    static void begin() {}
     static void end() {}
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;
@@ -105,6 +107,14 @@ inline void* current_identity() { return nullptr; }
 inline void become(void*) {}
 inline void become_after(void*) {}
 #endif
+
+// Inside a Quiet: what a copy does to memory counts.
+struct Loud {
+    Loud() { Quiet::end(); }
+    ~Loud() { Quiet::begin(); }
+    Loud(const Loud&) = delete;
+    Loud& operator=(const Loud&) = delete;
+};
 
 #ifdef TULLE_SIMT_ASAN
 inline constexpr bool under_asan = true;

@@ -19,7 +19,7 @@ dim3 gridDim;
 namespace tulle::simt {
 namespace {
 
-constexpr std::size_t stack_bytes = under_asan || under_tsan ? 256 * 1024 : 64 * 1024;
+constexpr std::size_t stack_bytes = under_asan || under_tsan ? 256 * 1024 : 128 * 1024;
 constexpr std::size_t page = 4096;
 constexpr std::uint64_t stack_mark = 0x7a11e57ac4edfeedu;    // at the lower end; gone when a thread used more
 
@@ -332,8 +332,9 @@ std::string Machine::waiting() const
 
 std::string Machine::place_of(const Thread& thread) const
 {
-    return concat("kernel ", kernel_name(launch_->kernel), ", block ", thread.block->index.x, ", thread ", thread.index.x, ", ",
-                  short_path(thread.at.file), ":", thread.at.line, " (device ", launch_->device, ", launch ", launch_->number, "; TULLE_SIM_SEED=", config_.seed, " replays it)");
+    const std::string place = thread.at.line > 0 ? concat(", ", short_path(thread.at.file), ":", thread.at.line) : std::string();
+    return concat(name_of(*launch_), ", block ", thread.block->index.x, ", thread ", thread.index.x, place, " (device ",
+                  launch_->device, ", launch ", launch_->number, "; TULLE_SIM_SEED=", config_.seed, " replays it)");
 }
 
 std::string Machine::whereabouts() const { return current_ && launch_ ? place_of(*current_) : std::string(); }

@@ -130,6 +130,8 @@ std::string kernel_name(const void* function)
     return symbol.empty() ? concat(module.file, "+", module.address - module.base) : demangled(symbol);
 }
 
+std::string name_of(const Launch& launch) { return launch.kernel ? concat("kernel ", kernel_name(launch.kernel)) : concat("task ", launch.task); }
+
 std::string short_path(const char* file)
 {
     const std::string path = file;
