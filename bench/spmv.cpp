@@ -4,6 +4,8 @@
 // the reference, then time those that are right, in turn, together with a plain read of as many bytes.
 #include "bench/spmv.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <exception>
@@ -179,7 +181,8 @@ int bench_spmv(const SpmvOptions& options)
     say_what_is_missing(options, report);
     const std::vector<Case> cases = cases_for(options, report);
     bool right = true;
-    if (load() > busy) report.talk(concat("the machine is busy (load ", load(), "): CPU times will be others' as well; look at the minima"));
+    if (options.backend != "cuda" && load() > busy)
+        report.talk(fmt::format("the machine is busy (load {:.1f}): CPU times will be others' as well; look at the minima", load()));
     for (const Context& ctx : contexts_for(options, report)) {
         const double bandwidth = read_bandwidth(ctx);
         for (const Case& which : cases) try {
