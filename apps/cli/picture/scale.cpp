@@ -67,7 +67,11 @@ std::vector<Tick> DensityScale::ticks() const
     const int from = static_cast<int>(std::ceil(std::log10(lowest_) - 1e-9)), to = static_cast<int>(std::floor(std::log10(highest_) + 1e-9));
     for (int e = from; e <= to; ++e) all.push_back({std::clamp(position(std::pow(10.0, e)), 0.0, 1.0), power_text(e)});
     if (all.size() >= 2) return all;
-    return {{0.0, fmt::format("{:.2g}", lowest_)}, {1.0, fmt::format("{:.2g}", highest_)}};
+    constexpr double apart = 0.15;                       // labels nearer than this would touch
+    std::vector<Tick> few{{0.0, fmt::format("{:.2g}", lowest_)}};
+    if (!all.empty() && all[0].at > apart && all[0].at < 1 - apart) few.push_back({all[0].at, fmt::format("{:g}", std::pow(10.0, from))});
+    few.push_back({1.0, fmt::format("{:.2g}", highest_)});
+    return few;
 }
 
 std::vector<Tick> axis_ticks(index_t n, bool single, int at_most)

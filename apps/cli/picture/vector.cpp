@@ -50,24 +50,25 @@ public:
             anchors[static_cast<std::size_t>(label.anchor)], hex(label.colour), label.bold ? " font-weight=\"bold\"" : "", turned, escaped(label.text));
     }
 
-    // One path for each shade; cells of one shade that touch in a row become one rectangle, unless a gap shall be seen.
+    // One path for each shade. Cells of one shade that touch in a row are one stroke as thick as a cell: half the size of rectangles.
+    // Where a gap shall be seen, every cell is a rectangle.
     void cells(double x, double y, const Cells& map) override
     {
         std::array<std::string, shades> paths;
         for (int v = 0; v < map.height; ++v)
-            for (int u = 0; u < map.width;) {
-                const int level = level_at(map, u, v);
-                int run = 1;
-                while (level > 0 && map.gap == 0 && u + run < map.width && level_at(map, u + run, v) > 0 && shade_of(level_at(map, u + run, v)) == shade_of(level)) ++run;
-                if (level > 0) {
-                    const int wide = run * map.across - map.gap, high = map.down - map.gap;
-                    fmt::format_to(std::back_inserter(paths[shade_of(level)]), "M{} {}h{}v{}h-{}z", u * map.across + map.gap / 2, v * map.down + map.gap / 2, wide, high, wide);
-                }
-                u += run;
+            for (int u = 0; u < map.width; u += run_at(map, u, v)) {
+                if (level_at(map, u, v) == 0) continue;
+                const auto to = std::back_inserter(paths[shade_of(level_at(map, u, v))]);
+                const int wide = map.across - map.gap, high = map.down - map.gap, inset = map.gap / 2;
+                if (map.gap > 0)
+                    fmt::format_to(to, "M{} {}h{}v{}h-{}z", u * map.across + inset, v * map.down + inset, wide, high, wide);
+                else
+                    fmt::format_to(to, "M{} {}h{}", u, v, run_at(map, u, v));
             }
-        add("<g transform=\"translate({:g} {:g})\" shape-rendering=\"crispEdges\">\n", x, y);
+        const std::string scaled = map.gap > 0 ? "" : fmt::format(" scale({} {}) translate(0 0.5)", map.across, map.down);
+        add("<g transform=\"translate({:g} {:g}){}\" shape-rendering=\"crispEdges\">\n", x, y, scaled);
         for (std::size_t s = 0; s < shades; ++s)
-            if (!paths[s].empty()) add("<path fill=\"{}\" d=\"{}\"/>\n", hex(colour_of_shade(s)), paths[s]);
+            if (!paths[s].empty()) add("<path {}=\"{}\" d=\"{}\"/>\n", map.gap > 0 ? "fill" : "stroke", hex(colour_of_shade(s)), paths[s]);
         add("</g>\n");
     }
 
@@ -77,6 +78,16 @@ private:
     static int level_at(const Cells& map, int u, int v)
     {
         return map.level[static_cast<std::size_t>(v) * static_cast<std::size_t>(map.width) + static_cast<std::size_t>(u)];
+    }
+
+    // Cells from here on that can be drawn in one go: of the same shade, or empty as well.
+    static int run_at(const Cells& map, int u, int v)
+    {
+        const int level = level_at(map, u, v);
+        const auto alike = [&](int other) { return other == 0 ? level == 0 : level > 0 && shade_of(other) == shade_of(level); };
+        int run = 1;
+        while (map.gap == 0 && u + run < map.width && alike(level_at(map, u + run, v))) ++run;
+        return run;
     }
 
     template <class... T>
