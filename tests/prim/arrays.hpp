@@ -29,7 +29,12 @@ template <class T, class Queue>
 class Guarded {
 public:
     Guarded(const Queue& q, offset_t n) : q_(q), n_(n), all_(to_queue(q, std::vector<T>(static_cast<std::size_t>(n) + guards, mark()).data(), n + guards)) {}
-    Guarded(const Queue& q, const std::vector<T>& contents) : Guarded(q, std::ssize(contents)) { upload(q, contents.data(), all_.data(), n_); }
+    // The contents arrive in the queue's order, and nobody waits for them: what reads them must respect that order.
+    Guarded(const Queue& q, const std::vector<T>& contents) : Guarded(q, std::ssize(contents))
+    {
+        const Buffer<T> staged = to_queue(q, contents.data(), n_);
+        copy(q, staged.data(), all_.data(), n_);
+    }
 
     T* data() { return all_.data(); }
     // The contents; the guard words are looked at on the way.

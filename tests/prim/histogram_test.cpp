@@ -57,5 +57,11 @@ TEST(Histogram, AnyNumberOfThreads)
     }
 }
 
+TEST(Histogram, ThreadsMeetInOneBinOfMany)
+{
+    const std::vector<index_t> bin(3000000, 60000);
+    EXPECT_EQ(histogram_on(Context::cpu(8), bin, 70000)[60000], 3000000);
+}
+
 }  // namespace
 }  // namespace tulle
