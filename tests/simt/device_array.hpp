@@ -1,0 +1,52 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests with kernels of their own: arrays on a device, and kernels run to their end.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "tulle/device/buffer.hpp"
+#include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/kernel.cuh"
+#include "tulle/device/info.hpp"
+
+namespace tulle::test {
+
+// An array on a device, with a queue of its own.
+template <class T>
+class DeviceArray {
+public:
+    explicit DeviceArray(std::size_t size, int device = 0) : queue_(cuda::open_queue(device)), buffer_(queue_, static_cast<offset_t>(size))
+    {
+        synchronize(queue_);    // other streams may use it from now on
+    }
+    explicit DeviceArray(const std::vector<T>& values, int device = 0) : DeviceArray(values.size(), device)
+    {
+        upload(queue_, values.data(), buffer_.data(), buffer_.size());
+    }
+
+    T* data() { return buffer_.data(); }
+    std::vector<T> to_host() const
+    {
+        std::vector<T> values(static_cast<std::size_t>(buffer_.size()));
+        download(queue_, buffer_.data(), values.data(), buffer_.size());
+        return values;
+    }
+    const CudaQueue& queue() const { return queue_; }
+
+private:
+    CudaQueue queue_;
+    Buffer<T> buffer_;
+};
+
+// Runs a kernel on device 0 to its end; DeviceError when it breaks a rule.
+template <class... P, class... A>
+void run(offset_t blocks, int threads, std::size_t shared_bytes, void (*kernel)(P...), A&&... args)
+{
+    const CudaQueue q = cuda::open_queue(0);
+    launch(q, {blocks, threads, shared_bytes}, kernel, std::forward<A>(args)...);
+    synchronize(q);
+}
+
+}  // namespace tulle::test
