@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -20,14 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The permissions a new file gets, or those of the file that is replaced; mkstemp lets nobody else read.
-mode_t mode_for(const fs::path& target)
+// A new file in the folder of the target, under a name that nobody has; its permissions are those of any new file. -1 and errno else.
+int create_beside(const fs::path& target, std::string& name)
 {
-    struct stat facts{};
-    if (::stat(target.c_str(), &facts) == 0) return facts.st_mode & 07777;
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    return 0666 & ~mask;
+    static std::atomic<unsigned> created = 0;
+    for (int tries = 0; tries < 100; ++tries) {
+        name = (target.parent_path() / concat(".", target.filename().string(), ".", ::getpid(), "-", created++)).string();
+        const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor >= 0 || errno != EEXIST) return descriptor;
+    }
+    return -1;
 }
 
 fs::path resolved(const fs::path& file)
@@ -53,10 +55,10 @@ AtomicFile::AtomicFile(const fs::path& file) : target_(resolved(file)), name_(fi
     std::error_code ignored;
     if (fs::is_directory(target_, ignored)) throw FileError(name_ + ": is a directory, not a file");
     if (fs::exists(target_, ignored) && !fs::is_regular_file(target_, ignored)) throw FileError(name_ + ": is not a regular file");
-    temporary_ = (target_.parent_path() / concat(".", target_.filename().string(), ".XXXXXX")).string();
-    descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+    descriptor_ = create_beside(target_, temporary_);
     if (descriptor_ < 0) fail();
-    ::fchmod(descriptor_, mode_for(target_));
+    struct stat facts{};
+    if (::stat(target_.c_str(), &facts) == 0) ::fchmod(descriptor_, facts.st_mode & 07777);     // the file that is replaced keeps its permissions
 }
 
 AtomicFile::~AtomicFile()

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tulle/base/text.hpp"
+#include "tulle/io/limits.hpp"
 #include "tulle/io/unpack.hpp"
 
 namespace tulle::io {
@@ -150,7 +151,7 @@ const ZipMember* ZipReader::find(std::string_view name) const
     return found == members_.end() ? nullptr : &*found;
 }
 
-Source ZipReader::open(const CpuQueue& q, const ZipMember& member, std::size_t limit) const
+Source ZipReader::open(const CpuQueue& q, const ZipMember& member) const
 {
     const Bytes bytes(*archive_);
     bytes.part(member.header_at, local_bytes);
@@ -162,7 +163,7 @@ Source ZipReader::open(const CpuQueue& q, const ZipMember& member, std::size_t l
     if (member.flags & encrypted) fail(" is encrypted");
     if (member.method != stored && member.method != deflated) fail(concat(" is compressed by method ", member.method, ", only deflate is known"));
     if (member.method == stored && member.bytes != member.packed_bytes) fail(concat(" is stored in ", member.packed_bytes, " bytes, but has ", member.bytes));
-    if (member.bytes > limit) fail(concat(" unpacks to ", member.bytes, " bytes, which its size does not justify"));
+    if (member.bytes / deflate_ratio > member.packed_bytes) fail(concat(" cannot unpack from ", member.packed_bytes, " to ", member.bytes, " bytes"));
 
     Source contents(name, packed);
     if (member.method == deflated) {

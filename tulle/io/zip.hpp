@@ -25,8 +25,8 @@ public:
     explicit ZipReader(const Source& archive);
     const std::vector<ZipMember>& members() const { return members_; }
     const ZipMember* find(std::string_view name) const;          // null where there is none
-    // Its contents, called "archive:member"; FormatError where they are damaged or larger than `limit`.
-    Source open(const CpuQueue& q, const ZipMember& member, std::size_t limit) const;
+    // Its contents, called "archive:member"; FormatError where they are damaged or claim to be larger than deflate can make them.
+    Source open(const CpuQueue& q, const ZipMember& member) const;
 
 private:
     const Source* archive_;
