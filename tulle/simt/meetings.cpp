@@ -109,8 +109,8 @@ bool Machine::complete(Warp& warp, Meeting& meeting)
 
 std::unique_ptr<unsigned char[]> Machine::garbage(std::size_t bytes)
 {
-    auto block = std::make_unique<unsigned char[]>(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) block[i] = static_cast<unsigned char>(random_());
+    auto block = std::make_unique_for_overwrite<unsigned char[]>(bytes);
+    fill_with_garbage(block.get(), bytes, random_);
     return block;
 }
 

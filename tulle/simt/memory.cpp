@@ -19,14 +19,6 @@ constexpr std::size_t quarantine_bytes = std::size_t{64} << 20, quarantine_block
 
 std::size_t room_for(std::size_t bytes) { return (red_zone + bytes + red_zone + alignment - 1) / alignment * alignment; }
 
-void fill_with_garbage(char* data, std::size_t bytes, Random& random)
-{
-    for (std::size_t i = 0; i < bytes; i += 8) {
-        const std::uint64_t word = random();
-        std::memcpy(data + i, &word, std::min<std::size_t>(8, bytes - i));
-    }
-}
-
 bool all_are(const char* data, std::size_t bytes, unsigned char value)
 {
     return std::all_of(data, data + bytes, [&](char c) { return static_cast<unsigned char>(c) == value; });

@@ -3,8 +3,10 @@
 // The one source of chance in the simulator: a seed gives the same run again.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tulle::simt {
 
@@ -31,6 +33,15 @@ public:
 private:
     std::uint64_t state_;
 };
+
+// What memory holds before anybody writes to it. Not all ones or zeros: these look like empty slots and finished flags.
+inline void fill_with_garbage(void* data, std::size_t bytes, Random& random)
+{
+    for (std::size_t i = 0; i < bytes; i += 8) {
+        const std::uint64_t word = random();
+        std::memcpy(static_cast<char*>(data) + i, &word, std::min<std::size_t>(8, bytes - i));
+    }
+}
 
 // One seed out of several numbers.
 inline std::uint64_t mix(std::uint64_t seed, std::uint64_t number) { return Random(seed ^ (number * 0xd1342543de82ef95u + 1))(); }
