@@ -66,6 +66,7 @@ asan tsan sim:
 SECONDS ?= 30
 fuzz:
 	@tools/setup ci
+	cmake --preset fuzz && cmake --build build/fuzz -j $(JOBS) --target fuzzers
 	tests/fuzz/run.sh $(SECONDS)
 
 ci:
