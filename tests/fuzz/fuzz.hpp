@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 
 #include "tulle/base/error.hpp"
 #include "tulle/io/formats.hpp"
+#include "tulle/io/sink.hpp"
 #include "tulle/matrix/validate.hpp"
 
 namespace tulle::fuzz {

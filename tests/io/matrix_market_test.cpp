@@ -60,6 +60,8 @@ TEST_F(MatrixMarket, EveryFieldWithEverySymmetry)
         const Csr<double> a = read("%%MatrixMarket matrix " + kind.banner + "\n" + kind.body, {.complex = io::Complex::real_part, .pattern_values = false}, &info);
         EXPECT_EQ(entries_of(a), kind.entries);
         EXPECT_TRUE(a.sorted && a.unique);
+        EXPECT_EQ(a.row_begin.size(), a.rows + 1);
+        EXPECT_EQ(a.col.size(), a.value.size());
         EXPECT_EQ(info.format, "Matrix Market " + kind.banner);
         EXPECT_EQ(kind.banner, kind.banner.substr(0, kind.banner.find(' ')) + " " + info.field + " " + info.symmetry);
         std::string shouted = kind.banner;

@@ -44,7 +44,9 @@ matrix::Groups group_by_row(const CpuQueue& q, const Slots<V>& slots)
     Buffer<index_t> row(q, slots.count());
 #pragma omp parallel for num_threads(q.threads) if (slots.count() > worth_threads)
     for (offset_t s = 0; s < slots.count(); ++s) row.data()[s] = slots.is_image(s) && slots.row(s) == slots.col(s) ? entries.rows : slots.row(s);
-    return matrix::group(q, row.data(), slots.count(), entries.rows + 1);
+    matrix::Groups groups = matrix::group(q, row.data(), slots.count(), entries.rows + 1);
+    groups.begin = matrix::copy_of(q, groups.begin.data(), offset_t{entries.rows} + 1);
+    return groups;
 }
 
 // Writes one row in order; returns how many entries it has once equal columns are added up.

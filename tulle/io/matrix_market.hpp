@@ -11,13 +11,13 @@
 #pragma once
 
 #include "tulle/io/io.hpp"
+#include "tulle/io/sink.hpp"
 #include "tulle/io/source.hpp"
 
 namespace tulle::io {
 
 template <class V> Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
 
-class Sink;
 template <class V> void write_matrix_market(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
 
 }  // namespace tulle::io
