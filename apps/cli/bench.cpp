@@ -26,8 +26,8 @@ std::string find_bench()
 void bench(const std::vector<std::string>& arguments)
 {
     std::string program = find_bench();
-    require<NotBuilt>(!program.empty(), "the benchmarks were not built: there is no program tulle-bench beside tulle",
-                      "configure with -DTULLE_BUILD_BENCH=ON and build the target tulle-bench");
+    require<FileError>(!program.empty(), "the benchmarks were not built: there is no program tulle-bench beside tulle",
+                       "configure with -DTULLE_BUILD_BENCH=ON and build the target tulle-bench");
     std::vector<std::string> words = arguments;
     std::vector<char*> argv{program.data()};
     for (std::string& word : words) argv.push_back(word.data());

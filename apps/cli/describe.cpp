@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <sstream>
 
 #include "apps/cli/progress.hpp"
 #include "tulle/base/text.hpp"
@@ -44,11 +46,17 @@ std::string symmetry(const Features& f)
     return fmt::format("pattern {}, values {}", symmetry_share(f.pattern_symmetry), symmetry_share(f.value_symmetry));
 }
 
-// The comment lines of a file, one line of them.
-std::string first_line(const std::string& comment)
+// The first comment line of a file that says something; some begin with a ruler.
+std::string first_words(const std::string& comment)
 {
-    const std::string line = comment.substr(0, comment.find('\n'));
-    return line.size() <= 100 ? line : line.substr(0, 97) + "...";
+    std::istringstream lines(comment);
+    for (std::string line; std::getline(lines, line);) {
+        const auto begin = line.find_first_not_of(" \t%");
+        if (std::none_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c); })) continue;
+        line.erase(0, begin);
+        return line.size() <= 100 ? line : line.substr(0, 97) + "...";
+    }
+    return "";
 }
 
 void add_square_facts(Facts& facts, const Features& f)
@@ -101,7 +109,7 @@ void add_file_facts(Facts& facts, const io::FileInfo& file, std::uintmax_t bytes
 {
     if (file.format.empty()) return;
     facts.add("file", fmt::format("{}, {}, {} stored", file.format, human_bytes(bytes), counted(file.stored, "entry", "entries")));
-    if (!file.comment.empty()) facts.add("comment", first_line(file.comment));
+    if (const std::string words = first_words(file.comment); !words.empty()) facts.add("comment", words);
 }
 
 Json to_json(const Portrait& portrait)

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A plain product to compare with, and the bound a correct one keeps.
 //
-// Every entry of y = alpha op(A) x + beta y0 computed in any order satisfies |y - exact| <= gamma(k + 3) (|alpha| |A| |x| + |beta| |y0|)
-// with k the products of the entry and gamma(n) = n u / (1 - n u): one rounding for each product and sum, one for alpha, two for beta.
+// Every entry of y = op(A) x computed in any order satisfies |y - exact| <= gamma(k + 1) (|A| |x|) with k the products of the entry and
+// gamma(n) = n u / (1 - n u). With alpha or beta it is gamma(k + 3) (|alpha| |A| |x| + |beta| |y0|).
 // Sums here are in long double, so that the comparison itself does not spend the bound.
 #pragma once
 
@@ -17,6 +17,7 @@ namespace tulle::cli {
 struct Reference {
     std::vector<long double> exact, magnitude;
     std::vector<offset_t> products;                      // of each entry
+    int roundings = 1;                                   // beside those of the products
 };
 
 struct Verdict {

@@ -60,14 +60,12 @@ std::optional<spmv::Policy> forced(const SpmvOptions& options, const SpmvProblem
 
 std::vector<Context> contexts_for(const Session& session, const std::string& backend)
 {
+    const std::string no_cuda = backend == "cpu" ? "" : why_no_cuda();
+    require<DeviceError>(backend != "cuda" || no_cuda.empty(), [&] { return concat("cuda cannot be used: ", no_cuda); }, "use --backend cpu; tulle doctor tells more");
+    if (!no_cuda.empty()) session.console.say("cuda is left out: " + no_cuda);
     std::vector<Context> all;
     if (backend != "cuda") all.push_back(session.host());
-    if (backend == "cuda") all.push_back(session.cuda());
-    if (backend != "all") return all;
-    if (const std::string why = why_no_cuda(); !why.empty())
-        session.console.say("cuda is left out: " + why);
-    else
-        all.push_back(session.cuda());
+    if (backend != "cpu" && no_cuda.empty()) all.push_back(session.cuda());
     return all;
 }
 

@@ -87,6 +87,15 @@ TEST_F(ExitCodes, FiveForADeviceThatIsNotThere)
         failure("run spmv stencil5:4 --backend cuda", 5);
 }
 
+TEST_F(ExitCodes, BenchIsFoundOrItsAbsenceIsTold)
+{
+    if (json("doctor")["build"]["bench"].is_null()) {
+        EXPECT_NE(failure("bench spmv", 3).find("tulle-bench"), std::string::npos);
+    } else {
+        EXPECT_EQ(tulle("bench --help").code, 0);
+    }
+}
+
 TEST_F(ExitCodes, OneForAFailedCheck)
 {
     const std::string bad = file("nan.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n");
@@ -110,6 +119,8 @@ TEST_F(ExitCodes, AFailedWriteLeavesTheOldFile)
 {
     file("kept.svg", "old");
     failure("spy missing.mtx -o kept.svg", 3);
+    EXPECT_EQ(text_of(folder / "kept.svg"), "old");
+    failure("spy stencil5:4 -o kept.svg/inside.svg", 3);
     EXPECT_EQ(text_of(folder / "kept.svg"), "old");
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 3) << "stdout, stderr and the old file";
 }

@@ -52,7 +52,7 @@ TYPED_TEST(Judged, FindsAnErrorOfAFewUnits)
     const auto plain = cli::reference<V>(a.view(), false, V(1), a.x, V(0), a.y);
     for (std::size_t i = 0; i < 3; ++i) {
         std::vector<V> y = a.product(false, V(1), V(0));
-        y[i] += y[i] == V(0) ? V(1e-30) : 16 * std::numeric_limits<V>::epsilon() * y[i];
+        y[i] += y[i] == V(0) ? std::numeric_limits<V>::denorm_min() : 16 * std::numeric_limits<V>::epsilon() * y[i];
         const cli::Verdict verdict = cli::judge<V>(plain, y);
         EXPECT_FALSE(verdict.good()) << i;
         EXPECT_EQ(verdict.entry, static_cast<offset_t>(i));
