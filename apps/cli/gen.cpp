@@ -18,8 +18,7 @@
 namespace tulle::cli {
 namespace {
 
-// Table 2 of Nagasaka, Nukada, Matsuoka: High-Performance and Memory-Saving Sparse General Matrix-Matrix Multiplication for NVIDIA
-// Pascal GPU (ICPP 2017), doi 10.1109/ICPP.2017.19. Twins marked exact meet all figures to the digit.
+// Table 2 of the nsparse paper (Nagasaka, Nukada, Matsuoka, on memory-saving SpGEMM). Twins marked exact meet all figures to the digit.
 struct Published {
     const char* name;
     offset_t rows, nonzeros, longest, products;
