@@ -63,6 +63,13 @@ TEST(Text, GroupsDigits)
     EXPECT_EQ(grouped(-123), "-123");
 }
 
+TEST(Text, KeepsSomeDecimals)
+{
+    EXPECT_EQ(fixed(7.0249, 1), "7.0");
+    EXPECT_EQ(fixed(-0.5, 0), "-0");
+    EXPECT_EQ(fixed(1e300, 0).size(), 301u);
+}
+
 TEST(Text, NamesBytes)
 {
     EXPECT_EQ(human_bytes(0), "0 B");

@@ -32,6 +32,13 @@ std::string to_text(double number)
     return {room.data(), end.ptr};
 }
 
+std::string fixed(double number, int decimals)
+{
+    std::array<char, 400> room{};             // the largest double has 309 digits before the point
+    const auto end = std::to_chars(room.data(), room.data() + room.size(), number, std::chars_format::fixed, decimals);
+    return {room.data(), end.ptr};
+}
+
 std::string grouped(offset_t number)
 {
     std::string digits = std::to_string(number);
@@ -46,9 +53,7 @@ std::string human_bytes(std::size_t bytes)
     double amount = static_cast<double>(bytes);
     std::size_t unit = 0;
     for (; amount >= 1024.0 && unit + 1 < names.size(); ++unit) amount /= 1024.0;
-    std::array<char, 32> room{};
-    const auto end = std::to_chars(room.data(), room.data() + room.size(), amount, std::chars_format::fixed, unit == 0 ? 0 : 1);
-    return std::string(room.data(), end.ptr) + " " + std::string(names[unit]);
+    return fixed(amount, unit == 0 ? 0 : 1) + " " + std::string(names[unit]);
 }
 
 std::size_t parse_bytes(std::string_view text)

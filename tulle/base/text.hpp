@@ -26,6 +26,7 @@ std::string concat(const T&... parts)
     return all;
 }
 
+TULLE_API std::string fixed(double number, int decimals);         // "7.0"
 TULLE_API std::string grouped(offset_t number);                  // "1 402 553 118"
 TULLE_API std::string human_bytes(std::size_t bytes);            // "11.3 GiB"
 TULLE_API std::size_t parse_bytes(std::string_view text);        // "8GiB", "500 MB", "1024"; ValueError otherwise

@@ -66,9 +66,9 @@ int lanes_for(const RowStatistics& row, const Limits& limits)
 
 Choice choose_by_rows(const Traits& t, const Limits& limits, bool copy, const std::string& reason)
 {
-    if (is_skewed(t.row, limits))
-        return {{Kernel::split, 32, copy}, concat(reason, "the longest row has ", t.row.longest, " nonzeros, the mean is ", t.row.mean)};
-    return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(reason, "rows are of like length (longest ", t.row.longest, ", mean ", t.row.mean, ")")};
+    const std::string lengths = concat("the longest row has ", t.row.longest, " nonzeros, the mean is ", fixed(t.row.mean, 1));
+    if (is_skewed(t.row, limits)) return {{Kernel::split, 32, copy}, concat(reason, lengths, ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
+    return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(reason, lengths, ": no row holds the others up")};
 }
 
 // How matrices that are not stored by rows of op(A) can be multiplied without a copy.
