@@ -3,6 +3,8 @@
 // Dense matrices, rows or columns contiguous, with a leading dimension: the distance between neighbouring rows (columns).
 #pragma once
 
+#include <type_traits>
+
 #include "tulle/base/types.hpp"
 #include "tulle/device/buffer.hpp"
 
@@ -19,7 +21,7 @@ struct DenseView {                            // DenseView<const V> is read-only
 
     constexpr offset_t at(index_t i, index_t j) const { return layout == Layout::row_major ? i * leading + j : j * leading + i; }
     constexpr V& operator()(index_t i, index_t j) const { return data[at(i, j)]; }
-    operator DenseView<const V>() const { return {rows, cols, leading, layout, data}; }
+    operator DenseView<const V>() const requires(!std::is_const_v<V>) { return {rows, cols, leading, layout, data}; }
 };
 
 template <class V>
