@@ -25,26 +25,26 @@ help:
 
 demo:
 	@tools/setup demo
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@echo "building tulle in $(BUILD)" >&2
 	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle $(QUIET)
 	@$(BUILD)/bin/tulle demo $(MATRIX)
 
 test:
 	@tools/setup test
-	@$(MAKE) --no-print-directory -B $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory -B $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 	@tools/run_tests $(BUILD) -j $(JOBS)
 
 bench:
 	@tools/setup demo
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle-bench $(QUIET)
 	@$(BUILD)/bin/tulle-bench spmv --suite $(SUITE)
 
 install:
 	@tools/setup demo
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
