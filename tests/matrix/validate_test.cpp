@@ -275,6 +275,17 @@ TEST_P(ValidateOn, AgreesWithAPlainReaderOnGarbage)
     EXPECT_GT(repeated, 50);
 }
 
+TEST_P(ValidateOn, TheFirstOfManyProblems)
+{
+    std::vector<offset_t> begin;
+    for (offset_t i = 0; i <= 1000; ++i) begin.push_back(3 * i);
+    auto a = csr(1000, 10, begin, std::vector<index_t>(3000, 3), false, false);
+    for (std::size_t k = 1501; k < a.col.size(); ++k) a.col[k] = 10;
+    expect(a, 500, "row 500: column 10 at position 1501 is outside 0 … 9");
+    for (std::size_t i = 701; i < 1000; ++i) a.row_begin[i] = 3;
+    expect(a, 700, "row_begin falls from 2100 to 3 at row 700");
+}
+
 TULLE_ON_BACKENDS(ValidateOn);
 
 TEST(Validate, TheFirstProblemForAnyNumberOfThreads)
