@@ -3,9 +3,9 @@
 // Reading and writing matrices. The format follows from the file's name:
 //
 //     .mtx .mtx.gz .mtx.xz      Matrix Market (coordinate or array, any field, any symmetry; symmetric files are expanded)
-//     .tar.gz                   SuiteSparse archive: the matrix NAME/NAME.mtx inside
+//     .tar.gz .tgz              SuiteSparse archive: the matrix NAME/NAME.mtx inside; not written
 //     .npz                      SciPy sparse CSR, CSC or COO; written as CSR
-//     .smtx .smtx.xz            Deep Learning Matrix Collection: pattern only
+//     .smtx .smtx.gz .smtx.xz   Deep Learning Matrix Collection: pattern only
 //     .tulle                    our binary: versioned, checksummed, mapped into memory
 //
 // Bad files get "file:line: what is wrong" (FormatError) and never cost more memory than their size justifies. A write that fails
