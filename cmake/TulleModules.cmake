@@ -40,6 +40,7 @@ endfunction()
 set(TULLE_SANITIZER_ENVIRONMENT "")
 if(TULLE_SANITIZE)
   set(TULLE_SANITIZER_ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1" "UBSAN_OPTIONS=print_stacktrace=1"
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:halt_on_error=1")
 endif()
 
