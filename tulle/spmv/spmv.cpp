@@ -46,6 +46,7 @@ struct Plan<V>::State {
 namespace {
 
 template <class... F> struct Overloaded : F... { using F::operator()...; };
+template <class... F> Overloaded(F...) -> Overloaded<F...>;
 
 template <class V> Format format_of(const AnyView<V>& a) { return static_cast<Format>(a.index()); }
 

@@ -35,10 +35,10 @@ template <class V>
 void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int lanes, const Vectors<V>& v)
 {
     const offset_t work = a.rows + a.nonzeros;
+    const auto row_at = [&](int part) { return prim::merge_point(a.row_begin, a.rows, a.nonzeros, work / q.threads * part + work % q.threads * part / q.threads).row; };
     with_constant<1, 2, 4>(lanes, [&](auto sums) {
 #pragma omp parallel for num_threads(q.threads) schedule(static)
         for (int t = 0; t < q.threads; ++t) {
-            const auto row_at = [&](int part) { return prim::merge_point(a.row_begin, a.rows, a.nonzeros, work / q.threads * part + work % q.threads * part / q.threads).row; };
             multiply_piece<sums()>(a, row_at(t), row_at(t + 1), v);
         }
     });
