@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/battery.hpp"
+#include "support/faults.hpp"
 #include "support/host_matrix.hpp"
 #include "tulle/base/error.hpp"
 #include "tulle/matrix/convert.hpp"
@@ -163,29 +164,6 @@ Coo<V> coo_of(const Context& ctx, index_t rows, index_t cols, const Entries<V>& 
     std::vector<V> value;
     for (const auto& [i, j, v] : entries) row.push_back(i), col.push_back(j), value.push_back(v);
     return to_device(ctx, CooView<V>{rows, cols, std::ssize(row), row.data(), col.data(), value.data(), order, unique});
-}
-
-// Work whose n-th allocation fails, for n = 0, 1, 2, … until none is left to fail: every failure is an OutOfMemory and leaves nothing behind.
-template <class Work>
-void expect_clean_failures(const Context& ctx, Work&& work)
-{
-    Memory& memory = ctx.memory();
-    for (const auto how : {Memory::Fail::once, Memory::Fail::for_ever}) {
-        bool done = false;
-        for (int n = 0; !done; ++n) {
-            ASSERT_LT(n, 500);
-            const auto blocks = memory.live_blocks();
-            memory.fail_at(n, how);
-            try {
-                work();
-                EXPECT_GT(n, 0) << "the work allocates nothing";
-                done = true;
-            } catch (const OutOfMemory&) {
-            }
-            memory.fail_at(-1);
-            EXPECT_EQ(memory.live_blocks(), blocks) << "after allocation " << n << " failed";
-        }
-    }
 }
 
 template <class V>
