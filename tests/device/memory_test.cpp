@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -120,6 +121,20 @@ TEST_P(MemoryOn, CopiesThereAndBack)
         copy(q, a.data(), b.data(), 0);
     });
     EXPECT_TRUE(std::equal(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(n), back.begin()));
+}
+
+TEST_P(MemoryOn, GivesPinnedHostMemory)
+{
+    const auto c = ctx();
+    const auto pinned = [&](offset_t n) { return c.run([&](const auto& q) { return Buffer<int>(q.memory, Place{.space = Space::pinned, .device = 0, .stream = nullptr}, n); }); };
+    {
+        auto there = pinned(100);
+        std::fill_n(there.data(), 100, 7);
+        EXPECT_EQ(c.memory().live(Space::pinned), 400u);
+        c.run([&](const auto& q) { EXPECT_EQ(read_value(q, to_queue(q, there.data(), 100).data() + 99), 7); });
+    }
+    EXPECT_EQ(c.memory().live(Space::pinned), 0u);
+    EXPECT_THROW(pinned(offset_t{1} << 50), OutOfMemory);
 }
 
 TEST_P(MemoryOn, UploadedMemoryMayBeReusedAtOnce)
