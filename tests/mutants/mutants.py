@@ -12,7 +12,7 @@ EXACT = "*IsExactOnIntegers/cuda*:*SplitsLongRows/cuda*"
 MUTANTS = [
     mutant("split: no barrier before the products are read", SPMV + "multiply_split.cu",
            "    load(a, v.x, piece);\n    __syncthreads();", "    load(a, v.x, piece);", filter=EXACT),
-    mutant("split: no barrier before the warps are added", SPMV + "multiply_split.cu", "    __syncthreads();\n    V rest = 0;", "    V rest = 0;", filter=EXACT, seeds=[1, 2, 3]),
+    mutant("split: no barrier before rows are written", SPMV + "multiply_split.cu", "    __syncthreads();\n    return rest;", "    return rest;", filter=EXACT),
     mutant("split: a row ends one nonzero late", SPMV + "multiply_split.cu",
            "at.nonzero >= piece.row_end[at.row]", "at.nonzero > piece.row_end[at.row]", filter=EXACT),
     mutant("split: last row of a piece not written", SPMV + "multiply_split.cu", "i < rows; i += threads_per_block) {\n        V* y", "i < rows - 1; i += threads_per_block) {\n        V* y", filter=EXACT),
@@ -25,7 +25,7 @@ MUTANTS = [
     mutant("all: beta of zero reads y", "tulle/spmv/steps.hpp", "return beta == V(0) ? alpha * sum : alpha * sum + beta * *y;", "return alpha * sum + beta * *y;", filter=EXACT),
     mutant("scatter: beta of zero reads y", SPMV + "multiply_scatter.cu", "y[i] = beta == V(0) ? V(0) : beta * y[i];", "y[i] = beta * y[i];", filter=EXACT),
     mutant("entries: runs of a row joined over another row", SPMV + "multiply_scatter.cu", "if (lane - distance >= run_begin) sum += other;", "if (lane >= distance) sum += other;", filter=EXACT),
-    mutant("blocks: last column of a row of blocks left out", SPMV + "multiply_blocks.cu", "k < offset_t{a.width} * a.block;", "k < offset_t{a.width} * a.block - 1;", filter=EXACT),
+    mutant("blocks: last column of a row of blocks left out", SPMV + "multiply_blocks.cu", "k < offset_t{a.width} * a.block;", "k < offset_t{a.width} * a.block - 1;", filter="*UpdatesValuesOfBlocks/cuda*"),
     mutant("merge path: a row belongs to the next piece", "tulle/prim/merge_path.hpp", "if (row_begin[middle + 1] + middle + 1 <= steps)", "if (row_begin[middle + 1] + middle + 1 < steps)", test="prim", filter="*Merge*"),
     mutant("cpu split: carry of the last row skipped", "tulle/spmv/cpu/multiply_split.cpp", "if (point[p + 1].row < a.rows)", "if (point[p + 1].row + 1 < a.rows)", filter="*SplitsTheLastRow/cpu"),
     mutant("memory: budget one byte short", "tulle/device/memory.cpp", "if (bytes > c.budget - std::min(c.budget, c.live))", "if (bytes >= c.budget - std::min(c.budget, c.live))", test="device", filter="*Budget*"),
