@@ -1,7 +1,7 @@
 """Machine code of every kernel, as hashes.
 
 A .cu file is compiled to a cubin with fixed flags, and each kernel's code section is hashed under its demangled-enough name. Names of
-kernels in anonymous namespaces contain a hash of the path and the compiler's process number; both are taken out, so that neither the
+kernels in anonymous namespaces contain a hash of the path and sometimes the compiler's process number; both are taken out, so that neither the
 folder, nor the machine, nor a comment changes anything, while any change of machine code does.
 """
 import hashlib
@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FLAGS = ["-cubin", "-arch=sm_90", "-std=c++20", "--expt-relaxed-constexpr", "-O3", "-DNDEBUG"]
-UNSTABLE = re.compile(r"\d+_GLOBAL__N__[0-9a-f]{8}_\d+_(\w+?)_cu_[0-9a-f]{8}_\d+")
+UNSTABLE = re.compile(r"\d+_GLOBAL__N__[0-9a-f]{8}_\d+_(\w+?)_cu_[0-9a-f]{8}(?:_\d+)?")
 CODE = (".text.", ".nv.constant", ".nv.shared.", ".nv.global.init")
 
 
