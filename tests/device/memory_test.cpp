@@ -125,6 +125,7 @@ TEST_P(MemoryOn, CopiesThereAndBack)
 
 TEST_P(MemoryOn, GivesPinnedHostMemory)
 {
+    if (build::has_cuda && cuda_devices().empty()) GTEST_SKIP() << "the driver pins memory, and " << why_no_cuda();
     const auto c = ctx();
     const auto pinned = [&](offset_t n) { return c.run([&](const auto& q) { return Buffer<int>(q.memory, Place{.space = Space::pinned, .device = 0, .stream = nullptr}, n); }); };
     {
