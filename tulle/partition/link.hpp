@@ -1,0 +1,65 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What the members of a team, and the host, send each other: copied here and counted here, so that nobody moves a byte unseen.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "tulle/base/api.hpp"
+#include "tulle/device/context.hpp"
+#include "tulle/device/copy.hpp"
+
+namespace tulle::partition {
+
+// Bytes of payload and how many copies carried them.
+struct Traffic {
+    std::size_t up = 0, down = 0, across = 0;        // from the host, to the host, between members
+    std::int64_t messages = 0;
+};
+
+// Copies go where they are told in the order of the receiver's queue. For use by several threads at once.
+class TULLE_API Link {
+public:
+    template <class T>
+    void up(const Context& to, const T* host, T* there, offset_t n)
+    {
+        if (count(up_, n, sizeof(T))) to.run([&](const auto& q) { tulle::upload(q, host, there, n); });
+    }
+
+    template <class T>
+    void down(const Context& from, const T* there, T* host, offset_t n)
+    {
+        if (count(down_, n, sizeof(T))) from.run([&](const auto& q) { tulle::download(q, there, host, n); });
+    }
+
+    // The receiver must have been told to wait for the sender's signal.
+    template <class T>
+    void across(const Context& from, const T* source, const Context& to, T* target, offset_t n)
+    {
+        if (count(across_, n, sizeof(T))) copy_between(from, source, to, target, static_cast<std::size_t>(n) * sizeof(T));
+    }
+
+    Traffic traffic() const { return {up_, down_, across_, messages_}; }
+    void reset();
+
+private:
+    static void copy_between(const Context& from, const void* source, const Context& to, void* target, std::size_t bytes);
+    bool count(std::atomic<std::size_t>& bytes, offset_t n, std::size_t size)
+    {
+        if (n == 0) return false;
+        bytes += static_cast<std::size_t>(n) * size;
+        ++messages_;
+        return true;
+    }
+
+    std::atomic<std::size_t> up_ = 0, down_ = 0, across_ = 0;
+    std::atomic<std::int64_t> messages_ = 0;
+};
+
+namespace cuda {   // defined by the CUDA backend
+
+void copy_between(const CudaQueue& from, const void* source, const CudaQueue& to, void* target, std::size_t bytes);
+
+}  // namespace cuda
+}  // namespace tulle::partition
