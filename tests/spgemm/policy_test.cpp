@@ -1,0 +1,49 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Choices without a device.
+#include "tulle/spgemm/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tulle/base/error.hpp"
+
+namespace tulle::spgemm {
+namespace {
+
+TEST(SpgemmPolicy, ChoosesAmongTheCandidates)
+{
+    for (const Backend backend : {Backend::cpu, Backend::cuda})
+        for (const index_t cols : {0, 1, 1000, 1 << 18, (1 << 18) + 1, max_index}) {
+            const Limits limits{backend, 4};
+            const auto all = candidates(limits);
+            const Choice choice = choose({.rows = 5, .inner = 5, .cols = cols}, limits);
+            EXPECT_NE(std::find(all.begin(), all.end(), choice.policy), all.end()) << to_text(choice.policy);
+            EXPECT_FALSE(choice.why.empty());
+        }
+}
+
+TEST(SpgemmPolicy, UsesAnArrayWhereItStaysInTheCache)
+{
+    EXPECT_EQ(choose({.cols = 1000}, {Backend::cpu, 2}).policy.method, Method::dense);
+    EXPECT_EQ(choose({.cols = 10'000'000}, {Backend::cpu, 2}).policy.method, Method::adaptive);
+}
+
+TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
+{
+    for (const Backend backend : {Backend::cpu, Backend::cuda})
+        for (const Policy& p : candidates({backend, 2})) EXPECT_NO_THROW(check_policy(p, {backend, 2}));
+    EXPECT_THROW(check_policy({Method::nsparse, false}, {Backend::cpu, 2}), ValueError);
+    EXPECT_THROW(check_policy({Method::dense, true}, {Backend::cuda, 1}), ValueError);
+}
+
+TEST(SpgemmPolicy, NamesAreReadBack)
+{
+    for (const Method m : {Method::adaptive, Method::dense, Method::hash, Method::nsparse}) EXPECT_EQ(parse_method(to_text(m)), m);
+    EXPECT_THROW(parse_method("magic"), ValueError);
+    EXPECT_NE(to_text(Policy{Method::adaptive, true}), to_text(Policy{Method::adaptive, false}));
+}
+
+}  // namespace
+}  // namespace tulle::spgemm

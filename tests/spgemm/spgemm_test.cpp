@@ -1,0 +1,259 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// C = op(A) op(B) on every backend with every policy, against the oracle.
+#include "tulle/spgemm/spgemm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "spgemm/oracle.hpp"
+#include "spgemm/products.hpp"
+#include "support/backends.hpp"
+#include "support/battery.hpp"
+#include "support/faults.hpp"
+#include "tulle/matrix/move.hpp"
+
+namespace tulle::spgemm {
+namespace {
+
+using namespace tulle::test;
+
+class SpgemmOn : public OnBackend {};
+
+Limits limits_of(const Context& ctx) { return {ctx.backend(), ctx.host().threads}; }
+
+template <class V>
+void check_policies(const Context& ctx, const Pair<V>& pair)
+{
+    const auto a = to_device(ctx, pair.a.view()), b = to_device(ctx, pair.b.view());
+    const SparseProduct want = oracle_product(pair.a, pair.b);
+    for (const Policy& policy : candidates(limits_of(ctx))) {
+        SCOPED_TRACE(pair.name + ": " + to_text(policy));
+        const Csr<V> c = multiply(ctx, a.view(), b.view(), {.force = policy});
+        ASSERT_TRUE(matches(host_of(ctx, c.view()), want));
+    }
+}
+
+TEST_P(SpgemmOn, MatchesTheOracle)
+{
+    const auto c = ctx();
+    for (const auto& pair : products<double>(Values::reals)) check_policies(c, pair);
+}
+
+TEST_P(SpgemmOn, MatchesTheOracleInSinglePrecision)
+{
+    const auto c = ctx();
+    for (const auto& pair : products<float>(Values::reals))
+        if (is_drawn("float " + pair.name, 2)) check_policies(c, pair);
+}
+
+TEST_P(SpgemmOn, TransposesEitherFactor)
+{
+    const auto c = ctx();
+    for (const auto& pair : products<double>(Values::integers)) {
+        if (!is_drawn("transposed " + pair.name, 2)) continue;
+        SCOPED_TRACE(pair.name);
+        const SparseProduct want = oracle_product(pair.a, pair.b);
+        const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view());
+        const auto at = to_device(c, transposed(pair.a).view()), bt = to_device(c, transposed(pair.b).view());
+        EXPECT_TRUE(matches(host_of(c, multiply(c, at.view(), b.view(), {.op_a = Op::transpose}).view()), want));
+        EXPECT_TRUE(matches(host_of(c, multiply(c, a.view(), bt.view(), {.op_b = Op::transpose}).view()), want));
+        EXPECT_TRUE(matches(host_of(c, multiply(c, at.view(), bt.view(), {.op_a = Op::transpose, .op_b = Op::transpose}).view()), want));
+    }
+}
+
+TEST_P(SpgemmOn, PlansKnowTheSizeAndTakeNewValues)
+{
+    const auto c = ctx();
+    for (const auto& pair : products<double>(Values::integers)) {
+        if (!is_drawn("plan " + pair.name, 2)) continue;
+        auto twice = pair;
+        for (double& v : twice.a.value) v *= 2;
+        for (double& v : twice.b.value) v += 1;
+        const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view()), a2 = to_device(c, twice.a.view()), b2 = to_device(c, twice.b.view());
+        const SparseProduct want = oracle_product(pair.a, pair.b), want2 = oracle_product(twice.a, twice.b);
+        for (const Policy& policy : candidates(limits_of(c))) {
+            SCOPED_TRACE(pair.name + ": " + to_text(policy));
+            auto plan = Plan<double>::make(c, a.view(), b.view(), {.force = policy});
+            EXPECT_EQ(plan.nonzeros(), want.nonzeros());
+            EXPECT_EQ(plan.rows(), pair.a.rows);
+            EXPECT_EQ(plan.cols(), pair.b.cols);
+            Csr<double> product = plan.run();
+            EXPECT_EQ(product.bytes(), plan.memory().result);
+            EXPECT_TRUE(matches(host_of(c, product.view()), want));
+            plan.update_values(a2.view(), b2.view());
+            plan.run(product);
+            EXPECT_TRUE(matches(host_of(c, product.view()), want2));
+            EXPECT_NE(plan.describe().find(to_text(policy)), std::string::npos);
+        }
+    }
+}
+
+TEST_P(SpgemmOn, UpdatesTransposedFactors)
+{
+    const auto c = ctx();
+    const auto a = random_matrix<double>(40, 30, 0.2, Values::integers, 1), b = random_matrix<double>(50, 40, 0.2, Values::integers, 2);
+    auto a2 = a, b2 = b;
+    for (double& v : a2.value) v = 3 * v + 1;
+    for (double& v : b2.value) v = 5 - v;
+    const auto ta = to_device(c, a.view()), tb = to_device(c, b.view()), ta2 = to_device(c, a2.view()), tb2 = to_device(c, b2.view());
+    auto plan = Plan<double>::make(c, ta.view(), tb.view(), {.op_a = Op::transpose, .op_b = Op::transpose});
+    EXPECT_TRUE(matches(host_of(c, plan.run().view()), oracle_product(transposed(a), transposed(b))));
+    plan.update_values(ta2.view(), tb2.view());
+    EXPECT_TRUE(matches(host_of(c, plan.run().view()), oracle_product(transposed(a2), transposed(b2))));
+}
+
+TEST_P(SpgemmOn, GivesTheSameBitsEveryTime)
+{
+    const auto c = ctx();
+    for (const auto& pair : products<double>(Values::reals)) {
+        if (!is_drawn("bits " + pair.name, 2)) continue;
+        SCOPED_TRACE(pair.name);
+        const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view());
+        const auto first = host_of(c, multiply(c, a.view(), b.view()).view());
+        for (int k = 0; k < (build::simulated ? 1 : 5); ++k) {
+            const auto again = host_of(c, multiply(c, a.view(), b.view()).view());
+            ASSERT_EQ(first.col, again.col);
+            for (std::size_t n = 0; n < first.value.size(); ++n) ASSERT_EQ(first.value[n], again.value[n]) << n;
+        }
+    }
+}
+
+TEST_P(SpgemmOn, NotANumberAndInfinityPassThrough)
+{
+    const auto c = ctx();
+    const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+    const auto a = csr_of<double>(4, 4, {{0, 0, nan}, {0, 1, 1.0}, {1, 1, inf}, {1, 2, -1.0}, {2, 2, 0.0}, {2, 3, 1.0}, {3, 0, inf}, {3, 3, -inf}});
+    const auto b = csr_of<double>(4, 3, {{0, 0, 1.0}, {1, 0, 2.0}, {1, 1, -3.0}, {2, 0, inf}, {2, 2, 4.0}, {3, 0, 1.0}, {3, 1, -0.0}});
+    const auto da = to_device(c, a.view()), db = to_device(c, b.view());
+    for (const Policy& policy : candidates(limits_of(c))) EXPECT_TRUE(matches(host_of(c, multiply(c, da.view(), db.view(), {.force = policy}).view()), oracle_product(a, b)));
+}
+
+TEST_P(SpgemmOn, ProductsThatCancelKeepTheirEntry)
+{
+    const auto c = ctx();
+    const auto a = csr_of<double>(1, 2, {{0, 0, 1.0}, {0, 1, -1.0}}), b = csr_of<double>(2, 3, {{0, 1, 2.0}, {1, 1, 2.0}});
+    const auto da = to_device(c, a.view()), db = to_device(c, b.view());
+    const auto product = host_of(c, multiply(c, da.view(), db.view()).view());
+    ASSERT_EQ(product.col, std::vector<index_t>{1});
+    EXPECT_EQ(product.value[0], 0.0);
+}
+
+TEST_P(SpgemmOn, RefusesShapesThatDoNotFit)
+{
+    const auto c = ctx();
+    const auto a = to_device(c, random_matrix<double>(5, 6, 0.5, Values::integers, 1).view()), b = to_device(c, random_matrix<double>(5, 6, 0.5, Values::integers, 2).view());
+    EXPECT_THROW(multiply(c, a.view(), b.view()), ShapeError);
+    EXPECT_NO_THROW(multiply(c, a.view(), b.view(), {.op_a = Op::transpose}));
+    EXPECT_THROW(multiply(c, a.view(), b.view(), {.op_a = Op::transpose, .op_b = Op::transpose}), ShapeError);
+}
+
+TEST_P(SpgemmOn, RefusesDamagedMatricesAndOtherPlans)
+{
+    const auto c = ctx();
+    auto damaged = random_matrix<double>(6, 6, 0.5, Values::integers, 1);
+    const auto good = to_device(c, damaged.view());
+    damaged.col[3] = 77;
+    const auto bad = to_device(c, damaged.view());
+    EXPECT_THROW(multiply(c, bad.view(), good.view()), ValueError);
+    EXPECT_THROW(multiply(c, good.view(), bad.view()), ValueError);
+    auto plan = Plan<double>::make(c, good.view(), good.view());
+    const auto other = to_device(c, random_matrix<double>(6, 6, 0.9, Values::integers, 2).view());
+    EXPECT_THROW(plan.update_values(other.view(), good.view()), PlanMismatch);
+    EXPECT_THROW(plan.update_values(good.view(), other.view()), PlanMismatch);
+    Csr<double> wrong = multiply(c, other.view(), other.view(), {.checked = false});
+    ASSERT_NE(wrong.nonzeros(), plan.nonzeros());
+    EXPECT_THROW(plan.run(wrong), PlanMismatch);
+}
+
+// Puts chunks together again, on the host, in memory that no context counts.
+struct Joined {
+    HostCsr<double> c;
+    int chunks = 0;
+
+    template <class T>
+    static void append(const Context& ctx, const Buffer<T>& more, std::vector<T>& all)
+    {
+        const std::size_t before = all.size();
+        all.resize(before + static_cast<std::size_t>(more.size()));
+        ctx.run([&](const auto& q) { download(q, more.data(), all.data() + before, more.size()); });
+    }
+
+    void add(const Context& ctx, index_t first, const Csr<double>& rows)
+    {
+        EXPECT_EQ(first, static_cast<index_t>(c.row_begin.size()) - 1);
+        const offset_t base = c.row_begin.back();
+        c.row_begin.pop_back();
+        append(ctx, rows.row_begin, c.row_begin);
+        for (auto i = static_cast<std::size_t>(first); i < c.row_begin.size(); ++i) c.row_begin[i] += base;
+        append(ctx, rows.col, c.col);
+        append(ctx, rows.value, c.value);
+        ++chunks;
+    }
+};
+
+void expect_equal(const HostCsr<double>& got, const HostCsr<double>& want)
+{
+    EXPECT_EQ(got.row_begin, want.row_begin);
+    EXPECT_EQ(got.col, want.col);
+    EXPECT_EQ(got.value, want.value);
+}
+
+TEST_P(SpgemmOn, ChunksTogetherAreC)
+{
+    const auto c = ctx();
+    for (const auto& pair : products<double>(Values::integers)) {
+        if (!is_drawn("chunks " + pair.name, 2)) continue;
+        SCOPED_TRACE(pair.name);
+        const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view());
+        Joined joined;
+        for_each_chunk(c, a.view(), b.view(), [&](index_t first, Csr<double> rows) { joined.add(c, first, rows); });
+        expect_equal(joined.c, host_of(c, multiply(c, a.view(), b.view()).view()));
+    }
+}
+
+// More than fits at once: several chunks, never more than the budget, and the same C.
+TEST_P(SpgemmOn, SmallBudgetsMeanManyChunks)
+{
+    const auto c = ctx();
+    const auto a = repeated(matrix_where<double>(130, 130, Values::integers, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 4; }), 3, Values::integers);
+    const auto there = to_device(c, a.view());
+    const MemoryNeed need = Plan<double>::make(c, there.view(), there.view()).memory();
+    const auto whole = host_of(c, multiply(c, there.view(), there.view()).view());
+    const auto space = c.backend() == Backend::cpu ? Space::host : Space::device;
+    const std::size_t budget = need.plan + need.workspace + need.result / 3 + 20000, before = c.memory().live(space);
+    Joined joined;
+    c.memory().reset_peak();
+    for_each_chunk(c, there.view(), there.view(), [&](index_t first, Csr<double> rows) { joined.add(c, first, rows); }, {.checked = false, .budget = budget});
+    EXPECT_GT(joined.chunks, 2);
+    EXPECT_LE(c.memory().peak(space), before + budget);
+    EXPECT_EQ(c.memory().budget(space), Memory::unlimited) << "the ceiling is taken away again";
+    expect_equal(joined.c, whole);
+    try {
+        for_each_chunk(c, there.view(), there.view(), [](index_t, const Csr<double>&) {}, {.checked = false, .budget = 1000});
+        FAIL() << "a thousand bytes are enough?";
+    } catch (const OutOfMemory& fault) {
+        EXPECT_GT(fault.needed(), 1000u);
+    }
+    EXPECT_EQ(c.memory().budget(space), Memory::unlimited);
+}
+
+TEST_P(SpgemmOn, LeavesNothingBehindWhenMemoryRunsOut)
+{
+    const auto c = ctx();
+    const auto a = shuffled_with_duplicates(random_matrix<double>(40, 40, 0.2, Values::integers, 8), 3);
+    const auto there = to_device(c, a.view());
+    for (const Policy& policy : candidates(limits_of(c))) {
+        SCOPED_TRACE(to_text(policy));
+        expect_clean_failures(c, [&] { multiply(c, there.view(), there.view(), {.op_a = Op::transpose, .force = policy}); });
+    }
+    expect_clean_failures(c, [&] { Plan<double>::make(c, there.view(), there.view()).run(); });
+    expect_clean_failures(c, [&] { for_each_chunk(c, there.view(), there.view(), [](index_t, const Csr<double>&) {}); });
+}
+
+TULLE_ON_BACKENDS(SpgemmOn);
+
+}  // namespace
+}  // namespace tulle::spgemm

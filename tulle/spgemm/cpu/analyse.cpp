@@ -1,0 +1,52 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Multiplications, and runs of rows with equal columns.
+#include "tulle/prim/reduce.hpp"
+#include "tulle/spgemm/cpu/workers.hpp"
+#include "tulle/spgemm/runs.hpp"
+
+namespace tulle::spgemm {
+namespace {
+
+template <class V>
+Buffer<unsigned char> find_runs(const CpuQueue& q, const CsrView<V>& a)
+{
+    Buffer<unsigned char> like(q, a.rows), runs(q, a.rows);
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
+    for (index_t i = 0; i < a.rows; ++i) like.data()[i] = equals_predecessor(a.row_begin, a.col, i) ? 1 : 0;
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
+    for (index_t i = 0; i < a.rows; ++i) runs.data()[i] = pack(run_byte(like.data(), a.rows, i));
+    return runs;
+}
+
+}  // namespace
+
+template <class V>
+void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work)
+{
+    Buffer<offset_t> products(q, a.rows);
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
+    for (index_t i = 0; i < a.rows; ++i) products.data()[i] = products_of(a, b, i);
+    work.products = prim::sum(q, products.data(), a.rows);
+    work.longest = prim::maximum(q, products.data(), a.rows, offset_t{0});
+    if (!policy.use_runs) return;
+    work.runs_a = find_runs(q, a);
+    work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
+    if (!work.same_runs) work.runs_b = find_runs(q, b);
+}
+
+void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)
+{
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (offset_t i = 0; i < n; ++i) to[i] = from[i] - base;
+}
+
+offset_t group_rows(const CpuQueue&, const Policy&, Workspace&, index_t first, index_t rows, const offset_t* row_begin, std::size_t)
+{
+    return row_begin[first + rows];
+}
+
+template void analyse(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);
+template void analyse(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&);
+
+}  // namespace tulle::spgemm

@@ -1,0 +1,44 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Nonzeros of every row of C. Rows that equal their predecessor are counted once, and so are equal rows of B that follow each other.
+#include "tulle/spgemm/cpu/workers.hpp"
+#include "tulle/spgemm/runs.hpp"
+
+namespace tulle::spgemm {
+namespace {
+
+template <class V, class Accumulator>
+offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, offset_t products, Accumulator& columns)
+{
+    columns.begin(row, std::min(products, offset_t{b.cols}));
+    offset_t count = 0;
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
+        const index_t j = a.col[k];
+        if (runs_b && k > a.row_begin[row] && a.col[k - 1] == j - 1 && is_like(runs_b[j])) continue;
+        for (offset_t l = b.row_begin[j]; l < b.row_begin[j + 1]; ++l) count += columns.touch(b.col[l]) ? 1 : 0;
+    }
+    return count;
+}
+
+}  // namespace
+
+template <class V>
+void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count)
+{
+    Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, false);
+    const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
+    const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
+    for (index_t i = 0; i < a.rows; ++i) {
+        if (runs_a && unpack(runs_a[i]).place > 0) continue;
+        const offset_t products = products_of(a, b, i);
+        offset_t nonzeros = 0;
+        workers.with(products, [&](auto& columns) { nonzeros = count_row(a, b, runs_b, i, products, columns); });
+        for (int r = 0; r < (runs_a ? unpack(runs_a[i]).length : 1); ++r) count[i + r] = nonzeros;
+    }
+}
+
+template void count_nonzeros(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, offset_t*);
+template void count_nonzeros(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, offset_t*);
+
+}  // namespace tulle::spgemm

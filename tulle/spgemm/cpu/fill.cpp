@@ -1,0 +1,67 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Columns and values of rows of C. A row is summed by one thread in the order of A's nonzeros.
+#include "tulle/spgemm/cpu/workers.hpp"
+
+namespace tulle::spgemm {
+namespace {
+
+// Rows this dense in their stretch of columns are read off the array instead of sorting their columns (reasoned: a look costs a cycle,
+// sorting ten times as much a column).
+constexpr offset_t looks_per_column = 8;
+
+template <class V>
+bool read_off(const DenseAccumulator<V>& sums, index_t* col, offset_t count)
+{
+    const auto [first, last] = std::minmax_element(col, col + count);
+    const index_t begin = *first, end = *last;
+    if (end - begin >= looks_per_column * count) return false;
+    for (index_t c = begin; c <= end; ++c)
+        if (sums.mark[c] == sums.row) *col++ = c;
+    return true;
+}
+
+template <class V>
+bool read_off(const HashAccumulator<V>&, index_t*, offset_t)
+{
+    return false;
+}
+
+template <class V, class Accumulator>
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t products, index_t* col, V* value, Accumulator& sums)
+{
+    sums.begin(row, std::min(products, offset_t{b.cols}));
+    offset_t count = 0;
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
+        const V factor = a.value[k];
+        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l)
+            if (sums.add(b.col[l], factor * b.value[l])) col[count++] = b.col[l];
+    }
+    if (count == 0) return;
+    if (!read_off(sums, col, count)) std::sort(col, col + count);
+    for (offset_t k = 0; k < count; ++k) value[k] = sums.at(col[k]);
+}
+
+}  // namespace
+
+template <class V>
+void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
+{
+    Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, true);
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
+    for (index_t i = c.first; i < c.first + c.rows; ++i) {
+        const offset_t products = products_of(a, b, i), at = c.row_begin[i] - c.base;
+        workers.with(products, [&](auto& sums) { fill_row(a, b, i, products, c.col + at, c.value + at, sums); });
+    }
+}
+
+std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Workspace& work, offset_t, index_t cols, std::size_t value_bytes)
+{
+    const Share share = Share::of(policy, work.longest, cols);
+    return value_bytes == sizeof(float) ? Workers<float>::bytes_for(q, share, cols) : Workers<double>::bytes_for(q, share, cols);
+}
+
+template void fill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
+template void fill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
+
+}  // namespace tulle::spgemm

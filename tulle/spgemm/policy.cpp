@@ -1,0 +1,59 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Which method, and why. Thresholds name their source: "measured" refers to docs/design/spgemm.md.
+#include "tulle/spgemm/policy.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
+
+namespace tulle::spgemm {
+namespace {
+
+constexpr std::array method_names{"adaptive", "dense", "hash", "nsparse"};
+
+// On a CPU an array as long as a row of C is hard to beat while it stays in the caches: 12 bytes a column (reasoned).
+constexpr index_t columns_in_cache = 1 << 18;
+
+}  // namespace
+
+Choice choose(const Traits& t, const Limits& limits)
+{
+    if (limits.backend == Backend::cuda) return {{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"};
+    if (t.cols <= columns_in_cache) return {{Method::dense, true}, concat("a row of C has ", t.cols, " columns: an array of that length stays in the cache")};
+    return {{Method::adaptive, true}, concat("a row of C has ", t.cols, " columns: short rows are hashed, long ones use an array of that length")};
+}
+
+std::vector<Policy> candidates(const Limits& limits)
+{
+    if (limits.backend == Backend::cuda) return {{Method::adaptive, true}, {Method::adaptive, false}, {Method::nsparse, false}};
+    return {{Method::adaptive, true}, {Method::dense, true}, {Method::dense, false}, {Method::hash, true}};
+}
+
+void check_policy(const Policy& policy, const Limits& limits)
+{
+    const auto all = candidates(limits);
+    if (std::find(all.begin(), all.end(), policy) != all.end()) return;
+    std::string possible;
+    for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
+    throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ", limits.backend == Backend::cpu ? "a CPU" : "a GPU"), concat("possible here: ", possible));
+}
+
+std::string to_text(Method method) { return method_names[static_cast<std::size_t>(method)]; }
+
+std::string to_text(const Policy& p)
+{
+    const bool says_nothing = p.method == Method::nsparse;
+    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself");
+}
+
+Method parse_method(std::string_view name)
+{
+    const auto found = std::find(method_names.begin(), method_names.end(), name);
+    require<ValueError>(found != method_names.end(), [&] { return concat("there is no SpGEMM method '", name, "'"); }, "one of adaptive, dense, hash, nsparse");
+    return static_cast<Method>(found - method_names.begin());
+}
+
+}  // namespace tulle::spgemm

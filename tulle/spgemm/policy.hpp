@@ -1,0 +1,59 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be chosen for a sparse matrix-matrix product, and choose(), which decides without looking at a device.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tulle/base/api.hpp"
+#include "tulle/base/types.hpp"
+#include "tulle/device/context.hpp"
+
+namespace tulle::spgemm {
+
+enum class Method {
+    adaptive,      // every row by the accumulator that suits it
+    dense,         // CPU: an array as long as a row of C for each thread
+    hash,          // CPU: a hash table for each thread
+    nsparse,       // GPU: Nagasaka, Nukada, Matsuoka: two phases, seven groups of rows each, hash tables
+};
+
+struct Policy {
+    Method method = Method::adaptive;
+    bool use_runs = true;      // neighbouring rows of equal pattern are counted once, and on a GPU filled together
+
+    bool operator==(const Policy&) const = default;
+};
+
+// What choose() looks at.
+struct Traits {
+    index_t rows = 0, inner = 0, cols = 0;      // op(A) is rows x inner, op(B) inner x cols
+    offset_t nonzeros_a = 0, nonzeros_b = 0;
+};
+
+struct Limits {
+    Backend backend = Backend::cpu;
+    int threads = 1;                            // of the CPU queue
+};
+
+struct Choice {
+    Policy policy;
+    std::string why;                            // one sentence
+};
+
+// Pure: the same traits and limits give the same choice.
+TULLE_API Choice choose(const Traits& traits, const Limits& limits);
+
+// Everything that could be done there, for tests, benchmarks and tuning.
+TULLE_API std::vector<Policy> candidates(const Limits& limits);
+
+// ValueError with the alternatives if a forced policy cannot work there.
+TULLE_API void check_policy(const Policy& policy, const Limits& limits);
+
+TULLE_API std::string to_text(Method method);
+TULLE_API std::string to_text(const Policy& policy);             // "adaptive", "adaptive, each row for itself"
+TULLE_API Method parse_method(std::string_view name);            // ValueError lists the names
+
+}  // namespace tulle::spgemm

@@ -1,0 +1,75 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of the product, once per queue: analyse, count_nonzeros, group_rows, fill. B is sorted and without duplicates, A as it comes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tulle/matrix/csr.hpp"
+#include "tulle/spgemm/policy.hpp"
+
+namespace tulle::spgemm {
+
+// What is known of a row of C before it is computed.
+struct RowFacts {
+    std::uint32_t products;          // multiplications; the largest number where they do not fit
+    std::uint32_t pattern;           // the same without rows of B that equal their predecessor in the same row of A: all that matters for columns
+    index_t first, width;            // its columns lie in first … first + width - 1
+};
+
+// A group of rows that one kernel works on.
+struct RowGroup {
+    std::string name;
+    offset_t begin = 0, rows = 0;    // where its rows stand in Workspace::list
+};
+
+// What the steps hand to each other. Held by a plan.
+struct Workspace {
+    offset_t products = 0;                     // all multiplications
+    offset_t longest = 0;                      // the most of one row
+    Buffer<RowFacts> facts;                    // GPU: one per row
+    Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
+    bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
+    Buffer<index_t> list;                      // GPU: rows, group after group
+    std::vector<RowGroup> symbolic, numeric;   // the groups of the last count_nonzeros and fill
+
+    std::size_t bytes() const { return facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes(); }
+};
+
+// A stretch of rows of C, and where its entries go: those of row i start at row_begin[i] - base.
+template <class V>
+struct Stretch {
+    index_t first, rows;
+    const offset_t* row_begin;
+    offset_t base;
+    index_t* col;
+    V* value;
+};
+
+// Counts multiplications; finds runs of equal rows where the policy asks for it.
+template <class V> void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work);
+template <class V> void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work);
+
+// count[i] = nonzeros of row i of C.
+template <class V> void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count);
+template <class V> void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count);
+
+// Sorts the rows first … first + rows - 1 into groups for fill(), now that row_begin of C is known; returns row_begin[first + rows]. Waits.
+offset_t group_rows(const CpuQueue& q, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin, std::size_t value_bytes);
+offset_t group_rows(const CudaQueue& q, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin, std::size_t value_bytes);
+
+// Columns, ascending, and values of the stretch of rows that group_rows() was last called for of rows.
+template <class V> void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
+template <class V> void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
+
+// to[i] = from[i] - base for 0 <= i < n.
+void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to);
+void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to);
+
+// What fill() holds while it works on `rows` rows, beside the workspace.
+std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Workspace& work, offset_t rows, index_t cols, std::size_t value_bytes);
+std::size_t fill_bytes_for(const CudaQueue& q, const Policy& policy, const Workspace& work, offset_t rows, index_t cols, std::size_t value_bytes);
+
+}  // namespace tulle::spgemm
