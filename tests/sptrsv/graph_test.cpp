@@ -1,0 +1,165 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Triangles, merging, tasks and thread schedules on the host: every row once, every wait for something earlier.
+#include "tulle/sptrsv/graph.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "sptrsv/triangles.hpp"
+#include "tulle/sptrsv/schedule.hpp"
+#include "tulle/sptrsv/tasks.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+using namespace tulle::test;
+
+const CpuQueue host(2);
+
+Triangle triangle_of(const HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
+
+struct Way {
+    Merge how;
+    int rows, limit;
+};
+const std::vector<Way> ways{{Merge::none, 1, 0}, {Merge::critical, 4, 0}, {Merge::critical, 32, 0}, {Merge::fixed, 8, 0}, {Merge::fixed, 32, 0},
+                            {Merge::average, 32, 4}, {Merge::threshold, 32, 3}};
+
+TEST(SptrsvGraph, LevelsRiseAlongEveryEdgeBetweenNodes)
+{
+    for (const auto& [name, a] : triangles<double>(1)) {
+        const Triangle t = triangle_of(a);
+        for (const Way& way : ways) {
+            SCOPED_TRACE(name + ": " + to_text(way.how));
+            const Graph g = merge(host, t, way.how, way.rows, way.limit);
+            std::map<index_t, int> size;
+            for (index_t i = 0; i < t.rows; ++i) {
+                const index_t node = g.node_of.data()[i];
+                ASSERT_LE(++size[node], way.rows);
+                for (offset_t k = t.row_begin.data()[i]; k < t.row_begin.data()[i + 1]; ++k)
+                    ASSERT_TRUE(g.node_of.data()[t.col.data()[k]] == node || g.level_of(t.col.data()[k]) < g.level_of(i)) << "row " << i;
+            }
+            ASSERT_EQ(static_cast<index_t>(size.size()), g.nodes);
+        }
+    }
+}
+
+TEST(SptrsvGraph, ClustersCutAChain)
+{
+    const Triangle t = triangle_of(triangle_where<double>(320, 3, [](index_t i, index_t j) { return j == i - 1; }));
+    EXPECT_EQ(merge(host, t, Merge::none).levels, 320);
+    EXPECT_EQ(merge(host, t, Merge::critical, 32).levels, 10);
+    EXPECT_EQ(merge(host, t, Merge::fixed, 32).levels, 10);
+    EXPECT_EQ(merge(host, t, Merge::critical, 8).levels, 40);
+}
+
+TEST(SptrsvGraph, MergesAsThePaperSays)
+{
+    // lengths, diagonal included: 1 2 3 4 … by rows
+    const Triangle t = triangle_of(triangle_where<double>(40, 3, [](index_t, index_t j) { return j < 20; }));
+    const Graph average = merge(host, t, Merge::average, 4, 3);      // rows 0-3: mean 2.5; from then on single
+    EXPECT_EQ(average.node_of.data()[3], 0);
+    EXPECT_EQ(average.node_of.data()[4], 1);
+    EXPECT_EQ(average.nodes, 37);
+    const Graph threshold = merge(host, t, Merge::threshold, 32, 5);      // rows of up to five entries: 0-4
+    EXPECT_EQ(threshold.node_of.data()[4], 0);
+    EXPECT_EQ(threshold.nodes, 36);
+}
+
+TEST(SptrsvGraph, FeaturesAreThePapers)
+{
+    const Triangle t = triangle_of(csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 1, 1.0}, {2, 0, 1.0}, {2, 2, 1.0}, {3, 0, 1.0}, {3, 2, 1.0}, {3, 3, 1.0}}));
+    const Features f = features_of(t, merge(host, t, Merge::none));
+    EXPECT_EQ(f.rows, 4);
+    EXPECT_EQ(f.nonzeros, 7);
+    EXPECT_EQ(f.levels, 3);
+    EXPECT_DOUBLE_EQ(f.row_mean, 7.0 / 4);
+    EXPECT_DOUBLE_EQ(f.row_longest, 3);
+    EXPECT_DOUBLE_EQ(f.level_mean, 7.0 / 3);
+    EXPECT_DOUBLE_EQ(f.level_longest, 3);
+    EXPECT_DOUBLE_EQ(f.nearness, (0.0 + 0.0 + 0.5 + 1.0) / 4);
+    EXPECT_NEAR(f.row_variation, std::sqrt((1 + 1 + 4 + 9) / 4.0 - 49.0 / 16) / (7.0 / 4), 1e-12);
+}
+
+// Every entry of the triangle is in exactly one place of the tasks, and what a task waits for is solved by an earlier one.
+TEST(SptrsvTasks, HoldEveryEntryOnceAndWaitForEarlierTasksOnly)
+{
+    for (const auto& [name, a] : triangles<double>(1)) {
+        const Triangle t = triangle_of(a);
+        for (const Way& way : ways)
+            for (const bool reorder : {true, false}) {
+                SCOPED_TRACE(name + ": " + to_text(way.how));
+                const Tasks tasks = make_tasks(host, t, merge(host, t, way.how, way.rows, way.limit), reorder, 8);
+                std::multiset<offset_t> sources;
+                std::vector<offset_t> task_of(static_cast<std::size_t>(t.rows), -1);      // by row of the triangle
+                index_t rows = 0;
+                for (offset_t p = 0; p < tasks.task.size(); ++p) {
+                    const Task& task = tasks.task.data()[p];
+                    ASSERT_EQ(task.first, rows);
+                    ASSERT_TRUE(task.rows >= 1 && task.rows <= task.width && task.width <= 32);
+                    const auto check_column = [&](index_t col) {
+                        const index_t row = reorder ? tasks.row.data()[col] : col;
+                        ASSERT_GE(task_of[static_cast<std::size_t>(row)], 0) << "waits for a later task";
+                    };
+                    const offset_t steps = task.steps + (task.cluster == 0 && task.late > 0 ? 1 : 0);
+                    for (offset_t at = task.step * lanes; at < (task.step + steps) * lanes; ++at) {
+                        if (tasks.col.data()[at] < 0) continue;
+                        sources.insert(tasks.source.data()[at]);
+                        check_column(tasks.col.data()[at]);
+                    }
+                    for (index_t j = 0; task.cluster != 0 && j < task.late; ++j) check_column(tasks.late_col.data()[task.late_first + j]);
+                    for (index_t i = 0; i < task.rows; ++i, ++rows) task_of[static_cast<std::size_t>(tasks.row.data()[rows])] = p;
+                }
+                ASSERT_EQ(rows, t.rows);
+                std::set<offset_t> places;
+                for (offset_t k = 0; k < tasks.dense_at.size(); ++k) {
+                    sources.insert(tasks.dense_source.data()[k]);
+                    ASSERT_TRUE(places.insert(tasks.dense_at.data()[k]).second) << "two entries in one place";
+                    ASSERT_LT(tasks.dense_at.data()[k], tasks.dense_size);
+                }
+                ASSERT_EQ(sources, std::multiset<offset_t>(t.source.data(), t.source.data() + t.nonzeros()));
+            }
+    }
+}
+
+// Following the waits alone, in the worst order threads may run in, every row finds its parents solved.
+TEST(SptrsvThreads, WaitForAllTheyNeed)
+{
+    const auto a = triangle_where<double>(900, 3, [](index_t i, index_t j) { return unit(hash_of(5, i, j)) < 0.05 && i - j > 150; });
+    const Triangle t = triangle_of(a);
+    const Graph g = merge(host, t, Merge::none);
+    const ThreadPlan plan = plan_threads(host, t, g, 3, 20);
+    std::vector<index_t> level_solved(static_cast<std::size_t>(plan.threads()), 0);
+    std::vector<int> owner(900, -1);
+    std::size_t shared = 0;
+    for (std::size_t u = 0; u < 3; ++u)
+        for (const auto& stretch : plan.of_thread[u])
+            for (index_t r = stretch.begin; r < stretch.end; ++r) owner[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)])] = static_cast<int>(u);
+    for (std::size_t u = 0; u < 3; ++u) {
+        std::vector<index_t> known(3, 0);
+        shared += plan.of_thread[u].empty() ? 0 : 1;
+        for (const auto& stretch : plan.of_thread[u]) {
+            for (index_t w = stretch.wait_begin; w < stretch.wait_end; ++w) {
+                const auto& wait = plan.waits[u][static_cast<std::size_t>(w)];
+                known[static_cast<std::size_t>(wait.thread)] = std::max(known[static_cast<std::size_t>(wait.thread)], wait.level);
+                ASSERT_LT(wait.level, stretch.level);
+            }
+            for (index_t r = stretch.begin; r < stretch.end; ++r) {
+                const index_t row = plan.order[static_cast<std::size_t>(r)];
+                for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k) {
+                    const index_t col = t.col.data()[k];
+                    const int other = owner[static_cast<std::size_t>(col)];
+                    ASSERT_TRUE(other == static_cast<int>(u) || known[static_cast<std::size_t>(other)] >= g.level_of(col)) << "row " << row << " does not wait for row " << col;
+                }
+            }
+        }
+    }
+    EXPECT_EQ(shared, 3u) << "the levels are large enough for three threads";
+    EXPECT_EQ(std::count(owner.begin(), owner.end(), -1), 0);
+}
+
+}  // namespace
+}  // namespace tulle::sptrsv

@@ -1,0 +1,408 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// op(T) x = alpha b on every backend, with every scheme, against the oracle.
+#include "tulle/sptrsv/sptrsv.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "sptrsv/triangles.hpp"
+#include "support/backends.hpp"
+#include "support/faults.hpp"
+#include "support/guarded.hpp"
+#include "tulle/matrix/convert.hpp"
+#include "tulle/matrix/move.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+using namespace tulle::test;
+
+class SptrsvOn : public OnBackend {};
+
+template <class V>
+std::vector<V> vector_of(index_t n, std::uint64_t seed)
+{
+    std::vector<V> x(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = static_cast<V>(2.0 * unit(hash_of(seed, i)) - 1.0);
+    return x;
+}
+
+template <class V>
+std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::vector<V>& b)
+{
+    const auto there = to_device<V>(ctx, std::span<const V>(b));
+    Guarded<V> x(ctx, std::vector<V>(b.size(), std::numeric_limits<V>::quiet_NaN()));
+    plan.solve(alpha, there.span(), x.span());
+    plan.wait();
+    return x.take();
+}
+
+int power_of(const Scheme& scheme) { return scheme.kernel == Kernel::tasks && scheme.merge != Merge::none ? 2 : 1; }
+
+Limits limits_of(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4}; }
+
+// The library's candidates, and levels shared by threads however small they are.
+std::vector<Scheme> schemes_for(const Context& ctx)
+{
+    std::vector<Scheme> all = candidates(limits_of(ctx));
+    if (ctx.backend() == Backend::cpu && ctx.host().threads > 1) all.push_back({.kernel = Kernel::levels, .limit = 1});
+    return all;
+}
+
+template <class V>
+bool same_bits(const std::vector<V>& x, const std::vector<V>& y)
+{
+    return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(V)) == 0);
+}
+
+// The triangle turned round: row i becomes row n-1-i, columns likewise; lower becomes upper.
+template <class V>
+HostCsr<V> turned(const HostCsr<V>& a)
+{
+    std::vector<std::tuple<index_t, index_t, V>> entries;
+    for (const auto& [i, j, v] : a.entries()) entries.emplace_back(a.rows - 1 - i, a.rows - 1 - j, v);
+    std::sort(entries.begin(), entries.end());
+    return csr_of<V>(a.rows, a.cols, std::move(entries));
+}
+
+template <class V>
+HostCsr<V> transposed_of(const HostCsr<V>& a)
+{
+    std::vector<std::tuple<index_t, index_t, V>> entries;
+    for (const auto& [i, j, v] : a.entries()) entries.emplace_back(j, i, v);
+    std::sort(entries.begin(), entries.end());
+    return csr_of<V>(a.rows, a.cols, std::move(entries));
+}
+
+template <class V>
+std::vector<V> reversed(std::vector<V> x)
+{
+    std::reverse(x.begin(), x.end());
+    return x;
+}
+
+template <class V>
+void check_every_scheme(const Context& ctx, V alpha)
+{
+    for (const auto& [name, a] : triangles<V>()) {
+        const auto there = to_device(ctx, a.view());
+        const auto b = vector_of<V>(a.rows, 5);
+        for (const Scheme& scheme : schemes_for(ctx)) {
+            if (!is_drawn(name + to_text(scheme), 4)) continue;
+            SCOPED_TRACE(name + ": " + to_text(scheme));
+            const auto plan = Plan<V>::make(ctx, there.view(), {.force = scheme, .checked = false});
+            const auto want = oracle_solve(a, alpha, b, power_of(scheme));
+            ASSERT_TRUE(within_bound(run(ctx, plan, alpha, b), want));
+            ASSERT_TRUE(within_bound(run(ctx, plan, alpha, b), want)) << "in the second solve";
+            ASSERT_TRUE(within_bound(run(ctx, plan, alpha, b), want)) << "in the third solve";
+        }
+    }
+}
+
+TEST_P(SptrsvOn, KeepsTheErrorBoundInDouble) { check_every_scheme<double>(ctx(), 1.0); }
+TEST_P(SptrsvOn, KeepsTheErrorBoundInFloat) { check_every_scheme<float>(ctx(), -0.75f); }
+
+// Lower and upper, plain and transposed, CSR and CSC, with what choose() takes: the same system written in eight ways.
+TEST_P(SptrsvOn, ReadsEveryFormSide)
+{
+    const auto c = ctx();
+    for (const auto& [name, a] : triangles<double>(4)) {
+        const auto b = vector_of<double>(a.rows, 6);
+        const auto want = oracle_solve(a, 1.0, b, 2);
+        for (const bool upper : {false, true})
+            for (const bool transpose : {false, true})
+                for (const bool csc : {false, true}) {
+                    SCOPED_TRACE(name + (upper ? ", upper" : "") + (transpose ? ", transposed" : "") + (csc ? ", csc" : ""));
+                    HostCsr<double> m = upper ? turned(a) : a;
+                    if (transpose) m = transposed_of(m);
+                    const auto rows = to_device(c, m.view());
+                    const auto cols = to_csc(c, rows.view());
+                    const Options options{.uplo = upper != transpose ? Uplo::upper : Uplo::lower, .op = transpose ? Op::transpose : Op::none};
+                    const auto plan = csc ? Plan<double>::make(c, cols.view(), options) : Plan<double>::make(c, rows.view(), options);
+                    const auto got = run(c, plan, 1.0, upper ? reversed(b) : b);
+                    ASSERT_TRUE(within_bound(upper ? reversed(got) : got, want));
+                }
+    }
+}
+
+TEST_P(SptrsvOn, TakesTheDiagonalAsOne)
+{
+    const auto c = ctx();
+    auto a = triangle_where<double>(90, 3, [](index_t i, index_t j) { return i - j <= 3; });
+    for (double& v : a.value) v *= 0.01;
+    auto ones = a;
+    for (std::size_t i = 0; i < 90; ++i) ones.value[static_cast<std::size_t>(ones.row_begin[i + 1] - 1)] = 1;
+    auto bare = csr_of<double>(90, 90, [&] {
+        std::vector<std::tuple<index_t, index_t, double>> entries;
+        for (const auto& [i, j, v] : a.entries())
+            if (i != j) entries.emplace_back(i, j, v);
+        return entries;
+    }());
+    const auto b = vector_of<double>(90, 5);
+    const auto want = oracle_solve(ones, 2.0, b, 2);
+    for (const auto& m : {a, bare}) {
+        const auto there = to_device(c, m.view());
+        EXPECT_TRUE(within_bound(run(c, Plan<double>::make(c, there.view(), {.unit_diagonal = true}), 2.0, b), want));
+    }
+}
+
+TEST_P(SptrsvOn, TakesOneTriangleOfAGeneralMatrix)
+{
+    const auto c = ctx();
+    const auto a = triangle_where<double>(100, 4, [](index_t i, index_t j) { return (i + j) % 5 == 0; });
+    auto entries = a.entries();
+    for (index_t i = 0; i < 99; i += 3) entries.emplace_back(i, i + 1, 1e30);
+    const auto general = csr_of<double>(100, 100, entries);
+    const auto there = to_device(c, general.view());
+    const auto b = vector_of<double>(100, 5);
+    EXPECT_TRUE(within_bound(run(c, Plan<double>::make(c, there.view(), {.other_side = OtherSide::ignore}), 1.0, b), oracle_solve(a, 1.0, b, 2)));
+    try {
+        Plan<double>::make(c, there.view());
+        FAIL() << "entries above the diagonal were not refused";
+    } catch (const ValueError& e) {
+        EXPECT_NE(std::string(e.what()).find("row 0, column 1"), std::string::npos) << e.what();
+    }
+}
+
+template <class F>
+std::string refusal(F&& f)
+{
+    try {
+        f();
+    } catch (const ValueError& e) {
+        return e.what();
+    }
+    return "nothing";
+}
+
+TEST_P(SptrsvOn, NamesTheRowOfAMissingOrZeroDiagonal)
+{
+    const auto c = ctx();
+    const auto missing = to_device(c, csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 0, 1.0}, {1, 1, 1.0}, {2, 1, 1.0}, {3, 3, 1.0}}).view());
+    EXPECT_NE(refusal([&] { Plan<double>::make(c, missing.view()); }).find("row 2: no diagonal"), std::string::npos);
+    const auto zero = to_device(c, csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 1, 0.0}, {2, 2, 1.0}, {3, 1, 2.0}, {3, 3, 1.0}}).view());
+    EXPECT_NE(refusal([&] { Plan<double>::make(c, zero.view()); }).find("row 1: the diagonal is zero"), std::string::npos);
+    EXPECT_NO_THROW(Plan<double>::make(c, zero.view(), {.unit_diagonal = true}));
+    const auto twice = to_device(c, csr_of<double>(3, 3, {{0, 0, 1.0}, {1, 1, 1.0}, {2, 0, 1.0}, {2, 0, 1.0}, {2, 2, 1.0}}).view());
+    EXPECT_NE(refusal([&] { Plan<double>::make(c, twice.view()); }).find("row 2, column 0: stored twice"), std::string::npos);
+    const auto wide = to_device(c, csr_of<double>(2, 3, {{0, 0, 1.0}, {1, 1, 1.0}}).view());
+    EXPECT_THROW(Plan<double>::make(c, wide.view()), ShapeError);
+}
+
+TEST_P(SptrsvOn, RefusesMatricesThatAreNone)
+{
+    const auto c = ctx();
+    auto a = triangle_where<double>(10, 4, [](index_t i, index_t j) { return j == i - 1; });
+    a.col[3] = 77;
+    const auto there = to_device(c, a.view());
+    EXPECT_THROW(Plan<double>::make(c, there.view()), ValueError);
+}
+
+// Unsorted rows are ordinary.
+TEST_P(SptrsvOn, SortsRows)
+{
+    const auto c = ctx();
+    const auto a = triangle_where<double>(80, 4, [](index_t i, index_t j) { return (i * j) % 3 == 1; });
+    auto entries = a.entries();
+    std::reverse(entries.begin(), entries.end());
+    const auto unsorted = csr_of<double>(80, 80, entries);
+    ASSERT_FALSE(unsorted.sorted);
+    const auto b = vector_of<double>(80, 5);
+    const auto there = to_device(c, unsorted.view());
+    EXPECT_TRUE(within_bound(run(c, Plan<double>::make(c, there.view()), 1.0, b), oracle_solve(a, 1.0, b, 2)));
+}
+
+TEST_P(SptrsvOn, SolvesInPlace)
+{
+    const auto c = ctx();
+    const auto a = triangle_where<double>(130, 4, [](index_t i, index_t j) { return i - j <= 4; });
+    const auto there = to_device(c, a.view());
+    const auto b = vector_of<double>(130, 5);
+    Guarded<double> x(c, b);
+    const auto plan = Plan<double>::make(c, there.view());
+    plan.solve(x.span(), x.span());
+    EXPECT_TRUE(within_bound(x.take(), oracle_solve(a, 1.0, b, 2)));
+    EXPECT_THROW(plan.solve(x.span(), x.span().subspan(1)), ShapeError);
+    auto longer = to_device<double>(c, std::span<const double>(vector_of<double>(140, 1)));
+    EXPECT_THROW(plan.solve(std::as_const(longer).span().subspan(0, 130), longer.span().subspan(5, 130)), ValueError);
+}
+
+// Values that are NaN or infinite go where they belong, also those with the very bits that mean "not there yet".
+TEST_P(SptrsvOn, LetsNotANumberThrough)
+{
+    const auto c = ctx();
+    for (const Scheme& scheme : schemes_for(c)) {
+        if (!is_drawn(to_text(scheme), 3)) continue;
+        SCOPED_TRACE(to_text(scheme));
+        const auto a = triangle_where<double>(70, 4, [](index_t i, index_t j) { return j == i - 2; });
+        const auto there = to_device(c, a.view());
+        const auto plan = Plan<double>::make(c, there.view(), {.force = scheme});
+        auto b = vector_of<double>(70, 5);
+        const auto clean = run(c, plan, 1.0, b);
+        const std::uint64_t all_ones = ~std::uint64_t{0};
+        std::memcpy(&b[20], &all_ones, 8);
+        const auto got = run(c, plan, 1.0, b);
+        for (std::size_t i = 0; i < 70; ++i) {
+            if (i >= 20 && i % 2 == 0) EXPECT_TRUE(std::isnan(got[i])) << i;
+            else EXPECT_EQ(got[i], clean[i]) << i;
+        }
+        b[20] = 1;
+        EXPECT_FALSE(std::isnan(run(c, plan, 1.0, b)[20])) << "the next solve starts afresh";
+    }
+}
+
+TEST_P(SptrsvOn, GivesTheSameBitsEveryTime)
+{
+    const auto c = ctx();
+    const char* repeats = std::getenv("TULLE_REPEATS");
+    const auto a = triangle_where<float>(200, 4, [](index_t i, index_t j) { return unit(hash_of(8, i, j)) < 0.06; });
+    const auto there = to_device(c, a.view());
+    const auto b = vector_of<float>(200, 5);
+    for (const Scheme& scheme : schemes_for(c)) {
+        if (!is_drawn("bits" + to_text(scheme), 4)) continue;
+        const auto plan = Plan<float>::make(c, there.view(), {.force = scheme});
+        const auto first = run(c, plan, 1.0f, b);
+        for (int k = 0; k < (repeats ? std::atoi(repeats) : 4); ++k) ASSERT_TRUE(same_bits(first, run(c, plan, 1.0f, b))) << to_text(scheme);
+        ASSERT_TRUE(same_bits(first, run(c, Plan<float>::make(c, there.view(), {.force = scheme}), 1.0f, b))) << to_text(scheme);
+    }
+}
+
+TEST_P(SptrsvOn, UpdatesValuesAsANewPlanWould)
+{
+    const auto c = ctx();
+    const auto a = triangle_where<double>(150, 4, [](index_t i, index_t j) { return i - j <= 6 && (i * j) % 4 != 1; });
+    auto b = a;
+    for (double& v : b.value) v = 3 * v + (v > 0 ? 0.5 : -0.5);
+    const auto before = to_device(c, a.view()), after = to_device(c, b.view());
+    const auto right = vector_of<double>(150, 5);
+    for (const Scheme& scheme : schemes_for(c)) {
+        if (!is_drawn("update" + to_text(scheme), 4)) continue;
+        auto plan = Plan<double>::make(c, before.view(), {.force = scheme});
+        plan.update_values(after.view());
+        EXPECT_TRUE(same_bits(run(c, plan, 1.0, right), run(c, Plan<double>::make(c, after.view(), {.force = scheme}), 1.0, right))) << to_text(scheme);
+        auto broken = b;
+        broken.value[static_cast<std::size_t>(broken.row_begin[8] - 1)] = 0;
+        const auto singular = to_device(c, broken.view());
+        EXPECT_THROW(plan.update_values(singular.view()), ValueError);
+        EXPECT_THROW(run(c, plan, 1.0, right), ValueError) << "solved with values that were refused";
+        plan.update_values(after.view());
+        EXPECT_NO_THROW(run(c, plan, 1.0, right));
+    }
+    auto plan = Plan<double>::make(c, before.view());
+    const auto other = to_device(c, triangle_where<double>(150, 4, [](index_t i, index_t j) { return j == i - 1; }).view());
+    EXPECT_THROW(plan.update_values(other.view()), PlanMismatch);
+    EXPECT_THROW(plan.update_values(to_csc(c, before.view()).view()), PlanMismatch);
+}
+
+// Clusters whose inverse would lose all accuracy: a chain with factors of 4 grows by 4^31 inside a cluster.
+TEST_P(SptrsvOn, SolvesClustersWithoutAnInverse)
+{
+    const auto c = ctx();
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < 100; ++i) {
+        if (i > 0) entries.emplace_back(i, i - 1, i % 32 == 31 ? 1e-3 : 4.0);
+        if (i > 40) entries.emplace_back(i, i - 40, 0.5);
+        entries.emplace_back(i, i, 1.0);
+    }
+    std::sort(entries.begin(), entries.end());
+    const auto a = csr_of<double>(100, 100, entries);
+    const auto b = vector_of<double>(100, 5);
+    const auto there = to_device(c, a.view());
+    for (const Scheme& scheme : schemes_for(c)) {
+        if (scheme.rows != 32 && scheme.kernel != Kernel::serial) continue;
+        EXPECT_TRUE(within_bound(run(c, Plan<double>::make(c, there.view(), {.force = scheme}), 1.0, b), oracle_solve(a, 1.0, b, 1))) << to_text(scheme);
+    }
+}
+
+template <class V>
+void check_many(const Context& c, index_t columns, index_t prepared_for, Layout layout_b, Layout layout_x)
+{
+    SCOPED_TRACE(std::to_string(columns) + " columns, prepared for " + std::to_string(prepared_for));
+    const auto a = triangle_where<V>(77, 4, [](index_t i, index_t j) { return i - j <= 3 || (i + 2 * j) % 11 == 0; });
+    const auto there = to_device(c, a.view());
+    const auto plan = Plan<V>::make(c, there.view(), {.right_hand_sides = prepared_for});
+    const offset_t pad = 3;
+    const auto lead = [&](Layout layout) { return (layout == Layout::row_major ? columns : 77) + pad; };
+    const auto size = [&](Layout layout) { return static_cast<std::size_t>(lead(layout) * (layout == Layout::row_major ? 77 : columns)); };
+    std::vector<V> b = vector_of<V>(static_cast<index_t>(size(layout_b)), 6);
+    const auto b_there = to_device<V>(c, std::span<const V>(b));
+    Guarded<V> x(c, std::vector<V>(size(layout_x), V(-7)));
+    const DenseView<const V> b_view{77, columns, lead(layout_b), layout_b, b_there.data()};
+    const DenseView<V> x_view{77, columns, lead(layout_x), layout_x, x.span().data()};
+    for (int k = 0; k < 2; ++k) plan.solve(V(2), b_view, x_view);
+    plan.wait();
+    std::vector<V> got = x.take();
+    for (index_t j = 0; j < columns; ++j) {
+        std::vector<V> column(77), right(77);
+        for (index_t i = 0; i < 77; ++i) {
+            right[static_cast<std::size_t>(i)] = b[static_cast<std::size_t>(b_view.at(i, j))];
+            std::swap(column[static_cast<std::size_t>(i)], got[static_cast<std::size_t>(x_view.at(i, j))]);
+        }
+        ASSERT_TRUE(within_bound(column, oracle_solve(a, V(2), right, 2))) << "column " << j;
+    }
+    for (index_t i = 0; i < 77; ++i)
+        for (index_t j = 0; j < columns; ++j) got[static_cast<std::size_t>(x_view.at(i, j))] = V(-7);
+    for (const V& v : got) ASSERT_EQ(v, V(-7)) << "something wrote between the columns";
+}
+
+TEST_P(SptrsvOn, SolvesForManyRightHandSides)
+{
+    const auto c = ctx();
+    check_many<double>(c, 1, 4, Layout::row_major, Layout::row_major);
+    check_many<double>(c, 5, 5, Layout::row_major, Layout::col_major);
+    check_many<float>(c, 32, 32, Layout::col_major, Layout::row_major);
+    check_many<double>(c, 70, 32, Layout::row_major, Layout::row_major);
+    check_many<float>(c, 6, 1, Layout::col_major, Layout::col_major);
+    check_many<double>(c, 0, 3, Layout::row_major, Layout::row_major);
+}
+
+TEST_P(SptrsvOn, SearchesAmongSchemes)
+{
+    const auto c = ctx();
+    const auto a = triangle_where<double>(60, 4, [](index_t i, index_t j) { return i - j <= 2; });
+    const auto there = to_device(c, a.view());
+    const auto b = vector_of<double>(60, 5);
+    const auto plan = Plan<double>::make(c, there.view(), {.effort = Effort::search, .seconds = 0.05});
+    EXPECT_TRUE(within_bound(run(c, plan, 1.0, b), oracle_solve(a, 1.0, b, 2)));
+    EXPECT_NE(plan.describe().find("fastest of those tried"), std::string::npos) << plan.describe();
+    const auto trials = try_schemes<double>(c, there.view(), {.seconds = 0.05}, schemes_for(c));
+    ASSERT_FALSE(trials.empty());
+    for (std::size_t k = 1; k < trials.size(); ++k) EXPECT_LE(trials[k - 1].solve_seconds, trials[k].solve_seconds);
+}
+
+TEST_P(SptrsvOn, ClearsUpAfterFailedAllocations)
+{
+    const auto c = ctx();
+    const auto a = triangle_where<double>(60, 4, [](index_t i, index_t j) { return i - j <= 2; });
+    const auto there = to_device(c, a.view());
+    const auto b = to_device<double>(c, std::span<const double>(vector_of<double>(60, 5)));
+    auto x = to_device<double>(c, std::span<const double>(vector_of<double>(60, 5)));
+    expect_clean_failures(c, [&] {
+        const auto plan = Plan<double>::make(c, there.view(), {.right_hand_sides = 4});
+        plan.solve(b.span(), x.span());
+        plan.wait();
+    });
+}
+
+TEST_P(SptrsvOn, SaysWhatItDoes)
+{
+    const auto c = ctx();
+    const auto there = to_device(c, triangle_where<double>(64, 4, [](index_t i, index_t j) { return j == i - 1; }).view());
+    const auto plan = Plan<double>::make(c, there.view());
+    for (const char* part : {"64 rows, 127 entries, lower", "64 levels", "chosen:", "why:", "the same bits every time"})
+        EXPECT_NE(plan.describe().find(part), std::string::npos) << part << " in\n" << plan.describe();
+    EXPECT_GT(plan.bytes(), 0u);
+    EXPECT_EQ(plan.features().levels, 64);
+    EXPECT_EQ(plan.rows(), 64);
+    const Scheme wrong{.kernel = c.backend() == Backend::cpu ? Kernel::tasks : Kernel::serial};
+    EXPECT_THROW(Plan<double>::make(c, there.view(), {.force = wrong}), ValueError);
+}
+
+TULLE_ON_BACKENDS(SptrsvOn);
+
+}  // namespace
+}  // namespace tulle::sptrsv

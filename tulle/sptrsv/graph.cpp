@@ -1,0 +1,142 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Merging in one pass over the entries each, levels with it. Section 4.3 of the paper, and Merge::critical, which is ours: a row joins the
+// cluster of the parent that finishes last if no other cluster finishes as late. A cluster's level is fixed by its first row, because those
+// that join need, beside the cluster itself, only lower levels; so the merged graph has no cycle.
+#include "tulle/sptrsv/graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace tulle::sptrsv {
+namespace {
+
+offset_t length(const Triangle& t, index_t row) { return t.row_begin.data()[row + 1] - t.row_begin.data()[row]; }
+
+// The highest level among the nodes a row needs, the node that has it, and whether only one has.
+struct Latest {
+    index_t level = 0, node = -1;
+    bool alone = true;
+};
+
+Latest latest_parent(const Triangle& t, const Graph& g, index_t row)
+{
+    Latest latest;
+    const index_t* col = t.col.data();
+    for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k) {
+        const index_t node = g.node_of.data()[col[k]];
+        const index_t level = g.level.data()[node];
+        if (level > latest.level) latest = {level, node, true};
+        else if (level == latest.level && node != latest.node) latest.alone = false;
+    }
+    return latest;
+}
+
+void merge_critical(const CpuQueue& host, const Triangle& t, int rows, Graph& g)
+{
+    Buffer<index_t> size(host, t.rows);
+    for (index_t i = 0; i < t.rows; ++i) {
+        const Latest latest = latest_parent(t, g, i);
+        const bool is_long = length(t, i) > long_row;
+        index_t node = latest.node;
+        if (node < 0 || !latest.alone || is_long || size.data()[node] >= rows) {
+            node = g.nodes++;
+            size.data()[node] = is_long ? rows : 0;
+            g.level.data()[node] = latest.level + 1;
+        }
+        ++size.data()[node];
+        g.node_of.data()[i] = node;
+    }
+}
+
+// Where a node of consecutive rows that begins at `first` ends.
+index_t end_of_run(const Triangle& t, index_t first, Merge how, int rows, int limit)
+{
+    const index_t last = static_cast<index_t>(std::min<offset_t>(t.rows, offset_t{first} + rows));
+    if (how == Merge::average) {
+        const offset_t entries = t.row_begin.data()[last] - t.row_begin.data()[first] + (last - first);      // the diagonal counts
+        return entries <= offset_t{limit} * (last - first) ? last : first + 1;
+    }
+    const offset_t longest = how == Merge::threshold ? limit - 1 : long_row;
+    index_t end = first;
+    while (end < last && length(t, end) <= longest) ++end;
+    return std::max(end, first + 1);
+}
+
+void merge_consecutive(const Triangle& t, Merge how, int rows, int limit, Graph& g)
+{
+    for (index_t first = 0; first < t.rows;) {
+        const index_t end = end_of_run(t, first, how, rows, limit), node = g.nodes++;
+        std::fill(g.node_of.data() + first, g.node_of.data() + end, node);
+        g.level.data()[node] = 0;                       // of itself, while it is being looked at
+        index_t level = 0;
+        for (index_t i = first; i < end; ++i) level = std::max(level, latest_parent(t, g, i).level);
+        g.level.data()[node] = level + 1;
+        first = end;
+    }
+}
+
+double variation(double sum, double squares, double n)
+{
+    const double mean = sum / n;
+    return mean > 0 ? std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean : 0;
+}
+
+}  // namespace
+
+Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows, int limit)
+{
+    Graph g{.nodes = 0, .levels = 0, .node_of = Buffer<index_t>(host, t.rows), .level = Buffer<index_t>(host, t.rows)};
+    if (how == Merge::critical) merge_critical(host, t, rows, g);
+    else merge_consecutive(t, how, how == Merge::none ? 1 : rows, limit, g);
+    for (index_t node = 0; node < g.nodes; ++node) g.levels = std::max(g.levels, g.level.data()[node]);
+    return g;
+}
+
+Features features_of(const Triangle& t, const Graph& graph)
+{
+    Features f{.rows = t.rows, .nonzeros = t.nonzeros() + t.rows, .levels = graph.levels};
+    if (t.rows == 0) return f;
+    std::vector<double> of_level(static_cast<std::size_t>(graph.levels), 0.0);
+    double squares = 0;
+    for (index_t i = 0; i < t.rows; ++i) {
+        const auto entries = static_cast<double>(length(t, i) + 1);
+        squares += entries * entries;
+        f.row_longest = std::max(f.row_longest, entries);
+        of_level[static_cast<std::size_t>(graph.level_of(i) - 1)] += entries;
+        if (length(t, i) > 0) f.nearness += 1.0 / (i - t.col.data()[t.row_begin.data()[i + 1] - 1]);
+    }
+    const double rows = t.rows, nonzeros = static_cast<double>(f.nonzeros);
+    f.nearness /= rows;
+    f.row_mean = nonzeros / rows;
+    f.row_variation = variation(nonzeros, squares, rows);
+    double level_squares = 0;
+    for (const double entries : of_level) {
+        level_squares += entries * entries;
+        f.level_longest = std::max(f.level_longest, entries);
+    }
+    f.level_mean = nonzeros / graph.levels;
+    f.level_variation = variation(nonzeros, level_squares, graph.levels);
+    return f;
+}
+
+Bins sort_into(const CpuQueue& host, const index_t* bin, index_t items, index_t bins)
+{
+    Bins sorted{.begin = Buffer<index_t>(host, offset_t{bins} + 1), .item = Buffer<index_t>(host, items)};
+    index_t* begin = sorted.begin.data();
+    std::fill_n(begin, bins + offset_t{1}, 0);
+    for (index_t i = 0; i < items; ++i) ++begin[bin[i]];
+    index_t sum = 0;
+    for (index_t b = 0; b <= bins; ++b) {
+        const index_t here = b < bins ? begin[b] : 0;
+        begin[b] = sum;
+        sum += here;
+    }
+    for (index_t i = 0; i < items; ++i) sorted.item.data()[begin[bin[i]]++] = i;
+    for (index_t b = bins; b > 0; --b) begin[b] = begin[b - 1];
+    begin[0] = 0;
+    return sorted;
+}
+
+}  // namespace tulle::sptrsv

@@ -1,0 +1,34 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The computation graph: rows are merged into nodes, a node needs the nodes its rows need, and its level is one above the highest of those.
+#pragma once
+
+#include "tulle/sptrsv/policy.hpp"
+#include "tulle/sptrsv/triangle.hpp"
+
+namespace tulle::sptrsv {
+
+inline constexpr int most_rows = 32;                // of a node: a warp's lanes
+inline constexpr offset_t long_row = 256;           // rows with more entries stay alone: one would hold up 31 others
+
+// Rows of a node ascend. Consecutive merges number nodes in the order of their rows, Merge::critical in the order of their first rows.
+struct Graph {
+    index_t nodes = 0, levels = 0;
+    Buffer<index_t> node_of;         // of each row
+    Buffer<index_t> level;           // of each node, from 1: first `nodes` entries
+
+    index_t level_of(index_t row) const { return level.data()[node_of.data()[row]]; }
+};
+
+Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows = 1, int limit = 0);
+
+// The ten features; `graph` is the one without merging.
+Features features_of(const Triangle& t, const Graph& graph);
+
+// Things in the order of their bins, ascending inside each: bin b holds item[begin[b]] … item[begin[b+1]-1].
+struct Bins {
+    Buffer<index_t> begin, item;
+};
+Bins sort_into(const CpuQueue& host, const index_t* bin, index_t items, index_t bins);
+
+}  // namespace tulle::sptrsv

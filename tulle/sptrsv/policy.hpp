@@ -1,0 +1,103 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be chosen for a triangular solve (a Scheme), what is looked at (Features), and choose(), which decides without a device.
+//
+// Names of AG-SpTRSV (Hu et al., TACO 21(4):70, doi:10.1145/3674911) beside ours: n_g subwarps, sw_rnnz share_above, n_w warps, r_b and thresh
+// rows and limit, rg_ Grouping, ws_ Warps, alpha_level alpha.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tulle/base/api.hpp"
+#include "tulle/base/types.hpp"
+#include "tulle/device/context.hpp"
+
+namespace tulle::sptrsv {
+
+enum class Kernel {
+    serial,      // CPU: one row after the other
+    levels,      // CPU: rows of a level dealt to threads, which wait for those they need
+    tasks,       // GPU: our own: warps take tasks by ticket, a number is its own flag, clusters of rows are solved at once
+    groups,      // GPU: the paper's template
+};
+
+// How rows become nodes of the computation graph.
+enum class Merge {
+    none,        // each row alone
+    critical,    // a row joins the cluster of the parent that finishes last, if all other parents finish earlier
+    fixed,       // `rows` consecutive rows
+    average,     // `rows` consecutive rows whose mean length is at most `limit`, else single rows
+    threshold,   // up to `rows` consecutive rows of at most `limit` entries; longer ones single
+};
+
+enum class Grouping { sequential, balance };
+enum class Warps { ticket, round_robin, balance, locality };
+
+inline constexpr int unlimited = -1;
+
+struct Scheme {
+    Kernel kernel = Kernel::serial;
+    Merge merge = Merge::none;
+    int rows = 1;                                   // largest node, at most 32
+    int limit = 0;                                  // of Merge::average and Merge::threshold; levels: entries that make a thread's share, 0: as usual
+    bool reorder = true;                            // unknowns in the order they are solved, not in the matrix's
+    int warps = 16;                                 // that work on each multiprocessor
+    int subwarps = 1;                               // groups: nodes a warp works on side by side
+    int share_above = 0;                            // groups: rows longer than this, on average, are shared by the lanes of a subwarp; or unlimited
+    Grouping grouping = Grouping::sequential;       // groups: which nodes of a level a warp takes together
+    Warps order = Warps::ticket;                    // groups: which warp takes them
+    int alpha = unlimited;                          // groups: levels with more than alpha times the resident warps get a kernel of their own
+
+    bool operator==(const Scheme&) const = default;
+};
+
+// The paper's ten features of a triangle, diagonal included.
+struct Features {
+    index_t rows = 0;                               // m
+    offset_t nonzeros = 0;                          // nnz
+    double row_mean = 0, row_longest = 0, row_variation = 0;          // rnnz, rnnz_max, rnnz_cov
+    double level_mean = 0, level_longest = 0, level_variation = 0;    // lnnz, lnnz_max, lnnz_cov: nonzeros of a level
+    index_t levels = 0;                             // layer_num
+    double nearness = 0;                            // dep_dist: mean of 1 / (distance to the nearest row needed), 0 for rows that need none
+};
+
+// What clustering would leave, beside the features.
+struct Outlook {
+    Merge merge = Merge::none;
+    int rows = 1;
+    index_t levels = 0;                             // of the merged graph
+    offset_t nodes = 0;
+};
+
+struct Limits {
+    Backend backend = Backend::cpu;
+    int threads = 1;                                // of the CPU queue
+    int multiprocessors = 132;
+};
+
+struct Choice {
+    Scheme scheme;
+    double seconds = 0;                             // predicted for a solve
+    std::string why;
+};
+
+// Pure: the same input gives the same choice. `outlooks` has at least the graph without merging.
+TULLE_API Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits);
+
+// Predicted time of a solve, from hop costs measured on an H200 (docs/design/sptrsv.md).
+TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, const Limits& limits);
+
+// Schemes worth trying on a backend, the most promising first; and every scheme of the paper's table for the GPU.
+TULLE_API std::vector<Scheme> candidates(const Limits& limits);
+TULLE_API std::vector<Scheme> paper_schemes();
+
+// ValueError with the alternatives if a scheme cannot work on this backend.
+TULLE_API void check_scheme(const Scheme& scheme, const Limits& limits);
+
+TULLE_API std::string to_text(const Scheme& scheme);                // "tasks, critical clusters of up to 32 rows, 16 warps"
+TULLE_API std::string to_text(Kernel kernel);
+TULLE_API std::string to_text(Merge merge);
+
+}  // namespace tulle::sptrsv

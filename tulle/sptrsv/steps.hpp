@@ -1,0 +1,76 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of a triangular solve. Filling takes the caller's values to where a kernel wants them, divided by their row's diagonal; it
+// returns the row of op(A) with the first zero on its diagonal in the order of solving, or -1 (and so waits). Solving decides and allocates nothing.
+#pragma once
+
+#include "tulle/device/buffer.hpp"
+#include "tulle/matrix/dense.hpp"
+#include "tulle/sptrsv/rows.hpp"
+#include "tulle/sptrsv/schedule.hpp"
+#include "tulle/sptrsv/tasks.hpp"
+
+namespace tulle::sptrsv {
+
+// alpha b and x; entry i of column j stands at i * row_step + j * col_step. x may be b.
+template <class V>
+struct Sides {
+    V alpha;
+    const V* b;
+    offset_t b_row, b_col;
+    V* x;
+    offset_t x_row, x_col;
+    index_t columns;
+};
+
+// The numbers that go with Rows.
+template <class V>
+struct RowValues {
+    Buffer<V> value, reciprocal;
+    std::size_t bytes() const { return value.bytes() + reciprocal.bytes(); }
+};
+
+// The numbers that go with Tasks. A cluster whose inverse would lose accuracy keeps its entries instead, and is solved by substitution.
+template <class V>
+struct TaskValues {
+    Buffer<V> value, reciprocal, dense;
+    Buffer<index_t> substitute;      // of each task: 1 where its matrices are S and F, not their products with the inverse
+    std::size_t bytes() const { return value.bytes() + reciprocal.bytes() + dense.bytes() + substitute.bytes(); }
+};
+
+// The largest row sum of |(I + S)^-1| |I + S| that an inverse may have: it bounds how much larger errors may get than by substitution.
+inline constexpr double most_growth = 1000;
+
+template <class V> index_t fill_rows(const CpuQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
+template <class V> index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
+template <class V> index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to);
+
+// The CPU's kernels.
+template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides);
+template <class V> void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, const Sides<V>& sides);
+
+// What GPU kernels share between solves: unknowns that are their own flags, twice (a solve arms the other half for the next one), tickets, and
+// the row of op(A), plus one, whose wait ran out of patience.
+template <class V>
+struct Shared {
+    Buffer<V> unknown;
+    Buffer<unsigned long long> ticket;
+    Buffer<int> fault;
+    offset_t half = 0;               // unknowns of one half
+    int warps = 0;                   // that take tickets; the same for all solves
+    unsigned patience = 1u << 25;    // polls until a wait gives up: some ten seconds
+
+    std::size_t bytes() const { return unknown.bytes() + ticket.bytes() + fault.bytes(); }
+};
+
+template <class V> Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps_per_multiprocessor);
+int multiprocessors(const CudaQueue& q);
+
+template <class V> void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const Shared<V>& shared, const Sides<V>& sides);
+
+// A lane for each of up to 32 right-hand sides, a warp for each row; rows in the order of levels.
+inline constexpr index_t sides_at_once = 32;
+inline constexpr int many_warps = 16;                // on each multiprocessor
+template <class V> void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Shared<V>& shared, const Sides<V>& sides);
+
+}  // namespace tulle::sptrsv

@@ -1,0 +1,322 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// From the graph to tasks: nodes in the order of their levels are packed into warps (pack), each task is measured (measure), the sizes are added
+// up (place), and every task is written to its place (write). Measuring and writing go through the same entries in the same order.
+#include "tulle/sptrsv/tasks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "tulle/base/math.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+constexpr index_t late_levels = 2;                  // parents of a cluster so close below it are late
+constexpr index_t recent_levels = 4;                // entries so close below come after the others
+constexpr offset_t entries_per_lane = 2;            // of a row alone, while 32 lanes last
+constexpr std::size_t most_entries = most_rows * static_cast<std::size_t>(long_row);
+
+// Everything the tasks are made from.
+struct Source {
+    const Triangle& t;
+    const Graph& graph;
+    Bins rows_of;                    // of each node
+    Buffer<index_t> place;           // of each row in the order of tasks
+    bool reorder;
+
+    index_t unknown(index_t row) const { return reorder ? place.data()[row] : row; }
+};
+
+// Nodes in the order of tasks; task p takes node[begin[p]] … node[begin[p+1]-1].
+struct Packs {
+    std::vector<index_t> node, begin{0};
+    std::vector<std::uint8_t> width;
+};
+
+index_t size_of(const Source& s, index_t node) { return s.rows_of.begin.data()[node + 1] - s.rows_of.begin.data()[node]; }
+
+// Rows of this length that a warp takes at once.
+int width_for(offset_t entries)
+{
+    const offset_t wanted = power_of_two_from(std::max(offset_t{1}, ceil_div(entries, entries_per_lane)));
+    return static_cast<int>(lanes / std::min<offset_t>(lanes, wanted));
+}
+
+void close_pack(Packs& packs, int width)
+{
+    if (packs.begin.back() == static_cast<index_t>(packs.node.size())) return;
+    packs.begin.push_back(static_cast<index_t>(packs.node.size()));
+    packs.width.push_back(static_cast<std::uint8_t>(width));
+}
+
+void pack_rows(const std::vector<index_t>& nodes, int width, Packs& packs)
+{
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+        packs.node.push_back(nodes[k]);
+        if ((k + 1) % static_cast<std::size_t>(width) == 0) close_pack(packs, width);
+    }
+    close_pack(packs, width);
+}
+
+// Clusters share a warp only where a level has more of them than there are warps.
+void pack_clusters(const Source& s, const std::vector<index_t>& nodes, offset_t resident, Packs& packs)
+{
+    offset_t total = 0;
+    for (const index_t node : nodes) total += size_of(s, node);
+    const index_t target = static_cast<index_t>(std::min<offset_t>(most_rows, ceil_div(total, resident)));
+    index_t rows = 0;
+    for (const index_t node : nodes) {
+        const index_t more = size_of(s, node);
+        if (rows > 0 && rows + more > target) {
+            close_pack(packs, power_of_two_from(rows));
+            rows = 0;
+        }
+        packs.node.push_back(node);
+        rows += more;
+    }
+    if (rows > 0) close_pack(packs, power_of_two_from(rows));
+}
+
+Packs pack(const CpuQueue& host, const Source& s, offset_t resident)
+{
+    const Bins by_level = sort_into(host, s.graph.level.data(), s.graph.nodes, s.graph.levels + 1);
+    Packs packs;
+    std::array<std::vector<index_t>, 6> alone;          // by the logarithm of their width
+    std::vector<index_t> clusters;
+    for (index_t level = 1; level <= s.graph.levels; ++level) {
+        for (index_t k = by_level.begin.data()[level]; k < by_level.begin.data()[level + 1]; ++k) {
+            const index_t node = by_level.item.data()[k], first = s.rows_of.item.data()[s.rows_of.begin.data()[node]];
+            if (size_of(s, node) > 1) clusters.push_back(node);
+            else alone[static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(width_for(s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first]))))].push_back(node);
+        }
+        pack_clusters(s, clusters, resident, packs);
+        clusters.clear();
+        for (std::size_t log = 0; log < alone.size(); ++log) {
+            pack_rows(alone[log], 1 << log, packs);
+            alone[log].clear();
+        }
+    }
+    return packs;
+}
+
+// The rows of a task, and what is known of it before it is written.
+struct Pack {
+    std::array<index_t, most_rows> row;
+    int rows = 0, width = 1;
+    index_t level = 0;
+    bool cluster = false;
+
+    int lanes_per_row() const { return lanes / width; }
+};
+
+Pack look_at(const Source& s, const Packs& packs, index_t p)
+{
+    Pack pack;
+    pack.width = packs.width[static_cast<std::size_t>(p)];
+    for (index_t k = packs.begin[static_cast<std::size_t>(p)]; k < packs.begin[static_cast<std::size_t>(p) + 1]; ++k) {
+        const index_t node = packs.node[static_cast<std::size_t>(k)];
+        pack.level = s.graph.level.data()[node];
+        pack.cluster = pack.cluster || size_of(s, node) > 1;
+        for (index_t r = s.rows_of.begin.data()[node]; r < s.rows_of.begin.data()[node + 1]; ++r) pack.row[static_cast<std::size_t>(pack.rows++)] = s.rows_of.item.data()[r];
+    }
+    return pack;
+}
+
+// The columns a cluster waits for last: those closest below it, the highest levels first.
+struct LateColumns {
+    std::array<index_t, lanes> col;
+    int count = 0;
+
+    int find(index_t wanted) const
+    {
+        const auto* end = col.data() + count;
+        const auto* found = std::lower_bound(col.data(), end, wanted);
+        return found != end && *found == wanted ? static_cast<int>(found - col.data()) : -1;
+    }
+};
+
+bool inside(const Source& s, const Pack& pack, index_t col) { return s.graph.level_of(col) == pack.level; }
+
+LateColumns late_columns(const Source& s, const Pack& pack)
+{
+    std::array<std::pair<index_t, index_t>, most_entries> found;        // level, column
+    std::size_t n = 0;
+    for (int i = 0; i < pack.rows; ++i) {
+        const index_t row = pack.row[static_cast<std::size_t>(i)];
+        for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k) {
+            const index_t col = s.t.col.data()[k], level = s.graph.level_of(col);
+            if (level < pack.level && level >= pack.level - late_levels) found[n++] = {-level, col};
+        }
+    }
+    std::sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n));
+    n = static_cast<std::size_t>(std::unique(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n)) - found.begin());
+    LateColumns late;
+    for (std::size_t k = 0; k < n && late.count < lanes; ++k) late.col[static_cast<std::size_t>(late.count++)] = found[k].second;
+    std::sort(late.col.begin(), late.col.begin() + late.count);
+    return late;
+}
+
+// Late entries of a row alone: none, where they are more than its lanes or most_late.
+int late_entries(const Source& s, const Pack& pack, index_t row)
+{
+    int late = 0;
+    for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k)
+        if (s.graph.level_of(s.t.col.data()[k]) == pack.level - 1) ++late;
+    return pack.lanes_per_row() > 1 && late <= std::min(most_late, pack.lanes_per_row()) ? late : 0;
+}
+
+enum class Part { early, late, dense };
+
+// f(part, k, j) for every entry of a row, early ones first, then those of recent levels; j: late entry or column, or column inside the cluster.
+template <class F>
+void each_entry(const Source& s, const Pack& pack, const LateColumns& late, index_t row, F&& f)
+{
+    const offset_t begin = s.t.row_begin.data()[row], end = s.t.row_begin.data()[row + 1];
+    const bool keeps_late = !pack.cluster && late_entries(s, pack, row) > 0;
+    int next = 0;
+    for (const bool recent : {false, true})
+        for (offset_t k = begin; k < end; ++k) {
+            const index_t col = s.t.col.data()[k], level = s.graph.level_of(col);
+            if ((level > pack.level - recent_levels) != recent) continue;
+            const int j = pack.cluster && recent && !inside(s, pack, col) ? late.find(col) : -1;
+            if (pack.cluster && inside(s, pack, col)) f(Part::dense, k, -1);
+            else if (j >= 0) f(Part::late, k, j);
+            else if (keeps_late && level == pack.level - 1) f(Part::late, k, next++);
+            else f(Part::early, k, -1);
+        }
+}
+
+// The task with sizes where its offsets will be.
+struct Measured {
+    Task task;
+    offset_t dense_entries = 0;
+};
+
+Measured measure(const Source& s, const Pack& pack)
+{
+    Measured m{.task = {.step = 0, .dense = 0, .first = 0, .late_first = 0, .steps = 0, .rows = static_cast<std::uint8_t>(pack.rows), .width = static_cast<std::uint8_t>(pack.width), .late = 0, .cluster = pack.cluster}};
+    LateColumns late;
+    if (pack.cluster) late = late_columns(s, pack);
+    int most = late.count;
+    offset_t longest = 0;
+    for (int i = 0; i < pack.rows; ++i) {
+        offset_t early = 0;
+        each_entry(s, pack, late, pack.row[static_cast<std::size_t>(i)], [&](Part part, offset_t, int j) {
+            if (part == Part::early) ++early;
+            else if (pack.cluster) ++m.dense_entries;
+            else most = std::max(most, j + 1);
+        });
+        longest = std::max(longest, early);
+    }
+    m.task.late = static_cast<std::uint8_t>(most);
+    m.task.steps = static_cast<index_t>(ceil_div(longest, offset_t{pack.lanes_per_row()}));
+    return m;
+}
+
+offset_t steps_of(const Task& task) { return task.steps + (task.cluster == 0 && task.late > 0 ? 1 : 0); }
+offset_t dense_of(const Task& task) { return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late); }
+
+// Sizes become offsets, and the arrays are made. Returns where each task's dense entries begin.
+Buffer<offset_t> place(const CpuQueue& host, const std::vector<Measured>& measured, Tasks& tasks)
+{
+    const auto n = static_cast<offset_t>(measured.size());
+    tasks.task = Buffer<Task>(host, n);
+    Buffer<offset_t> dense_first(host, n + 1);
+    offset_t step = 0, dense = 0, entries = 0;
+    index_t first = 0, late = 0;
+    for (offset_t p = 0; p < n; ++p) {
+        const auto& [size, dense_entries] = measured[static_cast<std::size_t>(p)];
+        Task& task = tasks.task.data()[p] = size;
+        task.step = step;
+        task.dense = dense;
+        task.first = first;
+        task.late_first = late;
+        dense_first.data()[p] = entries;
+        step += steps_of(size);
+        dense += dense_of(size);
+        entries += dense_entries;
+        first += size.rows;
+        late += size.cluster ? size.late : 0;
+    }
+    dense_first.data()[n] = entries;
+    tasks.dense_size = dense;
+    tasks.col = Buffer<index_t>(host, step * lanes);
+    tasks.source = Buffer<offset_t>(host, step * lanes);
+    tasks.late_col = Buffer<index_t>(host, late);
+    tasks.dense_at = Buffer<offset_t>(host, entries);
+    tasks.dense_source = Buffer<offset_t>(host, entries);
+    tasks.dense_row = Buffer<index_t>(host, entries);
+    return dense_first;
+}
+
+void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i, const Task& task, offset_t& dense_entry, Tasks& tasks)
+{
+    const index_t row = pack.row[static_cast<std::size_t>(i)];
+    const offset_t* source = s.t.source.data();
+    const auto enter = [&](offset_t at, offset_t k) {
+        tasks.col.data()[at] = s.unknown(s.t.col.data()[k]);
+        tasks.source.data()[at] = source[k];
+    };
+    offset_t e = 0;
+    each_entry(s, pack, late, row, [&](Part part, offset_t k, int j) {
+        if (part == Part::early) {
+            enter((task.step + e / pack.lanes_per_row()) * lanes + e % pack.lanes_per_row() * task.width + i, k);
+            ++e;
+        } else if (!pack.cluster) {
+            enter((task.step + task.steps) * lanes + j * task.width + i, k);
+        } else {
+            const offset_t column = part == Part::late ? task.width + j : s.place.data()[s.t.col.data()[k]] - task.first;
+            tasks.dense_at.data()[dense_entry] = task.dense + column * task.width + i;
+            tasks.dense_source.data()[dense_entry] = source[k];
+            tasks.dense_row.data()[dense_entry++] = task.first + i;
+        }
+    });
+}
+
+void write(const Source& s, const Pack& pack, const Task& task, offset_t dense_entry, Tasks& tasks)
+{
+    LateColumns late;
+    if (pack.cluster) late = late_columns(s, pack);
+    for (int j = 0; j < late.count; ++j) tasks.late_col.data()[task.late_first + j] = s.unknown(late.col[static_cast<std::size_t>(j)]);
+    std::fill_n(tasks.col.data() + task.step * lanes, steps_of(task) * lanes, index_t{-1});
+    std::fill_n(tasks.source.data() + task.step * lanes, steps_of(task) * lanes, offset_t{-1});
+    for (int i = 0; i < pack.rows; ++i) {
+        const index_t row = pack.row[static_cast<std::size_t>(i)];
+        tasks.row.data()[task.first + i] = s.t.row_of(row);
+        if (!tasks.diagonal.empty()) tasks.diagonal.data()[task.first + i] = s.t.diagonal.data()[row];
+        write_row(s, pack, late, i, task, dense_entry, tasks);
+    }
+}
+
+// Rows numbered in the order of tasks.
+void number_rows(Source& s, const Packs& packs)
+{
+    index_t next = 0;
+    for (const index_t node : packs.node)
+        for (index_t r = s.rows_of.begin.data()[node]; r < s.rows_of.begin.data()[node + 1]; ++r) s.place.data()[s.rows_of.item.data()[r]] = next++;
+}
+
+}  // namespace
+
+Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, bool reorder, offset_t resident)
+{
+    Source s{t, graph, sort_into(host, graph.node_of.data(), t.rows, graph.nodes), Buffer<index_t>(host, t.rows), reorder};
+    const Packs packs = pack(host, s, resident);
+    number_rows(s, packs);
+    const auto n = static_cast<index_t>(packs.width.size());
+    std::vector<Measured> measured(static_cast<std::size_t>(n));
+#pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
+    for (index_t p = 0; p < n; ++p) measured[static_cast<std::size_t>(p)] = measure(s, look_at(s, packs, p));
+
+    Tasks tasks{.rows = t.rows, .levels = graph.levels, .reversed = t.reversed, .reordered = reorder, .dense_size = 0, .task = {}, .row = Buffer<index_t>(host, t.rows),
+                .diagonal = Buffer<offset_t>(host, t.diagonal.size()), .col = {}, .source = {}, .late_col = {}, .dense_at = {}, .dense_source = {}, .dense_row = {}};
+    const Buffer<offset_t> dense_first = place(host, measured, tasks);
+#pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
+    for (index_t p = 0; p < n; ++p) write(s, look_at(s, packs, p), tasks.task.data()[p], dense_first.data()[p], tasks);
+    return tasks;
+}
+
+}  // namespace tulle::sptrsv

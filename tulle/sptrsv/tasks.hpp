@@ -1,0 +1,60 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The work of the GPU kernel `tasks`, laid out so that a warp reads it in the order it needs it.
+//
+// A task is up to 32 rows that one warp solves. Lane l works on row l % width; the 32 / width lanes of a row share its entries. Entries that
+// are likely to be there are taken first, in steps of 32, one for each lane. What comes last is kept apart, so that little is left to do
+// when it arrives:
+//
+//   rows alone        up to four late entries of each row, in one more step; no sum over lanes follows them
+//   clusters          rows that need each other: with S the cluster's own entries and F those of up to 32 late columns, all divided by the
+//                     diagonal, x = (I + S)^-1 (b - E x_early) - (I + S)^-1 F x_late; both matrices are formed once per set of values
+#pragma once
+
+#include <cstdint>
+
+#include "tulle/device/buffer.hpp"
+#include "tulle/sptrsv/graph.hpp"
+
+namespace tulle::sptrsv {
+
+inline constexpr int lanes = 32;
+inline constexpr int most_late = 4;                 // late entries of a row that is not in a cluster
+
+struct Task {
+    offset_t step;                   // first of its entries, in steps of 32
+    offset_t dense;                  // clusters: where its matrices begin: width x width, then width x late, column after column
+    index_t first;                   // its rows are first … first + rows - 1 in the order of tasks
+    index_t late_first;              // clusters: where its late columns begin
+    index_t steps;                   // of early entries
+    std::uint8_t rows, width;        // width: rows rounded up to a power of two
+    std::uint8_t late;               // clusters: late columns; else late entries a row
+    std::uint8_t cluster;            // 1 if its rows may need each other
+};
+static_assert(sizeof(Task) == 32);
+
+// All tasks, in the order they are handed out. Columns are unknowns by number: their place among the tasks' rows, or, without reordering, their
+// row in the triangle.
+struct Tasks {
+    index_t rows = 0, levels = 0;
+    bool reversed = false, reordered = true;
+    offset_t dense_size = 0;
+    Buffer<Task> task;
+    Buffer<index_t> row;             // of op(A), for each row in the order of tasks
+    Buffer<offset_t> diagonal;       // source of its diagonal; empty for a unit diagonal
+    Buffer<index_t> col;             // of each lane in each step; -1: nothing
+    Buffer<offset_t> source;         // of the entry's value
+    Buffer<index_t> late_col;        // clusters
+    Buffer<offset_t> dense_at, dense_source;      // entries inside clusters and of late columns: where they go, where they come from
+    Buffer<index_t> dense_row;                    // … and their row, in the order of tasks
+
+    std::size_t bytes() const
+    {
+        return task.bytes() + row.bytes() + diagonal.bytes() + col.bytes() + source.bytes() + late_col.bytes() + dense_at.bytes() + dense_source.bytes() + dense_row.bytes();
+    }
+};
+
+// On the host. `resident` warps work at the same time: levels with fewer rows are not packed tighter than that.
+Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, bool reorder, offset_t resident);
+
+}  // namespace tulle::sptrsv

@@ -1,0 +1,111 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Two passes over what is stored, count and fill, with a scan between them. Rows that come out in another order than ascending are sorted.
+#include "tulle/sptrsv/triangle.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/prim/scan.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+// Where an entry stands in the order of solving.
+struct Spot {
+    index_t row, col;
+};
+
+Spot spot_of(const Stored& s, index_t i, index_t j)
+{
+    if (s.transpose) std::swap(i, j);
+    return s.upper ? Spot{s.rows - 1 - i, s.rows - 1 - j} : Spot{i, j};
+}
+
+// f(spot, position) for every entry that counts.
+template <class F>
+void each_entry(const Stored& s, F&& f)
+{
+    for (index_t i = 0; i < s.rows; ++i)
+        for (offset_t k = s.row_begin[i]; k < s.row_begin[i + 1]; ++k) f(spot_of(s, i, s.col[k]), k);
+}
+
+[[noreturn]] void refuse_other_side(const Stored& s, Spot spot)
+{
+    const index_t i = s.upper ? s.rows - 1 - spot.row : spot.row, j = s.upper ? s.rows - 1 - spot.col : spot.col;
+    throw ValueError(concat("row ", i, ", column ", j, ": an entry ", s.upper ? "below" : "above", " the diagonal of ", s.upper ? "an upper" : "a lower", " triangle"),
+                     "set Options::other_side to ignore to solve with one triangle of a general matrix");
+}
+
+void count(const Stored& s, Triangle& t)
+{
+    std::fill_n(t.row_begin.data(), t.rows + offset_t{1}, offset_t{0});
+    each_entry(s, [&](Spot spot, offset_t k) {
+        if (spot.col < spot.row) {
+            ++t.row_begin.data()[spot.row];
+        } else if (spot.col > spot.row) {
+            if (!s.ignore_other_side) refuse_other_side(s, spot);
+        } else if (!s.unit_diagonal) {
+            offset_t& diagonal = t.diagonal.data()[spot.row];
+            require<ValueError>(diagonal < 0, [&] { return concat("row ", t.row_of(spot.row), ": the diagonal is stored twice"); }, "add duplicates with tulle::sum_duplicates");
+            diagonal = k;
+        }
+    });
+}
+
+void sort_row(Triangle& t, index_t row, std::vector<std::pair<index_t, offset_t>>& entries)
+{
+    const offset_t begin = t.row_begin.data()[row], end = t.row_begin.data()[row + 1];
+    index_t *col = t.col.data(), *first = col + begin, *last = col + end;
+    if (!std::is_sorted(first, last)) {
+        entries.clear();
+        for (offset_t k = begin; k < end; ++k) entries.emplace_back(col[k], t.source.data()[k]);
+        std::sort(entries.begin(), entries.end());
+        for (offset_t k = begin; k < end; ++k) std::tie(col[k], t.source.data()[k]) = entries[static_cast<std::size_t>(k - begin)];
+    }
+    const index_t* twice = std::adjacent_find(first, last);
+    require<ValueError>(twice == last, [&] { return concat("row ", t.row_of(row), ", column ", t.row_of(*twice), ": stored twice"); },
+                        "add duplicates with tulle::sum_duplicates");
+}
+
+void fill(const CpuQueue& host, const Stored& s, Triangle& t)
+{
+    Buffer<offset_t> next(host, t.rows);
+    std::copy_n(t.row_begin.data(), t.rows, next.data());
+    each_entry(s, [&](Spot spot, offset_t k) {
+        if (spot.col >= spot.row) return;
+        const offset_t at = next.data()[spot.row]++;
+        t.col.data()[at] = spot.col;
+        t.source.data()[at] = k;
+    });
+    std::vector<std::pair<index_t, offset_t>> entries;
+    for (index_t i = 0; i < t.rows; ++i) sort_row(t, i, entries);
+}
+
+}  // namespace
+
+Triangle make_triangle(const CpuQueue& host, const Stored& stored)
+{
+    Triangle t{.rows = stored.rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(host, offset_t{stored.rows} + 1), .col = {}, .source = {}, .diagonal = {}};
+    if (!stored.unit_diagonal) {
+        t.diagonal = Buffer<offset_t>(host, t.rows);
+        std::fill_n(t.diagonal.data(), t.rows, offset_t{-1});
+    }
+    count(stored, t);
+    prim::exclusive_scan(host, t.row_begin.data(), t.row_begin.data(), t.rows);
+    t.col = Buffer<index_t>(host, t.row_begin.data()[t.rows]);
+    t.source = Buffer<offset_t>(host, t.row_begin.data()[t.rows]);
+    fill(host, stored, t);
+    if (stored.unit_diagonal) return t;
+    for (index_t k = 0; k < t.rows; ++k) {
+        const index_t i = t.reversed ? t.rows - 1 - k : k;              // the first in the caller's order is named
+        require<ValueError>(t.diagonal.data()[i] >= 0, [&] { return concat("row ", t.row_of(i), ": no diagonal entry is stored, the triangle is singular"); },
+                            "store it, or set Options::unit_diagonal");
+    }
+    return t;
+}
+
+}  // namespace tulle::sptrsv
