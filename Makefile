@@ -66,7 +66,7 @@ asan tsan sim:
 SECONDS ?= 30
 fuzz:
 	@tools/setup ci
-	cmake --preset fuzz && cmake --build build/fuzz -j $(JOBS) --target fuzzers
+	cmake --preset asan && cmake --build build/asan -j $(JOBS) --target fuzzers
 	tests/fuzz/run.sh $(SECONDS)
 
 ci:

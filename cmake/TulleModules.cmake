@@ -37,27 +37,44 @@ function(tulle_link_modules target)
 endfunction()
 
 # Sanitizers of test programs: impossible sizes are for tulle to refuse; libraries that are not instrumented are not watched for races.
+# A report ends a program with 99, which none of ours returns: 1 is what the command line tool says of a check that failed.
 set(TULLE_SANITIZER_ENVIRONMENT "")
 if(TULLE_SANITIZE)
-  set(TULLE_SANITIZER_ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1" "UBSAN_OPTIONS=print_stacktrace=1"
+  set(TULLE_SANITIZER_ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1:exitcode=99" "UBSAN_OPTIONS=print_stacktrace=1"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:halt_on_error=1")
 endif()
 
-# tulle_tests(io MODULES base device prim matrix io SOURCES matrix_market_test.cpp …)
-# One program of GoogleTest cases for a folder; every case becomes a ctest with the label given.
+# Test programs are compiled more often than they work hard, and so is the command line tool under sanitizers.
+set(TULLE_PROGRAM_FLAGS "" CACHE STRING "Flags of tests and of the command line tool after those of the build type, e.g. -O0; by default -O1 for tests in Release")
+
+# tulle_tests(io HOST MODULES base device prim matrix io SOURCES matrix_market_test.cpp …)
+# One program of GoogleTest cases for a folder. HOST: nothing of it runs on a GPU, so a simulated one need not run it again; such programs
+# are built by the target host_tests, the others by kernel_tests. COST: those that take long begin first.
+add_custom_target(host_tests)
+add_custom_target(kernel_tests)
 function(tulle_tests name)
-  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "MODULES;SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "HOST" "LABEL;TIMEOUT;COST" "MODULES;SOURCES;LINK" ${ARGN})
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tulle_flags tulle_test_support GTest::gtest GTest::gtest_main ${arg_LINK})
   tulle_link_modules(${target} ${arg_MODULES})
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:$<$<CONFIG:Release>:-O1>;${TULLE_PROGRAM_FLAGS}>")
+  if(arg_HOST)
+    set(arg_LABEL host)
+    add_dependencies(host_tests ${target})
+  else()
+    add_dependencies(kernel_tests ${target})
+  endif()
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
   endif()
+  if(NOT arg_COST)
+    set(arg_COST 10)
+  endif()
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${TULLE_SANITIZER_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} COST ${arg_COST} ENVIRONMENT "${TULLE_SANITIZER_ENVIRONMENT}")
 endfunction()

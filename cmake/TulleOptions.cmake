@@ -13,6 +13,7 @@ if(TULLE_WERROR)
   list(APPEND tulle_warnings -Werror)
 endif()
 target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${tulle_warnings}>")
+target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>")      # `omp simd` asks in vain below -O2
 
 find_program(TULLE_CCACHE ccache)
 if(TULLE_CCACHE AND PROJECT_IS_TOP_LEVEL)
@@ -21,7 +22,7 @@ if(TULLE_CCACHE AND PROJECT_IS_TOP_LEVEL)
 endif()
 
 if(TULLE_SANITIZE)
-  target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TULLE_SANITIZE};-fno-omit-frame-pointer;-g>")
+  target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TULLE_SANITIZE};-fno-omit-frame-pointer>")
   target_link_options(tulle_flags INTERFACE -fsanitize=${TULLE_SANITIZE})
   if(TULLE_SANITIZE MATCHES "undefined")
     target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined;-fsanitize=signed-integer-overflow,alignment>")
