@@ -33,25 +33,70 @@ TEST(ChooseSpmv, GivesLongRowsMoreLanes)
     }
 }
 
-TEST(ChooseSpmv, SplitsWhereOneRowIsMuchLonger)
+TEST(ChooseSpmv, StreamsOrSplitsWhereOneRowIsMuchLonger)
 {
     Traits t = even_rows(5);
     t.row.rows = 1'000'005;
     t.row.nonzeros = 5'000'000;
     t.row.longest = 4700;
-    EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::split);
+    EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::stream);
     EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::rows) << "a thousandth of the work in one row holds nobody up";
+    t.reused = false;
+    EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::split) << "used once, it is not worth preparing";
     t.row.longest = 1'000'000;
     EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::split);
     EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::split);
     EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy.kernel, Kernel::rows) << "one thread has nobody to wait for";
 }
 
-TEST(ChooseSpmv, GivesSmallMatricesWithALongRowMoreLanesInstead)
+TEST(ChooseSpmv, GivesSmallMatricesWithALongRowMoreLanesInsteadWhenUsedOnce)
 {
     Traits t = even_rows(7);
     t.row.longest = 574;
+    t.reused = false;
     EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::rows, 16, false}));
+}
+
+TEST(ChooseSpmv, GroupsRowsWithTheSameColumns)
+{
+    Traits t = even_rows(60);
+    t.row.repeats = 667;
+    EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::groups, 16, false}));
+    t.row.nonzeros = 50'000'000;
+    EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::groups, 32, false})) << "more than the L2 holds";
+    t.row.mean = 20;
+    EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::groups, 8, false}));
+    t.row.longest = 100'000;
+    EXPECT_NE(choose(t, gpu).policy.kernel, Kernel::groups) << "nobody waits for a giant";
+    t.row.longest = 61;
+    t.row.repeats = 100;
+    EXPECT_NE(choose(t, gpu).policy.kernel, Kernel::groups);
+}
+
+TEST(ChooseSpmv, SlicesWhereRowsFollowEachOther)
+{
+    Traits t = even_rows(7);
+    t.row.shifts = 900;
+    t.row.padded = 7100;
+    EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::sell);
+    t.row.padded = 9000;
+    EXPECT_NE(choose(t, gpu).policy.kernel, Kernel::sell) << "too much padding";
+    t.row.padded = 7100;
+    t.reused = false;
+    EXPECT_NE(choose(t, gpu).policy.kernel, Kernel::sell);
+}
+
+TEST(ChooseSpmv, NarrowsColumnsWhereTheyFit)
+{
+    Traits t = even_rows(60);
+    t.row.widest = 65'535;
+    EXPECT_TRUE(choose(t, gpu).policy.narrow);
+    t.row.widest = 65'536;
+    EXPECT_FALSE(choose(t, gpu).policy.narrow);
+    EXPECT_THROW(check_policy({Kernel::rows, 8, false, true}, t, gpu), ValueError);
+    t.row.widest = 10;
+    t.row.nonzeros = max_index;
+    EXPECT_FALSE(choose(t, gpu).policy.narrow) << "offsets of 32 bits could overflow in a loop";
 }
 
 TEST(ChooseSpmv, CopiesByRowsOnlyWhereItPaysOrMust)
@@ -100,9 +145,11 @@ TEST(ChooseSpmv, RefusesWhatCannotWork)
 
 TEST(ChooseSpmv, NamesKernels)
 {
-    for (const Kernel k : {Kernel::rows, Kernel::split, Kernel::scatter, Kernel::entries, Kernel::blocks}) EXPECT_EQ(parse_kernel(to_text(k)), k);
+    for (const Kernel k : {Kernel::rows, Kernel::groups, Kernel::stream, Kernel::sell, Kernel::split, Kernel::scatter, Kernel::entries, Kernel::blocks}) EXPECT_EQ(parse_kernel(to_text(k)), k);
     EXPECT_THROW(parse_kernel("merge"), ValueError);
     EXPECT_EQ(to_text(Policy{Kernel::rows, 1, false}), "rows, 1 lane");
+    EXPECT_EQ(to_text(Policy{Kernel::rows, 8, true, true}), "rows, 8 lanes, narrow columns, on a copy by rows");
+    EXPECT_EQ(to_text(Policy{Kernel::sell, 32, false, false, true}), "sell, sorted");
 }
 
 }  // namespace

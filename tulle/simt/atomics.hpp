@@ -149,4 +149,16 @@ void store_release(T* to, std::type_identity_t<T> value, const char* file = __bu
     simt::after_atomic(to, 0, true);
 }
 
+// Counts this thread in and tells how many came before it. The last to come sees what all others wrote before they came.
+inline int arrive(int* counter, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    simt::before_atomic(counter, sizeof(int), {file, line});
+    const int before = __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL);
+    simt::after_atomic(counter, simt::to_bits(before), true);
+    return before;
+}
+
+template <class T>
+T load_once(const T* from) { return *from; }
+
 }  // namespace tulle

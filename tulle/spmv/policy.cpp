@@ -14,10 +14,11 @@ namespace tulle::spmv {
 namespace {
 
 constexpr std::array lane_counts{1, 2, 4, 8, 16, 32};
-constexpr std::array kernel_names{"rows", "split", "scatter", "entries", "blocks"};
+constexpr std::array kernel_names{"rows", "groups", "stream", "sell", "split", "scatter", "entries", "blocks"};
 constexpr std::array format_names{"CSR", "CSC", "COO", "Blocked-ELL"};
 
-// On a GPU a lane should have this many nonzeros of an average row (measured on an H200: best for rows of 20 to 120 nonzeros), …
+// All measured on an H200.
+// A lane should have this many nonzeros of an average row (best for rows of 20 to 120 nonzeros), …
 constexpr double nonzeros_per_lane = 6.0;
 // … and no more than this many of the longest row, which the others would wait for (about 80 ns each).
 constexpr offset_t longest_lane = 64;
@@ -25,6 +26,16 @@ constexpr offset_t longest_lane = 64;
 constexpr offset_t small_launch = 1'500'000;
 // … and otherwise, beyond this many times as many, cutting rows into pieces is cheaper.
 constexpr int lane_excess = 4;
+// Rows with the columns of the row before are worth grouping from this share of the rows on, if they have this many nonzeros.
+constexpr double repeats_for_groups = 0.5, mean_for_groups = 8;
+// Groups of rows this short have eight lanes; longer ones sixteen, or thirty-two and loads past the L1 where the values exceed this.
+constexpr double short_group = 32, streamed_bytes = 40e6;
+// Sliced ELL wins where most rows are the row before moved by one, short, and hardly padded.
+constexpr double shifts_for_sell = 0.7, mean_for_sell = 32, padding_for_sell = 1.1;
+// Beyond this many places a nonzero it is not even offered, unless the matrix is small.
+constexpr offset_t most_padding = 16, small_padding = 65536;
+// Rows as even as this need no shared memory to be added up in; from this length on, half the bytes for columns pay.
+constexpr double even_factor = 2, even_slack = 8, mean_for_narrow = 12;
 // On a CPU a row may not exceed this share of a thread's fair part.
 constexpr double long_row_share_on_cpu = 0.25;
 
@@ -34,6 +45,9 @@ bool by_rows(const Traits& t)
     return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
 }
 
+// Columns of 16 bits from the first of their row, offsets of 32.
+bool can_be_narrow(const RowTraits& row) { return row.widest < 65536 && row.nonzeros <= max_index - 32; }
+
 // The power of two nearest to n in ratio, 1 to 32.
 int nearest_lanes(double n)
 {
@@ -42,14 +56,14 @@ int nearest_lanes(double n)
     return lanes;
 }
 
-int lanes_for_average(const RowStatistics& row) { return nearest_lanes(row.mean / nonzeros_per_lane); }
+int lanes_for_average(const RowTraits& row) { return nearest_lanes(row.mean / nonzeros_per_lane); }
 
-int lanes_for_longest(const RowStatistics& row)
+int lanes_for_longest(const RowTraits& row)
 {
     return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, longest_lane))));
 }
 
-bool is_skewed(const RowStatistics& row, const Limits& limits)
+bool is_skewed(const RowTraits& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu)
         return limits.threads > 1 && static_cast<double>(row.longest) > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
@@ -58,17 +72,57 @@ bool is_skewed(const RowStatistics& row, const Limits& limits)
     return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
 }
 
-int lanes_for(const RowStatistics& row, const Limits& limits)
+int lanes_for(const RowTraits& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu) return row.mean >= 8.0 ? 4 : 1;      // four sums side by side hide the latency of the addition
     return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
+std::string in_lengths(const RowTraits& row)
+{
+    return concat("the longest row has ", row.longest, " nonzeros, the mean is ", fixed(row.mean, 1));
+}
+
+bool has_groups(const RowTraits& row)
+{
+    return row.mean >= mean_for_groups && row.repeats >= repeats_for_groups * row.rows && row.longest <= longest_lane * 32;
+}
+
+bool has_shifts(const RowTraits& row)
+{
+    return row.shifts >= shifts_for_sell * row.rows && row.mean <= mean_for_sell && static_cast<double>(row.padded) <= padding_for_sell * static_cast<double>(row.nonzeros);
+}
+
+bool is_even(const RowTraits& row) { return static_cast<double>(row.longest) <= even_factor * row.mean + even_slack; }
+
+int lanes_for_groups(const RowTraits& row)
+{
+    if (row.mean < short_group) return 8;
+    return static_cast<double>(row.nonzeros) * static_cast<double>(row.value_bytes) > streamed_bytes ? 32 : 16;
+}
+
+// Without preparation beyond the merge path.
+Choice choose_unprepared(const Traits& t, const Limits& limits, bool copy)
+{
+    if (is_skewed(t.row, limits)) return {{Kernel::split, 32, copy}, concat(in_lengths(t.row), ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
+    return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(in_lengths(t.row), ": no row holds the others up")};
+}
+
+Choice choose_on_gpu(const Traits& t, const Limits& limits, bool copy)
+{
+    if (!t.reused) return choose_unprepared(t, limits, copy);
+    const std::string share = concat("of ", t.row.rows, " rows ");
+    if (has_groups(t.row)) return {{Kernel::groups, lanes_for_groups(t.row), copy}, concat(share, t.row.repeats, " have the columns of the row before, which are then read once")};
+    if (has_shifts(t.row)) return {{Kernel::sell, 32, copy}, concat(share, t.row.shifts, " are the row before moved by one, so that columns need hardly any bytes")};
+    if (is_even(t.row)) return {{Kernel::rows, lanes_for(t.row, limits), copy, t.row.mean >= mean_for_narrow && can_be_narrow(t.row)}, concat(in_lengths(t.row), ": rows are even")};
+    return {{Kernel::stream, 32, copy}, concat(in_lengths(t.row), ": rows are uneven and added up in shared memory")};
+}
+
 Choice choose_by_rows(const Traits& t, const Limits& limits, bool copy, const std::string& reason)
 {
-    const std::string lengths = concat("the longest row has ", t.row.longest, " nonzeros, the mean is ", fixed(t.row.mean, 1));
-    if (is_skewed(t.row, limits)) return {{Kernel::split, 32, copy}, concat(reason, lengths, ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
-    return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(reason, lengths, ": no row holds the others up")};
+    Choice choice = limits.backend == Backend::cuda ? choose_on_gpu(t, limits, copy) : choose_unprepared(t, limits, copy);
+    choice.why = reason + choice.why;
+    return choice;
 }
 
 // How matrices that are not stored by rows of op(A) can be multiplied without a copy.
@@ -105,10 +159,16 @@ Choice choose(const Traits& t, const Limits& limits)
 std::vector<Policy> candidates(const Traits& t, const Limits& limits)
 {
     std::vector<Policy> all;
-    const bool copy = !by_rows(t);
+    const bool copy = !by_rows(t), gpu = limits.backend == Backend::cuda;
     if (copy) all.push_back({direct_kernel(t), 32, false});
-    for (const int lanes : lane_counts)
-        if (limits.backend == Backend::cuda || lanes <= 4) all.push_back({Kernel::rows, lanes, copy});
+    for (const bool narrow : {false, true})
+        for (const int lanes : lane_counts)
+            if ((gpu || lanes <= 4) && (!narrow || can_be_narrow(t.row))) all.push_back({Kernel::rows, lanes, copy, narrow});
+    for (const int lanes : gpu ? std::vector{8, 16, 32} : std::vector{1})
+        if (t.row.longest <= longest_in_group) all.push_back({Kernel::groups, lanes, copy});
+    if (gpu) all.push_back({Kernel::stream, 32, copy});
+    for (const bool sort : {false, true})
+        if (gpu && t.row.padded <= most_padding * t.row.nonzeros + small_padding) all.push_back({Kernel::sell, 32, copy, false, sort});
     all.push_back({Kernel::split, 32, copy});
     std::erase_if(all, [&](const Policy& p) { return t.deterministic && !p.copy && copy && !direct_is_repeatable(t, limits); });
     return all;
@@ -132,7 +192,9 @@ std::string to_text(Format format) { return format_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     std::string text = to_text(p.kernel);
-    if (p.kernel == Kernel::rows) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
+    if (p.kernel == Kernel::rows || p.kernel == Kernel::groups) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
+    if (p.narrow) text += ", narrow columns";
+    if (p.sort) text += ", sorted";
     if (p.copy) text += ", on a copy by rows";
     return text;
 }
@@ -141,7 +203,7 @@ Kernel parse_kernel(std::string_view name)
 {
     const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
     require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMV kernel '", name, "'"); },
-                        "one of rows, split, scatter, entries, blocks");
+                        "one of rows, groups, stream, sell, split, scatter, entries, blocks");
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 

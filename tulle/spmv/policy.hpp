@@ -3,13 +3,14 @@
 // What can be chosen for a sparse matrix-vector product, and choose(), which decides without looking at a device.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tulle/base/api.hpp"
+#include "tulle/base/types.hpp"
 #include "tulle/device/context.hpp"
-#include "tulle/matrix/features.hpp"
 
 namespace tulle::spmv {
 
@@ -17,7 +18,10 @@ enum class Format { csr, csc, coo, blocked_ell };
 
 enum class Kernel {
     rows,        // a slice of lanes per row of op(A); a few lanes for short rows, a warp for long ones
-    split,       // rows and nonzeros cut into pieces of equal work (merge path); for rows of very different length
+    groups,      // neighbouring rows with the same columns together: columns and x are read once for all of them
+    stream,      // GPU: blocks of whole rows with about as many nonzeros; products go to shared memory, rows are added up there
+    sell,        // GPU: slices of 32 rows, columns as a base and short distances, on a copy of the values
+    split,       // rows and nonzeros cut into pieces of equal work (merge path); for rows of very different length, without preparation
     scatter,     // columns of op(A) one after the other, added into y; needs no copy of a matrix stored the other way round
     entries,     // coordinates in the order they are, added into y
     blocks,      // the dense blocks of Blocked-ELL
@@ -25,10 +29,27 @@ enum class Kernel {
 
 struct Policy {
     Kernel kernel = Kernel::rows;
-    int lanes = 32;          // rows: lanes of a GPU warp that share a row (1, 2, 4, 8, 16, 32); sums side by side on a CPU
+    int lanes = 32;          // rows, groups: lanes of a GPU warp that share them (1, 2, 4, 8, 16, 32); sums side by side on a CPU
     bool copy = false;       // keep op(A) as CSR of our own, for matrices stored in another way
+    bool narrow = false;     // rows: columns of 16 bits kept by the plan
+    bool sort = false;       // sell: rows by length inside windows, y in its own order all the same
 
     bool operator==(const Policy&) const = default;
+};
+
+inline constexpr offset_t longest_in_group = (1 << 28) - 1;      // nonzeros of a row
+
+// What one pass over op(A), stored by rows, tells.
+struct RowTraits {
+    index_t rows = 0, cols = 0;
+    offset_t nonzeros = 0;
+    offset_t longest = 0;                // row
+    double mean = 0;                     // length
+    index_t widest = 0;                  // largest distance of last and first column of a row
+    index_t repeats = 0;                 // rows that look like the row before: length, first, middle and last column are the same
+    index_t shifts = 0;                  // … like the row before moved one column on
+    offset_t padded = 0;                 // places in slices of 32 rows, each as wide as its longest row
+    std::size_t value_bytes = 8;         // of one number of the matrix
 };
 
 // What choose() looks at.
@@ -38,7 +59,7 @@ struct Traits {
     bool sorted_by_row = false;          // COO: already in row order of op(A)
     bool deterministic = false;          // the same bits every time are asked for
     bool reused = true;                  // a plan that will run many times, not a product done once
-    RowStatistics row = {};              // of the rows of op(A); for matrices stored by column only rows, cols and nonzeros are known
+    RowTraits row = {};                  // of the rows of op(A); for matrices stored by column only rows, cols and nonzeros are known
 };
 
 struct Limits {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sparse matrix-vector product, from a matrix in any format to y.
 //
-//   look       shape, format and row lengths of op(A)
+//   look       shape, format, row lengths and patterns of op(A), and whether the matrix is sound (survey)
 //   choose     a kernel (policy.cpp), unless the caller forces one
 //   arrange    op(A) as CSR of our own where the policy asks for it; otherwise the caller's arrays are used as they are
-//   prepare    the workspace of the kernel
+//   prepare    what the kernel needs beside the matrix
 //   run        one kernel; the split kernel adds a short second pass for rows cut between pieces
 //
-// Merge path: Merrill, Garland, SC'16, doi:10.1109/SC.2016.57. Row kernels with a slice of lanes: Bell, Garland, SC'09,
-// doi:10.1145/1654059.1654078. Several devices and partial formats (MSREP) build on these kernels.
+// Row kernels with a slice of lanes: Bell, Garland, SC'09, doi:10.1145/1654059.1654078. Merge path: Merrill, Garland, SC'16,
+// doi:10.1109/SC.2016.57. The other kernels name their sources. Several devices and partial formats (MSREP): multi.hpp.
 #include "tulle/spmv/spmv.hpp"
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
+#include "tulle/device/copy.hpp"
 #include "tulle/device/info.hpp"
 #include "tulle/matrix/convert.hpp"
 #include "tulle/matrix/convert_steps.hpp"
@@ -26,17 +27,17 @@
 
 namespace tulle::spmv {
 
-template <class V>
-struct Plan<V>::State {
+template <class V, class M>
+struct Plan<V, M>::State {
     Context ctx;
-    AnyView<V> a;                        // the caller's
+    AnyView<M> a;                        // the caller's
     Options options;
     Traits traits;
     Limits limits;
     Choice choice;
-    Csr<V> copy;                         // op(A) by rows, where the policy asks for a copy
+    Csr<M> copy;                         // op(A) by rows, where the policy asks for a copy
     Buffer<offset_t> source;             // for every value of the copy where it stands in the caller's array
-    Workspace<V> work;
+    Workspace<V, M> work;
     const void* known_x = nullptr;       // vectors already found to be in the right memory
     const void* known_y = nullptr;
 
@@ -83,19 +84,24 @@ bool stored_by_rows(const Traits& t)
     return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
 }
 
-template <class V>
-Traits look(const Context& ctx, const AnyView<V>& a, const Options& options, bool reused)
+// What can be told of op(A) as it is stored; a matrix that is not sound is refused here, with the sentence of check().
+template <class State>
+void look(State& s, bool reused)
 {
-    const auto [rows, cols] = shape_of(a);
-    const bool transpose = options.op == Op::transpose;
-    Traits t{.format = format_of(a), .transposed = transpose, .deterministic = ctx.is_deterministic(), .reused = reused};
-    t.row = {.rows = transpose ? cols : rows, .cols = transpose ? rows : cols, .nonzeros = nonzeros_of(a)};
-    if (t.format == Format::coo) t.sorted_by_row = as_entries(a, transpose).order == CooOrder::by_row;
-    if (stored_by_rows(t)) {
-        const CsrView<V> m = as_rows(a);
-        t.row = row_statistics(ctx, m.rows, m.cols, m.row_begin);
+    const trace::Phase phase{"look"};
+    const auto [rows, cols] = shape_of(s.a);
+    const bool transpose = s.transposed();
+    s.traits = {.format = format_of(s.a), .transposed = transpose, .deterministic = s.ctx.is_deterministic(), .reused = reused};
+    s.traits.row = {.rows = transpose ? cols : rows, .cols = transpose ? rows : cols, .nonzeros = nonzeros_of(s.a)};
+    if (s.traits.format == Format::coo) s.traits.sorted_by_row = as_entries(s.a, transpose).order == CooOrder::by_row;
+    bool sound = false;
+    if (stored_by_rows(s.traits)) {
+        const auto m = as_rows(s.a);
+        const Survey found = s.ctx.run([&](const auto& q) { return survey(q, m, s.options.checked); });
+        s.traits.row = found.row;
+        sound = found.sound && (m.sorted || !m.unique);      // repeats in unsorted rows are beyond a survey
     }
-    return t;
+    if (s.options.checked && !sound) std::visit([&](const auto& m) { check(s.ctx, m); }, s.a);
 }
 
 // Coordinates by row: nothing but row_begin where they are in that order already, a copy with its sources otherwise.
@@ -148,8 +154,8 @@ auto rows_of(const State& s)
 }
 
 // The pieces of the split kernel, at least one, and room for what each carries to the next.
-template <class Queue, class V>
-void prepare_split(const Queue& q, const CsrView<V>& a, Workspace<V>& work)
+template <class Queue, class V, class M>
+void prepare_split(const Queue& q, const CsrView<M>& a, Workspace<V, M>& work)
 {
     const offset_t pieces = std::max(offset_t{1}, ceil_div(a.rows + a.nonzeros, steps_per_piece(q)));
     work.point = Buffer<prim::MergePoint>(q, pieces + 1);
@@ -157,15 +163,44 @@ void prepare_split(const Queue& q, const CsrView<V>& a, Workspace<V>& work)
     prim::merge_path(q, a.row_begin, a.rows, a.nonzeros, pieces, work.point.data());
 }
 
+bool scatters(const Policy& p, bool transposed)
+{
+    return p.kernel == Kernel::scatter || p.kernel == Kernel::entries || (p.kernel == Kernel::blocks && transposed);
+}
+
+// The kernels that only a GPU has.
+template <class V, class M>
+void prepare_on_gpu(const CudaQueue& q, const CsrView<M>& a, const Policy& p, offset_t longest, Workspace<V, M>& work)
+{
+    if (p.kernel == Kernel::stream) work.stream = make_stream<V>(q, a, longest);
+    if (p.kernel == Kernel::sell) work.sell = make_sell(q, a, p.sort);
+}
+template <class V, class M> void prepare_on_gpu(const CpuQueue&, const CsrView<M>&, const Policy&, offset_t, Workspace<V, M>&) {}
+
+template <class M> void refill(const CudaQueue& q, const CsrView<M>& a, Sell<M>& sell) { fill_sell(q, a, sell); }
+template <class M> void refill(const CpuQueue&, const CsrView<M>&, Sell<M>&) {}
+
+template <class Queue, class V>
+void prepare_dots(const Queue& q, index_t rows, offset_t stream_blocks, Buffer<V>& partial, Buffer<int>& arrived)
+{
+    partial = Buffer<V>(q, 2 * std::max(dot_pairs(rows), stream_blocks));
+    arrived = Buffer<int>(q, 1);
+    fill_zero(q, arrived.data(), 1);
+}
+
 template <class State>
 void prepare(State& s)
 {
     const trace::Phase phase{"prepare"};
+    using Sum = std::remove_cvref_t<decltype(*s.work.carry.data())>;
     s.ctx.run([&](const auto& q) {
         const Policy& p = s.choice.policy;
         if (p.kernel == Kernel::split) prepare_split(q, rows_of(s), s.work);
-        if (p.kernel == Kernel::scatter || p.kernel == Kernel::entries || (p.kernel == Kernel::blocks && s.transposed()))
-            prepare_scatter(q, s.traits.row.rows, s.work);
+        if (p.kernel == Kernel::groups) s.work.groups = make_groups(q, rows_of(s));
+        if (p.narrow) s.work.narrow = make_narrow(q, rows_of(s));
+        if (p.kernel == Kernel::stream || p.kernel == Kernel::sell) prepare_on_gpu(q, rows_of(s), p, s.traits.row.longest, s.work);
+        if (scatters(p, s.transposed())) s.work.private_sums = make_private_sums<Sum>(q, s.traits.row.rows);
+        if (s.options.dots) prepare_dots(q, s.traits.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);
     });
 }
 
@@ -188,7 +223,7 @@ void require_placed(const State& s, const V* data, const void* known, std::strin
 template <class State, class V>
 void require_vectors(State& s, std::span<const V> x, std::span<V> y)
 {
-    const RowStatistics& op = s.traits.row;
+    const RowTraits& op = s.traits.row;
     require(std::ssize(x) == op.cols, [&] { return concat("x has ", x.size(), " entries, but op(A) has ", op.cols, " columns"); });
     require(std::ssize(y) == op.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
     const bool apart = x.empty() || y.empty() || x.data() + x.size() <= y.data() || y.data() + y.size() <= x.data();
@@ -199,74 +234,123 @@ void require_vectors(State& s, std::span<const V> x, std::span<V> y)
     s.known_y = y.data();
 }
 
+template <class State, class V>
+void run_on_gpu(const CudaQueue& q, const State& s, const Vectors<V>& v)
+{
+    if (s.choice.policy.kernel == Kernel::stream) multiply_stream(q, rows_of(s), s.work.stream, v);
+    else multiply_sell(q, rows_of(s), s.work.sell, v);
+}
+template <class State, class V> void run_on_gpu(const CpuQueue&, const State&, const Vectors<V>&) {}
+
 template <class Queue, class State, class V>
 void run_on(const Queue& q, const State& s, const Vectors<V>& v)
 {
     const Policy& p = s.choice.policy;
     switch (p.kernel) {
-    case Kernel::rows: return multiply_rows(q, rows_of(s), p.lanes, v);
+    case Kernel::rows: return multiply_rows(q, rows_of(s), p.lanes, s.work.narrow, v);
+    case Kernel::groups: return multiply_groups(q, rows_of(s), p.lanes, s.work.groups, v);
+    case Kernel::stream:
+    case Kernel::sell: return run_on_gpu(q, s, v);
     case Kernel::split: return multiply_split(q, rows_of(s), s.work, v);
     case Kernel::scatter: return multiply_scatter(q, as_rows(s.a), s.work, v);
     case Kernel::entries: return multiply_entries(q, as_entries(s.a, s.transposed()), s.work, v);
-    case Kernel::blocks:
-        if (s.transposed()) return multiply_blocks_transposed(q, std::get<BlockedEllView<V>>(s.a), s.work, v);
-        return multiply_blocks(q, std::get<BlockedEllView<V>>(s.a), v);
+    case Kernel::blocks: break;
     }
+    std::visit(Overloaded{[&]<class M>(const BlockedEllView<M>& a) {
+                              if (s.transposed()) multiply_blocks_transposed(q, a, s.work, v);
+                              else multiply_blocks(q, a, v);
+                          },
+                          [](const auto&) {}},
+               s.a);
 }
 
-template <class State, class V>
-std::unique_ptr<State> make_state(const Context& ctx, const AnyView<V>& a, const Options& options, bool reused)
+// Whether the kernel makes dots while it writes y; otherwise they take a pass of their own.
+bool makes_dots(const Policy& p, Backend backend)
 {
-    if (options.checked) {
-        const trace::Phase phase{"validate"};
-        std::visit([&](const auto& m) { check(ctx, m); }, a);
-    }
+    return backend == Backend::cuda && (p.kernel == Kernel::rows || p.kernel == Kernel::groups || p.kernel == Kernel::stream || p.kernel == Kernel::sell);
+}
+
+template <class State, class M>
+std::unique_ptr<State> make_state(const Context& ctx, const AnyView<M>& a, const Options& options, bool reused)
+{
     auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .traits = {}, .limits = {}, .choice = {}, .copy = {}, .source = {}, .work = {}});
     s->limits = {.backend = ctx.backend(), .threads = ctx.host().threads};
-    {
-        const trace::Phase phase{"look"};
-        s->traits = look(ctx, a, options, reused);
-    }
+    look(*s, reused);
+    require(!options.dots || s->traits.row.rows == s->traits.row.cols,
+            [&] { return concat("dot(y, x) wants a square matrix, not ", s->traits.row.rows, " x ", s->traits.row.cols); });
     if (options.force) check_policy(*options.force, s->traits, s->limits);
     if (options.force ? options.force->copy : wants_copy(s->traits, s->limits)) {
         const trace::Phase phase{"arrange"};
         s->copy = copy_by_rows(ctx, a, s->transposed(), s->source);
-        s->traits.row = row_statistics(ctx, s->copy.rows, s->copy.cols, s->copy.row_begin.data());
+        s->choice.policy.copy = true;
+        s->traits.row = ctx.run([&](const auto& q) { return survey(q, rows_of(*s), false).row; });
     }
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
     prepare(*s);
     return s;
 }
 
-template <class State, class V>
-void run_state(State& s, V alpha, std::span<const V> x, V beta, std::span<V> y)
+// New numbers of the caller's to where the kernel reads them.
+template <class State>
+void carry_values(State& s)
 {
-    require_vectors(s, x, y);
-    if (y.empty()) return;
-    s.ctx.run([&](const auto& q) { run_on(q, s, Vectors<V>{alpha, x.data(), beta, y.data()}); });
+    s.ctx.run([&](const auto& q) {
+        if (s.choice.policy.copy && !s.traits.sorted_by_row && s.traits.format != Format::blocked_ell) {
+            const auto* value = s.traits.format == Format::coo ? as_entries(s.a, false).value : as_rows(s.a).value;
+            matrix::gather(q, value, s.source.data(), s.copy.nonzeros(), s.copy.value.data());
+        }
+        if (s.choice.policy.kernel == Kernel::sell) refill(q, rows_of(s), s.work.sell);
+    });
+}
+
+template <class State, class V>
+void run_state(State& s, const Vectors<V>& v)
+{
+    if (s.traits.row.rows == 0 && v.dots.result == nullptr) return;
+    s.ctx.run([&](const auto& q) {
+        const bool on_the_way = makes_dots(s.choice.policy, s.limits.backend) && s.traits.row.rows > 0;
+        Vectors<V> product = v;
+        if (!on_the_way) product.dots = {};
+        run_on(q, s, product);
+        if (v.dots.result == nullptr || on_the_way) return;
+        if (s.traits.row.rows > 0) add_up_dots(q, s.traits.row.rows, v);
+        else fill_zero(q, v.dots.result, 2);
+    });
 }
 
 }  // namespace
 
-template <class V> Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
-template <class V> Plan<V>::Plan(Plan&&) noexcept = default;
-template <class V> Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
-template <class V> Plan<V>::~Plan() = default;
+template <class V, class M> Plan<V, M>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+template <class V, class M> Plan<V, M>::Plan(Plan&&) noexcept = default;
+template <class V, class M> Plan<V, M>& Plan<V, M>::operator=(Plan&&) noexcept = default;
+template <class V, class M> Plan<V, M>::~Plan() = default;
 
-template <class V>
-Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& options)
+template <class V, class M>
+Plan<V, M> Plan<V, M>::make(const Context& ctx, const AnyView<M>& a, const Options& options)
 {
     return Plan(make_state<State>(ctx, a, options, true));
 }
 
-template <class V>
-void Plan<V>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) const
+template <class V, class M>
+void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) const
 {
-    run_state(*state_, alpha, x, beta, y);
+    require_vectors(*state_, x, y);
+    run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data()});
 }
 
-template <class V>
-void Plan<V>::update_values(const AnyView<V>& a)
+template <class V, class M>
+void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y, std::span<V> dots) const
+{
+    require_vectors(*state_, x, y);
+    require<ValueError>(state_->options.dots, "this plan has no room for dot products", "make it with Options{.dots = true}");
+    require(dots.size() == 2, [&] { return concat("dots has ", dots.size(), " entries instead of 2"); });
+    require_placed(*state_, static_cast<const V*>(dots.data()), nullptr, "dots");
+    auto& work = state_->work;
+    run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data(), {work.dot_partial.data(), work.dot_arrived.data(), dots.data()}});
+}
+
+template <class V, class M>
+void Plan<V, M>::update_values(const AnyView<M>& a)
 {
     State& s = *state_;
     require<PlanMismatch>(a.index() == s.a.index(), [&] { return concat("the plan is for ", to_text(s.traits.format), ", the new matrix is ", to_text(format_of(a))); });
@@ -281,48 +365,48 @@ void Plan<V>::update_values(const AnyView<V>& a)
         prepare(s);
     }
     s.a = a;
-    if (!s.choice.policy.copy || s.traits.sorted_by_row || s.traits.format == Format::blocked_ell) return;
-    const V* value = s.traits.format == Format::coo ? std::get<CooView<V>>(a).value : as_rows(a).value;
-    s.ctx.run([&](const auto& q) { matrix::gather(q, value, s.source.data(), s.copy.nonzeros(), s.copy.value.data()); });
+    carry_values(s);
 }
 
-template <class V>
-const Policy& Plan<V>::policy() const
+template <class V, class M>
+const Policy& Plan<V, M>::policy() const
 {
     return state_->choice.policy;
 }
 
-template <class V>
-std::size_t Plan<V>::bytes() const
+template <class V, class M>
+std::size_t Plan<V, M>::bytes() const
 {
     return state_->copy.bytes() + state_->source.bytes() + state_->work.bytes();
 }
 
-template <class V> index_t Plan<V>::rows() const { return state_->traits.row.rows; }
-template <class V> index_t Plan<V>::cols() const { return state_->traits.row.cols; }
+template <class V, class M> index_t Plan<V, M>::rows() const { return state_->traits.row.rows; }
+template <class V, class M> index_t Plan<V, M>::cols() const { return state_->traits.row.cols; }
 
-template <class V>
-std::string Plan<V>::describe() const
+template <class V, class M>
+std::string Plan<V, M>::describe() const
 {
     const State& s = *state_;
     std::string others;
     for (const Policy& p : candidates(s.traits, s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
-    const bool scatters = !s.choice.policy.copy && (s.choice.policy.kernel == Kernel::scatter || s.choice.policy.kernel == Kernel::entries ||
-                                                    (s.choice.policy.kernel == Kernel::blocks && s.transposed()));
+    const bool unordered = scatters(s.choice.policy, s.transposed()) && (s.limits.backend == Backend::cuda || s.limits.threads > 1);
     return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.traits.row.nonzeros, " stored values, ", to_text(s.traits.format),
-                  s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why,
-                  "\n  order:  ", scatters && (s.limits.backend == Backend::cuda || s.limits.threads > 1) ? "adds in no fixed order" : "the same bits every time",
+                  s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : sizeof(M) == 4 ? ", float in double" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why,
+                  "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
                   "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", "\n  also possible: ", others.empty() ? "nothing else" : others);
 }
 
-template <class V>
-void Plan<V>::once(const Context& ctx, const AnyView<V>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options)
+template <class V, class M>
+void Plan<V, M>::once(const Context& ctx, const AnyView<M>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options)
 {
-    run_state(*make_state<State>(ctx, a, options, false), alpha, x, beta, y);
+    const auto state = make_state<State>(ctx, a, options, false);
+    require_vectors(*state, x, y);
+    run_state(*state, Vectors<V>{alpha, x.data(), beta, y.data()});
 }
 
 template class Plan<float>;
 template class Plan<double>;
+template class Plan<double, float>;
 
 }  // namespace tulle::spmv

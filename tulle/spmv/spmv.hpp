@@ -9,6 +9,10 @@
 //     plan.run(2.0, x.span(), 1.0, y.span());                                    // y = 2 A x + y
 //     std::puts(plan.describe().c_str());
 //
+//     auto mixed = tulle::spmv::Plan<double, float>::make(ctx, F.view());        // a matrix of floats, everything else in double
+//     auto cg = tulle::spmv::Plan<double>::make(ctx, A.view(), {.dots = true});
+//     cg.run(1.0, p.span(), 0.0, q.span(), dots.span());                         // q = A p, dots = (q, p) and (q, q), in the same pass
+//
 // Arrays live where the context works (see matrix/move.hpp). With beta == 0, y is never read. A plan adds in a fixed order and gives the
 // same bits every time, unless describe() says "adds in no fixed order": kernels that scatter, which Context::deterministic() avoids.
 #pragma once
@@ -38,14 +42,16 @@ struct Options {
     Op op = Op::none;
     std::optional<Policy> force = {};         // decides instead of choose()
     bool checked = true;                      // validate the matrix first
+    bool dots = false;                        // room to make dot(y, x) and dot(y, y) as well; op(A) must be square
 };
 
 // A product prepared for one matrix. It keeps the view: the caller's arrays must stay in place while the plan is used; after their
-// values have changed, call update_values(). Not for use by two threads at once.
-template <class V>
+// values have changed, call update_values(). Not for use by two threads, nor on two streams, at once. V is the type of the vectors and of all
+// sums, M that of the matrix.
+template <class V, class M = V>
 class TULLE_API Plan {
 public:
-    static Plan make(const Context& ctx, const AnyView<V>& a, const Options& options = {});
+    static Plan make(const Context& ctx, const AnyView<M>& a, const Options& options = {});
     Plan(Plan&&) noexcept;
     Plan& operator=(Plan&&) noexcept;
     ~Plan();
@@ -54,8 +60,11 @@ public:
     void run(V alpha, std::span<const V> x, V beta, std::span<V> y) const;
     void run(std::span<const V> x, std::span<V> y) const { run(V(1), x, V(0), y); }
 
+    // … and dots[0] = dot(y, x), dots[1] = dot(y, y) of the new y, where the context works; for plans made with Options::dots.
+    void run(V alpha, std::span<const V> x, V beta, std::span<V> y, std::span<V> dots) const;
+
     // Same pattern, new numbers, perhaps at other addresses; no new analysis. PlanMismatch if format, shape or nonzeros differ.
-    void update_values(const AnyView<V>& a);
+    void update_values(const AnyView<M>& a);
 
     const Policy& policy() const;
     std::string describe() const;             // what was chosen, why, what else there is, what it keeps
@@ -64,7 +73,7 @@ public:
     index_t cols() const;
 
     // A plan that is used once and thrown away; multiply() below is the convenient form.
-    static void once(const Context& ctx, const AnyView<V>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options = {});
+    static void once(const Context& ctx, const AnyView<M>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options = {});
 
 private:
     struct State;

@@ -15,7 +15,7 @@
 #include "tulle/base/types.hpp"
 
 #ifdef TULLE_SIM
-#include "tulle/simt/kernel.hpp"       // TULLE_SHARED, TULLE_DYNAMIC_SHARED, load_acquire, store_release, load_relaxed, simt::enqueue
+#include "tulle/simt/kernel.hpp"       // TULLE_SHARED, TULLE_DYNAMIC_SHARED, load_acquire, store_release, load_relaxed, arrive, load_once, simt::enqueue
 #else
 // Shared memory of a block. `TULLE_SHARED(int, key, 256);` declares int key[256]; the dynamic form takes the launch's shared_bytes.
 #define TULLE_SHARED(T, name, count) __shared__ T name[count]
@@ -64,6 +64,31 @@ __device__ inline void store_release(T* to, T value)
         asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(to), "r"(__builtin_bit_cast(std::uint32_t, value)) : "memory");
     else
         asm volatile("st.release.gpu.global.b64 [%0], %1;" ::"l"(to), "l"(__builtin_bit_cast(std::uint64_t, value)) : "memory");
+}
+
+// Counts this thread in and tells how many came before it. The last to come sees what all others wrote before they came.
+__device__ inline int arrive(int* counter)
+{
+    int before;
+    asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    return before;
+}
+
+// A number that nobody will want again soon: it takes no place in the L1. For whole sectors read by neighbouring lanes; where a sector is
+// read in parts, the L1 is what puts them together.
+template <class T>
+__device__ inline T load_once(const T* from)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (sizeof(T) == 4) {
+        std::uint32_t bits;
+        asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(bits) : "l"(from));
+        return __builtin_bit_cast(T, bits);
+    } else {
+        std::uint64_t bits;
+        asm("ld.global.nc.L1::no_allocate.b64 %0, [%1];" : "=l"(bits) : "l"(from));
+        return __builtin_bit_cast(T, bits);
+    }
 }
 
 }  // namespace tulle

@@ -31,57 +31,60 @@ void scatter(const CpuQueue& q, offset_t items, index_t outputs, V* sums, const 
     }
 }
 
-template <class V> V* sums_of(const Workspace<V>& work) { return const_cast<V*>(work.private_sums.data()); }
+template <class V, class M> V* sums_of(const Workspace<V, M>& work) { return const_cast<V*>(work.private_sums.data()); }
 
 }  // namespace
 
 template <class V>
-void prepare_scatter(const CpuQueue& q, index_t outputs, Workspace<V>& work)
+Buffer<V> make_private_sums(const CpuQueue& q, index_t outputs)
 {
-    work.private_sums = Buffer<V>(q, offset_t{outputs} * q.threads);
+    return Buffer<V>(q, offset_t{outputs} * q.threads);
 }
 
-template <class V>
-void multiply_scatter(const CpuQueue& q, const CsrView<V>& a, const Workspace<V>& work, const Vectors<V>& v)
+template <class V, class M>
+void multiply_scatter(const CpuQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v)
 {
     scatter(q, a.nonzeros, a.cols, sums_of(work), v, [&](offset_t first, offset_t last, V* sums) {
         if (first == last) return;
         index_t i = static_cast<index_t>(std::upper_bound(a.row_begin, a.row_begin + a.rows + 1, first) - a.row_begin - 1);
         for (offset_t k = first; k < last; ++i)
-            for (const offset_t end = std::min(last, a.row_begin[i + 1]); k < end; ++k) sums[a.col[k]] += a.value[k] * v.x[i];
+            for (const offset_t end = std::min(last, a.row_begin[i + 1]); k < end; ++k) sums[a.col[k]] += static_cast<V>(a.value[k]) * v.x[i];
     });
 }
 
-template <class V>
-void multiply_entries(const CpuQueue& q, const CooView<V>& a, const Workspace<V>& work, const Vectors<V>& v)
+template <class V, class M>
+void multiply_entries(const CpuQueue& q, const CooView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v)
 {
     scatter(q, a.nonzeros, a.rows, sums_of(work), v, [&](offset_t first, offset_t last, V* sums) {
-        for (offset_t k = first; k < last; ++k) sums[a.row[k]] += a.value[k] * v.x[a.col[k]];
+        for (offset_t k = first; k < last; ++k) sums[a.row[k]] += static_cast<V>(a.value[k]) * v.x[a.col[k]];
     });
 }
 
-template <class V>
-void multiply_blocks_transposed(const CpuQueue& q, const BlockedEllView<V>& a, const Workspace<V>& work, const Vectors<V>& v)
+template <class V, class M>
+void multiply_blocks_transposed(const CpuQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v)
 {
     scatter(q, a.slots(), a.cols, sums_of(work), v, [&](offset_t first, offset_t last, V* sums) {
         for (offset_t slot = first; slot < last; ++slot) {
             if (a.block_col[slot] < 0) continue;
             const index_t row = static_cast<index_t>(slot / a.width) * a.block, col = a.block_col[slot] * a.block;
             const index_t height = std::min(a.block, a.rows - row), width = std::min(a.block, a.cols - col);
-            const V* value = a.value + slot * a.block * a.block;
+            const M* value = a.value + slot * a.block * a.block;
             for (index_t r = 0; r < height; ++r)
-                for (index_t c = 0; c < width; ++c) sums[col + c] += value[offset_t{r} * a.block + c] * v.x[row + r];
+                for (index_t c = 0; c < width; ++c) sums[col + c] += static_cast<V>(value[offset_t{r} * a.block + c]) * v.x[row + r];
         }
     });
 }
 
-template void prepare_scatter(const CpuQueue&, index_t, Workspace<float>&);
-template void prepare_scatter(const CpuQueue&, index_t, Workspace<double>&);
-template void multiply_scatter(const CpuQueue&, const CsrView<float>&, const Workspace<float>&, const Vectors<float>&);
-template void multiply_scatter(const CpuQueue&, const CsrView<double>&, const Workspace<double>&, const Vectors<double>&);
-template void multiply_entries(const CpuQueue&, const CooView<float>&, const Workspace<float>&, const Vectors<float>&);
-template void multiply_entries(const CpuQueue&, const CooView<double>&, const Workspace<double>&, const Vectors<double>&);
-template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<float>&, const Workspace<float>&, const Vectors<float>&);
-template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<double>&, const Workspace<double>&, const Vectors<double>&);
+template Buffer<float> make_private_sums(const CpuQueue&, index_t);
+template Buffer<double> make_private_sums(const CpuQueue&, index_t);
+template void multiply_scatter(const CpuQueue&, const CsrView<float>&, const Workspace<float, float>&, const Vectors<float>&);
+template void multiply_scatter(const CpuQueue&, const CsrView<double>&, const Workspace<double, double>&, const Vectors<double>&);
+template void multiply_scatter(const CpuQueue&, const CsrView<float>&, const Workspace<double, float>&, const Vectors<double>&);
+template void multiply_entries(const CpuQueue&, const CooView<float>&, const Workspace<float, float>&, const Vectors<float>&);
+template void multiply_entries(const CpuQueue&, const CooView<double>&, const Workspace<double, double>&, const Vectors<double>&);
+template void multiply_entries(const CpuQueue&, const CooView<float>&, const Workspace<double, float>&, const Vectors<double>&);
+template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<float>&, const Workspace<float, float>&, const Vectors<float>&);
+template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<double>&, const Workspace<double, double>&, const Vectors<double>&);
+template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<float>&, const Workspace<double, float>&, const Vectors<double>&);
 
 }  // namespace tulle::spmv

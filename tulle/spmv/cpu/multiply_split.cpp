@@ -8,17 +8,17 @@ namespace {
 
 constexpr offset_t piece_steps = offset_t{1} << 14;   // 200 KB of matrix in double: well above the cost of starting a piece
 
-template <class V>
-V dot(const CsrView<V>& a, offset_t begin, offset_t end, const V* x)
+template <class V, class M>
+V dot(const CsrView<M>& a, offset_t begin, offset_t end, const V* x)
 {
     V sum = 0;
-    for (offset_t k = begin; k < end; ++k) sum += a.value[k] * x[a.col[k]];
+    for (offset_t k = begin; k < end; ++k) sum += static_cast<V>(a.value[k]) * x[a.col[k]];
     return sum;
 }
 
 // Finishes the rows that end inside the piece; returns what it has of the next one.
-template <class V>
-V multiply_piece(const CsrView<V>& a, prim::MergePoint from, prim::MergePoint to, const Vectors<V>& v)
+template <class V, class M>
+V multiply_piece(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, const Vectors<V>& v)
 {
     offset_t k = from.nonzero;
     for (offset_t i = from.row; i < to.row; ++i) {
@@ -32,8 +32,8 @@ V multiply_piece(const CsrView<V>& a, prim::MergePoint from, prim::MergePoint to
 
 offset_t steps_per_piece(const CpuQueue&) { return piece_steps; }
 
-template <class V>
-void multiply_split(const CpuQueue& q, const CsrView<V>& a, const Workspace<V>& work, const Vectors<V>& v)
+template <class V, class M>
+void multiply_split(const CpuQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v)
 {
     const offset_t pieces = work.carry.size();
     const prim::MergePoint* point = work.point.data();
@@ -44,7 +44,8 @@ void multiply_split(const CpuQueue& q, const CsrView<V>& a, const Workspace<V>& 
         if (point[p + 1].row < a.rows) v.y[point[p + 1].row] += v.alpha * carry[p];
 }
 
-template void multiply_split(const CpuQueue&, const CsrView<float>&, const Workspace<float>&, const Vectors<float>&);
-template void multiply_split(const CpuQueue&, const CsrView<double>&, const Workspace<double>&, const Vectors<double>&);
+template void multiply_split(const CpuQueue&, const CsrView<float>&, const Workspace<float, float>&, const Vectors<float>&);
+template void multiply_split(const CpuQueue&, const CsrView<double>&, const Workspace<double, double>&, const Vectors<double>&);
+template void multiply_split(const CpuQueue&, const CsrView<float>&, const Workspace<double, float>&, const Vectors<double>&);
 
 }  // namespace tulle::spmv

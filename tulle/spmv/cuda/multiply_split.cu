@@ -26,14 +26,14 @@ struct Piece {
     V* sum;                        // (rows)
 };
 
-template <class V>
-__device__ void load(const CsrView<V>& a, const V* __restrict__ x, const Piece<V>& piece)
+template <class V, class M>
+__device__ void load(const CsrView<M>& a, const V* __restrict__ x, const Piece<V>& piece)
 {
     for (int i = static_cast<int>(threadIdx.x); i < piece.rows; i += threads_per_block)
         piece.row_end[i] = static_cast<int>(a.row_begin[piece.from.row + i + 1] - piece.from.nonzero);
     for (int k = static_cast<int>(threadIdx.x); k < piece.nonzeros; k += threads_per_block) {
         const offset_t at = piece.from.nonzero + k;
-        piece.product[k] = a.value[at] * x[a.col[at]];
+        piece.product[k] = static_cast<V>(a.value[at]) * x[a.col[at]];
     }
 }
 
@@ -121,8 +121,8 @@ __device__ V put_together(const Piece<V>& piece, Open<V> open, V* warp_sum, int*
 
 // One block per piece.
 //   grid: pieces      shared memory: 2048 values, 2048 row ends      y: rows that end in the piece, once      carry: one per piece
-template <class V>
-__global__ void __launch_bounds__(threads_per_block) multiply_split_kernel(CsrView<V> a, const prim::MergePoint* point, Vectors<V> v, V* carry)
+template <class V, class M>
+__global__ void __launch_bounds__(threads_per_block) multiply_split_kernel(CsrView<M> a, const prim::MergePoint* point, Vectors<V> v, V* carry)
 {
     TULLE_SHARED(int, row_end, piece_steps);
     TULLE_SHARED(V, values, piece_steps);
@@ -160,16 +160,17 @@ __global__ void __launch_bounds__(threads_per_block) add_carries_kernel(const pr
 
 offset_t steps_per_piece(const CudaQueue&) { return piece_steps; }
 
-template <class V>
-void multiply_split(const CudaQueue& q, const CsrView<V>& a, const Workspace<V>& work, const Vectors<V>& v)
+template <class V, class M>
+void multiply_split(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v)
 {
     const offset_t pieces = work.carry.size();
     V* carry = const_cast<V*>(work.carry.data());
-    launch(q, {pieces, threads_per_block}, multiply_split_kernel<V>, a, work.point.data(), v, carry);
+    launch(q, {pieces, threads_per_block}, multiply_split_kernel<V, M>, a, work.point.data(), v, carry);
     launch(q, one_thread_each(pieces, threads_per_block), add_carries_kernel<V>, work.point.data(), pieces, offset_t{a.rows}, v.alpha, carry, v.y);
 }
 
-template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<float>&, const Vectors<float>&);
-template void multiply_split(const CudaQueue&, const CsrView<double>&, const Workspace<double>&, const Vectors<double>&);
+template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<float, float>&, const Vectors<float>&);
+template void multiply_split(const CudaQueue&, const CsrView<double>&, const Workspace<double, double>&, const Vectors<double>&);
+template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<double, float>&, const Vectors<double>&);
 
 }  // namespace tulle::spmv

@@ -1,0 +1,98 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What choose() wants to know of a matrix, and whether it may be used at all: row by row, in one pass.
+#include <algorithm>
+
+#include "tulle/base/math.hpp"
+#include "tulle/spmv/steps.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+constexpr index_t slice = 32;
+
+template <class M>
+bool looks_like(const CsrView<M>& a, index_t row, offset_t step)
+{
+    if (row == 0) return false;
+    const offset_t r = a.row_begin[row], p = a.row_begin[row - 1], length = a.row_begin[row + 1] - r;
+    if (length != r - p || length <= 0 || p < 0) return false;
+    const auto same = [&](offset_t k) { return a.col[r + k] == a.col[p + k] + step; };
+    return same(0) && same(length / 2) && same(length - 1);
+}
+
+// From first to last column of a row; cut to what an index can be, so that columns out of range do no harm.
+template <class M>
+index_t width_of(const CsrView<M>& a, offset_t begin, offset_t end)
+{
+    if (end == begin) return 0;
+    const offset_t width = offset_t{a.col[end - 1]} - a.col[begin];
+    return static_cast<index_t>(std::min(width < 0 ? -width : width, offset_t{max_index}));
+}
+
+template <class M>
+bool columns_are_sound(const CsrView<M>& a, offset_t begin, offset_t end)
+{
+    for (offset_t k = begin; k < end; ++k) {
+        if (a.col[k] < 0 || a.col[k] >= a.cols) return false;
+        if (a.sorted && k > begin && (a.unique ? a.col[k] <= a.col[k - 1] : a.col[k] < a.col[k - 1])) return false;
+    }
+    return true;
+}
+
+template <class M>
+Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
+{
+    Survey s;
+    offset_t slice_width = 0;
+    for (index_t i = first; i < std::min(a.rows, first + slice); ++i) {
+        const offset_t begin = a.row_begin[i], end = a.row_begin[i + 1];
+        if (begin < 0 || end < begin || end > a.nonzeros) {
+            s.sound = false;
+            continue;
+        }
+        slice_width = std::max(slice_width, end - begin);
+        s.row.widest = std::max(s.row.widest, width_of(a, begin, end));
+        s.row.repeats += looks_like(a, i, 0);
+        s.row.shifts += looks_like(a, i, 1);
+        if (whole) s.sound = columns_are_sound(a, begin, end) && s.sound;
+    }
+    s.row.longest = slice_width;
+    s.row.padded = slice_width * slice;
+    return s;
+}
+
+void add(Survey& to, const Survey& from)
+{
+    to.row.longest = std::max(to.row.longest, from.row.longest);
+    to.row.widest = std::max(to.row.widest, from.row.widest);
+    to.row.repeats += from.row.repeats;
+    to.row.shifts += from.row.shifts;
+    to.row.padded += from.row.padded;
+    to.sound = to.sound && from.sound;
+}
+
+}  // namespace
+
+template <class M>
+Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole)
+{
+    Survey all;
+    all.row = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0, .value_bytes = sizeof(M)};
+    all.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
+#pragma omp parallel num_threads(q.threads)
+    {
+        Survey mine;
+#pragma omp for schedule(static)
+        for (index_t s = 0; s < ceil_div(a.rows, slice); ++s) add(mine, survey_slice(a, s * slice, whole));
+#pragma omp critical(tulle_spmv_survey)
+        add(all, mine);
+    }
+    if (!a.sorted) all.row.widest = a.cols;
+    return all;
+}
+
+template Survey survey(const CpuQueue&, const CsrView<float>&, bool);
+template Survey survey(const CpuQueue&, const CsrView<double>&, bool);
+
+}  // namespace tulle::spmv
