@@ -10,6 +10,7 @@
 #include "bench/report.hpp"
 #include "bench/roof.hpp"
 #include "bench/spmv.hpp"
+#include "bench/sptrsv.hpp"
 #include "tulle/base/error.hpp"
 #include "tulle/device/info.hpp"
 
@@ -22,6 +23,7 @@ constexpr const char* examples =
     "  tulle-bench spmv --suite paper --backend cpu            the twelve twins against Eigen\n"
     "  tulle-bench spmv stencil7:100 A.mtx --policy all        every way we have\n"
     "  tulle-bench spmv --suite real --cold --json out.jsonl   figures for docs (tools/bench_table.py out.jsonl)\n"
+    "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves beside cuSPARSE SpSV; --rhs 32: SpSM\n"
     "  tulle-bench roof                                        how fast this machine reads and copies memory\n";
 
 struct RoofOptions {
@@ -63,21 +65,39 @@ void add_spmv(CLI::App& app, SpmvOptions& o)
     add_timing(app, o.wish, o.json, o.quiet);
 }
 
+void add_sptrsv(CLI::App& app, SptrsvOptions& o)
+{
+    app.add_option("matrix", o.matrices, "Files or generator sentences; their lower triangles are solved; none: the suite triangles");
+    app.add_option("--suite", o.suite, "triangles, paper, real, quick, or a file with one matrix a line");
+    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+    app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+    app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
+    app.add_flag("--all-schemes", o.all_schemes, "Every scheme beside the chosen one");
+    app.add_option("--rhs", o.right_hand_sides, "Right-hand sides, row-major")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    app.add_flag("--cold", o.wish.cold, "Also time with the last-level cache overwritten before each run");
+    add_timing(app, o.wish, o.json, o.quiet);
+}
+
 int parse_and_run(int argc, char** argv)
 {
     CLI::App app(examples, "tulle-bench");
     app.require_subcommand(1);
     SpmvOptions spmv;
+    SptrsvOptions sptrsv;
     RoofOptions roof;
     CLI::App* spmv_command = app.add_subcommand("spmv", "y = A x: ours, the yardsticks, and a plain read of as many bytes");
+    CLI::App* sptrsv_command = app.add_subcommand("sptrsv", "L x = b for the lower triangle of a matrix: ours and the yardsticks, analysis and solve");
     CLI::App* roof_command = app.add_subcommand("roof", "The machine's limits: memory read and copied, caches, launches");
     add_spmv(*spmv_command, spmv);
+    add_sptrsv(*sptrsv_command, sptrsv);
     add_timing(*roof_command, roof.wish, roof.json, roof.quiet);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& fault) {
         return app.exit(fault) == 0 ? 0 : 2;
     }
+    if (*sptrsv_command) return bench_sptrsv(sptrsv);
     return *spmv_command ? bench_spmv(spmv) : bench_roof(roof);
 }
 
