@@ -36,6 +36,8 @@ TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
         for (const Policy& p : candidates({backend, 2})) EXPECT_NO_THROW(check_policy(p, {backend, 2}));
     EXPECT_THROW(check_policy({Method::nsparse, false}, {Backend::cpu, 2}), ValueError);
     EXPECT_THROW(check_policy({Method::dense, true}, {Backend::cuda, 1}), ValueError);
+    EXPECT_THROW(check_policy({Method::nsparse, false}, {Backend::cuda, 1, true}), ValueError) << "it adds in no fixed order";
+    for (const Policy& p : candidates({Backend::cuda, 1, true})) EXPECT_TRUE(is_repeatable(p));
 }
 
 TEST(SpgemmPolicy, NamesAreReadBack)

@@ -28,7 +28,11 @@ Choice choose(const Traits& t, const Limits& limits)
 
 std::vector<Policy> candidates(const Limits& limits)
 {
-    if (limits.backend == Backend::cuda) return {{Method::adaptive, true}, {Method::adaptive, false}, {Method::nsparse, false}};
+    if (limits.backend == Backend::cuda) {
+        std::vector<Policy> all{{Method::adaptive, true}, {Method::adaptive, false}};
+        if (!limits.deterministic) all.push_back({Method::nsparse, false});
+        return all;
+    }
     return {{Method::adaptive, true}, {Method::dense, true}, {Method::dense, false}, {Method::hash, true}};
 }
 
@@ -38,8 +42,10 @@ void check_policy(const Policy& policy, const Limits& limits)
     if (std::find(all.begin(), all.end(), policy) != all.end()) return;
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
-    throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ", limits.backend == Backend::cpu ? "a CPU" : "a GPU"), concat("possible here: ", possible));
+    throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ", limits.backend == Backend::cpu ? "a CPU" : "a GPU", limits.deterministic ? " where results must be repeatable" : ""), concat("possible here: ", possible));
 }
+
+bool is_repeatable(const Policy& policy) { return policy.method != Method::nsparse; }
 
 std::string to_text(Method method) { return method_names[static_cast<std::size_t>(method)]; }
 

@@ -36,6 +36,7 @@ struct Traits {
 struct Limits {
     Backend backend = Backend::cpu;
     int threads = 1;                            // of the CPU queue
+    bool deterministic = false;                 // the same bits every time are asked for
 };
 
 struct Choice {
@@ -51,6 +52,9 @@ TULLE_API std::vector<Policy> candidates(const Limits& limits);
 
 // ValueError with the alternatives if a forced policy cannot work there.
 TULLE_API void check_policy(const Policy& policy, const Limits& limits);
+
+// Whether sums are taken in a fixed order.
+TULLE_API bool is_repeatable(const Policy& policy);
 
 TULLE_API std::string to_text(Method method);
 TULLE_API std::string to_text(const Policy& policy);             // "adaptive", "adaptive, each row for itself"

@@ -131,7 +131,7 @@ template <class State, class V>
 std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
     check_factors(ctx, a, b, options);
-    auto s = std::make_unique<State>(State{.ctx = ctx, .options = options, .limits = {ctx.backend(), ctx.host().threads}, .choice = {}, .a = {}, .b = {}, .work = {}, .row_begin = {}});
+    auto s = std::make_unique<State>(State{.ctx = ctx, .options = options, .limits = {ctx.backend(), ctx.host().threads, ctx.is_deterministic()}, .choice = {}, .a = {}, .b = {}, .work = {}, .row_begin = {}});
     if (options.force) check_policy(*options.force, s->limits);
     {
         const trace::Phase phase{"arrange"};
@@ -146,10 +146,10 @@ std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const
 
 // Sorts all rows into groups; returns the nonzeros of C.
 template <class State>
-offset_t group_all(State& s, std::size_t value_bytes)
+offset_t group_all(State& s)
 {
     const trace::Phase phase{"group"};
-    return s.ctx.run([&](const auto& q) { return group_rows(q, s.choice.policy, s.work, 0, s.rows(), s.row_begin.data(), value_bytes); });
+    return s.ctx.run([&](const auto& q) { return group_rows(q, s.a.view(), s.choice.policy, s.work, 0, s.rows(), s.row_begin.data()); });
 }
 
 template <class State, class V>
@@ -180,7 +180,7 @@ template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
     Plan plan(make_state<State>(ctx, a, b, options));
-    plan.state_->nonzeros = group_all(*plan.state_, sizeof(V));
+    plan.state_->nonzeros = group_all(*plan.state_);
     return plan;
 }
 
@@ -212,7 +212,7 @@ template <class V>
 Csr<V> Plan<V>::once(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
     const auto s = make_state<State>(ctx, a, b, options);
-    s->nonzeros = group_all(*s, sizeof(V));
+    s->nonzeros = group_all(*s);
     const offset_t* row_begin = s->row_begin.data();
     Csr<V> c = allocate(*s, s->rows(), s->nonzeros, std::move(s->row_begin), static_cast<const V*>(nullptr));
     fill_rows(*s, Stretch<V>{0, c.rows, row_begin, 0, c.col.data(), c.value.data()});
@@ -249,14 +249,15 @@ std::string Plan<V>::describe() const
     const State& s = *state_;
     std::string groups, others;
     for (const auto* phase : {&s.work.symbolic, &s.work.numeric})
-        for (const RowGroup& g : *phase) groups += concat("\n  ", phase == &s.work.symbolic ? "counted: " : "filled:  ", grouped(g.rows), " rows, ", g.name);
+        for (const RowGroup& g : *phase)
+            if (g.rows > 0) groups += concat("\n  ", phase == &s.work.symbolic ? "counted: " : "filled:  ", grouped(g.rows), " rows, ", g.name);
     for (const Policy& p : candidates(s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
     const MemoryNeed need = memory();
     const double compression = s.nonzeros > 0 ? static_cast<double>(s.work.products) / static_cast<double>(s.nonzeros) : 1;
     return concat("spgemm on ", s.ctx.name(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(), sizeof(V) == 4 ? ", float" : ", double",
                   "\n  C:       ", grouped(s.nonzeros), " nonzeros from ", grouped(s.work.products), " products, ", fixed(compression, 2), " each",
-                  "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   the same bits every time",
+                  "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ", is_repeatable(s.choice.policy) ? "the same bits every time" : "adds in no fixed order",
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ", human_bytes(need.workspace), " while it runs", groups,
                   "\n  also possible: ", others);
 }
@@ -319,7 +320,7 @@ void Plan<V>::in_chunks(const Context& ctx, const CsrView<V>& a, const CsrView<V
         const auto needs = [&](offset_t rows) { return fill_bytes_for(q, s.choice.policy, s.work, rows, s.cols(), sizeof(V)); };
         for (index_t first = 0; first < s.rows();) {
             const index_t last = fitting_rows(begin, first, ceiling.left(), needs(0), needs(1) - needs(0), sizeof(V));
-            const offset_t base = group_rows(q, s.choice.policy, s.work, first, last - first, s.row_begin.data(), sizeof(V)) -
+            const offset_t base = group_rows(q, s.a.view(), s.choice.policy, s.work, first, last - first, s.row_begin.data()) -
                                   (begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)]);
             Buffer<offset_t> offsets(q, offset_t{last - first} + 1);
             shift_offsets(q, s.row_begin.data() + first, base, offsets.size(), offsets.data());

@@ -13,7 +13,8 @@
 //     tulle::spgemm::for_each_chunk(ctx, A.view(), B.view(), [](index_t first_row, tulle::Csr<double> rows) { … }, {.budget = 2_GiB});
 //
 // C has an entry wherever a product falls, also where the products cancel. Its rows are sorted, without duplicates, and the same bits every
-// time: every entry is summed in the order of A's nonzeros. A and B may be unsorted and have duplicates. Arrays live where the context works.
+// time: every entry is summed in the order of A's nonzeros (unless a policy is forced that adds in no fixed order; a deterministic context
+// refuses it). A and B may be unsorted and have duplicates. Arrays live where the context works.
 #pragma once
 
 #include <cstddef>

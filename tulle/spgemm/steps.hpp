@@ -29,13 +29,15 @@ struct RowGroup {
 struct Workspace {
     offset_t products = 0;                     // all multiplications
     offset_t longest = 0;                      // the most of one row
+    offset_t longest_nonzeros = 0;             // nsparse: the longest row of C among those grouped last
+    Buffer<offset_t> sizes;                    // nsparse: products of every row
     Buffer<RowFacts> facts;                    // GPU: one per row
     Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
     Buffer<index_t> list;                      // GPU: rows, group after group
     std::vector<RowGroup> symbolic, numeric;   // the groups of the last count_nonzeros and fill
 
-    std::size_t bytes() const { return facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes(); }
+    std::size_t bytes() const { return sizes.bytes() + facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes(); }
 };
 
 // A stretch of rows of C, and where its entries go: those of row i start at row_begin[i] - base.
@@ -57,10 +59,12 @@ template <class V> void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, c
 template <class V> void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count);
 
 // Sorts the rows first … first + rows - 1 into groups for fill(), now that row_begin of C is known; returns row_begin[first + rows]. Waits.
-offset_t group_rows(const CpuQueue& q, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin, std::size_t value_bytes);
-offset_t group_rows(const CudaQueue& q, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin, std::size_t value_bytes);
+template <class V>
+offset_t group_rows(const CpuQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin);
+template <class V>
+offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin);
 
-// Columns, ascending, and values of the stretch of rows that group_rows() was last called for of rows.
+// Columns, ascending, and values of the stretch of rows that group_rows() was last called for.
 template <class V> void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
 template <class V> void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
 

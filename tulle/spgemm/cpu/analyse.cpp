@@ -41,12 +41,15 @@ void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offse
     for (offset_t i = 0; i < n; ++i) to[i] = from[i] - base;
 }
 
-offset_t group_rows(const CpuQueue&, const Policy&, Workspace&, index_t first, index_t rows, const offset_t* row_begin, std::size_t)
+template <class V>
+offset_t group_rows(const CpuQueue&, const CsrView<V>&, const Policy&, Workspace&, index_t first, index_t rows, const offset_t* row_begin)
 {
     return row_begin[first + rows];
 }
 
 template void analyse(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);
 template void analyse(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&);
+template offset_t group_rows(const CpuQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
+template offset_t group_rows(const CpuQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
 
 }  // namespace tulle::spgemm

@@ -1,0 +1,151 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Facts of every row of C, and how many rows each counting kernel will get.
+#include "tulle/device/copy.hpp"
+#include "tulle/spgemm/cuda/find_runs.hpp"
+#include "tulle/spgemm/cuda/nsparse.hpp"
+#include "tulle/spgemm/cuda/rows.cuh"
+#include "tulle/spgemm/cuda/totals.hpp"
+
+namespace tulle::spgemm {
+namespace {
+
+constexpr int threads = 256;
+constexpr offset_t slice_limit = 32;                // rounds of a slice; longer rows are looked at by a whole warp
+
+struct Sum {
+    offset_t products = 0, pattern = 0;
+    index_t first = max_index, last = -1;
+};
+
+struct Operands {
+    const offset_t* a_begin;
+    const index_t* a_col;
+    const offset_t* b_begin;
+    const Span* span;
+    const unsigned char* runs_b;
+};
+
+__device__ void add_nonzero(const Operands& m, offset_t begin, offset_t k, Sum& sum)
+{
+    const index_t j = m.a_col[k];
+    const offset_t length = m.b_begin[j + 1] - m.b_begin[j];
+    if (length == 0) return;
+    sum.products += length;
+    if (!repeats(m.a_col, begin, k, m.runs_b)) sum.pattern += length;
+    const Span s = m.span[j];
+    sum.first = min(sum.first, s.first);
+    sum.last = max(sum.last, s.last);
+}
+
+// Over the `lanes` lanes of this slice; every lane gets it.
+__device__ Sum slice_total(Sum sum, int lanes)
+{
+    for (int distance = lanes / 2; distance > 0; distance /= 2) {
+        sum.products += __shfl_xor_sync(all_lanes, sum.products, distance);
+        sum.pattern += __shfl_xor_sync(all_lanes, sum.pattern, distance);
+        sum.first = min(sum.first, __shfl_xor_sync(all_lanes, sum.first, distance));
+        sum.last = max(sum.last, __shfl_xor_sync(all_lanes, sum.last, distance));
+    }
+    return sum;
+}
+
+__device__ std::uint32_t saturated(offset_t n) { return n < offset_t{0xffffffff} ? static_cast<std::uint32_t>(n) : 0xffffffffu; }
+
+__device__ RowFacts facts_from(const Sum& s) { return {saturated(s.products), saturated(s.pattern), s.last < 0 ? 0 : s.first, s.last < 0 ? 0 : s.last - s.first + 1}; }
+
+// All products and the most of one row, once per block. Every thread of the block must come; it waits for all of them.
+__device__ void add_to_totals(offset_t products, int rows, offset_t* warp_products, offset_t* warp_longest, Totals* totals)
+{
+    offset_t all = products * rows, most = products;
+    for (int distance = 16; distance > 0; distance /= 2) {
+        all += __shfl_xor_sync(all_lanes, all, distance);
+        most = max(most, __shfl_xor_sync(all_lanes, most, distance));
+    }
+    if (threadIdx.x % 32 == 0) {
+        warp_products[threadIdx.x / 32] = all;
+        warp_longest[threadIdx.x / 32] = most;
+    }
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    all = most = 0;
+    for (int w = 0; w < threads / 32; ++w) {
+        all += warp_products[w];
+        most = max(most, warp_longest[w]);
+    }
+    atomicAdd(&totals->products, static_cast<unsigned long long>(all));
+    atomicMax(&totals->longest, static_cast<unsigned long long>(most));
+}
+
+// A slice of lanes per row, the whole warp for very long ones; rows that equal their predecessor get its facts.
+//   grid: ceil(rows * Lanes / 256)      facts: every row written once      totals: added to
+template <int Lanes>
+__global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* runs_a, RowFacts* facts, Totals* totals)
+{
+    TULLE_SHARED(unsigned, histogram, counters);
+    TULLE_SHARED(offset_t, warp_products, threads / 32);
+    TULLE_SHARED(offset_t, warp_longest, threads / 32);
+    if (threadIdx.x < counters) histogram[threadIdx.x] = 0;
+    __syncthreads();
+    const offset_t row = global_thread() / Lanes;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const RunByte run = row < rows ? run_of(runs_a, static_cast<index_t>(row)) : RunByte{false, 0, 0};
+    const bool works = row < rows && run.place == 0;
+    const offset_t begin = works ? m.a_begin[row] : 0, length = works ? m.a_begin[row + 1] - begin : 0;
+    const bool is_long = length > slice_limit * Lanes;
+
+    Sum sum;
+    if (!is_long)
+        for (offset_t k = lane % Lanes; k < length; k += Lanes) add_nonzero(m, begin, begin + k, sum);
+    sum = slice_total(sum, Lanes);
+    for (unsigned left = __ballot_sync(all_lanes, is_long && lane % Lanes == 0); left != 0; left &= left - 1) {
+        const int owner = __ffs(static_cast<int>(left)) - 1;
+        const offset_t from = __shfl_sync(all_lanes, begin, owner), count = __shfl_sync(all_lanes, length, owner);
+        Sum part;
+        for (offset_t k = lane; k < count; k += 32) add_nonzero(m, from, from + k, part);
+        part = slice_total(part, 32);
+        if (lane / Lanes == owner / Lanes) sum = part;
+    }
+    if (works && lane % Lanes == 0) {
+        const RowFacts f = facts_from(sum);
+        for (int r = 0; r < run.length; ++r) facts[row + r] = f;
+        atomicAdd(histogram + static_cast<int>(counter_for(f, length, run)), 1u);
+    }
+    add_to_totals(works && lane % Lanes == 0 ? sum.products : 0, run.length, warp_products, warp_longest, totals);
+    if (threadIdx.x < counters && histogram[threadIdx.x] > 0) atomicAdd(&totals->rows[threadIdx.x], histogram[threadIdx.x]);
+}
+
+}  // namespace
+
+template <class V>
+void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work)
+{
+    if (policy.method == Method::nsparse) return nsparse::analyse(q, a, b, work);
+    if (policy.use_runs) {
+        work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
+        work.runs_a = find_runs(q, a);
+        if (!work.same_runs) work.runs_b = find_runs(q, b);
+    }
+    const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
+    const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
+    const Buffer<Span> span = find_spans(q, b);
+    work.facts = Buffer<RowFacts>(q, a.rows);
+    work.list = Buffer<index_t>(q, a.rows);
+    Buffer<Totals> totals(q, 1);
+    fill_zero(q, totals.data(), 1);
+    const Operands m{a.row_begin, a.col, b.row_begin, span.data(), runs_b};
+    const offset_t mean = a.rows > 0 ? a.nonzeros / a.rows : 0;
+    const auto run = [&](auto kernel, int lanes) { launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, runs_a, work.facts.data(), totals.data()); };
+    if (mean <= 6) run(find_facts_kernel<4>, 4);
+    else if (mean <= 24) run(find_facts_kernel<8>, 8);
+    else run(find_facts_kernel<32>, 32);
+    const Totals found = read_value(q, totals.data());
+    work.products = static_cast<offset_t>(found.products);
+    work.longest = static_cast<offset_t>(found.longest);
+    work.symbolic = groups_of(found, counter_names);
+}
+
+template void analyse(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);
+template void analyse(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&);
+
+}  // namespace tulle::spgemm

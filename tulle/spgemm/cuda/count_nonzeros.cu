@@ -1,0 +1,160 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// How many columns each row of C has: products in the lanes of a warp, bits of a bitmap, or slots of a hash table.
+#include "tulle/spgemm/cuda/nsparse.hpp"
+#include "tulle/spgemm/cuda/place_rows.hpp"
+#include "tulle/spgemm/cuda/short_rows.cuh"
+
+namespace tulle::spgemm {
+namespace {
+
+// Values play no part here, so one type of them is enough.
+using Pattern = CsrView<float>;
+
+template <class V>
+Pattern pattern_of(const CsrView<V>& a)
+{
+    return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, nullptr, a.sorted, a.unique};
+}
+
+constexpr int warps_per_block = 4;
+constexpr int short_threads = 256;
+constexpr int hash_block_threads = 256, map_block_threads = 1024;
+constexpr int hash_block_slots = 2 * static_cast<int>(products_block);
+constexpr index_t map_block_columns = 48 * 1024 * 32;          // 192 KiB of bits; rows that are wider take several rounds
+
+// The row's count, and that of rows with equal columns behind it.
+__device__ void write_count(const Task& t, index_t row, int nonzeros, offset_t* count)
+{
+    const RunByte run = run_of(t.runs_a, row);
+    for (int r = 0; r < run.length; ++r) count[row + r] = nonzeros;
+}
+
+// A slice of lanes per row.
+//   grid: ceil(rows * Lanes / 256)      shared memory: a word a thread      count: every row of the group, once
+template <int Lanes>
+__global__ void __launch_bounds__(short_threads) count_short_kernel(Pattern a, Pattern b, Task t, offset_t* count)
+{
+    TULLE_SHARED(int, owner, short_threads);
+    const offset_t number = team_number<Lanes>();
+    const index_t row = number < t.rows ? t.list[number] : -1;
+    const auto p = lane_product<Lanes, false>(a, b, row, owner + threadIdx.x / Lanes * Lanes);
+    const unsigned leaders = leaders_of<Lanes>(p.col, peers_of<Lanes>(p.col));
+    if (row >= 0 && threadIdx.x % Lanes == 0) write_count(t, row, __popc(leaders), count);
+}
+
+// A warp and a bitmap per row, or a block.
+//   grid: ceil(rows / teams in a block)      shared memory: a bitmap for every team      count: every row of the group, once
+template <int Team>
+__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) count_mapped_kernel(Pattern a, Pattern b, Task t, index_t columns, offset_t* count)
+{
+    TULLE_DYNAMIC_SHARED(unsigned, words);
+    TULLE_SHARED(int, cell, 1);
+    const offset_t number = team_number<Team>();
+    if (number >= t.rows) return;                                   // a whole team
+    unsigned* word = words + (threadIdx.x / Team) * static_cast<unsigned>(columns / 32);
+    const index_t row = t.list[number];
+    const RowFacts f = t.facts[row];
+    int nonzeros = 0;
+    for (offset_t done = 0; done < f.width; done += columns) {
+        const auto here = static_cast<index_t>(min(offset_t{columns}, f.width - done));
+        const int used = static_cast<int>(words_of(here));
+        team_fill<Team>(word, used, 0u);
+        team_sync<Team>();
+        mark_columns<Team>(a, b, t.runs_b, row, f.pattern, static_cast<index_t>(f.first + done), here, word);
+        team_sync<Team>();
+        for (int w = team_rank<Team>(); w < used; w += Team) nonzeros += __popc(word[w]);
+        team_sync<Team>();
+    }
+    nonzeros = team_sum<Team>(nonzeros, cell);
+    if (team_rank<Team>() == 0) write_count(t, row, nonzeros, count);
+}
+
+// A warp and a table per row, or a block. The table has room for twice the products, so no probe goes on for ever.
+//   grid: ceil(rows / teams in a block)      shared memory: Slots words for every team      count: every row of the group, once
+template <int Team, int Slots>
+__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) count_hashed_kernel(Pattern a, Pattern b, Task t, offset_t* count)
+{
+    TULLE_DYNAMIC_SHARED(index_t, keys);
+    TULLE_SHARED(int, cell, 1);
+    const offset_t number = team_number<Team>();
+    if (number >= t.rows) return;                                   // a whole team
+    index_t* key = keys + threadIdx.x / Team * Slots;
+    const index_t row = t.list[number];
+    team_fill<Team>(key, Slots, vacant);
+    team_sync<Team>();
+    int nonzeros = 0;
+    walk_columns<Team>(a, b, t.runs_b, row, t.facts[row].pattern, [&](index_t col) { nonzeros += insert<Slots>(key, col).is_new ? 1 : 0; });
+    nonzeros = team_sum<Team>(nonzeros, cell);
+    if (team_rank<Team>() == 0) write_count(t, row, nonzeros, count);
+}
+
+struct Launcher {
+    const CudaQueue& q;
+    Pattern a, b;
+    Task task;
+    offset_t* count;
+
+    template <int Lanes>
+    void count_short() const
+    {
+        launch(q, one_thread_each(task.rows * Lanes, short_threads), count_short_kernel<Lanes>, a, b, task, count);
+    }
+
+    void count_mapped(index_t columns) const
+    {
+        launch(q, {ceil_div(task.rows, offset_t{warps_per_block}), 32 * warps_per_block, static_cast<std::size_t>(warps_per_block * columns / 8)}, count_mapped_kernel<32>, a, b,
+               task, columns, count);
+    }
+
+    void count_mapped_by_block() const
+    {
+        const auto columns = static_cast<index_t>(std::min(offset_t{map_block_columns}, words_of(b.cols) * 32));
+        launch(q, {task.rows, map_block_threads, static_cast<std::size_t>(columns) / 8}, count_mapped_kernel<map_block_threads>, a, b, task, columns, count);
+    }
+
+    template <int Team, int Slots>
+    void count_hashed() const
+    {
+        constexpr int teams = Team == 32 ? warps_per_block : 1;
+        launch(q, {ceil_div(task.rows, offset_t{teams}), Team * teams, sizeof(index_t) * Slots * teams}, count_hashed_kernel<Team, Slots>, a, b, task, count);
+    }
+
+    void run(Counter counter) const
+    {
+        switch (counter) {
+        case Counter::none: return;
+        case Counter::short8: return count_short<8>();
+        case Counter::short16: return count_short<16>();
+        case Counter::short32: return count_short<32>();
+        case Counter::map_small: return count_mapped(small_map_columns);
+        case Counter::map_large: return count_mapped(large_map_columns);
+        case Counter::hash_small: return count_hashed<32, 2 * products_small>();
+        case Counter::hash_medium: return count_hashed<32, 2 * products_medium>();
+        case Counter::hash_large: return count_hashed<32, 2 * products_large>();
+        case Counter::hash_block: return count_hashed<hash_block_threads, hash_block_slots>();
+        case Counter::map_block: return count_mapped_by_block();
+        }
+    }
+};
+
+}  // namespace
+
+template <class V>
+void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count)
+{
+    if (policy.method == Method::nsparse) return nsparse::count_nonzeros(q, a, b, work, count);
+    const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
+    const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
+    place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V)}, work, count);
+    for (std::size_t g = work.symbolic.size(); g > 0; --g) {                // the longest rows first
+        const RowGroup& group = work.symbolic[g - 1];
+        const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
+        if (group.rows > 0) Launcher{q, pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
+    }
+}
+
+template void count_nonzeros(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, offset_t*);
+template void count_nonzeros(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, offset_t*);
+
+}  // namespace tulle::spgemm

@@ -1,0 +1,82 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Columns and values of C, group after group.
+#include "tulle/spgemm/cuda/fill_steps.hpp"
+#include "tulle/spgemm/cuda/nsparse.hpp"
+#include "tulle/spgemm/cuda/place_rows.hpp"
+#include "tulle/spgemm/cuda/rows.cuh"
+
+namespace tulle::spgemm {
+namespace {
+
+// One thread per offset.
+__global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset_t n, offset_t* to)
+{
+    const offset_t i = global_thread();
+    if (i < n) to[i] = from[i] - base;
+}
+
+template <class V>
+void fill_group(const FillArguments<V>& f, Filler filler)
+{
+    const auto bytes_of = [&](const auto& table, Filler first) { return table[static_cast<std::size_t>(filler) - static_cast<std::size_t>(first)]; };
+    switch (filler) {
+    case Filler::none: return;
+    case Filler::copy: return fill_copied(f);
+    case Filler::short8: return fill_short(f, 8);
+    case Filler::short16: return fill_short(f, 16);
+    case Filler::short32: return fill_short(f, 32);
+    case Filler::single_small:
+    case Filler::single_large: return fill_ranked(f, false, bytes_of(single_bytes, Filler::single_small));
+    case Filler::run_tiny:
+    case Filler::run_small:
+    case Filler::run_large:
+    case Filler::run_huge: return fill_ranked(f, true, bytes_of(run_bytes, Filler::run_tiny));
+    case Filler::hash64:
+    case Filler::hash128:
+    case Filler::hash256:
+    case Filler::hash512:
+    case Filler::hash2048:
+    case Filler::hash8192: return fill_hashed(f, filler);
+    case Filler::dense: return fill_dense(f);
+    }
+}
+
+}  // namespace
+
+template <class V>
+offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin)
+{
+    if (policy.method == Method::nsparse) return nsparse::group_rows(q, work, first, rows, row_begin);
+    return place_for_filling(q, {first, rows, a.row_begin, work.facts.data(), policy.use_runs ? work.runs_a.data() : nullptr, row_begin, sizeof(V)}, work);
+}
+
+template <class V>
+void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
+{
+    if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, work, c);
+    const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
+    const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
+    for (std::size_t g = work.numeric.size(); g > 0; --g) {                 // the longest rows first
+        const RowGroup& group = work.numeric[g - 1];
+        const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
+        if (group.rows > 0) fill_group(FillArguments<V>{q, a, b, task, c}, static_cast<Filler>(g));
+    }
+}
+
+void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)
+{
+    launch(q, one_thread_each(n), shift_offsets_kernel, from, base, n, to);
+}
+
+std::size_t fill_bytes_for(const CudaQueue&, const Policy& policy, const Workspace& work, offset_t rows, index_t cols, std::size_t value_bytes)
+{
+    return policy.method == Method::nsparse ? nsparse::fill_bytes(work, rows, cols, value_bytes) : 0;
+}
+
+template offset_t group_rows(const CudaQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
+template offset_t group_rows(const CudaQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
+template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
+template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
+
+}  // namespace tulle::spgemm

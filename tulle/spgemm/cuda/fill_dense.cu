@@ -1,0 +1,140 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The longest rows of C: a block keeps an array of sums for a window of columns and moves it over the row's columns. Rows of B are taken one
+// at a time, so their columns are all different, and nothing is added by atomics. What was touched comes out in order.
+#include "tulle/prim/search.hpp"
+#include "tulle/spgemm/cuda/fill_steps.hpp"
+#include "tulle/spgemm/cuda/rows.cuh"
+
+namespace tulle::spgemm {
+namespace {
+
+constexpr int threads = 1024;
+constexpr int window = 20 * 1024;            // columns
+constexpr int batch = 512;                   // nonzeros of A looked up at once
+constexpr int warps = threads / 32;
+constexpr int warp_columns = window / warps;
+
+template <class V>
+struct Strip {
+    V* sum;                                  // (window)
+    offset_t* from;                          // (batch) the part of each row of B that lies in the window …
+    V* factor;                               // (batch)
+    int* length;                             // (batch) … and how long it is
+    unsigned char* touched;                  // (window)
+    int* warp_total;                         // (warps)
+
+    static constexpr std::size_t bytes() { return window * (sizeof(V) + 1) + batch * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + warps * sizeof(int); }
+
+    __device__ static Strip at(unsigned char* memory)
+    {
+        Strip s{};
+        s.from = reinterpret_cast<offset_t*>(memory);
+        s.sum = reinterpret_cast<V*>(s.from + batch);
+        s.factor = s.sum + window;
+        s.length = reinterpret_cast<int*>(s.factor + batch);
+        s.warp_total = s.length + batch;
+        s.touched = reinterpret_cast<unsigned char*>(s.warp_total + warps);
+        return s;
+    }
+};
+
+// The parts of a batch of rows of B that lie in begin … begin + window - 1.
+template <class V>
+__device__ void load_batch(const Strip<V>& s, const CsrView<V>& a, const CsrView<V>& b, offset_t first, int count, offset_t begin)
+{
+    const int rank = static_cast<int>(threadIdx.x);
+    if (rank < count) {
+        const index_t j = a.col[first + rank];
+        const offset_t from = b.row_begin[j], length = b.row_begin[j + 1] - from;
+        const auto below = [&](offset_t col) { return col > max_index ? length : prim::lower_bound(b.col + from, length, static_cast<index_t>(col)); };
+        const offset_t low = below(begin), high = below(begin + window);
+        s.from[rank] = from + low;
+        s.length[rank] = static_cast<int>(high - low);
+        s.factor[rank] = a.value[first + rank];
+    }
+    __syncthreads();
+}
+
+template <class V>
+__device__ void add_products(const Strip<V>& s, const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t begin)
+{
+    const int rank = static_cast<int>(threadIdx.x);
+    const offset_t end = a.row_begin[row + 1];
+    for (offset_t first = a.row_begin[row]; first < end; first += batch) {
+        const int count = static_cast<int>(min(offset_t{batch}, end - first));
+        load_batch(s, a, b, first, count, begin);
+        for (int k = 0; k < count; ++k) {
+            for (int l = rank; l < s.length[k]; l += threads) {
+                const offset_t at = s.from[k] + l;
+                const auto column = static_cast<int>(b.col[at] - begin);
+                s.sum[column] += s.factor[k] * b.value[at];
+                s.touched[column] = 1;
+            }
+            if (s.length[k] > 0) __syncthreads();                   // all threads see the same length
+        }
+        __syncthreads();
+    }
+}
+
+// What was touched, in order; returns how many columns that were.
+template <class V>
+__device__ int write_window(const Strip<V>& s, offset_t begin, index_t* col, V* value)
+{
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, first = warp * warp_columns;
+    int mine = 0;
+    for (int k = first + lane; k < first + warp_columns; k += 32) mine += s.touched[k];
+    mine = __reduce_add_sync(all_lanes, mine);
+    if (lane == 0) s.warp_total[warp] = mine;
+    __syncthreads();
+    int to = 0, total = 0;
+    for (int w = 0; w < warps; ++w) {
+        if (w == warp) to = total;
+        total += s.warp_total[w];
+    }
+    for (int k = first + lane; k < first + warp_columns; k += 32) {
+        const bool filled = s.touched[k] != 0;
+        const unsigned mask = __ballot_sync(all_lanes, filled);
+        if (filled) {
+            const int at = to + __popc(mask & ((1u << lane) - 1));
+            col[at] = static_cast<index_t>(begin + k);
+            value[at] = s.sum[k];
+        }
+        to += __popc(mask);
+    }
+    __syncthreads();
+    return total;
+}
+
+// A block per row.
+//   grid: rows of the group      shared memory: a Strip      c: every entry of the group's rows, once
+template <class V>
+__global__ void __launch_bounds__(threads) fill_dense_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+{
+    TULLE_DYNAMIC_SHARED(unsigned char, memory);
+    const auto s = Strip<V>::at(memory);
+    const index_t row = t.list[blockIdx.x];
+    const RowFacts f = t.facts[row];
+    offset_t to = c.row_begin[row] - c.base;
+    for (offset_t done = 0; done < f.width; done += window) {
+        team_fill<threads>(s.sum, window, V(-0.0));                // what changes no sum, not even the sign of zero
+        team_fill<threads>(s.touched, window, static_cast<unsigned char>(0));
+        __syncthreads();
+        add_products(s, a, b, row, f.first + done);
+        to += write_window(s, f.first + done, c.col + to, c.value + to);
+    }
+}
+
+}  // namespace
+
+template <class V>
+void fill_dense(const FillArguments<V>& f)
+{
+    static_assert(Strip<V>::bytes() <= 227 * 1024);
+    launch(f.q, {f.task.rows, threads, Strip<V>::bytes()}, fill_dense_kernel<V>, f.a, f.b, f.task, f.c);
+}
+
+template void fill_dense(const FillArguments<float>&);
+template void fill_dense(const FillArguments<double>&);
+
+}  // namespace tulle::spgemm

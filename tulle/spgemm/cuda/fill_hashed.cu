@@ -1,0 +1,292 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows of C by a hash table in shared memory, at most half full: a warp per row for short ones, a block for longer ones. No sum is made by
+// atomics. A warp takes 32 products at a time, in order; lanes that hold the same column take turns. A block takes one row of B at a time,
+// whose columns are all different. Then the table is sorted: buckets by column, and a count of the smaller ones inside each bucket.
+#include "tulle/spgemm/cuda/fill_steps.hpp"
+#include "tulle/spgemm/cuda/rows.cuh"
+
+namespace tulle::spgemm {
+namespace {
+
+constexpr int warps_per_block = 4;
+constexpr int batch_of_block = 64;           // nonzeros of A that a block looks up at once
+
+constexpr int buckets_for(int slots) { return slots / 4; }
+
+// Shared memory of a team.
+template <int Slots, class V>
+struct Table {
+    V* sum;                                  // (Slots)
+    offset_t* from;                          // (batch) where the products of each nonzero of A begin in B …
+    V* factor;                               // (batch)
+    index_t* key;                            // (Slots)
+    int* start;                              // (batch) … and in the batch
+    int* bucket;                             // (Slots / 4)
+    index_t* order;                          // (Slots / 2) for warps; blocks use the columns of C
+
+    static constexpr std::size_t bytes(int batch, bool ordered)
+    {
+        return Slots * (sizeof(V) + sizeof(index_t)) + static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + buckets_for(Slots) * sizeof(int) +
+               (ordered ? Slots / 2 * sizeof(index_t) : 0);
+    }
+
+    __device__ static Table at(unsigned char* memory, int batch)
+    {
+        Table t{};
+        t.from = reinterpret_cast<offset_t*>(memory);
+        t.sum = reinterpret_cast<V*>(t.from + batch);
+        t.factor = t.sum + Slots;
+        t.key = reinterpret_cast<index_t*>(t.factor + batch);
+        t.start = t.key + Slots;
+        t.bucket = t.start + batch;
+        t.order = t.bucket + buckets_for(Slots);
+        return t;
+    }
+};
+
+// ---- a warp: 32 products at a time ----
+
+// A batch of 32 nonzeros of A, those without products left out: returns how many products it has.
+template <int Slots, class V>
+__device__ int load_batch(const Table<Slots, V>& t, const CsrView<V>& a, const CsrView<V>& b, offset_t batch, offset_t end)
+{
+    const int lane = team_rank<32>();
+    const offset_t k = batch + lane;
+    const bool exists = k < end;
+    const index_t j = exists ? a.col[k] : 0;
+    const offset_t from = exists ? b.row_begin[j] : 0;
+    const int count = exists ? static_cast<int>(b.row_begin[j + 1] - from) : 0;
+    int last = count;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const int before = __shfl_up_sync(all_lanes, last, distance);
+        if (lane >= distance) last += before;
+    }
+    const int place = __popc(__ballot_sync(all_lanes, count > 0) & ((1u << lane) - 1));
+    t.start[lane] = 0x7fffffff;
+    __syncwarp();
+    if (count > 0) {
+        t.start[place] = last - count;
+        t.from[place] = from - (last - count);
+        t.factor[place] = a.value[k];
+    }
+    __syncwarp();
+    return __shfl_sync(all_lanes, last, 31);
+}
+
+template <class V>
+struct Window {
+    index_t col;                             // vacant where there is no product
+    V factor, value;
+    bool mixed;                              // from several rows of B
+};
+
+// Products first … first + 31 of the batch. `start` is this lane's entry of the batch.
+template <int Slots, class V>
+__device__ Window<V> load_window(const Table<Slots, V>& t, const CsrView<V>& b, int start, int first, int products)
+{
+    const int lane = team_rank<32>(), k = first + lane;
+    const unsigned heads = __reduce_or_sync(all_lanes, start >= first && start < first + 32 ? 1u << (start - first) : 0u);
+    const int before = __popc(__ballot_sync(all_lanes, start < first));
+    const int owner = before - 1 + __popc(heads & ((2u << lane) - 1));
+    Window<V> w{vacant, V(0), V(0), (heads & ~1u) != 0};
+    if (k >= products) return w;
+    const offset_t at = t.from[owner] + k;
+    w.col = b.col[at];
+    w.value = b.value[at];
+    w.factor = t.factor[owner];
+    return w;
+}
+
+// Adds the products of a window; lanes with the same slot one after the other.
+template <int Slots, class V>
+__device__ void add_window(const Table<Slots, V>& t, const Window<V>& w)
+{
+    const int lane = team_rank<32>();
+    const int slot = w.col != vacant ? insert<Slots>(t.key, w.col).slot : -1 - lane;
+    int turn = 0, turns = 1;
+    if (w.mixed) {
+        turn = __popc(__match_any_sync(all_lanes, slot) & ((1u << lane) - 1));
+        turns = 1 + __reduce_max_sync(all_lanes, turn);
+    }
+    for (int k = 0; k < turns; ++k) {
+        if (slot >= 0 && turn == k) t.sum[slot] += w.factor * w.value;
+        __syncwarp();
+    }
+}
+
+template <int Slots, class V>
+__device__ void add_by_warp(const Table<Slots, V>& t, const CsrView<V>& a, const CsrView<V>& b, index_t row)
+{
+    const offset_t end = a.row_begin[row + 1];
+    for (offset_t batch = a.row_begin[row]; batch < end; batch += 32) {
+        const int products = load_batch(t, a, b, batch, end), start = t.start[team_rank<32>()];
+        Window<V> next = load_window(t, b, start, 0, products);
+        for (int first = 0; first < products; first += 32) {
+            const Window<V> w = next;
+            if (first + 32 < products) next = load_window(t, b, start, first + 32, products);       // on its way while this one is added
+            add_window(t, w);
+        }
+        __syncwarp();
+    }
+}
+
+// ---- a block: one row of B at a time ----
+
+template <int Team, int Slots, class V>
+__device__ void add_by_block(const Table<Slots, V>& t, const CsrView<V>& a, const CsrView<V>& b, index_t row)
+{
+    const int rank = team_rank<Team>();
+    const offset_t end = a.row_begin[row + 1];
+    for (offset_t batch = a.row_begin[row]; batch < end; batch += batch_of_block) {
+        const int here = static_cast<int>(min(offset_t{batch_of_block}, end - batch));
+        if (rank < here) {
+            const index_t j = a.col[batch + rank];
+            t.from[rank] = b.row_begin[j];
+            t.start[rank] = static_cast<int>(b.row_begin[j + 1] - b.row_begin[j]);      // here: its length
+            t.factor[rank] = a.value[batch + rank];
+        }
+        __syncthreads();
+        index_t next_col = vacant;
+        V next_value = 0;
+        if (rank < t.start[0]) {
+            next_col = b.col[t.from[0] + rank];
+            next_value = b.value[t.from[0] + rank];
+        }
+        for (int k = 0; k < here; ++k) {
+            index_t col = next_col;
+            V value = next_value;
+            if (k + 1 < here && rank < t.start[k + 1]) {                                // the first round of the next row is on its way
+                next_col = b.col[t.from[k + 1] + rank];
+                next_value = b.value[t.from[k + 1] + rank];
+            }
+            for (int l = rank; l < t.start[k]; l += Team) {
+                if (l != rank) {
+                    col = b.col[t.from[k] + l];
+                    value = b.value[t.from[k] + l];
+                }
+                t.sum[insert<Slots>(t.key, col).slot] += t.factor[k] * value;
+            }
+            __syncthreads();
+        }
+    }
+}
+
+// ---- sorting ----
+
+// Sums before every bucket, in place.
+template <int Team, int Buckets>
+__device__ void scan_buckets(int* bucket, int* warp_total)
+{
+    constexpr int share = Buckets / Team;
+    const int rank = team_rank<Team>(), lane = rank % 32;
+    int mine = 0;
+    for (int k = 0; k < share; ++k) mine += bucket[rank * share + k];
+    int before = mine;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const int other = __shfl_up_sync(all_lanes, before, distance);
+        if (lane >= distance) before += other;
+    }
+    if constexpr (Team > 32) {
+        if (lane == 31) warp_total[rank / 32] = before;
+        __syncthreads();
+        for (int w = 0; w < rank / 32; ++w) before += warp_total[w];
+    }
+    before -= mine;
+    for (int k = 0; k < share; ++k) {
+        const int count = bucket[rank * share + k];
+        bucket[rank * share + k] = before;
+        before += count;
+    }
+    team_sync<Team>();
+}
+
+// How far columns are shifted so that those of the row fall into so many buckets.
+__device__ inline int bucket_shift(index_t width, int buckets)
+{
+    int shift = 0;
+    while ((width - 1) >> shift >= buckets) ++shift;
+    return shift;
+}
+
+// The table's entries in order of their columns to C. `order` receives the columns bucket by bucket.
+template <int Team, int Slots, class V>
+__device__ void write_sorted(const Table<Slots, V>& t, const RowFacts& f, int* warp_total, index_t* order, index_t* col, V* value)
+{
+    constexpr int buckets = buckets_for(Slots), share = Slots / Team;
+    const int rank = team_rank<Team>(), shift = bucket_shift(f.width, buckets);
+    team_fill<Team>(t.bucket, buckets, 0);
+    team_sync<Team>();
+    for (int s = rank; s < Slots; s += Team)
+        if (t.key[s] != vacant) atomicAdd(t.bucket + ((t.key[s] - f.first) >> shift), 1);
+    team_sync<Team>();
+    scan_buckets<Team, buckets>(t.bucket, warp_total);
+    for (int s = rank; s < Slots; s += Team)
+        if (t.key[s] != vacant) order[atomicAdd(t.bucket + ((t.key[s] - f.first) >> shift), 1)] = t.key[s];
+    team_sync<Team>();                                              // now every bucket's entry says where it ends
+    int place[share];
+#pragma unroll
+    for (int k = 0; k < share; ++k) {
+        const index_t mine = t.key[rank + k * Team];
+        place[k] = -1;
+        if (mine == vacant) continue;
+        const int bucket = (mine - f.first) >> shift, begin = bucket > 0 ? t.bucket[bucket - 1] : 0;
+        place[k] = begin;
+        for (int o = begin; o < t.bucket[bucket]; ++o) place[k] += order[o] < mine ? 1 : 0;
+        value[place[k]] = t.sum[rank + k * Team];
+    }
+    team_sync<Team>();                                              // `order` may be where the columns go
+#pragma unroll
+    for (int k = 0; k < share; ++k)
+        if (place[k] >= 0) col[place[k]] = t.key[rank + k * Team];
+}
+
+// A warp or a block per row.
+//   grid: ceil(rows / teams in a block)      shared memory: a Table for every team      c: every entry of the group's rows, once
+template <int Team, int Slots, class V>
+__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) fill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+{
+    constexpr int batch = Team == 32 ? 32 : batch_of_block;
+    TULLE_DYNAMIC_SHARED(unsigned char, memory);
+    TULLE_SHARED(int, warp_total, 32);
+    const offset_t number = team_number<Team>();
+    if (number >= t.rows) return;                                   // a whole team
+    const auto table = Table<Slots, V>::at(memory + threadIdx.x / Team * Table<Slots, V>::bytes(batch, true), batch);
+    const index_t row = t.list[number];
+    team_fill<Team>(table.key, Slots, vacant);
+    team_fill<Team>(table.sum, Slots, V(-0.0));                    // what changes no sum, not even the sign of zero
+    team_sync<Team>();
+    if constexpr (Team == 32) add_by_warp(table, a, b, row);
+    else add_by_block<Team>(table, a, b, row);
+    const offset_t to = c.row_begin[row] - c.base;
+    write_sorted<Team>(table, t.facts[row], warp_total, Team == 32 ? table.order : c.col + to, c.col + to, c.value + to);
+}
+
+template <int Team, int Slots, class V>
+void fill_hashed_by(const FillArguments<V>& f)
+{
+    constexpr int teams = Team == 32 ? warps_per_block : 1;
+    constexpr std::size_t bytes = Table<Slots, V>::bytes(Team == 32 ? 32 : batch_of_block, Team == 32) * teams;
+    static_assert(bytes <= 227 * 1024);
+    launch(f.q, {ceil_div(f.task.rows, offset_t{teams}), Team * teams, bytes}, fill_hashed_kernel<Team, Slots, V>, f.a, f.b, f.task, f.c);
+}
+
+}  // namespace
+
+template <class V>
+void fill_hashed(const FillArguments<V>& f, Filler size)
+{
+    switch (size) {
+    case Filler::hash64: return fill_hashed_by<32, 128>(f);
+    case Filler::hash128: return fill_hashed_by<32, 256>(f);
+    case Filler::hash256: return fill_hashed_by<32, 512>(f);
+    case Filler::hash512: return fill_hashed_by<32, 1024>(f);
+    case Filler::hash2048: return fill_hashed_by<256, 4096>(f);
+    default: return fill_hashed_by<1024, 16384>(f);
+    }
+}
+
+template void fill_hashed(const FillArguments<float>&, Filler);
+template void fill_hashed(const FillArguments<double>&, Filler);
+
+}  // namespace tulle::spgemm

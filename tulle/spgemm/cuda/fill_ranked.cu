@@ -1,0 +1,180 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows of C whose columns lie close together, one at a time or up to three neighbours of equal pattern at once. A warp sets a bit for every
+// column, counts the bits before each word, and then finds any column's place in the row, its rank, by one look and a count of bits: no
+// search, no sort, and as many sums as the row has nonzeros.
+//
+// Rows of B that follow each other in a row of A and have equal columns are read together too: the place of a column is found once for up to
+// nine products. Every sum is taken in the order of A's nonzeros, whatever is done together.
+#include "tulle/spgemm/cuda/fill_steps.hpp"
+#include "tulle/spgemm/cuda/rows.cuh"
+
+namespace tulle::spgemm {
+namespace {
+
+// Bits of 32 columns, and how many bits stand before them.
+struct Word {
+    unsigned bits;
+    int before;
+};
+
+template <class V>
+struct Sheet {
+    Word* word;                              // (words)
+    V* sum;                                  // (rows, nonzeros)
+    index_t first;
+    int words, nonzeros;
+};
+
+// A bit for every column of the row.
+template <class V>
+__device__ void draw(const Sheet<V>& s, const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, std::uint32_t pattern)
+{
+    for (int w = team_rank<32>(); w < s.words; w += 32) s.word[w].bits = 0;
+    __syncwarp();
+    walk_columns<32>(a, b, runs_b, row, pattern, [&](index_t col) {
+        const auto at = static_cast<unsigned>(col - s.first);
+        const unsigned bit = 1u << at % 32;
+        if ((peek(&s.word[at / 32].bits) & bit) == 0) atomicOr(&s.word[at / 32].bits, bit);
+    });
+    __syncwarp();
+}
+
+// Counts the bits before every word: each lane a stretch of words.
+template <class V>
+__device__ void number_words(const Sheet<V>& s)
+{
+    const int lane = team_rank<32>(), share = (s.words + 31) / 32 | 1;      // odd: neighbours in different banks
+    const int begin = min(s.words, lane * share), end = min(s.words, begin + share);
+    int mine = 0;
+    for (int w = begin; w < end; ++w) mine += __popc(s.word[w].bits);
+    int before = mine;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const int other = __shfl_up_sync(all_lanes, before, distance);
+        if (lane >= distance) before += other;
+    }
+    before -= mine;
+    for (int w = begin; w < end; ++w) {
+        s.word[w].before = before;
+        before += __popc(s.word[w].bits);
+    }
+    __syncwarp();
+}
+
+template <class V>
+__device__ int rank_of(const Sheet<V>& s, index_t col)
+{
+    const auto at = static_cast<unsigned>(col - s.first);
+    const Word w = s.word[at / 32];
+    return w.before + __popc(w.bits & ((1u << at % 32) - 1));
+}
+
+// `count` rows of B with equal columns, one behind the other, times a block of A: `rows` rows of it, nonzeros_a apart. Where these are fewer
+// than Rows, the last one is added again to sums that nobody reads.
+template <int Rows, class V>
+__device__ void add_rows(const Sheet<V>& s, const CsrView<V>& b, offset_t from, offset_t length, int count, const V* __restrict__ factors, offset_t nonzeros_a, int rows)
+{
+    V factor[Rows][run_limit];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r)
+#pragma unroll
+        for (int k = 0; k < run_limit; ++k) factor[r][k] = k < count ? factors[min(r, rows - 1) * nonzeros_a + k] : V(0);
+#pragma unroll 2
+    for (offset_t l = team_rank<32>(); l < length; l += 32) {
+        const int rank = rank_of(s, b.col[from + l]);
+        V value[run_limit];
+#pragma unroll
+        for (int k = 0; k < run_limit; ++k) value[k] = k < count ? b.value[from + k * length + l] : V(0);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            V sum = s.sum[r * s.nonzeros + rank];
+#pragma unroll
+            for (int k = 0; k < run_limit; ++k)
+                if (k < count) sum += factor[r][k] * value[k];
+            s.sum[r * s.nonzeros + rank] = sum;
+        }
+    }
+    __syncwarp();
+}
+
+// Which of 32 nonzeros of A open a group of rows of B that are read together: bits. `repeat`: the row equals the one before.
+__device__ unsigned openers(bool exists, bool repeat)
+{
+    const int lane = team_rank<32>();
+    const unsigned fresh = __ballot_sync(all_lanes, !repeat || lane == 0);
+    const int since = lane - (31 - __clz(static_cast<int>(fresh & ((2u << lane) - 1))));
+    return __ballot_sync(all_lanes, exists && since % run_limit == 0);
+}
+
+template <int Rows, class V>
+__device__ void add_products(const Sheet<V>& s, const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, int rows)
+{
+    const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
+    for (offset_t batch = begin; batch < end; batch += 32) {
+        const offset_t k = batch + team_rank<32>();
+        const bool exists = k < end;
+        const index_t j = exists ? a.col[k] : 0;
+        const offset_t from = exists ? b.row_begin[j] : 0, length = exists ? b.row_begin[j + 1] - from : 0;
+        unsigned open = openers(exists, exists && repeats(a.col, begin, k, runs_b));
+        const int here = static_cast<int>(min(offset_t{32}, end - batch));
+        while (open != 0) {
+            const int first = __ffs(static_cast<int>(open)) - 1;
+            open &= open - 1;
+            const int count = (open != 0 ? __ffs(static_cast<int>(open)) - 1 : here) - first;
+            add_rows<Rows>(s, b, __shfl_sync(all_lanes, from, first), __shfl_sync(all_lanes, length, first), count, a.value + batch + first, end - begin, rows);
+        }
+    }
+}
+
+// Columns by the bits, values as they stand.
+template <class V>
+__device__ void write_rows(const Sheet<V>& s, const Stretch<V>& c, index_t row, int rows)
+{
+    const int lane = team_rank<32>();
+    for (int base = 0; base < s.words; base += 32) {
+        const Word mine = base + lane < s.words ? s.word[base + lane] : Word{0, 0};
+        for (unsigned filled = __ballot_sync(all_lanes, mine.bits != 0); filled != 0; filled &= filled - 1) {
+            const int w = __ffs(static_cast<int>(filled)) - 1;
+            const unsigned bits = __shfl_sync(all_lanes, mine.bits, w);
+            const int at = __shfl_sync(all_lanes, mine.before, w) + __popc(bits & ((1u << lane) - 1));
+            if ((bits >> lane & 1) == 0) continue;
+            for (int r = 0; r < rows; ++r) c.col[c.row_begin[row + r] - c.base + at] = s.first + (base + w) * 32 + lane;
+        }
+    }
+    for (int r = 0; r < rows; ++r) {
+        V* value = c.value + (c.row_begin[row + r] - c.base);
+        for (int k = lane; k < s.nonzeros; k += 32) value[k] = s.sum[r * s.nonzeros + k];
+    }
+}
+
+// A warp per row, or per run of up to Rows rows.
+//   grid: rows of the group      block: a warp      shared memory: words and sums, what rank_bytes() says      c: every entry, once
+template <int Rows, class V>
+__global__ void __launch_bounds__(32) fill_ranked_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+{
+    TULLE_DYNAMIC_SHARED(V, memory);
+    const index_t row = t.list[blockIdx.x];
+    const RowFacts f = t.facts[row];
+    const int rows = Rows == 1 ? 1 : run_inside(t.runs_a, row, c.first, c.rows).length;
+    const int nonzeros = static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]);
+    const int words = static_cast<int>(words_of(f.width));
+    const Sheet<V> s{reinterpret_cast<Word*>(memory + (Rows * nonzeros + 1) / 2 * 2), memory, f.first, words, nonzeros};
+    team_fill<32>(s.sum, Rows * nonzeros, V(-0.0));                // what changes no sum, not even the sign of zero
+    draw(s, a, b, t.runs_b, row, f.pattern);
+    number_words(s);
+    add_products<Rows>(s, a, b, t.runs_b, row, rows);
+    write_rows(s, c, row, rows);
+}
+
+}  // namespace
+
+template <class V>
+void fill_ranked(const FillArguments<V>& f, bool runs, int bytes)
+{
+    launch(f.q, {f.task.rows, 32, static_cast<std::size_t>(bytes) + 16}, runs ? fill_ranked_kernel<run_limit, V> : fill_ranked_kernel<1, V>, f.a, f.b, f.task, f.c);
+}
+
+template void fill_ranked(const FillArguments<float>&, bool, int);
+template void fill_ranked(const FillArguments<double>&, bool, int);
+
+}  // namespace tulle::spgemm

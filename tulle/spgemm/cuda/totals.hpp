@@ -1,0 +1,35 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums over all rows that the host waits for.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "tulle/spgemm/groups.hpp"
+
+namespace tulle::spgemm {
+
+inline constexpr int most_groups = 24;
+static_assert(counters <= most_groups && fillers <= most_groups);
+
+struct Totals {
+    unsigned long long products, longest;
+    long long end;                           // of the last row of C that was asked for
+    unsigned rows[most_groups];              // of each group
+};
+
+// Where each group begins in the list; group 0 is nobody's work and is left out. The place in the result is the group's number less one.
+template <std::size_t N>
+std::vector<RowGroup> groups_of(const Totals& totals, const std::array<const char*, N>& names)
+{
+    std::vector<RowGroup> groups;
+    offset_t begin = 0;
+    for (std::size_t g = 1; g < N; ++g) {
+        groups.push_back({names[g], begin, totals.rows[g]});
+        begin += totals.rows[g];
+    }
+    return groups;
+}
+
+}  // namespace tulle::spgemm

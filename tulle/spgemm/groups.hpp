@@ -1,0 +1,103 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The adaptive method on a GPU: which kernel counts a row of C, and which fills it. Pure functions of what is known of the row, used by
+// kernels and tests alike. Bounds marked "measured" refer to docs/design/spgemm.md; the others are reasoned from the size of shared memory.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "tulle/base/math.hpp"
+#include "tulle/spgemm/runs.hpp"
+#include "tulle/spgemm/steps.hpp"
+
+namespace tulle::spgemm {
+
+// Counting: columns that must be told apart are few (registers), close together (a bitmap), or neither (a hash table).
+enum class Counter : unsigned char {
+    none,                                    // nothing to do: the row is empty, one scaled row of B, or its predecessor's equal
+    short8, short16, short32,                // so many products and nonzeros of A at most: a lane each
+    map_small, map_large,                    // a warp and a bitmap
+    hash_small, hash_medium, hash_large,     // a warp and a table
+    hash_block, map_block,                   // a block and a table, a block and a bitmap of any width
+};
+inline constexpr int counters = 11;
+inline constexpr std::array<const char*, counters> counter_names{
+    "nothing to count", "8 products in registers", "16 products in registers", "32 products in registers", "bitmap of 8192 columns", "bitmap of 65536 columns",
+    "hash table for 64 products", "hash table for 256 products", "hash table for 1024 products", "hash table for 8192 products, a block each", "bitmap, a block each"};
+
+// Filling.
+enum class Filler : unsigned char {
+    none,                                              // empty, or filled together with a predecessor of equal pattern
+    copy,                                              // one nonzero in A: a scaled row of B
+    short8, short16, short32,                          // as above
+    single_small, single_large,                        // a bitmap for the columns, values by rank
+    run_tiny, run_small, run_large, run_huge,          // the same for up to run_limit rows of equal pattern at once
+    hash64, hash128, hash256, hash512,                 // a warp and a table for so many nonzeros
+    hash2048, hash8192,                                // a block and a table
+    dense,                                             // a block and an array, window after window
+};
+inline constexpr int fillers = 18;
+inline constexpr std::array<const char*, fillers> filler_names{
+    "nothing to fill", "one scaled row of B", "8 products in registers", "16 products in registers", "32 products in registers", "ranks in 7 KiB", "ranks in 14 KiB",
+    "runs, ranks in 7 KiB", "runs, ranks in 14 KiB", "runs, ranks in 28 KiB", "runs, ranks in 56 KiB", "hash table for 64 nonzeros", "hash table for 128 nonzeros",
+    "hash table for 256 nonzeros", "hash table for 512 nonzeros", "hash table for 2048 nonzeros, a block each", "hash table for 8192 nonzeros, a block each",
+    "array of values, a block each"};
+
+inline constexpr index_t small_map_columns = 8192, large_map_columns = 65536;
+inline constexpr std::uint32_t mapped_by_warp = 16384;           // products; more would keep a warp busy long after the others
+inline constexpr std::uint32_t products_small = 64, products_medium = 256, products_large = 1024, products_block = 8192;
+// 32, 16, 8 and 4 warps of a multiprocessor share its 227 KiB.
+inline constexpr std::array<int, 2> single_bytes{7 * 1024, 14 * 1024};
+inline constexpr std::array<int, 4> run_bytes{7 * 1024, 14 * 1024, 28 * 1024, 56 * 1024};
+
+constexpr offset_t words_of(index_t width) { return (offset_t{width} + 31) / 32; }
+
+// Shared memory of a row, or of a run of rows, whose values are kept by rank: a word and a count for every 32 columns, and the values.
+constexpr offset_t rank_bytes(index_t width, offset_t nonzeros, int rows, offset_t value_bytes) { return words_of(width) * 8 + rows * nonzeros * value_bytes; }
+
+// A bitmap is cleared and read once for all products: it must not be much longer than they are many.
+constexpr bool map_pays(const RowFacts& f) { return words_of(f.width) <= offset_t{f.pattern}; }
+
+constexpr Counter counter_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run)
+{
+    if (f.products == 0 || nonzeros_a == 1 || run.place > 0) return Counter::none;
+    const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});
+    if (lanes <= 32) return lanes <= 8 ? Counter::short8 : lanes <= 16 ? Counter::short16 : Counter::short32;
+    if (f.pattern <= mapped_by_warp && map_pays(f) && f.width <= large_map_columns) return f.width <= small_map_columns ? Counter::map_small : Counter::map_large;
+    if (f.pattern <= products_large) return f.pattern <= products_small ? Counter::hash_small : f.pattern <= products_medium ? Counter::hash_medium : Counter::hash_large;
+    return f.pattern <= products_block ? Counter::hash_block : Counter::map_block;
+}
+
+constexpr Filler filler_for_run(const RowFacts& f, offset_t nonzeros, offset_t value_bytes)
+{
+    const offset_t bytes = rank_bytes(f.width, nonzeros, run_limit, value_bytes);
+    for (int k = 0; k < 4; ++k)
+        if (bytes <= run_bytes[static_cast<std::size_t>(k)]) return static_cast<Filler>(static_cast<int>(Filler::run_tiny) + k);
+    return Filler::none;                     // does not fit
+}
+
+constexpr Filler filler_by_size(offset_t nonzeros)
+{
+    if (nonzeros <= 128) return nonzeros <= 64 ? Filler::hash64 : Filler::hash128;
+    if (nonzeros <= 512) return nonzeros <= 256 ? Filler::hash256 : Filler::hash512;
+    return nonzeros <= 2048 ? Filler::hash2048 : nonzeros <= 8192 ? Filler::hash8192 : Filler::dense;
+}
+
+constexpr Filler filler_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, offset_t nonzeros, offset_t value_bytes)
+{
+    if (nonzeros == 0) return Filler::none;
+    if (nonzeros_a == 1) return Filler::copy;
+    const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});
+    if (lanes <= 32) return lanes <= 8 ? Filler::short8 : lanes <= 16 ? Filler::short16 : Filler::short32;
+    if (run.length > 1 && words_of(f.width) <= offset_t{f.products}) {
+        const Filler together = filler_for_run(f, nonzeros, value_bytes);
+        if (together != Filler::none) return run.place > 0 ? Filler::none : together;
+    }
+    const offset_t alone = rank_bytes(f.width, nonzeros, 1, value_bytes);
+    if (words_of(f.width) * 8 <= offset_t{f.products} && alone <= single_bytes[1]) return alone <= single_bytes[0] ? Filler::single_small : Filler::single_large;
+    return filler_by_size(nonzeros);
+}
+
+}  // namespace tulle::spgemm
