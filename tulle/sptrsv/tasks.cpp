@@ -25,6 +25,7 @@ struct Source {
     const Graph& graph;
     Bins rows_of;                    // of each node
     Buffer<index_t> place;           // of each row in the order of tasks
+    Buffer<index_t> level;           // of each row
     bool reorder;
 
     index_t unknown(index_t row) const { return reorder ? place.data()[row] : row; }
@@ -138,7 +139,7 @@ struct LateColumns {
     }
 };
 
-bool inside(const Source& s, const Pack& pack, index_t col) { return s.graph.level_of(col) == pack.level; }
+bool inside(const Source& s, const Pack& pack, index_t col) { return s.level.data()[col] == pack.level; }
 
 LateColumns late_columns(const Source& s, const Pack& pack)
 {
@@ -147,7 +148,7 @@ LateColumns late_columns(const Source& s, const Pack& pack)
     for (int i = 0; i < pack.rows; ++i) {
         const index_t row = pack.row[static_cast<std::size_t>(i)];
         for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k) {
-            const index_t col = s.t.col.data()[k], level = s.graph.level_of(col);
+            const index_t col = s.t.col.data()[k], level = s.level.data()[col];
             if (level < pack.level && level >= pack.level - late_levels) found[n++] = {-level, col};
         }
     }
@@ -164,7 +165,7 @@ int late_entries(const Source& s, const Pack& pack, index_t row)
 {
     int late = 0;
     for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k)
-        if (s.graph.level_of(s.t.col.data()[k]) == pack.level - 1) ++late;
+        if (s.level.data()[s.t.col.data()[k]] == pack.level - 1) ++late;
     return pack.lanes_per_row() > 1 && late <= std::min(most_late, pack.lanes_per_row()) ? late : 0;
 }
 
@@ -179,7 +180,7 @@ void each_entry(const Source& s, const Pack& pack, const LateColumns& late, inde
     int next = 0;
     for (const bool recent : {false, true})
         for (offset_t k = begin; k < end; ++k) {
-            const index_t col = s.t.col.data()[k], level = s.graph.level_of(col);
+            const index_t col = s.t.col.data()[k], level = s.level.data()[col];
             if ((level > pack.level - recent_levels) != recent) continue;
             const int j = pack.cluster && recent && !inside(s, pack, col) ? late.find(col) : -1;
             if (pack.cluster && inside(s, pack, col)) f(Part::dense, k, -1);
@@ -303,7 +304,8 @@ void number_rows(Source& s, const Packs& packs)
 
 Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, bool reorder, offset_t resident)
 {
-    Source s{t, graph, sort_into(host, graph.node_of.data(), t.rows, graph.nodes), Buffer<index_t>(host, t.rows), reorder};
+    Source s{t, graph, sort_into(host, graph.node_of.data(), t.rows, graph.nodes), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), reorder};
+    for (index_t i = 0; i < t.rows; ++i) s.level.data()[i] = graph.level_of(i);
     const Packs packs = pack(host, s, resident);
     number_rows(s, packs);
     const auto n = static_cast<index_t>(packs.width.size());
