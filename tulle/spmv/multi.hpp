@@ -1,0 +1,108 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// y = alpha op(A) x + beta y on a team: several GPUs, several streams of one, several CPU queues, or a mixture (MSREP and beyond).
+//
+//     const auto team = tulle::Team::cuda({0, 1, 2, 3});
+//     auto plan = tulle::spmv::TeamPlan<double>::make(team, A.view());        // A on the host; its parts go to the members
+//     plan.run(x, y);                                                         // x and y on the host
+//
+//     plan.multiply(1.0, 0.0);                                                // or x and y stay with the members:
+//     plan.x(2), plan.y(2);                                                   // member 2's slices, in its memory
+//
+// By default rows are cut so that no part exceeds its share of the nonzeros by more than a hundredth, and only a row too long for that is
+// split between members; x lies distributed, every member asks the others for the entries it lacks and multiplies the rows that need none
+// meanwhile. TeamOptions::paper does what the paper does: cuts to the nonzero, all of x for everybody. With a deterministic team the bits are
+// the same for any number of members.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tulle/base/api.hpp"
+#include "tulle/device/team.hpp"
+#include "tulle/matrix/coo.hpp"
+#include "tulle/matrix/csc.hpp"
+#include "tulle/matrix/csr.hpp"
+#include "tulle/partition/link.hpp"
+#include "tulle/spmv/spmv.hpp"
+
+namespace tulle::spmv {
+
+template <class V> using PartableView = std::variant<CsrView<V>, CscView<V>, CooView<V>>;
+
+enum class Exchange {
+    automatic,               // halo, unless that is more than half of what gather moves
+    halo,                    // every member gets the entries of x it needs
+    gather,                  // every member gets all of x
+};
+
+struct TeamOptions {
+    Op op = Op::none;
+    bool paper = false;                       // MSREP: nonzero-exact cuts, x replicated from the host, columns stay columns
+    Exchange exchange = Exchange::automatic;
+    double tolerance = 0.01;                  // by how much a part may exceed its share before a row is split
+    std::vector<int> nodes = {};              // the NUMA node of every member; empty: the machine is asked
+    bool checked = true;                      // validate the matrix first
+};
+
+// One member's part, for people and for tests.
+struct PartReport {
+    std::string where;                        // "cuda:1"
+    offset_t nonzeros = 0;
+    index_t rows = 0;                         // of y, owned
+    offset_t halo = 0;                        // entries of x that come from others
+    offset_t interior = 0;                    // nonzeros in rows that need none of them
+    bool head = false;                        // it has the rest of a row that another member owns
+    std::size_t bytes = 0;                    // held in the member's memory
+};
+
+// Keeps the view: the caller's arrays must stay in place while CPU members use them (GPU members have their own); after their values
+// have changed, call update_values(). Not for use by two threads at once.
+template <class V>
+class TULLE_API TeamPlan {
+public:
+    static TeamPlan make(const Team& team, const PartableView<V>& a, const TeamOptions& options = {});
+    TeamPlan(TeamPlan&&) noexcept;
+    TeamPlan& operator=(TeamPlan&&) noexcept;
+    ~TeamPlan();
+
+    // Vectors on the host; waits. Allocates nothing.
+    void run(V alpha, std::span<const V> x, V beta, std::span<V> y);
+    void run(std::span<const V> x, std::span<V> y) { run(V(1), x, V(0), y); }
+
+    // Vectors with the members: member m has x(m) from x_begin(m) on, and y likewise; if A is square both are cut alike. The work is put on
+    // the members' queues; synchronize() waits for it.
+    void multiply(V alpha, V beta);
+    std::span<V> x(int member);
+    std::span<V> y(int member);
+    index_t x_begin(int member) const;
+    index_t y_begin(int member) const;
+    void synchronize() const;
+
+    // What one member multiplies, alone and without any exchange: for timing parts.
+    void multiply_part(int member, V alpha, V beta);
+
+    // Same pattern, new numbers; no new cuts. PlanMismatch if format, shape or nonzeros differ.
+    void update_values(const PartableView<V>& a);
+
+    index_t rows() const;                     // of op(A)
+    index_t cols() const;
+    int members() const;
+    bool gathers() const;                     // all of x goes to everybody
+    std::vector<PartReport> parts() const;
+    double imbalance() const;                 // largest part beside the mean, in nonzeros
+    partition::Traffic traffic() const;       // since the plan was made or reset
+    void reset_traffic();
+    std::size_t bytes() const;                // held by all members together
+    std::string describe() const;
+
+private:
+    struct State;
+    explicit TeamPlan(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tulle::spmv
