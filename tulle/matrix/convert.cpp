@@ -30,6 +30,17 @@ Csr<V> transpose_on(const Queue& q, const CsrView<V>& a, Buffer<offset_t>* sourc
     return t;
 }
 
+template <class V>
+Csr<V> transpose_on(const CpuQueue& q, const CsrView<V>& a, Buffer<offset_t>* source)
+{
+    Csr<V> t{.rows = a.cols, .cols = a.rows, .row_begin = Buffer<offset_t>(q, offset_t{a.cols} + 1), .col = Buffer<index_t>(q, a.nonzeros),
+             .value = Buffer<V>(q, a.nonzeros), .sorted = true, .unique = a.unique};
+    Buffer<offset_t> from(q, source ? a.nonzeros : 0);
+    transpose_entries(q, a, t.row_begin.data(), t.col.data(), t.value.data(), source ? from.data() : nullptr);
+    if (source) *source = std::move(from);
+    return t;
+}
+
 template <class Queue, class V>
 Csr<V> to_csr_on(const Queue& q, const CooView<V>& a)
 {

@@ -9,6 +9,7 @@
 #include "tulle/device/queue.hpp"
 #include "tulle/matrix/blocked_ell.hpp"
 #include "tulle/matrix/coo.hpp"
+#include "tulle/matrix/csr.hpp"
 #include "tulle/matrix/dense.hpp"
 
 namespace tulle::matrix {
@@ -35,6 +36,9 @@ struct Groups {
 };
 Groups group(const CpuQueue& q, const index_t* bin, offset_t n, index_t bins);
 Groups group(const CudaQueue& q, const index_t* bin, offset_t n, index_t bins);
+
+// The entries of the transposed matrix by row, and where they stood (unless source is null). On a GPU group() and gather() do this as fast.
+template <class V> void transpose_entries(const CpuQueue& q, const CsrView<V>& a, offset_t* col_begin, index_t* row, V* value, offset_t* source);
 
 // The same for entries (row, col): by row and, inside each row, by column; entries at the same position stay in their order.
 Groups order_entries(const CpuQueue& q, const index_t* row, const index_t* col, offset_t n, index_t rows, index_t cols);

@@ -1,69 +1,25 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A counting sort in two passes: each thread counts the bins of its piece, the counts become places bin by bin and piece by piece,
-// and each thread puts its positions there in order. Memory beside the result: one count for each bin and piece; there are only so
-// many pieces that the counts stay below 2 n + bins.
-//
-// Entries are grouped by row in this way; then every row is sorted by itself, which mostly happens in the cache.
+// Entries are dealt to their rows by a counting sort; then every row is sorted by itself, which mostly happens in the cache.
 #include "tulle/matrix/convert_steps.hpp"
 
 #include <algorithm>
-#include <utility>
 
-#include "tulle/device/copy.hpp"
-#include "tulle/prim/cpu/pieces.hpp"
-#include "tulle/prim/scan.hpp"
+#include "tulle/matrix/cpu/bins.hpp"
 
 namespace tulle::matrix {
 namespace {
 
 constexpr int rows_at_once = 512;   // a thread takes for sorting: enough to hide the taking, few enough to share long rows out
 
-prim::Pieces pieces_for(const CpuQueue& q, offset_t n, index_t bins)
-{
-    const offset_t most = 1 + 2 * n / std::max<offset_t>(1, bins);
-    return prim::pieces_of(n, std::max(prim::piece_per_thread(q, n).size, ceil_div(n, most)));
-}
-
-void count_bins(const CpuQueue& q, const prim::Pieces& pieces, const index_t* bin, index_t bins, offset_t* count)
-{
-    fill_zero(q, count, pieces.count * bins);
-    prim::each_piece(q, pieces, [&](offset_t p, offset_t begin, offset_t end) {
-        offset_t* mine = count + p * bins;
-        for (offset_t k = begin; k < end; ++k) ++mine[bin[k]];
-    });
-}
-
-// count[p * bins + b] becomes the place of piece p's first position in bin b; begin the places of the bins.
-void assign_places(const CpuQueue& q, offset_t pieces, index_t bins, offset_t* count, offset_t* begin)
-{
-    const prim::Pieces ranges = prim::piece_per_thread(q, bins, 4096);
-    prim::each_piece(q, ranges, [&](offset_t, offset_t first, offset_t last) {
-        std::fill(begin + first, begin + last, 0);
-        for (offset_t p = 0; p < pieces; ++p)
-            for (offset_t b = first; b < last; ++b) begin[b] += count[p * bins + b];
-    });
-    prim::exclusive_scan(q, begin, begin, bins);
-    prim::each_piece(q, ranges, [&](offset_t, offset_t first, offset_t last) {
-        for (offset_t b = first; b < last; ++b) {
-            offset_t next = begin[b];
-            for (offset_t p = 0; p < pieces; ++p) next += std::exchange(count[p * bins + b], next);
-        }
-    });
-}
-
 }  // namespace
 
 Groups group(const CpuQueue& q, const index_t* bin, offset_t n, index_t bins)
 {
-    const prim::Pieces pieces = pieces_for(q, n, bins);
     Groups groups{.begin = Buffer<offset_t>(q, offset_t{bins} + 1), .source = Buffer<offset_t>(q, n)};
-    Buffer<offset_t> place(q, pieces.count * bins);
-    count_bins(q, pieces, bin, bins, place.data());
-    assign_places(q, pieces.count, bins, place.data(), groups.begin.data());
-    prim::each_piece(q, pieces, [&](offset_t p, offset_t begin, offset_t end) {
-        offset_t* next = place.data() + p * bins;
-        for (offset_t k = begin; k < end; ++k) groups.source.data()[next[bin[k]]++] = k;
+    offset_t* source = groups.source.data();
+    deal_to_bins(q, bin, n, bins, groups.begin.data(), [&](offset_t begin, offset_t end, offset_t* next) {
+        for (offset_t k = begin; k < end; ++k) source[next[bin[k]]++] = k;
     });
     return groups;
 }
