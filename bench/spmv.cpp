@@ -59,8 +59,8 @@ template <class V>
 std::vector<Contender> ours_by_wish(SpmvProblem<V>& problem, const std::vector<std::string>& wishes)
 {
     std::vector<Contender> all{our_spmv(problem, "tulle", std::nullopt)};
-    const spmv::Traits traits{.row = row_statistics(problem.ctx, problem.a.rows, problem.a.cols, problem.a.row_begin)};
-    for (const spmv::Policy& policy : spmv::candidates(traits, {problem.ctx.backend(), problem.ctx.host().threads}))
+    const auto plan = spmv::Plan<V>::make(problem.ctx, problem.a);
+    for (const spmv::Policy& policy : spmv::candidates(plan.traits(), {problem.ctx.backend(), problem.ctx.host().threads}))
         if (std::any_of(wishes.begin(), wishes.end(), [&](const std::string& wish) { return is_wanted(wish, policy); }))
             all.push_back(our_spmv(problem, concat("tulle ", spmv::to_text(policy)), policy));
     return all;

@@ -76,7 +76,7 @@ void add_spmv_choices(CLI::App* verb, SpmvOptions& o)
     verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
     verb->add_option("--format", o.format, "csr (the default), csc, coo or bell")->check(CLI::IsMember({"csr", "csc", "coo", "bell"}))->option_text("FORMAT");
     verb->add_option("--block", o.block, "block size of bell (4)")->check(CLI::Range(1, 256))->option_text("N");
-    verb->add_option("--policy", o.kernel, "force a kernel: rows, split, scatter, entries or blocks")->option_text("KERNEL");
+    verb->add_option("--policy", o.kernel, "force a kernel: rows, groups, stream, sell, split, scatter, entries or blocks")->option_text("KERNEL");
     verb->add_option("--lanes", o.lanes, "with --policy: lanes that share a row")->check(CLI::Range(1, 32))->option_text("N");
 }
 

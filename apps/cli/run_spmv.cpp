@@ -38,8 +38,11 @@ template <class V>
 spmv::Traits traits_of(const Context& host, const SpmvProblem<V>& p)
 {
     spmv::Traits traits{.format = p.format, .transposed = p.transpose, .sorted_by_row = !p.transpose};
-    traits.row = {.rows = p.rows(), .cols = p.cols(), .nonzeros = p.a.nonzeros};
-    if (!p.transpose) traits.row = row_statistics(host, p.a.rows, p.a.cols, p.a.row_begin);
+    traits.row = {.rows = p.rows(), .cols = p.cols(), .nonzeros = p.a.nonzeros, .widest = p.cols()};
+    if (p.transpose) return traits;
+    const RowStatistics row = row_statistics(host, p.a.rows, p.a.cols, p.a.row_begin);
+    traits.row.longest = row.longest;
+    traits.row.mean = row.mean;
     return traits;
 }
 
@@ -54,7 +57,7 @@ std::optional<spmv::Policy> forced(const SpmvOptions& options, const SpmvProblem
     const spmv::Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
     std::vector<spmv::Policy> possible = spmv::candidates(traits, limits);
     possible.push_back(spmv::choose(traits, limits).policy);
-    std::erase_if(possible, [&](const spmv::Policy& q) { return q.kernel != kernel || (options.lanes > 0 && q.lanes != options.lanes); });
+    std::erase_if(possible, [&](const spmv::Policy& q) { return q.kernel != kernel || q.sort || (options.lanes > 0 && q.lanes != options.lanes); });
     return possible.empty() ? spmv::Policy{.kernel = kernel, .lanes = options.lanes > 0 ? options.lanes : spmv::Policy{}.lanes} : possible.back();
 }
 

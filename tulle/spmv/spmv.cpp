@@ -265,9 +265,9 @@ void run_on(const Queue& q, const State& s, const Vectors<V>& v)
 }
 
 // Whether the kernel makes dots while it writes y; otherwise they take a pass of their own.
-bool makes_dots(const Policy& p, Backend backend)
+bool makes_dots(const Policy& p, Backend backend, bool mixed)
 {
-    return backend == Backend::cuda && (p.kernel == Kernel::rows || p.kernel == Kernel::groups || p.kernel == Kernel::stream || p.kernel == Kernel::sell);
+    return backend == Backend::cuda && !mixed && (p.kernel == Kernel::rows || p.kernel == Kernel::groups || p.kernel == Kernel::stream || p.kernel == Kernel::sell);
 }
 
 template <class State, class M>
@@ -308,7 +308,7 @@ void run_state(State& s, const Vectors<V>& v)
 {
     if (s.traits.row.rows == 0 && v.dots.result == nullptr) return;
     s.ctx.run([&](const auto& q) {
-        const bool on_the_way = makes_dots(s.choice.policy, s.limits.backend) && s.traits.row.rows > 0;
+        const bool on_the_way = makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.traits.row.value_bytes) && s.traits.row.rows > 0;
         Vectors<V> product = v;
         if (!on_the_way) product.dots = {};
         run_on(q, s, product);
@@ -372,6 +372,12 @@ template <class V, class M>
 const Policy& Plan<V, M>::policy() const
 {
     return state_->choice.policy;
+}
+
+template <class V, class M>
+const Traits& Plan<V, M>::traits() const
+{
+    return state_->traits;
 }
 
 template <class V, class M>

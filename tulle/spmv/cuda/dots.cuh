@@ -4,6 +4,8 @@
 // adds those in their order. The same bits every time.
 #pragma once
 
+#include <type_traits>
+
 #include "tulle/device/cuda/kernel.cuh"
 #include "tulle/spmv/steps.hpp"
 
@@ -68,6 +70,15 @@ __device__ void finish(const Written<On, V>& written, const Dots<V>& dots)
             *dots.arrived = 0;                             // for the next run
         }
     }
+}
+
+// go(std::true_type) or go(std::false_type). Kernels with dots are compiled where matrix and vectors are of one type.
+template <class V, class M, class F>
+void with_or_without_dots(const Vectors<V>& v, F&& go)
+{
+    if constexpr (std::is_same_v<V, M>)
+        if (v.dots.result != nullptr) return go(std::true_type{});
+    go(std::false_type{});
 }
 
 }  // namespace tulle::spmv

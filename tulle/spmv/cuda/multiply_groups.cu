@@ -71,8 +71,10 @@ void multiply_groups(const CudaQueue& q, const CsrView<M>& a, int lanes, const G
     with_constant<8, 16, 32>(lanes, [&](auto n) {
         with_constant<2, 3, 4>(groups.most, [&](auto most) {
             const LaunchShape shape = one_thread_each(groups.group.size() * n(), threads_per_block);
-            if (v.dots.result) launch(q, shape, multiply_groups_kernel<n(), most(), true, V, M>, groups.group.size(), groups.group.data(), a.col, a.value, v);
-            else launch(q, shape, multiply_groups_kernel<n(), most(), false, V, M>, groups.group.size(), groups.group.data(), a.col, a.value, v);
+            const auto go = [&](auto with_dots) {
+                launch(q, shape, multiply_groups_kernel<n(), most(), with_dots(), V, M>, groups.group.size(), groups.group.data(), a.col, a.value, v);
+            };
+            with_or_without_dots<V, M>(v, go);
         });
     });
 }

@@ -50,8 +50,8 @@ void launch_rows(const CudaQueue& q, const Rows<M, O, C>& a, int lanes, const Ve
 {
     with_constant<1, 2, 4, 8, 16, 32>(lanes, [&](auto n) {
         const LaunchShape shape = one_thread_each(offset_t{a.rows} * n(), threads_per_block);
-        if (v.dots.result) launch(q, shape, multiply_rows_kernel<n(), true, V, M, O, C>, a, v);
-        else launch(q, shape, multiply_rows_kernel<n(), false, V, M, O, C>, a, v);
+        const auto go = [&](auto with_dots) { launch(q, shape, multiply_rows_kernel<n(), with_dots(), V, M, O, C>, a, v); };
+        with_or_without_dots<V, M>(v, go);
     });
 }
 

@@ -76,9 +76,10 @@ void multiply_sell(const CudaQueue& q, const CsrView<M>& a, const Sell<M>& s, co
     const offset_t slices = s.slice_begin.size() - 1;
     const LaunchShape shape = one_thread_each(slices * slice_rows, threads_per_block);
     const Columns columns{s.column.data(), s.distance.data()};
-    const auto go = [&](auto kernel) { launch(q, shape, kernel, a.rows, a.row_begin, slices, s.slice_begin.data(), s.row.data(), columns, s.value.data(), v); };
-    if (v.dots.result) go(multiply_sell_kernel<true, V, M>);
-    else go(multiply_sell_kernel<false, V, M>);
+    const auto go = [&](auto with_dots) {
+        launch(q, shape, multiply_sell_kernel<with_dots(), V, M>, a.rows, a.row_begin, slices, s.slice_begin.data(), s.row.data(), columns, s.value.data(), v);
+    };
+    with_or_without_dots<V, M>(v, go);
 }
 
 template void multiply_sell(const CudaQueue&, const CsrView<float>&, const Sell<float>&, const Vectors<float>&);

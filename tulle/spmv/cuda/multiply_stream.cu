@@ -184,8 +184,8 @@ void launch_stream(const CudaQueue& q, const Rows<M, O>& a, const Stream<V>& s, 
     const LaunchShape shape{s.block.size() - 1, threads_per_block};
     V* piece_sum = const_cast<V*>(s.piece_sum.data());
     int* arrived = const_cast<int*>(s.arrived.data());
-    if (v.dots.result) launch(q, shape, multiply_stream_kernel<true, V, M, O>, a, s.block.data(), piece_sum, arrived, v);
-    else launch(q, shape, multiply_stream_kernel<false, V, M, O>, a, s.block.data(), piece_sum, arrived, v);
+    const auto go = [&](auto with_dots) { launch(q, shape, multiply_stream_kernel<with_dots(), V, M, O>, a, s.block.data(), piece_sum, arrived, v); };
+    with_or_without_dots<V, M>(v, go);
 }
 
 }  // namespace

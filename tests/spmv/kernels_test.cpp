@@ -1,0 +1,267 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Matrices made for one kernel each: giants, runs of equal rows, rows that follow each other, wide and narrow ones; dots and mixed types.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/backends.hpp"
+#include "support/battery.hpp"
+#include "support/guarded.hpp"
+#include "support/oracle.hpp"
+#include "tulle/matrix/move.hpp"
+#include "tulle/spmv/spmv.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+using namespace tulle::test;
+
+class SpmvKernelsOn : public OnBackend {
+protected:
+    bool on_gpu() const { return ctx().backend() == Backend::cuda; }
+};
+
+template <class V>
+std::vector<V> whole_numbers(index_t n, std::uint64_t seed)
+{
+    std::vector<V> x(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = test_value<V>(Values::integers, seed, 0, i);
+    return x;
+}
+
+// y = 2 A x - y under a policy must be exact, twice: counters of the first run are ready for the second.
+template <class V>
+void expect_exact(const Context& ctx, const HostCsr<V>& a, const Policy& policy)
+{
+    SCOPED_TRACE(to_text(policy));
+    const auto there = to_device(ctx, a.view());
+    const auto x = whole_numbers<V>(a.cols, 6), y = whole_numbers<V>(a.rows, 7);
+    const auto plan = Plan<V>::make(ctx, there.view(), {.force = policy});
+    const auto x_there = to_device<V>(ctx, std::span<const V>(x));
+    const auto want = oracle_multiply(a, false, V(2), x, V(-1), y);
+    for (int run = 0; run < 2; ++run) {
+        Guarded<V> out(ctx, y);
+        plan.run(V(2), x_there.span(), V(-1), out.span());
+        const auto got = out.take();
+        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << "row " << i << ", run " << run;
+    }
+}
+
+// Rows of 2048 nonzeros fill a block of the stream kernel, longer ones are cut; short, empty and middling ones stand between them.
+TEST_P(SpmvKernelsOn, StreamTakesGiantsAndWhatIsBetween)
+{
+    if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
+    const std::vector<index_t> lengths{3, 0, 2048, 1, 2049, 0, 0, 5000, 700, 130, 66, 64, 4096, 1, 1};
+    const auto a = matrix_where<double>(static_cast<index_t>(lengths.size()), 5003, Values::integers, 4,
+                                        [&](index_t i, index_t j) { return j < lengths[static_cast<std::size_t>(i)]; });
+    expect_exact(ctx(), a, {Kernel::stream, 32, false});
+}
+
+TEST_P(SpmvKernelsOn, StreamTakesMoreRowsThanABlockHolds)
+{
+    if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
+    const auto a = matrix_where<float>(2300, 40, Values::integers, 4, [&](index_t i, index_t j) { return i > 1100 && (i + j) % 37 == 0; });
+    expect_exact(ctx(), a, {Kernel::stream, 32, false});
+}
+
+// Runs of 1 to 9 equal rows, some of them empty, of lengths that leave lanes without work and give them several columns.
+TEST_P(SpmvKernelsOn, GroupsTakeRunsOfAnyLength)
+{
+    std::vector<index_t> pattern_of;
+    for (index_t run = 1; run <= 9; ++run) pattern_of.insert(pattern_of.end(), static_cast<std::size_t>(run), run);
+    const auto a = matrix_where<double>(static_cast<index_t>(pattern_of.size()), 300, Values::integers, 9, [&](index_t i, index_t j) {
+        const index_t p = pattern_of[static_cast<std::size_t>(i)];
+        return p != 4 && j % (p + 1) == 0 && (p != 7 || j < 20);
+    });
+    for (const int lanes : on_gpu() ? std::vector{8, 16, 32} : std::vector{1}) expect_exact(ctx(), a, {Kernel::groups, lanes, false});
+}
+
+// Unknowns of one node have the same columns: nodes of 2, 3, 4 and 6 unknowns lead to groups of 2, 3, 4 and 3 rows.
+TEST_P(SpmvKernelsOn, GroupsAreFoundInMeshes)
+{
+    const auto c = ctx();
+    for (const index_t unknowns : {2, 3, 4, 6}) {
+        const auto a = matrix_where<float>(24 * unknowns, 24 * unknowns, Values::integers, 3,
+                                           [&](index_t i, index_t j) { return std::abs(i / unknowns - j / unknowns) <= 2 || i / unknowns == 23 - j / unknowns; });
+        expect_exact(c, a, {Kernel::groups, on_gpu() ? 16 : 1, false});
+        const auto there = to_device(c, a.view());
+        const auto plan = Plan<float>::make(c, there.view());
+        EXPECT_EQ(plan.traits().row.repeats, 24 * (unknowns - 1));
+        EXPECT_TRUE(!on_gpu() || plan.policy().kernel == Kernel::groups) << plan.describe();
+    }
+}
+
+// Bands follow each other (no distances kept), then distances of one, two and four bytes, and a slice with rows of all lengths.
+TEST_P(SpmvKernelsOn, SlicesKeepColumnsInEveryForm)
+{
+    if (!on_gpu()) GTEST_SKIP() << "sliced ELL is the GPU's";
+    const index_t n = 70000;
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < 200; ++i) {
+        const auto put = [&](index_t j) { entries.emplace_back(i, j, test_value<double>(Values::integers, 5, i, j)); };
+        if (i < 64) put(i), put(i + 40);
+        else if (i < 96) put(100 + (i * 7) % 200);
+        else if (i < 128) put(1000 + (i * 977) % 60000);
+        else if (i < 160) put(i % 2 == 0 ? i : n - i);
+        else if (i != 170)
+            for (index_t k = 0; k < i - 159; ++k) put(3 * k + i % 5);
+    }
+    const auto a = csr_of<double>(200, n, std::move(entries));
+    for (const bool sort : {false, true}) expect_exact(ctx(), a, {Kernel::sell, 32, false, false, sort});
+}
+
+TEST_P(SpmvKernelsOn, SlicesAreSortedInsideWindows)
+{
+    if (!on_gpu()) GTEST_SKIP() << "sliced ELL is the GPU's";
+    const auto a = matrix_where<float>(4200, 60, Values::integers, 5, [](index_t i, index_t j) { return j % 20 == i % 20 && j < (i * 13) % 70; });
+    expect_exact(ctx(), a, {Kernel::sell, 32, false, false, true});
+}
+
+// 65535 columns apart is the most that narrow columns can hold; the base is the row's first column.
+TEST_P(SpmvKernelsOn, NarrowColumnsReachAsFarAsTheySay)
+{
+    const auto c = ctx();
+    const auto far = csr_of<double>(3, 200000, {{0, 70000, 2.0}, {0, 135535, 3.0}, {2, 5, 1.0}, {2, 65540, 4.0}});
+    const auto near = csr_of<double>(3, 65536, {{0, 0, 2.0}, {0, 65535, 3.0}, {2, 65535, 4.0}});
+    const auto beyond = csr_of<double>(1, 200000, {{0, 5, 1.0}, {0, 65541, 4.0}});
+    for (const int lanes : {1, 4}) {
+        expect_exact(c, far, {Kernel::rows, lanes, false, true});
+        expect_exact(c, near, {Kernel::rows, lanes, false, true});
+    }
+    const auto there = to_device(c, beyond.view());
+    EXPECT_THROW(Plan<double>::make(c, there.view(), {.force = Policy{Kernel::rows, 4, false, true}}), ValueError);
+}
+
+// What is not an entry takes no part, whatever x holds there.
+TEST_P(SpmvKernelsOn, PaddingDoesNotSpreadNan)
+{
+    const auto c = ctx();
+    const auto a = matrix_where<double>(100, 100, Values::reals, 3, [](index_t i, index_t j) { return j >= i && j < i + 1 + i % 5 && (j > 9 || i > 9); });
+    const auto there = to_device(c, a.view());
+    std::vector<double> x(100, 1.0);
+    for (std::size_t j = 0; j < 10; ++j) x[j] = j % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+    const auto x_there = to_device<double>(c, std::span<const double>(x));
+    const Traits traits = Plan<double>::make(c, there.view()).traits();
+    for (const Policy& policy : candidates(traits, {c.backend(), c.host().threads})) {
+        Guarded<double> y(c, std::vector<double>(100, std::nan("")));
+        Plan<double>::make(c, there.view(), {.force = policy}).run(x_there.span(), y.span());
+        for (const double value : y.take()) ASSERT_TRUE(std::isfinite(value)) << to_text(policy);
+    }
+}
+
+TEST_P(SpmvKernelsOn, NewValuesReachEveryKernel)
+{
+    const auto c = ctx();
+    const auto a = random_matrix<double>(90, 90, 0.1, Values::integers, 31);
+    auto b = a;
+    for (auto& v : b.value) v = 3 * v + 1;
+    const auto before = to_device(c, a.view()), after = to_device(c, b.view());
+    const auto x = whole_numbers<double>(90, 5);
+    const auto x_there = to_device<double>(c, std::span<const double>(x));
+    const auto want = oracle_multiply(b, false, 1.0, x, 0.0, std::vector<double>(90));
+    for (const Policy& policy : candidates(Plan<double>::make(c, before.view()).traits(), {c.backend(), c.host().threads})) {
+        auto plan = Plan<double>::make(c, before.view(), {.force = policy});
+        plan.update_values(after.view());
+        Guarded<double> y(c, std::vector<double>(90, 0.0));
+        plan.run(x_there.span(), y.span());
+        const auto got = y.take();
+        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << to_text(policy) << ", row " << i;
+    }
+}
+
+// dot(y, x) and dot(y, y) of whole numbers are exact, in every kernel, also the second time, and for a matrix without rows.
+TEST_P(SpmvKernelsOn, MakesDotsOnTheWay)
+{
+    const auto c = ctx();
+    const auto a = matrix_where<double>(700, 700, Values::integers, 8, [](index_t i, index_t j) { return (i + 2 * j) % 50 == 0 || (i == 300 && j > 100) || i == j; });
+    const auto there = to_device(c, a.view());
+    const auto x = whole_numbers<double>(700, 5), y = whole_numbers<double>(700, 6);
+    const auto x_there = to_device<double>(c, std::span<const double>(x));
+    const auto want = oracle_multiply(a, false, 2.0, x, 1.0, y);
+    long double xy = 0, yy = 0;
+    for (std::size_t i = 0; i < 700; ++i) xy += want.value[i] * static_cast<long double>(x[i]), yy += want.value[i] * want.value[i];
+    for (const Policy& policy : candidates(Plan<double>::make(c, there.view()).traits(), {c.backend(), c.host().threads})) {
+        if (!is_drawn(to_text(policy), 3)) continue;
+        const auto plan = Plan<double>::make(c, there.view(), {.force = policy, .dots = true});
+        for (int run = 0; run < 2; ++run) {
+            Guarded<double> out(c, y), dots(c, std::vector<double>(2, std::nan("")));
+            plan.run(2.0, x_there.span(), 1.0, out.span(), dots.span());
+            const auto got = dots.take();
+            EXPECT_EQ(static_cast<long double>(got[0]), xy) << to_text(policy);
+            EXPECT_EQ(static_cast<long double>(got[1]), yy) << to_text(policy);
+            EXPECT_TRUE(within_bound(out.take(), want));
+        }
+    }
+    const auto none = to_device(c, csr_of<double>(0, 0, {}).view());
+    Guarded<double> dots(c, std::vector<double>(2, std::nan("")));
+    Plan<double>::make(c, none.view(), {.dots = true}).run(1.0, {}, 0.0, {}, dots.span());
+    EXPECT_EQ(dots.take(), (std::vector<double>{0.0, 0.0}));
+}
+
+TEST_P(SpmvKernelsOn, RefusesDotsWithoutRoomOrSquareMatrix)
+{
+    const auto c = ctx();
+    const auto wide = to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 1).view()), square = to_device(c, random_matrix<double>(20, 20, 0.2, Values::integers, 1).view());
+    EXPECT_THROW(Plan<double>::make(c, wide.view(), {.dots = true}), ShapeError);
+    const auto x = to_device<double>(c, std::span<const double>(std::vector<double>(20, 1.0)));
+    auto y = to_device<double>(c, std::span<const double>(std::vector<double>(20, 1.0))), dots = to_device<double>(c, std::span<const double>(std::vector<double>(3, 1.0)));
+    EXPECT_THROW(Plan<double>::make(c, square.view()).run(1.0, x.span(), 0.0, y.span(), dots.span().first(2)), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, square.view(), {.dots = true}).run(1.0, x.span(), 0.0, y.span(), dots.span()), ShapeError);
+}
+
+// A matrix of floats, everything else in double: as exact as the same matrix in double.
+TEST_P(SpmvKernelsOn, MultipliesFloatsInDouble)
+{
+    const auto c = ctx();
+    const auto a = random_matrix<float>(150, 130, 0.1, Values::reals, 12);
+    const auto wide = csr_of<double>(150, 130, [&] {
+        std::vector<std::tuple<index_t, index_t, double>> entries;
+        for (const auto& [i, j, v] : a.entries()) entries.emplace_back(i, j, static_cast<double>(v));
+        return entries;
+    }());
+    const auto there = to_device(c, a.view());
+    for (const Op op : {Op::none, Op::transpose}) {
+        const bool t = op == Op::transpose;
+        std::vector<double> x(t ? 150 : 130), y(t ? 130 : 150, 1.0);
+        for (std::size_t j = 0; j < x.size(); ++j) x[j] = test_value<double>(Values::reals, 3, 0, static_cast<index_t>(j));
+        const auto x_there = to_device<double>(c, std::span<const double>(x));
+        const auto want = oracle_multiply(wide, t, 0.5, x, 2.0, y);
+        const Traits traits = Plan<double, float>::make(c, there.view(), {.op = op}).traits();
+        for (const Policy& policy : candidates(traits, {c.backend(), c.host().threads})) {
+            if (!is_drawn(to_text(policy) + (t ? "t" : ""), 4)) continue;
+            Guarded<double> out(c, y);
+            Plan<double, float>::make(c, there.view(), {.op = op, .force = policy}).run(0.5, x_there.span(), 2.0, out.span());
+            EXPECT_TRUE(within_bound(out.take(), want)) << to_text(policy);
+        }
+    }
+}
+
+// A survey must find what a full check finds: wherever it is and however small.
+TEST_P(SpmvKernelsOn, FindsWhatIsWrongWithAMatrix)
+{
+    const auto c = ctx();
+    const auto good = random_matrix<double>(300, 400, 0.1, Values::integers, 1);
+    const auto refused = [&](auto&& spoil) {
+        auto a = good;
+        spoil(a);
+        const auto there = to_device(c, a.view());
+        EXPECT_THROW(Plan<double>::make(c, there.view()), ValueError);
+    };
+    const auto last = good.col.size() - 1;
+    refused([&](auto& a) { a.col[last] = 400; });
+    refused([&](auto& a) { a.col[0] = -1; });
+    refused([&](auto& a) { std::swap(a.col[static_cast<std::size_t>(a.row_begin[150])], a.col[static_cast<std::size_t>(a.row_begin[150]) + 1]); });
+    refused([&](auto& a) { a.col[static_cast<std::size_t>(a.row_begin[150]) + 1] = a.col[static_cast<std::size_t>(a.row_begin[150])]; });
+    refused([&](auto& a) { a.row_begin[7] = a.row_begin[9]; });
+    refused([&](auto& a) { a.row_begin[300] -= 1; });
+    refused([&](auto& a) { a.row_begin[0] = 1; });
+    refused([&](auto& a) { a.row_begin[40] = -5; });
+    refused([&](auto& a) { a.row_begin[40] = offset_t{1} << 40; });
+}
+
+TULLE_ON_BACKENDS(SpmvKernelsOn);
+
+}  // namespace
+}  // namespace tulle::spmv
