@@ -90,9 +90,9 @@ TEST(SptrsvTasks, HoldEveryEntryOnceAndWaitForEarlierTasksOnly)
     for (const auto& [name, a] : triangles<double>(1)) {
         const Triangle t = triangle_of(a);
         for (const Way& way : ways)
-            for (const bool reorder : {true, false}) {
-                SCOPED_TRACE(name + ": " + to_text(way.how));
-                const Tasks tasks = make_tasks(host, t, merge(host, t, way.how, way.rows, way.limit), reorder, 8);
+            for (const auto& [reorder, team] : {std::pair{true, 1}, {false, 1}, {false, 4}}) {
+                SCOPED_TRACE(name + ": " + to_text(way.how) + ", " + std::to_string(team) + " warps");
+                const Tasks tasks = make_tasks(host, t, merge(host, t, way.how, way.rows, way.limit), {reorder, team, 8});
                 std::multiset<offset_t> sources;
                 std::vector<offset_t> task_of(static_cast<std::size_t>(t.rows), -1);      // by row of the triangle
                 index_t rows = 0;
@@ -104,8 +104,8 @@ TEST(SptrsvTasks, HoldEveryEntryOnceAndWaitForEarlierTasksOnly)
                         const index_t row = reorder ? tasks.row.data()[col] : col;
                         ASSERT_GE(task_of[static_cast<std::size_t>(row)], 0) << "waits for a later task";
                     };
-                    const offset_t steps = task.steps + (task.cluster == 0 && task.late > 0 ? 1 : 0);
-                    for (offset_t at = task.step * lanes; at < (task.step + steps) * lanes; ++at) {
+                    const offset_t units = offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0);
+                    for (offset_t at = task.step * lanes; at < (task.step + units) * lanes; ++at) {
                         if (tasks.col.data()[at] < 0) continue;
                         sources.insert(tasks.source.data()[at]);
                         check_column(tasks.col.data()[at]);

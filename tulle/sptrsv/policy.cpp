@@ -76,14 +76,13 @@ std::vector<Scheme> candidates(const Limits& limits)
         return {{.kernel = Kernel::serial}, {.kernel = Kernel::levels}};
     }
     std::vector<Scheme> all;
-    for (const int warps : {8, 16, 4, 32}) {
-        all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .warps = warps});
-        if (warps > 8) continue;
-        for (const Merge merge : {Merge::critical, Merge::fixed})
-            for (const int rows : {32, 16, 8}) all.push_back({.kernel = Kernel::tasks, .merge = merge, .rows = rows, .warps = warps});
-    }
-    all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .reorder = false, .warps = 16});
-    all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .reorder = false, .warps = 8});
+    for (const int team : {4, 1})
+        for (const int rows : {32, 16, 8}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = rows, .team = team, .warps = 8});
+    for (const int warps : {4, 16}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .warps = warps});
+    for (const int team : {4, 1}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 32, .team = team, .warps = 8});
+    all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .team = 4, .warps = 16});
+    all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .reorder = true, .warps = 16});
+    all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .reorder = true, .warps = 4});
     return all;
 }
 
@@ -94,6 +93,7 @@ void check_scheme(const Scheme& s, const Limits& limits)
                         limits.backend == Backend::cpu ? "serial, levels" : "tasks, groups");
     require<ValueError>(s.rows >= 1 && s.rows <= 32, [&] { return concat("nodes of ", s.rows, " rows"); }, "1 to 32");
     require<ValueError>(s.warps >= 1 && s.warps <= 64, [&] { return concat(s.warps, " warps on a multiprocessor"); }, "1 to 64");
+    require<ValueError>(s.team == 1 || s.team == 4, [&] { return concat("teams of ", s.team, " warps"); }, "1 or 4");
     require<ValueError>(s.limit >= 0, [&] { return concat("rows of at most ", s.limit, " entries"); });
 }
 
@@ -127,7 +127,8 @@ std::string to_text(const Scheme& s)
     if (s.merge != Merge::none) text += concat(" of up to ", s.rows, " rows");
     if (s.merge == Merge::average || s.merge == Merge::threshold) text += concat(" with ", s.limit, " entries");
     text += concat(", ", s.warps, " warps");
-    if (!s.reorder) text += ", order of the matrix";
+    if (s.team > 1) text += concat(" in teams of ", s.team);
+    if (s.reorder) text += ", reordered";
     if (s.kernel == Kernel::groups)
         text += concat(", n_g ", s.subwarps, ", sw_rnnz ", number(s.share_above), s.grouping == Grouping::balance ? ", rg_balance" : ", rg_sequential",
                        s.order == Warps::ticket ? ", ticket" : s.order == Warps::round_robin ? ", ws_rr" : s.order == Warps::balance ? ", ws_balance" : ", ws_locality",

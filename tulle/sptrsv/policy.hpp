@@ -42,7 +42,8 @@ struct Scheme {
     Merge merge = Merge::none;
     int rows = 1;                                   // largest node, at most 32
     int limit = 0;                                  // of Merge::average and Merge::threshold; levels: entries that make a thread's share, 0: as usual
-    bool reorder = true;                            // unknowns in the order they are solved, not in the matrix's
+    bool reorder = false;                           // unknowns in the order they are solved, not in the matrix's
+    int team = 1;                                   // tasks: warps that work on a task together, 1 or 4
     int warps = 16;                                 // that work on each multiprocessor
     int subwarps = 1;                               // groups: nodes a warp works on side by side
     int share_above = 0;                            // groups: rows longer than this, on average, are shared by the lanes of a subwarp; or unlimited

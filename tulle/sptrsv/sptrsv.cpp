@@ -75,7 +75,7 @@ Rows take_up(const Queue& q, Rows host)
 template <class Queue>
 Tasks take_up(const Queue& q, Tasks host)
 {
-    return {host.rows, host.levels, host.reversed, host.reordered, host.dense_size, take_up(q, host.task), take_up(q, host.row), take_up(q, host.diagonal), take_up(q, host.col),
+    return {host.rows, host.levels, host.team, host.reversed, host.reordered, host.dense_size, take_up(q, host.task), take_up(q, host.row), take_up(q, host.diagonal), take_up(q, host.col),
             take_up(q, host.source), take_up(q, host.late_col), take_up(q, host.dense_at), take_up(q, host.dense_source), take_up(q, host.dense_row)};
 }
 
@@ -167,13 +167,13 @@ void arrange(const CudaQueue& q, const Known& known, const Options& options, Pre
     const Scheme& s = p.scheme;
     const Graph merged = merge(host, known.triangle, s.merge, s.rows, s.limit);
     p.levels = merged.levels;
-    p.tasks = take_up(q, make_tasks(host, known.triangle, merged, s.reorder, offset_t{s.warps} * multiprocessors(q)));
+    p.tasks = take_up(q, make_tasks(host, known.triangle, merged, {s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)}));
     p.task_values = room_for<V>(q, p.tasks);
-    p.shared = make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps);
+    p.shared = make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team);
     if (options.right_hand_sides <= 1) return;
     p.many = take_up(q, make_rows(host, known.triangle, rows_by_level(host, known).data(), Unknowns::by_place));
     p.many_values = room_for<V>(q, p.many);
-    p.many_shared = make_shared<V>(q, offset_t{p.many.rows} * sides_at_once, p.many.rows, many_warps);
+    p.many_shared = make_shared<V>(q, offset_t{p.many.rows} * sides_at_once, p.many.rows, many_warps, 1);
 }
 
 template <class V>

@@ -57,13 +57,14 @@ struct Shared {
     Buffer<unsigned long long> ticket;
     Buffer<int> fault;
     offset_t half = 0;               // unknowns of one half
-    int warps = 0;                   // that take tickets; the same for all solves
+    int takers = 0;                  // warps or teams that take tickets; the same for all solves
     unsigned patience = 1u << 25;    // polls until a wait gives up: some ten seconds
 
     std::size_t bytes() const { return unknown.bytes() + ticket.bytes() + fault.bytes(); }
 };
 
-template <class V> Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps_per_multiprocessor);
+// `warps` on each multiprocessor, in teams.
+template <class V> Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team);
 int multiprocessors(const CudaQueue& q);
 
 template <class V> void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const Shared<V>& shared, const Sides<V>& sides);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,6 @@ namespace tulle::sptrsv {
 namespace {
 
 constexpr index_t late_levels = 2;                  // parents of a cluster so close below it are late
-constexpr index_t recent_levels = 4;                // entries so close below come after the others
 constexpr offset_t entries_per_lane = 2;            // of a row alone, while 32 lanes last
 constexpr std::size_t most_entries = most_rows * static_cast<std::size_t>(long_row);
 
@@ -26,9 +26,10 @@ struct Source {
     Bins rows_of;                    // of each node
     Buffer<index_t> place;           // of each row in the order of tasks
     Buffer<index_t> level;           // of each row
-    bool reorder;
+    Packing packing;
 
-    index_t unknown(index_t row) const { return reorder ? place.data()[row] : row; }
+    int lanes_of_team() const { return lanes * packing.team; }
+    index_t unknown(index_t row) const { return packing.reorder ? place.data()[row] : row; }
 };
 
 // Nodes in the order of tasks; task p takes node[begin[p]] … node[begin[p+1]-1].
@@ -39,11 +40,11 @@ struct Packs {
 
 index_t size_of(const Source& s, index_t node) { return s.rows_of.begin.data()[node + 1] - s.rows_of.begin.data()[node]; }
 
-// Rows of this length that a warp takes at once.
-int width_for(offset_t entries)
+// Rows of this length that a team takes at once.
+int width_for(const Source& s, offset_t entries)
 {
     const offset_t wanted = power_of_two_from(std::max(offset_t{1}, ceil_div(entries, entries_per_lane)));
-    return static_cast<int>(lanes / std::min<offset_t>(lanes, wanted));
+    return static_cast<int>(std::min<offset_t>(most_rows, s.lanes_of_team() / std::min<offset_t>(s.lanes_of_team(), wanted)));
 }
 
 void close_pack(Packs& packs, int width)
@@ -62,12 +63,12 @@ void pack_rows(const std::vector<index_t>& nodes, int width, Packs& packs)
     close_pack(packs, width);
 }
 
-// Clusters share a warp only where a level has more of them than there are warps.
-void pack_clusters(const Source& s, const std::vector<index_t>& nodes, offset_t resident, Packs& packs)
+// Clusters share a team only where a level has more of them than there are teams.
+void pack_clusters(const Source& s, const std::vector<index_t>& nodes, Packs& packs)
 {
     offset_t total = 0;
     for (const index_t node : nodes) total += size_of(s, node);
-    const index_t target = static_cast<index_t>(std::min<offset_t>(most_rows, ceil_div(total, resident)));
+    const index_t target = static_cast<index_t>(std::min<offset_t>(most_rows, ceil_div(total, s.packing.resident)));
     index_t rows = 0;
     for (const index_t node : nodes) {
         const index_t more = size_of(s, node);
@@ -81,7 +82,7 @@ void pack_clusters(const Source& s, const std::vector<index_t>& nodes, offset_t 
     if (rows > 0) close_pack(packs, power_of_two_from(rows));
 }
 
-Packs pack(const CpuQueue& host, const Source& s, offset_t resident)
+Packs pack(const CpuQueue& host, const Source& s)
 {
     const Bins by_level = sort_into(host, s.graph.level.data(), s.graph.nodes, s.graph.levels + 1);
     Packs packs;
@@ -90,10 +91,11 @@ Packs pack(const CpuQueue& host, const Source& s, offset_t resident)
     for (index_t level = 1; level <= s.graph.levels; ++level) {
         for (index_t k = by_level.begin.data()[level]; k < by_level.begin.data()[level + 1]; ++k) {
             const index_t node = by_level.item.data()[k], first = s.rows_of.item.data()[s.rows_of.begin.data()[node]];
+            const int width = width_for(s, s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first]);
             if (size_of(s, node) > 1) clusters.push_back(node);
-            else alone[static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(width_for(s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first]))))].push_back(node);
+            else alone[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(width)))].push_back(node);
         }
-        pack_clusters(s, clusters, resident, packs);
+        pack_clusters(s, clusters, packs);
         clusters.clear();
         for (std::size_t log = 0; log < alone.size(); ++log) {
             pack_rows(alone[log], 1 << log, packs);
@@ -106,17 +108,16 @@ Packs pack(const CpuQueue& host, const Source& s, offset_t resident)
 // The rows of a task, and what is known of it before it is written.
 struct Pack {
     std::array<index_t, most_rows> row;
-    int rows = 0, width = 1;
+    int rows = 0, width = 1, lanes_per_row = 1;
     index_t level = 0;
     bool cluster = false;
-
-    int lanes_per_row() const { return lanes / width; }
 };
 
 Pack look_at(const Source& s, const Packs& packs, index_t p)
 {
     Pack pack;
     pack.width = packs.width[static_cast<std::size_t>(p)];
+    pack.lanes_per_row = s.lanes_of_team() / pack.width;
     for (index_t k = packs.begin[static_cast<std::size_t>(p)]; k < packs.begin[static_cast<std::size_t>(p) + 1]; ++k) {
         const index_t node = packs.node[static_cast<std::size_t>(k)];
         pack.level = s.graph.level.data()[node];
@@ -128,7 +129,7 @@ Pack look_at(const Source& s, const Packs& packs, index_t p)
 
 // The columns a cluster waits for last: those closest below it, the highest levels first.
 struct LateColumns {
-    std::array<index_t, lanes> col;
+    std::array<index_t, lanes * most_team> col;
     int count = 0;
 
     int find(index_t wanted) const
@@ -138,8 +139,6 @@ struct LateColumns {
         return found != end && *found == wanted ? static_cast<int>(found - col.data()) : -1;
     }
 };
-
-bool inside(const Source& s, const Pack& pack, index_t col) { return s.level.data()[col] == pack.level; }
 
 LateColumns late_columns(const Source& s, const Pack& pack)
 {
@@ -155,39 +154,57 @@ LateColumns late_columns(const Source& s, const Pack& pack)
     std::sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n));
     n = static_cast<std::size_t>(std::unique(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n)) - found.begin());
     LateColumns late;
-    for (std::size_t k = 0; k < n && late.count < lanes; ++k) late.col[static_cast<std::size_t>(late.count++)] = found[k].second;
+    for (std::size_t k = 0; k < n && late.count < s.lanes_of_team(); ++k) late.col[static_cast<std::size_t>(late.count++)] = found[k].second;
     std::sort(late.col.begin(), late.col.begin() + late.count);
     return late;
 }
 
-// Late entries of a row alone: none, where they are more than its lanes or most_late.
+// Late entries of a row alone: none, where they are more than most_late or its lanes in a warp.
 int late_entries(const Source& s, const Pack& pack, index_t row)
 {
     int late = 0;
     for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k)
         if (s.level.data()[s.t.col.data()[k]] == pack.level - 1) ++late;
-    return pack.lanes_per_row() > 1 && late <= std::min(most_late, pack.lanes_per_row()) ? late : 0;
+    return pack.lanes_per_row > 1 && late <= std::min(most_late, lanes / pack.width) ? late : 0;
 }
 
 enum class Part { early, late, dense };
 
-// f(part, k, j) for every entry of a row, early ones first, then those of recent levels; j: late entry or column, or column inside the cluster.
+// Entries of a row by the level they come from, lowest first; those of very long rows stay as they are.
+class ByLevel {
+public:
+    ByLevel(const Source& s, index_t row) : begin_(s.t.row_begin.data()[row]), count_(s.t.row_begin.data()[row + 1] - begin_)
+    {
+        if (count_ > long_row) return;
+        for (offset_t k = 0; k < count_; ++k) entry_[static_cast<std::size_t>(k)] = {s.level.data()[s.t.col.data()[begin_ + k]], static_cast<index_t>(k)};
+        std::sort(entry_.begin(), entry_.begin() + count_);
+    }
+
+    offset_t count() const { return count_; }
+    offset_t operator[](offset_t k) const { return begin_ + (count_ > long_row ? k : entry_[static_cast<std::size_t>(k)].second); }
+
+private:
+    offset_t begin_, count_;
+    std::array<std::pair<index_t, index_t>, long_row> entry_;      // level, number in the row
+};
+
+// f(part, k, j) for every entry of a row, those of low levels first; j: number of the late entry or column.
 template <class F>
 void each_entry(const Source& s, const Pack& pack, const LateColumns& late, index_t row, F&& f)
 {
-    const offset_t begin = s.t.row_begin.data()[row], end = s.t.row_begin.data()[row + 1];
     const bool keeps_late = !pack.cluster && late_entries(s, pack, row) > 0;
     int next = 0;
-    for (const bool recent : {false, true})
-        for (offset_t k = begin; k < end; ++k) {
-            const index_t col = s.t.col.data()[k], level = s.level.data()[col];
-            if ((level > pack.level - recent_levels) != recent) continue;
-            const int j = pack.cluster && recent && !inside(s, pack, col) ? late.find(col) : -1;
-            if (pack.cluster && inside(s, pack, col)) f(Part::dense, k, -1);
-            else if (j >= 0) f(Part::late, k, j);
-            else if (keeps_late && level == pack.level - 1) f(Part::late, k, next++);
-            else f(Part::early, k, -1);
-        }
+    const ByLevel entries(s, row);
+    for (offset_t e = 0; e < entries.count(); ++e) {
+        const offset_t k = entries[e];
+        const index_t col = s.t.col.data()[k], level = s.level.data()[col];
+        const bool is_inside = pack.cluster && level == pack.level;
+        const int j = pack.cluster && !is_inside && level >= pack.level - late_levels ? late.find(col) : -1;
+        if (is_inside) f(Part::dense, k, -1);
+        else if (j >= 0) f(Part::late, k, j);
+        else if (keeps_late && level == pack.level - 1) f(Part::late, k, next++);
+        else f(Part::early, k, -1);
+    }
 }
 
 // The task with sizes where its offsets will be.
@@ -213,11 +230,11 @@ Measured measure(const Source& s, const Pack& pack)
         longest = std::max(longest, early);
     }
     m.task.late = static_cast<std::uint8_t>(most);
-    m.task.steps = static_cast<index_t>(ceil_div(longest, offset_t{pack.lanes_per_row()}));
+    m.task.steps = static_cast<index_t>(ceil_div(longest, offset_t{pack.lanes_per_row}));
     return m;
 }
 
-offset_t steps_of(const Task& task) { return task.steps + (task.cluster == 0 && task.late > 0 ? 1 : 0); }
+offset_t units_of(const Task& task, int team) { return offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0); }
 offset_t dense_of(const Task& task) { return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late); }
 
 // Sizes become offsets, and the arrays are made. Returns where each task's dense entries begin.
@@ -236,7 +253,7 @@ Buffer<offset_t> place(const CpuQueue& host, const std::vector<Measured>& measur
         task.first = first;
         task.late_first = late;
         dense_first.data()[p] = entries;
-        step += steps_of(size);
+        step += units_of(size, tasks.team);
         dense += dense_of(size);
         entries += dense_entries;
         first += size.rows;
@@ -264,10 +281,10 @@ void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i
     offset_t e = 0;
     each_entry(s, pack, late, row, [&](Part part, offset_t k, int j) {
         if (part == Part::early) {
-            enter((task.step + e / pack.lanes_per_row()) * lanes + e % pack.lanes_per_row() * task.width + i, k);
+            enter(task.step * lanes + e / pack.lanes_per_row * s.lanes_of_team() + e % pack.lanes_per_row * task.width + i, k);
             ++e;
         } else if (!pack.cluster) {
-            enter((task.step + task.steps) * lanes + j * task.width + i, k);
+            enter((task.step + offset_t{task.steps} * tasks.team) * lanes + j * task.width + i, k);
         } else {
             const offset_t column = part == Part::late ? task.width + j : s.place.data()[s.t.col.data()[k]] - task.first;
             tasks.dense_at.data()[dense_entry] = task.dense + column * task.width + i;
@@ -282,8 +299,8 @@ void write(const Source& s, const Pack& pack, const Task& task, offset_t dense_e
     LateColumns late;
     if (pack.cluster) late = late_columns(s, pack);
     for (int j = 0; j < late.count; ++j) tasks.late_col.data()[task.late_first + j] = s.unknown(late.col[static_cast<std::size_t>(j)]);
-    std::fill_n(tasks.col.data() + task.step * lanes, steps_of(task) * lanes, index_t{-1});
-    std::fill_n(tasks.source.data() + task.step * lanes, steps_of(task) * lanes, offset_t{-1});
+    std::fill_n(tasks.col.data() + task.step * lanes, units_of(task, tasks.team) * lanes, index_t{-1});
+    std::fill_n(tasks.source.data() + task.step * lanes, units_of(task, tasks.team) * lanes, offset_t{-1});
     for (int i = 0; i < pack.rows; ++i) {
         const index_t row = pack.row[static_cast<std::size_t>(i)];
         tasks.row.data()[task.first + i] = s.t.row_of(row);
@@ -302,18 +319,18 @@ void number_rows(Source& s, const Packs& packs)
 
 }  // namespace
 
-Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, bool reorder, offset_t resident)
+Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
 {
-    Source s{t, graph, sort_into(host, graph.node_of.data(), t.rows, graph.nodes), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), reorder};
+    Source s{t, graph, sort_into(host, graph.node_of.data(), t.rows, graph.nodes), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing};
     for (index_t i = 0; i < t.rows; ++i) s.level.data()[i] = graph.level_of(i);
-    const Packs packs = pack(host, s, resident);
+    const Packs packs = pack(host, s);
     number_rows(s, packs);
     const auto n = static_cast<index_t>(packs.width.size());
     std::vector<Measured> measured(static_cast<std::size_t>(n));
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
     for (index_t p = 0; p < n; ++p) measured[static_cast<std::size_t>(p)] = measure(s, look_at(s, packs, p));
 
-    Tasks tasks{.rows = t.rows, .levels = graph.levels, .reversed = t.reversed, .reordered = reorder, .dense_size = 0, .task = {}, .row = Buffer<index_t>(host, t.rows),
+    Tasks tasks{.rows = t.rows, .levels = graph.levels, .team = packing.team, .reversed = t.reversed, .reordered = packing.reorder, .dense_size = 0, .task = {}, .row = Buffer<index_t>(host, t.rows),
                 .diagonal = Buffer<offset_t>(host, t.diagonal.size()), .col = {}, .source = {}, .late_col = {}, .dense_at = {}, .dense_source = {}, .dense_row = {}};
     const Buffer<offset_t> dense_first = place(host, measured, tasks);
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)

@@ -1,14 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The work of the GPU kernel `tasks`, laid out so that a warp reads it in the order it needs it.
+// The work of the GPU kernel `tasks`, laid out so that warps read it in the order they need it.
 //
-// A task is up to 32 rows that one warp solves. Lane l works on row l % width; the 32 / width lanes of a row share its entries. Entries that
-// are likely to be there are taken first, in steps of 32, one for each lane. What comes last is kept apart, so that little is left to do
-// when it arrives:
+// A task is up to 32 rows that a team of warps solves. Lane l of each warp works on row l % width; all lanes of the team that work on a row share its
+// entries. Entries that are likely to be there are taken first, in steps of one for each lane of the team. What comes last is kept apart, so
+// that little is left to do when it arrives:
 //
-//   rows alone        up to four late entries of each row, in one more step; no sum over lanes follows them
-//   clusters          rows that need each other: with S the cluster's own entries and F those of up to 32 late columns, all divided by the
-//                     diagonal, x = (I + S)^-1 (b - E x_early) - (I + S)^-1 F x_late; both matrices are formed once per set of values
+//   rows alone        up to four late entries of each row, in one more step of the first warp; no sum over lanes follows them
+//   clusters          rows that need each other: with S the cluster's own entries and F those of late columns, up to 32 for each warp, all
+//                     divided by the diagonal, x = (I + S)^-1 (b - E x_early) - (I + S)^-1 F x_late; both matrices are formed once per set of values
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,15 @@
 namespace tulle::sptrsv {
 
 inline constexpr int lanes = 32;
+inline constexpr int most_team = 4;                 // warps
 inline constexpr int most_late = 4;                 // late entries of a row that is not in a cluster
 
 struct Task {
-    offset_t step;                   // first of its entries, in steps of 32
+    offset_t step;                   // first of its entries, in units of 32
     offset_t dense;                  // clusters: where its matrices begin: width x width, then width x late, column after column
     index_t first;                   // its rows are first … first + rows - 1 in the order of tasks
     index_t late_first;              // clusters: where its late columns begin
-    index_t steps;                   // of early entries
+    index_t steps;                   // of early entries, a unit for each warp of the team in each
     std::uint8_t rows, width;        // width: rows rounded up to a power of two
     std::uint8_t late;               // clusters: late columns; else late entries a row
     std::uint8_t cluster;            // 1 if its rows may need each other
@@ -37,6 +38,7 @@ static_assert(sizeof(Task) == 32);
 // row in the triangle.
 struct Tasks {
     index_t rows = 0, levels = 0;
+    int team = 1;                    // warps that work on a task together
     bool reversed = false, reordered = true;
     offset_t dense_size = 0;
     Buffer<Task> task;
@@ -54,7 +56,14 @@ struct Tasks {
     }
 };
 
-// On the host. `resident` warps work at the same time: levels with fewer rows are not packed tighter than that.
-Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, bool reorder, offset_t resident);
+// How tasks are to be made: `resident` teams work at the same time, and levels with fewer rows are not packed tighter than that.
+struct Packing {
+    bool reorder = false;
+    int team = 1;
+    offset_t resident = 1;
+};
+
+// On the host.
+Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing);
 
 }  // namespace tulle::sptrsv

@@ -16,7 +16,7 @@ constexpr unsigned whole_warp = 0xffffffffu;
 // A warp for each task.      grid: one warp per task      value: every lane of every step written once
 template <class V>
 __global__ void __launch_bounds__(fill_threads)
-fill_tasks_kernel(const Task* tasks, offset_t n, const offset_t* __restrict__ source, const V* __restrict__ from, const V* __restrict__ reciprocal, V* __restrict__ to)
+fill_tasks_kernel(const Task* tasks, offset_t n, int team, const offset_t* __restrict__ source, const V* __restrict__ from, const V* __restrict__ reciprocal, V* __restrict__ to)
 {
     const offset_t t = global_thread() / lanes;
     if (t >= n) return;
@@ -25,7 +25,7 @@ fill_tasks_kernel(const Task* tasks, offset_t n, const offset_t* __restrict__ so
     const int i = lane % task.width;
     const V scale = i < task.rows ? reciprocal[task.first + i] : V(0);
     const int more = task.cluster == 0 && task.late > 0 ? 1 : 0;
-    for (offset_t at = task.step * lanes + lane; at < (task.step + task.steps + more) * lanes; at += lanes) to[at] = source[at] < 0 ? V(0) : from[source[at]] * scale;
+    for (offset_t at = task.step * lanes + lane; at < (task.step + offset_t{task.steps} * team + more) * lanes; at += lanes) to[at] = source[at] < 0 ? V(0) : from[source[at]] * scale;
 }
 
 // dense: zero before.
@@ -120,7 +120,7 @@ index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskV
 {
     const offset_t zero = fill_reciprocals(q, tasks.diagonal, tasks.rows, value, to.reciprocal);
     const offset_t n = tasks.task.size(), entries = tasks.dense_at.size();
-    launch(q, one_thread_each(n * lanes, fill_threads), fill_tasks_kernel<V>, tasks.task.data(), n, tasks.source.data(), value, to.reciprocal.data(), to.value.data());
+    launch(q, one_thread_each(n * lanes, fill_threads), fill_tasks_kernel<V>, tasks.task.data(), n, tasks.team, tasks.source.data(), value, to.reciprocal.data(), to.value.data());
     if (tasks.dense_size > 0) {
         fill_zero(q, to.dense.data(), tasks.dense_size);
         launch(q, one_thread_each(entries, fill_threads), fill_dense_kernel<V>, entries, tasks.dense_at.data(), tasks.dense_source.data(), tasks.dense_row.data(), value,

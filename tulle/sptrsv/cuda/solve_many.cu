@@ -46,15 +46,13 @@ __global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const bool has_side = lane < sides.columns;
-    unsigned long long taken = Turn<V>::take(shared, lane);
-    const Turn<V> turn = begin_turn(shared, taken, offset_t{rows.rows});
-    for (offset_t t = turn.task(taken); t < rows.rows; t = turn.task(taken)) {
-        taken = Turn<V>::take(shared, lane);
-        const auto i = static_cast<index_t>(t);
+    for (Tickets<1, V> tickets(shared, rows.rows, lane, nullptr); tickets.task() < rows.rows; tickets.next()) {
+        const auto i = static_cast<index_t>(tickets.task());
+        tickets.take();
         const index_t row = rows.row[i];
-        const Waits<V> waits{turn.mine + lane, shared.patience, shared.fault, row};
+        const Waits<V> waits{tickets.mine + lane, shared.patience, shared.fault, row};
         const V right = has_side ? sides.alpha * sides.b[row * sides.b_row + lane * sides.b_col] * rows.reciprocal[i] : V(0);
-        const V x = publish(turn, offset_t{i} * sides_at_once + lane, solve_row(rows, i, waits, has_side, right));
+        const V x = publish(tickets.mine, tickets.other, offset_t{i} * sides_at_once + lane, solve_row(rows, i, waits, has_side, right));
         if (has_side) sides.x[row * sides.x_row + lane * sides.x_col] = x;
     }
 }
@@ -70,7 +68,7 @@ void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values
         portion.b += first * sides.b_col;
         portion.x += first * sides.x_col;
         portion.columns = std::min(sides_at_once, sides.columns - first);
-        launch(q, shape_of(shared), solve_many_kernel<V>, view, view_of(shared), portion);
+        launch(q, shape_of(shared, 1), solve_many_kernel<V>, view, view_of(shared), portion);
     }
 }
 

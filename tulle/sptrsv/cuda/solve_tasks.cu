@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Our own kernel: warps take tasks by ticket; what a task needs last is kept apart, so that between the arrival of the last number and the
-// departure of the result lie a few multiplications and no sum over lanes. Order of additions: fixed by the tasks; the same bits every time.
+// Our own kernel: warps, or teams of four, take tasks by ticket; what a task needs last is kept apart, so that between the arrival of the last
+// number and the departure of the result lie a few multiplications. Order of additions: fixed by the tasks; the same bits every time.
 #include "tulle/sptrsv/cuda/waiting.cuh"
 
 namespace tulle::sptrsv {
@@ -22,18 +22,26 @@ struct TasksView {
     __device__ offset_t unknown(index_t place, index_t of_row) const { return reordered ? place : reversed ? rows - 1 - of_row : of_row; }
 };
 
+// Where a thread stands in its team, and the team's shared memory: a number for each thread in each part.
+template <class V>
+struct Member {
+    int lane, warp;
+    V *vector, *sums, *totals;
+};
+
 // A lane's entries of some steps.
 template <int N, class V>
 struct Entries {
     index_t col[N];
     V value[N];
 
-    __device__ void load(const TasksView<V>& view, const Task& task, index_t step, int lane)
+    template <int Team>
+    __device__ void load(const TasksView<V>& view, const Task& task, index_t step, const Member<V>& me)
     {
 #pragma unroll
         for (int n = 0; n < N; ++n) {
             const bool there = step + n < task.steps;
-            const offset_t at = (task.step + step + n) * lanes + lane;
+            const offset_t at = (task.step + offset_t{step + n} * Team + me.warp) * lanes + me.lane;
             col[n] = there ? view.col[at] : -1;
             value[n] = there ? view.value[at] : V(0);
         }
@@ -48,23 +56,7 @@ __device__ V subtract(V sum, const V (&value)[N], const Word<V> (&word)[N])
     return sum;
 }
 
-// The early entries; the next steps are on their way while these are waited for.
-template <class V>
-__device__ V take_early(const TasksView<V>& view, const Task& task, const Waits<V>& waits, int lane, V sum)
-{
-    Entries<steps_at_once, V> now, next;
-    now.load(view, task, 0, lane);
-    for (index_t step = 0; step < task.steps; step += steps_at_once) {
-        next.load(view, task, step + steps_at_once, lane);
-        Word<V> word[steps_at_once];
-        wait_for<1>(waits, now.col, word);
-        sum = subtract(sum, now.value, word);
-        now = next;
-    }
-    return sum;
-}
-
-// Sum over the lanes of a row, which stand `width` apart; every lane gets it.
+// Sum over the lanes of a warp that work on the same row, which stand `width` apart; every lane gets it.
 template <class V>
 __device__ V sum_of_row(V sum, int width)
 {
@@ -72,7 +64,36 @@ __device__ V sum_of_row(V sum, int width)
     return sum;
 }
 
-// Late entries of rows alone: lane j * width + i has read entry j of row i; every lane of the row gets all of them.
+// … and over the warps of the team, in their order.
+template <int Team, class V>
+__device__ V sum_of_team(V sum, const Member<V>& me, V* box)
+{
+    if constexpr (Team == 1) return sum;
+    box[me.warp * lanes + me.lane] = sum;
+    meet<Team>();
+    V total = box[me.lane];
+#pragma unroll
+    for (int w = 1; w < Team; ++w) total += box[w * lanes + me.lane];
+    return total;
+}
+
+// The early entries; the next steps are on their way while these are waited for.
+template <int Team, class V>
+__device__ V take_early(const TasksView<V>& view, const Task& task, const Waits<V>& waits, const Member<V>& me, V sum)
+{
+    Entries<steps_at_once, V> now, next;
+    now.template load<Team>(view, task, 0, me);
+    for (index_t step = 0; step < task.steps; step += steps_at_once) {
+        next.template load<Team>(view, task, step + steps_at_once, me);
+        Word<V> word[steps_at_once];
+        wait_for<1>(waits, now.col, word);
+        sum = subtract(sum, now.value, word);
+        now = next;
+    }
+    return sum_of_team<Team>(sum_of_row(sum, task.width), me, me.sums);
+}
+
+// Late entries of rows alone: lane j * width + i of the first warp has read entry j of row i; every lane of the row gets all of them.
 template <class V>
 __device__ void share_late(const Task& task, int lane, index_t col, V value, Entries<most_late, V>& late)
 {
@@ -87,122 +108,139 @@ __device__ void share_late(const Task& task, int lane, index_t col, V value, Ent
     }
 }
 
-template <class V>
-__device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits<V>& waits, int lane, V sum)
+// The first warp has the result.
+template <int Team, class V>
+__device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits<V>& waits, const Member<V>& me, V sum)
 {
     Entries<most_late, V> late;
-    const offset_t at = (task.step + task.steps) * lanes + lane;
-    const bool has_late = task.late > 0;
-    share_late(task, lane, has_late ? view.col[at] : -1, has_late ? view.value[at] : V(0), late);
-    sum = sum_of_row(take_early(view, task, waits, lane, sum), task.width);
+    const offset_t at = (task.step + offset_t{task.steps} * Team) * lanes + me.lane;
+    const bool has_late = task.late > 0 && me.warp == 0;
+    share_late(task, me.lane, has_late ? view.col[at] : -1, has_late ? view.value[at] : V(0), late);
+    sum = take_early<Team>(view, task, waits, me, sum);
     if (!has_late) return sum;
     Word<V> word[most_late];
     wait_for<1>(waits, late.col, word);
     return subtract(sum, late.value, word);
 }
 
-// A lane's row of a matrix with up to 32 columns, in registers.
-template <class V>
+// A lane's row of some columns of a matrix, in registers.
+template <int N, class V>
 struct MatrixRow {
-    V value[lanes];
+    V value[N];
 
-    __device__ void load(const V* matrix, int width, int columns, int i)
+    // Columns first, first + step, … below `columns`.
+    __device__ void load(const V* matrix, int width, int first, int step, int columns, int i)
     {
 #pragma unroll
-        for (int j = 0; j < lanes; ++j) value[j] = j < columns ? matrix[j * width + i] : V(0);
+        for (int j = 0; j < N; ++j) value[j] = first + j * step < columns ? matrix[(first + j * step) * width + i] : V(0);
     }
 
-    // The row times a vector in shared memory. Zeros are not entries: where NaN or infinity came out they are left out.
-    __device__ V times(const V* vector, int columns) const
+    // The row times a vector in shared memory, which has a number for every lane; `count` of the columns are there.
+    // Zeros are not entries: where NaN or infinity came out they are left out.
+    __device__ V times(const V* vector, int count) const
     {
-        const V sum = sum_of_products<false>(vector, columns);
-        return sum - sum == V(0) ? sum : sum_of_products<true>(vector, columns);
+        V sum = 0;
+        if (count > 16) sum = add<N, false>(vector);
+        else if (count > 8) sum = add<(N < 16 ? N : 16), false>(vector);
+        else if (count > 0) sum = add<(N < 8 ? N : 8), false>(vector);
+        return sum - sum == V(0) ? sum : add<N, true>(vector);
     }
 
-    // Four sums side by side.
-    template <bool WithoutZeros>
-    __device__ V sum_of_products(const V* vector, int columns) const
+    // Four sums side by side. No branches: all loads are on their way at once.
+    template <int M, bool WithoutZeros>
+    __device__ V add(const V* vector) const
     {
         V sum[4] = {};
 #pragma unroll
-        for (int j = 0; j < lanes; j += 4) {
-            if (j >= columns) continue;
-#pragma unroll
-            for (int k = 0; k < 4; ++k)
-                if (j + k < columns && !(WithoutZeros && value[j + k] == V(0))) sum[k] += value[j + k] * vector[j + k];
-        }
+        for (int j = 0; j < M; ++j)
+            if (!WithoutZeros || value[j] != V(0)) sum[j % 4] += value[j] * vector[j];
         return (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
 };
 
-// (I + S) x = sum, one unknown after the other. `row` is the lane's row of S.
+// (I + S) x = sum, one unknown after the other; S stands in memory, column after column.
 template <class V>
-__device__ V substitute(const MatrixRow<V>& row, int width, int i, V sum)
+__device__ V substitute(const V* s, int width, int i, V sum)
 {
-#pragma unroll
-    for (int j = 0; j < lanes; ++j) {
-        if (j >= width) continue;                          // the whole warp
-        const V x = __shfl_sync(whole_warp, sum, j);
-        if (i > j && row.value[j] != V(0)) sum -= row.value[j] * x;
+    for (int j = 0; j < width; ++j) {
+        const V x = __shfl_sync(whole_warp, sum, j), factor = s[j * width + i];
+        if (i > j && factor != V(0)) sum -= factor * x;
     }
     return sum;
 }
 
-// A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end.
-template <class V>
-__device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V>& waits, bool by_substitution, int lane, V sum, V* box)
+// A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end. Every warp takes its share of
+// the columns of both matrices.
+template <int Team, class V>
+__device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V>& waits, bool by_substitution, const Member<V>& me, V sum)
 {
-    const int width = task.width, i = lane % width;
-    MatrixRow<V> block, late;
-    block.load(view.dense + task.dense, width, width, i);
-    late.load(view.dense + task.dense + width * width, width, task.late, i);
-    const index_t late_col[1] = {lane < task.late ? view.late_col[task.late_first + lane] : -1};
+    constexpr int share = lanes / Team;
+    const int width = task.width, i = me.lane % width;
+    const int late_count = (task.late - me.warp + Team - 1) / Team;
+    const V* matrix = view.dense + task.dense;
+    MatrixRow<share, V> block;
+    MatrixRow<lanes, V> late;
+    block.load(matrix, width, me.warp * share, 1, width, i);
+    late.load(matrix + width * width, width, me.warp, Team, task.late, i);
+    const index_t late_col[1] = {me.lane < late_count ? view.late_col[task.late_first + me.lane * Team + me.warp] : -1};
+    V* vector = me.vector + me.warp * lanes;
 
-    sum = sum_of_row(take_early(view, task, waits, lane, sum), width);
+    sum = take_early<Team>(view, task, waits, me, sum);
     if (!by_substitution) {
-        box[lane] = sum;
+        vector[me.lane] = sum;
         __syncwarp(whole_warp);
-        sum = block.times(box, width);
+        sum = block.times(vector + me.warp * share, width - me.warp * share);
         __syncwarp(whole_warp);
+    } else if (me.warp > 0) {
+        sum = 0;
     }
     Word<V> word[1];
     wait_for<1>(waits, late_col, word);
-    box[lane] = number<V>(word[0]);
+    vector[me.lane] = number<V>(word[0]);
     __syncwarp(whole_warp);
-    sum -= late.times(box, task.late);
+    sum = sum_of_team<Team>(sum - late.times(vector, late_count), me, me.totals);
+    if (by_substitution && me.warp == 0) sum = substitute(matrix, width, i, sum);
     __syncwarp(whole_warp);
-    return by_substitution ? substitute(block, width, i, sum) : sum;
+    return sum;
 }
 
-template <bool Clusters, class V>
-__device__ void solve_task(const TasksView<V>& view, offset_t t, const SharedView<V>& shared, const Turn<V>& turn, const Sides<V>& sides, int lane, V* box)
+template <int Team, bool Clusters, class V>
+__device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared, const Tickets<Team, V>& tickets, const Sides<V>& sides, const Member<V>& me)
 {
-    const Task task = view.task[t];
-    const int i = lane % task.width;
+    const Task task = view.task[tickets.task()];
+    const int i = me.lane % task.width;
     const index_t place = task.first + i;
-    const bool has_row = i < task.rows, first_lane = lane < task.width;
+    const bool has_row = i < task.rows, first_lane = me.warp == 0 && me.lane < task.width;
     const index_t row = has_row ? view.row[place] : 0;
     const V right = has_row && first_lane ? sides.alpha * sides.b[row * sides.b_row] * view.reciprocal[place] : V(0);
-    const Waits<V> waits{turn.mine, shared.patience, shared.fault, row};
+    const Waits<V> waits{tickets.mine, shared.patience, shared.fault, row};
     V x;
-    if (Clusters && task.cluster != 0) x = solve_cluster(view, task, waits, view.substitute[t] != 0, lane, right, box);
-    else x = solve_alone(view, task, waits, lane, right);
-    if (has_row && first_lane) sides.x[row * sides.x_row] = publish(turn, view.unknown(place, row), x);
+    if (Clusters && task.cluster != 0) x = solve_cluster<Team>(view, task, waits, view.substitute[tickets.task()] != 0, me, right);
+    else x = solve_alone<Team>(view, task, waits, me, right);
+    if (has_row && first_lane) sides.x[row * sides.x_row] = publish(tickets.mine, tickets.other, view.unknown(place, row), x);
 }
 
-//   grid: any number of warps, the same for all launches of a plan      shared memory: 32 numbers a warp      x: every row written once
-template <bool Clusters, class V>
+//   grid: any number of teams, the same for all launches of a plan      shared memory: three numbers a thread      x: every row written once
+template <int Team, bool Clusters, class V>
 __global__ void __launch_bounds__(threads_per_block) solve_tasks_kernel(TasksView<V> view, SharedView<V> shared, Sides<V> sides)
 {
-    TULLE_SHARED(V, box_of_warp, threads_per_block);
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    V* box = box_of_warp + (static_cast<int>(threadIdx.x) - lane);
-    unsigned long long taken = Turn<V>::take(shared, lane);
-    const Turn<V> turn = begin_turn(shared, taken, view.tasks);
-    for (offset_t t = turn.task(taken); t < view.tasks; t = turn.task(taken)) {
-        taken = Turn<V>::take(shared, lane);               // the next one, while this one is worked on
-        solve_task<Clusters>(view, t, shared, turn, sides, lane, box);
+    TULLE_SHARED(V, vector, threads_per_block);
+    TULLE_SHARED(V, sums, threads_per_block);
+    TULLE_SHARED(V, totals, threads_per_block);
+    TULLE_SHARED(unsigned long long, ticket_box, 1);
+    const int thread = static_cast<int>(threadIdx.x), first = Team == 1 ? thread / lanes * lanes : 0;
+    const Member<V> me{thread % lanes, (thread - first) / lanes, vector + first, sums + first, totals + first};
+    for (Tickets<Team, V> tickets(shared, view.tasks, thread - first, ticket_box); tickets.task() < view.tasks; tickets.next()) {
+        tickets.take();
+        solve_task<Team, Clusters>(view, shared, tickets, sides, me);
     }
+}
+
+template <int Team, class V>
+void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const Shared<V>& shared, const Sides<V>& sides)
+{
+    if (tasks.dense_size > 0) launch(q, shape_of(shared, Team), solve_tasks_kernel<Team, true, V>, view, view_of(shared), sides);
+    else launch(q, shape_of(shared, Team), solve_tasks_kernel<Team, false, V>, view, view_of(shared), sides);
 }
 
 }  // namespace
@@ -216,8 +254,8 @@ void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& va
         Sides<V> one = sides;
         one.b += j * sides.b_col;
         one.x += j * sides.x_col;
-        if (tasks.dense_size > 0) launch(q, shape_of(shared), solve_tasks_kernel<true, V>, view, view_of(shared), one);
-        else launch(q, shape_of(shared), solve_tasks_kernel<false, V>, view, view_of(shared), one);
+        if (tasks.team == 1) launch_tasks<1>(q, tasks, view, shared, one);
+        else launch_tasks<most_team>(q, tasks, view, shared, one);
     }
 }
 

@@ -23,7 +23,7 @@ struct SharedView {
     unsigned long long* ticket;
     int* fault;
     offset_t half;
-    unsigned long long warps;
+    unsigned long long takers;
     unsigned patience;
 };
 
@@ -31,34 +31,63 @@ template <class V>
 SharedView<V> view_of(const Shared<V>& s)
 {
     auto* words = reinterpret_cast<Word<V>*>(const_cast<V*>(s.unknown.data()));
-    return {words, const_cast<unsigned long long*>(s.ticket.data()), const_cast<int*>(s.fault.data()), s.half, static_cast<unsigned long long>(s.warps), s.patience};
+    return {words, const_cast<unsigned long long*>(s.ticket.data()), const_cast<int*>(s.fault.data()), s.half, static_cast<unsigned long long>(s.takers), s.patience};
 }
 
 template <class V>
-LaunchShape shape_of(const Shared<V>& s)
+LaunchShape shape_of(const Shared<V>& s, int team)
 {
-    return {s.warps / warps_per_block, threads_per_block};
+    return {s.takers / (warps_per_block / team), threads_per_block};
 }
 
-// A warp's way through the tickets. Every warp takes one beyond the last task, so a launch uses tasks + warps tickets, whoever takes how many:
+// All threads of a team have come this far, and see what the others wrote to shared memory. A team of four is a whole block.
+template <int Team>
+__device__ void meet()
+{
+    static_assert(Team == 1 || Team == warps_per_block);
+    if constexpr (Team == 1) __syncwarp(whole_warp);
+    else __syncthreads();
+}
+
+// A team's way through the tickets. Every team takes one beyond the last task, so a launch uses tasks + takers tickets, whoever takes how many:
 // the count never has to be reset, and tells which half of the unknowns this launch uses, also when it is replayed from a graph.
-template <class V>
-struct Turn {
-    unsigned long long first;        // ticket of this launch's first task
-    Word<V>*mine, *other;
+// The next ticket is taken while the present task is worked on.
+template <int Team, class V>
+class Tickets {
+public:
+    Word<V>*mine, *other;            // this launch's unknowns, and those to be armed for the next
 
-    __device__ static unsigned long long take(const SharedView<V>& s, int lane) { return lane == 0 ? atomicAdd(s.ticket, 1ull) : 0ull; }
-    __device__ offset_t task(unsigned long long taken) const { return static_cast<offset_t>(__shfl_sync(whole_warp, taken, 0) - first); }
+    __device__ Tickets(const SharedView<V>& s, offset_t tasks, int lane_of_team, unsigned long long* box) : shared_(s), box_(box), leader_(lane_of_team == 0)
+    {
+        take();
+        const unsigned long long first = tell(), of_a_launch = static_cast<unsigned long long>(tasks) + s.takers;
+        const unsigned long long launches = first / of_a_launch;
+        first_ = launches * of_a_launch;
+        mine = s.unknown + (launches % 2 == 1 ? s.half : 0);
+        other = s.unknown + (launches % 2 == 1 ? 0 : s.half);
+        task_ = static_cast<offset_t>(first - first_);
+    }
+
+    __device__ offset_t task() const { return task_; }
+    __device__ void take() { taken_ = leader_ ? atomicAdd(shared_.ticket, 1ull) : 0ull; }
+    __device__ void next() { task_ = static_cast<offset_t>(tell() - first_); }
+
+private:
+    __device__ unsigned long long tell()
+    {
+        if constexpr (Team == 1) return __shfl_sync(whole_warp, taken_, 0);
+        meet<Team>();
+        if (leader_) *box_ = taken_;
+        meet<Team>();
+        return *box_;
+    }
+
+    SharedView<V> shared_;
+    unsigned long long* box_;        // in shared memory, for teams of several warps
+    bool leader_;
+    unsigned long long taken_ = 0, first_ = 0;
+    offset_t task_ = 0;
 };
-
-template <class V>
-__device__ Turn<V> begin_turn(const SharedView<V>& s, unsigned long long taken, offset_t tasks)
-{
-    const unsigned long long of_a_launch = static_cast<unsigned long long>(tasks) + s.warps;
-    const unsigned long long launches = __shfl_sync(whole_warp, taken, 0) / of_a_launch;
-    const bool odd = launches % 2 == 1;
-    return {launches * of_a_launch, s.unknown + (odd ? s.half : 0), s.unknown + (odd ? 0 : s.half)};
-}
 
 template <class V>
 struct Waits {
@@ -95,11 +124,11 @@ __device__ void wait_for(const Waits<V>& waits, const index_t (&col)[N], Word<V>
 
 // Tells everybody; and arms the word's twin for the next solve. Returns what was told: never the bits of `armed`.
 template <class V>
-__device__ V publish(const Turn<V>& turn, offset_t at, V value)
+__device__ V publish(Word<V>* mine, Word<V>* other, offset_t at, V value)
 {
     const Word<V> word = word_of(value);
-    store_relaxed(turn.mine + at, word);
-    turn.other[at] = armed<V>;
+    store_relaxed(mine + at, word);
+    other[at] = armed<V>;
     return number<V>(word);
 }
 
