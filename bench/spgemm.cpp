@@ -1,0 +1,225 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The story of one matrix: load it, count the products and nonzeros of A A and multiply A (A x) once as the reference, let every contender
+// compute C once and check it, then time whole calls in turn, from an idle device to an idle device, each C freed before the next call begins.
+// The refill of a C that is there is a second race.
+#include "bench/spgemm.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+
+#include "bench/build.hpp"
+#include "bench/machine.hpp"
+#include "bench/report.hpp"
+#include "bench/roof.hpp"
+#include "bench/suite.hpp"
+#include "bench/yardsticks/spgemm.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/base/trace.hpp"
+#include "tulle/device/info.hpp"
+#include "tulle/spgemm/spgemm.hpp"
+
+namespace tulle::bench {
+namespace {
+
+constexpr int rounds = 3;
+constexpr int samples_in_a_round = 3;
+
+template <class V>
+struct Ours {
+    std::optional<Csr<V>> c;
+    std::optional<spgemm::Plan<V>> plan;
+};
+
+template <class V>
+Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const spgemm::Options& options)
+{
+    auto state = std::make_shared<Ours<V>>();
+    return {name, Role::ours,
+            [state, options, &problem] { state->c = spgemm::multiply(problem.ctx, problem.a, problem.a, options); },
+            [state, &problem] {
+                const Csr<V> c = to_host(problem.ctx, state->c->view());
+                return problem.worst_share(c.rows, c.row_begin.data(), c.col.data(), c.value.data());
+            },
+            [state] { state->c.reset(), state->plan.reset(); },
+            [state, options, &problem] {
+                state->plan = spgemm::Plan<V>::make(problem.ctx, problem.a, problem.a, options);
+                state->c = state->plan->run();
+            },
+            [state] { state->plan->run(*state->c); }};
+}
+
+template <class V>
+std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmOptions& options)
+{
+    const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
+    std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
+    if (options.all_policies)
+        for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
+            all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
+    std::vector<Multiplier> more;
+    if constexpr (has_eigen)
+        if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) more = eigen_spgemm(problem);
+    if constexpr (has_cusparse)
+        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) more = cusparse_spgemm(problem);
+    for (Multiplier& m : more) all.push_back(std::move(m));
+    return all;
+}
+
+Space space_of(const Context& ctx) { return ctx.backend() == Backend::cpu ? Space::host : Space::device; }
+
+// One of the two races: whole calls, or refills.
+template <class V>
+class Race {
+public:
+    Race(SpgemmProblem<V>& problem, std::vector<Multiplier>& all, bool refill) : problem_(problem), all_(all), refill_(refill) {}
+
+    std::vector<Entry> run(const Wish& wish)
+    {
+        for (Multiplier& m : all_)
+            if (refill_ ? !!m.refill : !!m.call) enter(m);
+        for (int round = 0; round < rounds; ++round)
+            for (std::size_t k = 0; k < entries_.size(); ++k)
+                if (entries_[k].status == "ok") take_turn(*ready_[k], entries_[k], wish);
+        return std::move(entries_);
+    }
+
+private:
+    void work(Multiplier& m)
+    {
+        if (refill_) m.refill();
+        else m.call();
+        problem_.ctx.synchronize();
+    }
+
+    // Once, with phases and memory; the result is checked. A refill's preparation is told, but not timed with it.
+    void enter(Multiplier& m)
+    {
+        Entry entry;
+        entry.name = m.name;
+        entry.role = m.role;
+        Memory& memory = problem_.ctx.memory();
+        const std::size_t before = memory.live(space_of(problem_.ctx));
+        memory.reset_peak();
+        try {
+            const double begin = trace::now();
+            if (refill_) m.prepare_refill();
+            else work(m);                                             // the first call pays for what happens once in a process
+            problem_.ctx.synchronize();
+            entry.prepare_seconds = trace::now() - begin;
+            if (!refill_) {
+                m.forget();
+                const trace::Recorder recorder([&] { problem_.ctx.synchronize(); });
+                work(m);
+                entry.phases = recorder.phases();
+            } else {
+                work(m);
+            }
+            entry.prepared.choice = m.name;
+            entry.prepared.bytes = memory.peak(space_of(problem_.ctx)) - before;
+            entry.worst_error = m.worst_share();
+            if (!(entry.worst_error <= 1)) entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
+        } catch (const std::exception& fault) {
+            entry.status = concat("refused: ", fault.what());
+        }
+        m.forget();
+        entries_.push_back(std::move(entry));
+        ready_.push_back(&m);
+    }
+
+    void take_turn(Multiplier& m, Entry& entry, const Wish& wish)
+    {
+        try {
+            if (refill_) m.prepare_refill();
+            work(m);
+            const int samples = wish.repeat > 0 ? std::max(1, wish.repeat / rounds) : samples_in_a_round;
+            for (int k = 0; k < samples; ++k) {
+                if (!refill_) m.forget();
+                problem_.ctx.synchronize();
+                const double begin = trace::now();
+                work(m);
+                entry.times.warm.seconds.push_back(trace::now() - begin);
+            }
+        } catch (const std::exception& fault) {
+            entry.status = concat("failed while timed: ", fault.what());
+        }
+        m.forget();
+    }
+
+    SpgemmProblem<V>& problem_;
+    std::vector<Multiplier>& all_;
+    bool refill_;
+    std::vector<Entry> entries_;
+    std::vector<Multiplier*> ready_;
+};
+
+template <class V>
+std::vector<MatrixResult> race(const Context& ctx, const Case& which, const SpgemmOptions& options, double memory_bandwidth)
+{
+    SpgemmProblem<V> problem(ctx, load<V>(Context::cpu(), which));
+    require(problem.host.rows == problem.host.cols, [&] { return concat(which.name, " is not square"); });
+    std::vector<Multiplier> all = multipliers_for(problem, options);
+    std::vector<MatrixResult> results;
+    for (const bool refill : {false, true}) {
+        MatrixResult result{refill ? "spgemm refill" : "spgemm", which.name, problem.host.rows, problem.host.cols, problem.nonzeros(), options.type,
+                            ctx.backend() == Backend::cpu ? "cpu" : "cuda", device_name(ctx), problem.compulsory_bytes(), memory_bandwidth};
+        result.entries = Race<V>(problem, all, refill).run(options.wish);
+        results.push_back(std::move(result));
+    }
+    return results;
+}
+
+std::vector<Case> cases_for(const SpgemmOptions& options, const Report& report)
+{
+    std::vector<Case> cases;
+    for (const std::string& text : options.matrices) cases.push_back(make_case(text));
+    if (!options.suite.empty() || cases.empty()) {
+        const Suite suite = read_suite(options.suite.empty() ? "quick" : options.suite);
+        cases.insert(cases.end(), suite.cases.begin(), suite.cases.end());
+        for (const std::string& file : suite.missing) report.talk(concat("not found, skipped: ", file));
+    }
+    return cases;
+}
+
+std::vector<Context> contexts_for(const SpgemmOptions& options, const Report& report)
+{
+    std::vector<Context> contexts;
+    if (options.backend != "cuda") contexts.push_back(Context::cpu(options.threads));
+    if (options.backend == "cpu") return contexts;
+    if (const std::string why = why_no_cuda(); why.empty()) contexts.push_back(Context::cuda(0));
+    else report.talk(concat("cuda skipped: ", why));
+    return contexts;
+}
+
+bool ours_are_right(const MatrixResult& result)
+{
+    return std::all_of(result.entries.begin(), result.entries.end(), [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
+}
+
+}  // namespace
+
+int bench_spgemm(const SpgemmOptions& options)
+{
+    Report report(options.json, options.quiet);
+    bool right = true;
+    const std::vector<Case> cases = cases_for(options, report);
+    for (const Context& ctx : contexts_for(options, report)) {
+        const double bandwidth = read_bandwidth(ctx);
+        for (const Case& which : cases) try {
+            for (const MatrixResult& result : options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth)) {
+                right = right && ours_are_right(result);
+                report.add(result);
+            }
+        } catch (const Error& fault) {                     // one bad file does not end a suite
+            if (options.suite.empty()) throw;
+            report.talk(concat(which.name, " skipped: ", fault.what()));
+        }
+    }
+    report.finish();
+    return right ? 0 : 1;
+}
+
+}  // namespace tulle::bench

@@ -1,0 +1,134 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// One product C = A A as every contender gets it, and whether a C is right: sorted, with exactly the nonzeros that a plain count finds, and
+// C x within gamma_{k+3} |A| (|A| |x|) of A (A x), k being the products of the row: what any order of summation keeps, C x included.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "tulle/base/hash.hpp"
+#include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/move.hpp"
+
+namespace tulle::bench {
+
+template <class V>
+class SpgemmProblem {
+public:
+    SpgemmProblem(const Context& context, Csr<V> matrix) : ctx(context), host(std::move(matrix)), x_(make_x(host.cols))
+    {
+        if (ctx.backend() == Backend::cuda) copy_ = to_device(ctx, host.view());
+        a = ctx.backend() == Backend::cuda ? copy_.view() : host.view();
+        count();
+        find_reference();
+    }
+    SpgemmProblem(const SpgemmProblem&) = delete;
+    SpgemmProblem& operator=(const SpgemmProblem&) = delete;
+
+    offset_t products() const { return products_; }
+    offset_t nonzeros() const { return nonzeros_; }
+
+    // The least that must be moved: A read and C written once each. Offsets count four bytes where they fit.
+    std::size_t compulsory_bytes() const
+    {
+        const auto entries = static_cast<std::size_t>(host.nonzeros() + nonzeros_), rows = static_cast<std::size_t>(host.rows);
+        return entries * (sizeof(V) + sizeof(index_t)) + 2 * (rows + 1) * (nonzeros_ <= max_index ? sizeof(index_t) : sizeof(offset_t));
+    }
+
+    // The largest error of C x in units of what is allowed: right if not above 1. Infinite where the pattern is wrong. Arrays on the host.
+    template <class Offset>
+    double worst_share(index_t rows, const Offset* row_begin, const index_t* col, const V* value) const
+    {
+        const double wrong = std::numeric_limits<double>::infinity();
+        if (rows != host.rows || row_begin[0] != 0 || static_cast<offset_t>(row_begin[rows]) != nonzeros_) return wrong;
+        double worst = 0;
+#pragma omp parallel for schedule(dynamic, 64) reduction(max : worst)
+        for (index_t i = 0; i < rows; ++i) worst = std::max(worst, share_of_row(i, row_begin, col, value));
+        return worst;
+    }
+
+    Context ctx;
+    Csr<V> host;
+    CsrView<V> a;                                          // where ctx works
+
+private:
+    static std::vector<double> make_x(index_t cols)
+    {
+        std::vector<double> values(static_cast<std::size_t>(cols));
+        for (std::size_t j = 0; j < values.size(); ++j) values[j] = 2 * unit(hash_of(11, j)) - 1;
+        return values;
+    }
+
+    template <class Offset>
+    double share_of_row(index_t i, const Offset* row_begin, const index_t* col, const V* value) const
+    {
+        const double wrong = std::numeric_limits<double>::infinity();
+        long double sum = 0;
+        for (auto k = row_begin[i]; k < row_begin[i + 1]; ++k) {
+            if (col[k] < 0 || col[k] >= host.cols || (k > row_begin[i] && col[k] <= col[k - 1])) return wrong;
+            sum += static_cast<long double>(value[k]) * x_[static_cast<std::size_t>(col[k])];
+        }
+        const auto at = static_cast<std::size_t>(i);
+        const auto error = static_cast<double>(std::fabs(sum - exact_[at]));
+        if (error == 0) return 0;
+        return error <= std::numeric_limits<double>::max() && limit_[at] > 0 ? error / static_cast<double>(limit_[at]) : wrong;
+    }
+
+    void count()
+    {
+        const CsrView<V> h = host.view();
+        offset_t products = 0, nonzeros = 0;
+#pragma omp parallel reduction(+ : products, nonzeros)
+        {
+            std::vector<index_t> mark(static_cast<std::size_t>(h.cols), -1);
+#pragma omp for schedule(dynamic, 64)
+            for (index_t i = 0; i < h.rows; ++i)
+                for (offset_t k = h.row_begin[i]; k < h.row_begin[i + 1]; ++k)
+                    for (offset_t l = h.row_begin[h.col[k]]; l < h.row_begin[h.col[k] + 1]; ++l) {
+                        ++products;
+                        index_t& last = mark[static_cast<std::size_t>(h.col[l])];
+                        if (last != i) ++nonzeros;
+                        last = i;
+                    }
+        }
+        products_ = products;
+        nonzeros_ = nonzeros;
+    }
+
+    void find_reference()
+    {
+        const CsrView<V> h = host.view();
+        const auto n = static_cast<std::size_t>(h.rows);
+        std::vector<long double> y(n), size(n);
+        std::vector<offset_t> length(n);
+        exact_.resize(n), limit_.resize(n);
+        for (index_t i = 0; i < h.rows; ++i)
+            for (offset_t k = h.row_begin[i]; k < h.row_begin[i + 1]; ++k) {
+                const long double term = static_cast<long double>(h.value[k]) * x_[static_cast<std::size_t>(h.col[k])];
+                y[static_cast<std::size_t>(i)] += term;
+                size[static_cast<std::size_t>(i)] += std::fabs(term);
+            }
+        const long double u = std::numeric_limits<V>::epsilon() / 2;
+        for (index_t i = 0; i < h.rows; ++i) {
+            long double magnitude = 0, terms = 3;
+            for (offset_t k = h.row_begin[i]; k < h.row_begin[i + 1]; ++k) {
+                const auto j = static_cast<std::size_t>(h.col[k]);
+                exact_[static_cast<std::size_t>(i)] += static_cast<long double>(h.value[k]) * y[j];
+                magnitude += std::fabs(static_cast<long double>(h.value[k])) * size[j];
+                terms += static_cast<long double>(h.row_begin[j + 1] - h.row_begin[j]);
+            }
+            limit_[static_cast<std::size_t>(i)] = terms * u / (1 - terms * u) * magnitude + terms * std::numeric_limits<V>::denorm_min();
+        }
+    }
+
+    Csr<V> copy_;
+    std::vector<double> x_;
+    std::vector<long double> exact_, limit_;
+    offset_t products_ = 0, nonzeros_ = 0;
+};
+
+}  // namespace tulle::bench
