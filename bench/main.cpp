@@ -7,8 +7,10 @@
 #include <new>
 
 #include "bench/machine.hpp"
+#include "bench/partition.hpp"
 #include "bench/report.hpp"
 #include "bench/roof.hpp"
+#include "bench/spgemm.hpp"
 #include "bench/spmv.hpp"
 #include "bench/sptrsv.hpp"
 #include "tulle/base/error.hpp"
@@ -24,6 +26,7 @@ constexpr const char* examples =
     "  tulle-bench spmv stencil7:100 A.mtx --policy all        every way we have\n"
     "  tulle-bench spmv --suite real --cold --json out.jsonl   figures for docs (tools/bench_table.py out.jsonl)\n"
     "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves beside cuSPARSE SpSV; --rhs 32: SpSM\n"
+    "  tulle-bench partition --suite paper                     cutting into 8 parts beside one upload, and what each part takes alone\n"
     "  tulle-bench roof                                        how fast this machine reads and copies memory\n";
 
 struct RoofOptions {
@@ -79,25 +82,57 @@ void add_sptrsv(CLI::App& app, SptrsvOptions& o)
     add_timing(app, o.wish, o.json, o.quiet);
 }
 
+void add_partition(CLI::App& app, PartitionOptions& o)
+{
+    app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite quick");
+    app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
+    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+    app.add_option("--parts", o.parts, "Parts of each matrix")->check(CLI::Range(1, 1024))->capture_default_str();
+    app.add_option("--link", o.link, "GB/s between devices, assumed for the prediction")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    add_timing(app, o.wish, o.json, o.quiet);
+}
+
+void add_spgemm(CLI::App& app, SpgemmOptions& o)
+{
+    app.add_option("matrix", o.matrices, "Files or generator sentences of square matrices; none: the suite quick");
+    app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
+    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+    app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+    app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
+    app.add_flag("--all-policies", o.all_policies, "Every policy beside the chosen one");
+    app.add_flag("--checked", o.checked, "Let ours validate its input inside the clock");
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    add_timing(app, o.wish, o.json, o.quiet);
+}
+
 int parse_and_run(int argc, char** argv)
 {
     CLI::App app(examples, "tulle-bench");
     app.require_subcommand(1);
     SpmvOptions spmv;
     SptrsvOptions sptrsv;
+    SpgemmOptions spgemm;
     RoofOptions roof;
     CLI::App* spmv_command = app.add_subcommand("spmv", "y = A x: ours, the yardsticks, and a plain read of as many bytes");
     CLI::App* sptrsv_command = app.add_subcommand("sptrsv", "L x = b for the lower triangle of a matrix: ours and the yardsticks, analysis and solve");
+    PartitionOptions partition;
+    CLI::App* partition_command = app.add_subcommand("partition", "Cutting a matrix into parts: cost, balance, halo, and every part's product alone");
+    add_partition(*partition_command, partition);
+    CLI::App* spgemm_command = app.add_subcommand("spgemm", "C = A A: whole calls and refills, ours and the yardsticks");
     CLI::App* roof_command = app.add_subcommand("roof", "The machine's limits: memory read and copied, caches, launches");
     add_spmv(*spmv_command, spmv);
     add_sptrsv(*sptrsv_command, sptrsv);
+    add_spgemm(*spgemm_command, spgemm);
     add_timing(*roof_command, roof.wish, roof.json, roof.quiet);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& fault) {
         return app.exit(fault) == 0 ? 0 : 2;
     }
+    if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
+    if (*spgemm_command) return bench_spgemm(spgemm);
     return *spmv_command ? bench_spmv(spmv) : bench_roof(roof);
 }
 

@@ -418,5 +418,18 @@ TEST_P(SpmvOnTeam, DescribesItsParts)
     EXPECT_EQ(nonzeros, a.view().nonzeros);
 }
 
+// The slowest member counts, and a halo only as far as it outlasts the rows that need none.
+TEST(SpmvOnTeams, PredictsByTheSlowestMember)
+{
+    const Wire wire{.bytes_per_second = 1e9, .seconds_per_message = 1e-6};
+    std::vector<PartReport> parts(2);
+    parts[0] = {.nonzeros = 100, .halo = 1000, .senders = 2, .interior = 50};          // 8 + 2 microseconds of halo, 20 of rows meanwhile
+    parts[1] = {.nonzeros = 100, .halo = 5000, .senders = 0, .interior = 0};           // 40 of halo, all of it waited for
+    const std::vector<double> seconds{40e-6, 30e-6};
+    EXPECT_NEAR(predict_seconds(parts, seconds, 8, wire), 70e-6, 1e-12);
+    EXPECT_NEAR(predict_seconds(std::span(parts).first(1), std::span(seconds).first(1), 8, wire), 40e-6, 1e-12);
+    EXPECT_THROW(predict_seconds(parts, std::span(seconds).first(1), 8, wire), ShapeError);
+}
+
 }  // namespace
 }  // namespace tulle::spmv

@@ -238,6 +238,18 @@ std::string cuts_text(const team::Decision& d, bool fixed, Axis axis, double tol
 
 }  // namespace
 
+double predict_seconds(std::span<const PartReport> parts, std::span<const double> seconds, std::size_t value_bytes, const Wire& wire)
+{
+    require(parts.size() == seconds.size(), [&] { return concat(seconds.size(), " times were given for ", parts.size(), " parts"); });
+    double slowest = 0;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        const double comes = static_cast<double>(parts[p].halo) * static_cast<double>(value_bytes) / wire.bytes_per_second + parts[p].senders * wire.seconds_per_message;
+        const double meanwhile = parts[p].nonzeros > 0 ? seconds[p] * static_cast<double>(parts[p].interior) / static_cast<double>(parts[p].nonzeros) : 0;
+        slowest = std::max(slowest, seconds[p] + std::max(0.0, comes - meanwhile));
+    }
+    return slowest;
+}
+
 template <class V> TeamPlan<V>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 template <class V> TeamPlan<V>::TeamPlan(TeamPlan&&) noexcept = default;
 template <class V> TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = default;
@@ -364,7 +376,7 @@ std::vector<PartReport> TeamPlan<V>::parts() const
     for (const Member<V>& m : state_->members) {
         offset_t comes = 0;
         for (const Pull& pull : m.pulls) comes += pull.n;
-        all.push_back({m.ctx.name(), m.part.nonzeros(), m.own_y.size(), comes, m.interior, m.head_lines > 0, m.bytes()});
+        all.push_back({m.ctx.name(), m.part.nonzeros(), m.own_y.size(), comes, static_cast<int>(m.pulls.size()), m.interior, m.head_lines > 0, m.bytes()});
     }
     return all;
 }

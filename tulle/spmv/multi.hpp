@@ -50,14 +50,25 @@ struct TeamOptions {
 
 // One member's part, for people and for tests.
 struct PartReport {
-    std::string where;                        // "cuda:1"
+    std::string where = {};                   // "cuda:1"
     offset_t nonzeros = 0;
     index_t rows = 0;                         // of y, owned
-    offset_t halo = 0;                        // entries of x that come from others
+    offset_t halo = 0;                        // entries of x that come from others, …
+    int senders = 0;                          // … from so many of them
     offset_t interior = 0;                    // nonzeros in rows that need none of them
     bool head = false;                        // it has the rest of a row that another member owns
     std::size_t bytes = 0;                    // held in the member's memory
 };
+
+// What connects the members, for predictions: a stated assumption, not a measurement.
+struct Wire {
+    double bytes_per_second = 400e9;          // one way, every member at once: an NVLink generation of 450 GB/s, less what protocols take
+    double seconds_per_message = 5e-6;
+};
+
+// How long a product with distributed vectors takes if all members work at once: each needs the time its part takes alone (`seconds`, one
+// for every part, measured), and what its halo takes beyond the rows multiplied meanwhile. The slowest counts. Pure.
+TULLE_API double predict_seconds(std::span<const PartReport> parts, std::span<const double> seconds, std::size_t value_bytes, const Wire& wire = {});
 
 // Keeps the view: the caller's arrays must stay in place while CPU members use them (GPU members have their own); after their values
 // have changed, call update_values(). Not for use by two threads at once.
