@@ -48,9 +48,10 @@ inline constexpr std::array<const char*, fillers> filler_names{
 inline constexpr index_t small_map_columns = 8192, large_map_columns = 65536;
 inline constexpr std::uint32_t mapped_by_warp = 16384;           // products; more would keep a warp busy long after the others
 inline constexpr std::uint32_t products_small = 64, products_medium = 256, products_large = 1024, products_block = 8192;
-// 32, 16, 8 and 4 warps of a multiprocessor share its 227 KiB.
-inline constexpr std::array<int, 2> single_bytes{7 * 1024, 14 * 1024};
-inline constexpr std::array<int, 4> run_bytes{7 * 1024, 14 * 1024, 28 * 1024, 56 * 1024};
+// Shared memory of the kernels that keep values by rank, smallest first: 32, 16, 8 and 4 warps of a multiprocessor share its 227 KiB.
+// (Functions, because a kernel cannot look into a constant array of the host.)
+inline constexpr int single_sizes = 2, run_sizes = 4;
+constexpr int rank_bytes_of(int size) { return (7 * 1024) << size; }
 
 constexpr offset_t words_of(index_t width) { return (offset_t{width} + 31) / 32; }
 
@@ -73,8 +74,8 @@ constexpr Counter counter_for(const RowFacts& f, offset_t nonzeros_a, const RunB
 constexpr Filler filler_for_run(const RowFacts& f, offset_t nonzeros, offset_t value_bytes)
 {
     const offset_t bytes = rank_bytes(f.width, nonzeros, run_limit, value_bytes);
-    for (int k = 0; k < 4; ++k)
-        if (bytes <= run_bytes[static_cast<std::size_t>(k)]) return static_cast<Filler>(static_cast<int>(Filler::run_tiny) + k);
+    for (int k = 0; k < run_sizes; ++k)
+        if (bytes <= rank_bytes_of(k)) return static_cast<Filler>(static_cast<int>(Filler::run_tiny) + k);
     return Filler::none;                     // does not fit
 }
 
@@ -96,7 +97,7 @@ constexpr Filler filler_for(const RowFacts& f, offset_t nonzeros_a, const RunByt
         if (together != Filler::none) return run.place > 0 ? Filler::none : together;
     }
     const offset_t alone = rank_bytes(f.width, nonzeros, 1, value_bytes);
-    if (words_of(f.width) * 8 <= offset_t{f.products} && alone <= single_bytes[1]) return alone <= single_bytes[0] ? Filler::single_small : Filler::single_large;
+    if (words_of(f.width) * 8 <= offset_t{f.products} && alone <= rank_bytes_of(single_sizes - 1)) return alone <= rank_bytes_of(0) ? Filler::single_small : Filler::single_large;
     return filler_by_size(nonzeros);
 }
 

@@ -19,7 +19,7 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
 template <class V>
 void fill_group(const FillArguments<V>& f, Filler filler)
 {
-    const auto bytes_of = [&](const auto& table, Filler first) { return table[static_cast<std::size_t>(filler) - static_cast<std::size_t>(first)]; };
+    const auto bytes_from = [&](Filler smallest) { return rank_bytes_of(static_cast<int>(filler) - static_cast<int>(smallest)); };
     switch (filler) {
     case Filler::none: return;
     case Filler::copy: return fill_copied(f);
@@ -27,11 +27,11 @@ void fill_group(const FillArguments<V>& f, Filler filler)
     case Filler::short16: return fill_short(f, 16);
     case Filler::short32: return fill_short(f, 32);
     case Filler::single_small:
-    case Filler::single_large: return fill_ranked(f, false, bytes_of(single_bytes, Filler::single_small));
+    case Filler::single_large: return fill_ranked(f, false, bytes_from(Filler::single_small));
     case Filler::run_tiny:
     case Filler::run_small:
     case Filler::run_large:
-    case Filler::run_huge: return fill_ranked(f, true, bytes_of(run_bytes, Filler::run_tiny));
+    case Filler::run_huge: return fill_ranked(f, true, bytes_from(Filler::run_tiny));
     case Filler::hash64:
     case Filler::hash128:
     case Filler::hash256:

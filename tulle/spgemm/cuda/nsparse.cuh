@@ -27,6 +27,7 @@ struct Keys {
     __device__ Found insert(index_t col) const
     {
         unsigned at = static_cast<unsigned>(col) * hash_constant & (entries - 1);
+#pragma unroll 1
         for (unsigned probe = 0; probe < entries; ++probe) {
             index_t found = look(at);
             if (found == vacant) {

@@ -79,13 +79,13 @@ __device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a,
 template <int Team, int Threads, int Table, class V>
 __global__ void __launch_bounds__(Threads) fill_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows, Stretch<V> c)
 {
-    TULLE_DYNAMIC_SHARED(V, sums);
-    TULLE_SHARED(int, warp_total, 32);
+    TULLE_DYNAMIC_SHARED(V, sums);                                 // sums, keys, and a word for each of 32 warps
     const offset_t number = team_number<Team>();
     if (Team == 32 && number >= rows) return;
     const int team = static_cast<int>(threadIdx.x) / Team;
     V* sum = sums + team * Table;
     const Keys<false> table{reinterpret_cast<index_t*>(sums + Threads / Team * Table) + team * Table, Table};
+    int* warp_total = reinterpret_cast<index_t*>(sums + Threads / Team * Table) + Threads / Team * Table;
     team_fill<Team>(table.key, Table, vacant);
     team_fill<Team>(sum, Table, V(0));
     team_sync<Team>();
@@ -130,7 +130,7 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, Workspac
     for_each_index<groups - 1>([&](auto k) {
         constexpr Group g = filling[k()];
         constexpr int team = g.warp_per_row ? 32 : g.threads;
-        constexpr std::size_t bytes = g.threads / team * g.table * (sizeof(V) + sizeof(index_t));
+        constexpr std::size_t bytes = g.threads / team * g.table * (sizeof(V) + sizeof(index_t)) + 32 * sizeof(int);
         const RowGroup& rows = work.numeric[k()];
         launch(q, {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads, bytes}, fill_kernel<team, g.threads, g.table, V>, a, b, work.list.data() + rows.begin, rows.rows, c);
     });

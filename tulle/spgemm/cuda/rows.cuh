@@ -101,6 +101,7 @@ template <int Slots>
 __device__ inline Found insert(index_t* key, index_t col)
 {
     unsigned at = first_slot<Slots>(col);
+#pragma unroll 1
     for (int probe = 0; probe < Slots; ++probe) {
         index_t found = peek(key + at);
         if (found == vacant) {
