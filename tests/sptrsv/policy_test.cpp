@@ -36,6 +36,12 @@ TEST(ChooseSptrsv, OffersOnlyWhatWorks)
         for (const Scheme& s : candidates(limits)) EXPECT_NO_THROW(check_scheme(s, limits)) << to_text(s);
         EXPECT_FALSE(candidates(limits).empty());
     }
+    for (const Scheme& s : reduced_schemes()) EXPECT_NO_THROW(check_scheme(s, gpu)) << to_text(s);
+    const std::vector<Scheme> paper = paper_schemes();
+    EXPECT_EQ(paper.size(), 33u * 3 * 18 * 2 * 30) << "33 pairs of n_g and sw_rnnz, 3 n_w, 18 merges, 2 orders, 30 schedules";
+    for (std::size_t k = 0; k < paper.size(); k += 997) EXPECT_NO_THROW(check_scheme(paper[k], gpu)) << to_text(paper[k]);
+    EXPECT_THROW(check_scheme({.kernel = Kernel::groups, .merge = Merge::critical, .rows = 4}, gpu), ValueError);
+    EXPECT_THROW(check_scheme({.kernel = Kernel::groups, .merge = Merge::fixed, .subwarps = 3}, gpu), ValueError);
     EXPECT_THROW(check_scheme({.kernel = Kernel::serial}, gpu), ValueError);
     EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .rows = 33}, gpu), ValueError);
     EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 0}, gpu), ValueError);

@@ -45,10 +45,32 @@ int power_of(const Scheme& scheme) { return scheme.kernel == Kernel::tasks && sc
 
 Limits limits_of(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4}; }
 
-// The library's candidates, and levels shared by threads however small they are.
+// Lists made beforehand need all blocks at once; the simulator has as many multiprocessors as blocks at once, unless told otherwise.
+bool runs_all_blocks()
+{
+    const char* resident = std::getenv("TULLE_SIM_RESIDENT");
+    return resident == nullptr || std::atoi(resident) >= 4;
+}
+
+// Some of the paper's schemes, others for another seed.
+std::vector<Scheme> some_of_the_papers(unsigned one_in)
+{
+    std::vector<Scheme> some;
+    for (const auto& all : {paper_schemes(), reduced_schemes()})
+        for (const Scheme& s : all)
+            if (is_drawn(to_text(s), one_in) && (s.order == Warps::ticket || runs_all_blocks())) some.push_back(s);
+    return some;
+}
+
+// The library's candidates, some of the paper's schemes, and levels shared by threads however small they are.
 std::vector<Scheme> schemes_for(const Context& ctx)
 {
     std::vector<Scheme> all = candidates(limits_of(ctx));
+    if (ctx.backend() == Backend::cuda) {
+        all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4, .alpha = 0});
+        all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 8, .warps = 2, .subwarps = 2, .share_above = unlimited});
+        all.push_back({.kernel = Kernel::groups, .merge = Merge::threshold, .rows = 32, .limit = 8, .reorder = true, .warps = 8, .subwarps = 8, .share_above = 4, .grouping = Grouping::balance});
+    }
     if (ctx.backend() == Backend::cpu && ctx.host().threads > 1) all.push_back({.kernel = Kernel::levels, .limit = 1});
     return all;
 }
@@ -105,6 +127,23 @@ void check_every_scheme(const Context& ctx, V alpha)
 
 TEST_P(SptrsvOn, KeepsTheErrorBoundInDouble) { check_every_scheme<double>(ctx(), 1.0); }
 TEST_P(SptrsvOn, KeepsTheErrorBoundInFloat) { check_every_scheme<float>(ctx(), -0.75f); }
+
+TEST_P(SptrsvOn, SolvesWithThePapersSchemes)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the paper's kernels are for the GPU";
+    for (const auto& [name, a] : triangles<double>()) {
+        const auto there = to_device(c, a.view());
+        const auto b = vector_of<double>(a.rows, 5);
+        const auto want = oracle_solve(a, 0.5, b, 1);
+        for (const Scheme& scheme : some_of_the_papers(build::simulated ? 9000 : 3000)) {
+            SCOPED_TRACE(name + ": " + to_text(scheme));
+            const auto plan = Plan<double>::make(c, there.view(), {.force = scheme, .checked = false});
+            ASSERT_TRUE(within_bound(run(c, plan, 0.5, b), want));
+            ASSERT_TRUE(within_bound(run(c, plan, 0.5, b), want)) << "in the second solve";
+        }
+    }
+}
 
 // Lower and upper, plain and transposed, CSR and CSC, with what choose() takes: the same system written in eight ways.
 TEST_P(SptrsvOn, ReadsEveryFormSide)

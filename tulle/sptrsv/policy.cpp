@@ -5,6 +5,7 @@
 #include "tulle/sptrsv/policy.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/math.hpp"
@@ -13,14 +14,17 @@
 namespace tulle::sptrsv {
 namespace {
 
-// GPU, seconds: reasoned from hop costs measured on an H200 (a number that is its own flag: 236 ns between multiprocessors).
-constexpr double start = 5e-6;                     // a launch, and the first and last task
-constexpr double row_level = 0.40e-6;
-constexpr double cluster_level = 0.50e-6;
-constexpr double bytes_per_second = 2.0e12;        // entries read in steps of 32, unknowns gathered
-constexpr double entry_bytes = 20;                 // column, value, and a share of the unknown's line
-constexpr double cluster_row_bytes = 400;          // of the matrices of a cluster, per row
-constexpr double levels_ahead = 16;                // tasks of this many levels are on their way at once
+// GPU, seconds: fitted by hand to solves of 18 triangles on an H200 (docs/design/sptrsv.md, "The model").
+constexpr double start = 4e-6;                     // a launch, and the first and last task
+constexpr double row_level = 0.50e-6;              // rows alone: a hop, a sum over lanes
+constexpr double row_task = 1.5e-9;
+constexpr double team_level = 0.57e-6;             // a cluster by four warps
+constexpr double team_task = 7e-9;
+constexpr double warp_level = 0.45e-6;             // a cluster by one warp …
+constexpr double warp_level_entry = 0.04e-6;       // … and for each entry of a mean row, because it takes them alone
+constexpr double warp_task = 3e-9;
+constexpr double shallow = 20;                     // tasks in a level, below which few warps are enough: fewer disturb each other less
+constexpr double least_nearness = 0.5;
 
 // CPU, seconds.
 constexpr double cpu_entry = 1.2e-9;
@@ -28,12 +32,13 @@ constexpr double cpu_wait = 0.6e-6;                // of a level shared by threa
 
 double predict_cpu(const Features& f, int threads) { return static_cast<double>(f.nonzeros) * cpu_entry / threads + f.levels * (threads > 1 ? cpu_wait : 0); }
 
-int warps_for(const Features&, const Outlook& o, const Limits& limits)
+double tasks_per_level(const Outlook& o) { return static_cast<double>(o.nodes) / std::max<index_t>(1, o.levels); }
+
+Scheme scheme_for(const Outlook& o, int team)
 {
-    const double tasks_per_level = static_cast<double>(o.nodes) / std::max<index_t>(1, o.levels);
-    const double wanted = tasks_per_level * levels_ahead / limits.multiprocessors;
-    const int warps = power_of_two_from(std::clamp(static_cast<int>(wanted), 1, 32));
-    return std::clamp(warps, 4, o.merge == Merge::none ? 32 : 8);
+    const bool few = tasks_per_level(o) < shallow;
+    const int warps = o.merge == Merge::none ? (few ? 4 : 16) : team == 1 ? 8 : few ? 4 : 12;
+    return {.kernel = Kernel::tasks, .merge = o.merge, .rows = o.rows, .team = team, .warps = warps};
 }
 
 Choice choose_cpu(const Features& f, const Limits& limits)
@@ -49,24 +54,29 @@ std::string number(int n) { return n == unlimited ? "unlimited" : std::to_string
 
 }  // namespace
 
-double predict_seconds(const Features& f, const Outlook& o, const Limits& limits)
+double predict_seconds(const Features& f, const Outlook& o, int team)
 {
-    if (limits.backend == Backend::cpu) return std::min(predict_cpu(f, 1), predict_cpu(f, limits.threads));
-    const bool clusters = o.merge != Merge::none;
-    const double bytes = static_cast<double>(f.nonzeros) * entry_bytes + (clusters ? f.rows * cluster_row_bytes : 0.0);
-    return start + o.levels * (clusters ? cluster_level : row_level) + bytes / bytes_per_second;
+    const auto levels = static_cast<double>(o.levels), nodes = static_cast<double>(o.nodes);
+    if (o.merge == Merge::none) return start + levels * row_level + nodes * row_task;
+    if (team > 1) return start + levels * team_level + nodes * team_task;
+    return start + levels * (warp_level + warp_level_entry * f.row_mean) + nodes * warp_task;
 }
+
+bool favours_neighbours(const Features& features) { return features.nearness >= least_nearness; }
 
 Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits)
 {
     if (limits.backend == Backend::cpu) return choose_cpu(features, limits);
     require<ValueError>(!outlooks.empty(), "nothing to choose from");
-    const auto faster = [&](const Outlook& x, const Outlook& y) { return predict_seconds(features, x, limits) < predict_seconds(features, y, limits); };
-    const Outlook best = *std::min_element(outlooks.begin(), outlooks.end(), faster);
-    Scheme scheme{.kernel = Kernel::tasks, .merge = best.merge, .rows = best.rows, .warps = warps_for(features, best, limits)};
-    const std::string why = best.merge == Merge::none ? concat(features.levels, " levels; clusters would not pay")
-                                                      : concat("clusters leave ", best.levels, " of ", features.levels, " levels");
-    return {scheme, predict_seconds(features, best, limits), why};
+    Choice best;
+    for (const Outlook& o : outlooks)
+        for (const int team : {1, 4}) {
+            if (o.merge == Merge::none && team > 1) continue;
+            const double seconds = predict_seconds(features, o, team);
+            if (best.seconds != 0 && seconds >= best.seconds) continue;
+            best = {scheme_for(o, team), seconds, o.merge == Merge::none ? concat(features.levels, " levels; clusters would not pay") : concat("clusters leave ", o.levels, " of ", features.levels, " levels")};
+        }
+    return best;
 }
 
 std::vector<Scheme> candidates(const Limits& limits)
@@ -86,6 +96,51 @@ std::vector<Scheme> candidates(const Limits& limits)
     return all;
 }
 
+std::vector<Scheme> paper_schemes()
+{
+    std::vector<Scheme> variants;                                    // Prepare: n_g, sw_rnnz, n_w
+    for (const int warps : {2, 8, 16})
+        for (int subwarps = 1; subwarps <= 32; subwarps *= 2) {
+            variants.push_back({.kernel = Kernel::groups, .warps = warps, .subwarps = subwarps, .share_above = 0});
+            variants.push_back({.kernel = Kernel::groups, .warps = warps, .subwarps = subwarps, .share_above = unlimited});
+            for (int limit = 1; limit <= 32 / subwarps; limit *= 2) variants.push_back({.kernel = Kernel::groups, .warps = warps, .subwarps = subwarps, .share_above = limit});
+        }
+    std::vector<Scheme> transformed;                                 // Transform: merging, reordering
+    for (Scheme s : variants)
+        for (const bool reorder : {false, true})
+            for (int n = 1; n <= 32; n *= 2)
+                for (const Merge merge : {Merge::fixed, Merge::average, Merge::threshold}) {
+                    s.reorder = reorder;
+                    s.merge = merge;
+                    s.rows = merge == Merge::fixed ? n : 32;
+                    s.limit = merge == Merge::fixed ? 0 : n;
+                    transformed.push_back(s);
+                }
+    std::vector<Scheme> all;                                         // Schedule: rg_, ws_, alpha_level
+    for (Scheme s : transformed)
+        for (const Grouping grouping : {Grouping::sequential, Grouping::balance})
+            for (const Warps order : {Warps::round_robin, Warps::balance, Warps::locality})
+                for (const int alpha : {0, 2, 4, 8, unlimited}) {
+                    s.grouping = grouping;
+                    s.order = order;
+                    s.alpha = alpha;
+                    all.push_back(s);
+                }
+    return all;
+}
+
+std::vector<Scheme> reduced_schemes()
+{
+    std::vector<Scheme> all;
+    for (const Warps order : {Warps::ticket, Warps::round_robin, Warps::balance, Warps::locality})
+        for (const int subwarps : {1, 4, 8})
+            for (const int warps : {8, 16})
+                for (const auto& [merge, rows, limit] : {std::tuple{Merge::fixed, 1, 0}, {Merge::fixed, 4, 0}, {Merge::average, 32, 8}, {Merge::threshold, 32, 8}})
+                    for (const int alpha : {unlimited, 2})
+                        all.push_back({.kernel = Kernel::groups, .merge = merge, .rows = rows, .limit = limit, .warps = warps, .subwarps = subwarps, .share_above = 4, .order = order, .alpha = alpha});
+    return all;
+}
+
 void check_scheme(const Scheme& s, const Limits& limits)
 {
     const bool for_cpu = s.kernel == Kernel::serial || s.kernel == Kernel::levels;
@@ -93,6 +148,12 @@ void check_scheme(const Scheme& s, const Limits& limits)
                         limits.backend == Backend::cpu ? "serial, levels" : "tasks, groups");
     require<ValueError>(s.rows >= 1 && s.rows <= 32, [&] { return concat("nodes of ", s.rows, " rows"); }, "1 to 32");
     require<ValueError>(s.warps >= 1 && s.warps <= 64, [&] { return concat(s.warps, " warps on a multiprocessor"); }, "1 to 64");
+    if (s.kernel == Kernel::groups) {
+        require<ValueError>(s.merge != Merge::critical && s.merge != Merge::none, "the paper's kernels need nodes of consecutive rows", "merge_fixed, merge_avg, merge_thresh");
+        require<ValueError>(s.warps <= 16, [&] { return concat("blocks of ", s.warps, " warps"); }, "1 to 16");
+        require<ValueError>(is_power_of_two(s.subwarps) && s.subwarps <= 32, [&] { return concat(s.subwarps, " subwarps"); }, "1, 2, 4, 8, 16, 32");
+        require<ValueError>(s.alpha >= unlimited && s.share_above >= unlimited, "alpha_level and sw_rnnz are not negative, or unlimited");
+    }
     require<ValueError>(s.team == 1 || s.team == 4, [&] { return concat("teams of ", s.team, " warps"); }, "1 or 4");
     require<ValueError>(s.limit >= 0, [&] { return concat("rows of at most ", s.limit, " entries"); });
 }

@@ -87,12 +87,18 @@ struct Choice {
 // Pure: the same input gives the same choice. `outlooks` has at least the graph without merging.
 TULLE_API Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits);
 
-// Predicted time of a solve, from hop costs measured on an H200 (docs/design/sptrsv.md).
-TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, const Limits& limits);
+// Predicted time of a solve on a GPU with teams of 1 or 4 warps, from costs measured on an H200 (docs/design/sptrsv.md).
+TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, int team);
 
-// Schemes worth trying on a backend, the most promising first; and every scheme of the paper's table for the GPU.
+// Whether merging consecutive rows could be worth a look: rows mostly need their neighbours.
+TULLE_API bool favours_neighbours(const Features& features);
+
+// Schemes worth trying on a backend, the most promising first.
 TULLE_API std::vector<Scheme> candidates(const Limits& limits);
+
+// The paper's: every combination of its tables, and those left of it by experience, with tickets instead of the hardware's order.
 TULLE_API std::vector<Scheme> paper_schemes();
+TULLE_API std::vector<Scheme> reduced_schemes();
 
 // ValueError with the alternatives if a scheme cannot work on this backend.
 TULLE_API void check_scheme(const Scheme& scheme, const Limits& limits);

@@ -31,19 +31,21 @@ template <class V>
 struct Prepared {
     Scheme scheme;
     index_t levels = 0;
-    Rows rows;                           // serial, levels
+    Rows rows;                           // serial, levels, groups
     RowValues<V> row_values;
     ThreadPlan threads;                  // levels
     Tasks tasks;                         // tasks
     TaskValues<V> task_values;
     Shared<V> shared;
+    Groups groups;                       // groups
+    Flags<V> flags;
     Rows many;                           // more than one right-hand side on a GPU
     RowValues<V> many_values;
     Shared<V> many_shared;
 
     std::size_t bytes() const
     {
-        return rows.bytes() + row_values.bytes() + tasks.bytes() + task_values.bytes() + shared.bytes() + many.bytes() + many_values.bytes() + many_shared.bytes();
+        return rows.bytes() + row_values.bytes() + groups.bytes() + flags.bytes() + tasks.bytes() + task_values.bytes() + shared.bytes() + many.bytes() + many_values.bytes() + many_shared.bytes();
     }
 };
 
@@ -52,6 +54,8 @@ struct Known {
     Triangle triangle;
     Graph levels;
     Features features;
+    std::vector<Graph> merged;           // those of the outlooks but the first, which is `levels`
+    std::vector<Outlook> outlooks;
 };
 
 template <class V>
@@ -77,6 +81,13 @@ Tasks take_up(const Queue& q, Tasks host)
 {
     return {host.rows, host.levels, host.team, host.reversed, host.reordered, host.dense_size, take_up(q, host.task), take_up(q, host.row), take_up(q, host.diagonal), take_up(q, host.col),
             take_up(q, host.source), take_up(q, host.late_col), take_up(q, host.dense_at), take_up(q, host.dense_source), take_up(q, host.dense_row)};
+}
+
+template <class Queue>
+Groups take_up(const Queue& q, Groups host)
+{
+    return {host.subwarps, host.share_above, host.warps_per_block, host.blocks, host.by_ticket, take_up(q, host.node_begin), take_up(q, host.node), take_up(q, host.list),
+            take_up(q, host.list_begin), std::move(host.segments)};
 }
 
 template <class V, class Queue>
@@ -114,7 +125,7 @@ Triangle look(const Context& ctx, const AnyView<V>& a, const Options& options)
 template <class V>
 Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options)
 {
-    Known known{look(ctx, a, options), {}, {}};
+    Known known{look(ctx, a, options), {}, {}, {}, {}};
     const trace::Phase phase{"levels"};
     known.levels = merge(ctx.host(), known.triangle, Merge::none);
     known.features = features_of(known.triangle, known.levels);
@@ -131,16 +142,24 @@ Limits limits_of(const Context& ctx)
 }
 
 // The graphs a GPU scheme could work on.
-std::vector<Outlook> look_ahead(const Context& ctx, const Known& known)
+void look_ahead(const Context& ctx, Known& known)
 {
     const trace::Phase phase{"transform"};
-    std::vector<Outlook> outlooks{{Merge::none, 1, known.levels.levels, known.levels.nodes}};
-    if (ctx.backend() == Backend::cpu) return outlooks;
+    known.outlooks = {{Merge::none, 1, known.levels.levels, known.levels.nodes}};
+    if (ctx.backend() == Backend::cpu) return;
     for (const Merge how : {Merge::critical, Merge::fixed}) {
-        const Graph graph = merge(ctx.host(), known.triangle, how, most_rows);
-        outlooks.push_back({how, most_rows, graph.levels, graph.nodes});
+        if (how == Merge::fixed && !favours_neighbours(known.features)) continue;
+        known.merged.push_back(merge(ctx.host(), known.triangle, how, most_rows));
+        known.outlooks.push_back({how, most_rows, known.merged.back().levels, known.merged.back().nodes});
     }
-    return outlooks;
+}
+
+// The graph of a scheme, if it is one of those looked at.
+const Graph* find_graph(const Known& known, const Scheme& s)
+{
+    for (std::size_t k = 0; k < known.outlooks.size(); ++k)
+        if (known.outlooks[k].merge == s.merge && (known.outlooks[k].rows == s.rows || s.merge == Merge::none)) return k == 0 ? &known.levels : &known.merged[k - 1];
+    return nullptr;
 }
 
 Buffer<index_t> rows_by_level(const CpuQueue& host, const Known& known)
@@ -161,15 +180,41 @@ void arrange(const CpuQueue& q, const Known& known, const Options&, Prepared<V>&
 }
 
 template <class V>
-void arrange(const CudaQueue& q, const Known& known, const Options& options, Prepared<V>& p)
+void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known, Prepared<V>& p)
 {
-    const CpuQueue host(0, q.memory);
     const Scheme& s = p.scheme;
-    const Graph merged = merge(host, known.triangle, s.merge, s.rows, s.limit);
+    const Graph* found = find_graph(known, s);
+    const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
+    const Graph& merged = found ? *found : made;
     p.levels = merged.levels;
     p.tasks = take_up(q, make_tasks(host, known.triangle, merged, {s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)}));
     p.task_values = room_for<V>(q, p.tasks);
     p.shared = make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team);
+}
+
+// The paper's four stages: rows in another order where asked for, merged in that order, grouped and dealt to warps.
+template <class V>
+void arrange_groups(const CudaQueue& q, const CpuQueue& host, const Known& known, Prepared<V>& p)
+{
+    const Scheme& s = p.scheme;
+    const Buffer<index_t> order = s.reorder ? rows_by_level(host, known) : Buffer<index_t>();
+    Rows rows = make_rows(host, known.triangle, s.reorder ? order.data() : nullptr, Unknowns::by_place);
+    const Triangle reordered{.rows = rows.rows, .reversed = false, .row_begin = to_queue(host, rows.begin.data(), rows.begin.size()),
+                             .col = to_queue(host, rows.col.data(), rows.col.size()), .source = {}, .diagonal = {}};
+    const Graph merged = merge(host, reordered, s.merge, s.rows, s.limit);
+    p.levels = merged.levels;
+    p.groups = take_up(q, make_groups(host, rows, merged, s, multiprocessors(q)));
+    p.rows = take_up(q, std::move(rows));
+    p.row_values = room_for<V>(q, p.rows);
+    p.flags = make_flags<V>(q, p.rows.rows, p.groups);
+}
+
+template <class V>
+void arrange(const CudaQueue& q, const Known& known, const Options& options, Prepared<V>& p)
+{
+    const CpuQueue host(0, q.memory);
+    if (p.scheme.kernel == Kernel::groups) arrange_groups(q, host, known, p);
+    else arrange_tasks(q, host, known, p);
     if (options.right_hand_sides <= 1) return;
     p.many = take_up(q, make_rows(host, known.triangle, rows_by_level(host, known).data(), Unknowns::by_place));
     p.many_values = room_for<V>(q, p.many);
@@ -182,7 +227,7 @@ index_t fill(const CpuQueue& q, const V* value, Prepared<V>& p) { return fill_ro
 template <class V>
 index_t fill(const CudaQueue& q, const V* value, Prepared<V>& p)
 {
-    const index_t zero = fill_tasks(q, p.tasks, value, p.task_values);
+    const index_t zero = p.scheme.kernel == Kernel::groups ? fill_rows(q, p.rows, value, p.row_values) : fill_tasks(q, p.tasks, value, p.task_values);
     if (p.many.rows > 0) fill_rows(q, p.many, value, p.many_values);
     return zero;
 }
@@ -198,6 +243,7 @@ template <class V>
 void solve_on(const CudaQueue& q, const Prepared<V>& p, const Sides<V>& sides)
 {
     if (sides.columns > 1 && p.many.rows > 0) solve_many(q, p.many, p.many_values, p.many_shared, sides);
+    else if (p.scheme.kernel == Kernel::groups) solve_groups(q, p.rows, p.row_values, p.groups, p.flags, sides);
     else solve_tasks(q, p.tasks, p.task_values, p.shared, sides);
 }
 
@@ -306,10 +352,14 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& op
     }
     const Limits limits = limits_of(ctx);
     if (options.force) check_scheme(*options.force, limits);
-    const Known known = look_around(ctx, a, options);
+    Known known = look_around(ctx, a, options);
     Choice choice;
-    if (options.force) choice = {*options.force, 0, "asked for by the caller"};
-    else choice = choose(known.features, look_ahead(ctx, known), limits);
+    if (options.force) {
+        choice = {*options.force, 0, "asked for by the caller"};
+    } else {
+        look_ahead(ctx, known);
+        choice = choose(known.features, known.outlooks, limits);
+    }
     auto state = std::make_unique<State>(State{.ctx = ctx, .options = options, .format = a.index(), .nonzeros = as_rows(a).nonzeros, .features = known.features, .limits = limits,
                                                .choice = choice, .prepared = {}});
     if (options.force || options.effort == Effort::model) {
@@ -423,6 +473,21 @@ void Plan<V>::update_values(const AnyView<V>& a)
     s.usable = true;
 }
 
+namespace {
+
+// What the kernels wrote down, for each that was prepared: a row plus one, or zero.
+template <class V>
+std::vector<int> faults(const CudaQueue& q, const Prepared<V>& p)
+{
+    std::vector<int> found;
+    for (const Shared<V>* shared : {&p.shared, &p.many_shared})
+        if (!shared->fault.empty()) found.push_back(read_value(q, shared->fault.data()));
+    if (!p.flags.flag.empty()) found.push_back(read_value(q, p.flags.flag.data() + p.flags.flag.size() - 1));
+    return found;
+}
+
+}  // namespace
+
 template <class V>
 void Plan<V>::wait() const
 {
@@ -430,11 +495,8 @@ void Plan<V>::wait() const
     s.ctx.synchronize();
     s.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
-            for (const Shared<V>* shared : {&s.prepared.shared, &s.prepared.many_shared}) {
-                if (shared->fault.empty()) continue;
-                const int row = read_value(q, shared->fault.data());
+            for (const int row : faults(q, s.prepared))
                 require<DeviceError>(row == 0, [&] { return concat("row ", row - 1, ": gave up waiting for the rows it needs"); }, "was memory of the plan overwritten?");
-            }
         (void)q;
     });
 }

@@ -6,6 +6,7 @@
 
 #include "tulle/device/buffer.hpp"
 #include "tulle/matrix/dense.hpp"
+#include "tulle/sptrsv/groups.hpp"
 #include "tulle/sptrsv/rows.hpp"
 #include "tulle/sptrsv/schedule.hpp"
 #include "tulle/sptrsv/tasks.hpp"
@@ -73,5 +74,16 @@ template <class V> void solve_tasks(const CudaQueue& q, const Tasks& tasks, cons
 inline constexpr index_t sides_at_once = 32;
 inline constexpr int many_warps = 16;                // on each multiprocessor
 template <class V> void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Shared<V>& shared, const Sides<V>& sides);
+
+// The paper's kernels: flags beside the unknowns, set to zero before every solve. `rows` by place.
+template <class V>
+struct Flags {
+    Buffer<V> unknown;
+    Buffer<int> flag;                // of each row; then the ticket of each launch; then the fault as in Shared
+    unsigned patience = 1u << 25;
+    std::size_t bytes() const { return unknown.bytes() + flag.bytes(); }
+};
+template <class V> Flags<V> make_flags(const CudaQueue& q, index_t rows, const Groups& groups);
+template <class V> void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Groups& groups, const Flags<V>& flags, const Sides<V>& sides);
 
 }  // namespace tulle::sptrsv
