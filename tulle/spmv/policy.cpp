@@ -20,6 +20,9 @@ constexpr std::array format_names{"CSR", "CSC", "COO", "Blocked-ELL"};
 // All measured on an H200.
 // A lane should have this many nonzeros of an average row (best for rows of 20 to 120 nonzeros), …
 constexpr double nonzeros_per_lane = 6.0;
+// … or this many in a matrix that leaves most of the GPU idle anyway, …
+constexpr double nonzeros_per_lane_if_few = 2.0;
+constexpr offset_t few_nonzeros = 500'000;
 // … and no more than this many of the longest row, which the others would wait for (about 80 ns each).
 constexpr offset_t longest_lane = 64;
 // More lanes than an average row can use cost little in a launch this small …
@@ -56,7 +59,10 @@ int nearest_lanes(double n)
     return lanes;
 }
 
-int lanes_for_average(const RowTraits& row) { return nearest_lanes(row.mean / nonzeros_per_lane); }
+int lanes_for_average(const RowTraits& row)
+{
+    return nearest_lanes(row.mean / (row.nonzeros < few_nonzeros ? nonzeros_per_lane_if_few : nonzeros_per_lane));
+}
 
 int lanes_for_longest(const RowTraits& row)
 {

@@ -49,7 +49,7 @@ struct Narrow {                          // rows: columns of 16 bits, offsets of
     std::size_t bytes() const { return row_begin.bytes() + col.bytes() + base.bytes(); }
 };
 
-struct StreamBlock {
+struct alignas(16) StreamBlock {
     offset_t begin;                      // first nonzero; the next block's begin is the end
     index_t row;                         // first row
     std::int32_t rows;                   // whole rows; or, zero or below, a piece of one row: minus the number of pieces before it
@@ -65,7 +65,7 @@ struct Stream {
     std::size_t bytes() const { return block.bytes() + row_begin.bytes() + piece_sum.bytes() + arrived.bytes(); }
 };
 
-struct RowGroup {                        // neighbouring rows with the same columns
+struct alignas(16) RowGroup {            // neighbouring rows with the same columns
     offset_t begin;                      // first nonzero of the first row
     index_t row;
     std::int32_t length_and_rows;        // nonzeros of each row * 8 + rows
@@ -82,7 +82,7 @@ struct Groups {
 };
 
 // Slices of 32 rows, one lane each; the k-th entries of the rows of a slice are a column of it.
-struct SellColumn {
+struct alignas(8) SellColumn {
     index_t base;                        // smallest matrix column in it, or of lane 0 where the lanes follow each other
     std::uint32_t at;                    // where its distances begin, in units of 32 bytes, * 4 + kind
 };

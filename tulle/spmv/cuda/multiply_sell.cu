@@ -32,19 +32,42 @@ __device__ index_t matrix_column(index_t base, std::uint32_t at, const std::uint
     return base + static_cast<index_t>(reinterpret_cast<const std::uint32_t*>(from)[lane]);
 }
 
+constexpr int columns_at_once = 4, resident_blocks = 8;
+
+// Products of this lane in columns [j, j + n) of the 32 whose descriptions the lanes hold in `mine`; `taken` of them have an entry.
+template <int n, class V, class M>
+__device__ V sum_columns(const SellColumn& mine, int j, offset_t taken, const std::uint8_t* distance, const M* value, const V* x, int lane)
+{
+    V a[n], xc[n], sum = 0;
+    index_t c[n];
+#pragma unroll
+    for (int u = 0; u < n; ++u) {                                 // all loads first
+        const index_t base = __shfl_sync(all_lanes, mine.base, j + u);
+        const std::uint32_t at = __shfl_sync(all_lanes, mine.at, j + u);
+        a[u] = u < taken ? static_cast<V>(__ldg(value + u * slice_rows)) : V(0);
+        c[u] = u < taken ? matrix_column(base, at, distance, lane) : 0;
+    }
+#pragma unroll
+    for (int u = 0; u < n; ++u) xc[u] = u < taken ? __ldg(x + c[u]) : V(0);
+#pragma unroll
+    for (int u = 0; u < n; ++u) sum += a[u] * xc[u];
+    return sum;
+}
+
 // This lane's row; `length` of its places are taken.
 template <class V, class M>
-__device__ V sum_lane(const SliceSpan& span, offset_t length, const Columns& c, const M* __restrict__ value, const V* __restrict__ x, int lane)
+__device__ V sum_lane(const SliceSpan& span, offset_t length, const Columns& c, const M* value, const V* x, int lane)
 {
     V sum = 0;
     for (offset_t first = span.begin; first < span.end; first += slice_rows) {
         const SellColumn mine = first + lane < span.end ? c.column[first + lane] : SellColumn{0, 0};
         const int count = static_cast<int>(min(offset_t{slice_rows}, span.end - first));
-        for (int j = 0; j < count; ++j) {
-            const index_t base = __shfl_sync(all_lanes, mine.base, j);
-            const std::uint32_t at = __shfl_sync(all_lanes, mine.at, j);
-            if (first - span.begin + j < length) sum += static_cast<V>(value[(first + j) * slice_rows + lane]) * x[matrix_column(base, at, c.distance, lane)];
-        }
+        const auto add = [&](auto n, int j) {
+            sum += sum_columns<n()>(mine, j, length - (first - span.begin) - j, c.distance, value + (first + j) * slice_rows + lane, x, lane);
+        };
+        int j = 0;
+        for (; j + columns_at_once <= count; j += columns_at_once) add(std::integral_constant<int, columns_at_once>{}, j);
+        for (; j < count; ++j) add(std::integral_constant<int, 1>{}, j);
     }
     return sum;
 }
@@ -52,7 +75,7 @@ __device__ V sum_lane(const SliceSpan& span, offset_t length, const Columns& c, 
 // One warp per slice.
 //   grid: ceil(32 * slices / threads)      shared memory: none      y: every row written once
 template <bool WithDots, class V, class M>
-__global__ void __launch_bounds__(threads_per_block)
+__global__ void __launch_bounds__(threads_per_block, resident_blocks)
     multiply_sell_kernel(index_t rows, const offset_t* row_begin, offset_t slices, const offset_t* slice_begin, const index_t* list, Columns columns, const M* value, Vectors<V> v)
 {
     const offset_t slice = global_thread() / slice_rows;

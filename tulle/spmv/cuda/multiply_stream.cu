@@ -36,12 +36,21 @@ struct Rows {
 
 // Products of nonzeros [begin, end) to product[0 …].
 template <class V, class M, class O>
-__device__ void load_products(const Rows<M, O>& a, offset_t begin, int count, const V* __restrict__ x, V* product)
+__device__ void load_products(const Rows<M, O>& a, offset_t begin, int count, const V* x, V* product)
 {
-    for (int i = 0; i < loads_per_thread; ++i) {
-        const int k = i * threads_per_block + static_cast<int>(threadIdx.x);
-        if (k < count) product[k] = static_cast<V>(load_once(a.value + begin + k)) * x[load_once(a.col + begin + k)];
+    V a_k[loads_per_thread];
+    index_t c[loads_per_thread];
+    const auto place = [](int i) { return i * threads_per_block + static_cast<int>(threadIdx.x); };
+#pragma unroll
+    for (int i = 0; i < loads_per_thread; ++i) {                  // all loads first: none waits for a store to shared memory
+        c[i] = place(i) < count ? load_once(a.col + begin + place(i)) : 0;
+        a_k[i] = place(i) < count ? static_cast<V>(load_once(a.value + begin + place(i))) : V(0);
     }
+#pragma unroll
+    for (int i = 0; i < loads_per_thread; ++i) a_k[i] *= place(i) < count ? __ldg(x + c[i]) : V(0);
+#pragma unroll
+    for (int i = 0; i < loads_per_thread; ++i)
+        if (place(i) < count) product[place(i)] = a_k[i];
 }
 
 // The most lanes, a power of two, that a block can give each of its rows.
@@ -62,22 +71,31 @@ __device__ V sum_by(int lanes, int lane, const V* product, int begin, int end)
     return sum;
 }
 
-// Adds up the rows of a block, first those a few lanes can do, then, warp by warp, the long ones among them.
-template <bool WithDots, class V, class M, class O>
-__device__ void add_rows(const Rows<M, O>& a, const StreamBlock& block, const V* product, const Vectors<V>& v, Written<WithDots, V>& written)
+struct RowEnds {
+    int begin, end;                                               // among the products of the block
+};
+
+template <class M, class O>
+__device__ RowEnds ends_of(const Rows<M, O>& a, const StreamBlock& block, int row)
 {
-    const int lanes = lanes_for(block.rows), lane = static_cast<int>(threadIdx.x) % lanes, warp_lane = static_cast<int>(threadIdx.x) % 32;
-    for (int first = 0; first < block.rows; first += threads_per_block / lanes) {
-        const int row = first + static_cast<int>(threadIdx.x) / lanes;
-        const bool here = row < block.rows;
-        const int begin = here ? static_cast<int>(a.row_begin[block.row + row] - block.begin) : 0;
-        const int end = here ? static_cast<int>(a.row_begin[block.row + row + 1] - block.begin) : 0;
-        const bool is_long = end - begin > lanes * row_per_lane;
-        const V sum = sum_by(lanes, lane, product, begin, is_long ? begin : end);
-        if (here && !is_long && lane == 0) written.put(v, offset_t{block.row} + row, sum);
+    if (row >= block.rows) return {0, 0};
+    return {static_cast<int>(a.row_begin[block.row + row] - block.begin), static_cast<int>(a.row_begin[block.row + row + 1] - block.begin)};
+}
+
+// Adds up the rows of a block, first those a few lanes can do, then, warp by warp, the long ones among them. `ends` are those of this thread's
+// first row, fetched while the products were made.
+template <bool WithDots, class V, class M, class O>
+__device__ void add_rows(const Rows<M, O>& a, const StreamBlock& block, int lanes, RowEnds ends, const V* product, const Vectors<V>& v, Written<WithDots, V>& written)
+{
+    const int lane = static_cast<int>(threadIdx.x) % lanes, warp_lane = static_cast<int>(threadIdx.x) % 32, step = threads_per_block / lanes;
+    for (int first = 0, row = static_cast<int>(threadIdx.x) / lanes; first < block.rows; first += step, row += step) {
+        if (first > 0) ends = ends_of(a, block, row);
+        const bool is_long = ends.end - ends.begin > lanes * row_per_lane;
+        const V sum = sum_by(lanes, lane, product, ends.begin, is_long ? ends.begin : ends.end);
+        if (row < block.rows && !is_long && lane == 0) written.put(v, offset_t{block.row} + row, sum);
         for (unsigned left = __ballot_sync(all_lanes, is_long && lane == 0); left != 0; left &= left - 1) {
             const int owner = __ffs(static_cast<int>(left)) - 1;
-            const V whole = sum_by(32, warp_lane, product, __shfl_sync(all_lanes, begin, owner), __shfl_sync(all_lanes, end, owner));
+            const V whole = sum_by(32, warp_lane, product, __shfl_sync(all_lanes, ends.begin, owner), __shfl_sync(all_lanes, ends.end, owner));
             if (warp_lane == owner) written.put(v, offset_t{block.row} + row, whole);
         }
     }
@@ -118,10 +136,12 @@ __global__ void __launch_bounds__(threads_per_block) multiply_stream_kernel(Rows
     TULLE_SHARED(V, product, most_nonzeros);
     const StreamBlock block = blocks[blockIdx.x];
     const int count = static_cast<int>(blocks[blockIdx.x + 1].begin - block.begin);
+    const int lanes = lanes_for(block.rows);
+    const RowEnds ends = ends_of(a, block, static_cast<int>(threadIdx.x) / lanes);
     load_products(a, block.begin, count, v.x, product);
     __syncthreads();
     Written<WithDots, V> written;
-    if (block.rows > 0) add_rows(a, block, product, v, written);
+    if (block.rows > 0) add_rows(a, block, lanes, ends, product, v, written);
     else add_piece(a, block, count, product, piece_sum, arrived, v, written);
     finish<threads_per_block>(written, v.dots);
 }
