@@ -78,9 +78,9 @@ __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_produc
 }
 
 // A slice of lanes per row, the whole warp for very long ones; rows that equal their predecessor get its facts.
-//   grid: ceil(rows * Lanes / 256)      facts: every row written once      totals: added to
+//   grid: ceil(rows * Lanes / 256)      facts: every row written once      runs_a: the same, where like_a is given      totals: added to
 template <int Lanes>
-__global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* runs_a, RowFacts* facts, Totals* totals)
+__global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a, RowFacts* facts, Totals* totals)
 {
     TULLE_SHARED(unsigned, histogram, counters);
     TULLE_SHARED(offset_t, warp_products, threads / 32);
@@ -89,7 +89,8 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
     __syncthreads();
     const offset_t row = global_thread() / Lanes;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const RunByte run = row < rows ? run_of(runs_a, static_cast<index_t>(row)) : RunByte{false, 0, 0};
+    const RunByte run = row >= rows ? RunByte{false, 0, 0} : like_a ? run_byte(like_a, rows, row) : RunByte{false, 0, 1};
+    if (like_a && row < rows && lane % Lanes == 0) runs_a[row] = pack(run);
     const bool works = row < rows && run.place == 0;
     const offset_t begin = works ? m.a_begin[row] : 0, length = works ? m.a_begin[row + 1] - begin : 0;
     const bool is_long = length > slice_limit * Lanes;
@@ -121,21 +122,25 @@ template <class V>
 void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work)
 {
     if (policy.method == Method::nsparse) return nsparse::analyse(q, a, b, work);
-    if (policy.use_runs) {
-        work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
-        work.runs_a = find_runs(q, a);
-        if (!work.same_runs) work.runs_b = find_runs(q, b);
-    }
-    const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
-    const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
-    const Buffer<Span> span = find_spans(q, b);
     work.facts = Buffer<RowFacts>(q, a.rows);
     work.list = Buffer<index_t>(q, a.rows);
+    work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
+    Buffer<Span> span(q, b.rows);
+    Buffer<unsigned char> like_a;
+    if (policy.use_runs) {
+        like_a = Buffer<unsigned char>(q, a.rows);
+        work.runs_a = Buffer<unsigned char>(q, a.rows);
+        if (!work.same_runs) {
+            work.runs_b = Buffer<unsigned char>(q, b.rows);
+            look_at_rows(q, a, like_a.data(), nullptr);
+        }
+    }
+    look_at_rows(q, b, !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data(), span.data());
     Buffer<Totals> totals(q, 1);
     fill_zero(q, totals.data(), 1);
-    const Operands m{a.row_begin, a.col, b.row_begin, span.data(), runs_b};
+    const Operands m{a.row_begin, a.col, b.row_begin, span.data(), !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data()};
     const offset_t mean = a.rows > 0 ? a.nonzeros / a.rows : 0;
-    const auto run = [&](auto kernel, int lanes) { launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, runs_a, work.facts.data(), totals.data()); };
+    const auto run = [&](auto kernel, int lanes) { launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr, work.runs_a.data(), work.facts.data(), totals.data()); };
     if (mean <= 6) run(find_facts_kernel<4>, 4);
     else if (mean <= 24) run(find_facts_kernel<8>, 8);
     else run(find_facts_kernel<32>, 32);

@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(short_threads) count_short_kernel(Pattern a, P
     const offset_t number = team_number<Lanes>();
     const index_t row = number < t.rows ? t.list[number] : -1;
     const auto p = lane_product<Lanes, false>(a, b, row, owner + threadIdx.x / Lanes * Lanes);
-    const unsigned leaders = leaders_of<Lanes>(p.col, peers_of<Lanes>(p.col));
+    const unsigned leaders = leaders_of<Lanes>(p.col, peers_of<Lanes>(p.col, b.cols));
     if (row >= 0 && threadIdx.x % Lanes == 0) write_count(t, row, __popc(leaders), count);
 }
 

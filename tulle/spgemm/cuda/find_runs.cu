@@ -12,60 +12,39 @@ constexpr int lanes_per_row = 8;
 constexpr int threads = 256;
 
 // Eight lanes compare a row with the one before it until they differ; most do at once.
-//   grid: ceil(rows * 8 / 256)      like: one byte a row, lowest bit only
-__global__ void __launch_bounds__(threads) compare_rows_kernel(const offset_t* row_begin, const index_t* col, offset_t rows, unsigned char* like)
+__device__ bool compare(const offset_t* row_begin, const index_t* col, offset_t row, offset_t begin, offset_t length)
 {
-    const offset_t row = global_thread() / lanes_per_row;
     const int lane = static_cast<int>(threadIdx.x) % lanes_per_row;
     const unsigned slice = 0xffu << (threadIdx.x % 32 / lanes_per_row * lanes_per_row);
-    const bool exists = row < rows;
-    const offset_t begin = exists ? row_begin[row] : 0, length = exists ? row_begin[row + 1] - begin : 0;
-    bool equal = exists && row > 0 && length > 0 && begin - row_begin[row - 1] == length;
+    bool equal = row > 0 && length > 0 && begin - row_begin[row - 1] == length;
     for (offset_t k = lane; __any_sync(all_lanes, equal && k - lane < length); k += lanes_per_row) {
         const bool differs = equal && k < length && col[begin + k] != col[begin + k - length];
         if (__ballot_sync(all_lanes, differs) & slice) equal = false;
     }
-    if (exists && lane == 0) like[row] = equal ? 1 : 0;
+    return equal;
 }
 
-// One thread a row.
-__global__ void __launch_bounds__(threads) place_rows_kernel(const unsigned char* like, offset_t rows, unsigned char* runs)
+//   grid: ceil(rows * 8 / 256)      like, span: one a row, where they are wanted
+__global__ void __launch_bounds__(threads) look_at_rows_kernel(const offset_t* row_begin, const index_t* col, offset_t rows, unsigned char* like, Span* span)
 {
-    const offset_t row = global_thread();
-    if (row < rows) runs[row] = pack(run_byte(like, rows, row));
-}
-
-// One thread a row.      span: {0, -1} for empty rows
-__global__ void __launch_bounds__(threads) find_spans_kernel(const offset_t* row_begin, const index_t* col, offset_t rows, Span* span)
-{
-    const offset_t row = global_thread();
-    if (row >= rows) return;
-    const offset_t begin = row_begin[row], end = row_begin[row + 1];
-    span[row] = begin < end ? Span{col[begin], col[end - 1]} : Span{0, -1};
+    const offset_t row = global_thread() / lanes_per_row;
+    const bool exists = row < rows;
+    const offset_t begin = exists ? row_begin[row] : 0, length = exists ? row_begin[row + 1] - begin : 0;
+    const bool equal = like && compare(row_begin, col, row, begin, length);
+    if (!exists || threadIdx.x % lanes_per_row != 0) return;
+    if (like) like[row] = equal ? 1 : 0;
+    if (span) span[row] = length > 0 ? Span{col[begin], col[begin + length - 1]} : Span{0, -1};
 }
 
 }  // namespace
 
 template <class V>
-Buffer<unsigned char> find_runs(const CudaQueue& q, const CsrView<V>& a)
+void look_at_rows(const CudaQueue& q, const CsrView<V>& a, unsigned char* like, Span* span)
 {
-    Buffer<unsigned char> like(q, a.rows), runs(q, a.rows);
-    launch(q, one_thread_each(offset_t{a.rows} * lanes_per_row, threads), compare_rows_kernel, a.row_begin, a.col, offset_t{a.rows}, like.data());
-    launch(q, one_thread_each(a.rows, threads), place_rows_kernel, like.data(), offset_t{a.rows}, runs.data());
-    return runs;
+    launch(q, one_thread_each(offset_t{a.rows} * lanes_per_row, threads), look_at_rows_kernel, a.row_begin, a.col, offset_t{a.rows}, like, span);
 }
 
-template <class V>
-Buffer<Span> find_spans(const CudaQueue& q, const CsrView<V>& b)
-{
-    Buffer<Span> span(q, b.rows);
-    launch(q, one_thread_each(b.rows, threads), find_spans_kernel, b.row_begin, b.col, offset_t{b.rows}, span.data());
-    return span;
-}
-
-template Buffer<unsigned char> find_runs(const CudaQueue&, const CsrView<float>&);
-template Buffer<unsigned char> find_runs(const CudaQueue&, const CsrView<double>&);
-template Buffer<Span> find_spans(const CudaQueue&, const CsrView<float>&);
-template Buffer<Span> find_spans(const CudaQueue&, const CsrView<double>&);
+template void look_at_rows(const CudaQueue&, const CsrView<float>&, unsigned char*, Span*);
+template void look_at_rows(const CudaQueue&, const CsrView<double>&, unsigned char*, Span*);
 
 }  // namespace tulle::spgemm

@@ -11,9 +11,8 @@ struct Span {
     index_t first, last;
 };
 
-// One byte a row, see runs.hpp.
-template <class V> Buffer<unsigned char> find_runs(const CudaQueue& q, const CsrView<V>& a);
-// Of sorted rows.
-template <class V> Buffer<Span> find_spans(const CudaQueue& q, const CsrView<V>& b);
+// like[row] = 1 where a row has the columns of its predecessor, 0 elsewhere; span[row] = its first and last column, {0, -1} where it is empty.
+// Either may be null.
+template <class V> void look_at_rows(const CudaQueue& q, const CsrView<V>& a, unsigned char* like, Span* span);
 
 }  // namespace tulle::spgemm

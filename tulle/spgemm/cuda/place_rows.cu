@@ -35,9 +35,16 @@ __device__ int counting_group(const RowView& v, index_t row)
     return static_cast<int>(counter_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row)));
 }
 
-// One thread per row.      list: every row whose group is not 0, once      cursor: zero before
+// Rows that nobody counts: empty, or one scaled row of B.
+__device__ void count_trivial(const RowView& v, index_t row, offset_t* count)
+{
+    const RowFacts f = v.facts[row];
+    if (f.products == 0 || v.a_begin[row + 1] - v.a_begin[row] == 1) count[row] = f.products;
+}
+
+// One thread per row.      list: every row whose group is not 0, once      cursor: zero before      count: trivial ones, where it is given
 template <bool Filling>
-__global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, Begins begins, unsigned* cursor, index_t* list)
+__global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, Begins begins, unsigned* cursor, index_t* list, offset_t* count)
 {
     TULLE_SHARED(unsigned, mine, most_groups);
     TULLE_SHARED(unsigned, base, most_groups);
@@ -47,22 +54,13 @@ __global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, Begins b
     const bool exists = k < v.rows;
     const index_t row = exists ? v.first + static_cast<index_t>(k) : 0;
     int group = 0;
+    if (!Filling && exists) count_trivial(v, row, count);
     if (exists) group = Filling ? filling_group(v, row, run_inside(v.runs_a, row, v.first, v.rows)) : counting_group(v, row);
     const unsigned at = exists ? atomicAdd(mine + group, 1u) : 0;
     __syncthreads();
     if (threadIdx.x < most_groups && threadIdx.x > 0) base[threadIdx.x] = mine[threadIdx.x] > 0 ? atomicAdd(cursor + threadIdx.x, mine[threadIdx.x]) : 0;
     __syncthreads();
     if (exists && group > 0) list[begins.at[group] + base[group] + at] = row;
-}
-
-// Rows that nobody counts: empty, or one scaled row of B.      grid: one thread per row
-__global__ void __launch_bounds__(threads) count_trivial_kernel(RowView v, offset_t* count)
-{
-    const offset_t row = global_thread();
-    if (row >= v.rows) return;
-    const RowFacts f = v.facts[row];
-    const offset_t nonzeros_a = v.a_begin[row + 1] - v.a_begin[row];
-    if (f.products == 0 || nonzeros_a == 1) count[row] = f.products;
 }
 
 // How many rows each group has.      grid: one thread per row
@@ -87,20 +85,17 @@ void place_for_counting(const CudaQueue& q, const RowView& rows, Workspace& work
 {
     Buffer<unsigned> cursor(q, most_groups);
     fill_zero(q, cursor.data(), most_groups);
-    launch(q, one_thread_each(rows.rows, threads), count_trivial_kernel, rows, count);
-    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<false>, rows, begins_of(work.symbolic), cursor.data(), work.list.data());
+    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<false>, rows, begins_of(work.symbolic), cursor.data(), work.list.data(), count);
 }
 
 offset_t place_for_filling(const CudaQueue& q, const RowView& rows, Workspace& work)
 {
     Buffer<Totals> totals(q, 1);
-    Buffer<unsigned> cursor(q, most_groups);
     fill_zero(q, totals.data(), 1);
-    fill_zero(q, cursor.data(), most_groups);
     launch(q, one_thread_each(std::max(rows.rows, 1), threads), count_groups_kernel, rows, totals.data());
     const Totals found = read_value(q, totals.data());
     work.numeric = groups_of(found, filler_names);
-    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<true>, rows, begins_of(work.numeric), cursor.data(), work.list.data());
+    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<true>, rows, begins_of(work.numeric), totals.data()->cursor, work.list.data(), static_cast<offset_t*>(nullptr));
     return found.end;
 }
 

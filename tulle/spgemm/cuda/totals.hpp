@@ -17,6 +17,7 @@ struct Totals {
     unsigned long long products, longest;
     long long end;                           // of the last row of C that was asked for
     unsigned rows[most_groups];              // of each group
+    unsigned cursor[most_groups];            // where the next row of each group goes
 };
 
 // Where each group begins in the list; group 0 is nobody's work and is left out. The place in the result is the group's number less one.
