@@ -1,0 +1,66 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle tune sptrsv: every scheme that there is time for, the fastest first.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/cli/failure.hpp"
+#include "apps/cli/json.hpp"
+#include "apps/cli/layout.hpp"
+#include "apps/cli/progress.hpp"
+#include "apps/cli/sptrsv.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/device/info.hpp"
+#include "tulle/matrix/move.hpp"
+
+namespace tulle::cli {
+namespace {
+
+template <class V>
+void tune_as(const Session& session, const TuneSptrsvOptions& o)
+{
+    const std::string no_cuda = why_no_cuda();
+    const bool on_gpu = o.triangle.backend != "cpu" && no_cuda.empty();
+    if (o.triangle.backend != "cpu" && !on_gpu) session.console.say("on the CPU: " + no_cuda);
+    const Context host = session.host(), ctx = on_gpu ? session.cuda() : host;
+    const Loaded<V> loaded = load_triangle<V>(session, host, o.triangle);
+    const auto there = to_device(ctx, loaded.matrix.view());
+    sptrsv::Options options = o.triangle.plan();
+    const sptrsv::Scheme chosen = sptrsv::Plan<V>::make(ctx, there.view(), options).scheme();
+    std::vector<sptrsv::Scheme> schemes{chosen};
+    for (const sptrsv::Scheme& s : sptrsv::candidates({.backend = ctx.backend(), .threads = ctx.host().threads}))
+        if (s != chosen) schemes.push_back(s);
+    if (o.paper && on_gpu)
+        for (const sptrsv::Scheme& s : sptrsv::reduced_schemes()) schemes.push_back(s);
+    options.seconds = o.seconds;
+    std::vector<sptrsv::Trial> trials;
+    {
+        Activity work(session.console, concat("trying ", schemes.size(), " schemes"));
+        trials = sptrsv::try_schemes<V>(ctx, there.view(), options, schemes, work.progress());
+    }
+    if (session.settings.json) {
+        Json list = Json::array();
+        for (const auto& t : trials)
+            list.push_back({{"scheme", sptrsv::to_text(t.scheme)}, {"chosen", t.scheme == chosen}, {"levels", t.levels}, {"prepare_seconds", t.prepare_seconds}, {"solve_seconds", t.solve_seconds}});
+        return print(session, {{"matrix", o.triangle.matrix.text}, {"backend", ctx.name()}, {"tried", trials.size()}, {"of", schemes.size()}, {"trials", list}});
+    }
+    Table table({{"", Align::left}, {"scheme", Align::left}, {"levels"}, {"arrange"}, {"solve"}});
+    for (std::size_t k = 0; k < trials.size(); ++k) {
+        const bool is_chosen = trials[k].scheme == chosen;
+        if (k >= static_cast<std::size_t>(o.show) && !is_chosen) continue;
+        table.add({concat(k == 0 ? "fastest" : "", k == 0 && is_chosen ? ", " : "", is_chosen ? "chosen" : ""), sptrsv::to_text(trials[k].scheme), grouped(trials[k].levels),
+                   seconds_text(trials[k].prepare_seconds), seconds_text(trials[k].solve_seconds)});
+    }
+    session.console.print(session.console.styled(fmt::format("{} on {}: {} of {} schemes tried\n", o.triangle.matrix.name(), ctx.name(), trials.size(), schemes.size()), Style::bold) +
+                          table.text(session.console));
+}
+
+}  // namespace
+
+void tune_sptrsv(const Session& session, const TuneSptrsvOptions& options)
+{
+    options.triangle.type == "f32" ? tune_as<float>(session, options) : tune_as<double>(session, options);
+}
+
+}  // namespace tulle::cli
