@@ -51,7 +51,7 @@ template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const 
 template <class V> void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, const Sides<V>& sides);
 
 // What GPU kernels share between solves: unknowns that are their own flags, twice (a solve arms the other half for the next one), tickets, and
-// the row of op(A), plus one, whose wait ran out of patience.
+// the row of op(A), plus one, whose wait was the first to run out of patience.
 template <class V>
 struct Shared {
     Buffer<V> unknown;

@@ -80,7 +80,7 @@ __device__ void solve_together(const GroupsView<V>& g, const Sides<V>& sides, co
             const index_t col = node.col[k - node.shift];
             unsigned polls = 0;
             while (!is_there<Wait>(g, col) && ++polls <= g.patience) {}
-            if (polls > g.patience) atomicMax(g.fault, g.row[i] + 1);
+            if (polls > g.patience) atomicCAS(g.fault, 0, g.row[i] + 1);
             sum -= node.value[k - node.shift] * (polls > g.patience ? number<V>(ordinary_nan<V>) : g.unknown[col]);
         }
         sum = sum_of_subwarp(sum, size, mask);
@@ -106,7 +106,7 @@ __device__ void solve_apart(const GroupsView<V>& g, const Sides<V>& sides, const
                 ++k;
                 polls = 0;
             } else if (++polls > g.patience) {
-                atomicMax(g.fault, g.row[i] + 1);
+                atomicCAS(g.fault, 0, g.row[i] + 1);
                 sum = number<V>(ordinary_nan<V>);
                 k = g.begin[i + 1];
             }

@@ -113,7 +113,7 @@ __device__ void wait_for(const Waits<V>& waits, const index_t (&col)[N], Word<V>
 #pragma unroll
     for (int n = 0; n < N; ++n) word[n] = col[n] >= 0 ? load_relaxed(at(n)) : Word<V>{0};
     for (unsigned polls = 0; any_armed<N, V>(word); ++polls) {
-        if (polls > waits.patience) atomicMax(waits.fault, waits.row + 1);
+        if (polls > waits.patience) atomicCAS(waits.fault, 0, waits.row + 1);      // the first to give up is named
 #pragma unroll
         for (int n = 0; n < N; ++n) {
             if (word[n] != armed<V>) continue;

@@ -1,0 +1,131 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Schedules that are wrong: a row that needs itself, however it came to that. Every kernel must end, name the row, and leave NaN behind.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sptrsv/triangles.hpp"
+#include "support/backends.hpp"
+#include "tulle/device/copy.hpp"
+#include "tulle/sptrsv/steps.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+using namespace tulle::test;
+
+class SptrsvWaitsOn : public OnBackend {};
+
+constexpr index_t rows = 40, stuck = 17;
+constexpr unsigned little_patience = 300;
+
+// Row i needs row i - 1, on the host.
+Triangle chain(const CpuQueue& host, const HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
+
+template <class T> Buffer<T> up(const CudaQueue& q, const Buffer<T>& host) { return to_queue(q, host.data(), host.size()); }
+
+struct Outcome {
+    std::vector<double> x;
+    int fault;
+};
+
+void expect_stuck(const Outcome& got)
+{
+    EXPECT_TRUE(got.fault > stuck && got.fault <= rows) << got.fault;          // or one of those that wait for it
+    for (index_t i = 0; i < rows; ++i) EXPECT_EQ(std::isnan(got.x[static_cast<std::size_t>(i)]), i >= stuck) << "row " << i;
+}
+
+template <class F>
+Outcome solve(const CudaQueue& q, F&& kernel)
+{
+    const std::vector<double> ones(rows, 1.0);
+    const Buffer<double> b = to_queue(q, ones.data(), rows);
+    Buffer<double> x(q, rows);
+    const int fault = kernel(Sides<double>{1.0, b.data(), 1, 0, x.data(), 1, 0, 1});
+    Outcome got{std::vector<double>(rows), fault};
+    download(q, std::as_const(x).data(), got.x.data(), rows);
+    return got;
+}
+
+void check_tasks(const CudaQueue& q, const HostCsr<double>& a, int team)
+{
+    const CpuQueue host(1);
+    const Triangle t = chain(host, a);
+    const Tasks h = make_tasks(host, t, merge(host, t, Merge::none), {false, team, 1});
+    Tasks tasks{h.rows, h.levels, h.team, h.reversed, h.reordered, h.dense_size, up(q, h.task), up(q, h.row), up(q, h.diagonal), up(q, h.col), up(q, h.source), {}, {}, {}, {}};
+    std::vector<index_t> col(h.col.data(), h.col.data() + h.col.size());
+    for (index_t& c : col)
+        if (c == stuck - 1) c = stuck;
+    upload(q, col.data(), tasks.col.data(), tasks.col.size());
+    TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, rows), {}, {}};
+    const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
+    fill_tasks(q, tasks, value.data(), values);
+    Shared<double> shared = make_shared<double>(q, rows, tasks.task.size(), 4, team);
+    shared.patience = little_patience;
+    expect_stuck(solve(q, [&](const Sides<double>& sides) {
+        solve_tasks(q, tasks, values, shared, sides);
+        return read_value(q, std::as_const(shared.fault).data());
+    }));
+}
+
+void check_many(const CudaQueue& q, const HostCsr<double>& a)
+{
+    const CpuQueue host(1);
+    const Rows h = make_rows(host, chain(host, a), nullptr, Unknowns::by_place);
+    Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
+    const index_t itself = stuck;
+    upload(q, &itself, r.col.data() + stuck - 1, 1);
+    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows)};
+    const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
+    fill_rows(q, r, value.data(), values);
+    Shared<double> shared = make_shared<double>(q, offset_t{rows} * sides_at_once, rows, 4, 1);
+    shared.patience = little_patience;
+    expect_stuck(solve(q, [&](const Sides<double>& sides) {
+        solve_many(q, r, values, shared, sides);
+        return read_value(q, std::as_const(shared.fault).data());
+    }));
+}
+
+void check_groups(const CudaQueue& q, const HostCsr<double>& a, int share_above)
+{
+    const CpuQueue host(1);
+    const Triangle t = chain(host, a);
+    const Rows h = make_rows(host, t, nullptr, Unknowns::by_place);
+    const Scheme scheme{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 2, .subwarps = 2, .share_above = share_above};
+    Groups g = make_groups(host, h, merge(host, t, Merge::fixed, 1), scheme, 2);
+    const Groups groups{g.subwarps, g.share_above, g.warps_per_block, g.blocks, g.by_ticket, up(q, g.node_begin), up(q, g.node), {}, {}, g.segments};
+    Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
+    const index_t itself = stuck;
+    upload(q, &itself, r.col.data() + stuck - 1, 1);
+    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows)};
+    const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
+    fill_rows(q, r, value.data(), values);
+    Flags<double> flags = make_flags<double>(q, rows, groups);
+    flags.patience = little_patience;
+    expect_stuck(solve(q, [&](const Sides<double>& sides) {
+        solve_groups(q, r, values, groups, flags, sides);
+        return read_value(q, std::as_const(flags.flag).data() + flags.flag.size() - 1);
+    }));
+}
+
+TEST_P(SptrsvWaitsOn, EndAndNameTheRow)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "threads of the CPU wait by a schedule that graph_test checks";
+    const auto a = triangle_where<double>(rows, 3, [](index_t i, index_t j) { return j == i - 1; });
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            check_tasks(q, a, 1);
+            check_tasks(q, a, 4);
+            check_many(q, a);
+            check_groups(q, a, 0);
+            check_groups(q, a, unlimited);
+        }
+    });
+}
+
+TULLE_ON_BACKENDS(SptrsvWaitsOn);
+
+}  // namespace
+}  // namespace tulle::sptrsv
