@@ -100,6 +100,8 @@ std::string Facts::text(const Console& console) const
     return all;
 }
 
+std::string bar_text(double cells, bool unicode) { return bar(cells, unicode); }
+
 std::string row_length_bars(const Console& console, const RowStatistics& row)
 {
     int first = 63, last = 0;

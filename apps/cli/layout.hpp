@@ -46,6 +46,9 @@ struct Facts {
     std::string text(const Console& console) const;
 };
 
+// A bar of so many cells, to an eighth of a cell where the terminal can draw that.
+std::string bar_text(double cells, bool unicode);
+
 // How many rows have which length, as bars: one line for each power of two that occurs, empty ranges between them included.
 std::string row_length_bars(const Console& console, const RowStatistics& row);
 

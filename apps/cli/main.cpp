@@ -10,6 +10,7 @@
 #include "apps/cli/failure.hpp"
 #include "apps/cli/find_bench.hpp"
 #include "apps/cli/parser.hpp"
+#include "apps/cli/sptrsv.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/spmv/policy.hpp"
 
@@ -78,13 +79,15 @@ void add_spmv_choices(CLI::App* verb, SpmvOptions& o)
     verb->add_option("--block", o.block, "block size of bell (4)")->check(CLI::Range(1, 256))->option_text("N");
     verb->add_option("--policy", o.kernel, "force a kernel: rows, groups, stream, sell, split, scatter, entries or blocks")->option_text("KERNEL");
     verb->add_option("--lanes", o.lanes, "with --policy: lanes that share a row")->check(CLI::Range(1, 32))->option_text("N");
+    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
+    verb->add_flag("--paper", o.paper, "with --devices: cut to the nonzero, all of x for everybody (MSREP)");
 }
 
 void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
 {
     CLI::App* verb = parser.verb("spmv", "y = alpha op(A) x + beta y, timed; x and y come from a seed unless given.",
                                  "tulle run spmv matrix.mtx --verify\ntulle run spmv twin:cant --backend all --repeat 100\n"
-                                 "tulle run spmv rmat:16,16 --type f32 --transpose --policy scatter\ntulle run spmv matrix.mtx --x x.txt --out y.txt", run);
+                                 "tulle run spmv rmat:16,16 --type f32 --transpose --policy scatter\ntulle run spmv twin:cant --devices 4 --verify\ntulle run spmv matrix.mtx --x x.txt --out y.txt", run);
     parser.matrix(verb, o.matrix);
     add_spmv_choices(verb, o);
     Parser::type(verb, o.type);
@@ -100,12 +103,31 @@ void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
     parser.when(verb, [&o](const Session& session) { run_spmv(session, o); });
 }
 
-void add_run(Parser& parser, SpmvOptions& o)
+void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv)
 {
     CLI::App* run = parser.verb("run", "Does an operation, times it, and checks it with --verify.",
                                 "tulle run spmv matrix.mtx --verify\ntulle run spmv --help");
     run->require_subcommand(1);
     add_spmv(parser, run, o);
+    add_run_sptrsv(parser, run, sptrsv);
+}
+
+void add_plan(Parser& parser, PlanOptions& o)
+{
+    CLI::App* plan = parser.verb("plan", "How an operation would be dealt out to several devices, and what that predicts.",
+                                 "tulle plan spmv matrix.mtx --devices 8\ntulle plan spmv --help");
+    plan->require_subcommand(1);
+    CLI::App* verb = parser.verb("spmv", "Per device: nonzeros, rows, entries of x from others, memory, time alone; and the speed that predicts.",
+                                 "tulle plan spmv stencil7:100 --devices 8\ntulle plan spmv twin:webbase-1M --devices 4 --backend cuda --link 150", plan);
+    parser.matrix(verb, o.matrix);
+    verb->add_option("--devices", o.devices, "how many (8)")->check(CLI::Range(1, 1024))->option_text("N");
+    verb->add_option("--backend", o.backend, "cpu (the default) or cuda: where parts are timed")->check(CLI::IsMember({"cpu", "cuda"}))->option_text("WHERE");
+    verb->add_option("--link", o.link, "GB/s between devices, assumed (400)")->check(CLI::PositiveNumber)->option_text("GB/S");
+    verb->add_option("--tolerance", o.tolerance, "by which a part may exceed its share before a row is split (0.01)")->check(CLI::Range(0.0, 1.0))->option_text("SHARE");
+    verb->add_flag("--paper", o.paper, "cut to the nonzero, all of x for everybody (MSREP)");
+    Parser::type(verb, o.type);
+    parser.device(verb);
+    parser.when(verb, [&o](const Session& session) { plan_spmv(session, o); });
 }
 
 void add_bench(Parser& parser)
@@ -143,6 +165,9 @@ struct Wishes {
     GenOptions gen;
     SpyOptions spy;
     SpmvOptions spmv;
+    PlanOptions plan;
+    RunSptrsvOptions sptrsv;
+    TuneSptrsvOptions tune;
     DoctorOptions doctor;
     DemoOptions demo;
 };
@@ -155,7 +180,9 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_convert(parser, wishes.convert);
     add_gen(parser, wishes.gen);
     add_spy(parser, wishes.spy);
-    add_run(parser, wishes.spmv);
+    add_run(parser, wishes.spmv, wishes.sptrsv);
+    add_tune(parser, wishes.tune);
+    add_plan(parser, wishes.plan);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);
 }

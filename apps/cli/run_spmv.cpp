@@ -9,6 +9,7 @@
 #include "apps/cli/failure.hpp"
 #include "apps/cli/layout.hpp"
 #include "apps/cli/measure_spmv.hpp"
+#include "apps/cli/measure_team.hpp"
 #include "apps/cli/numbers_file.hpp"
 #include "apps/cli/progress.hpp"
 #include "apps/cli/verbs.hpp"
@@ -111,6 +112,10 @@ void run_as(const Session& session, const SpmvOptions& options)
     {
         const Activity work(session.console, "multiplying");
         for (const Context& ctx : places) {
+            if (options.devices > 0) {
+                results.push_back(measure_team(session, ctx, p, options));
+                continue;
+            }
             p.force = forced(options, p, host, ctx);
             results.push_back(measure(host, ctx, p, options.repeat));
         }
@@ -131,6 +136,8 @@ void run_spmv(const Session& session, const SpmvOptions& options)
 {
     require<UsageError>(options.y_to.empty() || options.backend != "all", "--out needs one backend, not all");
     require<UsageError>(!options.kernel.empty() || options.lanes == 0, "--lanes goes with --policy", "add --policy rows");
+    require<UsageError>(options.devices == 0 || options.kernel.empty(), "--policy is for one device; the members of a team choose for themselves", "leave --policy or --devices out");
+    require<UsageError>(options.devices > 0 || !options.paper, "--paper says how a team is cut", "add --devices 4");
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
 

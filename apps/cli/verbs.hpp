@@ -60,8 +60,20 @@ struct SpmvOptions {
     int repeat = 10;
     std::uint64_t seed = 1;
     std::string x_from, y_to;                            // text files, one number a line
+    int devices = 0;                                     // a team of so many; 0: one device, no team
+    bool paper = false;                                  // cut as MSREP does
 };
 void run_spmv(const Session& session, const SpmvOptions& options);
+
+struct PlanOptions {
+    Source matrix;
+    std::string backend = "cpu", type = "f64";
+    int devices = 8;
+    bool paper = false;
+    double tolerance = 0.01;                             // by which a part may exceed its share before a row is split
+    double link = 400;                                   // GB/s between devices, assumed
+};
+void plan_spmv(const Session& session, const PlanOptions& options);
 
 // Becomes the program tulle-bench with these arguments; comes back only by an error.
 void bench(const std::vector<std::string>& arguments);

@@ -119,7 +119,7 @@ void expect_exact(const std::vector<V>& got, const Product<V>& want)
 const std::vector<std::pair<std::string, TeamOptions>>& ways()
 {
     static const std::vector<std::pair<std::string, TeamOptions>> all{
-        {"default", {}}, {"halo", {.exchange = Exchange::halo}}, {"gather", {.exchange = Exchange::gather}}, {"paper", {.paper = true}}};
+        {"default", {}}, {"halo", {.exchange = Exchange::halo, .overlap = Overlap::always}}, {"gather", {.exchange = Exchange::gather}}, {"paper", {.paper = true}}};
     return all;
 }
 
@@ -263,7 +263,7 @@ TEST_P(SpmvOnTeam, MovesOnlyWhatIsNeeded)
     const index_t n = 64;
     const auto a = matrix_where<double>(n, n, Values::integers, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 1; });
     const auto x = vector_of<double>(n, Values::integers, 1), y = vector_of<double>(n, Values::integers, 2);
-    auto halo = TeamPlan<double>::make(team(4), a.view(), {.tolerance = 0.2}), gather = TeamPlan<double>::make(team(4), a.view(), {.exchange = Exchange::gather, .tolerance = 0.2}),
+    auto halo = TeamPlan<double>::make(team(4), a.view(), {.overlap = Overlap::always, .tolerance = 0.2}), gather = TeamPlan<double>::make(team(4), a.view(), {.exchange = Exchange::gather, .tolerance = 0.2}),
          paper = TeamPlan<double>::make(team(4), a.view(), {.paper = true}), alone = TeamPlan<double>::make(team(1), a.view());
     for (auto* plan : {&halo, &gather, &paper, &alone}) {
         plan->reset_traffic();

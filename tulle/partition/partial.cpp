@@ -26,8 +26,8 @@ Parts<PartialCsr<V>> partition_lines(const Context& ctx, const CsrView<V>& a, st
         for (const Part& part : windows) entries += offset_t{part.lines()} + 1;
         Parts<PartialCsr<V>> parts{{}, Buffer<offset_t>(q, entries)};
         offset_t* local = parts.pointer.data();
+        write_pointers(q, a.row_begin, windows, local);
         for (const Part& part : windows) {
-            write_pointer(q, a.row_begin + part.first_line, part, local);
             parts.part.push_back({part, a.rows, a.cols, local, a.col + part.begin, a.value + part.begin, a.sorted, a.unique});
             local += part.lines() + 1;
         }
@@ -142,15 +142,7 @@ std::vector<Cut> cuts_of(const Context& ctx, const CooView<V>& a, int parts, con
 {
     const index_t* line = lines_of(a);
     require<ValueError>(line, "coordinates in no order have no lines to cut at");
-    return ctx.run([&](const auto& q) {
-        const std::vector<offset_t> fair = fair_positions(a.nonzeros, parts, options);
-        const Buffer<offset_t> wanted = to_queue(q, fair.data(), std::ssize(fair));
-        Buffer<Around> found(q, std::ssize(fair));
-        find_around(q, line, a.nonzeros, wanted.data(), wanted.size(), found.data());
-        std::vector<Around> around(fair.size());
-        download(q, found.data(), around.data(), found.size());
-        return choose_cuts(fair, around, a.order == CooOrder::by_row ? a.rows : a.cols, options);
-    });
+    return choose_cuts(ctx.run([&](const auto& q) { return look_around(q, line, a.nonzeros, parts, options); }), a.order == CooOrder::by_row ? a.rows : a.cols, options);
 }
 
 template <class V>

@@ -27,9 +27,9 @@ std::vector<int> shares_of(int parts, const SplitOptions& options)
 Cut below(const Around& a) { return {a.below, a.item - 1, false}; }
 Cut above(const Around& a) { return {a.above, a.item, false}; }
 
-Cut nearest_border(offset_t fair, const Around& a)
+Cut nearest_border(const Around& a)
 {
-    if (a.item == 0 || a.above - fair <= fair - a.below) return above(a);
+    if (a.item == 0 || a.above - a.at <= a.at - a.below) return above(a);
     return below(a);
 }
 
@@ -47,17 +47,18 @@ std::vector<offset_t> fair_positions(offset_t total, int parts, const SplitOptio
 }
 
 // A part that both its cuts make larger by half the tolerance each exceeds its share by the tolerance.
-std::vector<Cut> choose_cuts(std::span<const offset_t> fair, std::span<const Around> around, offset_t items, const SplitOptions& options)
+std::vector<Cut> choose_cuts(std::span<const Around> around, offset_t items, const SplitOptions& options)
 {
     require<ValueError>(options.tolerance >= 0 && options.tolerance <= 1, [&] { return concat("the tolerance must be within 0 … 1, not ", options.tolerance); });
     std::vector<Cut> cuts{Cut{}};
-    for (std::size_t p = 1; p + 1 < fair.size(); ++p) {
-        const Cut border = nearest_border(fair[p], around[p]), exact{fair[p], around[p].item, fair[p] < around[p].above};
-        const offset_t smaller = std::min(fair[p] - fair[p - 1], fair[p + 1] - fair[p]), off = std::max(border.at - fair[p], fair[p] - border.at);
+    for (std::size_t p = 1; p + 1 < around.size(); ++p) {
+        const offset_t fair = around[p].at;
+        const Cut border = nearest_border(around[p]), exact{fair, around[p].item, fair < around[p].above};
+        const offset_t smaller = std::min(fair - around[p - 1].at, around[p + 1].at - fair), off = std::max(border.at - fair, fair - border.at);
         const bool close = border.at >= cuts.back().at && static_cast<double>(off) <= options.tolerance / 2 * static_cast<double>(smaller);
         cuts.push_back(options.rule == Rule::exact || (options.rule == Rule::tolerant && !close) ? exact : border);
     }
-    cuts.push_back({fair.back(), items, false});
+    cuts.push_back({around.back().at, items, false});
     return cuts;
 }
 

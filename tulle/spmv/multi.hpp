@@ -39,10 +39,17 @@ enum class Exchange {
     gather,                  // every member gets all of x
 };
 
+enum class Overlap {
+    automatic,               // where a part is large enough that more launches do not show
+    always,                  // rows that need nothing from others before the others
+    never,                   // all rows at once
+};
+
 struct TeamOptions {
     Op op = Op::none;
     bool paper = false;                       // MSREP: nonzero-exact cuts, x replicated from the host, columns stay columns
     Exchange exchange = Exchange::automatic;
+    Overlap overlap = Overlap::automatic;     // of the exchange with the rows that do not wait for it
     double tolerance = 0.01;                  // by how much a part may exceed its share before a row is split
     std::vector<int> nodes = {};              // the NUMA node of every member; empty: the machine is asked
     bool checked = true;                      // validate the matrix first
@@ -55,7 +62,7 @@ struct PartReport {
     index_t rows = 0;                         // of y, owned
     offset_t halo = 0;                        // entries of x that come from others, …
     int senders = 0;                          // … from so many of them
-    offset_t interior = 0;                    // nonzeros in rows that need none of them
+    offset_t interior = 0;                    // nonzeros in rows that are multiplied meanwhile
     bool head = false;                        // it has the rest of a row that another member owns
     std::size_t bytes = 0;                    // held in the member's memory
 };

@@ -116,6 +116,7 @@ struct Member {
 // What was decided, and why.
 struct Decision {
     bool paper = false, gather = false;
+    Overlap overlap = Overlap::automatic;
     double imbalance = 1;
     offset_t halo = 0, all = 0;               // entries that travel with a halo, and with a gather
     std::string why;

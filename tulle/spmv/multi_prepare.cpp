@@ -19,16 +19,18 @@ using partition::Outside;
 
 // A gather that moves less than this many times what the halo moves is preferred: it needs no packing and no renumbering.
 constexpr double halo_limit = 0.5;
-// Rows that can be multiplied before the halo is there are worth a launch of their own from this share of a part's nonzeros on.
-constexpr double interior_share = 0.05;
+// Rows multiplied while the halo comes take two launches more, of 3 us each on an H200, and hide its 5 to 10 us: worth it from about 10 us
+// of interior rows on, 50 MB of matrix. A CPU's launch is a function call, but its copies do not overlap either.
+constexpr offset_t interior_nonzeros = offset_t{1} << 22;
 
 struct Run {
     index_t first = 0, last = 0;
 };
 
 // The neighbouring rows with most nonzeros that need nothing from others.
-Run interior_rows(const Look& seen, index_t first, index_t lines)
+Run interior_rows(const Look& seen, index_t first, index_t lines, Overlap overlap)
 {
+    if (overlap == Overlap::never) return {first, first};
     const offset_t* begin = seen.pointer.data();
     Run best{first, first};
     for (index_t i = first; i < lines;) {
@@ -37,13 +39,13 @@ Run interior_rows(const Look& seen, index_t first, index_t lines)
         if (begin[i] - begin[start] > begin[best.last] - begin[best.first]) best = {start, i};
         i += i < lines;
     }
-    const auto enough = interior_share * static_cast<double>(begin[lines] - begin[0]);
-    return static_cast<double>(begin[best.last] - begin[best.first]) > enough ? best : Run{first, first};
+    const offset_t enough = overlap == Overlap::always ? 1 : interior_nonzeros;
+    return begin[best.last] - begin[best.first] >= enough ? best : Run{first, first};
 }
 
 // Head, rows before the interior, interior, rows behind it: those that are there.
 template <class V>
-void cut_pieces(Member<V>& m, const Look& seen, bool exchanges, index_t head_lines)
+void cut_pieces(Member<V>& m, const Look& seen, bool exchanges, index_t head_lines, Overlap overlap)
 {
     const index_t lines = m.part.lines();
     const offset_t* begin = seen.pointer.data();
@@ -51,7 +53,7 @@ void cut_pieces(Member<V>& m, const Look& seen, bool exchanges, index_t head_lin
         if (first < last) m.pieces.push_back({.first = first, .last = last, .begin = begin[first], .end = begin[last], .waits = waits, .head = head});
     };
     add(0, head_lines, exchanges, true);
-    const Run inside = exchanges && seen.outside ? interior_rows(seen, head_lines, lines) : Run{head_lines, head_lines};
+    const Run inside = exchanges && seen.outside ? interior_rows(seen, head_lines, lines, overlap) : Run{head_lines, head_lines};
     add(head_lines, inside.first, exchanges, false);
     add(inside.first, inside.last, false, false);
     add(inside.last, lines, exchanges, false);
@@ -227,6 +229,7 @@ void decide(const Arranged<V>& a, const TeamOptions& options, const std::vector<
 {
     const auto n = static_cast<offset_t>(looks.size());
     d.paper = options.paper;
+    d.overlap = options.overlap;
     d.all = (n - 1) * a.cols;
     for (const Look& seen : looks) d.halo += seen.outside ? seen.outside->count : 0;
     const bool small = static_cast<double>(d.halo) <= halo_limit * static_cast<double>(d.all);
@@ -247,7 +250,7 @@ void prepare(Member<V>& m, const Arranged<V>& a, Look& seen, const Decision& d, 
         seen.pointer = Buffer<offset_t>(m.ctx.host(), offset_t{m.part.lines()} + 1);
         m.ctx.run([&](const auto& q) { download(q, m.pointer.data(), seen.pointer.data(), seen.pointer.size()); });
         m.head_lines = a.folds() ? std::min(offset_t{m.part.lines()}, a.row_line.data()[m.own_y.begin] - m.part.first_line) : m.part.head ? 1 : 0;
-        cut_pieces(m, seen, m.halo > 0, static_cast<index_t>(m.head_lines));
+        cut_pieces(m, seen, m.halo > 0, static_cast<index_t>(m.head_lines), d.overlap);
         point_pieces(m);
         if (halo) renumber_columns(m, *seen.outside);
     } else m.pieces.push_back({.first = 0, .last = m.part.lines(), .begin = 0, .end = m.part.nonzeros(), .pointer = m.pointer.data()});

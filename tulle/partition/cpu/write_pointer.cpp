@@ -24,6 +24,14 @@ void write_pointer(const CpuQueue& q, const offset_t* line_begin, const Part& pa
     write_each(q, offset_t{part.lines()} + 1, local, [=](offset_t j) { return std::clamp(line_begin[j], part.begin, part.end) - part.begin; });
 }
 
+void write_pointers(const CpuQueue& q, const offset_t* line_begin, std::span<const Part> parts, offset_t* local)
+{
+    for (const Part& part : parts) {
+        write_pointer(q, line_begin + part.first_line, part, local);
+        local += part.lines() + 1;
+    }
+}
+
 void find_pointer(const CpuQueue& q, const index_t* line, const Part& part, offset_t* local)
 {
     write_each(q, offset_t{part.lines()} + 1, local,

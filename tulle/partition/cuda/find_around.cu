@@ -12,7 +12,7 @@ template <class Prefix>
 __global__ void find_around_kernel(const Prefix* __restrict__ prefix, offset_t items, const offset_t* __restrict__ wanted, offset_t count, Around* __restrict__ found)
 {
     const offset_t i = global_thread();
-    if (i < count) found[i] = around(prefix, items, wanted[i]);
+    if (i < count) found[i] = around_nth(prefix, items, wanted, count, i);
 }
 
 }  // namespace
