@@ -7,18 +7,20 @@ def mutant(name, file, old, new, test="spmv", filter="*SpmvOn*cuda*", build="sim
     return {"name": name, "file": file, "old": old, "new": new, "test": test, "filter": filter, "build": build, **more}
 
 
-EXACT = "*IsExactOnIntegers/cuda*:*SplitsLongRows/cuda*"
+EXACT = "*IsExactOnIntegers/cuda*"
+LONG = "*SplitsLongRows/cuda*"
+ACROSS = "*SplitsRowsAcrossWarps/cuda*"
 
 MUTANTS = [
     mutant("split: no barrier before the products are read", SPMV + "multiply_split.cu",
-           "    load(a, v.x, piece);\n    __syncthreads();", "    load(a, v.x, piece);", filter=EXACT),
-    mutant("split: no barrier before rows are written", SPMV + "multiply_split.cu", "    __syncthreads();\n    return rest;", "    return rest;", filter=EXACT),
+           "    load(a, v.x, piece);\n    __syncthreads();", "    load(a, v.x, piece);", filter=LONG),
+    mutant("split: no barrier before rows are written", SPMV + "multiply_split.cu", "    __syncthreads();\n    return rest;", "    return rest;", filter=ACROSS),
     mutant("split: a row ends one nonzero late", SPMV + "multiply_split.cu",
-           "at.nonzero >= piece.row_end[at.row]", "at.nonzero > piece.row_end[at.row]", filter=EXACT),
-    mutant("split: last row of a piece not written", SPMV + "multiply_split.cu", "i < rows; i += threads_per_block) {\n        V* y", "i < rows - 1; i += threads_per_block) {\n        V* y", filter=EXACT),
-    mutant("split: carries added once per piece", SPMV + "multiply_split.cu", "(first > 0 && point[first].row == row)", "false", filter=EXACT),
-    mutant("split: carry without alpha", SPMV + "multiply_split.cu", "y[row] += alpha * sum;", "y[row] += sum;", filter=EXACT),
-    mutant("split: wrong warp carries the rest", SPMV + "multiply_split.cu", "if (warp_row[w] < piece.rows)", "if (warp_row[w] <= piece.rows)", filter=EXACT),
+           "at.nonzero >= piece.row_end[at.row]", "at.nonzero > piece.row_end[at.row]", filter=LONG),
+    mutant("split: last row of a piece not written", SPMV + "multiply_split.cu", "i < rows; i += threads_per_block) {\n        V* y", "i < rows - 1; i += threads_per_block) {\n        V* y", filter=LONG),
+    mutant("split: carries added once per piece", SPMV + "multiply_split.cu", "(first > 0 && point[first].row == row)", "false", filter=LONG),
+    mutant("split: carry without alpha", SPMV + "multiply_split.cu", "y[row] += alpha * sum;", "y[row] += sum;", filter=LONG),
+    mutant("split: wrong warp carries the rest", SPMV + "multiply_split.cu", "if (warp_row[w] < piece.rows)", "if (warp_row[w] <= piece.rows)", filter=LONG),
     mutant("rows: one row too many", SPMV + "multiply_rows.cu", "if (row < a.rows && lane == 0)", "if (row <= a.rows && lane == 0)", filter=EXACT),
     mutant("rows: tail of a row dropped", SPMV + "multiply_rows.cu", "const offset_t end = a.row_begin[row + 1];", "const offset_t end = a.row_begin[row + 1] - (a.row_begin[row + 1] % 33 == 32);", filter=EXACT),
     mutant("rows: sum over half of the slice", "tulle/device/cuda/kernel.cuh", "for (int distance = Lanes / 2; distance > 0;", "for (int distance = Lanes / 4; distance > 0;", filter=EXACT),
@@ -31,4 +33,6 @@ MUTANTS = [
     mutant("memory: budget one byte short", "tulle/device/memory.cpp", "if (bytes > c.budget - std::min(c.budget, c.live))", "if (bytes >= c.budget - std::min(c.budget, c.live))", test="device", filter="*Budget*"),
     mutant("copy: the download does not wait", "tulle/device/cuda/queue.cu", "    cuda::check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, q.stream));\n    cuda::check(cudaStreamSynchronize(q.stream));", "    cuda::check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, q.stream));", test="device", filter="*MemoryOn*cuda*"),
     mutant("copy: the upload does not wait", "tulle/device/cuda/queue.cu", "    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));\n    cuda::check(cudaStreamSynchronize(q.stream));", "    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));", filter="*UploadedMemory*cuda*", test="device"),
+    mutant("split: no barrier before the warps are added", SPMV + "multiply_split.cu", "    __syncthreads();\n    V rest = 0;", "    V rest = 0;", filter=ACROSS, build="sim-tsan", seeds=[1]),
+    mutant("blocks: columns beyond the matrix take part", SPMV + "multiply_blocks.cu", "if (a.block_col[slot] >= 0 && col < a.cols)", "if (a.block_col[slot] >= 0)", filter="*Blocks*/cuda*", build="sim-asan", seeds=[1]),
 ]

@@ -158,6 +158,19 @@ TEST_P(SpmvOn, SplitsTheLastRow)
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<float>(want.value[i])) << i;
 }
 
+// Rows of several threads' steps each, so that many begin in one warp of the split kernel and end in the next.
+TEST_P(SpmvOn, SplitsRowsAcrossWarps)
+{
+    const auto c = ctx();
+    const auto a = matrix_where<double>(70, 45, Values::integers, 4, [](index_t, index_t) { return true; });
+    const auto there = to_device(c, a.view());
+    const auto x = vector_of<double>(45, Values::integers, 6);
+    const std::vector<double> y(70, 5.0);
+    const auto got = run(c, Plan<double>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}}), 1.0, x, 2.0, y);
+    const auto want = oracle_multiply(a, false, 1.0, x, 2.0, y);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<double>(want.value[i])) << i;
+}
+
 TEST_P(SpmvOn, UpdatesValuesWithoutNewAnalysis)
 {
     const auto c = ctx();
