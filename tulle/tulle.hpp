@@ -13,4 +13,7 @@
 #include "tulle/matrix/features.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/partition/partial.hpp"
+#include "tulle/spmv/multi.hpp"
 #include "tulle/spmv/spmv.hpp"
+#include "tulle/sptrsv/sptrsv.hpp"
