@@ -22,6 +22,13 @@ TEST(ChooseSptrsv, ClustersWhereTheyCutLevels)
     EXPECT_EQ(choose(deep(40), uncut, gpu).scheme.merge, Merge::none);
 }
 
+TEST(ChooseSptrsv, LooksForClustersOnlyWhereEnoughSolvesFollow)
+{
+    EXPECT_FALSE(worth_clusters(deep(40), 1));
+    EXPECT_TRUE(worth_clusters(deep(40), 1e6));
+    EXPECT_TRUE(worth_clusters(deep(30'000), 10));
+}
+
 TEST(ChooseSptrsv, SharesLargeLevelsAmongThreadsOnly)
 {
     const std::vector<Outlook> any{{Merge::none, 1, 10, 100'000}};

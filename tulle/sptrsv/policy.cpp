@@ -25,6 +25,7 @@ constexpr double warp_level_entry = 0.04e-6;       // … and for each entry of 
 constexpr double warp_task = 3e-9;
 constexpr double shallow = 20;                     // tasks in a level, below which few warps are enough: fewer disturb each other less
 constexpr double least_nearness = 0.5;
+constexpr double cluster_entry = 10e-9;            // of the analysis on the host, for each entry
 
 // CPU, seconds.
 constexpr double cpu_entry = 1.2e-9;
@@ -63,6 +64,11 @@ double predict_seconds(const Features& f, const Outlook& o, int team)
 }
 
 bool favours_neighbours(const Features& features) { return features.nearness >= least_nearness; }
+
+bool worth_clusters(const Features& f, double expected_calls)
+{
+    return expected_calls * f.levels * row_level > static_cast<double>(f.nonzeros) * cluster_entry;
+}
 
 Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits)
 {

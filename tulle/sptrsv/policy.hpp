@@ -93,6 +93,9 @@ TULLE_API double predict_seconds(const Features& features, const Outlook& outloo
 // Whether merging consecutive rows could be worth a look: rows mostly need their neighbours.
 TULLE_API bool favours_neighbours(const Features& features);
 
+// Whether so many solves could gain what looking for clusters costs.
+TULLE_API bool worth_clusters(const Features& features, double expected_calls);
+
 // Schemes worth trying on a backend, the most promising first.
 TULLE_API std::vector<Scheme> candidates(const Limits& limits);
 

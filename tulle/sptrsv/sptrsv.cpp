@@ -142,11 +142,11 @@ Limits limits_of(const Context& ctx)
 }
 
 // The graphs a GPU scheme could work on.
-void look_ahead(const Context& ctx, Known& known)
+void look_ahead(const Context& ctx, double expected_calls, Known& known)
 {
     const trace::Phase phase{"transform"};
     known.outlooks = {{Merge::none, 1, known.levels.levels, known.levels.nodes}};
-    if (ctx.backend() == Backend::cpu) return;
+    if (ctx.backend() == Backend::cpu || !worth_clusters(known.features, expected_calls)) return;
     for (const Merge how : {Merge::critical, Merge::fixed}) {
         if (how == Merge::fixed && !favours_neighbours(known.features)) continue;
         known.merged.push_back(merge(ctx.host(), known.triangle, how, most_rows));
@@ -357,7 +357,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& op
     if (options.force) {
         choice = {*options.force, 0, "asked for by the caller"};
     } else {
-        look_ahead(ctx, known);
+        look_ahead(ctx, options.expected_calls, known);
         choice = choose(known.features, known.outlooks, limits);
     }
     auto state = std::make_unique<State>(State{.ctx = ctx, .options = options, .format = a.index(), .nonzeros = as_rows(a).nonzeros, .features = known.features, .limits = limits,

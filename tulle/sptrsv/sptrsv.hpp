@@ -42,6 +42,7 @@ struct Options {
     bool unit_diagonal = false;               // the diagonal is one, whatever is stored
     OtherSide other_side = OtherSide::refuse;
     index_t right_hand_sides = 1;             // at once; more than one is prepared for, any number can be solved for
+    double expected_calls = 1000;             // solves that will follow: few are not worth much analysis
     Effort effort = Effort::model;
     double seconds = 1;                       // a search starts no new scheme after this long
     std::optional<Scheme> force = {};         // decides instead
@@ -104,7 +105,9 @@ template <class View, class V = typename detail::ValueOf<View>::type>
 void solve(const Context& ctx, const View& a, std::type_identity_t<V> alpha, std::type_identity_t<std::span<const V>> b, std::type_identity_t<std::span<V>> x,
            const Options& options = {})
 {
-    const auto plan = Plan<V>::make(ctx, a, options);
+    Options once = options;
+    once.expected_calls = 1;
+    const auto plan = Plan<V>::make(ctx, a, once);
     plan.solve(alpha, b, x);
     plan.wait();
 }

@@ -1,0 +1,32 @@
+"""Mutations of the triangular solve, each with the test that must catch it."""
+
+SPTRSV = "tulle/sptrsv/"
+
+
+def mutant(name, file, old, new, filter, build="sim", **more):
+    return {"name": name, "file": file if file.startswith("tulle/") else SPTRSV + file, "old": old, "new": new, "test": "sptrsv", "filter": filter, "build": build, **more}
+
+
+UPDATE = "*UpdatesValuesAsANewPlanWould/cuda*:*SolvesInPlace/cuda*"
+NAN = "*LetsNotANumberThrough/cuda*"
+INVERSE = "*SolvesClustersWithoutAnInverse/cuda*"
+MANY = "*SolvesForManyRightHandSides/cuda*"
+TASKS = "SptrsvTasks.*"
+GRAPH = "SptrsvGraph.*"
+
+MUTANTS = [
+    mutant("sptrsv flags: a user's NaN may look as if it were not there yet", "tulle/device/cuda/value_flag.cuh",
+           "return word == armed<V> ? ordinary_nan<V> : word;", "return word;", NAN),
+    mutant("sptrsv flags: the next solve is not armed", "cuda/waiting.cuh", "    other[at] = armed<V>;", "    other[at] = word;", UPDATE),
+    mutant("sptrsv tickets: every launch uses the same half", "cuda/waiting.cuh", "mine = s.unknown + (launches % 2 == 1 ? s.half : 0);", "mine = s.unknown;", UPDATE),
+    mutant("sptrsv tickets: one ticket of a launch is not counted", "cuda/waiting.cuh", "static_cast<unsigned long long>(tasks) + s.takers;", "static_cast<unsigned long long>(tasks) + s.takers - 1;", MANY),
+    mutant("sptrsv tasks: zeros of an inverse count as entries", "cuda/solve_tasks.cu", "return sum - sum == V(0) ? sum : add<N, true>(vector);", "return sum;", NAN),
+    mutant("sptrsv tasks: sums of a team's last warp left out", "cuda/solve_tasks.cu", "for (int w = 1; w < Team; ++w)", "for (int w = 1; w < Team - 1; ++w)", INVERSE),
+    mutant("sptrsv tasks: substitution skips the first unknown", "cuda/solve_tasks.cu", "for (int j = 0; j < width; ++j) {\n        const V x = __shfl_sync", "for (int j = 1; j < width; ++j) {\n        const V x = __shfl_sync", INVERSE),
+    mutant("sptrsv fill: inverses however inaccurate", "cuda/fill_tasks.cu", "!(growth <= limit)", "!(growth <= limit * V(1e30))", INVERSE),
+    mutant("sptrsv many: the last entries of a long row left out", "cuda/solve_many.cu", "const bool there = has_side && k + n < rows.begin[i + 1];", "const bool there = has_side && k + n < rows.begin[i + 1] && n < 7;", MANY),
+    mutant("sptrsv graph: a row joins a cluster although another is as late", "graph.cpp", "if (node < 0 || !latest.alone || is_long", "if (node < 0 || is_long", GRAPH),
+    mutant("sptrsv layout: late entries beside each other", "tasks.cpp", "j * task.width + i, k);", "j + i, k);", TASKS),
+    mutant("sptrsv levels: a thread does not wait for others", "schedule.cpp", "if (static_cast<int>(u) != thread && needed[u] > known[u]) {", "if (static_cast<int>(u) != thread && needed[u] > known[u] + 1) {", "SptrsvThreads.*"),
+    mutant("sptrsv triangle: a missing diagonal is not seen", "triangle.cpp", "require<ValueError>(t.diagonal.data()[i] >= 0,", "require<ValueError>(t.diagonal.data()[i] >= -1,", "*NamesTheRowOfAMissingOrZeroDiagonal/cpu*"),
+]
