@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "tulle/matrix/move.hpp"
+#include "tulle/partition/partial.hpp"
 
 namespace tulle::partition {
 namespace {
@@ -97,6 +99,33 @@ TEST_P(SplitOn, CarriesCutsOver)
     EXPECT_EQ(carried, (std::vector<Cut>{{0, 0, false}, {5, 1, false}, {20, 4, false}}));
     const std::vector<Cut> inside{{0, 0, false}, {3, 1, true}, {20, 4, false}};
     EXPECT_THROW(c.run([&](const auto& q) { return carry_over(q, std::span<const Cut>(inside), there.data()); }), ValueError);
+}
+
+// More than 2^31 nonzeros: only the pointer need be there to cut them.
+TEST_P(SplitOn, CutsMoreThanTwoToTheThirtyOneNonzeros)
+{
+    const auto c = ctx();
+    std::vector<offset_t> row_begin{0};
+    for (int i = 0; i < 100; ++i) row_begin.push_back(row_begin.back() + (i == 40 ? offset_t{1} << 31 : offset_t{1} << 20));
+    const auto there = to_device<offset_t>(c, std::span<const offset_t>(row_begin));
+    const auto cuts = split(c, there.data(), 100, 8, {.rule = Rule::exact});
+    expect_sound(cuts, row_begin, 8);
+    const auto parts = parts_of(cuts);
+    c.run([&](const auto& q) {
+        offset_t entries = 0;
+        for (const Part& part : parts) entries += part.lines() + 1;
+        Buffer<offset_t> local(q, entries);
+        write_pointers(q, there.data(), parts, local.data());
+        const auto here = to_host<offset_t>(c, std::span<const offset_t>(local.span()));
+        const offset_t* at = here.data();
+        for (const Part& part : parts) {
+            for (index_t j = 0; j <= part.lines(); ++j)
+                EXPECT_EQ(at[j], std::clamp(row_begin[static_cast<std::size_t>(part.first_line + j)], part.begin, part.end) - part.begin);
+            at += part.lines() + 1;
+        }
+    });
+    EXPECT_EQ(parts[4].nonzeros(), row_begin.back() / 8);                    // inside the giant
+    EXPECT_TRUE(parts[4].head);
 }
 
 TULLE_ON_BACKENDS(SplitOn);

@@ -1,0 +1,66 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Several devices from the command line: run spmv --devices, plan spmv.
+#include "cli/program.hpp"
+
+namespace tulle::test {
+namespace {
+
+class Teams : public Program {};
+
+TEST_F(Teams, RunIsRightOnAnyNumberOfDevices)
+{
+    for (const char* how : {"--devices 1", "--devices 4", "--devices 3 --paper", "--devices 5 --format csc", "--devices 2 --format coo --transpose --beta 0.5 --paper", "--devices 4 --type f32 --alpha -2"}) {
+        SCOPED_TRACE(how);
+        const auto result = json(std::string("run spmv rmat:10,8 --verify --repeat 1 ") + how)["results"][0];
+        EXPECT_EQ(result["check"]["ok"], true);
+        EXPECT_NE(result["description"].get<std::string>().find("spmv on a team of "), std::string::npos);
+        EXPECT_NE(result["description"].get<std::string>().find("between members"), std::string::npos);
+    }
+    EXPECT_EQ(json("run spmv stencil5:20 --devices 3 --repeat 1")["results"][0]["policy"], "halo");
+    EXPECT_EQ(json("run spmv stencil5:20 --devices 3 --repeat 1 --paper")["results"][0]["policy"], "paper");
+}
+
+TEST_F(Teams, PlanTellsEveryPart)
+{
+    const auto plan = json("plan spmv stencil5:30 --devices 8 --link 100");
+    ASSERT_EQ(plan["parts"].size(), 8u);
+    long nonzeros = 0, rows = 0;
+    for (const auto& part : plan["parts"]) {
+        nonzeros += part["nonzeros"].get<long>();
+        rows += part["rows"].get<long>();
+        EXPECT_GT(part["seconds_alone"], 0.0);
+        EXPECT_LE(part["senders"], 2);                       // slabs have neighbours on two sides
+    }
+    EXPECT_EQ(rows, 900);
+    EXPECT_EQ(nonzeros, 5 * 900 - 4 * 30);
+    EXPECT_LE(plan["imbalance"], 1.02);
+    EXPECT_GT(plan["predicted_seconds"], 0.0);
+    EXPECT_EQ(plan["assumed_link_bytes_per_second"], 100e9);
+}
+
+TEST_F(Teams, PlanPrintsForPeople)
+{
+    const Outcome run = tulle("plan spmv stencil5:30 --devices 3");
+    EXPECT_EQ(run.code, 0);
+    for (const char* part : {"3 devices", "x from others", "imbalance", "measured", "assumed link of 400 GB/s", "█"}) EXPECT_NE(run.out.find(part), run.out.npos) << part;
+}
+
+TEST_F(Teams, SayWhatCannotBe)
+{
+    EXPECT_EQ(tulle("run spmv stencil5:5 --paper").code, 2);
+    EXPECT_EQ(tulle("run spmv stencil5:5 --devices 2 --policy rows").code, 2);
+    EXPECT_EQ(tulle("run spmv stencil5:5 --devices 2 --format bell").code, 2);
+    EXPECT_EQ(tulle("run spmv stencil5:5 --devices 0").code, 2);
+    EXPECT_EQ(tulle("plan spmv stencil5:5 --devices -1").code, 2);
+    EXPECT_EQ(tulle("plan").code, 2);
+    EXPECT_EQ(tulle("plan spmv no-such-file.mtx").code, 3);
+}
+
+TEST_F(Teams, HelpOpensWithExamples)
+{
+    for (const char* verb : {"plan", "plan spmv"}) EXPECT_EQ(tulle(std::string(verb) + " --help").out.rfind("Examples:\n  tulle ", 0), 0u) << verb;
+}
+
+}  // namespace
+}  // namespace tulle::test
