@@ -10,6 +10,7 @@
 #include "apps/cli/failure.hpp"
 #include "apps/cli/find_bench.hpp"
 #include "apps/cli/parser.hpp"
+#include "apps/cli/spgemm.hpp"
 #include "apps/cli/sptrsv.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/spmv/policy.hpp"
@@ -103,20 +104,22 @@ void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
     parser.when(verb, [&o](const Session& session) { run_spmv(session, o); });
 }
 
-void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv)
+void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv, SpgemmOptions& spgemm)
 {
     CLI::App* run = parser.verb("run", "Does an operation, times it, and checks it with --verify.",
                                 "tulle run spmv matrix.mtx --verify\ntulle run spmv --help");
     run->require_subcommand(1);
     add_spmv(parser, run, o);
     add_run_sptrsv(parser, run, sptrsv);
+    add_run_spgemm(parser, run, spgemm);
 }
 
-void add_plan(Parser& parser, PlanOptions& o)
+void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
 {
     CLI::App* plan = parser.verb("plan", "How an operation would be dealt out to several devices, and what that predicts.",
                                  "tulle plan spmv matrix.mtx --devices 8\ntulle plan spmv --help");
     plan->require_subcommand(1);
+    add_plan_spgemm(parser, plan, spgemm);
     CLI::App* verb = parser.verb("spmv", "Per device: nonzeros, rows, entries of x from others, memory, time alone; and the speed that predicts.",
                                  "tulle plan spmv stencil7:100 --devices 8\ntulle plan spmv twin:webbase-1M --devices 4 --backend cuda --link 150", plan);
     parser.matrix(verb, o.matrix);
@@ -167,6 +170,7 @@ struct Wishes {
     SpmvOptions spmv;
     PlanOptions plan;
     RunSptrsvOptions sptrsv;
+    SpgemmOptions spgemm, spgemm_plan;
     TuneSptrsvOptions tune;
     DoctorOptions doctor;
     DemoOptions demo;
@@ -180,9 +184,9 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_convert(parser, wishes.convert);
     add_gen(parser, wishes.gen);
     add_spy(parser, wishes.spy);
-    add_run(parser, wishes.spmv, wishes.sptrsv);
+    add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm);
     add_tune(parser, wishes.tune);
-    add_plan(parser, wishes.plan);
+    add_plan(parser, wishes.plan, wishes.spgemm_plan);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);
 }

@@ -1,0 +1,284 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle run spgemm: C = op(A) op(B) on one backend or on all, timed and checked, at once or in chunks. tulle plan spgemm: what it would take.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/cli/failure.hpp"
+#include "apps/cli/layout.hpp"
+#include "apps/cli/measure_spmv.hpp"
+#include "apps/cli/progress.hpp"
+#include "apps/cli/spgemm.hpp"
+#include "apps/cli/store.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/base/trace.hpp"
+#include "tulle/device/info.hpp"
+#include "tulle/matrix/convert.hpp"
+#include "tulle/matrix/move.hpp"
+
+namespace tulle::cli {
+namespace {
+
+// Both factors on the host.
+template <class V>
+struct Factors {
+    Loaded<V> a, b;
+    bool square = false;                                 // B is A
+
+    CsrView<V> first() const { return a.matrix.view(); }
+    CsrView<V> second() const { return square ? a.matrix.view() : b.matrix.view(); }
+};
+
+template <class V>
+Factors<V> load_factors(const Session& session, const Context& host, const SpgemmOptions& o)
+{
+    Factors<V> f{.a = load<V>(session, host, o.a), .b = {}, .square = o.b.text.empty()};
+    if (!f.square) f.b = load<V>(session, host, o.b);
+    return f;
+}
+
+spgemm::Options options_of(const SpgemmOptions& o, const Context& ctx)
+{
+    spgemm::Options wish{.op_a = o.transpose_a ? spgemm::Op::transpose : spgemm::Op::none, .op_b = o.transpose_b ? spgemm::Op::transpose : spgemm::Op::none};
+    if (!o.chunks.empty()) wish.budget = parse_bytes(o.chunks);
+    if (o.method.empty()) return wish;
+    const spgemm::Method method = spgemm::parse_method(o.method);
+    const auto all = spgemm::candidates({ctx.backend(), ctx.host().threads});
+    const auto found = std::find_if(all.begin(), all.end(), [&](const spgemm::Policy& p) { return p.method == method; });
+    wish.force = found != all.end() ? *found : spgemm::Policy{method, false};       // what cannot be done the plan refuses, and says what could
+    return wish;
+}
+
+template <class V>
+struct ProductResult {
+    std::string backend, description;
+    Csr<V> c;                                            // on the host
+    offset_t products = 0;
+    int chunks = 1;
+    double first = 0, median = 0, refill = 0;
+    std::size_t peak = 0;
+    std::optional<Verdict> verdict = {};
+};
+
+// Chunks of C come to the host one after the other.
+template <class V>
+Csr<V> joined(const Context& host, const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, int& chunks)
+{
+    std::vector<offset_t> begin{0};
+    std::vector<index_t> col;
+    std::vector<V> value;
+    index_t cols = 0;
+    chunks = 0;
+    spgemm::for_each_chunk(ctx, a, b, [&](index_t, const Csr<V>& rows) {
+        const std::size_t from = begin.size() - 1, base = col.size();
+        const offset_t before = begin.back();
+        begin.resize(from + static_cast<std::size_t>(rows.row_begin.size()));
+        col.resize(base + static_cast<std::size_t>(rows.nonzeros()));
+        value.resize(col.size());
+        ctx.run([&](const auto& q) {
+            download(q, rows.row_begin.data(), begin.data() + from, rows.row_begin.size());
+            download(q, rows.col.data(), col.data() + base, rows.nonzeros());
+            download(q, rows.value.data(), value.data() + base, rows.nonzeros());
+        });
+        for (std::size_t i = from; i < begin.size(); ++i) begin[i] += before;
+        cols = rows.cols;
+        ++chunks;
+    }, wish);
+    return to_host(host, CsrView<V>{static_cast<index_t>(begin.size()) - 1, cols, static_cast<offset_t>(col.size()), begin.data(), col.data(), value.data()});
+}
+
+template <class V>
+ProductResult<V> measure_product(const Context& host, const Context& ctx, const Factors<V>& f, const SpgemmOptions& o)
+{
+    ProductResult<V> result{.backend = ctx.name(), .description = {}, .c = {}};
+    const Csr<V> a = to_device(ctx, f.first()), other = f.square ? Csr<V>{} : to_device(ctx, f.second());
+    const CsrView<V> b = f.square ? a.view() : other.view();
+    const spgemm::Options wish = options_of(o, ctx);
+    std::vector<double> times;
+    for (int k = 0; k <= o.repeat; ++k) {
+        const double begin = trace::now();
+        if (!o.chunks.empty()) {
+            Csr<V> c = joined(host, ctx, a.view(), b, wish, result.chunks);
+            if (k == 0) result.c = std::move(c);
+        } else {
+            const Csr<V> c = spgemm::multiply(ctx, a.view(), b, wish);
+            ctx.synchronize();
+            if (k == 0) result.c = to_host(ctx, c.view());
+        }
+        (k == 0 ? result.first : times.emplace_back()) = trace::now() - begin;
+    }
+    std::sort(times.begin(), times.end());
+    result.median = times.empty() ? result.first : times[times.size() / 2];
+    result.peak = ctx.peak_bytes();
+    if (!o.chunks.empty()) return result;
+    const auto plan = spgemm::Plan<V>::make(ctx, a.view(), b, wish);
+    Csr<V> c = plan.run();
+    ctx.synchronize();
+    const double begin = trace::now();
+    plan.run(c);
+    ctx.synchronize();
+    result.refill = trace::now() - begin;
+    result.products = plan.products();
+    result.description = plan.describe();
+    return result;
+}
+
+// C x beside op(A) (op(B) x), with the bound that any order of summation keeps; columns must ascend.
+template <class V>
+Verdict check(const Context& host, const Factors<V>& f, const SpgemmOptions& o, const Csr<V>& c)
+{
+    const Csr<V> at = o.transpose_a ? transpose(host, f.first()) : Csr<V>{}, bt = o.transpose_b ? transpose(host, f.second()) : Csr<V>{};
+    const CsrView<V> a = o.transpose_a ? at.view() : f.first(), b = o.transpose_b ? bt.view() : f.second(), product = c.view();
+    const std::vector<V> x = seeded_vector<V>(b.cols, o.seed);
+    const std::vector<V> none(static_cast<std::size_t>(b.rows));
+    const Reference inner = reference<V>(b, false, V(1), x, V(0), none);
+    Reference outer{std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<offset_t>(static_cast<std::size_t>(a.rows)), 3};
+    std::vector<V> cx(static_cast<std::size_t>(a.rows));
+    for (index_t i = 0; i < a.rows; ++i) {
+        const auto at_row = static_cast<std::size_t>(i);
+        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+            const auto j = static_cast<std::size_t>(a.col[k]);
+            outer.exact[at_row] += static_cast<long double>(a.value[k]) * inner.exact[j];
+            outer.magnitude[at_row] += std::abs(static_cast<long double>(a.value[k])) * inner.magnitude[j];
+            outer.products[at_row] += inner.products[j];
+        }
+        long double sum = 0;
+        for (offset_t k = product.row_begin[i]; k < product.row_begin[i + 1]; ++k) {
+            require<ValueError>(k == product.row_begin[i] || product.col[k] > product.col[k - 1], [&] { return concat("row ", i, " of C is not sorted"); });
+            sum += static_cast<long double>(product.value[k]) * static_cast<long double>(x[static_cast<std::size_t>(product.col[k])]);
+        }
+        cx[at_row] = static_cast<V>(sum);
+    }
+    return judge<V>(outer, cx);
+}
+
+std::vector<Context> contexts_for(const Session& session, const std::string& backend)
+{
+    const std::string no_cuda = backend == "cpu" ? "" : why_no_cuda();
+    require<DeviceError>(backend != "cuda" || no_cuda.empty(), [&] { return concat("cuda cannot be used: ", no_cuda); }, "use --backend cpu; tulle doctor tells more");
+    if (!no_cuda.empty()) session.console.say("cuda is left out: " + no_cuda);
+    std::vector<Context> all;
+    if (backend != "cuda") all.push_back(session.host());
+    if (backend != "cpu" && no_cuda.empty()) all.push_back(session.cuda());
+    return all;
+}
+
+std::string equation(const SpgemmOptions& o)
+{
+    return fmt::format("C = A{} {}{}, A = {}{}", o.transpose_a ? "^T" : "", o.b.text.empty() ? "A" : "B", o.transpose_b ? "^T" : "", o.a.name(),
+                       o.b.text.empty() ? "" : ", B = " + o.b.name());
+}
+
+template <class V>
+Json to_json(const ProductResult<V>& r)
+{
+    Json line{{"backend", r.backend}, {"nonzeros", r.c.nonzeros()}, {"products", r.products}, {"chunks", r.chunks}, {"seconds", r.median}, {"refill_seconds", r.refill}, {"peak_bytes", r.peak}};
+    if (r.verdict) line["worst_error"] = r.verdict->worst;
+    return line;
+}
+
+template <class V>
+void report(const Session& session, const SpgemmOptions& o, const std::vector<ProductResult<V>>& results)
+{
+    if (session.settings.json) {
+        Json list = Json::array();
+        for (const auto& r : results) list.push_back(to_json(r));
+        return print(session, {{"a", o.a.text}, {"b", o.b.text.empty() ? o.a.text : o.b.text}, {"type", o.type}, {"repeat", o.repeat}, {"results", list}});
+    }
+    Table table({{"backend", Align::left}, {"nonzeros of C"}, {"chunks"}, {"first call"}, {"median"}, {"refill"}, {"peak memory"}, {"result", Align::left}});
+    for (const auto& r : results)
+        table.add({r.backend, grouped(r.c.nonzeros()), std::to_string(r.chunks), seconds_text(r.first), seconds_text(r.median), r.refill > 0 ? seconds_text(r.refill) : "-", human_bytes(r.peak),
+                   check_text(r.verdict)});
+    std::string text = session.console.styled(fmt::format("{}, {}\n", equation(o), o.type), Style::bold) + table.text(session.console);
+    for (const auto& r : results)
+        if (!r.description.empty()) text += "\n" + r.description + "\n";
+    session.console.print(text);
+}
+
+template <class V>
+void run_as(const Session& session, const SpgemmOptions& o)
+{
+    const Context host = session.host();
+    const Factors<V> f = load_factors<V>(session, host, o);
+    std::vector<ProductResult<V>> results;
+    for (const Context& ctx : contexts_for(session, o.backend)) {
+        const Activity work(session.console, "multiplying");
+        results.push_back(measure_product(host, ctx, f, o));
+    }
+    for (auto& r : results)
+        if (o.verify) r.verdict = check(host, f, o, r.c);
+    if (!o.to.empty()) store(session, host, o.to, results.front().c.view());
+    report(session, o, results);
+    for (const auto& r : results)
+        require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
+            return concat("spgemm on ", r.backend, ": row ", r.verdict->entry, " of C x is ", r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst, " times its bound");
+        });
+}
+
+template <class V>
+void plan_as(const Session& session, const SpgemmOptions& o)
+{
+    const Context host = session.host();
+    const Factors<V> f = load_factors<V>(session, host, o);
+    for (const Context& ctx : contexts_for(session, o.backend)) {
+        const Csr<V> a = to_device(ctx, f.first()), other = f.square ? Csr<V>{} : to_device(ctx, f.second());
+        const auto plan = spgemm::Plan<V>::make(ctx, a.view(), f.square ? a.view() : other.view(), options_of(o, ctx));
+        const spgemm::MemoryNeed need = plan.memory();
+        if (session.settings.json)
+            print(session, {{"backend", ctx.name()}, {"rows", plan.rows()}, {"cols", plan.cols()}, {"nonzeros", plan.nonzeros()}, {"products", plan.products()},
+                            {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
+        else session.console.print(session.console.styled(equation(o) + "\n", Style::bold) + plan.describe() + "\n");
+    }
+}
+
+void add_common(Parser& parser, CLI::App* verb, SpgemmOptions& o)
+{
+    parser.matrix(verb, o.a);
+    verb->add_option("B", o.b.text, "second matrix, a file or a sentence; A itself unless given");
+    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
+    verb->add_option("--policy", o.method, "force a method: adaptive, dense or hash on a CPU, adaptive or nsparse on a GPU")->option_text("METHOD");
+    verb->add_flag("--transpose-a", o.transpose_a, "multiply with A transposed");
+    verb->add_flag("--transpose-b", o.transpose_b, "multiply with B transposed");
+    Parser::type(verb, o.type);
+}
+
+}  // namespace
+
+void run_spgemm(const Session& session, const SpgemmOptions& options)
+{
+    require<UsageError>(options.to.empty() || options.backend != "all", "--out needs one backend, not all");
+    options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
+}
+
+void plan_spgemm(const Session& session, const SpgemmOptions& options)
+{
+    options.type == "f32" ? plan_as<float>(session, options) : plan_as<double>(session, options);
+}
+
+void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
+{
+    CLI::App* verb = parser.verb("spgemm", "C = op(A) op(B), timed, and written to a file with --out.",
+                                 "tulle run spgemm matrix.mtx --verify\ntulle run spgemm A.mtx B.mtx --out C.mtx\ntulle run spgemm twin:cant --backend all\n"
+                                 "tulle run spgemm stencil7:60 --chunks 64MiB --verify", run);
+    add_common(parser, verb, o);
+    verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in stretches of rows")->option_text("BYTES");
+    verb->add_option("--repeat", o.repeat, "timed calls after the first (3)")->check(CLI::Range(0, 1'000'000))->option_text("N");
+    verb->add_flag("--verify", o.verify, "compare C x with A (B x), row by row; exit code 1 if a bound is broken");
+    verb->add_option("--seed", o.seed, "of x")->option_text("N");
+    verb->add_option("--out", o.to, "write C to a file")->option_text("FILE");
+    parser.device(verb);
+    parser.when(verb, [&o](const Session& session) { run_spgemm(session, o); });
+}
+
+void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& o)
+{
+    CLI::App* verb = parser.verb("spgemm", "Nonzeros and memory of C = op(A) op(B), exactly, before it is computed; which rows go where.",
+                                 "tulle plan spgemm matrix.mtx\ntulle plan spgemm twin:webbase-1M --backend cuda", plan);
+    add_common(parser, verb, o);
+    parser.device(verb);
+    parser.when(verb, [&o](const Session& session) { plan_spgemm(session, o); });
+}
+
+}  // namespace tulle::cli

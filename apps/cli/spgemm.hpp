@@ -1,0 +1,32 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The verbs about products of sparse matrices: run spgemm and plan spgemm.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/cli/parser.hpp"
+#include "apps/cli/source.hpp"
+#include "tulle/spgemm/spgemm.hpp"
+
+namespace tulle::cli {
+
+struct SpgemmOptions {
+    Source a, b;                                         // b empty: A itself
+    std::string backend = "cpu", type = "f64";
+    std::string method;                                  // empty: tulle chooses
+    bool transpose_a = false, transpose_b = false, verify = false;
+    int repeat = 3;
+    std::string chunks;                                  // bytes that may be held beside A and B; empty: C at once
+    std::string to;                                      // file for C
+    std::uint64_t seed = 1;                              // of the vector that --verify uses
+};
+void run_spgemm(const Session& session, const SpgemmOptions& options);
+void plan_spgemm(const Session& session, const SpgemmOptions& options);
+
+// Below the verbs run and plan.
+void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& options);
+void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& options);
+
+}  // namespace tulle::cli
