@@ -20,10 +20,10 @@ class SptrsvWaitsOn : public OnBackend {};
 constexpr index_t rows = 40, stuck = 17;
 constexpr unsigned little_patience = 300;
 
-// Row i needs row i - 1, on the host.
+// Templates, because a build without CUDA has none of the kernels. Row i needs row i - 1, on the host.
 Triangle chain(const CpuQueue& host, const HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
 
-template <class T> Buffer<T> up(const CudaQueue& q, const Buffer<T>& host) { return to_queue(q, host.data(), host.size()); }
+template <class Queue, class T> Buffer<T> up(const Queue& q, const Buffer<T>& host) { return to_queue(q, host.data(), host.size()); }
 
 struct Outcome {
     std::vector<double> x;
@@ -36,8 +36,8 @@ void expect_stuck(const Outcome& got)
     for (index_t i = 0; i < rows; ++i) EXPECT_EQ(std::isnan(got.x[static_cast<std::size_t>(i)]), i >= stuck) << "row " << i;
 }
 
-template <class F>
-Outcome solve(const CudaQueue& q, F&& kernel)
+template <class Queue, class F>
+Outcome solve(const Queue& q, F&& kernel)
 {
     const std::vector<double> ones(rows, 1.0);
     const Buffer<double> b = to_queue(q, ones.data(), rows);
@@ -48,7 +48,8 @@ Outcome solve(const CudaQueue& q, F&& kernel)
     return got;
 }
 
-void check_tasks(const CudaQueue& q, const HostCsr<double>& a, int team)
+template <class Queue>
+void check_tasks(const Queue& q, const HostCsr<double>& a, int team)
 {
     const CpuQueue host(1);
     const Triangle t = chain(host, a);
@@ -69,7 +70,8 @@ void check_tasks(const CudaQueue& q, const HostCsr<double>& a, int team)
     }));
 }
 
-void check_many(const CudaQueue& q, const HostCsr<double>& a)
+template <class Queue>
+void check_many(const Queue& q, const HostCsr<double>& a)
 {
     const CpuQueue host(1);
     const Rows h = make_rows(host, chain(host, a), nullptr, Unknowns::by_place);
@@ -87,7 +89,8 @@ void check_many(const CudaQueue& q, const HostCsr<double>& a)
     }));
 }
 
-void check_groups(const CudaQueue& q, const HostCsr<double>& a, int share_above)
+template <class Queue>
+void check_groups(const Queue& q, const HostCsr<double>& a, int share_above)
 {
     const CpuQueue host(1);
     const Triangle t = chain(host, a);

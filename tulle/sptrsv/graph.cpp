@@ -20,24 +20,24 @@ struct Latest {
     bool alone = true;
 };
 
-Latest latest_parent(const Triangle& t, const Graph& g, index_t row)
+// `level` is that of each row's node; the node itself is looked up only where it matters.
+Latest latest_parent(const Triangle& t, const Graph& g, const index_t* level, index_t row)
 {
     Latest latest;
-    const index_t* col = t.col.data();
+    const index_t *col = t.col.data(), *node_of = g.node_of.data();
     for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k) {
-        const index_t node = g.node_of.data()[col[k]];
-        const index_t level = g.level.data()[node];
-        if (level > latest.level) latest = {level, node, true};
-        else if (level == latest.level && node != latest.node) latest.alone = false;
+        const index_t at = level[col[k]];
+        if (at > latest.level) latest = {at, node_of[col[k]], true};
+        else if (at == latest.level && node_of[col[k]] != latest.node) latest.alone = false;
     }
     return latest;
 }
 
-void merge_critical(const CpuQueue& host, const Triangle& t, int rows, Graph& g)
+void merge_critical(const CpuQueue& host, const Triangle& t, int rows, index_t* level, Graph& g)
 {
     Buffer<index_t> size(host, t.rows);
     for (index_t i = 0; i < t.rows; ++i) {
-        const Latest latest = latest_parent(t, g, i);
+        const Latest latest = latest_parent(t, g, level, i);
         const bool is_long = length(t, i) > long_row;
         index_t node = latest.node;
         if (node < 0 || !latest.alone || is_long || size.data()[node] >= rows) {
@@ -47,6 +47,7 @@ void merge_critical(const CpuQueue& host, const Triangle& t, int rows, Graph& g)
         }
         ++size.data()[node];
         g.node_of.data()[i] = node;
+        level[i] = g.level.data()[node];
     }
 }
 
@@ -64,15 +65,16 @@ index_t end_of_run(const Triangle& t, index_t first, Merge how, int rows, int li
     return std::max(end, first + 1);
 }
 
-void merge_consecutive(const Triangle& t, Merge how, int rows, int limit, Graph& g)
+void merge_consecutive(const Triangle& t, Merge how, int rows, int limit, index_t* level, Graph& g)
 {
     for (index_t first = 0; first < t.rows;) {
         const index_t end = end_of_run(t, first, how, rows, limit), node = g.nodes++;
         std::fill(g.node_of.data() + first, g.node_of.data() + end, node);
-        g.level.data()[node] = 0;                       // of itself, while it is being looked at
-        index_t level = 0;
-        for (index_t i = first; i < end; ++i) level = std::max(level, latest_parent(t, g, i).level);
-        g.level.data()[node] = level + 1;
+        std::fill(level + first, level + end, 0);       // of itself, while it is being looked at
+        index_t highest = 0;
+        for (index_t i = first; i < end; ++i) highest = std::max(highest, latest_parent(t, g, level, i).level);
+        g.level.data()[node] = highest + 1;
+        std::fill(level + first, level + end, highest + 1);
         first = end;
     }
 }
@@ -88,8 +90,9 @@ double variation(double sum, double squares, double n)
 Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows, int limit)
 {
     Graph g{.nodes = 0, .levels = 0, .node_of = Buffer<index_t>(host, t.rows), .level = Buffer<index_t>(host, t.rows)};
-    if (how == Merge::critical) merge_critical(host, t, rows, g);
-    else merge_consecutive(t, how, how == Merge::none ? 1 : rows, limit, g);
+    Buffer<index_t> level(host, t.rows);                // of each row's node
+    if (how == Merge::critical) merge_critical(host, t, rows, level.data(), g);
+    else merge_consecutive(t, how, how == Merge::none ? 1 : rows, limit, level.data(), g);
     for (index_t node = 0; node < g.nodes; ++node) g.levels = std::max(g.levels, g.level.data()[node]);
     return g;
 }

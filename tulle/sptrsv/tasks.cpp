@@ -159,6 +159,13 @@ LateColumns late_columns(const Source& s, const Pack& pack)
     return late;
 }
 
+// Whether an entry of a cluster's row belongs to its matrices.
+bool is_dense(const Source& s, const Pack& pack, const LateColumns& late, index_t col)
+{
+    const index_t level = s.level.data()[col];
+    return level == pack.level || (level >= pack.level - late_levels && late.find(col) >= 0);
+}
+
 // Late entries of a row alone: none, where they are more than most_late or its lanes in a warp.
 int late_entries(const Source& s, const Pack& pack, index_t row)
 {
@@ -213,21 +220,25 @@ struct Measured {
     offset_t dense_entries = 0;
 };
 
-Measured measure(const Source& s, const Pack& pack)
+// Counts what write() will find, in any order. `late` is left to it.
+Measured measure(const Source& s, const Pack& pack, LateColumns& late)
 {
     Measured m{.task = {.step = 0, .dense = 0, .first = 0, .late_first = 0, .steps = 0, .rows = static_cast<std::uint8_t>(pack.rows), .width = static_cast<std::uint8_t>(pack.width), .late = 0, .cluster = pack.cluster}};
-    LateColumns late;
     if (pack.cluster) late = late_columns(s, pack);
     int most = late.count;
     offset_t longest = 0;
     for (int i = 0; i < pack.rows; ++i) {
-        offset_t early = 0;
-        each_entry(s, pack, late, pack.row[static_cast<std::size_t>(i)], [&](Part part, offset_t, int j) {
-            if (part == Part::early) ++early;
-            else if (pack.cluster) ++m.dense_entries;
-            else most = std::max(most, j + 1);
-        });
-        longest = std::max(longest, early);
+        const index_t row = pack.row[static_cast<std::size_t>(i)];
+        const offset_t begin = s.t.row_begin.data()[row], end = s.t.row_begin.data()[row + 1];
+        offset_t apart = 0;                                // entries that are not early
+        if (!pack.cluster) {
+            apart = late_entries(s, pack, row);
+            most = std::max(most, static_cast<int>(apart));
+        } else {
+            for (offset_t k = begin; k < end; ++k) apart += is_dense(s, pack, late, s.t.col.data()[k]) ? 1 : 0;
+            m.dense_entries += apart;
+        }
+        longest = std::max(longest, end - begin - apart);
     }
     m.task.late = static_cast<std::uint8_t>(most);
     m.task.steps = static_cast<index_t>(ceil_div(longest, offset_t{pack.lanes_per_row}));
@@ -294,10 +305,8 @@ void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i
     });
 }
 
-void write(const Source& s, const Pack& pack, const Task& task, offset_t dense_entry, Tasks& tasks)
+void write(const Source& s, const Pack& pack, const LateColumns& late, const Task& task, offset_t dense_entry, Tasks& tasks)
 {
-    LateColumns late;
-    if (pack.cluster) late = late_columns(s, pack);
     for (int j = 0; j < late.count; ++j) tasks.late_col.data()[task.late_first + j] = s.unknown(late.col[static_cast<std::size_t>(j)]);
     std::fill_n(tasks.col.data() + task.step * lanes, units_of(task, tasks.team) * lanes, index_t{-1});
     std::fill_n(tasks.source.data() + task.step * lanes, units_of(task, tasks.team) * lanes, offset_t{-1});
@@ -327,14 +336,24 @@ Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, co
     number_rows(s, packs);
     const auto n = static_cast<index_t>(packs.width.size());
     std::vector<Measured> measured(static_cast<std::size_t>(n));
+    Buffer<index_t> late_cols(host, offset_t{n} * s.lanes_of_team());      // of each task, kept from measuring to writing
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
-    for (index_t p = 0; p < n; ++p) measured[static_cast<std::size_t>(p)] = measure(s, look_at(s, packs, p));
+    for (index_t p = 0; p < n; ++p) {
+        LateColumns late;
+        measured[static_cast<std::size_t>(p)] = measure(s, look_at(s, packs, p), late);
+        std::copy_n(late.col.data(), late.count, late_cols.data() + offset_t{p} * s.lanes_of_team());
+    }
 
     Tasks tasks{.rows = t.rows, .levels = graph.levels, .team = packing.team, .reversed = t.reversed, .reordered = packing.reorder, .dense_size = 0, .task = {}, .row = Buffer<index_t>(host, t.rows),
                 .diagonal = Buffer<offset_t>(host, t.diagonal.size()), .col = {}, .source = {}, .late_col = {}, .dense_at = {}, .dense_source = {}, .dense_row = {}};
     const Buffer<offset_t> dense_first = place(host, measured, tasks);
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
-    for (index_t p = 0; p < n; ++p) write(s, look_at(s, packs, p), tasks.task.data()[p], dense_first.data()[p], tasks);
+    for (index_t p = 0; p < n; ++p) {
+        LateColumns late;
+        late.count = tasks.task.data()[p].cluster != 0 ? tasks.task.data()[p].late : 0;
+        std::copy_n(late_cols.data() + offset_t{p} * s.lanes_of_team(), late.count, late.col.data());
+        write(s, look_at(s, packs, p), late, tasks.task.data()[p], dense_first.data()[p], tasks);
+    }
     return tasks;
 }
 
