@@ -17,7 +17,7 @@ GRAPH = "SptrsvGraph.*"
 MUTANTS = [
     mutant("sptrsv flags: a user's NaN may look as if it were not there yet", "tulle/device/cuda/value_flag.cuh",
            "return word == armed<V> ? ordinary_nan<V> : word;", "return word;", NAN),
-    mutant("sptrsv flags: the next solve is not armed", "cuda/waiting.cuh", "    other[at] = armed<V>;", "    other[at] = word;", UPDATE),
+    mutant("sptrsv flags: the next solve is not armed", "cuda/waiting.cuh", "    other[at] = armed<V>;", "    other[at] = word;", MANY),
     mutant("sptrsv tickets: every launch uses the same half", "cuda/waiting.cuh", "mine = s.unknown + (launches % 2 == 1 ? s.half : 0);", "mine = s.unknown;", UPDATE),
     mutant("sptrsv tickets: one ticket of a launch is not counted", "cuda/waiting.cuh", "static_cast<unsigned long long>(tasks) + s.takers;", "static_cast<unsigned long long>(tasks) + s.takers - 1;", MANY),
     mutant("sptrsv tasks: zeros of an inverse count as entries", "cuda/solve_tasks.cu", "return sum - sum == V(0) ? sum : add<N, true>(vector);", "return sum;", NAN),
