@@ -139,7 +139,7 @@ void check_battery(const std::function<Team(int)>& team, V alpha, V beta)
                     const std::array<int, 4> sizes{1, 2, 3, 8};              // one of them each time: a team costs its threads
                     const int members = sizes[std::hash<std::string>{}(name + format + way) % 4];
                     const std::string which = concat(name, ", ", format, t ? " transposed, " : ", ", way, ", ", members, " members");
-                    if (!is_drawn(which, 4)) continue;
+                    if (!is_drawn(which, 6)) continue;
                     SCOPED_TRACE(which);
                     TeamOptions options = wishes;
                     options.op = op;
@@ -194,6 +194,7 @@ TEST_P(SpmvOnTeam, AppliesBetaOnceToCutRows)
     for (const double beta : {0.0, 1.0, -0.5})
         for (const auto& [format, view] : formats.views())
             for (const bool paper : {false, true}) {
+                if (!is_drawn(concat("beta ", format, beta, paper ? "p" : ""), 2)) continue;
                 SCOPED_TRACE(concat(format, ", beta ", beta, paper ? ", paper" : ""));
                 auto plan = TeamPlan<double>::make(team(5), view, {.paper = paper, .nodes = {0, 0, 1, 1, 1}});
                 expect_exact(run(plan, 2.0, x, beta, y), oracle_multiply(a, false, 2.0, x, beta, y));
@@ -209,6 +210,7 @@ TEST_P(SpmvOnTeam, WorksWithMoreMembersThanThereIsWork)
         const auto x = vector_of<double>(a.cols, Values::integers, 1), y = vector_of<double>(a.rows, Values::integers, 2);
         for (const int members : {2, 3, 9})
             for (const auto& [way, options] : ways()) {
+                if (!is_drawn(concat("little work ", a.rows, a.cols, members, way), 3)) continue;
                 SCOPED_TRACE(concat(a.rows, " x ", a.cols, ", ", members, " members, ", way));
                 auto plan = TeamPlan<double>::make(team(members), a.view(), options);
                 expect_exact(run(plan, 3.0, x, 2.0, y), oracle_multiply(a, false, 3.0, x, 2.0, y));
@@ -245,7 +247,7 @@ TEST_P(SpmvOnTeam, RunAllocatesNothing)
     for (const bool deterministic : {false, true})
         for (const auto& [format, view] : formats.views())
             for (const auto& [way, options] : ways()) {
-                if (deterministic && options.paper) continue;
+                if ((deterministic && options.paper) || !is_drawn(concat("allocates ", format, way, deterministic ? "d" : ""), 3)) continue;
                 const Team members = team(3, deterministic);
                 auto plan = TeamPlan<double>::make(members, view, options);
                 const auto allocations = [&] { return members[0].memory().allocations() + members[1].memory().allocations() + members[2].memory().allocations(); };
@@ -312,7 +314,7 @@ TEST_P(SpmvOnTeam, GivesTheSameBitsForAnyNumberOfMembers)
         const InAllFormats<float> formats(a);
         const auto x = vector_of<float>(a.cols, Values::reals, 5), y = vector_of<float>(a.rows, Values::reals, 6);
         for (const auto& [format, view] : formats.views()) {
-            if (!is_drawn(name + format, 2)) continue;
+            if (!is_drawn(name + format, 3)) continue;
             std::vector<float> first;
             for (const int members : {1, 2, 3, 7, 8})
                 for (const Exchange exchange : {Exchange::halo, Exchange::gather}) {
