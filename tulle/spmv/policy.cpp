@@ -31,16 +31,20 @@ constexpr offset_t small_launch = 1'500'000;
 constexpr int lane_excess = 4;
 // Rows with the columns of the row before are worth grouping from this share of the rows on, if they have this many nonzeros.
 constexpr double repeats_for_groups = 0.5, mean_for_groups = 8;
-// Groups of rows this short have eight lanes; longer ones sixteen, or thirty-two and loads past the L1 where the values exceed this.
-constexpr double short_group = 32, streamed_bytes = 40e6;
+// Groups of rows this short have eight lanes; longer ones sixteen, or thirty-two and loads past the L1 where rows are as long, or values as many.
+constexpr double short_group = 44, long_group = 96, streamed_bytes = 40e6;
 // Sliced ELL wins where most rows are the row before moved by one, short, and hardly padded.
 constexpr double shifts_for_sell = 0.7, mean_for_sell = 32, padding_for_sell = 1.1;
 // Beyond this many places a nonzero it is not even offered, unless the matrix is small.
 constexpr offset_t most_padding = 16, small_padding = 65536;
-// Rows as even as this need no shared memory to be added up in; from this length on, half the bytes for columns pay.
-constexpr double even_factor = 2, even_slack = 8, mean_for_narrow = 12;
+// Rows as even as this need no shared memory to be added up in, if a lane has no more than this of the longest; from this mean length on,
+// half the bytes for columns pay.
+constexpr double even_factor = 6, even_slack = 8, mean_for_narrow = 12;
+constexpr offset_t longest_even_lane = 16;
 // On a CPU a row may not exceed this share of a thread's fair part.
 constexpr double long_row_share_on_cpu = 0.25;
+// Sums side by side that stand for a vector of the CPU, whatever it holds: on an AVX-512 machine best on all twins (measured).
+constexpr int lanes_of_a_vector = 8;
 
 // op(A) can be read row by row as it is stored.
 bool by_rows(const Traits& t)
@@ -64,9 +68,9 @@ int lanes_for_average(const RowTraits& row)
     return nearest_lanes(row.mean / (row.nonzeros < few_nonzeros ? nonzeros_per_lane_if_few : nonzeros_per_lane));
 }
 
-int lanes_for_longest(const RowTraits& row)
+int lanes_for_longest(const RowTraits& row, offset_t most = longest_lane)
 {
-    return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, longest_lane))));
+    return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, most))));
 }
 
 bool is_skewed(const RowTraits& row, const Limits& limits)
@@ -80,7 +84,7 @@ bool is_skewed(const RowTraits& row, const Limits& limits)
 
 int lanes_for(const RowTraits& row, const Limits& limits)
 {
-    if (limits.backend == Backend::cpu) return row.mean >= 8.0 ? 4 : 1;      // four sums side by side hide the latency of the addition
+    if (limits.backend == Backend::cpu) return lanes_of_a_vector;
     return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
@@ -104,7 +108,7 @@ bool is_even(const RowTraits& row) { return static_cast<double>(row.longest) <= 
 int lanes_for_groups(const RowTraits& row)
 {
     if (row.mean < short_group) return 8;
-    return static_cast<double>(row.nonzeros) * static_cast<double>(row.value_bytes) > streamed_bytes ? 32 : 16;
+    return row.mean >= long_group || static_cast<double>(row.nonzeros) * static_cast<double>(row.value_bytes) > streamed_bytes ? 32 : 16;
 }
 
 // Without preparation beyond the merge path.
@@ -120,7 +124,8 @@ Choice choose_on_gpu(const Traits& t, const Limits& limits, bool copy)
     const std::string share = concat("of ", t.row.rows, " rows ");
     if (has_groups(t.row)) return {{Kernel::groups, lanes_for_groups(t.row), copy}, concat(share, t.row.repeats, " have the columns of the row before, which are then read once")};
     if (has_shifts(t.row)) return {{Kernel::sell, 32, copy}, concat(share, t.row.shifts, " are the row before moved by one, so that columns need hardly any bytes")};
-    if (is_even(t.row)) return {{Kernel::rows, lanes_for(t.row, limits), copy, t.row.mean >= mean_for_narrow && can_be_narrow(t.row)}, concat(in_lengths(t.row), ": rows are even")};
+    const int lanes = std::max(lanes_for_average(t.row), lanes_for_longest(t.row, longest_even_lane));
+    if (is_even(t.row)) return {{Kernel::rows, lanes, copy, t.row.mean >= mean_for_narrow && can_be_narrow(t.row)}, concat(in_lengths(t.row), ": rows are even")};
     return {{Kernel::stream, 32, copy}, concat(in_lengths(t.row), ": rows are uneven and added up in shared memory")};
 }
 
@@ -169,7 +174,7 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
     if (copy) all.push_back({direct_kernel(t), 32, false});
     for (const bool narrow : {false, true})
         for (const int lanes : lane_counts)
-            if ((gpu || lanes <= 4) && (!narrow || can_be_narrow(t.row))) all.push_back({Kernel::rows, lanes, copy, narrow});
+            if ((gpu || lanes <= lanes_of_a_vector) && (!narrow || can_be_narrow(t.row))) all.push_back({Kernel::rows, lanes, copy, narrow});
     for (const int lanes : gpu ? std::vector{8, 16, 32} : std::vector{1})
         if (t.row.longest <= longest_in_group) all.push_back({Kernel::groups, lanes, copy});
     if (gpu) all.push_back({Kernel::stream, 32, copy});

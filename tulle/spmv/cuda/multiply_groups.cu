@@ -14,45 +14,43 @@ constexpr int threads_per_block = 256;
 
 // Columns a lane has in flight at once, and whether its loads go past the L1: measured, see docs/design/spmv.md.
 constexpr int columns_at_once(int lanes) { return lanes == 32 ? 2 : 4; }
-// Blocks a multiprocessor should hold at once: many warps hide more than many loads of one.
-constexpr int resident_blocks(int lanes) { return lanes == 32 ? 5 : 8; }
-
 template <int Lanes, class T>
 __device__ T load(const T* from)
 {
     if constexpr (Lanes == 32) return load_once(from);
-    else return __ldg(from);
+    else return *from;
 }
 
-// Adds this lane's share of each row of the group to sum[0 … Most).
+// Adds this lane's share of each row of the group to sum[0 … Most). (The promises of __restrict__ let the compiler place the loads; it then
+// needs half the registers, and twice the warps fit.)
 template <int Lanes, int Most, class V, class M>
-__device__ void add_group(const RowGroup& group, int lane, const index_t* col, const M* value, const V* x, V (&sum)[Most])
+__device__ void add_group(const RowGroup& group, int lane, const index_t* __restrict__ col, const M* __restrict__ value, const V* __restrict__ x, V (&sum)[Most])
 {
     constexpr int ahead = columns_at_once(Lanes);
     const int length = group.length(), rows = group.rows();
-    for (int first = lane; first < length; first += Lanes * ahead) {
-        V a[ahead][Most], xc[ahead];                              // (columns, rows), (columns)
+    for (int k = lane; k < length; k += Lanes * ahead) {
+        V a[ahead][Most];                                         // (columns, rows)
         index_t c[ahead];
 #pragma unroll
-        for (int u = 0; u < ahead; ++u) {                         // all loads first: none waits for another
-            const int k = first + u * Lanes;
-            c[u] = k < length ? load<Lanes>(col + k) : 0;
+        for (int u = 0; u < ahead; ++u) {
+            const bool here = k + u * Lanes < length;
+            c[u] = here ? load<Lanes>(col + k + u * Lanes) : 0;
 #pragma unroll
-            for (int i = 0; i < Most; ++i) a[u][i] = k < length && i < rows ? static_cast<V>(load<Lanes>(value + k + i * length)) : V(0);
+            for (int i = 0; i < Most; ++i) a[u][i] = here && i < rows ? static_cast<V>(load<Lanes>(value + k + u * Lanes + i * length)) : V(0);
         }
 #pragma unroll
-        for (int u = 0; u < ahead; ++u) xc[u] = first + u * Lanes < length ? __ldg(x + c[u]) : V(0);
+        for (int u = 0; u < ahead; ++u) {
+            const V xc = k + u * Lanes < length ? __ldg(x + c[u]) : V(0);
 #pragma unroll
-        for (int u = 0; u < ahead; ++u)
-#pragma unroll
-            for (int i = 0; i < Most; ++i) sum[i] += a[u][i] * xc[u];
+            for (int i = 0; i < Most; ++i) sum[i] += a[u][i] * xc;
+        }
     }
 }
 
 // One slice of lanes per group.
 //   grid: ceil(groups * Lanes / threads)      shared memory: none      y: every row written once
 template <int Lanes, int Most, bool WithDots, class V, class M>
-__global__ void __launch_bounds__(threads_per_block, resident_blocks(Lanes)) multiply_groups_kernel(offset_t groups, const RowGroup* group, const index_t* col, const M* value, Vectors<V> v)
+__global__ void __launch_bounds__(threads_per_block) multiply_groups_kernel(offset_t groups, const RowGroup* group, const index_t* col, const M* value, Vectors<V> v)
 {
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
     const offset_t g = global_thread() / Lanes;

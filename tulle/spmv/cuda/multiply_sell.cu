@@ -32,11 +32,11 @@ __device__ index_t matrix_column(index_t base, std::uint32_t at, const std::uint
     return base + static_cast<index_t>(reinterpret_cast<const std::uint32_t*>(from)[lane]);
 }
 
-constexpr int columns_at_once = 4, resident_blocks = 8;
+constexpr int columns_at_once = 2, resident_blocks = 8;
 
 // Products of this lane in columns [j, j + n) of the 32 whose descriptions the lanes hold in `mine`; `taken` of them have an entry.
 template <int n, class V, class M>
-__device__ V sum_columns(const SellColumn& mine, int j, offset_t taken, const std::uint8_t* distance, const M* value, const V* x, int lane)
+__device__ V sum_columns(const SellColumn& mine, int j, offset_t taken, const std::uint8_t* __restrict__ distance, const M* __restrict__ value, const V* __restrict__ x, int lane)
 {
     V a[n], xc[n], sum = 0;
     index_t c[n];
@@ -56,7 +56,7 @@ __device__ V sum_columns(const SellColumn& mine, int j, offset_t taken, const st
 
 // This lane's row; `length` of its places are taken.
 template <class V, class M>
-__device__ V sum_lane(const SliceSpan& span, offset_t length, const Columns& c, const M* value, const V* x, int lane)
+__device__ V sum_lane(const SliceSpan& span, offset_t length, const Columns& c, const M* __restrict__ value, const V* __restrict__ x, int lane)
 {
     V sum = 0;
     for (offset_t first = span.begin; first < span.end; first += slice_rows) {

@@ -36,7 +36,7 @@ struct Rows {
 
 // Products of nonzeros [begin, end) to product[0 …].
 template <class V, class M, class O>
-__device__ void load_products(const Rows<M, O>& a, offset_t begin, int count, const V* x, V* product)
+__device__ void load_products(const Rows<M, O>& a, offset_t begin, int count, const V* __restrict__ x, V* __restrict__ product)
 {
     V a_k[loads_per_thread];
     index_t c[loads_per_thread];
@@ -53,18 +53,18 @@ __device__ void load_products(const Rows<M, O>& a, offset_t begin, int count, co
         if (place(i) < count) product[place(i)] = a_k[i];
 }
 
-// The most lanes, a power of two, that a block can give each of its rows.
-__device__ int lanes_for(int rows)
+// The most lanes that a block can give each of its rows, as a power of two: 0 for one lane, 5 for a warp.
+__device__ int lanes_power(int rows)
 {
-    int lanes = 32;
-    while (lanes > 1 && rows * lanes > threads_per_block) lanes /= 2;
-    return lanes;
+    const int most = threads_per_block / max(rows, 1);
+    return most == 0 ? 0 : min(5, 31 - __clz(most));
 }
 
-// Sum of product[begin … end) by `lanes` neighbouring lanes; all 32 lanes call.
+// Sum of product[begin … end) by 2^power neighbouring lanes; all 32 lanes call.
 template <class V>
-__device__ V sum_by(int lanes, int lane, const V* product, int begin, int end)
+__device__ V sum_by(int power, const V* product, int begin, int end)
 {
+    const int lanes = 1 << power, lane = static_cast<int>(threadIdx.x) & (lanes - 1);
     V sum = 0;
     for (int k = begin + lane; k < end; k += lanes) sum += product[k];
     for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(all_lanes, sum, distance);
@@ -85,17 +85,18 @@ __device__ RowEnds ends_of(const Rows<M, O>& a, const StreamBlock& block, int ro
 // Adds up the rows of a block, first those a few lanes can do, then, warp by warp, the long ones among them. `ends` are those of this thread's
 // first row, fetched while the products were made.
 template <bool WithDots, class V, class M, class O>
-__device__ void add_rows(const Rows<M, O>& a, const StreamBlock& block, int lanes, RowEnds ends, const V* product, const Vectors<V>& v, Written<WithDots, V>& written)
+__device__ void add_rows(const Rows<M, O>& a, const StreamBlock& block, int power, RowEnds ends, const V* product, const Vectors<V>& v, Written<WithDots, V>& written)
 {
-    const int lane = static_cast<int>(threadIdx.x) % lanes, warp_lane = static_cast<int>(threadIdx.x) % 32, step = threads_per_block / lanes;
-    for (int first = 0, row = static_cast<int>(threadIdx.x) / lanes; first < block.rows; first += step, row += step) {
+    const int warp_lane = static_cast<int>(threadIdx.x) % 32, step = threads_per_block >> power;
+    const bool leads = (static_cast<int>(threadIdx.x) & ((1 << power) - 1)) == 0;
+    for (int first = 0, row = static_cast<int>(threadIdx.x) >> power; first < block.rows; first += step, row += step) {
         if (first > 0) ends = ends_of(a, block, row);
-        const bool is_long = ends.end - ends.begin > lanes * row_per_lane;
-        const V sum = sum_by(lanes, lane, product, ends.begin, is_long ? ends.begin : ends.end);
-        if (row < block.rows && !is_long && lane == 0) written.put(v, offset_t{block.row} + row, sum);
-        for (unsigned left = __ballot_sync(all_lanes, is_long && lane == 0); left != 0; left &= left - 1) {
+        const bool is_long = ends.end - ends.begin > row_per_lane << power;
+        const V sum = sum_by(power, product, ends.begin, is_long ? ends.begin : ends.end);
+        if (row < block.rows && !is_long && leads) written.put(v, offset_t{block.row} + row, sum);
+        for (unsigned left = __ballot_sync(all_lanes, is_long && leads); left != 0; left &= left - 1) {
             const int owner = __ffs(static_cast<int>(left)) - 1;
-            const V whole = sum_by(32, warp_lane, product, __shfl_sync(all_lanes, ends.begin, owner), __shfl_sync(all_lanes, ends.end, owner));
+            const V whole = sum_by(5, product, __shfl_sync(all_lanes, ends.begin, owner), __shfl_sync(all_lanes, ends.end, owner));
             if (warp_lane == owner) written.put(v, offset_t{block.row} + row, whole);
         }
     }
@@ -136,12 +137,12 @@ __global__ void __launch_bounds__(threads_per_block) multiply_stream_kernel(Rows
     TULLE_SHARED(V, product, most_nonzeros);
     const StreamBlock block = blocks[blockIdx.x];
     const int count = static_cast<int>(blocks[blockIdx.x + 1].begin - block.begin);
-    const int lanes = lanes_for(block.rows);
-    const RowEnds ends = ends_of(a, block, static_cast<int>(threadIdx.x) / lanes);
+    const int power = lanes_power(block.rows);
+    const RowEnds ends = ends_of(a, block, static_cast<int>(threadIdx.x) >> power);
     load_products(a, block.begin, count, v.x, product);
     __syncthreads();
     Written<WithDots, V> written;
-    if (block.rows > 0) add_rows(a, block, lanes, ends, product, v, written);
+    if (block.rows > 0) add_rows(a, block, power, ends, product, v, written);
     else add_piece(a, block, count, product, piece_sum, arrived, v, written);
     finish<threads_per_block>(written, v.dots);
 }
@@ -180,7 +181,7 @@ __global__ void __launch_bounds__(256) cut_kernel(const offset_t* row_begin, con
 //   grid: 1      one thread ends the list
 __global__ void end_blocks_kernel(StreamBlock* end, offset_t nonzeros, index_t rows) { *end = {nonzeros, rows, 1}; }
 
-constexpr offset_t stretch_steps = 16384;                         // rows and nonzeros one warp cuts into blocks
+constexpr offset_t stretch_steps = 65536;                         // rows and nonzeros one warp cuts into blocks
 
 Buffer<StreamBlock> cut(const CudaQueue& q, const offset_t* row_begin, index_t rows, offset_t nonzeros)
 {
