@@ -7,7 +7,6 @@ def mutant(name, file, old, new, test="spmv", filter="*SpmvOn*cuda*", build="sim
     return {"name": name, "file": file, "old": old, "new": new, "test": test, "filter": filter, "build": build, **more}
 
 
-EXACT = "*IsExactOnIntegers/cuda*"
 LONG = "*SplitsLongRows/cuda*"
 ACROSS = "*SplitsRowsAcrossWarps/cuda*"
 
@@ -21,12 +20,12 @@ MUTANTS = [
     mutant("split: carries added once per piece", SPMV + "multiply_split.cu", "(first > 0 && point[first].row == row)", "false", filter=LONG),
     mutant("split: carry without alpha", SPMV + "multiply_split.cu", "y[row] += alpha * sum;", "y[row] += sum;", filter=LONG),
     mutant("split: wrong warp carries the rest", SPMV + "multiply_split.cu", "if (warp_row[w] < piece.rows)", "if (warp_row[w] <= piece.rows)", filter=LONG),
-    mutant("rows: one row too many", SPMV + "multiply_rows.cu", "if (row < a.rows && lane == 0)", "if (row <= a.rows && lane == 0)", filter=EXACT),
-    mutant("rows: tail of a row dropped", SPMV + "multiply_rows.cu", "const offset_t end = a.row_begin[row + 1];", "const offset_t end = a.row_begin[row + 1] - (a.row_begin[row + 1] % 33 == 32);", filter=EXACT),
-    mutant("rows: sum over half of the slice", "tulle/device/cuda/kernel.cuh", "for (int distance = Lanes / 2; distance > 0;", "for (int distance = Lanes / 4; distance > 0;", filter=EXACT),
-    mutant("all: beta of zero reads y", "tulle/spmv/steps.hpp", "return beta == V(0) ? alpha * sum : alpha * sum + beta * *y;", "return alpha * sum + beta * *y;", filter=EXACT),
-    mutant("scatter: beta of zero reads y", SPMV + "multiply_scatter.cu", "y[i] = beta == V(0) ? V(0) : beta * y[i];", "y[i] = beta * y[i];", filter=EXACT),
-    mutant("entries: runs of a row joined over another row", SPMV + "multiply_scatter.cu", "if (lane - distance >= run_begin) sum += other;", "if (lane >= distance) sum += other;", filter=EXACT),
+    mutant("rows: one row too many", SPMV + "multiply_rows.cu", "if (row < a.rows && lane == 0)", "if (row <= a.rows && lane == 0)", filter="*NewValuesReachEveryKernel/cuda*"),
+    mutant("rows: tail of a row dropped", SPMV + "multiply_rows.cu", "const O end = a.row_begin[row + 1];", "const O end = a.row_begin[row + 1] - (a.row_begin[row + 1] % 33 == 32);", filter="*NewValuesReachEveryKernel/cuda*"),
+    mutant("rows: sum over half of the slice", "tulle/device/cuda/kernel.cuh", "for (int distance = Lanes / 2; distance > 0;", "for (int distance = Lanes / 4; distance > 0;", filter="*NewValuesReachEveryKernel/cuda*"),
+    mutant("all: beta of zero reads y", "tulle/spmv/steps.hpp", "return beta == V(0) ? alpha * sum : alpha * sum + beta * *y;", "return alpha * sum + beta * *y;", filter="*PaddingDoesNotSpreadNan/cuda*"),
+    mutant("scatter: beta of zero reads y", SPMV + "multiply_scatter.cu", "y[i] = beta == V(0) ? V(0) : beta * y[i];", "y[i] = beta * y[i];", filter="*ChoosesSomethingThatWorks*/cuda*"),
+    mutant("entries: runs of a row joined over another row", SPMV + "multiply_scatter.cu", "if (lane - distance >= run_begin) sum += other;", "if (lane >= distance) sum += other;", filter="*ChoosesSomethingThatWorks*/cuda*"),
     mutant("blocks: last column of a row of blocks left out", SPMV + "multiply_blocks.cu", "k < offset_t{a.width} * a.block;", "k < offset_t{a.width} * a.block - 1;", filter="*UpdatesValuesOfBlocks/cuda*"),
     mutant("merge path: a row belongs to the next piece", "tulle/prim/merge_path.hpp", "if (row_begin[middle + 1] + middle + 1 <= steps)", "if (row_begin[middle + 1] + middle + 1 < steps)", test="prim", filter="*Merge*"),
     mutant("cpu split: carry of the last row skipped", "tulle/spmv/cpu/multiply_split.cpp", "if (point[p + 1].row < a.rows)", "if (point[p + 1].row + 1 < a.rows)", filter="*SplitsTheLastRow/cpu"),

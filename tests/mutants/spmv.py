@@ -1,0 +1,25 @@
+"""Mutations of the kernels with preparation: streams, groups, slices, narrow rows, dots, and of the survey before them."""
+from mutants import SPMV, mutant
+
+
+def kernel(name, file, old, new, test, **more):
+    return mutant(name, SPMV + file, old, new, filter=f"*SpmvKernelsOn.{test}/cuda*", **more)
+
+
+MUTANTS = [
+    kernel("stream: no barrier before rows are added up", "multiply_stream.cu", "    load_products(a, block.begin, count, v.x, product);\n    __syncthreads();",
+           "    load_products(a, block.begin, count, v.x, product);", "StreamTakes*"),
+    kernel("stream: a block takes a nonzero too many", "multiply_stream.cu", "row_begin[end] - row_begin[row] <= most_nonzeros", "row_begin[end] - row_begin[row] <= most_nonzeros + 1", "StreamTakesGiants*"),
+    kernel("stream: the last piece of a row is not waited for", "multiply_stream.cu", "arrive(arrived + first) == pieces - 1", "arrive(arrived + first) == pieces - 2", "StreamTakesGiants*"),
+    kernel("stream: the counter is not set back", "multiply_stream.cu", "        arrived[first] = 0;                                       // for the next run\n", "", "StreamTakesGiants*"),
+    kernel("stream: long rows of a block left out", "multiply_stream.cu", "if (warp_lane == owner) written.put", "if (warp_lane == owner + 32) written.put", "StreamTakesGiants*"),
+    kernel("groups: rows of the same length pass for equal", "make_groups.cu", "differs = col[begin + k] != col[before + k];", "differs = false;", "GroupsTake*"),
+    kernel("groups: the last column is left out", "multiply_groups.cu", "for (int k = lane; k < length; k += Lanes * ahead)", "for (int k = lane; k < length - 1; k += Lanes * ahead)", "Groups*"),
+    kernel("slices: places behind a row's end take part", "multiply_sell.cu", "span.ragged ? length_of(row_begin, row) : span.end - span.begin", "span.end - span.begin", "PaddingDoesNotSpreadNan"),
+    kernel("slices: columns that follow each other beyond the matrix", "make_sell.cu", " && offset_t{start} + slice_rows <= cols;", ";", "PaddingDoesNotSpreadNan", build="sim-asan", seeds=[1]),
+    kernel("slices: two bytes where four are needed", "make_sell.cu", "width < 65536 ? SellKind::bytes2", "width < 65537 + 65536 ? SellKind::bytes2", "SlicesKeep*"),
+    kernel("narrow: columns from zero instead of the row's first", "multiply_rows.cu", "if (sizeof(C) == 2 && a.base != nullptr) x += a.base[row];", "", "Narrow*"),
+    kernel("dots: the last block does not wait for the others", "dots.cuh", "arrive(dots.arrived) == static_cast<int>(gridDim.x) - 1", "arrive(dots.arrived) == 0", "MakesDots*"),
+    kernel("survey: columns of the matrix's width pass", "survey.cu", "wrong += c < 0 || c >= cols;", "wrong += c < 0 || c > cols;", "FindsWhatIsWrong*"),
+    kernel("survey: repeated columns pass", "survey.cu", "back += k > 0 && (strict ? c <= before : c < before);", "back += k > 0 && c < before;", "FindsWhatIsWrong*"),
+]
