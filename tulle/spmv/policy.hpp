@@ -29,7 +29,7 @@ enum class Kernel {
 
 struct Policy {
     Kernel kernel = Kernel::rows;
-    int lanes = 32;          // rows, groups: lanes of a GPU warp that share them (1, 2, 4, 8, 16, 32); sums side by side on a CPU
+    int lanes = 32;          // rows, groups: lanes of a GPU warp that share them (1, 2, 4, 8, 16, 32); on a CPU sums side by side (1, 2, 4; 8: its vectors)
     bool copy = false;       // keep op(A) as CSR of our own, for matrices stored in another way
     bool narrow = false;     // rows: columns of 16 bits kept by the plan
     bool sort = false;       // sell: rows by length inside windows, y in its own order all the same
