@@ -43,8 +43,10 @@ constexpr double even_factor = 6, even_slack = 8, mean_for_narrow = 12;
 constexpr offset_t longest_even_lane = 16;
 // On a CPU a row may not exceed this share of a thread's fair part.
 constexpr double long_row_share_on_cpu = 0.25;
-// Sums side by side that stand for a vector of the CPU, whatever it holds: on an AVX-512 machine best on all twins (measured).
+// Sums side by side that stand for a vector of the CPU, whatever it holds …
 constexpr int lanes_of_a_vector = 8;
+// … which lose only where rows are short and so even that their ends can be foreseen: mac_econ has 6.2 and at most 44 (measured).
+constexpr double short_row_on_cpu = 8.0, even_row_on_cpu = 16.0;
 
 // op(A) can be read row by row as it is stored.
 bool by_rows(const Traits& t)
@@ -84,7 +86,7 @@ bool is_skewed(const RowTraits& row, const Limits& limits)
 
 int lanes_for(const RowTraits& row, const Limits& limits)
 {
-    if (limits.backend == Backend::cpu) return lanes_of_a_vector;
+    if (limits.backend == Backend::cpu) return row.mean < short_row_on_cpu && static_cast<double>(row.longest) <= even_row_on_cpu * row.mean ? 1 : lanes_of_a_vector;
     return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
