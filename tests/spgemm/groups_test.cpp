@@ -74,6 +74,8 @@ void expect_filler_holds(const Example& e, Filler filler, offset_t value_bytes)
     case Filler::hash128: EXPECT_LE(e.nonzeros, 128); break;
     case Filler::hash256: EXPECT_LE(e.nonzeros, 256); break;
     case Filler::hash512: EXPECT_LE(e.nonzeros, 512); break;
+    case Filler::hash1024: EXPECT_LE(e.nonzeros, 1024); break;
+    case Filler::hash4096: EXPECT_LE(e.nonzeros, 4096); break;
     case Filler::hash2048: EXPECT_LE(e.nonzeros, 2048); break;
     case Filler::hash8192: EXPECT_LE(e.nonzeros, 8192); break;
     case Filler::dense: break;

@@ -78,6 +78,8 @@ std::vector<Pair<V>> products(Values values)
     add("300 columns wide apart", [&] { return long_row<V>("", 30, 40, 9, 1001, values); });
     add("512 columns exactly", [&] { return long_row<V>("", 8, 64, 64, 900, values); });
     add("513 columns", [&] { return long_row<V>("", 27, 19, 19, 900, values); });
+    add("1024 columns exactly", [&] { return long_row<V>("", 8, 128, 128, 777, values); });
+    add("1025 columns", [&] { return long_row<V>("", 41, 25, 25, 777, values); });
     add("1500 columns", [&] { return long_row<V>("", 25, 100, 60, 800, values); });
     add("3000 columns", [&] { return long_row<V>("", 30, 150, 100, 333, values); });
     add("9000 columns of 30000", [&] { return long_row<V>("", 20, 700, 450, 3, values); });

@@ -35,15 +35,15 @@ enum class Filler : unsigned char {
     single_small, single_large,                        // a bitmap for the columns, values by rank
     run_tiny, run_small, run_large, run_huge,          // the same for up to run_limit rows of equal pattern at once
     hash64, hash128, hash256, hash512,                 // a warp and a table for so many nonzeros
-    hash2048, hash8192,                                // a block and a table
+    hash1024, hash2048, hash4096, hash8192,            // a block and a table
     dense,                                             // a block and an array, window after window
 };
-inline constexpr int fillers = 18;
+inline constexpr int fillers = 20;
 inline constexpr std::array<const char*, fillers> filler_names{
     "nothing to fill", "one scaled row of B", "8 products in registers", "16 products in registers", "32 products in registers", "ranks in 7 KiB", "ranks in 14 KiB",
     "runs, ranks in 7 KiB", "runs, ranks in 14 KiB", "runs, ranks in 28 KiB", "runs, ranks in 56 KiB", "hash table for 64 nonzeros", "hash table for 128 nonzeros",
-    "hash table for 256 nonzeros", "hash table for 512 nonzeros", "hash table for 2048 nonzeros, a block each", "hash table for 8192 nonzeros, a block each",
-    "array of values, a block each"};
+    "hash table for 256 nonzeros", "hash table for 512 nonzeros", "hash table for 1024 nonzeros, a block each", "hash table for 2048 nonzeros, a block each",
+    "hash table for 4096 nonzeros, a block each", "hash table for 8192 nonzeros, a block each", "array of values, a block each"};
 
 inline constexpr index_t small_map_columns = 8192, large_map_columns = 65536;
 inline constexpr std::uint32_t mapped_by_warp = 16384;           // products; more would keep a warp busy long after the others
@@ -83,7 +83,8 @@ constexpr Filler filler_by_size(offset_t nonzeros)
 {
     if (nonzeros <= 128) return nonzeros <= 64 ? Filler::hash64 : Filler::hash128;
     if (nonzeros <= 512) return nonzeros <= 256 ? Filler::hash256 : Filler::hash512;
-    return nonzeros <= 2048 ? Filler::hash2048 : nonzeros <= 8192 ? Filler::hash8192 : Filler::dense;
+    if (nonzeros <= 2048) return nonzeros <= 1024 ? Filler::hash1024 : Filler::hash2048;
+    return nonzeros <= 4096 ? Filler::hash4096 : nonzeros <= 8192 ? Filler::hash8192 : Filler::dense;
 }
 
 constexpr Filler filler_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, offset_t nonzeros, offset_t value_bytes)

@@ -31,7 +31,7 @@ void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < a.rows; ++i) {
         if (runs_a && unpack(runs_a[i]).place > 0) continue;
-        const offset_t products = products_of(a, b, i);
+        const offset_t products = workers.bound(a, b, i);
         offset_t nonzeros = 0;
         workers.with(products, [&](auto& columns) { nonzeros = count_row(a, b, runs_b, i, products, columns); });
         for (int r = 0; r < (runs_a ? unpack(runs_a[i]).length : 1); ++r) count[i + r] = nonzeros;

@@ -50,7 +50,7 @@ void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Pol
     Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, true);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = c.first; i < c.first + c.rows; ++i) {
-        const offset_t products = products_of(a, b, i), at = c.row_begin[i] - c.base;
+        const offset_t products = workers.bound(a, b, i), at = c.row_begin[i] - c.base;
         workers.with(products, [&](auto& sums) { fill_row(a, b, i, products, c.col + at, c.value + at, sums); });
     }
 }

@@ -32,6 +32,14 @@ struct Share {
     offset_t slots() const { return hashed > 0 ? offset_t{1} << HashAccumulator<char>::bits_for(hashed) : 0; }
 };
 
+template <class V>
+offset_t products_of(const CsrView<V>& a, const CsrView<V>& b, offset_t row)
+{
+    offset_t products = 0;
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) products += b.row_begin[a.col[k] + 1] - b.row_begin[a.col[k]];
+    return products;
+}
+
 // One array and one table for each thread, from the queue's memory.
 template <class V>
 class Workers {
@@ -43,12 +51,15 @@ public:
         fill_bytes(q, mark_.data(), 0xff, mark_.bytes());       // no row is -1
     }
 
+    // Products of a row, where anybody wants to know.
+    offset_t bound(const CsrView<V>& a, const CsrView<V>& b, offset_t row) const { return share_.hashed > 0 ? products_of(a, b, row) : 0; }
+
     // work(accumulator) with the one that suits a row of so many products.
     template <class F>
     void with(offset_t products, F&& work)
     {
         const offset_t thread = omp_get_thread_num();
-        if (products <= share_.hashed || !share_.dense) {
+        if (!share_.dense || (share_.hashed > 0 && products <= share_.hashed)) {
             HashAccumulator<V> table{slot_value_.data() + (slot_value_.empty() ? 0 : thread * share_.slots()), key_.data() + thread * share_.slots()};
             return work(table);
         }
@@ -67,13 +78,5 @@ private:
     Buffer<index_t> mark_, key_;
     Buffer<V> value_, slot_value_;
 };
-
-template <class V>
-offset_t products_of(const CsrView<V>& a, const CsrView<V>& b, offset_t row)
-{
-    offset_t products = 0;
-    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) products += b.row_begin[a.col[k] + 1] - b.row_begin[a.col[k]];
-    return products;
-}
 
 }  // namespace tulle::spgemm

@@ -4,6 +4,7 @@
 #include "tulle/spgemm/cuda/nsparse.hpp"
 #include "tulle/spgemm/cuda/place_rows.hpp"
 #include "tulle/spgemm/cuda/short_rows.cuh"
+#include "tulle/spgemm/cuda/totals.hpp"
 
 namespace tulle::spgemm {
 namespace {
@@ -138,6 +139,11 @@ struct Launcher {
     }
 };
 
+bool has_larger_size(Counter c)
+{
+    return c == Counter::short8 || c == Counter::short16 || c == Counter::map_small || c == Counter::hash_small || c == Counter::hash_medium;
+}
+
 }  // namespace
 
 template <class V>
@@ -147,8 +153,9 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
     place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V)}, work, count);
-    for (std::size_t g = work.symbolic.size(); g > 0; --g) {                // the longest rows first
-        const RowGroup& group = work.symbolic[g - 1];
+    const std::vector<RowGroup> groups = merged(work.symbolic, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
+    for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
+        const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
         if (group.rows > 0) Launcher{q, pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
     }

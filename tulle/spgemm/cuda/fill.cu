@@ -5,6 +5,7 @@
 #include "tulle/spgemm/cuda/nsparse.hpp"
 #include "tulle/spgemm/cuda/place_rows.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
+#include "tulle/spgemm/cuda/totals.hpp"
 
 namespace tulle::spgemm {
 namespace {
@@ -14,6 +15,12 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
 {
     const offset_t i = global_thread();
     if (i < n) to[i] = from[i] - base;
+}
+
+bool has_larger_size(Filler f)
+{
+    return f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny || f == Filler::run_small || f == Filler::run_large || f == Filler::hash64 ||
+           f == Filler::hash128 || f == Filler::hash256;
 }
 
 template <class V>
@@ -36,7 +43,9 @@ void fill_group(const FillArguments<V>& f, Filler filler)
     case Filler::hash128:
     case Filler::hash256:
     case Filler::hash512:
+    case Filler::hash1024:
     case Filler::hash2048:
+    case Filler::hash4096:
     case Filler::hash8192: return fill_hashed(f, filler);
     case Filler::dense: return fill_dense(f);
     }
@@ -57,8 +66,9 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Po
     if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, work, c);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
-    for (std::size_t g = work.numeric.size(); g > 0; --g) {                 // the longest rows first
-        const RowGroup& group = work.numeric[g - 1];
+    const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+    for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
+        const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
         if (group.rows > 0) fill_group(FillArguments<V>{q, a, b, task, c}, static_cast<Filler>(g));
     }

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of C by a hash table in shared memory, at most half full: a warp per row for short ones, a block for longer ones. No sum is made by
-// atomics. A warp takes 32 products at a time, in order; lanes that hold the same column take turns. A block takes one row of B at a time,
-// whose columns are all different. Then the table is sorted: buckets by column, and a count of the smaller ones inside each bucket.
+// atomics. A warp takes 32 products at a time, in order; lanes that may hold the same column take turns. A block takes one row of B at a time,
+// whose columns are all different. Then the keys alone are sorted, and each finds its sum in the table again.
 #include "tulle/spgemm/cuda/fill_steps.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
 
@@ -12,7 +12,7 @@ namespace {
 constexpr int warps_per_block = 4;
 constexpr int batch_of_block = 64;           // nonzeros of A that a block looks up at once
 
-constexpr int buckets_for(int slots) { return slots / 4; }
+constexpr int most_segments = 4;             // of a window, that take turns one after the other
 
 // Shared memory of a team.
 template <int Slots, class V>
@@ -22,13 +22,11 @@ struct Table {
     V* factor;                               // (batch)
     index_t* key;                            // (Slots)
     int* start;                              // (batch) … and in the batch
-    int* bucket;                             // (Slots / 4)
-    index_t* order;                          // (Slots / 2) for warps; blocks use the columns of C
+    index_t* sorted;                         // (Slots / 2)
 
-    static constexpr std::size_t bytes(int batch, bool ordered)
+    static constexpr std::size_t bytes(int batch)
     {
-        return Slots * (sizeof(V) + sizeof(index_t)) + static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + buckets_for(Slots) * sizeof(int) +
-               (ordered ? Slots / 2 * sizeof(index_t) : 0);
+        return Slots * (sizeof(V) + sizeof(index_t)) + static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + Slots / 2 * sizeof(index_t);
     }
 
     __device__ static Table at(unsigned char* memory, int batch)
@@ -39,8 +37,7 @@ struct Table {
         t.factor = t.sum + Slots;
         t.key = reinterpret_cast<index_t*>(t.factor + batch);
         t.start = t.key + Slots;
-        t.bucket = t.start + batch;
-        t.order = t.bucket + buckets_for(Slots);
+        t.sorted = t.start + batch;
         return t;
     }
 };
@@ -78,7 +75,7 @@ template <class V>
 struct Window {
     index_t col;                             // vacant where there is no product
     V factor, value;
-    bool mixed;                              // from several rows of B
+    int turn, turns;                         // lanes of the same turn hold different columns; no turns: nobody knows yet
 };
 
 // Products first … first + 31 of the batch. `start` is this lane's entry of the batch.
@@ -89,7 +86,8 @@ __device__ Window<V> load_window(const Table<Slots, V>& t, const CsrView<V>& b, 
     const unsigned heads = __reduce_or_sync(all_lanes, start >= first && start < first + 32 ? 1u << (start - first) : 0u);
     const int before = __popc(__ballot_sync(all_lanes, start < first));
     const int owner = before - 1 + __popc(heads & ((2u << lane) - 1));
-    Window<V> w{vacant, V(0), V(0), (heads & ~1u) != 0};
+    const int segments = 1 + __popc(heads & ~1u);                // parts of different rows of B; the columns of one are different
+    Window<V> w{vacant, V(0), V(0), __popc(heads & ~1u & ((2u << lane) - 1)), segments <= most_segments ? segments : 0};
     if (k >= products) return w;
     const offset_t at = t.from[owner] + k;
     w.col = b.col[at];
@@ -104,8 +102,8 @@ __device__ void add_window(const Table<Slots, V>& t, const Window<V>& w)
 {
     const int lane = team_rank<32>();
     const int slot = w.col != vacant ? insert<Slots>(t.key, w.col).slot : -1 - lane;
-    int turn = 0, turns = 1;
-    if (w.mixed) {
+    int turn = w.turn, turns = w.turns;
+    if (turns == 0) {
         turn = __popc(__match_any_sync(all_lanes, slot) & ((1u << lane) - 1));
         turns = 1 + __reduce_max_sync(all_lanes, turn);
     }
@@ -174,71 +172,57 @@ __device__ void add_by_block(const Table<Slots, V>& t, const CsrView<V>& a, cons
 
 // ---- sorting ----
 
-// Sums before every bucket, in place.
-template <int Team, int Buckets>
-__device__ void scan_buckets(int* bucket, int* warp_total)
-{
-    constexpr int share = Buckets / Team;
-    const int rank = team_rank<Team>(), lane = rank % 32;
-    int mine = 0;
-    for (int k = 0; k < share; ++k) mine += bucket[rank * share + k];
-    int before = mine;
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const int other = __shfl_up_sync(all_lanes, before, distance);
-        if (lane >= distance) before += other;
-    }
-    if constexpr (Team > 32) {
-        if (lane == 31) warp_total[rank / 32] = before;
-        __syncthreads();
-        for (int w = 0; w < rank / 32; ++w) before += warp_total[w];
-    }
-    before -= mine;
-    for (int k = 0; k < share; ++k) {
-        const int count = bucket[rank * share + k];
-        bucket[rank * share + k] = before;
-        before += count;
-    }
-    team_sync<Team>();
-}
-
-// How far columns are shifted so that those of the row fall into so many buckets.
-__device__ inline int bucket_shift(index_t width, int buckets)
-{
-    int shift = 0;
-    while ((width - 1) >> shift >= buckets) ++shift;
-    return shift;
-}
-
-// The table's entries in order of their columns to C. `order` receives the columns bucket by bucket.
+// The keys of the table to the front of `sorted`, in any order.
 template <int Team, int Slots, class V>
-__device__ void write_sorted(const Table<Slots, V>& t, const RowFacts& f, int* warp_total, index_t* order, index_t* col, V* value)
+__device__ void gather_keys(const Table<Slots, V>& t, int* counter)
 {
-    constexpr int buckets = buckets_for(Slots), share = Slots / Team;
-    const int rank = team_rank<Team>(), shift = bucket_shift(f.width, buckets);
-    team_fill<Team>(t.bucket, buckets, 0);
-    team_sync<Team>();
-    for (int s = rank; s < Slots; s += Team)
-        if (t.key[s] != vacant) atomicAdd(t.bucket + ((t.key[s] - f.first) >> shift), 1);
-    team_sync<Team>();
-    scan_buckets<Team, buckets>(t.bucket, warp_total);
-    for (int s = rank; s < Slots; s += Team)
-        if (t.key[s] != vacant) order[atomicAdd(t.bucket + ((t.key[s] - f.first) >> shift), 1)] = t.key[s];
-    team_sync<Team>();                                              // now every bucket's entry says where it ends
-    int place[share];
-#pragma unroll
-    for (int k = 0; k < share; ++k) {
-        const index_t mine = t.key[rank + k * Team];
-        place[k] = -1;
-        if (mine == vacant) continue;
-        const int bucket = (mine - f.first) >> shift, begin = bucket > 0 ? t.bucket[bucket - 1] : 0;
-        place[k] = begin;
-        for (int o = begin; o < t.bucket[bucket]; ++o) place[k] += order[o] < mine ? 1 : 0;
-        value[place[k]] = t.sum[rank + k * Team];
+    const int rank = team_rank<Team>(), lane = rank % 32;
+    int found = 0;                                                  // warps: the keys so far
+    for (int s = rank; s < Slots; s += Team) {
+        const index_t mine = t.key[s];
+        const unsigned mask = __ballot_sync(all_lanes, mine != vacant);
+        int base = found;
+        if constexpr (Team > 32) {
+            if (lane == 0) base = atomicAdd(counter, __popc(mask));
+            base = __shfl_sync(all_lanes, base, 0);
+        }
+        if (mine != vacant) t.sorted[base + __popc(mask & ((1u << lane) - 1))] = mine;
+        found += __popc(mask);
     }
-    team_sync<Team>();                                              // `order` may be where the columns go
-#pragma unroll
-    for (int k = 0; k < share; ++k)
-        if (place[k] >= 0) col[place[k]] = t.key[rank + k * Team];
+}
+
+// Bitonic: pairs are compared at distances that halve, in runs that double.
+template <int Team>
+__device__ void sort(index_t* key, int n)
+{
+    for (int run = 2; run <= n; run *= 2)
+        for (int distance = run / 2; distance > 0; distance /= 2) {
+            team_sync<Team>();
+            for (int k = team_rank<Team>(); k < n / 2; k += Team) {
+                const int low = 2 * k - (k & (distance - 1)), high = low + distance;
+                const index_t x = key[low], y = key[high];
+                if ((x > y) != ((low & run) != 0)) {
+                    key[low] = y;
+                    key[high] = x;
+                }
+            }
+        }
+    team_sync<Team>();
+}
+
+// The table's entries in order of their columns to C.
+template <int Team, int Slots, class V>
+__device__ void write_sorted(const Table<Slots, V>& t, int nonzeros, int* counter, index_t* col, V* value)
+{
+    gather_keys<Team>(t, counter);
+    int padded = 2;
+    while (padded < nonzeros) padded *= 2;
+    for (int k = nonzeros + team_rank<Team>(); k < padded; k += Team) t.sorted[k] = max_index;
+    sort<Team>(t.sorted, padded);
+    for (int k = team_rank<Team>(); k < nonzeros; k += Team) {
+        col[k] = t.sorted[k];
+        value[k] = t.sum[slot_of<Slots>(t.key, t.sorted[k])];
+    }
 }
 
 // A warp or a block per row.
@@ -248,25 +232,26 @@ __global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) fill
 {
     constexpr int batch = Team == 32 ? 32 : batch_of_block;
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
-    TULLE_SHARED(int, warp_total, 32);
+    TULLE_SHARED(int, counter, 1);
     const offset_t number = team_number<Team>();
     if (number >= t.rows) return;                                   // a whole team
-    const auto table = Table<Slots, V>::at(memory + threadIdx.x / Team * Table<Slots, V>::bytes(batch, true), batch);
+    const auto table = Table<Slots, V>::at(memory + threadIdx.x / Team * Table<Slots, V>::bytes(batch), batch);
     const index_t row = t.list[number];
+    if (Team > 32 && threadIdx.x == 0) *counter = 0;
     team_fill<Team>(table.key, Slots, vacant);
     team_fill<Team>(table.sum, Slots, V(-0.0));                    // what changes no sum, not even the sign of zero
     team_sync<Team>();
     if constexpr (Team == 32) add_by_warp(table, a, b, row);
     else add_by_block<Team>(table, a, b, row);
     const offset_t to = c.row_begin[row] - c.base;
-    write_sorted<Team>(table, t.facts[row], warp_total, Team == 32 ? table.order : c.col + to, c.col + to, c.value + to);
+    write_sorted<Team>(table, static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]), counter, c.col + to, c.value + to);
 }
 
 template <int Team, int Slots, class V>
 void fill_hashed_by(const FillArguments<V>& f)
 {
     constexpr int teams = Team == 32 ? warps_per_block : 1;
-    constexpr std::size_t bytes = Table<Slots, V>::bytes(Team == 32 ? 32 : batch_of_block, Team == 32) * teams;
+    constexpr std::size_t bytes = Table<Slots, V>::bytes(Team == 32 ? 32 : batch_of_block) * teams;
     static_assert(bytes <= 227 * 1024);
     launch(f.q, {ceil_div(f.task.rows, offset_t{teams}), Team * teams, bytes}, fill_hashed_kernel<Team, Slots, V>, f.a, f.b, f.task, f.c);
 }
@@ -281,7 +266,9 @@ void fill_hashed(const FillArguments<V>& f, Filler size)
     case Filler::hash128: return fill_hashed_by<32, 256>(f);
     case Filler::hash256: return fill_hashed_by<32, 512>(f);
     case Filler::hash512: return fill_hashed_by<32, 1024>(f);
+    case Filler::hash1024: return fill_hashed_by<128, 2048>(f);
     case Filler::hash2048: return fill_hashed_by<256, 4096>(f);
+    case Filler::hash4096: return fill_hashed_by<512, 8192>(f);
     default: return fill_hashed_by<1024, 16384>(f);
     }
 }

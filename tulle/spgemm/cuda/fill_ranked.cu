@@ -13,7 +13,7 @@ namespace tulle::spgemm {
 namespace {
 
 // Bits of 32 columns, and how many bits stand before them.
-struct Word {
+struct alignas(8) Word {
     unsigned bits;
     int before;
 };
@@ -69,29 +69,28 @@ __device__ int rank_of(const Sheet<V>& s, index_t col)
     return w.before + __popc(w.bits & ((1u << at % 32) - 1));
 }
 
-// `count` rows of B with equal columns, one behind the other, times a block of A: `rows` rows of it, nonzeros_a apart. Where these are fewer
+// Count rows of B with equal columns, one behind the other, times a block of A: `rows` rows of it, nonzeros_a apart. Where these are fewer
 // than Rows, the last one is added again to sums that nobody reads.
-template <int Rows, class V>
-__device__ void add_rows(const Sheet<V>& s, const CsrView<V>& b, offset_t from, offset_t length, int count, const V* __restrict__ factors, offset_t nonzeros_a, int rows)
+template <int Rows, int Count, class V>
+__device__ void add_rows(const Sheet<V>& s, const index_t* __restrict__ col, const V* __restrict__ value, int length, const V* __restrict__ factors, offset_t nonzeros_a, int rows)
 {
-    V factor[Rows][run_limit];
+    V factor[Rows][Count];
 #pragma unroll
     for (int r = 0; r < Rows; ++r)
 #pragma unroll
-        for (int k = 0; k < run_limit; ++k) factor[r][k] = k < count ? factors[min(r, rows - 1) * nonzeros_a + k] : V(0);
+        for (int k = 0; k < Count; ++k) factor[r][k] = factors[min(r, rows - 1) * nonzeros_a + k];
 #pragma unroll 2
-    for (offset_t l = team_rank<32>(); l < length; l += 32) {
-        const int rank = rank_of(s, b.col[from + l]);
-        V value[run_limit];
+    for (int l = team_rank<32>(); l < length; l += 32) {
+        V b[Count];
 #pragma unroll
-        for (int k = 0; k < run_limit; ++k) value[k] = k < count ? b.value[from + k * length + l] : V(0);
+        for (int k = 0; k < Count; ++k) b[k] = value[k * length + l];
+        V* at = s.sum + rank_of(s, col[l]);
 #pragma unroll
         for (int r = 0; r < Rows; ++r) {
-            V sum = s.sum[r * s.nonzeros + rank];
+            V sum = at[r * s.nonzeros];
 #pragma unroll
-            for (int k = 0; k < run_limit; ++k)
-                if (k < count) sum += factor[r][k] * value[k];
-            s.sum[r * s.nonzeros + rank] = sum;
+            for (int k = 0; k < Count; ++k) sum += factor[r][k] * b[k];
+            at[r * s.nonzeros] = sum;
         }
     }
     __syncwarp();
@@ -114,14 +113,20 @@ __device__ void add_products(const Sheet<V>& s, const CsrView<V>& a, const CsrVi
         const offset_t k = batch + team_rank<32>();
         const bool exists = k < end;
         const index_t j = exists ? a.col[k] : 0;
-        const offset_t from = exists ? b.row_begin[j] : 0, length = exists ? b.row_begin[j + 1] - from : 0;
+        const offset_t from = exists ? b.row_begin[j] : 0;
+        const int length = exists ? static_cast<int>(b.row_begin[j + 1] - from) : 0;
         unsigned open = openers(exists, exists && repeats(a.col, begin, k, runs_b));
         const int here = static_cast<int>(min(offset_t{32}, end - batch));
         while (open != 0) {
             const int first = __ffs(static_cast<int>(open)) - 1;
             open &= open - 1;
             const int count = (open != 0 ? __ffs(static_cast<int>(open)) - 1 : here) - first;
-            add_rows<Rows>(s, b, __shfl_sync(all_lanes, from, first), __shfl_sync(all_lanes, length, first), count, a.value + batch + first, end - begin, rows);
+            const offset_t at = __shfl_sync(all_lanes, from, first);
+            const int wide = __shfl_sync(all_lanes, length, first);
+            const V* factors = a.value + batch + first;
+            if (count == 1) add_rows<Rows, 1>(s, b.col + at, b.value + at, wide, factors, end - begin, rows);
+            else if (count == 2) add_rows<Rows, 2>(s, b.col + at, b.value + at, wide, factors, end - begin, rows);
+            else add_rows<Rows, run_limit>(s, b.col + at, b.value + at, wide, factors, end - begin, rows);
         }
     }
 }
@@ -146,6 +151,8 @@ __device__ void write_rows(const Sheet<V>& s, const Stretch<V>& c, index_t row, 
         for (int k = lane; k < s.nonzeros; k += 32) value[k] = s.sum[r * s.nonzeros + k];
     }
 }
+
+static_assert(run_limit == 3, "add_products knows the cases one by one");
 
 // A warp per row, or per run of up to Rows rows.
 //   grid: rows of the group      block: a warp      shared memory: words and sums, what rank_bytes() says      c: every entry, once

@@ -33,4 +33,21 @@ std::vector<RowGroup> groups_of(const Totals& totals, const std::array<const cha
     return groups;
 }
 
+// A launch takes at least as long as its longest row, so a few rows are better done with the next larger size of their kind, where
+// has_larger(group) says that there is one; lists of neighbouring groups are neighbours.
+inline constexpr offset_t few_rows = 2000;
+
+template <class HasLarger>
+std::vector<RowGroup> merged(std::vector<RowGroup> groups, HasLarger&& has_larger)
+{
+    for (std::size_t g = 1; g < groups.size(); ++g) {
+        RowGroup &small = groups[g - 1], &large = groups[g];
+        if (!has_larger(g) || small.rows == 0 || small.rows > few_rows || large.rows == 0) continue;
+        large.begin = small.begin;
+        large.rows += small.rows;
+        small.rows = 0;
+    }
+    return groups;
+}
+
 }  // namespace tulle::spgemm
