@@ -45,8 +45,9 @@ constexpr offset_t longest_even_lane = 16;
 constexpr double long_row_share_on_cpu = 0.25;
 // Sums side by side that stand for a vector of the CPU, whatever it holds …
 constexpr int lanes_of_a_vector = 8;
-// … which lose only where rows are short and so even that their ends can be foreseen: mac_econ has 6.2 and at most 44 (measured).
-constexpr double short_row_on_cpu = 8.0, even_row_on_cpu = 16.0;
+// … which lose only where rows take most of a vector for few products and are so even that their ends can be foreseen (measured: mac_econ
+// has 6.2 a row and at most 44); up to four, half a vector is enough.
+constexpr double half_a_vector = 4.0, even_row_on_cpu = 16.0;
 
 // op(A) can be read row by row as it is stored.
 bool by_rows(const Traits& t)
@@ -86,7 +87,10 @@ bool is_skewed(const RowTraits& row, const Limits& limits)
 
 int lanes_for(const RowTraits& row, const Limits& limits)
 {
-    if (limits.backend == Backend::cpu) return row.mean < short_row_on_cpu && static_cast<double>(row.longest) <= even_row_on_cpu * row.mean ? 1 : lanes_of_a_vector;
+    if (limits.backend == Backend::cpu) {
+        const bool between = row.mean > half_a_vector && row.mean < lanes_of_a_vector;
+        return between && static_cast<double>(row.longest) <= even_row_on_cpu * row.mean ? 1 : lanes_of_a_vector;
+    }
     return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
