@@ -88,6 +88,7 @@ void add_partition(CLI::App& app, PartitionOptions& o)
     app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
     app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
     app.add_option("--parts", o.parts, "Parts of each matrix")->check(CLI::Range(1, 1024))->capture_default_str();
+    app.add_option("--overlap", o.overlap, "Of exchange and rows that need none: auto, always, never")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
     app.add_option("--link", o.link, "GB/s between devices, assumed for the prediction")->check(CLI::PositiveNumber)->capture_default_str();
     app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
     add_timing(app, o.wish, o.json, o.quiet);

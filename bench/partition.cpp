@@ -34,6 +34,7 @@ struct Row {
     double by_rows = 1, whole = 1, tolerant = 1;           // largest part over mean, in nonzeros
     double halo = 0;                                       // entries that travel beside those of a gather
     bool right = false;
+    std::string kernels = {};                              // of the slowest part
     double alone = 0, slowest = 0, predicted = 0;          // seconds: one device, the slowest part alone, a team by the model
 };
 
@@ -77,7 +78,8 @@ Team team_like(const Context& ctx, int parts)
 void time_parts(const Context& ctx, const Csr<double>& host, const CsrView<double>& there, const PartitionOptions& options, Row& row)
 {
     const Team team = team_like(ctx, options.parts);
-    auto plan = spmv::TeamPlan<double>::make(team, host.view(), {.checked = false});
+    const spmv::Overlap overlap = options.overlap == "always" ? spmv::Overlap::always : options.overlap == "never" ? spmv::Overlap::never : spmv::Overlap::automatic;
+    auto plan = spmv::TeamPlan<double>::make(team, host.view(), {.overlap = overlap, .checked = false});
     std::vector<double> x(static_cast<std::size_t>(host.cols)), y(static_cast<std::size_t>(host.rows));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * unit(hash_of(1, i)) - 1;
     plan.run(x, y);
@@ -95,7 +97,9 @@ void time_parts(const Context& ctx, const Csr<double>& host, const CsrView<doubl
     offset_t halo = 0;
     for (const auto& part : plan.parts()) halo += part.halo;
     row.halo = static_cast<double>(halo) / std::max(1.0, static_cast<double>(options.parts - 1) * host.cols);
-    row.slowest = *std::max_element(seconds.begin(), seconds.end());
+    const auto slowest = std::max_element(seconds.begin(), seconds.end());
+    row.slowest = *slowest;
+    row.kernels = plan.parts()[static_cast<std::size_t>(slowest - seconds.begin())].kernels;
     row.predicted = spmv::predict_seconds(plan.parts(), seconds, sizeof(double), {.bytes_per_second = options.link * 1e9});
 
     const auto whole = spmv::Plan<double>::make(ctx, there, {.checked = false});
@@ -126,8 +130,8 @@ Row measure_one(const Context& ctx, const Case& which, const PartitionOptions& o
 
 void print(const Row& r)
 {
-    fmt::print("{:<16} {:>11} {:>9.3f} {:>8.1f} {:>6.2f}% {:>7.3f} {:>7.4f} {:>7.4f} {:>7.1f}% {:>9.1f} {:>9.1f} {:>6.2f} {:>6.2f}  {}\n", r.matrix, grouped(r.nonzeros), r.upload * 1e3, r.cut * 1e6,
-               100 * r.cut / r.upload, r.by_rows, r.whole, r.tolerant, 100 * r.halo, r.alone * 1e6, r.slowest * 1e6, r.alone / r.slowest, r.alone / r.predicted, r.right ? "ok" : "WRONG");
+    fmt::print("{:<16} {:>11} {:>9.3f} {:>8.1f} {:>6.2f}% {:>7.3f} {:>7.4f} {:>7.4f} {:>7.1f}% {:>9.1f} {:>9.1f} {:>6.2f} {:>6.2f}  {}  {}\n", r.matrix, grouped(r.nonzeros), r.upload * 1e3, r.cut * 1e6,
+               100 * r.cut / r.upload, r.by_rows, r.whole, r.tolerant, 100 * r.halo, r.alone * 1e6, r.slowest * 1e6, r.alone / r.slowest, r.alone / r.predicted, r.right ? "ok" : "WRONG", r.kernels);
 }
 
 void print_header(const PartitionOptions& o, const std::string& device)
@@ -144,7 +148,7 @@ nlohmann::json to_json(const Row& r, const PartitionOptions& o)
 {
     return {{"operation", "partition"}, {"matrix", r.matrix}, {"device", r.device}, {"commit", commit()}, {"date", today()}, {"parts", o.parts}, {"rows", r.rows}, {"nonzeros", r.nonzeros},
             {"upload_seconds", r.upload}, {"cut_seconds", r.cut}, {"imbalance", {{"rows", r.by_rows}, {"whole", r.whole}, {"default", r.tolerant}}}, {"halo_share", r.halo}, {"right", r.right},
-            {"one_seconds", r.alone}, {"slowest_part_seconds", r.slowest}, {"predicted_seconds", r.predicted}, {"assumed_link_gb_per_second", o.link}};
+            {"one_seconds", r.alone}, {"overlap", o.overlap}, {"kernels", r.kernels}, {"slowest_part_seconds", r.slowest}, {"predicted_seconds", r.predicted}, {"assumed_link_gb_per_second", o.link}};
 }
 
 std::vector<Case> cases_for(const PartitionOptions& options)

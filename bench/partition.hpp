@@ -15,6 +15,7 @@ struct PartitionOptions {
     std::string suite = {}, backend = "all";
     int parts = 8;
     int threads = 0;                                       // of the CPU
+    std::string overlap = "auto";                          // or always, never
     double link = 400;                                     // GB/s between members, assumed
     Wish wish = {};
     std::string json = {};

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Which entries of x a part needs that others own. Columns are renumbered to the part's own x: first the entries it owns, in order, then
-// its halo, in order, so that a part of a large matrix works with a small x.
+// Which entries of x a part needs that others own. Columns are renumbered to the part's own x, which holds the entries it owns and its halo
+// on both sides of them, in order, so that a part of a large matrix works with a small x and sorted rows stay sorted.
 #pragma once
 
 #include "tulle/device/buffer.hpp"
@@ -15,7 +15,7 @@ namespace tulle::partition {
 struct Outside {
     ColumnRange own;
     Buffer<offset_t> number;
-    offset_t count = 0;
+    offset_t count = 0, below = 0;               // all of them, and those below the range
 };
 
 // Finds them; waits for their number.
@@ -27,6 +27,7 @@ Outside find_outside(const Queue& q, const index_t* col, offset_t nonzeros, inde
     mark_outside(q, col, nonzeros, own, outside.number.data());
     prim::exclusive_scan(q, outside.number.data(), outside.number.data(), cols);
     outside.count = read_value(q, outside.number.data() + cols);
+    outside.below = read_value(q, outside.number.data() + own.begin);
     return outside;
 }
 

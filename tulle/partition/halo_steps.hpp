@@ -29,9 +29,11 @@ void list_marked(const CudaQueue& q, const offset_t* number, index_t cols, index
 void renumber(const CpuQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, const offset_t* number, index_t* to);
 void renumber(const CudaQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, const offset_t* number, index_t* to);
 
+// Its halo below its own columns, these, and its halo above them: the order of columns stays, and neighbours stay near.
 constexpr index_t renumbered(index_t col, ColumnRange own, const offset_t* number)
 {
-    return own.has(col) ? col - own.begin : own.size() + static_cast<index_t>(number[col]);
+    if (own.has(col)) return static_cast<index_t>(number[own.begin]) + (col - own.begin);
+    return static_cast<index_t>(number[col]) + (col < own.begin ? 0 : own.size());
 }
 
 // reaches[i] = 1 if row i has a column outside `own`, else 0. The pointer is local.

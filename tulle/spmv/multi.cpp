@@ -372,11 +372,15 @@ template <class V> void TeamPlan<V>::reset_traffic() { state_->link.reset(); }
 template <class V>
 std::vector<PartReport> TeamPlan<V>::parts() const
 {
+    const State& s = *state_;
     std::vector<PartReport> all;
-    for (const Member<V>& m : state_->members) {
+    for (const Member<V>& m : s.members) {
         offset_t comes = 0;
         for (const Pull& pull : m.pulls) comes += pull.n;
-        all.push_back({m.ctx.name(), m.part.nonzeros(), m.own_y.size(), comes, static_cast<int>(m.pulls.size()), m.interior, m.head_lines > 0, m.bytes()});
+        std::string kernels = s.a.fixed ? "lines" : "";
+        for (const Piece<V>& piece : m.pieces)
+            if (piece.plan) kernels += (kernels.empty() ? "" : " | ") + to_text(piece.plan->policy());
+        all.push_back({m.ctx.name(), m.part.nonzeros(), m.own_y.size(), comes, static_cast<int>(m.pulls.size()), m.interior, m.head_lines > 0, m.bytes(), kernels});
     }
     return all;
 }
@@ -399,7 +403,7 @@ std::string TeamPlan<V>::describe() const
                               "\n  order: ", s.a.fixed ? "the same bits for any number of members" : "as the members' kernels add");
     for (const PartReport& part : parts())
         text += concat("\n  ", part.where, ": ", part.nonzeros, " nonzeros, ", part.rows, " rows of y", part.head ? " and the rest of one more" : "", ", ", part.halo, " entries of x from others, ",
-                       human_bytes(part.bytes));
+                       human_bytes(part.bytes), "; ", part.kernels);
     return text;
 }
 

@@ -65,6 +65,7 @@ struct PartReport {
     offset_t interior = 0;                    // nonzeros in rows that are multiplied meanwhile
     bool head = false;                        // it has the rest of a row that another member owns
     std::size_t bytes = 0;                    // held in the member's memory
+    std::string kernels = {};                 // of its pieces, in order
 };
 
 // What connects the members, for predictions: a stated assumption, not a measurement.

@@ -93,7 +93,8 @@ struct Member {
     const index_t* others = nullptr;
     const V* values = nullptr;
     std::vector<Piece<V>> pieces = {};
-    offset_t halo = 0, interior = 0;
+    offset_t halo = 0, halo_below = 0;        // entries of x from others; those before its own slice
+    offset_t interior = 0;
 
     Buffer<V> x = {}, y = {};
     Buffer<index_t> send_at = {};             // what others need of our slice, one after the other

@@ -98,7 +98,7 @@ void make_vectors(Member<V>& m, const Arranged<V>& a, const Decision& d)
 {
     const bool whole = d.gather || a.axis == Axis::none;
     const offset_t size = whole ? a.cols : a.axis == Axis::columns ? m.part.lines() : m.own_x.size() + m.halo;
-    m.own_at = whole ? m.own_x.begin : a.axis == Axis::columns && m.part.head ? 1 : 0;
+    m.own_at = whole ? m.own_x.begin : a.axis == Axis::columns ? (m.part.head ? 1 : 0) : m.halo_below;
     m.given = !d.paper ? m.own_x : a.axis == Axis::columns ? ColumnRange{m.part.first_line, m.part.last_line} : ColumnRange{0, a.cols};
     m.given_at = d.paper ? 0 : m.own_at;
     m.ctx.run([&](const auto& q) {
@@ -114,7 +114,7 @@ template <class V>
 AnyView<V> view_of(const Member<V>& m, const Piece<V>& piece, const Arranged<V>& a)
 {
     const CsrView<V> lines{piece.last - piece.first, static_cast<index_t>(m.x.size()), piece.end - piece.begin, piece.pointer, m.others + piece.begin, m.values + piece.begin,
-                           a.lines.sorted && !m.renumbered, a.lines.unique};
+                           a.lines.sorted, a.lines.unique};
     if (a.axis == Axis::rows) return lines;
     if (a.axis == Axis::columns) return CscView<V>{a.rows, lines.rows, lines.nonzeros, lines.row_begin, lines.col, lines.value, lines.sorted, lines.unique};
     return CooView<V>{a.rows, a.cols, lines.nonzeros, m.line.data(), m.others, m.values, CooOrder::none, a.lines.unique};
@@ -159,7 +159,8 @@ void connect_halo(std::vector<Member<V>>& members, const std::vector<std::vector
             const ColumnRange own = members[o].own_x;
             const auto from = std::lower_bound(halo.begin(), halo.end(), own.begin), to = std::lower_bound(from, halo.end(), own.end);
             if (from == to) continue;
-            members[p].pulls.push_back({static_cast<int>(o), true, std::ssize(sends[o]), members[p].own_x.size() + (from - halo.begin()), to - from});
+            const offset_t target = (from - halo.begin()) + (o < p ? 0 : members[p].own_x.size());
+            members[p].pulls.push_back({static_cast<int>(o), true, std::ssize(sends[o]), target, to - from});
             for (auto col = from; col != to; ++col) sends[o].push_back(*col - own.begin);
         }
     }
@@ -246,6 +247,7 @@ void prepare(Member<V>& m, const Arranged<V>& a, Look& seen, const Decision& d, 
 {
     const bool halo = a.axis == Axis::rows && !d.gather;
     m.halo = halo ? seen.outside->count : d.gather ? a.cols - m.own_x.size() : 0;
+    m.halo_below = halo ? seen.outside->below : 0;
     if (a.axis == Axis::rows) {
         seen.pointer = Buffer<offset_t>(m.ctx.host(), offset_t{m.part.lines()} + 1);
         m.ctx.run([&](const auto& q) { download(q, m.pointer.data(), seen.pointer.data(), seen.pointer.size()); });
