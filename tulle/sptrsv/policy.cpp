@@ -19,10 +19,10 @@ constexpr double start = 4e-6;                     // a launch, and the first an
 constexpr double row_level = 0.50e-6;              // rows alone: a hop, a sum over lanes
 constexpr double row_task = 1.5e-9;
 constexpr double team_level = 0.57e-6;             // a cluster by four warps
-constexpr double team_task = 7e-9;
-constexpr double warp_level = 0.45e-6;             // a cluster by one warp …
-constexpr double warp_level_entry = 0.04e-6;       // … and for each entry of a mean row, because it takes them alone
-constexpr double warp_task = 3e-9;
+constexpr double team_task = 5.5e-9;
+constexpr double warp_level = 1.1e-6;              // a cluster by one warp …
+constexpr double warp_level_entry = 0.03e-6;       // … and for each entry of a mean row, because it takes them alone
+constexpr double warp_task = 2.5e-9;
 constexpr double shallow = 20;                     // tasks in a level, below which few warps are enough: fewer disturb each other less
 constexpr double least_nearness = 0.5;
 constexpr double cluster_entry = 10e-9;            // of the analysis on the host, for each entry
@@ -33,7 +33,7 @@ constexpr double cpu_wait = 0.6e-6;                // of a level shared by threa
 
 double predict_cpu(const Features& f, int threads) { return static_cast<double>(f.nonzeros) * cpu_entry / threads + f.levels * (threads > 1 ? cpu_wait : 0); }
 
-double tasks_per_level(const Outlook& o) { return static_cast<double>(o.nodes) / std::max<index_t>(1, o.levels); }
+double tasks_per_level(const Outlook& o) { return static_cast<double>(o.tasks) / std::max<index_t>(1, o.levels); }
 
 Scheme scheme_for(const Outlook& o, int team)
 {
@@ -57,10 +57,10 @@ std::string number(int n) { return n == unlimited ? "unlimited" : std::to_string
 
 double predict_seconds(const Features& f, const Outlook& o, int team)
 {
-    const auto levels = static_cast<double>(o.levels), nodes = static_cast<double>(o.nodes);
-    if (o.merge == Merge::none) return start + levels * row_level + nodes * row_task;
-    if (team > 1) return start + levels * team_level + nodes * team_task;
-    return start + levels * (warp_level + warp_level_entry * f.row_mean) + nodes * warp_task;
+    const auto levels = static_cast<double>(o.levels), tasks = static_cast<double>(o.tasks);
+    if (o.merge == Merge::none) return start + levels * row_level + tasks * row_task;
+    if (team > 1) return start + levels * team_level + tasks * team_task;
+    return start + levels * (warp_level + warp_level_entry * f.row_mean) + tasks * warp_task;
 }
 
 bool favours_neighbours(const Features& features) { return features.nearness >= least_nearness; }

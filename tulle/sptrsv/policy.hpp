@@ -69,7 +69,7 @@ struct Outlook {
     Merge merge = Merge::none;
     int rows = 1;
     index_t levels = 0;                             // of the merged graph
-    offset_t nodes = 0;
+    offset_t tasks = 0;                             // of warps or teams, about
 };
 
 struct Limits {

@@ -141,16 +141,30 @@ Limits limits_of(const Context& ctx)
     return limits;
 }
 
+// How many tasks a graph becomes, about: a node each, unless a level has more than the GPU takes at once; then 32 rows each.
+offset_t count_tasks(const Graph& graph, index_t rows, int multiprocessors)
+{
+    const offset_t at_once = offset_t{8} * multiprocessors;
+    std::vector<offset_t> nodes(static_cast<std::size_t>(graph.levels) + 1, 0), level_rows(nodes);
+    for (index_t node = 0; node < graph.nodes; ++node) ++nodes[static_cast<std::size_t>(graph.level.data()[node])];
+    for (index_t i = 0; i < rows; ++i) ++level_rows[static_cast<std::size_t>(graph.level_of(i))];
+    offset_t tasks = 0;
+    for (std::size_t level = 1; level < nodes.size(); ++level) tasks += std::min(nodes[level], std::max(at_once, level_rows[level] / most_rows));
+    return tasks;
+}
+
 // The graphs a GPU scheme could work on.
-void look_ahead(const Context& ctx, double expected_calls, Known& known)
+void look_ahead(const Context& ctx, const Limits& limits, double expected_calls, Known& known)
 {
     const trace::Phase phase{"transform"};
-    known.outlooks = {{Merge::none, 1, known.levels.levels, known.levels.nodes}};
-    if (ctx.backend() == Backend::cpu || !worth_clusters(known.features, expected_calls)) return;
+    if (ctx.backend() == Backend::cpu) return;
+    const auto outlook = [&](Merge how, int rows, const Graph& graph) { return Outlook{how, rows, graph.levels, count_tasks(graph, known.triangle.rows, limits.multiprocessors)}; };
+    known.outlooks = {outlook(Merge::none, 1, known.levels)};
+    if (!worth_clusters(known.features, expected_calls)) return;
     for (const Merge how : {Merge::critical, Merge::fixed}) {
         if (how == Merge::fixed && !favours_neighbours(known.features)) continue;
         known.merged.push_back(merge(ctx.host(), known.triangle, how, most_rows));
-        known.outlooks.push_back({how, most_rows, known.merged.back().levels, known.merged.back().nodes});
+        known.outlooks.push_back(outlook(how, most_rows, known.merged.back()));
     }
 }
 
@@ -357,7 +371,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& op
     if (options.force) {
         choice = {*options.force, 0, "asked for by the caller"};
     } else {
-        look_ahead(ctx, options.expected_calls, known);
+        look_ahead(ctx, limits, options.expected_calls, known);
         choice = choose(known.features, known.outlooks, limits);
     }
     auto state = std::make_unique<State>(State{.ctx = ctx, .options = options, .format = a.index(), .nonzeros = as_rows(a).nonzeros, .features = known.features, .limits = limits,
