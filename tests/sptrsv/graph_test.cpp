@@ -90,7 +90,9 @@ TEST(SptrsvTasks, HoldEveryEntryOnceAndWaitForEarlierTasksOnly)
     for (const auto& [name, a] : triangles<double>(1)) {
         const Triangle t = triangle_of(a);
         for (const Way& way : ways)
-            for (const auto& [reorder, team] : {std::pair{true, 1}, {false, 1}, {false, 4}}) {
+            for (const auto& packed : {std::pair{true, 1}, {false, 1}, {false, 4}}) {
+                const bool reorder = packed.first;
+                const int team = packed.second;
                 SCOPED_TRACE(name + ": " + to_text(way.how) + ", " + std::to_string(team) + " warps");
                 const Tasks tasks = make_tasks(host, t, merge(host, t, way.how, way.rows, way.limit), {reorder, team, 8});
                 std::multiset<offset_t> sources;

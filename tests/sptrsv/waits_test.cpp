@@ -21,7 +21,7 @@ constexpr index_t rows = 40, stuck = 17;
 constexpr unsigned little_patience = 300;
 
 // Templates, because a build without CUDA has none of the kernels. Row i needs row i - 1, on the host.
-inline Triangle chain(const CpuQueue& host, const HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
+[[maybe_unused]] Triangle chain(const CpuQueue& host, const HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
 
 template <class Queue, class T> Buffer<T> up(const Queue& q, const Buffer<T>& host) { return to_queue(q, host.data(), host.size()); }
 
@@ -30,7 +30,7 @@ struct Outcome {
     int fault;
 };
 
-inline void expect_stuck(const Outcome& got)
+[[maybe_unused]] void expect_stuck(const Outcome& got)
 {
     EXPECT_TRUE(got.fault > stuck && got.fault <= rows) << got.fault;          // or one of those that wait for it
     for (index_t i = 0; i < rows; ++i) EXPECT_EQ(std::isnan(got.x[static_cast<std::size_t>(i)]), i >= stuck) << "row " << i;

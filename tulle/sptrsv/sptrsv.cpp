@@ -168,15 +168,15 @@ void look_ahead(const Context& ctx, const Limits& limits, double expected_calls,
     }
 }
 
-// The graph of a scheme, if it is one of those looked at.
-const Graph* find_graph(const Known& known, const Scheme& s)
+// The graph of a scheme, if it is one of those looked at. (A build without CUDA uses neither this nor the next.)
+[[maybe_unused]] const Graph* find_graph(const Known& known, const Scheme& s)
 {
     for (std::size_t k = 0; k < known.outlooks.size(); ++k)
         if (known.outlooks[k].merge == s.merge && (known.outlooks[k].rows == s.rows || s.merge == Merge::none)) return k == 0 ? &known.levels : &known.merged[k - 1];
     return nullptr;
 }
 
-Buffer<index_t> rows_by_level(const CpuQueue& host, const Known& known)
+[[maybe_unused]] Buffer<index_t> rows_by_level(const CpuQueue& host, const Known& known)
 {
     Buffer<index_t> level(host, known.triangle.rows);
     for (index_t i = 0; i < known.triangle.rows; ++i) level.data()[i] = known.levels.level_of(i);
