@@ -36,6 +36,7 @@ struct Row {
     bool right = false;
     std::string kernels = {};                              // of the slowest part
     double alone = 0, slowest = 0, predicted = 0;          // seconds: one device, the slowest part alone, a team by the model
+    double fixed = 0;                                      // the slowest part of a deterministic team, alone
 };
 
 double shortest(int repeat, const std::function<void()>& work)
@@ -69,15 +70,29 @@ double even_rows_imbalance(const Csr<double>& a, int parts)
     return partition::imbalance(partition::carry_over(q, std::span<const partition::Cut>(rows), a.row_begin.data()));
 }
 
-Team team_like(const Context& ctx, int parts)
+// Members that each have the whole device, one after the other.
+Team team_like(const Context& ctx, int parts, bool deterministic)
 {
-    if (ctx.backend() == Backend::cpu) return Team(std::vector<Context>(static_cast<std::size_t>(parts), ctx));      // each alone: all threads for everybody
-    return Team::cuda(std::vector<int>(static_cast<std::size_t>(parts), 0));
+    std::vector<Context> members;
+    for (int p = 0; p < parts; ++p) members.push_back((ctx.backend() == Backend::cpu ? Context(ctx) : Context::cuda(0)).deterministic(deterministic));
+    return Team(std::move(members));
+}
+
+std::vector<double> part_seconds(const Team& team, spmv::TeamPlan<double>& plan)
+{
+    std::vector<double> seconds;
+    for (int member = 0; member < plan.members(); ++member) {
+        const auto watch = make_stopwatch(team[member]);
+        double best = 1e30;
+        for (int i = 0; i < 5; ++i) best = std::min(best, watch->warm([&] { plan.multiply_part(member, 1.0, 0.0); }, 20));
+        seconds.push_back(best);
+    }
+    return seconds;
 }
 
 void time_parts(const Context& ctx, const Csr<double>& host, const CsrView<double>& there, const PartitionOptions& options, Row& row)
 {
-    const Team team = team_like(ctx, options.parts);
+    const Team team = team_like(ctx, options.parts, false), fixed = team_like(ctx, options.parts, true);
     const spmv::Overlap overlap = options.overlap == "always" ? spmv::Overlap::always : options.overlap == "never" ? spmv::Overlap::never : spmv::Overlap::automatic;
     auto plan = spmv::TeamPlan<double>::make(team, host.view(), {.overlap = overlap, .checked = false});
     std::vector<double> x(static_cast<std::size_t>(host.cols)), y(static_cast<std::size_t>(host.rows));
@@ -86,14 +101,12 @@ void time_parts(const Context& ctx, const Csr<double>& host, const CsrView<doubl
     const SpmvReference<double> reference(host.view(), x.data());
     row.right = reference.worst_share(y) <= 1;
 
-    const auto watch = make_stopwatch(ctx);
-    std::vector<double> seconds;
-    for (int member = 0; member < plan.members(); ++member) {
-        const auto member_watch = make_stopwatch(team[member]);
-        std::vector<double> samples;
-        for (int i = 0; i < 5; ++i) samples.push_back(member_watch->warm([&] { plan.multiply_part(member, 1.0, 0.0); }, 20));
-        seconds.push_back(*std::min_element(samples.begin(), samples.end()));
-    }
+    const std::vector<double> seconds = part_seconds(team, plan);
+    auto fixed_plan = spmv::TeamPlan<double>::make(fixed, host.view(), {.overlap = overlap, .checked = false});
+    fixed_plan.run(x, y);
+    row.right = row.right && reference.worst_share(y) <= 1;
+    const std::vector<double> fixed_seconds = part_seconds(fixed, fixed_plan);
+    row.fixed = *std::max_element(fixed_seconds.begin(), fixed_seconds.end());
     offset_t halo = 0;
     for (const auto& part : plan.parts()) halo += part.halo;
     row.halo = static_cast<double>(halo) / std::max(1.0, static_cast<double>(options.parts - 1) * host.cols);
@@ -105,6 +118,7 @@ void time_parts(const Context& ctx, const Csr<double>& host, const CsrView<doubl
     const auto whole = spmv::Plan<double>::make(ctx, there, {.checked = false});
     const Buffer<double> x_there = to_device(ctx, std::span<const double>(x));
     Buffer<double> y_there = to_device(ctx, std::span<const double>(y));
+    const auto watch = make_stopwatch(ctx);
     row.alone = 1e30;
     for (int i = 0; i < 5; ++i) row.alone = std::min(row.alone, watch->warm([&] { whole.run(x_there.span(), y_there.span()); }, 20));
 }
@@ -130,25 +144,25 @@ Row measure_one(const Context& ctx, const Case& which, const PartitionOptions& o
 
 void print(const Row& r)
 {
-    fmt::print("{:<16} {:>11} {:>9.3f} {:>8.1f} {:>6.2f}% {:>7.3f} {:>7.4f} {:>7.4f} {:>7.1f}% {:>9.1f} {:>9.1f} {:>6.2f} {:>6.2f}  {}  {}\n", r.matrix, grouped(r.nonzeros), r.upload * 1e3, r.cut * 1e6,
-               100 * r.cut / r.upload, r.by_rows, r.whole, r.tolerant, 100 * r.halo, r.alone * 1e6, r.slowest * 1e6, r.alone / r.slowest, r.alone / r.predicted, r.right ? "ok" : "WRONG", r.kernels);
+    fmt::print("{:<16} {:>11} {:>9.3f} {:>8.1f} {:>6.2f}% {:>7.3f} {:>7.4f} {:>7.4f} {:>7.1f}% {:>9.1f} {:>9.1f} {:>9.1f} {:>6.2f} {:>6.2f}  {}  {}\n", r.matrix, grouped(r.nonzeros), r.upload * 1e3, r.cut * 1e6,
+               100 * r.cut / r.upload, r.by_rows, r.whole, r.tolerant, 100 * r.halo, r.alone * 1e6, r.slowest * 1e6, r.fixed * 1e6, r.alone / r.slowest, r.alone / r.predicted, r.right ? "ok" : "WRONG", r.kernels);
 }
 
 void print_header(const PartitionOptions& o, const std::string& device)
 {
     fmt::print("\n{} parts on {}. Upload: one copy of the matrix from the host. Cut: cuts and local pointers. Imbalance by equal rows, by nonzeros between rows, and as cut by\n"
-               "default. Halo beside all of x for everybody. One: a product on the whole device; slowest: the slowest part alone. x kernel = one / slowest;\n"
+               "default. Halo beside all of x for everybody. One: a product on the whole device; slowest: the slowest part alone; fixed: the same in a deterministic team. x kernel = one / slowest;\n"
                "x model = one / predicted, for {} devices like this one with {} GB/s between them (assumed, 5 us a message).\n",
                o.parts, device, o.parts, o.link);
-    fmt::print("{:<16} {:>11} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7} {:>8} {:>9} {:>9} {:>6} {:>6}\n", "matrix", "nonzeros", "upload ms", "cut us", "share", "rows", "whole", "default", "halo", "one us",
-               "slowest", "kernel", "model");
+    fmt::print("{:<16} {:>11} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7} {:>8} {:>9} {:>9} {:>9} {:>6} {:>6}\n", "matrix", "nonzeros", "upload ms", "cut us", "share", "rows", "whole", "default", "halo", "one us",
+               "slowest", "fixed", "kernel", "model");
 }
 
 nlohmann::json to_json(const Row& r, const PartitionOptions& o)
 {
     return {{"operation", "partition"}, {"matrix", r.matrix}, {"device", r.device}, {"commit", commit()}, {"date", today()}, {"parts", o.parts}, {"rows", r.rows}, {"nonzeros", r.nonzeros},
             {"upload_seconds", r.upload}, {"cut_seconds", r.cut}, {"imbalance", {{"rows", r.by_rows}, {"whole", r.whole}, {"default", r.tolerant}}}, {"halo_share", r.halo}, {"right", r.right},
-            {"one_seconds", r.alone}, {"overlap", o.overlap}, {"kernels", r.kernels}, {"slowest_part_seconds", r.slowest}, {"predicted_seconds", r.predicted}, {"assumed_link_gb_per_second", o.link}};
+            {"one_seconds", r.alone}, {"overlap", o.overlap}, {"kernels", r.kernels}, {"slowest_part_seconds", r.slowest}, {"slowest_part_deterministic_seconds", r.fixed}, {"predicted_seconds", r.predicted}, {"assumed_link_gb_per_second", o.link}};
 }
 
 std::vector<Case> cases_for(const PartitionOptions& options)
