@@ -33,7 +33,7 @@ void work(const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, 
             const ThreadPlan::Wait& wait = plan.waits[me][static_cast<std::size_t>(w)];
             wait_for(passed[wait.thread], wait.level);
         }
-        for (index_t i = stretch.begin; i < stretch.end; ++i) solve_row(rows, values, i, sides);
+        solve_stretch(rows, values, stretch.begin, stretch.end, sides);
         passed[me].level.store(stretch.level, std::memory_order_release);
     }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "tulle/sptrsv/steps.hpp"
 
@@ -11,18 +12,24 @@ namespace tulle::sptrsv {
 
 inline constexpr index_t columns_at_once = 4;
 
-// Two sums side by side: the second does not wait for the first.
-template <class V>
-V solve_one(const V* value, const index_t* col, offset_t n, V start, const V* x, offset_t step)
+// Two sums side by side where the row is long enough, and the last entry at the very end: its column is the nearest and was solved last, so
+// that nothing but one product waits for it. Step is 1, or the distance of x's entries.
+template <class Step, class V>
+V solve_one(const V* value, const index_t* col, offset_t n, V start, const V* x, Step step)
 {
-    V even = start, odd = 0;
+    constexpr offset_t few = 4;
+    V sum = start;
     offset_t k = 0;
-    for (; k + 1 < n; k += 2) {
-        even -= value[k] * x[col[k] * step];
-        odd -= value[k + 1] * x[col[k + 1] * step];
+    if (n > few) {
+        V odd = 0;
+        for (; k + 2 < n; k += 2) {
+            sum -= value[k] * x[col[k] * step];
+            odd -= value[k + 1] * x[col[k + 1] * step];
+        }
+        sum += odd;
     }
-    if (k < n) even -= value[k] * x[col[k] * step];
-    return even + odd;
+    for (; k < n; ++k) sum -= value[k] * x[col[k] * step];
+    return sum;
 }
 
 template <class V>
@@ -50,6 +57,26 @@ void solve_row(const Rows& rows, const RowValues<V>& values, index_t i, const Si
         for (index_t c = 0; c < columns_at_once; ++c) s.x[row * s.x_row + (j + c) * s.x_col] = sum[c];
     }
     for (; j < s.columns; ++j) s.x[row * s.x_row + j * s.x_col] = solve_one(value, col, n, right(j), s.x + j * s.x_col, s.x_row);
+}
+
+// Rows first … last-1 in the order of solving. One right-hand side without gaps is the usual case, and gets a loop without multiplications of indices.
+template <class V>
+void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const Sides<V>& s)
+{
+    if (s.columns != 1 || s.b_row != 1 || s.x_row != 1) {
+        for (index_t i = first; i < last; ++i) solve_row(rows, values, i, s);
+        return;
+    }
+    const offset_t* begin = rows.begin.data();
+    const index_t *row = rows.row.data(), *col = rows.col.data();
+    const V *value = values.value.data(), *reciprocal = values.reciprocal.data(), *b = s.b;
+    V* x = s.x;
+    offset_t k = begin[first];
+    for (index_t i = first; i < last; ++i) {
+        const offset_t end = begin[i + 1];
+        x[row[i]] = solve_one(value + k, col + k, end - k, s.alpha * b[row[i]] * reciprocal[i], x, std::integral_constant<index_t, 1>{});
+        k = end;
+    }
 }
 
 }  // namespace tulle::sptrsv

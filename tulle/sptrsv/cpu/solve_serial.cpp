@@ -7,7 +7,7 @@ namespace tulle::sptrsv {
 template <class V>
 void solve_serial(const CpuQueue&, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides)
 {
-    for (index_t i = 0; i < rows.rows; ++i) solve_row(rows, values, i, sides);
+    solve_stretch(rows, values, 0, rows.rows, sides);
 }
 
 template void solve_serial(const CpuQueue&, const Rows&, const RowValues<float>&, const Sides<float>&);
