@@ -46,7 +46,7 @@ inline constexpr std::array<const char*, fillers> filler_names{
     "hash table for 4096 nonzeros, a block each", "hash table for 8192 nonzeros, a block each", "array of values, a block each"};
 
 inline constexpr index_t small_map_columns = 8192, large_map_columns = 65536;
-inline constexpr std::uint32_t mapped_by_warp = 16384;           // products; more would keep a warp busy long after the others
+inline constexpr std::uint32_t mapped_by_warp = 8192;            // products; 16384 kept a warp busy for 0.4 ms (measured: email-Enron)
 inline constexpr std::uint32_t products_small = 64, products_medium = 256, products_large = 1024, products_block = 8192;
 // Shared memory of the kernels that keep values by rank, smallest first: 32, 16, 8 and 4 warps of a multiprocessor share its 227 KiB.
 // (Functions, because a kernel cannot look into a constant array of the host.)

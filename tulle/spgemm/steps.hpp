@@ -34,6 +34,7 @@ struct Workspace {
     Buffer<RowFacts> facts;                    // GPU: one per row
     Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
+    bool fills_runs = false;                   // GPU: rows of equal pattern are filled together
     Buffer<index_t> list;                      // GPU: rows, group after group
     std::vector<RowGroup> symbolic, numeric;   // the groups of the last count_nonzeros and fill
 

@@ -30,7 +30,6 @@ __device__ void add_nonzero(const Operands& m, offset_t begin, offset_t k, Sum& 
 {
     const index_t j = m.a_col[k];
     const offset_t length = m.b_begin[j + 1] - m.b_begin[j];
-    if (length == 0) return;
     sum.products += length;
     if (!repeats(m.a_col, begin, k, m.runs_b)) sum.pattern += length;
     const Span s = m.span[j];
@@ -38,9 +37,13 @@ __device__ void add_nonzero(const Operands& m, offset_t begin, offset_t k, Sum& 
     sum.last = max(sum.last, s.last);
 }
 
-// Over the `lanes` lanes of this slice; every lane gets it.
+// Over the `lanes` lanes of this slice; every lane gets it. A whole warp has instructions for sums of 32 bits.
 __device__ Sum slice_total(Sum sum, int lanes)
 {
+    if (lanes == 32 && !__any_sync(all_lanes, sum.products >= offset_t{1} << 26)) {
+        return {__reduce_add_sync(all_lanes, static_cast<unsigned>(sum.products)), __reduce_add_sync(all_lanes, static_cast<unsigned>(sum.pattern)),
+                __reduce_min_sync(all_lanes, sum.first), __reduce_max_sync(all_lanes, sum.last)};
+    }
     for (int distance = lanes / 2; distance > 0; distance /= 2) {
         sum.products += __shfl_xor_sync(all_lanes, sum.products, distance);
         sum.pattern += __shfl_xor_sync(all_lanes, sum.pattern, distance);
@@ -58,9 +61,14 @@ __device__ RowFacts facts_from(const Sum& s) { return {saturated(s.products), sa
 __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_products, offset_t* warp_longest, Totals* totals)
 {
     offset_t all = products * rows, most = products;
-    for (int distance = 16; distance > 0; distance /= 2) {
-        all += __shfl_xor_sync(all_lanes, all, distance);
-        most = max(most, __shfl_xor_sync(all_lanes, most, distance));
+    if (!__any_sync(all_lanes, all >= offset_t{1} << 26)) {                // nearly always: one instruction each
+        all = __reduce_add_sync(all_lanes, static_cast<unsigned>(all));
+        most = __reduce_max_sync(all_lanes, static_cast<unsigned>(most));
+    } else {
+        for (int distance = 16; distance > 0; distance /= 2) {
+            all += __shfl_xor_sync(all_lanes, all, distance);
+            most = max(most, __shfl_xor_sync(all_lanes, most, distance));
+        }
     }
     if (threadIdx.x % 32 == 0) {
         warp_products[threadIdx.x / 32] = all;
@@ -98,11 +106,12 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
     Sum sum;
     if (!is_long)
         for (offset_t k = lane % Lanes; k < length; k += Lanes) add_nonzero(m, begin, begin + k, sum);
-    sum = slice_total(sum, Lanes);
+    if (__any_sync(all_lanes, works)) sum = slice_total(sum, Lanes);
     for (unsigned left = __ballot_sync(all_lanes, is_long && lane % Lanes == 0); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
         const offset_t from = __shfl_sync(all_lanes, begin, owner), count = __shfl_sync(all_lanes, length, owner);
         Sum part;
+#pragma unroll 4
         for (offset_t k = lane; k < count; k += 32) add_nonzero(m, from, from + k, part);
         part = slice_total(part, 32);
         if (lane / Lanes == owner / Lanes) sum = part;
@@ -147,7 +156,7 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     const Totals found = read_value(q, totals.data());
     work.products = static_cast<offset_t>(found.products);
     work.longest = static_cast<offset_t>(found.longest);
-    work.symbolic = groups_of(found, counter_names);
+    work.symbolic = groups_of(found.rows, counter_names);
 }
 
 template void analyse(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);

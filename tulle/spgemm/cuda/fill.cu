@@ -64,8 +64,8 @@ template <class V>
 void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
     if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, work, c);
-    const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
-    const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
+    const unsigned char* runs_a = work.fills_runs ? work.runs_a.data() : nullptr;
+    const unsigned char* runs_b = work.fills_runs && !work.same_runs ? work.runs_b.data() : runs_a;
     const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const RowGroup& group = groups[g - 1];

@@ -22,11 +22,11 @@ struct Table {
     V* factor;                               // (batch)
     index_t* key;                            // (Slots)
     int* start;                              // (batch) … and in the batch
-    index_t* sorted;                         // (Slots / 2)
+    index_t* sorted;                         // (Slots / 2, and one for every 32 of them)
 
     static constexpr std::size_t bytes(int batch)
     {
-        return Slots * (sizeof(V) + sizeof(index_t)) + static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + Slots / 2 * sizeof(index_t);
+        return Slots * (sizeof(V) + sizeof(index_t)) + static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + (Slots / 2 + Slots / 64) * sizeof(index_t);
     }
 
     __device__ static Table at(unsigned char* memory, int batch)
@@ -131,42 +131,50 @@ __device__ void add_by_warp(const Table<Slots, V>& t, const CsrView<V>& a, const
 
 // ---- a block: one row of B at a time ----
 
+// The first round of several rows of B is on its way at once; then they are added one after the other.
+constexpr int rows_in_flight = 4;
+static_assert(batch_of_block % rows_in_flight == 0);
+
+// Rows k … k + rows_in_flight - 1 of the batch; those beyond it have no length.
+template <int Team, int Slots, class V>
+__device__ void add_some_rows(const Table<Slots, V>& t, const CsrView<V>& b, int k)
+{
+    const int rank = team_rank<Team>();
+    index_t col[rows_in_flight];
+    V value[rows_in_flight];
+#pragma unroll
+    for (int r = 0; r < rows_in_flight; ++r) {
+        const bool exists = rank < t.start[k + r];
+        col[r] = exists ? b.col[t.from[k + r] + rank] : vacant;
+        value[r] = exists ? b.value[t.from[k + r] + rank] : V(0);
+    }
+#pragma unroll
+    for (int r = 0; r < rows_in_flight; ++r) {
+        const int length = t.start[k + r];
+        const V factor = t.factor[k + r];
+        if (col[r] != vacant) t.sum[insert<Slots>(t.key, col[r]).slot] += factor * value[r];
+        for (int l = rank + Team; l < length; l += Team) t.sum[insert<Slots>(t.key, b.col[t.from[k + r] + l]).slot] += factor * b.value[t.from[k + r] + l];
+        if (length > 0) __syncthreads();                            // all threads see the same length
+    }
+}
+
 template <int Team, int Slots, class V>
 __device__ void add_by_block(const Table<Slots, V>& t, const CsrView<V>& a, const CsrView<V>& b, index_t row)
 {
     const int rank = team_rank<Team>();
     const offset_t end = a.row_begin[row + 1];
     for (offset_t batch = a.row_begin[row]; batch < end; batch += batch_of_block) {
-        const int here = static_cast<int>(min(offset_t{batch_of_block}, end - batch));
-        if (rank < here) {
-            const index_t j = a.col[batch + rank];
-            t.from[rank] = b.row_begin[j];
-            t.start[rank] = static_cast<int>(b.row_begin[j + 1] - b.row_begin[j]);      // here: its length
-            t.factor[rank] = a.value[batch + rank];
+        if (rank < batch_of_block) {
+            const bool exists = batch + rank < end;
+            const index_t j = exists ? a.col[batch + rank] : 0;
+            t.from[rank] = exists ? b.row_begin[j] : 0;
+            t.start[rank] = exists ? static_cast<int>(b.row_begin[j + 1] - b.row_begin[j]) : 0;      // here: its length
+            t.factor[rank] = exists ? a.value[batch + rank] : V(0);
         }
         __syncthreads();
-        index_t next_col = vacant;
-        V next_value = 0;
-        if (rank < t.start[0]) {
-            next_col = b.col[t.from[0] + rank];
-            next_value = b.value[t.from[0] + rank];
-        }
-        for (int k = 0; k < here; ++k) {
-            index_t col = next_col;
-            V value = next_value;
-            if (k + 1 < here && rank < t.start[k + 1]) {                                // the first round of the next row is on its way
-                next_col = b.col[t.from[k + 1] + rank];
-                next_value = b.value[t.from[k + 1] + rank];
-            }
-            for (int l = rank; l < t.start[k]; l += Team) {
-                if (l != rank) {
-                    col = b.col[t.from[k] + l];
-                    value = b.value[t.from[k] + l];
-                }
-                t.sum[insert<Slots>(t.key, col).slot] += t.factor[k] * value;
-            }
-            __syncthreads();
-        }
+        const int here = static_cast<int>(min(offset_t{batch_of_block}, end - batch));
+        for (int k = 0; k < here; k += rows_in_flight) add_some_rows<Team>(t, b, k);
+        __syncthreads();
     }
 }
 
@@ -191,37 +199,78 @@ __device__ void gather_keys(const Table<Slots, V>& t, int* counter)
     }
 }
 
-// Bitonic: pairs are compared at distances that halve, in runs that double.
-template <int Team>
-__device__ void sort(index_t* key, int n)
+// Places in shared memory that keep threads with several keys each in different banks.
+__device__ inline int padded(int k) { return k + k / 32; }
+
+// The keys of the thread `distance` keys away: another lane's, or another warp's through shared memory.
+template <int Team, int Each>
+__device__ void fetch(const index_t (&key)[Each], index_t (&other)[Each], int distance, index_t* room)
 {
-    for (int run = 2; run <= n; run *= 2)
-        for (int distance = run / 2; distance > 0; distance /= 2) {
-            team_sync<Team>();
-            for (int k = team_rank<Team>(); k < n / 2; k += Team) {
-                const int low = 2 * k - (k & (distance - 1)), high = low + distance;
-                const index_t x = key[low], y = key[high];
-                if ((x > y) != ((low & run) != 0)) {
-                    key[low] = y;
-                    key[high] = x;
-                }
+    const int away = distance / Each;                               // threads
+    if (Team == 32 || away < 32) {
+#pragma unroll
+        for (int e = 0; e < Each; ++e) other[e] = __shfl_xor_sync(all_lanes, key[e], away);
+        return;
+    }
+    const int rank = team_rank<Team>();
+#pragma unroll
+    for (int e = 0; e < Each; ++e) room[padded(rank * Each + e)] = key[e];
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < Each; ++e) other[e] = room[padded((rank ^ away) * Each + e)];
+    __syncthreads();
+}
+
+// Bitonic, Each keys a thread, thread after thread: pairs are compared at distances that halve, in runs that double; near ones in registers.
+template <int Team, int Each>
+__device__ void sort(index_t (&key)[Each], index_t* room)
+{
+    constexpr int levels = bits_of(Team * Each);
+    const int first = team_rank<Team>() * Each;
+#pragma unroll
+    for (int level = 1; level <= levels; ++level)
+#pragma unroll
+        for (int step = level - 1; step >= 0; --step) {
+            const int run = 1 << level, distance = 1 << step;
+            if (distance >= Each) {
+                index_t other[Each];
+                fetch<Team>(key, other, distance, room);
+                const bool keeps_smaller = ((first & run) == 0) == ((first & distance) == 0);
+#pragma unroll
+                for (int e = 0; e < Each; ++e) key[e] = keeps_smaller ? min(key[e], other[e]) : max(key[e], other[e]);
+                continue;
+            }
+#pragma unroll
+            for (int e = 0; e < Each; ++e) {
+                if ((e & distance) != 0) continue;
+                const bool ascending = ((first + e) & run) == 0;
+                const index_t low = min(key[e], key[e | distance]), high = max(key[e], key[e | distance]);
+                key[e] = ascending ? low : high;
+                key[e | distance] = ascending ? high : low;
             }
         }
-    team_sync<Team>();
 }
 
 // The table's entries in order of their columns to C.
 template <int Team, int Slots, class V>
 __device__ void write_sorted(const Table<Slots, V>& t, int nonzeros, int* counter, index_t* col, V* value)
 {
+    constexpr int each = Slots / 2 / Team;
+    const int rank = team_rank<Team>();
     gather_keys<Team>(t, counter);
-    int padded = 2;
-    while (padded < nonzeros) padded *= 2;
-    for (int k = nonzeros + team_rank<Team>(); k < padded; k += Team) t.sorted[k] = max_index;
-    sort<Team>(t.sorted, padded);
-    for (int k = team_rank<Team>(); k < nonzeros; k += Team) {
-        col[k] = t.sorted[k];
-        value[k] = t.sum[slot_of<Slots>(t.key, t.sorted[k])];
+    team_sync<Team>();
+    index_t key[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) key[e] = rank + e * Team < nonzeros ? t.sorted[rank + e * Team] : max_index;
+    team_sync<Team>();
+    sort<Team>(key, t.sorted);
+#pragma unroll
+    for (int e = 0; e < each; ++e) t.sorted[padded(rank * each + e)] = key[e];
+    team_sync<Team>();
+    for (int k = rank; k < nonzeros; k += Team) {
+        const index_t mine = t.sorted[padded(k)];
+        col[k] = mine;
+        value[k] = t.sum[slot_of<Slots>(t.key, mine)];
     }
 }
 

@@ -56,19 +56,33 @@ __global__ void __launch_bounds__(threads) fill_short_kernel(CsrView<V> a, CsrVi
     c.value[at] = sum;
 }
 
+constexpr offset_t long_copy = 128;          // entries; longer rows are copied by a whole warp
+
+template <class V>
+__device__ void copy_scaled(const CsrView<V>& b, offset_t from, offset_t length, V factor, const Stretch<V>& c, offset_t to, int lane, int lanes)
+{
+    for (offset_t k = lane; k < length; k += lanes) {
+        c.col[to + k] = b.col[from + k];
+        c.value[to + k] = factor * b.value[from + k];
+    }
+}
+
 // Eight lanes per row.
 //   grid: ceil(rows * 8 / 256)      c: every entry of the group's rows, once
 template <class V>
 __global__ void __launch_bounds__(threads) fill_copied_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
 {
     const offset_t number = team_number<8>();
-    if (number >= t.rows) return;
-    const index_t row = t.list[number], j = a.col[a.row_begin[row]];
-    const V factor = a.value[a.row_begin[row]];
-    const offset_t from = b.row_begin[j], length = b.row_begin[j + 1] - from, to = c.row_begin[row] - c.base;
-    for (offset_t k = threadIdx.x % 8; k < length; k += 8) {
-        c.col[to + k] = b.col[from + k];
-        c.value[to + k] = factor * b.value[from + k];
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const bool exists = number < t.rows;
+    const index_t row = exists ? t.list[number] : 0;
+    const offset_t only = exists ? a.row_begin[row] : 0;
+    const V factor = exists ? a.value[only] : V(0);
+    const offset_t from = exists ? b.row_begin[a.col[only]] : 0, length = exists ? b.row_begin[a.col[only] + 1] - from : 0, to = exists ? c.row_begin[row] - c.base : 0;
+    if (length <= long_copy) copy_scaled(b, from, length, factor, c, to, lane % 8, 8);
+    for (unsigned left = __ballot_sync(all_lanes, length > long_copy && lane % 8 == 0); left != 0; left &= left - 1) {
+        const int owner = __ffs(static_cast<int>(left)) - 1;
+        copy_scaled(b, __shfl_sync(all_lanes, from, owner), __shfl_sync(all_lanes, length, owner), __shfl_sync(all_lanes, factor, owner), c, __shfl_sync(all_lanes, to, owner), lane, 32);
     }
 }
 

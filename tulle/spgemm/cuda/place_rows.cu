@@ -63,20 +63,35 @@ __global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, Begins b
     if (exists && group > 0) list[begins.at[group] + base[group] + at] = row;
 }
 
-// How many rows each group has.      grid: one thread per row
+// How many rows each group has, with rows filled together and without.      grid: one thread per row
 __global__ void __launch_bounds__(threads) count_groups_kernel(RowView v, Totals* totals)
 {
     TULLE_SHARED(unsigned, histogram, most_groups);
-    if (threadIdx.x < most_groups) histogram[threadIdx.x] = 0;
+    TULLE_SHARED(unsigned, alone, most_groups);
+    if (threadIdx.x < most_groups) histogram[threadIdx.x] = alone[threadIdx.x] = 0;
     __syncthreads();
     const offset_t k = global_thread();
     if (k < v.rows) {
         const index_t row = v.first + static_cast<index_t>(k);
-        atomicAdd(histogram + filling_group(v, row, run_inside(v.runs_a, row, v.first, v.rows)), 1u);
+        const RunByte run = run_inside(v.runs_a, row, v.first, v.rows), none{false, 0, 1};
+        const int group = filling_group(v, row, run);
+        atomicAdd(histogram + group, 1u);
+        atomicAdd(alone + (run.length > 1 ? filling_group(v, row, none) : group), 1u);
     }
     __syncthreads();
     if (threadIdx.x < most_groups && histogram[threadIdx.x] > 0) atomicAdd(&totals->rows[threadIdx.x], histogram[threadIdx.x]);
+    if (threadIdx.x < most_groups && alone[threadIdx.x] > 0) atomicAdd(&totals->alone[threadIdx.x], alone[threadIdx.x]);
     if (k == 0) totals->end = v.row_begin[v.first + v.rows];
+}
+
+// Filling rows together pays where there is a run among so many rows; fewer are not worth launches of their own (0.15 ms of cant, measured).
+constexpr offset_t rows_per_run = 50;
+
+offset_t runs_of(const Totals& totals)
+{
+    offset_t runs = 0;
+    for (int f = static_cast<int>(Filler::run_tiny); f <= static_cast<int>(Filler::run_huge); ++f) runs += totals.rows[f];
+    return runs;
 }
 
 }  // namespace
@@ -88,13 +103,15 @@ void place_for_counting(const CudaQueue& q, const RowView& rows, Workspace& work
     launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<false>, rows, begins_of(work.symbolic), cursor.data(), work.list.data(), count);
 }
 
-offset_t place_for_filling(const CudaQueue& q, const RowView& rows, Workspace& work)
+offset_t place_for_filling(const CudaQueue& q, RowView rows, Workspace& work)
 {
     Buffer<Totals> totals(q, 1);
     fill_zero(q, totals.data(), 1);
     launch(q, one_thread_each(std::max(rows.rows, 1), threads), count_groups_kernel, rows, totals.data());
     const Totals found = read_value(q, totals.data());
-    work.numeric = groups_of(found, filler_names);
+    work.fills_runs = rows.runs_a && runs_of(found) * rows_per_run > rows.rows;
+    if (!work.fills_runs) rows.runs_a = nullptr;
+    work.numeric = groups_of(work.fills_runs ? found.rows : found.alone, filler_names);
     launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<true>, rows, begins_of(work.numeric), totals.data()->cursor, work.list.data(), static_cast<offset_t*>(nullptr));
     return found.end;
 }

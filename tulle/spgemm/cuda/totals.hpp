@@ -17,18 +17,19 @@ struct Totals {
     unsigned long long products, longest;
     long long end;                           // of the last row of C that was asked for
     unsigned rows[most_groups];              // of each group
+    unsigned alone[most_groups];             // the same if no rows were filled together
     unsigned cursor[most_groups];            // where the next row of each group goes
 };
 
 // Where each group begins in the list; group 0 is nobody's work and is left out. The place in the result is the group's number less one.
 template <std::size_t N>
-std::vector<RowGroup> groups_of(const Totals& totals, const std::array<const char*, N>& names)
+std::vector<RowGroup> groups_of(const unsigned (&rows)[most_groups], const std::array<const char*, N>& names)
 {
     std::vector<RowGroup> groups;
     offset_t begin = 0;
     for (std::size_t g = 1; g < N; ++g) {
-        groups.push_back({names[g], begin, totals.rows[g]});
-        begin += totals.rows[g];
+        groups.push_back({names[g], begin, rows[g]});
+        begin += rows[g];
     }
     return groups;
 }
