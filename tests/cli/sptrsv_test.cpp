@@ -1,0 +1,45 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle run sptrsv and tulle tune sptrsv.
+#include "program.hpp"
+
+namespace tulle::test {
+namespace {
+
+class Sptrsv : public Program {};
+
+nlohmann::json parsed(const Outcome& done)
+{
+    EXPECT_EQ(done.code, 0) << done.err;
+    return nlohmann::json::parse(done.out);
+}
+
+TEST_F(Sptrsv, SolvesAndChecksEveryTriangle)
+{
+    for (const char* options : {"", "--upper", "--lower --transpose", "--upper --transpose --unit-diagonal", "--rhs 7 --alpha 2", "--type f32", "--search 0.01"}) {
+        SCOPED_TRACE(options);
+        const auto done = parsed(tulle(std::string("run sptrsv stencil5:30 --dominant --verify --repeat 2 --json ") + options));
+        EXPECT_EQ(done["rows"], 900);
+        EXPECT_TRUE(done["results"][0]["ok"]);
+    }
+}
+
+TEST_F(Sptrsv, SaysWhatIsWrong)
+{
+    EXPECT_EQ(tulle("run sptrsv uniform:30,20,3").code, 2) << "not square";
+    const Outcome missing = tulle("run sptrsv uniform:300,300,2");
+    EXPECT_NE(missing.code, 0);
+    EXPECT_NE(missing.err.find("diagonal"), std::string::npos) << missing.err;
+    EXPECT_EQ(tulle("run sptrsv stencil5:10 --upper --lower").code, 2);
+}
+
+TEST_F(Sptrsv, TunesAndMarksWhatItWouldChoose)
+{
+    const auto done = parsed(tulle("tune sptrsv chain:500,2 --seconds 0.2 --backend cpu --threads 2 --json"));
+    ASSERT_EQ(done["trials"].size(), 2u);
+    EXPECT_NE(done["trials"][0]["chosen"], done["trials"][1]["chosen"]);
+    EXPECT_NE(tulle("tune sptrsv chain:500,2 --seconds 0.2 --backend cpu").out.find("fastest"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tulle::test
