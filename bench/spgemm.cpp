@@ -13,9 +13,7 @@
 
 #include "bench/build.hpp"
 #include "bench/machine.hpp"
-#include "bench/report.hpp"
-#include "bench/roof.hpp"
-#include "bench/suite.hpp"
+#include "bench/race.hpp"
 #include "bench/yardsticks/spgemm.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
@@ -38,6 +36,9 @@ template <class V>
 Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const spgemm::Options& options)
 {
     auto state = std::make_shared<Ours<V>>();
+    const CsrView<V> a = problem.a;
+    const spgemm::Policy policy = options.force ? *options.force
+                                                : spgemm::choose({a.rows, a.cols, a.cols, a.nonzeros, a.nonzeros}, {problem.ctx.backend(), problem.ctx.host().threads}).policy;
     return {name, Role::ours,
             [state, options, &problem] { state->c = spgemm::multiply(problem.ctx, problem.a, problem.a, options); },
             [state, &problem] {
@@ -49,7 +50,7 @@ Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const 
                 state->plan = spgemm::Plan<V>::make(problem.ctx, problem.a, problem.a, options);
                 state->c = state->plan->run();
             },
-            [state] { state->plan->run(*state->c); }};
+            [state] { state->plan->run(*state->c); }, spgemm::to_text(policy)};
 }
 
 template <class V>
@@ -118,7 +119,7 @@ private:
             } else {
                 work(m);
             }
-            entry.prepared.choice = m.name;
+            entry.prepared.choice = m.choice;
             entry.prepared.bytes = memory.peak(space_of(problem_.ctx)) - before;
             entry.worst_error = m.worst_share();
             if (!(entry.worst_error <= 1)) entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
@@ -172,54 +173,14 @@ std::vector<MatrixResult> race(const Context& ctx, const Case& which, const Spge
     return results;
 }
 
-std::vector<Case> cases_for(const SpgemmOptions& options, const Report& report)
-{
-    std::vector<Case> cases;
-    for (const std::string& text : options.matrices) cases.push_back(make_case(text));
-    if (!options.suite.empty() || cases.empty()) {
-        const Suite suite = read_suite(options.suite.empty() ? "quick" : options.suite);
-        cases.insert(cases.end(), suite.cases.begin(), suite.cases.end());
-        for (const std::string& file : suite.missing) report.talk(concat("not found, skipped: ", file));
-    }
-    return cases;
-}
-
-std::vector<Context> contexts_for(const SpgemmOptions& options, const Report& report)
-{
-    std::vector<Context> contexts;
-    if (options.backend != "cuda") contexts.push_back(Context::cpu(options.threads));
-    if (options.backend == "cpu") return contexts;
-    if (const std::string why = why_no_cuda(); why.empty()) contexts.push_back(Context::cuda(0));
-    else report.talk(concat("cuda skipped: ", why));
-    return contexts;
-}
-
-bool ours_are_right(const MatrixResult& result)
-{
-    return std::all_of(result.entries.begin(), result.entries.end(), [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
-}
-
 }  // namespace
 
 int bench_spgemm(const SpgemmOptions& options)
 {
     Report report(options.json, options.quiet);
-    bool right = true;
-    const std::vector<Case> cases = cases_for(options, report);
-    for (const Context& ctx : contexts_for(options, report)) {
-        const double bandwidth = read_bandwidth(ctx);
-        for (const Case& which : cases) try {
-            for (const MatrixResult& result : options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth)) {
-                right = right && ours_are_right(result);
-                report.add(result);
-            }
-        } catch (const Error& fault) {                     // one bad file does not end a suite
-            if (options.suite.empty()) throw;
-            report.talk(concat(which.name, " skipped: ", fault.what()));
-        }
-    }
-    report.finish();
-    return right ? 0 : 1;
+    return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
+        return options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth);
+    });
 }
 
 }  // namespace tulle::bench

@@ -21,6 +21,7 @@ struct Multiplier {
     std::function<void()> forget;
     std::function<void()> prepare_refill = {};             // whatever a refill needs beforehand, C included
     std::function<void()> refill = {};
+    std::string choice = {};                               // our policy
 };
 
 // The problem must outlive them.
