@@ -8,14 +8,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <exception>
 
 #include "bench/build.hpp"
 #include "bench/machine.hpp"
-#include "bench/report.hpp"
-#include "bench/roof.hpp"
+#include "bench/race.hpp"
 #include "bench/spmv_problem.hpp"
-#include "bench/suite.hpp"
 #include "bench/verify.hpp"
 #include "bench/yardsticks/spmv.hpp"
 #include "tulle/base/text.hpp"
@@ -84,73 +81,17 @@ std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions
     return all;
 }
 
-// Prepares and checks one contender; the entry's status says why it may not race.
 template <class V>
-Entry enter(SpmvProblem<V>& problem, const SpmvReference<V>& reference, const Contender& contender)
-{
-    Entry entry{.name = contender.name, .role = contender.role};
-    trace::Recorder recorder([&] { problem.ctx.synchronize(); });
-    try {
-        const double begin = trace::now();
-        entry.prepared = contender.prepare();
-        problem.ctx.synchronize();
-        entry.prepare_seconds = trace::now() - begin;
-        problem.poison_y();
-        contender.run();
-        if (contender.result) entry.worst_error = reference.worst_share(contender.result());
-        if (!(entry.worst_error <= 1)) entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
-    } catch (const std::exception& fault) {
-        entry.status = concat("refused: ", fault.what());
-    }
-    entry.phases = recorder.phases();
-    return entry;
-}
-
-template <class V>
-MatrixResult race(const Context& ctx, const Case& which, const SpmvOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> race(const Context& ctx, const Case& which, const SpmvOptions& options, double memory_bandwidth)
 {
     SpmvProblem<V> problem(ctx, load<V>(Context::cpu(), which));
     const SpmvReference<V> reference(problem.host.view(), problem.host_x.data());
     MatrixResult result{"spmv", which.name, problem.host.rows, problem.host.cols, problem.host.nonzeros(), options.type,
                         ctx.backend() == Backend::cpu ? "cpu" : "cuda", device_name(ctx), problem.compulsory_bytes(), memory_bandwidth};
-
-    std::vector<Contender> ready;
-    std::vector<std::size_t> place;                        // of a ready contender among the entries
-    for (Contender& contender : contenders_for(problem, options)) {
-        result.entries.push_back(enter(problem, reference, contender));
-        if (result.entries.back().status != "ok") continue;
-        place.push_back(result.entries.size() - 1);
-        ready.push_back(std::move(contender));
-    }
-    const std::vector<Measured> measured = measure(*make_stopwatch(ctx), ready, options.wish);
-    for (std::size_t k = 0; k < ready.size(); ++k) {
-        Entry& entry = result.entries[place[k]];
-        entry.times = measured[k];
-        if (!measured[k].failure.empty()) entry.status = concat("failed while timed: ", measured[k].failure);
-    }
-    return result;
-}
-
-std::vector<Case> cases_for(const SpmvOptions& options, const Report& report)
-{
-    std::vector<Case> cases;
-    for (const std::string& text : options.matrices) cases.push_back(make_case(text));
-    if (!options.suite.empty() || cases.empty()) {
-        const Suite suite = read_suite(options.suite.empty() ? "quick" : options.suite);
-        cases.insert(cases.end(), suite.cases.begin(), suite.cases.end());
-        for (const std::string& file : suite.missing) report.talk(concat("not found, skipped: ", file));
-    }
-    return cases;
-}
-
-std::vector<Context> contexts_for(const SpmvOptions& options, const Report& report)
-{
-    std::vector<Context> contexts;
-    if (options.backend != "cuda") contexts.push_back(Context::cpu(options.threads));
-    if (options.backend == "cpu") return contexts;
-    if (const std::string why = why_no_cuda(); why.empty()) contexts.push_back(Context::cuda(0));
-    else report.talk(concat("cuda skipped: ", why));
-    return contexts;
+    race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
+        return enter(ctx, contender, [&] { problem.poison_y(); }, [&](const std::vector<double>& y) { return reference.worst_share(y); });
+    });
+    return {std::move(result)};
 }
 
 void say_what_is_missing(const SpmvOptions& options, const Report& report)
@@ -162,40 +103,17 @@ void say_what_is_missing(const SpmvOptions& options, const Report& report)
     }
 }
 
-MatrixResult race(const Context& ctx, const Case& which, const SpmvOptions& options, double memory_bandwidth)
-{
-    if (options.type == "f32") return race<float>(ctx, which, options, memory_bandwidth);
-    return race<double>(ctx, which, options, memory_bandwidth);
-}
-
-bool ours_are_right(const MatrixResult& result)
-{
-    return std::all_of(result.entries.begin(), result.entries.end(), [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
-}
-
 }  // namespace
 
 int bench_spmv(const SpmvOptions& options)
 {
     Report report(options.json, options.quiet);
     say_what_is_missing(options, report);
-    const std::vector<Case> cases = cases_for(options, report);
-    bool right = true;
     if (options.backend != "cuda" && load() > busy)
         report.talk(fmt::format("the machine is busy (load {:.1f}): CPU times will be others' as well; look at the minima", load()));
-    for (const Context& ctx : contexts_for(options, report)) {
-        const double bandwidth = read_bandwidth(ctx);
-        for (const Case& which : cases) try {
-            const MatrixResult result = race(ctx, which, options, bandwidth);
-            right = right && ours_are_right(result);
-            report.add(result);
-        } catch (const Error& fault) {                     // one bad file does not end a suite
-            if (options.suite.empty()) throw;
-            report.talk(concat(which.name, " skipped: ", fault.what()));
-        }
-    }
-    report.finish();
-    return right ? 0 : 1;
+    return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
+        return options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth);
+    });
 }
 
 }  // namespace tulle::bench

@@ -5,15 +5,12 @@
 #include "bench/sptrsv.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <optional>
 
 #include "bench/build.hpp"
 #include "bench/machine.hpp"
-#include "bench/report.hpp"
-#include "bench/roof.hpp"
-#include "bench/suite.hpp"
+#include "bench/race.hpp"
 #include "bench/yardsticks/sptrsv.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/device/info.hpp"
@@ -56,74 +53,17 @@ std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOpt
     return all;
 }
 
-// Prepares and checks one contender; the entry's status says why it may not race.
 template <class V>
-Entry enter(SptrsvProblem<V>& problem, const SptrsvReference<V>& reference, const Contender& contender)
-{
-    Entry entry{.name = contender.name, .role = contender.role};
-    trace::Recorder recorder([&] { problem.ctx.synchronize(); });
-    try {
-        const double begin = trace::now();
-        entry.prepared = contender.prepare();
-        problem.ctx.synchronize();
-        entry.prepare_seconds = trace::now() - begin;
-        problem.poison_x();
-        contender.run();
-        if (contender.result) entry.worst_error = reference.worst_share(contender.result());
-        if (!(entry.worst_error <= 1)) entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
-    } catch (const std::exception& fault) {
-        entry.status = concat("refused: ", fault.what());
-    }
-    entry.phases = recorder.phases();
-    return entry;
-}
-
-template <class V>
-MatrixResult race(const Context& ctx, const Case& which, const SptrsvOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> race(const Context& ctx, const Case& which, const SptrsvOptions& options, double memory_bandwidth)
 {
     SptrsvProblem<V> problem(ctx, load<V>(Context::cpu(), which), options.right_hand_sides);
     const SptrsvReference<V> reference(problem);
     MatrixResult result{options.right_hand_sides == 1 ? "sptrsv" : concat("sptrsm ", options.right_hand_sides), which.name, problem.host.rows, problem.host.cols, problem.host.nonzeros(),
                         options.type, ctx.backend() == Backend::cpu ? "cpu" : "cuda", device_name(ctx), problem.compulsory_bytes(), memory_bandwidth};
-    std::vector<Contender> ready;
-    std::vector<std::size_t> place;                        // of a ready contender among the entries
-    for (Contender& contender : contenders_for(problem, options)) {
-        result.entries.push_back(enter(problem, reference, contender));
-        if (result.entries.back().status != "ok") continue;
-        place.push_back(result.entries.size() - 1);
-        ready.push_back(std::move(contender));
-    }
-    const std::vector<Measured> measured = measure(*make_stopwatch(ctx), ready, options.wish);
-    for (std::size_t k = 0; k < ready.size(); ++k) {
-        Entry& entry = result.entries[place[k]];
-        entry.times = measured[k];
-        if (!measured[k].failure.empty()) entry.status = concat("failed while timed: ", measured[k].failure);
-    }
-    return result;
-}
-
-std::vector<Case> cases_for(const SptrsvOptions& options, const Report& report)
-{
-    std::vector<Case> cases;
-    for (const std::string& text : options.matrices) cases.push_back(make_case(text));
-    if (options.suite.empty() && !cases.empty()) return cases;
-    const Suite suite = read_suite(options.suite.empty() ? "triangles" : options.suite);
-    cases.insert(cases.end(), suite.cases.begin(), suite.cases.end());
-    for (const std::string& file : suite.missing) {
-        const std::string name = file.substr(0, file.find(".mtx"));
-        if (std::none_of(cases.begin(), cases.end(), [&](const Case& c) { return c.name == name; })) report.talk(concat("not found, skipped: ", file));
-    }
-    return cases;
-}
-
-std::vector<Context> contexts_for(const SptrsvOptions& options, const Report& report)
-{
-    std::vector<Context> contexts;
-    if (options.backend != "cuda") contexts.push_back(Context::cpu(options.threads));
-    if (options.backend == "cpu") return contexts;
-    if (const std::string why = why_no_cuda(); why.empty()) contexts.push_back(Context::cuda(0));
-    else report.talk(concat("cuda skipped: ", why));
-    return contexts;
+    race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
+        return enter(ctx, contender, [&] { problem.poison_x(); }, [&](const std::vector<double>& x) { return reference.worst_share(x); });
+    });
+    return {std::move(result)};
 }
 
 }  // namespace
@@ -133,20 +73,9 @@ int bench_sptrsv(const SptrsvOptions& options)
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
         require<ValueError>(name == "eigen" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "eigen, cusparse");
-    bool right = true;
-    for (const Context& ctx : contexts_for(options, report)) {
-        const double bandwidth = read_bandwidth(ctx);
-        for (const Case& which : cases_for(options, report)) try {
-            const MatrixResult result = options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth);
-            right = right && std::all_of(result.entries.begin(), result.entries.end(), [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
-            report.add(result);
-        } catch (const Error& fault) {                     // one bad file does not end a suite
-            if (options.suite.empty()) throw;
-            report.talk(concat(which.name, " skipped: ", fault.what()));
-        }
-    }
-    report.finish();
-    return right ? 0 : 1;
+    return race_all(options, "triangles", report, [&](const Context& ctx, const Case& which, double bandwidth) {
+        return options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth);
+    });
 }
 
 }  // namespace tulle::bench

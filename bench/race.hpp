@@ -1,0 +1,118 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What the races of all operations share: which matrices, which backends, entering contenders, timing those that are right. `Options` is any
+// with matrices, suite, backend, threads, json and quiet.
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/contender.hpp"
+#include "bench/measure.hpp"
+#include "bench/report.hpp"
+#include "bench/roof.hpp"
+#include "bench/suite.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/base/trace.hpp"
+#include "tulle/device/context.hpp"
+#include "tulle/device/info.hpp"
+
+namespace tulle::bench {
+
+template <class Options>
+std::vector<Case> cases_for(const Options& options, const std::string& default_suite, const Report& report)
+{
+    std::vector<Case> cases;
+    for (const std::string& text : options.matrices) cases.push_back(make_case(text));
+    if (options.suite.empty() && !cases.empty()) return cases;
+    const Suite suite = read_suite(options.suite.empty() ? default_suite : options.suite);
+    cases.insert(cases.end(), suite.cases.begin(), suite.cases.end());
+    for (const std::string& file : suite.missing) report.talk(concat("not found, skipped: ", file));
+    return cases;
+}
+
+template <class Options>
+std::vector<Context> contexts_for(const Options& options, const Report& report)
+{
+    std::vector<Context> contexts;
+    if (options.backend != "cuda") contexts.push_back(Context::cpu(options.threads));
+    if (options.backend == "cpu") return contexts;
+    if (const std::string why = why_no_cuda(); why.empty()) contexts.push_back(Context::cuda(0));
+    else report.talk(concat("cuda skipped: ", why));
+    return contexts;
+}
+
+// Prepares and checks one contender; the entry's status says why it may not race. `poison` spoils the place of the result, `worst_share` judges one.
+inline Entry enter(const Context& ctx, const Contender& contender, const std::function<void()>& poison,
+                   const std::function<double(const std::vector<double>&)>& worst_share)
+{
+    Entry entry{.name = contender.name, .role = contender.role};
+    trace::Recorder recorder([&] { ctx.synchronize(); });
+    try {
+        const double begin = trace::now();
+        entry.prepared = contender.prepare();
+        ctx.synchronize();
+        entry.prepare_seconds = trace::now() - begin;
+        poison();
+        contender.run();
+        if (contender.result) entry.worst_error = worst_share(contender.result());
+        if (!(entry.worst_error <= 1)) entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
+    } catch (const std::exception& fault) {
+        entry.status = concat("refused: ", fault.what());
+    }
+    entry.phases = recorder.phases();
+    return entry;
+}
+
+// Enters all contenders, then times those that are right, in turn.
+template <class Enter>
+void race_contenders(const Context& ctx, std::vector<Contender> all, const Wish& wish, MatrixResult& result, Enter&& enter_one)
+{
+    std::vector<Contender> ready;
+    std::vector<std::size_t> place;                        // of a ready contender among the entries
+    for (Contender& contender : all) {
+        result.entries.push_back(enter_one(contender));
+        if (result.entries.back().status != "ok") continue;
+        place.push_back(result.entries.size() - 1);
+        ready.push_back(std::move(contender));
+    }
+    const std::vector<Measured> measured = measure(*make_stopwatch(ctx), ready, wish);
+    for (std::size_t k = 0; k < ready.size(); ++k) {
+        Entry& entry = result.entries[place[k]];
+        entry.times = measured[k];
+        if (!measured[k].failure.empty()) entry.status = concat("failed while timed: ", measured[k].failure);
+    }
+}
+
+inline bool ours_are_right(const MatrixResult& result)
+{
+    return std::all_of(result.entries.begin(), result.entries.end(), [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
+}
+
+// race(ctx, case, bandwidth) gives the results of one matrix on one backend. Exit code 1 if one of ours is wrong.
+template <class Options, class Race>
+int race_all(const Options& options, const std::string& default_suite, Report& report, Race&& race)
+{
+    const std::vector<Case> cases = cases_for(options, default_suite, report);
+    bool right = true;
+    for (const Context& ctx : contexts_for(options, report)) {
+        const double bandwidth = read_bandwidth(ctx);
+        for (const Case& which : cases) try {
+            const std::vector<MatrixResult> results = race(ctx, which, bandwidth);
+            for (const MatrixResult& result : results) {
+                right = right && ours_are_right(result);
+                report.add(result);
+            }
+        } catch (const Error& fault) {                     // one bad file does not end a suite
+            if (options.suite.empty()) throw;
+            report.talk(concat(which.name, " skipped: ", fault.what()));
+        }
+    }
+    report.finish();
+    return right ? 0 : 1;
+}
+
+}  // namespace tulle::bench
