@@ -32,7 +32,8 @@ __device__ index_t matrix_column(index_t base, std::uint32_t at, const std::uint
     return base + static_cast<index_t>(reinterpret_cast<const std::uint32_t*>(from)[lane]);
 }
 
-constexpr int columns_at_once = 2, resident_blocks = 8;
+constexpr int columns_at_once = 2;
+[[maybe_unused]] constexpr int resident_blocks = 8;              // of a multiprocessor: 32 registers a thread
 
 // Products of this lane in columns [j, j + n) of the 32 whose descriptions the lanes hold in `mine`; `taken` of them have an entry.
 template <int n, class V, class M>
