@@ -187,7 +187,7 @@ TEST_P(PartialOn, MergesOnlyAllPartsInOrder)
     EXPECT_THROW(merge<double>(c, parts.part), ValueError);
 }
 
-TEST_P(PartialOn, FailsCleanlyWithoutMemory)
+TEST_P(PartialOn, SurvivesFailedAllocations)
 {
     const auto c = ctx();
     const auto there = to_device(c, random_matrix<double>(30, 30, 0.2, Values::integers, 3).view());

@@ -69,6 +69,14 @@ Shape<V> shape_of(const PartableView<V>& a)
     return std::visit([](const auto& m) { return Shape<V>{m.rows, m.cols, m.nonzeros}; }, a);
 }
 
+// Threads of the host are for large matrices: waiting for each other they cost more than a small one does.
+template <class V>
+Context host_for(const PartableView<V>& a)
+{
+    constexpr offset_t small = offset_t{1} << 16;
+    return Context::cpu(shape_of(a).nonzeros < small ? 1 : 0);
+}
+
 bool is_deterministic(const Team& team)
 {
     for (int member = 0; member < team.size(); ++member)
@@ -258,7 +266,7 @@ template <class V> TeamPlan<V>::~TeamPlan() = default;
 template <class V>
 TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& a, const TeamOptions& options)
 {
-    const Context host = Context::cpu();
+    const Context host = host_for(a);
     const bool fixed = is_deterministic(team);
     require<ValueError>(!(options.paper && fixed), "the paper's cuts add in an order that depends on the number of members", "leave TeamOptions::paper off, or the team not deterministic");
     if (options.checked) std::visit([&](const auto& m) { check(host, m); }, a);
@@ -357,7 +365,7 @@ void TeamPlan<V>::update_values(const PartableView<V>& a)
         return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
     });
     s.given = a;
-    team::arrange_values(Context::cpu(), with_op(a, s.options.op), s.a);
+    team::arrange_values(host_for(a), with_op(a, s.options.op), s.a);
     s.crew.run([&](int member) { team::bring_values(s[member], s.a); });
 }
 
