@@ -277,5 +277,23 @@ TEST(Arguments, PointersAreFoundInsideViews)
     EXPECT_TRUE(simt::pointers_in(std::tuple(WithArray{})).empty());    // left alone, not misread
 }
 
+// What was freed in stream order is still taken until the stream gets there: the pool is empty, so the device is waited for and asked
+// without the pool.
+TEST(Memories, WhatThePoolStillHoldsIsWaitedFor)
+{
+    simt::Config small = with_seed(1);
+    small.bytes = std::size_t{1} << 20;
+    const WithConfig with(small);
+    const CudaQueue q = cuda::open_queue(0);
+    constexpr offset_t more_than_half = 600'000;
+    Buffer<char> first(q, more_than_half);
+    fill_bytes(q, first.data(), 1, first.bytes());
+    first = Buffer<char>();
+    Buffer<char> second(q, more_than_half);
+    fill_bytes(q, second.data(), 2, second.bytes());
+    EXPECT_EQ(read_value(q, second.data() + more_than_half - 1), 2);
+    EXPECT_THROW(Buffer<char>(q, more_than_half), OutOfMemory);
+}
+
 }  // namespace
 }  // namespace tulle::test

@@ -36,7 +36,8 @@ cudaError_t allocate(void** data, std::size_t bytes, int device, Allocation::Sta
 {
     Runtime& runtime = Runtime::get();
     if (device >= runtime.config.devices) return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
-    if (bytes > free_bytes(runtime, device)) runtime.drain_device(device);
+    const bool waits = state == Allocation::State::live;      // cudaMalloc does; a pool may refuse what its streams have not given back yet
+    if (waits && bytes > free_bytes(runtime, device)) runtime.drain_device(device);
     const std::size_t free = free_bytes(runtime, device);
     *data = bytes > free ? nullptr : runtime.memory.allocate(device, bytes, state, runtime.random);
     if (*data) return cudaSuccess;
