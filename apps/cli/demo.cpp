@@ -13,6 +13,7 @@
 #include "apps/cli/measure_spmv.hpp"
 #include "apps/cli/picture/plot.hpp"
 #include "apps/cli/progress.hpp"
+#include "apps/cli/sptrsv.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/device/info.hpp"
@@ -43,8 +44,15 @@ Outcome multiply_vector(const Stage& stage, const Context& ctx)
             .bytes_per_second = r.bandwidth(), .on_cpu = ctx.backend() == Backend::cpu, .good = r.verdict->good()};
 }
 
+Outcome solve_triangle(const Stage& stage, const Context& ctx)
+{
+    const SolveSummary r = solve_lower_triangle(stage.host, ctx, stage.a, stage.options.repeat, stage.options.seed);
+    return {.operation = "L x = b", .backend = r.backend, .policy = r.scheme, .check = r.check, .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+}
+
 using Operation = Outcome (*)(const Stage&, const Context&);
-constexpr std::array<Operation, 1> operations{multiply_vector};
+constexpr std::array<Operation, 2> operations{multiply_vector, solve_triangle};
 
 std::vector<Outcome> perform(const Stage& stage)
 {
@@ -52,6 +60,7 @@ std::vector<Outcome> perform(const Stage& stage)
     std::vector<Outcome> outcomes;
     const Activity work(stage.session.console, "multiplying");
     for (const Operation operation : operations) {
+        if (operation == solve_triangle && stage.a.rows != stage.a.cols) continue;
         outcomes.push_back(operation(stage, stage.host));
         if (has_cuda) outcomes.push_back(operation(stage, stage.session.cuda()));
     }

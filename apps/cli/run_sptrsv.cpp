@@ -28,6 +28,7 @@ struct SolveResult {
     double plan_seconds = 0, median = 0, best = 0;
     std::size_t plan_bytes = 0;
     index_t levels = 0;
+    offset_t entries = 0;                                // of the triangle
     std::optional<Verdict> verdict = {};
 };
 
@@ -121,6 +122,7 @@ SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, cons
     result.description = plan.describe();
     result.plan_bytes = plan.bytes();
     result.levels = plan.levels();
+    result.entries = plan.features().nonzeros;
     const DenseView<const V> b_view{n, sides, sides, Layout::row_major, right.data()};
     const DenseView<V> x_view{n, sides, sides, Layout::row_major, x.data()};
     std::vector<double> seconds;
@@ -137,6 +139,30 @@ SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, cons
     const Buffer<V> back = to_host(ctx, std::span<const V>(x.span()));
     result.x.assign(back.span().begin(), back.span().end());
     return result;
+}
+
+// The same pattern with a full diagonal of ones, and beside it numbers that keep every solution small.
+template <class V>
+Csr<V> tamed(const Context& host, const CsrView<V>& a)
+{
+    Csr<V> tame = Csr<V>::make(host.host(), a.rows, a.cols, a.nonzeros + a.rows);
+    offset_t at = 0;
+    for (index_t i = 0; i < a.rows; ++i) {
+        tame.row_begin.data()[i] = at;
+        const auto share = static_cast<double>(std::max<offset_t>(1, a.row_begin[i + 1] - a.row_begin[i]));
+        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+            if (a.col[k] == i) continue;
+            tame.col.data()[at] = a.col[k];
+            tame.value.data()[at++] = static_cast<V>((2 * unit(hash_of(5, i, a.col[k])) - 1) / share);
+        }
+        tame.col.data()[at] = i;
+        tame.value.data()[at++] = V(1);
+    }
+    tame.row_begin.data()[a.rows] = at;
+    tame.sorted = tame.unique = false;
+    CsrView<V> used = tame.view();
+    used.nonzeros = at;
+    return to_csr(host, used);
 }
 
 std::vector<Context> places(const Session& session, const std::string& backend)
@@ -222,27 +248,20 @@ Loaded<V> load_triangle(const Session& session, const Context& host, const Trian
 {
     Loaded<V> loaded = load<V>(session, host, options.matrix);
     require<ShapeError>(loaded.matrix.rows == loaded.matrix.cols, [&] { return concat("a triangle is square, the matrix is ", loaded.matrix.rows, " x ", loaded.matrix.cols); });
-    if (!options.dominant) return loaded;
-    const CsrView<V> a = loaded.matrix.view();
-    Csr<V> tame = Csr<V>::make(host.host(), a.rows, a.cols, a.nonzeros + a.rows);
-    offset_t at = 0;
-    for (index_t i = 0; i < a.rows; ++i) {
-        tame.row_begin.data()[i] = at;
-        const auto share = static_cast<double>(std::max<offset_t>(1, a.row_begin[i + 1] - a.row_begin[i]));
-        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
-            if (a.col[k] == i) continue;
-            tame.col.data()[at] = a.col[k];
-            tame.value.data()[at++] = static_cast<V>((2 * unit(hash_of(5, i, a.col[k])) - 1) / share);
-        }
-        tame.col.data()[at] = i;
-        tame.value.data()[at++] = V(1);
-    }
-    tame.row_begin.data()[a.rows] = at;
-    tame.sorted = tame.unique = false;
-    CsrView<V> used = tame.view();
-    used.nonzeros = at;
-    loaded.matrix = to_csr(host, used);
+    if (options.dominant) loaded.matrix = tamed(host, loaded.matrix.view());
     return loaded;
+}
+
+SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed)
+{
+    const Csr<double> tame = tamed(host, a);
+    RunSptrsvOptions o;
+    o.repeat = repeat;
+    const std::vector<double> b = seeded_vector<double>(a.rows, seed);
+    const SolveResult<double> r = measure_solve(ctx, tame.view(), o, b);
+    const Verdict verdict = check(plain_triangle(tame.view(), o.triangle), 1.0, b, 1, r.x);
+    const auto entries = static_cast<std::size_t>(r.entries), rows = static_cast<std::size_t>(a.rows);
+    return {r.backend, r.scheme, check_text(verdict), r.median, entries * (sizeof(double) + sizeof(index_t)) + 2 * rows * sizeof(double), verdict.good()};
 }
 
 template Loaded<float> load_triangle(const Session&, const Context&, const TriangleOptions&);

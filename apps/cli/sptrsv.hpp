@@ -42,6 +42,15 @@ void tune_sptrsv(const Session& session, const TuneSptrsvOptions& options);
 void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& options);
 void add_tune(Parser& parser, TuneSptrsvOptions& options);
 
+// For demo: L x = b with the lower triangle of a square matrix on the host, its values made harmless; timed and checked.
+struct SolveSummary {
+    std::string backend, scheme, check;
+    double seconds = 0;                                  // median
+    std::size_t bytes = 0;                               // entries, b and x, each once
+    bool good = true;
+};
+SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);
+
 // The triangle's matrix on the host, its values made harmless if asked for.
 template <class V> Loaded<V> load_triangle(const Session& session, const Context& host, const TriangleOptions& options);
 
