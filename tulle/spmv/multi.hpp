@@ -40,7 +40,7 @@ enum class Exchange {
 };
 
 enum class Overlap {
-    automatic,               // where a part is large enough that more launches do not show
+    automatic,               // on a GPU, where the halo is so large that more launches do not show
     always,                  // rows that need nothing from others before the others
     never,                   // all rows at once
 };

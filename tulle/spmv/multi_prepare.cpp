@@ -19,9 +19,9 @@ using partition::Outside;
 
 // A gather that moves less than this many times what the halo moves is preferred: it needs no packing and no renumbering.
 constexpr double halo_limit = 0.5;
-// Rows multiplied while the halo comes take two launches more, of 3 us each on an H200, and hide its 5 to 10 us: worth it from about 10 us
-// of interior rows on, 50 MB of matrix. A CPU's launch is a function call, but its copies do not overlap either.
-constexpr offset_t interior_nonzeros = offset_t{1} << 22;
+// Rows multiplied while the halo comes cost a part in three pieces instead of one: 15 us more on an H200 (docs/design/partition.md). That is
+// hidden by a halo that takes as long, 6 MB on a link of 400 GB/s, and by as many rows to multiply meanwhile. On a CPU nothing overlaps.
+constexpr offset_t interior_nonzeros = offset_t{1} << 22, overlap_bytes = offset_t{6} << 20;
 
 struct Run {
     index_t first = 0, last = 0;
@@ -252,7 +252,8 @@ void prepare(Member<V>& m, const Arranged<V>& a, Look& seen, const Decision& d, 
         seen.pointer = Buffer<offset_t>(m.ctx.host(), offset_t{m.part.lines()} + 1);
         m.ctx.run([&](const auto& q) { download(q, m.pointer.data(), seen.pointer.data(), seen.pointer.size()); });
         m.head_lines = a.folds() ? std::min(offset_t{m.part.lines()}, a.row_line.data()[m.own_y.begin] - m.part.first_line) : m.part.head ? 1 : 0;
-        cut_pieces(m, seen, m.halo > 0, static_cast<index_t>(m.head_lines), d.overlap);
+        const bool pays = m.ctx.backend() == Backend::cuda && m.halo * static_cast<offset_t>(sizeof(V)) >= overlap_bytes;
+        cut_pieces(m, seen, m.halo > 0, static_cast<index_t>(m.head_lines), d.overlap == Overlap::automatic && !pays ? Overlap::never : d.overlap);
         point_pieces(m);
         if (halo) renumber_columns(m, *seen.outside);
     } else m.pieces.push_back({.first = 0, .last = m.part.lines(), .begin = 0, .end = m.part.nonzeros(), .pointer = m.pointer.data()});
