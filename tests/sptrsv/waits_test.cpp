@@ -33,7 +33,8 @@ struct Outcome {
 [[maybe_unused]] void expect_stuck(const Outcome& got)
 {
     EXPECT_TRUE(got.fault > stuck && got.fault <= rows) << got.fault;          // or one of those that wait for it
-    for (index_t i = 0; i < rows; ++i) EXPECT_EQ(std::isnan(got.x[static_cast<std::size_t>(i)]), i >= stuck) << "row " << i;
+    for (index_t i = stuck; i < rows; ++i) EXPECT_TRUE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;
+    for (index_t i = 0; build::simulated && i < stuck; ++i) EXPECT_FALSE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;      // a GPU under a tool may be slow enough to use up any patience
 }
 
 template <class Queue, class F>
