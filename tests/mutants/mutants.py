@@ -33,5 +33,5 @@ MUTANTS = [
     mutant("copy: the download does not wait", "tulle/device/cuda/queue.cu", "    cuda::check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, q.stream));\n    cuda::check(cudaStreamSynchronize(q.stream));", "    cuda::check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, q.stream));", test="device", filter="*MemoryOn*cuda*"),
     mutant("copy: the upload does not wait", "tulle/device/cuda/queue.cu", "    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));\n    cuda::check(cudaStreamSynchronize(q.stream));", "    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));", filter="*UploadedMemory*cuda*", test="device"),
     mutant("split: no barrier before the warps are added", SPMV + "multiply_split.cu", "    __syncthreads();\n    V rest = 0;", "    V rest = 0;", filter=ACROSS, build="sim-tsan", seeds=[1]),
-    mutant("blocks: columns beyond the matrix take part", SPMV + "multiply_blocks.cu", "if (a.block_col[slot] >= 0 && col < a.cols)", "if (a.block_col[slot] >= 0)", filter="*Blocks*/cuda*", build="sim-asan", seeds=[1]),
+    mutant("blocks: columns beyond the matrix take part", SPMV + "multiply_blocks.cu", "if (a.block_col[slot] >= 0 && col < a.cols)", "if (a.block_col[slot] >= 0)", filter="*BlocksMayReachBeyondTheMatrix/cuda*", build="sim-asan", seeds=[1]),
 ]

@@ -212,6 +212,19 @@ TEST_P(SpmvOn, UpdatesValuesOfBlocks)
         }
 }
 
+// The last blocks hold columns that the matrix and x do not have.
+TEST_P(SpmvOn, BlocksMayReachBeyondTheMatrix)
+{
+    const auto c = ctx();
+    const auto a = matrix_where<double>(8, 10, Values::integers, 31, [](index_t, index_t) { return true; });
+    const InAllFormats<double> formats(c, a);
+    const auto x = vector_of<double>(10, Values::integers, 5);
+    const std::vector<double> y(8, 1.0);
+    const auto got = run(c, Plan<double>::make(c, formats.bell.view(), {.force = Policy{Kernel::blocks, 32, false}}), 1.0, x, 1.0, y);
+    const auto want = oracle_multiply(a, false, 1.0, x, 1.0, y);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<double>(want.value[i])) << i;
+}
+
 TEST_P(SpmvOn, RefusesAnotherMatrix)
 {
     const auto c = ctx();
