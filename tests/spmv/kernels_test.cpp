@@ -59,6 +59,22 @@ TEST_P(SpmvKernelsOn, StreamTakesGiantsAndWhatIsBetween)
     expect_exact(ctx(), a, {Kernel::stream, 32, false});
 }
 
+// So many short rows in a block that each has a lane; the few long ones are then taken by a warp.
+TEST_P(SpmvKernelsOn, StreamTakesLongRowsAmongManyShortOnes)
+{
+    if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
+    const auto a = matrix_where<double>(600, 301, Values::integers, 4, [&](index_t i, index_t j) { return j == i % 301 || i == 100 || (i == 131 && j < 66) || (i == 400 && j < 64); });
+    expect_exact(ctx(), a, {Kernel::stream, 32, false});
+}
+
+// Hundreds of rows leave one lane for each; a row of 900 nonzeros among them has a warp.
+TEST_P(SpmvKernelsOn, StreamTakesALongRowAmongShortOnes)
+{
+    if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
+    const auto a = matrix_where<double>(700, 1000, Values::integers, 4, [&](index_t i, index_t j) { return i == 300 ? j < 900 : j == i; });
+    expect_exact(ctx(), a, {Kernel::stream, 32, false});
+}
+
 TEST_P(SpmvKernelsOn, StreamTakesMoreRowsThanABlockHolds)
 {
     if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
@@ -71,9 +87,10 @@ TEST_P(SpmvKernelsOn, GroupsTakeRunsOfAnyLength)
 {
     std::vector<index_t> pattern_of;
     for (index_t run = 1; run <= 9; ++run) pattern_of.insert(pattern_of.end(), static_cast<std::size_t>(run), run);
+    pattern_of.insert(pattern_of.end(), {10, 11, 12});                 // rows of one entry each, in different columns
     const auto a = matrix_where<double>(static_cast<index_t>(pattern_of.size()), 300, Values::integers, 9, [&](index_t i, index_t j) {
         const index_t p = pattern_of[static_cast<std::size_t>(i)];
-        return p != 4 && j % (p + 1) == 0 && (p != 7 || j < 20);
+        return p >= 10 ? j == p : p != 4 && j % (p + 1) == 0 && (p != 7 || j < 20);
     });
     for (const int lanes : on_gpu() ? std::vector{8, 16, 32} : std::vector{1}) expect_exact(ctx(), a, {Kernel::groups, lanes, false});
 }
