@@ -15,8 +15,8 @@ def team(name, file, old, new, filter=EXACT, **more):
 
 
 MUTANTS = [
-    cut("nonzeros times parts overflow", "steps.hpp", "return total / all * before + total % all * before / all;", "return total * before / all;", "Split.DoesNotOverflow", seeds=[1]),
-    cut("an empty line at a cut goes to the part before", "steps.hpp", "const offset_t item = prim::lower_bound(prefix, items, position);",
+    cut("nonzeros times parts overflow", "cutting.hpp", "return total / all * before + total % all * before / all;", "return total * before / all;", "Split.DoesNotOverflow", seeds=[1]),
+    cut("an empty line at a cut goes to the part before", "cutting.hpp", "const offset_t item = prim::lower_bound(prefix, items, position);",
         "const offset_t item = prim::upper_bound(prefix, items, position);", "*KeepsItsRule*"),
     cut("a cut line has two owners", "partial.cpp", "const bool head = from.inside && from.at < to.at;", "const bool head = false;", "*CutsCsr*:*CutsAsThePaper*"),
     cut("an empty part has a head", "partial.cpp", "const bool head = from.inside && from.at < to.at;", "const bool head = from.inside;", "*CutsCsr*", seeds=[1, 2, 3, 4]),

@@ -17,7 +17,7 @@
 #include "tulle/base/api.hpp"
 #include "tulle/device/context.hpp"
 #include "tulle/device/copy.hpp"
-#include "tulle/partition/steps.hpp"
+#include "tulle/partition/cutting.hpp"
 
 namespace tulle::partition {
 

@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "tulle/base/trace.hpp"
-#include "tulle/partition/steps.hpp"
+#include "tulle/partition/cutting.hpp"
 #include "tulle/partition/partial.hpp"
 #include "tulle/partition/split.hpp"
 #include "tulle/spmv/multi_member.hpp"

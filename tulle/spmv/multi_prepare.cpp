@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "tulle/base/text.hpp"
-#include "tulle/partition/steps.hpp"
+#include "tulle/partition/cutting.hpp"
 #include "tulle/spmv/multi_member.hpp"
 
 namespace tulle::spmv::team {

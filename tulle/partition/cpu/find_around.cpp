@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/partition/steps.hpp"
+#include "tulle/partition/cutting.hpp"
 
 namespace tulle::partition {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tulle/partition/steps.hpp"
+#include "tulle/partition/cutting.hpp"
 #include "tulle/prim/cpu/pieces.hpp"
 
 namespace tulle::partition {
