@@ -3,7 +3,7 @@
 // From op(A) on the host to the members of a team.
 //
 //   cut        equal shares of the nonzeros: to the nonzero (paper), or at rows where a hundredth allows it
-//   stage      several NUMA nodes: one thread of each copies the slice of its members into pinned memory there (level one of two)
+//   stage      several NUMA nodes: one thread of each copies the slice of its members into memory there (level one of two)
 //   bring      every member takes its window; the local pointer is computed where it works
 //   look, decide, prepare, connect      multi_prepare.cpp
 //
@@ -78,7 +78,7 @@ void deal_vectors(const Arranged<V>& a, std::vector<Member<V>>& members)
 
 // ---- stage and bring ----
 
-// The slice of one NUMA node in pinned memory, first touched by a thread that stays there.
+// The slice of one NUMA node in memory there: first touched by a thread that stays.
 template <class V>
 struct Staged {
     offset_t begin = 0, first_line = 0;
@@ -87,23 +87,18 @@ struct Staged {
     Buffer<V> value;
 };
 
-template <class T>
-Buffer<T> pin(const Context& ctx, const T* from, offset_t n)
-{
-    Place place;
-    place.space = Space::pinned;
-    Buffer<T> pinned(ctx.host().memory, place, from ? n : 0);
-    if (from) copy(ctx.host(), from, pinned.data(), n);
-    return pinned;
-}
-
+// GPUs are fed from pinned memory; for CPUs alone, which may have no driver that pins, any memory of the node does.
 template <class V>
-Staged<V> stage(const Context& ctx, const Lines<V>& lines, const Part& window)
+Staged<V> stage(const Context& ctx, const Lines<V>& lines, const Part& window, Space space)
 {
+    const auto copied = [&]<class T>(const T* array, offset_t first, offset_t n) {
+        Buffer<T> here(ctx.host().memory, Place{.space = space, .device = 0, .stream = nullptr}, array ? n : 0);
+        if (array) copy(ctx.host(), array + first, here.data(), n);
+        return here;
+    };
     const offset_t n = window.nonzeros();
-    const auto at = [&](const auto* array, offset_t first) { return array ? array + first : array; };
-    return {window.begin, window.first_line, pin(ctx, at(lines.begin, window.first_line), offset_t{window.lines()} + 1), pin(ctx, at(lines.line, window.begin), n),
-            pin(ctx, at(lines.other, window.begin), n), pin(ctx, at(lines.value, window.begin), n)};
+    return {window.begin, window.first_line, copied(lines.begin, window.first_line, offset_t{window.lines()} + 1), copied(lines.line, window.begin, n),
+            copied(lines.other, window.begin, n), copied(lines.value, window.begin, n)};
 }
 
 // A part's arrays on the host: out of the whole ones, or out of those of its node.
@@ -186,7 +181,9 @@ void bring_all(partition::Crew& crew, const Arranged<V>& a, const std::vector<in
             const std::size_t g = group_of[static_cast<std::size_t>(member)];
             if (groups[g].first != member) return;
             const Part &first = members[static_cast<std::size_t>(groups[g].first)].part, &last = members[static_cast<std::size_t>(groups[g].second)].part;
-            staged[g] = stage(members[static_cast<std::size_t>(member)].ctx, a.lines, {first.begin, last.end, first.first_line, last.last_line, first.head});
+            const bool feeds_gpu = std::any_of(members.begin() + groups[g].first, members.begin() + groups[g].second + 1, [](const Member<V>& m) { return m.ctx.backend() == Backend::cuda; });
+            staged[g] = stage(members[static_cast<std::size_t>(member)].ctx, a.lines, {first.begin, last.end, first.first_line, last.last_line, first.head},
+                              feeds_gpu ? Space::pinned : Space::host);
         });
     crew.run([&](int member) {
         Member<V>& m = members[static_cast<std::size_t>(member)];
