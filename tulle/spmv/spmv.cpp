@@ -19,7 +19,7 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
-#include "tulle/device/info.hpp"
+#include "tulle/device/placed.hpp"
 #include "tulle/matrix/convert.hpp"
 #include "tulle/matrix/convert_steps.hpp"
 #include "tulle/matrix/validate.hpp"
@@ -40,6 +40,7 @@ struct Plan<V, M>::State {
     Workspace<V, M> work;
     const void* known_x = nullptr;       // vectors already found to be in the right memory
     const void* known_y = nullptr;
+    const void* known_dots = nullptr;
 
     bool transposed() const { return options.op == Op::transpose; }
 };
@@ -204,22 +205,6 @@ void prepare(State& s)
     });
 }
 
-// Vectors must be where the work is done; asked once per address.
-template <class State, class V>
-void require_placed(const State& s, const V* data, const void* known, std::string_view name)
-{
-    if constexpr (build::has_cuda) {
-        if (data == nullptr || data == known) return;
-        s.ctx.run(Overloaded{[](const CpuQueue&) {},
-                             [&](const CudaQueue& q) {
-                                 require<DeviceError>(cuda::is_device_pointer(data, q.device),
-                                                      [&] { return concat(name, " is not in the memory of ", s.ctx.name()); },
-                                                      "bring it there with tulle::to_device(ctx, …)");
-                             }});
-    }
-    (void)s, (void)data, (void)known, (void)name;
-}
-
 template <class State, class V>
 void require_vectors(State& s, std::span<const V> x, std::span<V> y)
 {
@@ -228,10 +213,8 @@ void require_vectors(State& s, std::span<const V> x, std::span<V> y)
     require(std::ssize(y) == op.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
     const bool apart = x.empty() || y.empty() || x.data() + x.size() <= y.data() || y.data() + y.size() <= x.data();
     require<ValueError>(apart, "x and y overlap", "give y memory of its own");
-    require_placed(s, x.data(), s.known_x, "x");
-    require_placed(s, static_cast<const V*>(y.data()), s.known_y, "y");
-    s.known_x = x.data();
-    s.known_y = y.data();
+    require_placed(s.ctx, x.data(), s.known_x, "x");
+    require_placed(s.ctx, y.data(), s.known_y, "y");
 }
 
 template <class State, class V>
@@ -344,7 +327,7 @@ void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y, std:
     require_vectors(*state_, x, y);
     require<ValueError>(state_->options.dots, "this plan has no room for dot products", "make it with Options{.dots = true}");
     require(dots.size() == 2, [&] { return concat("dots has ", dots.size(), " entries instead of 2"); });
-    require_placed(*state_, static_cast<const V*>(dots.data()), nullptr, "dots");
+    require_placed(state_->ctx, dots.data(), state_->known_dots, "dots");
     auto& work = state_->work;
     run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data(), {work.dot_partial.data(), work.dot_arrived.data(), dots.data()}});
 }

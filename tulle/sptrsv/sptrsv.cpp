@@ -20,6 +20,7 @@
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/device/info.hpp"
+#include "tulle/device/placed.hpp"
 #include "tulle/matrix/validate.hpp"
 #include "tulle/sptrsv/steps.hpp"
 
@@ -409,20 +410,6 @@ std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Op
 }
 
 namespace {
-
-template <class V>
-void require_placed(const Context& ctx, const V* data, const void*& known, std::string_view name)
-{
-    ctx.run([&](const auto& q) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
-            if (data == nullptr || data == known) return;
-            require<DeviceError>(cuda::is_device_pointer(data, q.device), [&] { return concat(name, " is not in the memory of ", ctx.name()); },
-                                 "bring it there with tulle::to_device(ctx, …)");
-            known = data;
-        }
-        (void)q, (void)data, (void)known, (void)name;
-    });
-}
 
 template <class V>
 void require_shape(const DenseView<V>& m, index_t rows, index_t cols, std::string_view name)

@@ -1,0 +1,26 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tulle/device/placed.hpp"
+
+#include "tulle/base/build.hpp"
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/device/info.hpp"
+
+namespace tulle {
+
+void require_placed(const Context& ctx, const void* data, const void*& known, std::string_view name)
+{
+    if constexpr (build::has_cuda) {
+        if (data == nullptr || data == known || ctx.backend() == Backend::cpu) return;
+        ctx.run([&](const auto& q) {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
+                require<DeviceError>(cuda::is_device_pointer(data, q.device), [&] { return concat(name, " is not in the memory of ", ctx.name()); },
+                                     "bring it there with tulle::to_device(ctx, …)");
+        });
+        known = data;
+    }
+    (void)ctx, (void)data, (void)known, (void)name;
+}
+
+}  // namespace tulle
