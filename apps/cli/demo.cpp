@@ -4,6 +4,7 @@
 // is there and checked, and its picture is drawn. An operation joins by a line in `operations`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "apps/cli/describe.hpp"
@@ -13,6 +14,7 @@
 #include "apps/cli/measure_spmv.hpp"
 #include "apps/cli/picture/plot.hpp"
 #include "apps/cli/progress.hpp"
+#include "apps/cli/spgemm.hpp"
 #include "apps/cli/sptrsv.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/base/text.hpp"
@@ -33,7 +35,10 @@ struct Stage {
     const DemoOptions& options;
     Context host;
     CsrView<double> a;                                   // on the host
+    offset_t products;                                   // of A A
 };
+
+constexpr int whole_calls = 3;                           // of the products of matrices, which take far longer than those with vectors
 
 Outcome multiply_vector(const Stage& stage, const Context& ctx)
 {
@@ -51,18 +56,29 @@ Outcome solve_triangle(const Stage& stage, const Context& ctx)
             .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
 }
 
-using Operation = Outcome (*)(const Stage&, const Context&);
-constexpr std::array<Operation, 2> operations{multiply_vector, solve_triangle};
+Outcome multiply_matrix(const Stage& stage, const Context& ctx)
+{
+    const ProductSummary r = multiply_by_itself(stage.host, ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
+    return {.operation = "C = A A", .backend = r.backend, .policy = r.policy, .check = r.check, .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+}
+
+struct Operation {
+    Outcome (*perform)(const Stage&, const Context&);
+    bool square;                                         // wants as many rows as columns
+    offset_t most_products;                              // of A A; more would make a demonstration wait
+};
+constexpr std::array operations{Operation{multiply_vector, false, max_offset}, Operation{multiply_matrix, true, 300'000'000}, Operation{solve_triangle, true, max_offset}};
 
 std::vector<Outcome> perform(const Stage& stage)
 {
     const bool has_cuda = why_no_cuda().empty();
     std::vector<Outcome> outcomes;
     const Activity work(stage.session.console, "multiplying");
-    for (const Operation operation : operations) {
-        if (operation == solve_triangle && stage.a.rows != stage.a.cols) continue;
-        outcomes.push_back(operation(stage, stage.host));
-        if (has_cuda) outcomes.push_back(operation(stage, stage.session.cuda()));
+    for (const Operation& operation : operations) {
+        if ((operation.square && stage.a.rows != stage.a.cols) || stage.products > operation.most_products) continue;
+        outcomes.push_back(operation.perform(stage, stage.host));
+        if (has_cuda) outcomes.push_back(operation.perform(stage, stage.session.cuda()));
     }
     return outcomes;
 }
@@ -107,8 +123,8 @@ void demo(const Session& session, const DemoOptions& options)
     const Console& console = session.console;
     const Context host = session.host();
     const Loaded<double> loaded = load<double>(session, host, options.matrix);
-    const Stage stage{session, options, host, loaded.matrix.view()};
-    const Portrait portrait = portray(session, host, stage.a);
+    const Portrait portrait = portray(session, host, loaded.matrix.view());
+    const Stage stage{session, options, host, loaded.matrix.view(), portrait.features.products};
     Facts facts = short_facts_of(portrait);
     facts.title = options.matrix.name();
     add_file_facts(facts, loaded.file, loaded.file_bytes);

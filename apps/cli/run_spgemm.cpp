@@ -24,18 +24,21 @@ namespace {
 // Both factors on the host.
 template <class V>
 struct Factors {
-    Loaded<V> a, b;
+    CsrView<V> a, b;
     bool square = false;                                 // B is A
+    Loaded<V> loaded_a = {}, loaded_b = {};              // what the views look at, unless it is the caller's
 
-    CsrView<V> first() const { return a.matrix.view(); }
-    CsrView<V> second() const { return square ? a.matrix.view() : b.matrix.view(); }
+    CsrView<V> first() const { return a; }
+    CsrView<V> second() const { return square ? a : b; }
 };
 
 template <class V>
 Factors<V> load_factors(const Session& session, const Context& host, const SpgemmOptions& o)
 {
-    Factors<V> f{.a = load<V>(session, host, o.a), .b = {}, .square = o.b.text.empty()};
-    if (!f.square) f.b = load<V>(session, host, o.b);
+    Factors<V> f{.a = {}, .b = {}, .square = o.b.text.empty(), .loaded_a = load<V>(session, host, o.a)};
+    if (!f.square) f.loaded_b = load<V>(session, host, o.b);
+    f.a = f.loaded_a.matrix.view();
+    f.b = f.loaded_b.matrix.view();
     return f;
 }
 
@@ -53,7 +56,7 @@ spgemm::Options options_of(const SpgemmOptions& o, const Context& ctx)
 
 template <class V>
 struct ProductResult {
-    std::string backend, description;
+    std::string backend, policy, description;
     Csr<V> c;                                            // on the host
     offset_t products = 0;
     int chunks = 1;
@@ -92,7 +95,7 @@ Csr<V> joined(const Context& host, const Context& ctx, const CsrView<V>& a, cons
 template <class V>
 ProductResult<V> measure_product(const Context& host, const Context& ctx, const Factors<V>& f, const SpgemmOptions& o)
 {
-    ProductResult<V> result{.backend = ctx.name(), .description = {}, .c = {}};
+    ProductResult<V> result{.backend = ctx.name(), .policy = {}, .description = {}, .c = {}};
     const Csr<V> a = to_device(ctx, f.first()), other = f.square ? Csr<V>{} : to_device(ctx, f.second());
     const CsrView<V> b = f.square ? a.view() : other.view();
     const spgemm::Options wish = options_of(o, ctx);
@@ -121,6 +124,7 @@ ProductResult<V> measure_product(const Context& host, const Context& ctx, const 
     ctx.synchronize();
     result.refill = trace::now() - begin;
     result.products = plan.products();
+    result.policy = spgemm::to_text(plan.policy());
     result.description = plan.describe();
     return result;
 }
@@ -152,17 +156,6 @@ Verdict check(const Context& host, const Factors<V>& f, const SpgemmOptions& o, 
         cx[at_row] = static_cast<V>(sum);
     }
     return judge<V>(outer, cx);
-}
-
-std::vector<Context> contexts_for(const Session& session, const std::string& backend)
-{
-    const std::string no_cuda = backend == "cpu" ? "" : why_no_cuda();
-    require<DeviceError>(backend != "cuda" || no_cuda.empty(), [&] { return concat("cuda cannot be used: ", no_cuda); }, "use --backend cpu; tulle doctor tells more");
-    if (!no_cuda.empty()) session.console.say("cuda is left out: " + no_cuda);
-    std::vector<Context> all;
-    if (backend != "cuda") all.push_back(session.host());
-    if (backend != "cpu" && no_cuda.empty()) all.push_back(session.cuda());
-    return all;
 }
 
 std::string equation(const SpgemmOptions& o)
@@ -203,7 +196,7 @@ void run_as(const Session& session, const SpgemmOptions& o)
     const Context host = session.host();
     const Factors<V> f = load_factors<V>(session, host, o);
     std::vector<ProductResult<V>> results;
-    for (const Context& ctx : contexts_for(session, o.backend)) {
+    for (const Context& ctx : session.contexts(o.backend)) {
         const Activity work(session.console, "multiplying");
         results.push_back(measure_product(host, ctx, f, o));
     }
@@ -222,7 +215,7 @@ void plan_as(const Session& session, const SpgemmOptions& o)
 {
     const Context host = session.host();
     const Factors<V> f = load_factors<V>(session, host, o);
-    for (const Context& ctx : contexts_for(session, o.backend)) {
+    for (const Context& ctx : session.contexts(o.backend)) {
         const Csr<V> a = to_device(ctx, f.first()), other = f.square ? Csr<V>{} : to_device(ctx, f.second());
         const auto plan = spgemm::Plan<V>::make(ctx, a.view(), f.square ? a.view() : other.view(), options_of(o, ctx));
         const spgemm::MemoryNeed need = plan.memory();
@@ -245,6 +238,18 @@ void add_common(Parser& parser, CLI::App* verb, SpgemmOptions& o)
 }
 
 }  // namespace
+
+ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed)
+{
+    SpgemmOptions o;
+    o.repeat = repeat;
+    o.seed = seed;
+    const Factors<double> f{.a = a, .b = {}, .square = true};
+    const ProductResult<double> r = measure_product(host, ctx, f, o);
+    const Verdict verdict = check(host, f, o, r.c);
+    const auto entries = static_cast<std::size_t>(a.nonzeros + r.c.nonzeros());
+    return {r.backend, r.policy, check_text(verdict), r.median, entries * (sizeof(double) + sizeof(index_t)), verdict.good()};
+}
 
 void run_spgemm(const Session& session, const SpgemmOptions& options)
 {

@@ -62,17 +62,6 @@ std::optional<spmv::Policy> forced(const SpmvOptions& options, const SpmvProblem
     return possible.empty() ? spmv::Policy{.kernel = kernel, .lanes = options.lanes > 0 ? options.lanes : spmv::Policy{}.lanes} : possible.back();
 }
 
-std::vector<Context> contexts_for(const Session& session, const std::string& backend)
-{
-    const std::string no_cuda = backend == "cpu" ? "" : why_no_cuda();
-    require<DeviceError>(backend != "cuda" || no_cuda.empty(), [&] { return concat("cuda cannot be used: ", no_cuda); }, "use --backend cpu; tulle doctor tells more");
-    if (!no_cuda.empty()) session.console.say("cuda is left out: " + no_cuda);
-    std::vector<Context> all;
-    if (backend != "cuda") all.push_back(session.host());
-    if (backend != "cpu" && no_cuda.empty()) all.push_back(session.cuda());
-    return all;
-}
-
 // "y = 2 A^T x - 0.5 y"
 std::string equation(const SpmvOptions& o)
 {
@@ -104,7 +93,7 @@ void report(const Session& session, const SpmvOptions& options, const SpmvProble
 template <class V>
 void run_as(const Session& session, const SpmvOptions& options)
 {
-    const std::vector<Context> places = contexts_for(session, options.backend);
+    const std::vector<Context> places = session.contexts(options.backend);
     const Context host = session.host();
     const Loaded<V> loaded = load<V>(session, host, options.matrix);
     SpmvProblem<V> p = problem_of<V>(options, loaded.matrix.view());

@@ -165,17 +165,6 @@ Csr<V> tamed(const Context& host, const CsrView<V>& a)
     return to_csr(host, used);
 }
 
-std::vector<Context> places(const Session& session, const std::string& backend)
-{
-    const std::string no_cuda = backend == "cpu" ? "" : why_no_cuda();
-    require<DeviceError>(backend != "cuda" || no_cuda.empty(), [&] { return concat("cuda cannot be used: ", no_cuda); }, "use --backend cpu; tulle doctor tells more");
-    if (!no_cuda.empty()) session.console.say("cuda is left out: " + no_cuda);
-    std::vector<Context> all;
-    if (backend != "cuda") all.push_back(session.host());
-    if (backend != "cpu" && no_cuda.empty()) all.push_back(session.cuda());
-    return all;
-}
-
 template <class V>
 void report(const Session& session, const RunSptrsvOptions& o, const CsrView<V>& a, const std::vector<SolveResult<V>>& results)
 {
@@ -200,7 +189,7 @@ void report(const Session& session, const RunSptrsvOptions& o, const CsrView<V>&
 template <class V>
 void run_as(const Session& session, const RunSptrsvOptions& o)
 {
-    const std::vector<Context> where = places(session, o.triangle.backend);
+    const std::vector<Context> where = session.contexts(o.triangle.backend);
     const Context host = session.host();
     const Loaded<V> loaded = load_triangle<V>(session, host, o.triangle);
     const CsrView<V> a = loaded.matrix.view();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "apps/cli/console.hpp"
 #include "tulle/device/context.hpp"
@@ -27,6 +28,7 @@ struct Session {
 
     Context host() const { return with_budget(Context::cpu(settings.threads)); }
     Context cuda() const { return with_budget(Context::cuda(settings.device)); }
+    std::vector<Context> contexts(const std::string& backend) const;      // cpu, cuda or all; says what is left out
 
 private:
     Context with_budget(Context ctx) const

@@ -25,6 +25,15 @@ struct SpgemmOptions {
 void run_spgemm(const Session& session, const SpgemmOptions& options);
 void plan_spgemm(const Session& session, const SpgemmOptions& options);
 
+// For demo: C = A A of a square matrix on the host; whole calls, timed and checked.
+struct ProductSummary {
+    std::string backend, policy, check;
+    double seconds = 0;                                  // median
+    std::size_t bytes = 0;                               // A and C, each once
+    bool good = true;
+};
+ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);
+
 // Below the verbs run and plan.
 void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& options);
 void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& options);
