@@ -10,6 +10,7 @@
 #pragma once
 
 #include "tulle/base/types.hpp"
+#include "tulle/matrix/equal_rows.hpp"
 
 namespace tulle::spgemm {
 
@@ -30,16 +31,7 @@ constexpr RunByte unpack(unsigned char byte) { return {(byte & 1) != 0, (byte >>
 
 constexpr bool is_like(unsigned char byte) { return (byte & 1) != 0; }
 
-// The row has the columns of the one before it.
-constexpr bool equals_predecessor(const offset_t* row_begin, const index_t* col, offset_t row)
-{
-    if (row == 0) return false;
-    const offset_t begin = row_begin[row], length = row_begin[row + 1] - begin;
-    if (length == 0 || begin - row_begin[row - 1] != length) return false;
-    for (offset_t k = 0; k < length; ++k)
-        if (col[begin + k] != col[begin + k - length]) return false;
-    return true;
-}
+using matrix::equals_predecessor;
 
 // Whether a piece begins at the row; `like` are bytes whose lowest bit is set. A run is cut every run_limit rows, counted from its beginning;
 // further than run_look_back rows from there, at multiples of run_limit.

@@ -5,27 +5,19 @@
 #include <array>
 #include <vector>
 
-#include "tulle/base/constant.hpp"
+#include "tulle/matrix/equal_rows.hpp"
 #include "tulle/spmv/group_size.hpp"
 #include "tulle/spmv/steps.hpp"
 
 namespace tulle::spmv {
 namespace {
 
-template <class M>
-bool has_columns_of_row_before(const CsrView<M>& a, index_t row)
-{
-    if (row == 0) return false;
-    const offset_t before = a.row_begin[row - 1], begin = a.row_begin[row], length = a.row_begin[row + 1] - begin;
-    return length == begin - before && std::equal(a.col + begin, a.col + begin + length, a.col + before);
-}
-
 // The end of the run of rows with the columns of `row`.
 template <class M>
 index_t run_end(const CsrView<M>& a, index_t row)
 {
     index_t end = row + 1;
-    while (end < a.rows && has_columns_of_row_before(a, end)) ++end;
+    while (end < a.rows && matrix::equals_predecessor(a.row_begin, a.col, end)) ++end;
     return end;
 }
 
