@@ -64,12 +64,12 @@ TEST(Runs, ShortRunsAreNotCut)
 
 TEST(Runs, RowsAreComparedByTheirColumns)
 {
-    const auto a = test::csr_of<double>(6, 9, {{0, 1, 1.0}, {0, 4, 1.0}, {1, 1, 2.0}, {1, 4, 3.0}, {2, 1, 1.0}, {2, 5, 1.0}, {3, 1, 1.0}});
+    const auto a = test::csr_of<double>(6, 9, {{0, 1, 1.0}, {0, 4, 1.0}, {1, 1, 2.0}, {1, 4, 3.0}, {2, 1, 1.0}, {2, 5, 1.0}, {3, 5, 1.0}});
     const auto equal = [&](offset_t row) { return equals_predecessor(a.row_begin.data(), a.col.data(), row); };
     EXPECT_FALSE(equal(0));
     EXPECT_TRUE(equal(1));
     EXPECT_FALSE(equal(2));
-    EXPECT_FALSE(equal(3));
+    EXPECT_FALSE(equal(3)) << "the last columns of the row before, but not all of them";
     EXPECT_FALSE(equal(5)) << "empty rows are no run";
 }
 

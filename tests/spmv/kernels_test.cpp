@@ -23,21 +23,13 @@ protected:
     bool on_gpu() const { return ctx().backend() == Backend::cuda; }
 };
 
-template <class V>
-std::vector<V> whole_numbers(index_t n, std::uint64_t seed)
-{
-    std::vector<V> x(static_cast<std::size_t>(n));
-    for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = test_value<V>(Values::integers, seed, 0, i);
-    return x;
-}
-
 // y = 2 A x - y under a policy must be exact, twice: counters of the first run are ready for the second.
 template <class V>
 void expect_exact(const Context& ctx, const HostCsr<V>& a, const Policy& policy)
 {
     SCOPED_TRACE(to_text(policy));
     const auto there = to_device(ctx, a.view());
-    const auto x = whole_numbers<V>(a.cols, 6), y = whole_numbers<V>(a.rows, 7);
+    const auto x = test_vector<V>(a.cols, Values::integers, 6), y = test_vector<V>(a.rows, Values::integers, 7);
     const auto plan = Plan<V>::make(ctx, there.view(), {.force = policy});
     const auto x_there = to_device<V>(ctx, std::span<const V>(x));
     const auto want = oracle_multiply(a, false, V(2), x, V(-1), y);
@@ -64,14 +56,6 @@ TEST_P(SpmvKernelsOn, StreamTakesLongRowsAmongManyShortOnes)
 {
     if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
     const auto a = matrix_where<double>(600, 301, Values::integers, 4, [&](index_t i, index_t j) { return j == i % 301 || i == 100 || (i == 131 && j < 66) || (i == 400 && j < 64); });
-    expect_exact(ctx(), a, {Kernel::stream, 32, false});
-}
-
-// Hundreds of rows leave one lane for each; a row of 900 nonzeros among them has a warp.
-TEST_P(SpmvKernelsOn, StreamTakesALongRowAmongShortOnes)
-{
-    if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
-    const auto a = matrix_where<double>(700, 1000, Values::integers, 4, [&](index_t i, index_t j) { return i == 300 ? j < 900 : j == i; });
     expect_exact(ctx(), a, {Kernel::stream, 32, false});
 }
 
@@ -175,7 +159,7 @@ TEST_P(SpmvKernelsOn, NewValuesReachEveryKernel)
     auto b = a;
     for (auto& v : b.value) v = 3 * v + 1;
     const auto before = to_device(c, a.view()), after = to_device(c, b.view());
-    const auto x = whole_numbers<double>(90, 5);
+    const auto x = test_vector<double>(90, Values::integers, 5);
     const auto x_there = to_device<double>(c, std::span<const double>(x));
     const auto want = oracle_multiply(b, false, 1.0, x, 0.0, std::vector<double>(90));
     for (const Policy& policy : candidates(Plan<double>::make(c, before.view()).traits(), {c.backend(), c.host().threads})) {
@@ -194,7 +178,7 @@ TEST_P(SpmvKernelsOn, MakesDotsOnTheWay)
     const auto c = ctx();
     const auto a = matrix_where<double>(700, 700, Values::integers, 8, [](index_t i, index_t j) { return (i + 2 * j) % 50 == 0 || (i == 300 && j > 100) || i == j; });
     const auto there = to_device(c, a.view());
-    const auto x = whole_numbers<double>(700, 5), y = whole_numbers<double>(700, 6);
+    const auto x = test_vector<double>(700, Values::integers, 5), y = test_vector<double>(700, Values::integers, 6);
     const auto x_there = to_device<double>(c, std::span<const double>(x));
     const auto want = oracle_multiply(a, false, 2.0, x, 1.0, y);
     long double xy = 0, yy = 0;

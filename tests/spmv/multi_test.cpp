@@ -44,14 +44,6 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Teams, SpmvOnTeam, ::testing::Values("cpu", build::simulated ? "cuda_sim" : "cuda", "streams", "mixed"), [](const auto& kind) { return kind.param; });
 
-template <class V>
-std::vector<V> vector_of(index_t n, Values values, std::uint64_t seed)
-{
-    std::vector<V> x(static_cast<std::size_t>(n));
-    for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = test_value<V>(values, seed, 0, i);
-    return x;
-}
-
 // A matrix of the battery on the host in every format that can be cut.
 template <class V>
 struct InAllFormats {
@@ -130,8 +122,8 @@ void check_battery(const std::function<Team(int)>& team, V alpha, V beta)
         const InAllFormats<V> formats(a);
         for (const Op op : {Op::none, Op::transpose}) {
             const bool t = op == Op::transpose;
-            const auto x = vector_of<V>(t ? a.rows : a.cols, Values::integers, 21);
-            auto y = vector_of<V>(t ? a.cols : a.rows, Values::integers, 22);
+            const auto x = test_vector<V>(t ? a.rows : a.cols, Values::integers, 21);
+            auto y = test_vector<V>(t ? a.cols : a.rows, Values::integers, 22);
             if (beta == V(0)) y.assign(y.size(), std::numeric_limits<V>::quiet_NaN());
             const auto want = oracle_multiply(a, t, alpha, x, beta, y);
             for (const auto& [format, view] : formats.views()) {
@@ -162,7 +154,7 @@ TEST_P(SpmvOnTeam, KeepsTheErrorBound)
 {
     for (const auto& [name, a] : battery<float>(Values::reals)) {
         SCOPED_TRACE(name);
-        const auto x = vector_of<float>(a.cols, Values::reals, 3), y = vector_of<float>(a.rows, Values::reals, 4);
+        const auto x = test_vector<float>(a.cols, Values::reals, 3), y = test_vector<float>(a.rows, Values::reals, 4);
         auto plan = TeamPlan<float>::make(team(3), a.view());
         EXPECT_TRUE(within_bound(run(plan, 0.75f, x, -1.5f, y), oracle_multiply(a, false, 0.75f, x, -1.5f, y)));
     }
@@ -176,7 +168,7 @@ TEST_P(SpmvOnTeam, GivesEmptyRowsAtCutsTheirShareOfY)
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
         if (!is_drawn("empty rows " + std::to_string(seed), 4)) continue;
         const auto a = matrix_where<double>(40, 12, Values::integers, seed, [&](index_t i, index_t j) { return hash_of(seed, i) % 3 == 0 && (i + j) % 2 == 0; });
-        const auto x = vector_of<double>(a.cols, Values::integers, 1), y = vector_of<double>(a.rows, Values::integers, 2);
+        const auto x = test_vector<double>(a.cols, Values::integers, 1), y = test_vector<double>(a.rows, Values::integers, 2);
         for (int members = 1; members <= 8; ++members)
             for (const bool paper : {false, true}) {
                 SCOPED_TRACE(concat("seed ", seed, ", ", members, " members", paper ? ", paper" : ""));
@@ -191,7 +183,7 @@ TEST_P(SpmvOnTeam, AppliesBetaOnceToCutRows)
 {
     const auto a = matrix_where<double>(6, 200, Values::integers, 3, [](index_t i, index_t j) { return i == 1 || i == 4 || j == i; });
     const InAllFormats<double> formats(a);
-    const auto x = vector_of<double>(a.cols, Values::integers, 1), y = vector_of<double>(a.rows, Values::integers, 2);
+    const auto x = test_vector<double>(a.cols, Values::integers, 1), y = test_vector<double>(a.rows, Values::integers, 2);
     for (const double beta : {0.0, 1.0, -0.5})
         for (const auto& [format, view] : formats.views())
             for (const bool paper : {false, true}) {
@@ -208,7 +200,7 @@ TEST_P(SpmvOnTeam, WorksWithMoreMembersThanThereIsWork)
     const std::vector<HostCsr<double>> matrices{csr_of<double>(3, 4, {{0, 1, 2.0}, {2, 3, 5.0}}), csr_of<double>(0, 0, {}), csr_of<double>(5, 0, {}), csr_of<double>(0, 5, {}), csr_of<double>(9, 9, {}),
                                                 csr_of<double>(1, 1, {{0, 0, 3.0}})};
     for (const auto& a : matrices) {
-        const auto x = vector_of<double>(a.cols, Values::integers, 1), y = vector_of<double>(a.rows, Values::integers, 2);
+        const auto x = test_vector<double>(a.cols, Values::integers, 1), y = test_vector<double>(a.rows, Values::integers, 2);
         for (const int members : {2, 3, 9})
             for (const auto& [way, options] : ways()) {
                 if (!is_drawn(concat("little work ", a.rows, a.cols, members, way), 3)) continue;
@@ -229,11 +221,11 @@ TEST_P(SpmvOnTeam, SplitsGiants)
     const auto last = matrix_where<double>(3, 3000, Values::integers, 4, [](index_t i, index_t j) { return i == 2 || j == 7; });
     for (const auto& a : {giant, last})
         for (const bool paper : {false, true}) {
-            const auto x = vector_of<double>(a.cols, Values::integers, 1), y = vector_of<double>(a.rows, Values::integers, 2);
+            const auto x = test_vector<double>(a.cols, Values::integers, 1), y = test_vector<double>(a.rows, Values::integers, 2);
             auto plan = TeamPlan<double>::make(team(7), a.view(), {.paper = paper});
             EXPECT_LE(plan.imbalance(), 1.011);
             expect_exact(run(plan, -1.0, x, 2.0, y), oracle_multiply(a, false, -1.0, x, 2.0, y));
-            const auto transposed_x = vector_of<double>(a.rows, Values::integers, 1), long_y = vector_of<double>(a.cols, Values::integers, 2);
+            const auto transposed_x = test_vector<double>(a.rows, Values::integers, 1), long_y = test_vector<double>(a.cols, Values::integers, 2);
             auto other = TeamPlan<double>::make(team(7), a.view(), {.op = Op::transpose, .paper = paper});
             expect_exact(run(other, -1.0, transposed_x, 2.0, long_y), oracle_multiply(a, true, -1.0, transposed_x, 2.0, long_y));
         }
@@ -265,7 +257,7 @@ TEST_P(SpmvOnTeam, MovesOnlyWhatIsNeeded)
 {
     const index_t n = 64;
     const auto a = matrix_where<double>(n, n, Values::integers, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 1; });
-    const auto x = vector_of<double>(n, Values::integers, 1), y = vector_of<double>(n, Values::integers, 2);
+    const auto x = test_vector<double>(n, Values::integers, 1), y = test_vector<double>(n, Values::integers, 2);
     auto halo = TeamPlan<double>::make(team(4), a.view(), {.overlap = Overlap::always, .tolerance = 0.2}), gather = TeamPlan<double>::make(team(4), a.view(), {.exchange = Exchange::gather, .tolerance = 0.2}),
          paper = TeamPlan<double>::make(team(4), a.view(), {.paper = true}), alone = TeamPlan<double>::make(team(1), a.view());
     for (auto* plan : {&halo, &gather, &paper, &alone}) {
@@ -313,7 +305,7 @@ TEST_P(SpmvOnTeam, GivesTheSameBitsForAnyNumberOfMembers)
         {"square", random_matrix<float>(200, 200, 0.05, Values::reals, 5)}};
     for (const auto& [name, a] : matrices) {
         const InAllFormats<float> formats(a);
-        const auto x = vector_of<float>(a.cols, Values::reals, 5), y = vector_of<float>(a.rows, Values::reals, 6);
+        const auto x = test_vector<float>(a.cols, Values::reals, 5), y = test_vector<float>(a.rows, Values::reals, 6);
         for (const auto& [format, view] : formats.views()) {
             if (!is_drawn(name + format, 3)) continue;
             std::vector<float> first;
@@ -340,7 +332,7 @@ TEST_P(SpmvOnTeam, KeepsVectorsWithTheMembers)
     for (const auto& [way, options] : ways())
         for (const int members : {1, 4}) {
             SCOPED_TRACE(concat(way, ", ", members, " members"));
-            std::vector<double> want = vector_of<double>(50, Values::integers, 1);
+            std::vector<double> want = test_vector<double>(50, Values::integers, 1);
             const Team all = team(members);
             auto plan = TeamPlan<double>::make(all, a.view(), options);
             for (int m = 0; m < members; ++m) all[m].run([&](const auto& q) { upload(q, want.data() + plan.x_begin(m), plan.x(m).data(), std::ssize(plan.x(m))); });
@@ -365,7 +357,7 @@ TEST_P(SpmvOnTeam, UpdatesValues)
     auto b = a;
     for (auto& v : b.value) v = 3 * v + 1;
     const InAllFormats<double> before(a), after(b);
-    const auto x = vector_of<double>(300, Values::integers, 5), y = vector_of<double>(40, Values::integers, 6);
+    const auto x = test_vector<double>(300, Values::integers, 5), y = test_vector<double>(40, Values::integers, 6);
     for (const bool deterministic : {false, true})
         for (std::size_t f = 0; f < 5; ++f)
             for (const auto& [way, options] : ways()) {

@@ -26,14 +26,6 @@ using namespace tulle::test;
 
 class SpmvOn : public OnBackend {};
 
-template <class V>
-std::vector<V> vector_of(index_t n, Values values, std::uint64_t seed)
-{
-    std::vector<V> x(static_cast<std::size_t>(n));
-    for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = test_value<V>(values, seed, 0, i);
-    return x;
-}
-
 // A matrix of the battery in the memory of a context, in all formats.
 template <class V>
 struct InAllFormats {
@@ -74,8 +66,8 @@ void check_everything(const Context& ctx, Values values, V alpha, V beta)
         const InAllFormats<V> formats(ctx, a);
         for (const Op op : {Op::none, Op::transpose}) {
             const bool t = op == Op::transpose;
-            const auto x = vector_of<V>(t ? a.rows : a.cols, values, 21);
-            auto y = vector_of<V>(t ? a.cols : a.rows, values, 22);
+            const auto x = test_vector<V>(t ? a.rows : a.cols, values, 21);
+            auto y = test_vector<V>(t ? a.cols : a.rows, values, 22);
             if (beta == V(0)) y.assign(y.size(), std::numeric_limits<V>::quiet_NaN());
             const auto want = oracle_multiply(a, t, alpha, x, beta, y);
             for (const auto& view : formats.views()) {
@@ -115,7 +107,7 @@ TEST_P(SpmvOn, ChoosesSomethingThatWorksForEveryFormat)
             for (const auto& view : formats.views()) {
                 SCOPED_TRACE(name);
                 const bool t = op == Op::transpose;
-                const auto x = vector_of<double>(t ? a.rows : a.cols, Values::integers, 5);
+                const auto x = test_vector<double>(t ? a.rows : a.cols, Values::integers, 5);
                 const std::vector<double> y(static_cast<std::size_t>(t ? a.cols : a.rows), std::nan(""));
                 const auto want = oracle_multiply(a, t, 1.0, x, 0.0, y);
                 const auto there = to_device<double>(c, std::span<const double>(x));
@@ -137,7 +129,7 @@ TEST_P(SpmvOn, SplitsLongRows)
     const auto c = ctx();
     const auto a = matrix_where<double>(12, 9000, Values::integers, 4, [](index_t i, index_t j) { return i == 5 || (i == 9 && j % 2 == 0) || (i % 3 == 0 && j == i); });
     const auto there = to_device(c, a.view());
-    const auto x = vector_of<double>(9000, Values::integers, 6);
+    const auto x = test_vector<double>(9000, Values::integers, 6);
     const std::vector<double> y(12, 7.0);
     const auto plan = Plan<double>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}});
     const auto got = run(c, plan, 2.0, x, -1.0, y);
@@ -151,7 +143,7 @@ TEST_P(SpmvOn, SplitsTheLastRow)
     const auto c = ctx();
     const auto a = matrix_where<float>(3, 40000, Values::integers, 4, [](index_t i, index_t j) { return i == 2 || j == 7; });
     const auto there = to_device(c, a.view());
-    const auto x = vector_of<float>(40000, Values::integers, 6);
+    const auto x = test_vector<float>(40000, Values::integers, 6);
     const std::vector<float> y(3, 1.0f);
     const auto got = run(c, Plan<float>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}}), 1.0f, x, 1.0f, y);
     const auto want = oracle_multiply(a, false, 1.0f, x, 1.0f, y);
@@ -164,7 +156,7 @@ TEST_P(SpmvOn, SplitsRowsAcrossWarps)
     const auto c = ctx();
     const auto a = matrix_where<double>(70, 45, Values::integers, 4, [](index_t, index_t) { return true; });
     const auto there = to_device(c, a.view());
-    const auto x = vector_of<double>(45, Values::integers, 6);
+    const auto x = test_vector<double>(45, Values::integers, 6);
     const std::vector<double> y(70, 5.0);
     const auto got = run(c, Plan<double>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}}), 1.0, x, 2.0, y);
     const auto want = oracle_multiply(a, false, 1.0, x, 2.0, y);
@@ -180,7 +172,7 @@ TEST_P(SpmvOn, UpdatesValuesWithoutNewAnalysis)
     const InAllFormats<double> before(c, a), after(c, b);
     for (const Op op : {Op::none, Op::transpose}) {
         const bool t = op == Op::transpose;
-        const auto x = vector_of<double>(t ? a.rows : a.cols, Values::integers, 5);
+        const auto x = test_vector<double>(t ? a.rows : a.cols, Values::integers, 5);
         const std::vector<double> y(static_cast<std::size_t>(t ? a.cols : a.rows), 0.0);
         const auto want = oracle_multiply(b, t, 1.0, x, 0.0, y);
         for (std::size_t f = 0; f < 4; ++f) {        // blocks have another pattern when zeros differ
@@ -204,7 +196,7 @@ TEST_P(SpmvOn, UpdatesValuesOfBlocks)
     for (const auto& where : {c, deterministic})
         for (const Op op : {Op::none, Op::transpose}) {
             const bool t = op == Op::transpose;
-            const auto x = vector_of<double>(t ? a.rows : a.cols, Values::reals, 5);
+            const auto x = test_vector<double>(t ? a.rows : a.cols, Values::reals, 5);
             const std::vector<double> y(static_cast<std::size_t>(t ? a.cols : a.rows), 0.0);
             auto plan = Plan<double>::make(where, before.bell.view(), {.op = op});
             plan.update_values(after.bell.view());
@@ -218,7 +210,7 @@ TEST_P(SpmvOn, BlocksMayReachBeyondTheMatrix)
     const auto c = ctx();
     const auto a = matrix_where<double>(8, 10, Values::integers, 31, [](index_t, index_t) { return true; });
     const InAllFormats<double> formats(c, a);
-    const auto x = vector_of<double>(10, Values::integers, 5);
+    const auto x = test_vector<double>(10, Values::integers, 5);
     const std::vector<double> y(8, 1.0);
     const auto got = run(c, Plan<double>::make(c, formats.bell.view(), {.force = Policy{Kernel::blocks, 32, false}}), 1.0, x, 1.0, y);
     const auto want = oracle_multiply(a, false, 1.0, x, 1.0, y);
@@ -313,7 +305,7 @@ TEST_P(SpmvOn, GivesTheSameBitsEveryTimeWhenAsked)
                 if (!is_drawn(name + to_text(static_cast<Format>(view.index())), 4)) continue;
                 SCOPED_TRACE(name);
                 const bool t = op == Op::transpose;
-                const auto x = vector_of<float>(t ? a.rows : a.cols, Values::reals, 5);
+                const auto x = test_vector<float>(t ? a.rows : a.cols, Values::reals, 5);
                 const std::vector<float> y(static_cast<std::size_t>(t ? a.cols : a.rows), 0.0f);
                 const auto first = run(c, Plan<float>::make(c, view, {.op = op}), 1.0f, x, 0.0f, y);
                 for (int again = 0; again < repeats(); ++again)
@@ -413,7 +405,7 @@ TULLE_ON_BACKENDS(SpmvOn);
 TEST(SpmvOnCpu, GivesTheSameBitsForAnyNumberOfThreads)
 {
     const auto a = random_matrix<float>(400, 3000, 0.05, Values::reals, 3);
-    const auto x = vector_of<float>(3000, Values::reals, 5);
+    const auto x = test_vector<float>(3000, Values::reals, 5);
     for (const Policy& policy : {Policy{Kernel::rows, 4, false}, Policy{Kernel::split, 32, false}}) {
         std::vector<std::vector<float>> results;
         for (const int threads : {1, 2, 3, 8}) {

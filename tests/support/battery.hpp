@@ -30,6 +30,14 @@ V test_value(Values values, std::uint64_t seed, index_t i, index_t j)
     return static_cast<V>((2.0 * unit(h) - 1.0) * std::pow(10.0, static_cast<double>(below(hash_of(seed, i), 9)) - 4.0));
 }
 
+template <class V>
+std::vector<V> test_vector(index_t n, Values values, std::uint64_t seed)
+{
+    std::vector<V> x(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = test_value<V>(values, seed, 0, i);
+    return x;
+}
+
 // A matrix with an entry wherever keep(i, j) says so.
 template <class V, class Keep>
 HostCsr<V> matrix_where(index_t rows, index_t cols, Values values, std::uint64_t seed, Keep&& keep)
