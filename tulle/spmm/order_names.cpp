@@ -1,0 +1,28 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/spmm/order.hpp"
+
+namespace tulle::spmm {
+namespace {
+
+constexpr std::array<const char*, 5> order_names{"natural", "degree", "minhash", "pack", "bsa"};
+
+}  // namespace
+
+std::string to_text(OrderKind kind) { return order_names[static_cast<std::size_t>(kind)]; }
+
+std::string to_text(Dispersion dispersion) { return dispersion == Dispersion::paper ? "paper" : "released"; }
+
+OrderKind parse_order(std::string_view name)
+{
+    const auto found = std::find(order_names.begin(), order_names.end(), name);
+    require<ValueError>(found != order_names.end(), [&] { return concat("there is no row order '", name, "'"); }, "one of natural, degree, minhash, pack, bsa");
+    return static_cast<OrderKind>(found - order_names.begin());
+}
+
+}  // namespace tulle::spmm
