@@ -1,0 +1,25 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What a plan holds.
+#pragma once
+
+#include "tulle/sptrsv/prepare.hpp"
+
+namespace tulle::sptrsv {
+
+template <class V>
+struct Plan<V>::State {
+    Context ctx;
+    Options options;
+    std::size_t format;                  // of the caller's matrix, as in AnyView
+    offset_t nonzeros;
+    Features features;
+    Limits limits;
+    Choice choice;
+    Prepared<V> prepared;
+    bool usable = true;
+    const void* known_b = nullptr;       // arrays already found to be in the right memory
+    const void* known_x = nullptr;
+};
+
+}  // namespace tulle::sptrsv

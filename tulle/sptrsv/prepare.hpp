@@ -1,0 +1,69 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// From a matrix to what a scheme's kernel works on: look, transform, arrange, fill. The parts of the story that sptrsv.cpp tells.
+#pragma once
+
+#include <vector>
+
+#include "tulle/sptrsv/sptrsv.hpp"
+#include "tulle/sptrsv/steps.hpp"
+
+namespace tulle::sptrsv {
+
+// What one scheme works on.
+template <class V>
+struct Prepared {
+    Scheme scheme;
+    index_t levels = 0;
+    Rows rows;                           // serial, levels, groups
+    RowValues<V> row_values;
+    ThreadPlan threads;                  // levels
+    Tasks tasks;                         // tasks
+    TaskValues<V> task_values;
+    Shared<V> shared;
+    Groups groups;                       // groups
+    Flags<V> flags;
+    Rows many;                           // more than one right-hand side on a GPU
+    RowValues<V> many_values;
+    Shared<V> many_shared;
+
+    std::size_t bytes() const
+    {
+        return rows.bytes() + row_values.bytes() + groups.bytes() + flags.bytes() + tasks.bytes() + task_values.bytes() + shared.bytes() + many.bytes() + many_values.bytes() + many_shared.bytes();
+    }
+};
+
+// What is known of a pattern, whatever the scheme.
+struct Known {
+    Triangle triangle;
+    Graph levels;
+    Features features;
+    std::vector<Graph> merged;           // those of the outlooks but the first, which is `levels`
+    std::vector<Outlook> outlooks;
+};
+
+template <class V>
+CsrView<V> as_rows(const AnyView<V>& a)
+{
+    if (const auto* csc = std::get_if<CscView<V>>(&a)) return transposed(*csc);
+    return std::get<CsrView<V>>(a);
+}
+
+Limits limits_of(const Context& ctx);
+
+// The triangle, its levels and features.
+template <class V> Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options);
+
+// The graphs a GPU scheme could work on, beside the one without merging.
+void look_ahead(const Context& ctx, const Limits& limits, double expected_calls, Known& known);
+
+// Values to their places; ValueError names the row of a zero on the diagonal.
+template <class V> void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p);
+
+// What a scheme works on, values filled in.
+template <class V> Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, const Known& known, const Scheme& scheme);
+
+// One solve, put on the context's queue.
+template <class V> void run(const Context& ctx, const Prepared<V>& p, const Sides<V>& sides);
+
+}  // namespace tulle::sptrsv
