@@ -16,6 +16,7 @@ struct Plan<V>::State {
     Features features;
     Limits limits;
     Choice choice;
+    std::string note;                    // about the cache
     Prepared<V> prepared;
     bool usable = true;
     const void* known_b = nullptr;       // arrays already found to be in the right memory

@@ -164,6 +164,16 @@ void check_scheme(const Scheme& s, const Limits& limits)
     require<ValueError>(s.limit >= 0, [&] { return concat("rows of at most ", s.limit, " entries"); });
 }
 
+bool works(const Scheme& scheme, const Limits& limits)
+{
+    try {
+        check_scheme(scheme, limits);
+        return true;
+    } catch (const ValueError&) {
+        return false;
+    }
+}
+
 std::string to_text(Kernel kernel)
 {
     switch (kernel) {

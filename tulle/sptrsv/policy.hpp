@@ -6,6 +6,7 @@
 // rows and limit, rg_ Grouping, ws_ Warps, alpha_level alpha.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,10 @@ struct Choice {
 // Pure: the same input gives the same choice. `outlooks` has at least the graph without merging.
 TULLE_API Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits);
 
+// The ten features by the names models ask for them with, and one of them; ValueError for another name.
+TULLE_API const std::vector<std::string>& feature_names();
+TULLE_API double feature(const Features& features, std::string_view name);
+
 // Predicted time of a solve on a GPU with teams of 1 or 4 warps, from costs measured on an H200 (docs/design/sptrsv.md).
 TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, int team);
 
@@ -105,8 +110,13 @@ TULLE_API std::vector<Scheme> reduced_schemes();
 
 // ValueError with the alternatives if a scheme cannot work on this backend.
 TULLE_API void check_scheme(const Scheme& scheme, const Limits& limits);
+TULLE_API bool works(const Scheme& scheme, const Limits& limits);
 
 TULLE_API std::string to_text(const Scheme& scheme);                // "tasks, critical clusters of up to 32 rows, 16 warps"
+// A line that reads back as the same scheme: "kernel=tasks merge=critical rows=32 team=4 warps=8"; what is as usual is left out.
+TULLE_API std::string to_line(const Scheme& scheme);
+TULLE_API std::optional<Scheme> parse_scheme(std::string_view line);
+
 TULLE_API std::string to_text(Kernel kernel);
 TULLE_API std::string to_text(Merge merge);
 

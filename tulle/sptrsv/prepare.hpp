@@ -49,6 +49,8 @@ CsrView<V> as_rows(const AnyView<V>& a)
     return std::get<CsrView<V>>(a);
 }
 
+template <class V> inline constexpr const char* type_name = sizeof(V) == 4 ? "f32" : "f64";
+
 Limits limits_of(const Context& ctx);
 
 // The triangle, its levels and features.

@@ -9,6 +9,7 @@
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/sptrsv/select.hpp"
 
 namespace tulle::sptrsv {
 namespace {
@@ -72,6 +73,8 @@ std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Op
     try_each(ctx, a, options, known, schemes, progress,
              [&](const Prepared<V>& p, double prepared, double seconds) { trials.push_back({p.scheme, p.levels, prepared, seconds}); });
     std::stable_sort(trials.begin(), trials.end(), [](const Trial& x, const Trial& y) { return x.solve_seconds < y.solve_seconds; });
+    if (!options.cache.empty() && !trials.empty())
+        remember(options.cache, key_of(ctx, known.triangle, type_name<V>), trials.front().scheme, trials.front().solve_seconds);
     return trials;
 }
 

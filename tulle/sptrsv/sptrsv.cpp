@@ -4,7 +4,7 @@
 //
 //   look        the triangle in the order it is solved, as a pattern on the host (look.cpp, triangle.cpp); its levels and features (graph.cpp)
 //   transform   rows merged into nodes: clusters, or the paper's consecutive merges (graph.cpp)
-//   select      a scheme (policy.cpp) by prediction, by trying (search.cpp), or the caller's
+//   select      a scheme: the caller's, a remembered one, by a model or by prediction (select.cpp, cache.cpp, policy.cpp), or by trying (search.cpp)
 //   arrange     what the scheme's kernel works on: rows for the CPU and for many right-hand sides, tasks for the GPU (prepare.cpp, rows.cpp, tasks.cpp)
 //   fill        values to their places, divided by the diagonal
 //   solve       one kernel (solve.cpp)
@@ -20,6 +20,7 @@
 #include "tulle/matrix/validate.hpp"
 #include "tulle/sptrsv/plan_state.hpp"
 #include "tulle/sptrsv/search.hpp"
+#include "tulle/sptrsv/select.hpp"
 
 namespace tulle::sptrsv {
 
@@ -39,22 +40,16 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& op
     const Limits limits = limits_of(ctx);
     if (options.force) check_scheme(*options.force, limits);
     Known known = look_around(ctx, a, options);
-    Choice choice;
-    if (options.force) {
-        choice = {*options.force, 0, "asked for by the caller"};
-    } else {
-        look_ahead(ctx, limits, options.expected_calls, known);
-        choice = choose(known.features, known.outlooks, limits);
-    }
+    const Selection selected = select(ctx, options, limits, type_name<V>, known);
     auto state = std::make_unique<State>(State{.ctx = ctx, .options = options, .format = a.index(), .nonzeros = as_rows(a).nonzeros, .features = known.features, .limits = limits,
-                                               .choice = choice, .prepared = {}});
-    if (options.force || options.effort == Effort::model) {
-        state->prepared = prepare(ctx, a, options, known, choice.scheme);
+                                               .choice = selected.choice, .note = selected.note, .prepared = {}});
+    if (selected.settled || options.effort == Effort::model) {
+        state->prepared = prepare(ctx, a, options, known, selected.choice.scheme);
         return Plan(std::move(state));
     }
-    std::vector<Scheme> schemes{choice.scheme};
+    std::vector<Scheme> schemes{selected.choice.scheme};
     for (const Scheme& s : candidates(limits))
-        if (s != choice.scheme) schemes.push_back(s);
+        if (s != selected.choice.scheme) schemes.push_back(s);
     double best = 0;
     try_each(ctx, a, options, known, schemes, {}, [&](Prepared<V>& p, double, double seconds) {
         if (best != 0 && seconds >= best) return;
@@ -62,6 +57,10 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& op
         state->choice = {p.scheme, seconds, "the fastest of those tried"};
         state->prepared = std::move(p);
     });
+    if (!options.cache.empty()) {
+        const std::string why_not = remember(options.cache, selected.key, state->choice.scheme, best);
+        state->note = why_not.empty() ? "remembered from now on" : why_not;
+    }
     return Plan(std::move(state));
 }
 
@@ -80,6 +79,7 @@ std::string Plan<V>::describe() const
                               s.options.op == Op::transpose ? " transposed" : "", s.options.unit_diagonal ? ", unit diagonal" : "", sizeof(V) == 4 ? ", float" : ", double",
                               "\n  graph:  ", f.levels, " levels, ", fixed(f.level_mean, 1), " entries each; ", levels(), " one after the other with this scheme",
                               "\n  chosen: ", to_text(scheme()), "\n  why:    ", s.choice.why);
+    if (!s.note.empty()) text += concat("\n  cache:  ", s.note);
     if (s.choice.seconds > 0) text += concat(s.options.effort == Effort::search ? "\n  took:   " : "\n  should take: ", fixed(s.choice.seconds * 1e6, 1), " us");
     return text + concat("\n  order:  the same bits every time\n  keeps:  ", human_bytes(bytes()));
 }

@@ -47,6 +47,8 @@ struct Options {
     double seconds = 1;                       // a search starts no new scheme after this long
     std::optional<Scheme> force = {};         // decides instead
     bool checked = true;                      // validate the matrix first
+    std::string cache = {};                   // folder that remembers what a search found for a pattern on a device; empty: none
+    std::string model = {};                   // file of a perceptron (tulle/model) that chooses instead of the one built in; empty: that one
 };
 
 // A solve prepared for one pattern. It keeps copies of all it needs: the caller's matrix may go. Not for use by two threads at once.
@@ -84,7 +86,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// How long schemes take on a matrix, each tried within `seconds` in all; the fastest first. For tuning; `progress` may be empty.
+// How long schemes take on a matrix, each tried within `seconds` in all; the fastest first, and remembered in Options::cache. For tuning; `progress`
+// may be empty.
 struct Trial {
     Scheme scheme;
     index_t levels;

@@ -1,0 +1,30 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The paper's Select stage (section 4.5): which scheme, before any is tried.
+#pragma once
+
+#include <string>
+
+#include "tulle/model/perceptron.hpp"
+#include "tulle/sptrsv/cache.hpp"
+#include "tulle/sptrsv/prepare.hpp"
+
+namespace tulle::sptrsv {
+
+struct Selection {
+    Choice choice;
+    bool settled = false;                // by the caller, or by an earlier search: nothing is left to try
+    CacheKey key = {};                   // where a search's result is to be remembered
+    std::string note = {};               // about the cache
+};
+
+// What this pattern is remembered by where the context works.
+CacheKey key_of(const Context& ctx, const Triangle& triangle, std::string_view type);
+
+// The caller's scheme, else one remembered, else the model's, else the predicted best. `known` gets the outlooks where they are needed.
+Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type, Known& known);
+
+// Pure. The scheme that a perceptron whose outputs are lines of schemes thinks best, of those that work within the limits; none if there is no such.
+std::optional<Choice> choose_learned(const Features& features, const model::Perceptron& model, const Limits& limits);
+
+}  // namespace tulle::sptrsv
