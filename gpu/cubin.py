@@ -1,6 +1,7 @@
 """Machine code of every kernel, as hashes.
 
-A .cu file is compiled to a cubin with fixed flags, and each kernel's code section is hashed under its demangled-enough name. Names of
+A .cu file is compiled to a cubin with fixed flags (or one is found in an object that CMake's Release build made with the same), and each
+kernel's code section is hashed under its demangled-enough name. Names of
 kernels in anonymous namespaces contain a hash of the path and sometimes the compiler's process number; both are taken out, so that neither the
 folder, nor the machine, nor a comment changes anything, while any change of machine code does.
 """
@@ -66,6 +67,26 @@ def compile_file(source, include, nvcc="nvcc"):
         return kernels_of(out.read_bytes())
 
 
+def cubins_in(item):
+    """The cubins in an object of nvcc; none where they are compressed, as they are without --no-compress."""
+    for name, data, _ in sections(item):
+        if name == ".nv_fatbin":
+            at = data.find(b"\x7fELF")
+            while at >= 0:
+                yield data[at:]
+                at = data.find(b"\x7fELF", at + 4)
+
+
+def read_object(source, build):
+    """{section: sha256} out of the object of a .cu file in a build folder; None when it has no readable code for the GPU."""
+    _, module, *rest = source.split("/")
+    item = pathlib.Path(build) / "tulle" / module / "CMakeFiles" / f"tulle_{module}.dir" / ("/".join(rest) + ".o")
+    found = {}
+    for code in cubins_in(item.read_bytes()) if item.exists() else ():
+        found.update(kernels_of(code))
+    return found or None
+
+
 def write_build_header(folder):
     """build.hpp as CMake would write it for the CUDA backend; only host code reads it."""
     target = pathlib.Path(folder) / "tulle/base/build.hpp"
@@ -76,10 +97,10 @@ def write_build_header(folder):
     target.write_text(text)
 
 
-def hash_all(jobs=2, nvcc="nvcc"):
-    """{file: {kernel: sha256}} of the whole library."""
+def hash_all(jobs=2, nvcc="nvcc", build=None):
+    """{file: {kernel: sha256}} of the whole library; compiles what `build` does not have."""
     with tempfile.TemporaryDirectory() as include:
         write_build_header(include)
         with ThreadPoolExecutor(jobs) as pool:
             files = sources()
-            return dict(zip(files, pool.map(lambda f: compile_file(f, include, nvcc), files)))
+            return dict(zip(files, pool.map(lambda f: build and read_object(f, build) or compile_file(f, include, nvcc), files)))
