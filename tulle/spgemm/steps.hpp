@@ -51,6 +51,9 @@ struct Stretch {
     V* value;
 };
 
+// products[i] = multiplications of row i of C. On the host alone: teams are dealt out from there.
+template <class V> void count_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, offset_t* products);
+
 // Counts multiplications; finds runs of equal rows where the policy asks for it.
 template <class V> void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work);
 template <class V> void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work);

@@ -22,11 +22,17 @@ Buffer<unsigned char> find_runs(const CpuQueue& q, const CsrView<V>& a)
 }  // namespace
 
 template <class V>
+void count_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, offset_t* products)
+{
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
+    for (index_t i = 0; i < a.rows; ++i) products[i] = products_of(a, b, i);
+}
+
+template <class V>
 void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work)
 {
     Buffer<offset_t> products(q, a.rows);
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
-    for (index_t i = 0; i < a.rows; ++i) products.data()[i] = products_of(a, b, i);
+    count_products(q, a, b, products.data());
     work.products = prim::sum(q, products.data(), a.rows);
     work.longest = prim::maximum(q, products.data(), a.rows, offset_t{0});
     if (!policy.use_runs) return;
@@ -47,6 +53,8 @@ offset_t group_rows(const CpuQueue&, const CsrView<V>&, const Policy&, Workspace
     return row_begin[first + rows];
 }
 
+template void count_products(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, offset_t*);
+template void count_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, offset_t*);
 template void analyse(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);
 template void analyse(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&);
 template offset_t group_rows(const CpuQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
