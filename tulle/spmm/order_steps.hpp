@@ -1,0 +1,45 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of ordering rows, once per queue where a GPU does them; columns ascend inside rows.
+#pragma once
+
+#include <cstdint>
+
+#include "tulle/spmm/order.hpp"
+#include "tulle/spmm/order_encoding.hpp"
+
+namespace tulle::spmm {
+
+// ---- BSA
+
+Encodings encode_rows(const CpuQueue& q, const Pattern& a, index_t tau);
+Encodings encode_rows(const CudaQueue& q, const Pattern& a, index_t tau);
+
+// key[r] = dispersion of row r.
+void write_dispersions(const CpuQueue& q, const EncodingsView& e, Dispersion which, std::uint64_t* key);
+void write_dispersions(const CudaQueue& q, const EncodingsView& e, Dispersion which, std::uint64_t* key);
+
+// The greedy clusters of rows row[0] … row[n-1], none of them empty, in this order: cluster[i] is that of row[i], from 0. Returns how many.
+index_t cluster_rows(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster);
+index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster);
+
+// ---- keys for sorting
+
+void write_numbers(const CpuQueue& q, offset_t n, offset_t* to);                                      // 0, 1, 2, …
+void write_numbers(const CudaQueue& q, offset_t n, offset_t* to);
+void write_lengths(const CpuQueue& q, const Pattern& a, std::uint64_t* key);                          // longest rows first
+void write_lengths(const CudaQueue& q, const Pattern& a, std::uint64_t* key);
+// key[i] = 1 + the column of row[i] that comes first in random order number `hash`, 0 for an empty row.
+void write_minhashes(const CpuQueue& q, const Pattern& a, int hash, const offset_t* row, std::uint32_t* key);
+void write_minhashes(const CudaQueue& q, const Pattern& a, int hash, const offset_t* row, std::uint32_t* key);
+void write_clusters(const CpuQueue& q, const index_t* cluster, offset_t n, std::uint32_t* key);
+void write_clusters(const CudaQueue& q, const index_t* cluster, offset_t n, std::uint32_t* key);
+void take_rows(const CpuQueue& q, const offset_t* from, offset_t n, index_t* to);                     // to narrower numbers
+void take_rows(const CudaQueue& q, const offset_t* from, offset_t n, index_t* to);
+
+// ---- on the CPU only
+
+void pack_rows(const CpuQueue& q, const Pattern& a, index_t panel, index_t* row);
+PanelCost count_panels(const CpuQueue& q, const Pattern& a, const index_t* row, index_t height);
+
+}  // namespace tulle::spmm
