@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <new>
 
+#include "bench/collect.hpp"
 #include "bench/machine.hpp"
 #include "bench/partition.hpp"
 #include "bench/report.hpp"
@@ -107,6 +108,19 @@ void add_spgemm(CLI::App& app, SpgemmOptions& o)
     add_timing(app, o.wish, o.json, o.quiet);
 }
 
+void add_collect(CLI::App& app, CollectOptions& o)
+{
+    app.add_option("operation", "sptrsv")->required()->check(CLI::IsMember({"sptrsv"}));
+    app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite learn");
+    app.add_option("--suite", o.suite, "learn, triangles, or a file with one matrix a line");
+    app.add_option("--backend", o.backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+    app.add_option("--json", o.json, "File that JSON lines are added to; - is standard output")->required();
+    app.add_option("--seconds", o.seconds, "No new matrix after this long")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_flag("--paper", o.paper, "The paper's schemes too");
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    app.add_flag("--quiet", o.quiet, "No progress");
+}
+
 int parse_and_run(int argc, char** argv)
 {
     CLI::App app(examples, "tulle-bench");
@@ -121,6 +135,9 @@ int parse_and_run(int argc, char** argv)
     CLI::App* partition_command = app.add_subcommand("partition", "Cutting a matrix into parts: cost, balance, halo, and every part's product alone");
     add_partition(*partition_command, partition);
     CLI::App* spgemm_command = app.add_subcommand("spgemm", "C = A A: whole calls and refills, ours and the yardsticks");
+    CollectOptions collect;
+    CLI::App* collect_command = app.add_subcommand("collect", "Runs to learn models from: every scheme on many matrices, with their features (tools/train)");
+    add_collect(*collect_command, collect);
     CLI::App* roof_command = app.add_subcommand("roof", "The machine's limits: memory read and copied, caches, launches");
     add_spmv(*spmv_command, spmv);
     add_sptrsv(*sptrsv_command, sptrsv);
@@ -131,6 +148,7 @@ int parse_and_run(int argc, char** argv)
     } catch (const CLI::ParseError& fault) {
         return app.exit(fault) == 0 ? 0 : 2;
     }
+    if (*collect_command) return collect_sptrsv(collect);
     if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
     if (*spgemm_command) return bench_spgemm(spgemm);
