@@ -12,6 +12,7 @@
 #include "apps/cli/progress.hpp"
 #include "apps/cli/spgemm.hpp"
 #include "apps/cli/store.hpp"
+#include "apps/cli/team_spgemm.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/info.hpp"
@@ -129,6 +130,14 @@ ProductResult<V> measure_product(const Context& host, const Context& ctx, const 
     return result;
 }
 
+template <class V>
+ProductResult<V> measure_on_team(const Session& session, const Context& like, const Factors<V>& f, const SpgemmOptions& o)
+{
+    TeamProduct<V> t = multiply_on_team(session, like, f.first(), f.second(), options_of(o, like), o);
+    return {.backend = t.where, .policy = t.policy, .description = t.description, .c = std::move(t.c), .products = t.products, .chunks = 1, .first = t.first, .median = t.median,
+            .refill = t.refill, .peak = t.peak};
+}
+
 // C x beside op(A) (op(B) x), with the bound that any order of summation keeps; columns must ascend.
 template <class V>
 Verdict check(const Context& host, const Factors<V>& f, const SpgemmOptions& o, const Csr<V>& c)
@@ -198,7 +207,7 @@ void run_as(const Session& session, const SpgemmOptions& o)
     std::vector<ProductResult<V>> results;
     for (const Context& ctx : session.contexts(o.backend)) {
         const Activity work(session.console, "multiplying");
-        results.push_back(measure_product(host, ctx, f, o));
+        results.push_back(o.devices > 0 ? measure_on_team(session, ctx, f, o) : measure_product(host, ctx, f, o));
     }
     for (auto& r : results)
         if (o.verify) r.verdict = check(host, f, o, r.c);
@@ -216,6 +225,10 @@ void plan_as(const Session& session, const SpgemmOptions& o)
     const Context host = session.host();
     const Factors<V> f = load_factors<V>(session, host, o);
     for (const Context& ctx : session.contexts(o.backend)) {
+        if (o.devices > 0) {
+            plan_on_team(session, ctx, f.first(), f.second(), options_of(o, ctx), o, equation(o));
+            continue;
+        }
         const Csr<V> a = to_device(ctx, f.first()), other = f.square ? Csr<V>{} : to_device(ctx, f.second());
         const auto plan = spgemm::Plan<V>::make(ctx, a.view(), f.square ? a.view() : other.view(), options_of(o, ctx));
         const spgemm::MemoryNeed need = plan.memory();
@@ -232,6 +245,7 @@ void add_common(Parser& parser, CLI::App* verb, SpgemmOptions& o)
     verb->add_option("B", o.b.text, "second matrix, a file or a sentence; A itself unless given");
     verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
     verb->add_option("--policy", o.method, "force a method: adaptive, dense or hash on a CPU, adaptive or nsparse on a GPU")->option_text("METHOD");
+    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
     verb->add_flag("--transpose-a", o.transpose_a, "multiply with A transposed");
     verb->add_flag("--transpose-b", o.transpose_b, "multiply with B transposed");
     Parser::type(verb, o.type);
@@ -254,6 +268,7 @@ ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const
 void run_spgemm(const Session& session, const SpgemmOptions& options)
 {
     require<UsageError>(options.to.empty() || options.backend != "all", "--out needs one backend, not all");
+    require<UsageError>(options.chunks.empty() || options.devices == 0, "--chunks are for one device, --devices for several");
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
 
@@ -266,6 +281,7 @@ void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
 {
     CLI::App* verb = parser.verb("spgemm", "C = op(A) op(B), timed, and written to a file with --out.",
                                  "tulle run spgemm matrix.mtx --verify\ntulle run spgemm A.mtx B.mtx --out C.mtx\ntulle run spgemm twin:cant --backend all\n"
+                                 "tulle run spgemm twin:cant --devices 4 --verify\n"
                                  "tulle run spgemm stencil7:60 --chunks 64MiB --verify", run);
     add_common(parser, verb, o);
     verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in stretches of rows")->option_text("BYTES");
@@ -280,7 +296,7 @@ void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
 void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& o)
 {
     CLI::App* verb = parser.verb("spgemm", "Nonzeros and memory of C = op(A) op(B), exactly, before it is computed; which rows go where.",
-                                 "tulle plan spgemm matrix.mtx\ntulle plan spgemm twin:webbase-1M --backend cuda", plan);
+                                 "tulle plan spgemm matrix.mtx\ntulle plan spgemm twin:webbase-1M --backend cuda\ntulle plan spgemm twin:cant --devices 8", plan);
     add_common(parser, verb, o);
     parser.device(verb);
     parser.when(verb, [&o](const Session& session) { plan_spgemm(session, o); });
