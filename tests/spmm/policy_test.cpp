@@ -1,0 +1,91 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// choose() without any device.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tulle/spmm/policy.hpp"
+
+namespace tulle::spmm {
+namespace {
+
+constexpr Limits gpu{Backend::cuda}, cpu{Backend::cpu};
+
+// A matrix whose 64-row panels use every row of B `reuse` times.
+Traits traits_of(offset_t nonzeros, double reuse, index_t n = 128)
+{
+    Traits t{.rows = 10'000, .cols = 10'000, .nonzeros = nonzeros, .longest = 100, .n = n, .value_bytes = 2, .tensor = true};
+    t.cost = {.pairs = static_cast<offset_t>(static_cast<double>(nonzeros) / reuse), .tiles = nonzeros / 8, .panels = 157, .nonzeros = nonzeros};
+    return t;
+}
+
+TEST(SpmmPolicy, PanelsWhereRowsShareColumns)
+{
+    EXPECT_EQ(choose(traits_of(1'000'000, 4), gpu).policy.kernel, Kernel::panels);
+    EXPECT_EQ(choose(traits_of(1'000'000, 1.1), gpu).policy.kernel, Kernel::rows);
+    EXPECT_EQ(choose(traits_of(1'000'000, 4), cpu).policy, (Policy{Kernel::rows, 1, OrderKind::natural}));
+    EXPECT_EQ(choose(traits_of(1'000'000, 4, 8), gpu).policy.kernel, Kernel::rows) << "too few columns";
+    Traits exact = traits_of(1'000'000, 4), once = exact, twice = exact, packed = exact;
+    exact.tensor = false;
+    once.expected_calls = 1;
+    twice.unique = false;
+    packed.order = OrderKind::pack;
+    EXPECT_EQ(choose(exact, gpu).policy.kernel, Kernel::rows);
+    EXPECT_EQ(choose(once, gpu).policy.kernel, Kernel::rows);
+    EXPECT_EQ(choose(twice, gpu).policy.kernel, Kernel::rows);
+    EXPECT_EQ(choose(packed, gpu).policy, (Policy{Kernel::panels, 1, OrderKind::pack}));
+}
+
+TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
+{
+    for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{{0, 2}, {1, 2}, {8, 2}, {9, 8}, {32, 8}, {33, 32}, {128, 32}, {1000, 32}}) {
+        Traits t = traits_of(1000, 1, n);
+        t.tensor = false;
+        EXPECT_EQ(choose(t, gpu).policy.lanes, lanes) << n;
+    }
+}
+
+TEST(SpmmPolicy, LooksForOrdersOnlyWhereTheyCanPay)
+{
+    EXPECT_TRUE(wants_order(traits_of(1'000'000, 2), gpu));
+    EXPECT_FALSE(wants_order(traits_of(1'000'000, 20), gpu)) << "the order is good already";
+    EXPECT_FALSE(wants_order(traits_of(1'000'000, 2), cpu));
+    Traits seldom = traits_of(1'000'000, 2);
+    seldom.expected_calls = 100;
+    EXPECT_FALSE(wants_order(seldom, gpu));
+    EXPECT_TRUE(wants_cost(seldom, gpu));
+    EXPECT_FALSE(wants_cost(traits_of(0, 1), gpu));
+}
+
+TEST(SpmmPolicy, FewerFetchesTakeLessTime)
+{
+    EXPECT_LT(least_seconds(traits_of(10'000'000, 8), Kernel::panels), least_seconds(traits_of(10'000'000, 2), Kernel::panels));
+    EXPECT_LT(least_seconds(traits_of(10'000'000, 2), Kernel::panels), least_seconds(traits_of(10'000'000, 2), Kernel::rows));
+    EXPECT_GT(least_seconds(traits_of(1, 1), Kernel::rows), 1e-6) << "a launch takes its time";
+}
+
+TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
+{
+    const Traits t = traits_of(1000, 2);
+    for (const Policy& p : candidates(t, gpu)) EXPECT_NO_THROW(check_policy(p, t, gpu)) << to_text(p);
+    EXPECT_EQ(candidates(t, gpu).size(), 8u);
+    EXPECT_EQ(candidates(t, cpu).size(), 1u);
+    EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural}, t, cpu), ValueError);
+    EXPECT_THROW(check_policy({Kernel::rows, 3, OrderKind::natural}, t, gpu), ValueError);
+    Traits twice = t;
+    twice.unique = false;
+    EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural}, twice, gpu), ValueError);
+}
+
+TEST(SpmmPolicy, NamesAreReadBack)
+{
+    for (const Kernel kernel : {Kernel::rows, Kernel::panels}) EXPECT_EQ(parse_kernel(to_text(kernel)), kernel);
+    EXPECT_THROW(parse_kernel("tiles"), ValueError);
+    EXPECT_EQ(to_text(Policy{Kernel::rows, 8, OrderKind::natural}), "rows, 8 lanes");
+    EXPECT_EQ(to_text(Policy{Kernel::rows, 1, OrderKind::natural}), "rows");
+    EXPECT_EQ(to_text(Policy{Kernel::panels, 1, OrderKind::bsa}), "panels, bsa order");
+}
+
+}  // namespace
+}  // namespace tulle::spmm

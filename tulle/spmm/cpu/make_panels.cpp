@@ -1,0 +1,194 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Panels from a pattern: each panel's nonzeros sorted by column give its distinct columns and the slabs that use them; those sorted by slabs give
+// its chunks. Panels are counted first, so that each knows where its chunks, tiles and values begin, and then written, in parallel both times.
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <vector>
+
+#include "tulle/base/math.hpp"
+#include "tulle/device/copy.hpp"
+#include "tulle/prim/scan.hpp"
+#include "tulle/spmm/steps.hpp"
+
+namespace tulle::spmm {
+namespace {
+
+constexpr offset_t least_unit = 8;          // chunks that are worth a block of their own; reasoned
+
+struct Nonzero {
+    index_t col;
+    int row;                                // in the panel
+    offset_t at;                            // in the matrix
+};
+
+struct Column {
+    index_t col;
+    unsigned used_by;                       // mask of slabs
+    offset_t begin, end;                    // nonzeros
+};
+
+// One panel at work.
+struct Panel {
+    std::vector<Nonzero> nonzero;           // by column, then by row
+    std::vector<Column> column;             // by Gray's order of the slabs, then by number
+
+    void look(const Pattern& a, const index_t* row, index_t panel)
+    {
+        nonzero.clear();
+        column.clear();
+        const index_t first = panel * panel_rows, last = std::min<index_t>(a.rows - first, panel_rows);
+        for (index_t r = 0; r < last; ++r) {
+            const index_t i = row ? row[first + r] : first + r;
+            for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) nonzero.push_back({a.col[k], r, k});
+        }
+        std::sort(nonzero.begin(), nonzero.end(), [](const Nonzero& x, const Nonzero& y) { return x.col != y.col ? x.col < y.col : x.row < y.row; });
+        for (offset_t k = 0; k < std::ssize(nonzero); ++k) {
+            const Nonzero& e = nonzero[static_cast<std::size_t>(k)];
+            if (column.empty() || column.back().col != e.col) column.push_back({e.col, 0, k, k});
+            column.back().used_by |= 1u << (e.row / slab_rows);
+            column.back().end = k + 1;
+        }
+        std::stable_sort(column.begin(), column.end(), [](const Column& x, const Column& y) { return gray_rank(x.used_by) < gray_rank(y.used_by); });
+    }
+
+    bool has_repeats() const
+    {
+        return std::adjacent_find(nonzero.begin(), nonzero.end(), [](const Nonzero& x, const Nonzero& y) { return x.col == y.col && x.row == y.row; }) != nonzero.end();
+    }
+
+    // The slabs that a chunk of so many columns has tiles for.
+    unsigned slabs_of(offset_t chunk, int columns) const
+    {
+        unsigned all = 0;
+        for (offset_t c = chunk * columns; c < std::min(std::ssize(column), (chunk + 1) * columns); ++c) all |= column[static_cast<std::size_t>(c)].used_by;
+        return all;
+    }
+};
+
+template <class V>
+struct Writer {
+    const Panel& panel;
+    Panels<V>& to;
+
+    // The nonzeros of one slab in a chunk, as a bitmap and the order of its values. Returns how many there are.
+    offset_t write_tile(offset_t chunk, int slab, offset_t tile, offset_t value) const
+    {
+        constexpr int columns = chunk_columns<V>, words = values_per_lane<V>;
+        offset_t at[words * 32];
+        std::uint32_t* bits = to.bits.data() + tile * words;
+        std::fill(bits, bits + words, 0u);
+        for (offset_t c = chunk * columns; c < std::min(std::ssize(panel.column), (chunk + 1) * columns); ++c) {
+            const Column& column = panel.column[static_cast<std::size_t>(c)];
+            for (offset_t k = column.begin; k < column.end; ++k) {
+                const Nonzero& e = panel.nonzero[static_cast<std::size_t>(k)];
+                if (e.row / slab_rows != slab) continue;
+                const LanePlace place = lane_place<V>(e.row % slab_rows, static_cast<int>(c % columns));
+                bits[place.value] |= 1u << place.lane;
+                at[place.value * 32 + place.lane] = e.at;
+            }
+        }
+        offset_t count = 0;
+        for (int i = 0; i < words * 32; ++i)
+            if (bits[i / 32] >> (i % 32) & 1u) to.source.data()[value + count++] = at[i];
+        return count;
+    }
+
+    // All chunks of the panel, from the given places on.
+    void write(offset_t first_chunk, offset_t tile, offset_t value) const
+    {
+        constexpr int columns = chunk_columns<V>;
+        for (offset_t chunk = 0; chunk * columns < std::ssize(panel.column); ++chunk) {
+            const unsigned used = panel.slabs_of(chunk, columns);
+            to.tiles.data()[first_chunk + chunk] = {static_cast<std::uint32_t>(tile), used};
+            for (offset_t c = chunk * columns; c < (chunk + 1) * columns; ++c)
+                to.col.data()[first_chunk * columns + c] = c < std::ssize(panel.column) ? panel.column[static_cast<std::size_t>(c)].col : -1;
+            for (int slab = 0; slab < slabs; ++slab) {
+                if (!(used >> slab & 1u)) continue;
+                to.value_begin.data()[tile] = value;
+                value += write_tile(chunk, slab, tile++, value);
+            }
+        }
+    }
+};
+
+// Panels cut into units of at most `most` chunks, as even as they can be; an empty panel is a unit as well, because its rows of C are written.
+Buffer<PanelUnit> cut_units(const CpuQueue& q, const offset_t* chunk_begin, index_t panels, offset_t most, std::int32_t& slots)
+{
+    std::vector<PanelUnit> unit;
+    for (index_t p = 0; p < panels; ++p) {
+        const offset_t begin = chunk_begin[p], chunks = chunk_begin[p + 1] - begin, pieces = std::max(offset_t{1}, ceil_div(chunks, most));
+        require<ValueError>(slots + pieces <= std::numeric_limits<std::int32_t>::max(), "too many pieces of long panels");
+        for (offset_t k = 0; k < pieces; ++k)
+            unit.push_back({begin + chunks * k / pieces, begin + chunks * (k + 1) / pieces, p, pieces == 1 ? -1 : slots, static_cast<std::int32_t>(k), static_cast<std::int32_t>(pieces)});
+        if (pieces > 1) slots += static_cast<std::int32_t>(pieces);
+    }
+    return to_queue(q, unit.data(), std::ssize(unit));
+}
+
+// Room for every thread's panel, so that nothing is allocated, and nothing can fail, while they work.
+std::vector<Panel> make_workers(const CpuQueue& q, const Pattern& a, const index_t* row, index_t panels)
+{
+    offset_t most = 0;
+    for (index_t p = 0; p < panels; ++p) {
+        offset_t here = 0;
+        for (index_t r = p * panel_rows; r < a.rows && r - p * panel_rows < panel_rows; ++r) {
+            const index_t i = row ? row[r] : r;
+            here += a.row_begin[i + 1] - a.row_begin[i];
+        }
+        most = std::max(most, here);
+    }
+    std::vector<Panel> workers(static_cast<std::size_t>(q.threads));
+    for (Panel& panel : workers) {
+        panel.nonzero.reserve(static_cast<std::size_t>(most));
+        panel.column.reserve(static_cast<std::size_t>(std::min<offset_t>(most, a.cols)));
+    }
+    return workers;
+}
+
+}  // namespace
+
+template <class V>
+Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, offset_t units)
+{
+    const index_t panels = ceil_div(a.rows, index_t{panel_rows});
+    Buffer<offset_t> chunk_begin(q, offset_t{panels} + 1), tile_begin(q, offset_t{panels} + 1), value_begin(q, offset_t{panels} + 1);
+    std::vector<Panel> workers = make_workers(q, a, row, panels);
+    std::atomic<bool> repeats{false};
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 16)
+    for (index_t p = 0; p < panels; ++p) {
+        Panel& panel = workers[static_cast<std::size_t>(omp_get_thread_num())];
+        panel.look(a, row, p);
+        if (panel.has_repeats()) repeats = true;
+        const offset_t chunks = ceil_div<offset_t>(std::ssize(panel.column), chunk_columns<V>);
+        offset_t tiles = 0;
+        for (offset_t c = 0; c < chunks; ++c) tiles += __builtin_popcount(panel.slabs_of(c, chunk_columns<V>));
+        chunk_begin.data()[p] = chunks;
+        tile_begin.data()[p] = tiles;
+        value_begin.data()[p] = std::ssize(panel.nonzero);
+    }
+    require<ValueError>(!repeats, "a matrix that stores positions twice does not fit panels", "add them up (sum_duplicates), or use the policy 'rows'");
+    for (Buffer<offset_t>* count : {&chunk_begin, &tile_begin, &value_begin}) prim::exclusive_scan(q, count->data(), count->data(), panels);
+    const offset_t chunks = chunk_begin.data()[panels], tiles = tile_begin.data()[panels], nonzeros = value_begin.data()[panels];
+    require<ValueError>(tiles <= std::numeric_limits<std::uint32_t>::max(), [&] { return concat("panels of ", tiles, " tiles exceed 32 bits"); });
+
+    Panels<V> to{.rows = a.rows, .chunks = chunks, .slots = 0, .row = {}, .unit = {}, .col = Buffer<index_t>(q, chunks * chunk_columns<V>), .tiles = Buffer<ChunkTiles>(q, chunks),
+                 .value_begin = Buffer<offset_t>(q, tiles), .bits = Buffer<std::uint32_t>(q, tiles * values_per_lane<V>), .value = {}, .source = Buffer<offset_t>(q, nonzeros)};
+    to.unit = cut_units(q, chunk_begin.data(), panels, std::max(least_unit, ceil_div(chunks, units)), to.slots);
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 16)
+    for (index_t p = 0; p < panels; ++p) {
+        Panel& panel = workers[static_cast<std::size_t>(omp_get_thread_num())];
+        panel.look(a, row, p);
+        Writer<V>{panel, to}.write(chunk_begin.data()[p], tile_begin.data()[p], value_begin.data()[p]);
+    }
+    return to;
+}
+
+template Panels<Float16> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
+template Panels<Bfloat16> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
+template Panels<float> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
+
+}  // namespace tulle::spmm

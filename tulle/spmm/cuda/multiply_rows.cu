@@ -1,0 +1,124 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Row by row, without tensor cores: a slice of lanes walks a row of op(A), and each lane holds four columns of its row of C. Rows of B are read
+// four numbers a lane, so that a slice reads whole lines. Long rows are cut into pieces: each piece leaves its sums, and a short second kernel adds
+// them up in their order. No atomics: the same bits every time.
+#include "tulle/spmm/cuda/operands.cuh"
+
+#include "tulle/base/constant.hpp"
+#include "tulle/base/math.hpp"
+
+namespace tulle::spmm {
+namespace {
+
+constexpr int threads_per_block = 256;
+
+// The products of nonzeros [begin, end) with columns j … j+3 of B.
+template <bool Fours, class V, class C>
+__device__ inline void add_products(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[4])
+{
+#pragma unroll 4
+    for (offset_t k = begin; k < end; ++k) {
+        const Four<V> b = load_four(o, Fours, a.col[k], j);
+        const Sum<V> value = widen(a.value[k]);
+        for (int c = 0; c < 4; ++c) sum[c] += value * widen(b.value[c]);
+    }
+}
+
+template <class V, class C>
+__device__ inline void add_stretch(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[4])
+{
+    if (reads_fours(o) && j + 4 <= o.n) add_products<true>(a, begin, end, o, j, sum);
+    else add_products<false>(a, begin, end, o, j, sum);
+}
+
+// Which line of work and which four columns a thread has: blocks with the same columns come together, because they share rows of B.
+template <int Lanes>
+struct Share {
+    offset_t line, j;
+};
+template <int Lanes>
+__device__ inline Share<Lanes> share_of(int blocks_per_tile)
+{
+    const int tile = static_cast<int>(blockIdx.x) / blocks_per_tile, block = static_cast<int>(blockIdx.x) % blocks_per_tile;
+    const int lane = static_cast<int>(threadIdx.x) % Lanes;
+    return {(static_cast<offset_t>(block) * threads_per_block + threadIdx.x) / Lanes, (static_cast<offset_t>(tile) * Lanes + lane) * 4};
+}
+
+// One slice of lanes per row.
+//   grid: ceil(rows * Lanes / threads) for every 4 * Lanes columns      shared memory: none      C: rows that are not cut, once
+template <int Lanes, class V, class C>
+__global__ void __launch_bounds__(threads_per_block) multiply_rows_kernel(CsrView<V> a, offset_t longest, int blocks_per_tile, Operands<V, C> o)
+{
+    const auto [row, j] = share_of<Lanes>(blocks_per_tile);
+    if (row >= a.rows || j >= o.n) return;
+    const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
+    if (end - begin > longest) return;
+    Sum<V> sum[4] = {};
+    add_stretch(a, begin, end, o, j, sum);
+    for (int c = 0; c < 4; ++c)
+        if (j + c < o.n) put(o, row, j + c, sum[c]);
+}
+
+// One slice of lanes per piece of a long row.
+//   grid: as above, for pieces      shared memory: none      partial: n sums of every piece
+template <int Lanes, class V, class C>
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_pieces_kernel(CsrView<V> a, const RowPiece* piece, offset_t pieces, int blocks_per_tile, Operands<V, C> o, Sum<V>* partial)
+{
+    const auto [p, j] = share_of<Lanes>(blocks_per_tile);
+    if (p >= pieces || j >= o.n) return;
+    Sum<V> sum[4] = {};
+    add_stretch(a, piece[p].begin, piece[p].end, o, j, sum);
+    for (int c = 0; c < 4; ++c)
+        if (j + c < o.n) partial[p * o.n + j + c] = sum[c];
+}
+
+// Adds up the pieces of a long row in their order; one thread per entry of C.
+//   grid: ceil(rows * n / threads)      shared memory: none      C: the long rows, once
+template <class V, class C>
+__global__ void __launch_bounds__(threads_per_block) add_pieces_kernel(const LongRow* row, offset_t rows, const Sum<V>* partial, Operands<V, C> o)
+{
+    const offset_t i = global_thread() / o.n, j = global_thread() % o.n;
+    if (i >= rows) return;
+    const LongRow cut = row[i];
+    Sum<V> sum = 0;
+    for (int p = 0; p < cut.pieces; ++p) sum += partial[offset_t{cut.first + p} * o.n + j];
+    put(o, cut.row, j, sum);
+}
+
+// The grid for so many lines of work.
+template <int Lanes>
+LaunchShape shape_for(offset_t lines, index_t n, int& blocks_per_tile)
+{
+    const offset_t blocks = ceil_div(lines * Lanes, offset_t{threads_per_block});
+    blocks_per_tile = static_cast<int>(blocks);
+    return {blocks * ceil_div(n, index_t{4 * Lanes}), threads_per_block};
+}
+
+}  // namespace
+
+template <class V, class C>
+void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o)
+{
+    const LongRows& cut = work.long_rows;
+    Sum<V>* partial = const_cast<Sum<V>*>(work.partial.data());
+    with_constant<2, 8, 32>(lanes, [&](auto n) {
+        int blocks = 0;
+        const LaunchShape whole = shape_for<n()>(a.rows, o.n, blocks);
+        launch(q, whole, multiply_rows_kernel<n(), V, C>, a, cut.longest, blocks, o);
+        if (cut.piece.empty()) return;
+        const LaunchShape pieces = shape_for<n()>(cut.piece.size(), o.n, blocks);
+        launch(q, pieces, multiply_pieces_kernel<n(), V, C>, a, cut.piece.data(), cut.piece.size(), blocks, o, partial);
+    });
+    launch(q, one_thread_each(cut.row.size() * o.n, threads_per_block), add_pieces_kernel<V, C>, cut.row.data(), cut.row.size(), partial, o);
+}
+
+template void multiply_rows(const CudaQueue&, const CsrView<double>&, int, const Workspace<double>&, const Operands<double, double>&);
+template void multiply_rows(const CudaQueue&, const CsrView<float>&, int, const Workspace<float>&, const Operands<float, float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&, const Operands<Float16, Float16>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&, const Operands<Float16, float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
+
+}  // namespace tulle::spmm

@@ -1,0 +1,117 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Which kernel, and why. Rates were measured on an H200 by probes of its memory and tensor cores (docs/design/spmm.md); thresholds are
+// reasoned from them, until kernels have been measured.
+#include "tulle/spmm/policy.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "tulle/base/error.hpp"
+#include "tulle/base/text.hpp"
+
+namespace tulle::spmm {
+namespace {
+
+constexpr std::array kernel_names{"rows", "panels"};
+constexpr std::array lane_counts{2, 8, 32};
+constexpr int columns_per_lane = 4;
+
+// Measured by probes: rows of B gathered from L2, memory, products of 16 x 8 tiles in f16 with f32 sums, an empty launch.
+constexpr double gather_bytes_per_second = 6.5e12, memory_bytes_per_second = 4.3e12, tile_flops_per_second = 476e12, launch_seconds = 3.3e-6;
+// Reasoned: a panel must save so many fetches of B rows to be worth unpacking its tiles …
+constexpr double least_reuse = 1.25;
+// … with so many columns in B, below which a tensor core computes mostly padding …
+constexpr index_t least_columns = 16;
+// … and panels are packed on the host, which takes as long as so many multiplications.
+constexpr double calls_to_pack = 50;
+// Looking for an order costs about as much as so many multiplications; beyond this reuse no order gives much more.
+constexpr double calls_to_order = 500, good_reuse = 8;
+
+bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
+
+bool can_be_panels(const Traits& t, const Limits& limits) { return on_gpu(limits) && t.tensor && t.unique; }
+
+double reuse(const Traits& t) { return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0; }
+
+// The fewest lanes whose columns cover B, so that rows share warps; the most where B is wider.
+int lanes_for(index_t n)
+{
+    for (const int lanes : lane_counts)
+        if (lanes * columns_per_lane >= n) return lanes;
+    return lane_counts.back();
+}
+
+Policy rows_policy(const Traits& t, const Limits& limits) { return {Kernel::rows, on_gpu(limits) ? lanes_for(t.n) : 1, OrderKind::natural}; }
+
+}  // namespace
+
+bool wants_cost(const Traits& t, const Limits& limits)
+{
+    return can_be_panels(t, limits) && t.n >= least_columns && t.expected_calls >= calls_to_pack && t.nonzeros > 0;
+}
+
+bool wants_order(const Traits& t, const Limits& limits)
+{
+    return wants_cost(t, limits) && t.expected_calls >= calls_to_order && reuse(t) < good_reuse;
+}
+
+double least_seconds(const Traits& t, Kernel kernel)
+{
+    const double n = t.n, bytes = static_cast<double>(t.value_bytes), nonzeros = static_cast<double>(t.nonzeros);
+    const double fetches = kernel == Kernel::panels ? static_cast<double>(t.cost.pairs) : nonzeros;
+    const double moved = nonzeros * (bytes + sizeof(index_t)) + (static_cast<double>(t.rows) + t.cols) * n * bytes;
+    const double flops = kernel == Kernel::panels ? static_cast<double>(t.cost.tiles) * 16 * 8 * 2 * n : 0;
+    return std::max({launch_seconds, fetches * n * bytes / gather_bytes_per_second, moved / memory_bytes_per_second, flops / tile_flops_per_second});
+}
+
+Choice choose(const Traits& t, const Limits& limits)
+{
+    const Policy rows = rows_policy(t, limits);
+    if (!on_gpu(limits)) return {rows, "a CPU multiplies row by row"};
+    if (!t.tensor) return {rows, "products in full precision are not for tensor cores"};
+    if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
+    if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
+    if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
+    const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
+    if (reuse(t) < least_reuse) return {rows, concat(share, ", too few")};
+    return {{Kernel::panels, 1, t.order}, share};
+}
+
+std::vector<Policy> candidates(const Traits& t, const Limits& limits)
+{
+    if (!on_gpu(limits)) return {rows_policy(t, limits)};
+    std::vector<Policy> all;
+    for (const int lanes : lane_counts) all.push_back({Kernel::rows, lanes, OrderKind::natural});
+    if (can_be_panels(t, limits))
+        for (const OrderKind order : {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa}) all.push_back({Kernel::panels, 1, order});
+    return all;
+}
+
+void check_policy(const Policy& policy, const Traits& t, const Limits& limits)
+{
+    const auto all = candidates(t, limits);
+    if (std::find(all.begin(), all.end(), policy) != all.end()) return;
+    std::string possible;
+    for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
+    throw ValueError(concat("the policy '", to_text(policy), "' cannot multiply this matrix", !t.unique ? ", which stores positions twice," : "",
+                            on_gpu(limits) ? " on a GPU" : " on a CPU", t.tensor ? "" : " in full precision"),
+                     concat("possible here: ", possible));
+}
+
+std::string to_text(Kernel kernel) { return kernel_names[static_cast<std::size_t>(kernel)]; }
+
+std::string to_text(const Policy& p)
+{
+    if (p.kernel == Kernel::panels) return concat("panels, ", to_text(p.order), " order");
+    return p.lanes == 1 ? "rows" : concat("rows, ", p.lanes, " lanes");
+}
+
+Kernel parse_kernel(std::string_view name)
+{
+    const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
+    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); }, "one of rows, panels");
+    return static_cast<Kernel>(found - kernel_names.begin());
+}
+
+}  // namespace tulle::spmm

@@ -1,0 +1,78 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be chosen for a sparse matrix times a dense one, and choose(), which decides without looking at a device.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tulle/base/api.hpp"
+#include "tulle/base/types.hpp"
+#include "tulle/device/context.hpp"
+#include "tulle/spmm/order.hpp"
+
+namespace tulle::spmm {
+
+enum class Math {
+    exact,       // products and sums in the type of the sums
+    tf32,        // numbers of A and B rounded to tf32 (11 bits) first; for float on tensor cores
+};
+
+enum class Kernel {
+    rows,        // lanes of a GPU, or a vector of a CPU, walk a row of op(A) and hold some columns of C
+    panels,      // GPU: 64 rows together; each row of B is fetched once for all of them and multiplied in 16-row tiles on tensor cores
+};
+
+struct Policy {
+    Kernel kernel = Kernel::rows;
+    int lanes = 8;                            // rows on a GPU: lanes that share a row, four columns of C each (2, 8, 32); otherwise 1
+    OrderKind order = OrderKind::natural;     // panels: which rows stand together
+
+    bool operator==(const Policy&) const = default;
+};
+
+// What choose() looks at. `cost` is that of op(A) by panels of 64 rows in the order `order`; pairs = 0: nobody has counted.
+struct Traits {
+    index_t rows = 0, cols = 0;
+    offset_t nonzeros = 0, longest = 0;       // longest: row
+    index_t n = 32;                           // columns of B expected
+    std::size_t value_bytes = 8;              // of a number of A and B
+    bool tensor = false;                      // the products may be done by tensor cores
+    bool unique = true;                       // no position is stored twice
+    double expected_calls = 1000;
+    OrderKind order = OrderKind::natural;
+    PanelCost cost = {};
+};
+
+struct Limits {
+    Backend backend = Backend::cpu;
+};
+
+struct Choice {
+    Policy policy;
+    std::string why;                          // one sentence
+};
+
+// Pure: the same traits and limits give the same choice.
+TULLE_API Choice choose(const Traits& traits, const Limits& limits);
+
+// Whether panels can be used at all, so that their cost is worth counting; and whether looking for a better order can pay.
+TULLE_API bool wants_cost(const Traits& traits, const Limits& limits);
+TULLE_API bool wants_order(const Traits& traits, const Limits& limits);
+
+// Seconds that one multiplication on an H200 cannot do without, by what it moves and computes.
+TULLE_API double least_seconds(const Traits& traits, Kernel kernel);
+
+// Everything that could be done with a matrix of these traits, for tests, benchmarks and tuning.
+TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& limits);
+
+// ValueError with the alternatives if a forced policy cannot work for these traits.
+TULLE_API void check_policy(const Policy& policy, const Traits& traits, const Limits& limits);
+
+TULLE_API std::string to_text(Kernel kernel);
+TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"; "panels, pack order"
+TULLE_API Kernel parse_kernel(std::string_view name);                // ValueError lists the names
+
+}  // namespace tulle::spmm

@@ -1,0 +1,382 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A sparse matrix times a dense one, from CSR to C.
+//
+//   look       is the matrix sound, how long are its rows
+//   arrange    op(A) by rows: the caller's arrays, or a transposed copy
+//   order      for tensor cores: what panels of 64 rows would fetch of B, in the order given and in better ones (order.hpp)
+//   choose     a kernel (policy.cpp), unless the caller forces one
+//   prepare    panels, pieces of long rows, room for sums of pieces and for a slice of B whose columns are contiguous
+//   run        one slice of columns after the other where something of the plan holds only so many; usually one
+//
+// Tensor cores after the two-level idea that docs/design/spmm.md explains; the order of rows after BSA (Lee et al., Euro-Par 2024,
+// doi:10.1007/978-3-031-69583-4_1) and others. C comes out in the caller's order of rows.
+#include "tulle/spmm/spmm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "tulle/base/math.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/base/trace.hpp"
+#include "tulle/device/copy.hpp"
+#include "tulle/device/info.hpp"
+#include "tulle/device/placed.hpp"
+#include "tulle/matrix/convert_steps.hpp"
+#include "tulle/matrix/features.hpp"
+#include "tulle/matrix/validate.hpp"
+#include "tulle/spmm/steps.hpp"
+
+namespace tulle::spmm {
+
+template <class V, class C>
+struct Plan<V, C>::State {
+    Context ctx;
+    CsrView<V> a;                        // the caller's
+    Options options;
+    Traits traits;
+    Choice choice;
+    Csr<V> copy;                         // A transposed by rows
+    Buffer<offset_t> source;             // for every value of the copy where it stands in the caller's array
+    RowOrder order;                      // of panels, while they are made
+    Workspace<V> work;
+    const void* known_b = nullptr;       // arrays already found to be in the right memory
+    const void* known_c = nullptr;
+
+    bool transposed() const { return options.op == Op::transpose; }
+    Limits limits() const { return {ctx.backend()}; }
+    CsrView<V> rows() const { return transposed() ? copy.view() : a; }       // of op(A)
+};
+
+namespace {
+
+// Reasoned: a slice of lanes adds this many products at most, …
+constexpr offset_t longest_row = 512;
+// … and a multiprocessor has this many units of panels to hide their latencies.
+constexpr offset_t units_per_multiprocessor = 4;
+// Columns of B by rows that a plan has room for at once, whatever is expected.
+constexpr index_t most_columns = 1024;
+
+template <class V> constexpr bool is_half = sizeof(V) == 2;
+
+template <class V> std::string type_name()
+{
+    if constexpr (std::is_same_v<V, Float16>) return "f16";
+    else if constexpr (std::is_same_v<V, Bfloat16>) return "bf16";
+    else return sizeof(V) == 4 ? "f32" : "f64";
+}
+
+// Checked as a matrix of floats: nobody looks at the numbers, which may be NaN, so that those of 16 bits may be anything of 4 bytes.
+template <class V>
+void check_matrix(const Context& ctx, const CsrView<V>& a)
+{
+    if constexpr (is_half<V>) check(ctx, CsrView<float>{a.rows, a.cols, a.nonzeros, a.row_begin, a.col, reinterpret_cast<const float*>(a.col), a.sorted, a.unique});
+    else check(ctx, a);
+    const void* unknown = nullptr;
+    require_placed(ctx, a.value, unknown, "value");
+}
+
+// A transposed, by rows: entries by their columns, stably.
+template <class V>
+Csr<V> turn(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>& source)
+{
+    return ctx.run([&](const auto& q) {
+        matrix::Groups by_col = matrix::group(q, a.col, a.nonzeros, a.cols);
+        Buffer<index_t> row(q, a.nonzeros);
+        matrix::expand_rows(q, a.row_begin, a.rows, a.nonzeros, row.data());
+        Csr<V> t{.rows = a.cols, .cols = a.rows, .row_begin = std::move(by_col.begin), .col = Buffer<index_t>(q, a.nonzeros), .value = Buffer<V>(q, a.nonzeros), .unique = a.unique};
+        matrix::gather(q, row.data(), by_col.source.data(), a.nonzeros, t.col.data());
+        carry_values(q, a.value, by_col.source.data(), a.nonzeros, t.value.data());
+        source = std::move(by_col.source);
+        return t;
+    });
+}
+
+template <class State>
+void look(State& s)
+{
+    const trace::Phase phase{"look"};
+    require<ValueError>(s.options.n >= 0, [&] { return concat("B cannot have ", s.options.n, " columns"); });
+    require<ValueError>(s.options.math == Math::exact || s.traits.value_bytes != 8, "tf32 is for float, not for double");
+    if (s.options.checked) check_matrix(s.ctx, s.a);
+    if (s.transposed()) s.copy = turn(s.ctx, s.a, s.source);
+    const auto rows = s.rows();
+    const RowStatistics lengths = row_statistics(s.ctx, rows.rows, rows.cols, rows.row_begin);
+    s.traits.rows = rows.rows;
+    s.traits.cols = rows.cols;
+    s.traits.nonzeros = rows.nonzeros;
+    s.traits.longest = lengths.longest;
+    s.traits.unique = rows.unique;
+    s.traits.n = s.options.n;
+    s.traits.expected_calls = s.options.expected_calls;
+}
+
+// Keeps an order if it costs less than the one before.
+template <class State>
+void try_order(State& s, OrderKind kind, bool first)
+{
+    const Pattern pattern = pattern_of(s.rows());
+    RowOrder order = order_rows(s.ctx, pattern, {.kind = kind});
+    Traits with = s.traits;
+    with.order = kind;
+    with.cost = panel_cost(s.ctx, pattern, order);
+    const auto price = [](const Traits& t) { return std::pair{least_seconds(t, Kernel::panels), t.cost.pairs}; };
+    if (!first && price(with) >= price(s.traits)) return;
+    s.traits = with;
+    s.order = std::move(order);
+}
+
+template <class State>
+void consider_orders(State& s)
+{
+    const trace::Phase phase{"order"};
+    try_order(s, s.options.order.value_or(OrderKind::natural), true);
+    if (s.options.order || !wants_order(s.traits, s.limits())) return;
+    for (const OrderKind kind : {OrderKind::degree, OrderKind::minhash, OrderKind::pack}) try_order(s, kind, false);
+}
+
+template <class T>
+Buffer<T> lift(const CudaQueue& q, const Buffer<T>& here)
+{
+    return to_queue(q, here.data(), here.size());
+}
+
+template <class T, class Queue>
+Buffer<T> fetch(const Queue& q, const CpuQueue& host, const T* from, offset_t n)
+{
+    Buffer<T> here(host, n);
+    download(q, from, here.data(), n);
+    return here;
+}
+
+int multiprocessors(int device)
+{
+    for (const GpuInfo& gpu : cuda_devices())
+        if (gpu.device == device) return gpu.multiprocessors;
+    return 1;
+}
+
+// Panels are made on the host and taken up; values are carried where they lie.
+template <class State, class V>
+void prepare_panels(const CudaQueue& q, State& s, const CsrView<V>& a, Panels<V>& panels)
+{
+    const CpuQueue host = s.ctx.host();
+    if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(a), {.kind = s.choice.policy.order});
+    const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
+    const auto col = fetch(q, host, a.col, a.nonzeros), row = fetch(q, host, s.order.row.data(), a.rows);
+    const offset_t tiles = std::max<offset_t>(1, ceil_div(s.options.n, index_t{panel_columns}));
+    const Panels<V> made = make_panels<V>(host, {a.rows, a.cols, a.nonzeros, row_begin.data(), col.data(), a.sorted}, row.data(),
+                                          ceil_div(units_per_multiprocessor * multiprocessors(q.device), tiles));
+    panels.rows = made.rows;
+    panels.chunks = made.chunks;
+    panels.slots = made.slots;
+    panels.row = std::move(s.order.row);
+    panels.unit = lift(q, made.unit);
+    panels.col = lift(q, made.col);
+    panels.tiles = lift(q, made.tiles);
+    panels.value_begin = lift(q, made.value_begin);
+    panels.bits = lift(q, made.bits);
+    panels.source = lift(q, made.source);
+    panels.value = Buffer<V>(q, panels.source.size());
+    carry_values(q, a.value, panels.source.data(), panels.source.size(), panels.value.data());
+}
+
+// What only a GPU needs: panels, pieces, and room for the sums of pieces.
+template <class State, class V>
+void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
+{
+    const CsrView<V> a = s.rows();
+    offset_t sums = 0;
+    if (s.choice.policy.kernel == Kernel::panels) {
+        if constexpr (sizeof(V) != 8) prepare_panels(q, s, a, work.panels);
+        sums = offset_t{work.panels.slots} * panel_rows;
+        work.arrived = Buffer<int>(q, work.panels.slots * ceil_div(work.columns, index_t{panel_columns / 4}));
+        fill_zero(q, work.arrived.data(), work.arrived.size());
+    } else if (s.traits.longest > longest_row) {
+        const CpuQueue host = s.ctx.host();
+        const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
+        const LongRows made = find_long_rows(host, a.rows, row_begin.data(), longest_row);
+        work.long_rows.longest = made.longest;
+        work.long_rows.piece = lift(q, made.piece);
+        work.long_rows.row = lift(q, made.row);
+        sums = work.long_rows.piece.size();
+    }
+    work.partial = Buffer<Sum<V>>(q, checked_product(sums, work.columns, "sums of pieces"));
+}
+template <class State, class V> void prepare_on_gpu(const CpuQueue&, State&, Workspace<V>&) {}
+
+template <class State>
+void prepare(State& s)
+{
+    const trace::Phase phase{"prepare"};
+    s.work.columns = std::clamp(s.options.n, index_t{1}, most_columns);
+    s.ctx.run([&](const auto& q) {
+        prepare_on_gpu(q, s, s.work);
+        using Value = std::remove_cvref_t<decltype(*s.work.b_by_rows.data())>;
+        if (s.options.b_layout == Layout::col_major) s.work.b_by_rows = Buffer<Value>(q, checked_product(s.traits.cols, s.work.columns, "a slice of B"));
+    });
+    s.order = {};
+}
+
+template <class State, class V>
+std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const Options& options)
+{
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .traits = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}});
+    s->traits.value_bytes = sizeof(V);
+    s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
+    look(*s);
+    if (options.force) check_policy(*options.force, s->traits, s->limits());
+    else if (wants_cost(s->traits, s->limits())) consider_orders(*s);
+    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits());
+    prepare(*s);
+    return s;
+}
+
+// ---- arguments
+
+template <class V>
+std::pair<std::uintptr_t, std::uintptr_t> reach(const DenseView<V>& m)
+{
+    const offset_t lines = m.layout == Layout::row_major ? m.rows : m.cols, width = m.layout == Layout::row_major ? m.cols : m.rows;
+    const auto begin = reinterpret_cast<std::uintptr_t>(m.data);
+    if (lines == 0 || width == 0) return {begin, begin};
+    return {begin, begin + static_cast<std::size_t>((lines - 1) * m.leading + width) * sizeof(V)};
+}
+
+template <class V>
+void require_shape(const DenseView<V>& m, index_t rows, index_t cols, std::string_view name)
+{
+    require(m.rows == rows && m.cols == cols, [&] { return concat(name, " is ", m.rows, " x ", m.cols, ", but must be ", rows, " x ", cols); });
+    const index_t width = m.layout == Layout::row_major ? m.cols : m.rows;
+    require(m.leading >= width, [&] {
+        return concat("the leading dimension of ", name, " is ", m.leading, ", but its ", m.layout == Layout::row_major ? "rows have " : "columns have ", width, " entries");
+    });
+}
+
+template <class State, class V, class C>
+void require_operands(State& s, const DenseView<const V>& b, const DenseView<C>& c)
+{
+    require<ValueError>(b.cols >= 0, [&] { return concat("B cannot have ", b.cols, " columns"); });
+    require_shape(b, s.traits.cols, b.cols, "B");
+    require_shape(c, s.traits.rows, b.cols, "C");
+    const auto [b_begin, b_end] = reach(b);
+    const auto [c_begin, c_end] = reach(c);
+    require<ValueError>(b_end <= c_begin || c_end <= b_begin || b_begin == b_end || c_begin == c_end, "B and C overlap", "give C memory of its own");
+    if (b_begin != b_end) require_placed(s.ctx, b.data, s.known_b, "B");
+    if (c_begin != c_end) require_placed(s.ctx, c.data, s.known_c, "C");
+}
+
+template <class V, class C>
+Operands<V, C> operands(Sum<V> alpha, const DenseView<const V>& b, Sum<V> beta, const DenseView<C>& c)
+{
+    const auto steps = [](const auto& m) { return m.layout == Layout::row_major ? std::pair{m.leading, offset_t{1}} : std::pair{offset_t{1}, m.leading}; };
+    const auto [b_row, b_col] = steps(b);
+    const auto [c_row, c_col] = steps(c);
+    return {alpha, b.data, b_row, b_col, beta, c.data, c_row, c_col, b.cols};
+}
+
+// ---- one slice of columns
+
+template <class State, class V, class C>
+void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
+{
+    if (s.choice.policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
+    if constexpr (sizeof(V) != 8) multiply_panels(q, s.work, o);
+}
+
+template <class State, class V, class C>
+void multiply_slice(const CpuQueue& q, const State& s, const Operands<V, C>& o)
+{
+    multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
+}
+
+template <class State, class V, class C>
+void run_state(State& s, const Operands<V, C>& all)
+{
+    if (s.traits.rows == 0 || all.n == 0) return;
+    const bool turns = all.b_col != 1 && all.b_row == 1 && !s.work.b_by_rows.empty();
+    const index_t at_once = turns || !s.work.partial.empty() ? s.work.columns : all.n;
+    s.ctx.run([&](const auto& q) {
+        for (index_t j = 0; j < all.n; j += std::min(at_once, all.n - j)) {
+            Operands<V, C> o = all.columns(j, at_once);
+            if (turns) {
+                turn_columns(q, o.b, o.b_col, s.traits.cols, o.n, s.work.b_by_rows.data());
+                o.b = s.work.b_by_rows.data();
+                o.b_row = o.n;
+                o.b_col = 1;
+            }
+            multiply_slice(q, s, o);
+        }
+    });
+}
+
+}  // namespace
+
+template <class V, class C> Plan<V, C>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+template <class V, class C> Plan<V, C>::Plan(Plan&&) noexcept = default;
+template <class V, class C> Plan<V, C>& Plan<V, C>::operator=(Plan&&) noexcept = default;
+template <class V, class C> Plan<V, C>::~Plan() = default;
+
+template <class V, class C>
+Plan<V, C> Plan<V, C>::make(const Context& ctx, const CsrView<V>& a, const Options& options)
+{
+    return Plan(make_state<State>(ctx, a, options));
+}
+
+template <class V, class C>
+void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& b, Scalar beta, const DenseView<C>& c) const
+{
+    require_operands(*state_, b, c);
+    run_state(*state_, operands<V, C>(alpha, b, beta, c));
+}
+
+template <class V, class C>
+void Plan<V, C>::update_values(const CsrView<V>& a)
+{
+    State& s = *state_;
+    require<PlanMismatch>(a.rows == s.a.rows && a.cols == s.a.cols && a.nonzeros == s.a.nonzeros, [&] {
+        return concat("the plan is for ", s.a.rows, " x ", s.a.cols, " with ", s.a.nonzeros, " nonzeros, the new matrix is ", a.rows, " x ", a.cols, " with ", a.nonzeros);
+    });
+    const void* unknown = nullptr;
+    require_placed(s.ctx, a.value, unknown, "value");
+    s.a = a;
+    s.ctx.run([&](const auto& q) {
+        if (s.transposed()) carry_values(q, a.value, s.source.data(), a.nonzeros, s.copy.value.data());
+        Panels<V>& panels = s.work.panels;
+        if (!panels.value.empty()) carry_values(q, s.rows().value, panels.source.data(), panels.value.size(), panels.value.data());
+    });
+}
+
+template <class V, class C> const Policy& Plan<V, C>::policy() const { return state_->choice.policy; }
+template <class V, class C> const Traits& Plan<V, C>::traits() const { return state_->traits; }
+template <class V, class C> std::size_t Plan<V, C>::bytes() const { return state_->copy.bytes() + state_->source.bytes() + state_->work.bytes(); }
+template <class V, class C> index_t Plan<V, C>::rows() const { return state_->traits.rows; }
+template <class V, class C> index_t Plan<V, C>::cols() const { return state_->traits.cols; }
+
+template <class V, class C>
+std::string Plan<V, C>::describe() const
+{
+    const State& s = *state_;
+    const Traits& t = s.traits;
+    std::string others, moves;
+    for (const Policy& p : candidates(t, s.limits()))
+        if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
+    if (const Panels<V>& p = s.work.panels; s.choice.policy.kernel == Kernel::panels && p.chunks > 0)
+        moves = concat("\n  panels: ", p.chunks, " chunks, ", p.value_begin.size(), " tiles that are ",
+                       fixed(100.0 * static_cast<double>(p.value.size()) / (static_cast<double>(p.value_begin.size()) * slab_rows * chunk_columns<V>), 1), " % full, ", p.slots, " pieces of long panels");
+    const bool tf32 = t.tensor && !is_half<V>;
+    return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros, " nonzeros", s.transposed() ? " transposed" : "", ", ", t.n, " columns expected, ", type_name<V>(),
+                  tf32 ? " (tf32 products)" : "", std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, moves,
+                  "\n  order:  the same bits every time", "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", "\n  also possible: ", others.empty() ? "nothing else" : others);
+}
+
+template class Plan<double>;
+template class Plan<float>;
+template class Plan<Float16>;
+template class Plan<Float16, float>;
+template class Plan<Bfloat16>;
+template class Plan<Bfloat16, float>;
+
+}  // namespace tulle::spmm

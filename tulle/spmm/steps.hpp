@@ -1,0 +1,90 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of the product, once per queue. All kernels compute C = alpha op(A) B + beta C and never read C when beta is zero. V is the type of
+// A and B, C that of the result.
+#pragma once
+
+#include "tulle/matrix/csr.hpp"
+#include "tulle/spmm/panels.hpp"
+#include "tulle/spmm/spmm.hpp"
+
+namespace tulle::spmm {
+
+// B and C with their strides: entry (i, j) of B stands at b[i * b_row + j * b_col].
+template <class V, class C>
+struct Operands {
+    Sum<V> alpha;
+    const V* b;
+    offset_t b_row, b_col;
+    Sum<V> beta;
+    C* c;
+    offset_t c_row, c_col;
+    index_t n;                           // columns
+
+    // Those from column j on, at most `most`.
+    constexpr Operands columns(index_t j, index_t most) const
+    {
+        Operands part = *this;
+        part.b += j * b_col;
+        part.c += j * c_col;
+        part.n = n - j < most ? n - j : most;
+        return part;
+    }
+};
+
+// Rows of op(A) that are too long for one slice of lanes, in pieces whose sums are added up in their order.
+struct alignas(16) RowPiece {
+    offset_t begin, end;                 // nonzeros
+};
+struct alignas(16) LongRow {
+    index_t row;
+    std::int32_t first, pieces;
+};
+struct LongRows {
+    offset_t longest = max_offset;       // rows up to this length are not cut
+    Buffer<RowPiece> piece;
+    Buffer<LongRow> row;
+
+    std::size_t bytes() const { return piece.bytes() + row.bytes(); }
+};
+
+// What kernels need beside the matrix, made with the plan.
+template <class V>
+struct Workspace {
+    index_t columns = 0;                 // of B at once; more are multiplied one slice of them after the other
+    LongRows long_rows;
+    Panels<V> panels;
+    Buffer<Sum<V>> partial;              // sums of pieces: of long rows or of panels
+    Buffer<int> arrived;                 // panels: units that have left their sums
+    Buffer<V> b_by_rows;                 // a slice of B whose columns are contiguous, by rows
+
+    std::size_t bytes() const { return long_rows.bytes() + panels.bytes() + partial.bytes() + arrived.bytes() + b_by_rows.bytes(); }
+};
+
+// ---- preparing ----
+
+// to[k] = from[source[k]].
+template <class V> void carry_values(const CpuQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
+template <class V> void carry_values(const CudaQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
+
+// Everything but the values, on the host: `row` is the original row at each position (null: as they are). ValueError where a position is stored
+// twice. Panels are cut where they have more than an equal share of all chunks among so many `units`.
+template <class V> Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, offset_t units);
+
+// Rows longer than `longest`, in pieces of that length. On the host.
+LongRows find_long_rows(const CpuQueue& q, index_t rows, const offset_t* row_begin, offset_t longest);
+
+// ---- multiplying ----
+
+// `columns` of B, contiguous columns, to rows: to[i * n + j] = b[i + j * leading].
+template <class V> void turn_columns(const CpuQueue& q, const V* b, offset_t leading, index_t rows, index_t n, V* to);
+template <class V> void turn_columns(const CudaQueue& q, const V* b, offset_t leading, index_t rows, index_t n, V* to);
+
+template <class V, class C> void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o);
+template <class V, class C> void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o);
+
+// Only on a GPU. V float: products of tf32 numbers.
+inline constexpr int panel_columns = 128;      // most columns of C that one block computes
+template <class V, class C> void multiply_panels(const CudaQueue& q, const Workspace<V>& work, const Operands<V, C>& o);
+
+}  // namespace tulle::spmm
