@@ -48,8 +48,9 @@ if(TULLE_SANITIZE)
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:halt_on_error=1")
 endif()
 
-# Test programs are compiled more often than they work hard, and so is the command line tool under sanitizers.
-set(TULLE_PROGRAM_FLAGS "" CACHE STRING "Flags of tests and of the command line tool after those of the build type, e.g. -O0; by default -O1 for tests in Release")
+# Programs are compiled more often than they work hard: the work is the library's.
+set(TULLE_PROGRAM_FLAGS "" CACHE STRING "Flags of tests, the command line tool and the benchmark after those of the build type, e.g. -O0; by default -O1 in Release")
+set(TULLE_LIGHT "$<$<CONFIG:Release>:-O1>" ${TULLE_PROGRAM_FLAGS})
 
 # tulle_tests(io HOST MODULES base device prim matrix io SOURCES matrix_market_test.cpp …)
 # One program of GoogleTest cases for a folder. HOST: nothing of it runs on a GPU, so a simulated one need not run it again; such programs
@@ -62,7 +63,7 @@ function(tulle_tests name)
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tulle_flags tulle_test_support GTest::gtest GTest::gtest_main ${arg_LINK})
   tulle_link_modules(${target} ${arg_MODULES})
-  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:$<$<CONFIG:Release>:-O1>;${TULLE_PROGRAM_FLAGS}>")
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${TULLE_LIGHT}>")
   if(arg_HOST)
     set(arg_LABEL host)
     add_dependencies(host_tests ${target})
