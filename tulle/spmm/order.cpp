@@ -53,9 +53,9 @@ void check_pattern(const Queue& q, const Pattern& a)
 template <class Queue>
 class Sorted {
 public:
-    Sorted(const Queue& q, const Pattern& a) : view_(a)
+    Sorted(const Queue& q, const Pattern& a, bool checked) : view_(a)
     {
-        check_pattern(q, a);
+        if (checked) check_pattern(q, a);
         if (a.sorted) return;
         Buffer<index_t> row(q, a.nonzeros);
         matrix::expand_rows(q, a.row_begin, a.rows, a.nonzeros, row.data());
@@ -177,7 +177,7 @@ RowOrder order_rows(const Context& ctx, const Pattern& a, const OrderOptions& op
     check_options(options, a);
     const trace::Phase phase{"order rows"};
     return ctx.run([&](const auto& q) {
-        const Sorted sorted(q, a);
+        const Sorted sorted(q, a, options.checked);
         const Pattern& p = sorted.view();
         const index_t empty = row_statistics(ctx, a.rows, a.cols, a.row_begin).empty_rows;
         switch (options.kind) {
@@ -196,7 +196,7 @@ PanelCost panel_cost(const Context& ctx, const Pattern& a, const RowOrder& order
     require<ValueError>(height >= 16 && height <= 128 && height % 16 == 0, [&] { return concat("panels of ", height, " rows"); }, "16, 32, … 128");
     require(order.rows() == a.rows, [&] { return concat("an order of ", order.rows(), " rows for a matrix of ", a.rows); });
     return ctx.run([&](const auto& q) {
-        const Sorted sorted(q, a);
+        const Sorted sorted(q, a, true);
         require<ValueError>(inspect::first_where(q, inspect::Outside{order.row.data(), 0, a.rows}, a.rows) == a.rows, "the order names rows that the matrix does not have");
         const HostPattern here(q, ctx.host(), sorted.view());
         const Buffer<index_t> row = to_host<index_t>(ctx, order.row.span());

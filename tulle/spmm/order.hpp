@@ -57,6 +57,7 @@ struct OrderOptions {
     Dispersion dispersion = Dispersion::paper;           // bsa
     index_t panel = 64;                                  // pack: rows of a panel
     int hashes = 2;                                      // minhash: 1 to 8
+    bool checked = true;                                 // look at offsets and columns first
 };
 
 struct RowOrder {

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "tulle/base/math.hpp"
@@ -90,15 +89,21 @@ class Lists {
 public:
     Lists(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha) : begin_(q, offset_t{e.all_blocks} + 1), end_(q, e.all_blocks)
     {
-        Buffer<offset_t> rows_with(q, e.all_blocks);
-        fill_zero(q, rows_with.data(), e.all_blocks);
+        Buffer<offset_t> at(q, offset_t{n} + 1);
+        for (index_t i = 0; i < n; ++i) at.data()[i] = e.blocks[row[i]];
+        prim::exclusive_scan(q, at.data(), at.data(), n);
+        Buffer<index_t> needed(q, at.data()[n]), count(q, n);
+        choose_needed(q, e, row, n, alpha, at.data(), needed.data(), count.data());
+        const auto for_needed = [&](auto&& f) {
+            for (index_t i = 0; i < n; ++i)
+                for (const index_t* block = needed.data() + at.data()[i]; block != needed.data() + at.data()[i] + count.data()[i]; ++block) f(i, *block);
+        };
         fill_zero(q, begin_.data(), begin_.size());
-        for (index_t i = 0; i < n; ++i) for_all(e, row[i], [&](index_t block) { ++rows_with.data()[block]; });
-        for (index_t i = 0; i < n; ++i) for_needed(e, row[i], rows_with.data(), alpha, [&](index_t block) { ++begin_.data()[block]; });
+        for_needed([&](index_t, index_t block) { ++begin_.data()[block]; });
         prim::exclusive_scan(q, begin_.data(), begin_.data(), e.all_blocks);
         copy(q, begin_.data(), end_.data(), e.all_blocks);
         position_ = Buffer<index_t>(q, begin_.data()[e.all_blocks]);
-        for (index_t i = 0; i < n; ++i) for_needed(e, row[i], rows_with.data(), alpha, [&](index_t block) { position_.data()[end_.data()[block]++] = i; });
+        for_needed([&](index_t i, index_t block) { position_.data()[end_.data()[block]++] = i; });
     }
 
     // keep(position) for every row in the block's list; those for which it is false leave.
@@ -111,32 +116,36 @@ public:
     }
 
 private:
-    template <class F>
-    static void for_all(const EncodingsView& e, offset_t row, F&& f)
+    // needed[at[i]] … : all blocks of row[i] but the most frequent ones, which together hold less than alpha of it.
+    static void choose_needed(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, const offset_t* at, index_t* needed, index_t* count)
     {
-        const Candidate c = candidate(e, row);
-        for (const BlockCount* b = c.begin; b != c.end; ++b) f(b->block);
-    }
-
-    // All blocks of the row but the most frequent ones, which together hold less than alpha of it.
-    template <class F>
-    void for_needed(const EncodingsView& e, offset_t row, const offset_t* rows_with, double alpha, F&& f)
-    {
-        const Candidate c = candidate(e, row);
-        by_frequency_.clear();
-        for (const BlockCount* b = c.begin; b != c.end; ++b) by_frequency_.emplace_back(-rows_with[b->block], b);
-        std::sort(by_frequency_.begin(), by_frequency_.end());
-        const double spare = alpha * safety * static_cast<double>(e.sum[row]);
-        offset_t left_out = 0;
-        for (const auto& [frequency, b] : by_frequency_) {
-            if (static_cast<double>(left_out + b->count) < spare) left_out += b->count;
-            else f(b->block);
+        Buffer<index_t> rows_with(q, e.all_blocks);
+        fill_zero(q, rows_with.data(), e.all_blocks);
+        for (index_t i = 0; i < n; ++i) {
+            const Candidate c = candidate(e, row[i]);
+            for (const BlockCount* b = c.begin; b != c.end; ++b) ++rows_with.data()[b->block];
+        }
+        Buffer<BlockCount> entry(q, at[n]);
+        const auto more_frequent = [common = rows_with.data()](const BlockCount& x, const BlockCount& y) {
+            return common[x.block] != common[y.block] ? common[x.block] > common[y.block] : x.block < y.block;
+        };
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 512)
+        for (index_t i = 0; i < n; ++i) {
+            const Candidate c = candidate(e, row[i]);
+            BlockCount *first = entry.data() + at[i], *last = std::copy(c.begin, c.end, first);
+            std::sort(first, last, more_frequent);
+            const double spare = alpha * safety * static_cast<double>(e.sum[row[i]]);
+            offset_t left_out = 0;
+            count[i] = 0;
+            for (const BlockCount* b = first; b != last; ++b) {
+                if (static_cast<double>(left_out + b->count) < spare) left_out += b->count;
+                else needed[at[i] + count[i]++] = b->block;
+            }
         }
     }
 
     Buffer<offset_t> begin_, end_;
     Buffer<index_t> position_;
-    std::vector<std::pair<offset_t, const BlockCount*>> by_frequency_;
 };
 
 // The sum of a cluster's rows.

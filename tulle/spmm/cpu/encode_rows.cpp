@@ -15,22 +15,19 @@ struct RowSums {
     offset_t squares = 0;
 };
 
-// One walk over a row whose columns ascend; a column that stands twice counts once.
+// One walk over a row whose columns ascend, with a division for each block; a column that stands twice counts once.
 RowSums encode_row(const Pattern& a, index_t row, index_t tau, BlockCount* to)
 {
     RowSums sums;
-    index_t last = -1;
-    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
-        const index_t col = a.col[k];
-        if (col == last) continue;
-        const index_t block = col / tau;
-        if (sums.blocks == 0 || to[sums.blocks - 1].block != block) to[sums.blocks++] = {block, 0};
-        ++to[sums.blocks - 1].count;
-        last = col;
-    }
-    for (index_t b = 0; b < sums.blocks; ++b) {
-        sums.sum += to[b].count;
-        sums.squares += offset_t{to[b].count} * to[b].count;
+    const offset_t end = a.row_begin[row + 1];
+    for (offset_t k = a.row_begin[row]; k < end; ++sums.blocks) {
+        const index_t block = a.col[k] / tau;
+        const offset_t beyond = (offset_t{block} + 1) * tau;
+        index_t count = 1;
+        for (++k; k < end && a.col[k] < beyond; ++k) count += a.col[k] != a.col[k - 1];
+        to[sums.blocks] = {block, count};
+        sums.sum += count;
+        sums.squares += offset_t{count} * count;
     }
     return sums;
 }

@@ -1,0 +1,63 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Which order pays: one cost ranks them all, and an order is taken only if its making is earned back within the expected calls.
+//
+//     OrderChoice c = choose_order(ctx, pattern_of(A.view()), {.n = 128, .value_bytes = 2, .expected_calls = 1000});
+//     … c.order …;  std::puts(c.why.c_str());
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tulle/spmm/order.hpp"
+
+namespace tulle::spmm {
+
+// Seconds of one multiplication: per_byte * pairs * N * value_bytes + per_tile_column * tiles * N + per_panel * panels.
+struct CostModel {
+    double per_byte = 0, per_tile_column = 0, per_panel = 0;
+};
+
+// What an H200's rates say (docs/design/spmm-order.md), or a CPU of so many threads. Rates are measured; that a kernel reaches them is not.
+TULLE_API CostModel cost_model(Backend backend, int threads = 1);
+
+TULLE_API double multiply_seconds(const CostModel& model, const PanelCost& cost, index_t n, std::size_t value_bytes);
+
+// Seconds it takes to make an order on one core, and to count its panels; from row and nonzero counts alone, so that the choice never depends
+// on how busy a machine is.
+TULLE_API double order_seconds(OrderKind kind, index_t rows, offset_t nonzeros, int hashes = 2);
+
+struct OrderQuestion {
+    index_t n = 128;                                     // columns of B
+    std::size_t value_bytes = 4;                         // of an element of B
+    double expected_calls = 1000;
+    index_t height = 64;                                 // rows of a panel
+    bool bsa = false;                                    // bsa as well: on graphs with hubs it may take many times its price
+    OrderOptions options = {};                           // tau, alpha, hashes, … of the candidates; its kind plays no part
+};
+
+struct OrderCandidate {
+    OrderKind kind = OrderKind::natural;
+    double call_seconds = 0, order_seconds = 0;
+    PanelCost cost = {};
+    bool made = true;                                    // false: could not have paid even if it were perfect, so it was not made
+
+    double total(double calls) const { return order_seconds + calls * call_seconds; }
+};
+
+struct OrderChoice {
+    RowOrder order;
+    std::vector<OrderCandidate> candidates;              // natural first
+    std::string why;
+};
+
+// The candidate that is cheapest over all calls, the first of equals. Pure.
+TULLE_API std::size_t cheapest(std::span<const OrderCandidate> candidates, double calls);
+
+// What no order can fall below: every panel full, every column used once at least in each.
+TULLE_API PanelCost ideal_cost(const PanelCost& natural, index_t height);
+
+TULLE_API OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuestion& question = {});
+
+}  // namespace tulle::spmm
