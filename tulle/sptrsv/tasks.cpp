@@ -127,10 +127,11 @@ Pack look_at(const Source& s, const Packs& packs, index_t p)
     return pack;
 }
 
-// The columns a cluster waits for last: those closest below it, the highest levels first.
+// The columns a cluster waits for last: those closest below it, the highest levels first. Kept from measuring to writing.
 struct LateColumns {
     std::array<index_t, lanes * most_team> col;
     int count = 0;
+    bool all = true;                 // none was left out for want of room
 
     int find(index_t wanted) const
     {
@@ -140,24 +141,34 @@ struct LateColumns {
     }
 };
 
-LateColumns late_columns(const Source& s, const Pack& pack)
-{
-    std::array<std::pair<index_t, index_t>, most_entries> found;        // level, column
-    std::size_t n = 0;
-    for (int i = 0; i < pack.rows; ++i) {
-        const index_t row = pack.row[static_cast<std::size_t>(i)];
-        for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k) {
-            const index_t col = s.t.col.data()[k], level = s.level.data()[col];
-            if (level < pack.level && level >= pack.level - late_levels) found[n++] = {-level, col};
-        }
+// Columns of late levels as they are met, by level from the highest and then by number; most repetitions are left out at once.
+class Met {
+public:
+    Met() { last_.fill(-1); }
+    void add(index_t below, index_t col)
+    {
+        index_t& last = last_[static_cast<std::size_t>(col) % last_.size()];
+        if (last == col) return;
+        last = col;
+        key_[count_++] = (static_cast<std::uint64_t>(below) << 32) | static_cast<std::uint32_t>(col);
     }
-    std::sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n));
-    n = static_cast<std::size_t>(std::unique(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n)) - found.begin());
-    LateColumns late;
-    for (std::size_t k = 0; k < n && late.count < s.lanes_of_team(); ++k) late.col[static_cast<std::size_t>(late.count++)] = found[k].second;
-    std::sort(late.col.begin(), late.col.begin() + late.count);
-    return late;
-}
+    LateColumns latest(int room)
+    {
+        const auto begin = key_.begin(), end = begin + static_cast<std::ptrdiff_t>(count_);
+        std::sort(begin, end);
+        const auto unique = std::unique(begin, end);
+        LateColumns late;
+        late.all = unique - begin <= room;
+        for (auto key = begin; key != unique && late.count < room; ++key) late.col[static_cast<std::size_t>(late.count++)] = static_cast<index_t>(*key & 0xffff'ffff);
+        std::sort(late.col.begin(), late.col.begin() + late.count);
+        return late;
+    }
+
+private:
+    std::array<index_t, 512> last_;                          // columns met last, by their number
+    std::array<std::uint64_t, most_entries> key_;            // levels below the cluster, column
+    std::size_t count_ = 0;
+};
 
 // Whether an entry of a cluster's row belongs to its matrices.
 bool is_dense(const Source& s, const Pack& pack, const LateColumns& late, index_t col)
@@ -183,16 +194,26 @@ public:
     ByLevel(const Source& s, index_t row) : begin_(s.t.row_begin.data()[row]), count_(s.t.row_begin.data()[row + 1] - begin_)
     {
         if (count_ > long_row) return;
-        for (offset_t k = 0; k < count_; ++k) entry_[static_cast<std::size_t>(k)] = {s.level.data()[s.t.col.data()[begin_ + k]], static_cast<index_t>(k)};
-        std::sort(entry_.begin(), entry_.begin() + count_);
+        const index_t *level = s.level.data(), *col = s.t.col.data() + begin_;
+        for (offset_t k = 0; k < count_; ++k) insert(k, (static_cast<std::uint64_t>(level[col[k]]) << 32) | static_cast<std::uint64_t>(k));
+        if (count_ > short_row) std::sort(key_.begin(), key_.begin() + count_);
     }
 
     offset_t count() const { return count_; }
-    offset_t operator[](offset_t k) const { return begin_ + (count_ > long_row ? k : entry_[static_cast<std::size_t>(k)].second); }
+    offset_t operator[](offset_t k) const { return begin_ + (count_ > long_row ? k : static_cast<offset_t>(key_[static_cast<std::size_t>(k)] & 0xffff'ffff)); }
 
 private:
+    static constexpr offset_t short_row = 16;                // sorted while they are read
+
+    void insert(offset_t k, std::uint64_t key)
+    {
+        if (count_ <= short_row)
+            for (; k > 0 && key_[static_cast<std::size_t>(k - 1)] > key; --k) key_[static_cast<std::size_t>(k)] = key_[static_cast<std::size_t>(k - 1)];
+        key_[static_cast<std::size_t>(k)] = key;
+    }
+
     offset_t begin_, count_;
-    std::array<std::pair<index_t, index_t>, long_row> entry_;      // level, number in the row
+    std::array<std::uint64_t, long_row> key_;                // level, number in the row
 };
 
 // f(part, k, j) for every entry of a row, those of low levels first; j: number of the late entry or column.
@@ -220,25 +241,46 @@ struct Measured {
     offset_t dense_entries = 0;
 };
 
+// Entries of each row of a cluster that belong to its matrices, and the columns it waits for last: one pass, and a second one only where there are
+// more of those columns than room.
+LateColumns measure_cluster(const Source& s, const Pack& pack, std::array<offset_t, most_rows>& dense)
+{
+    Met met;
+    const index_t* level = s.level.data();
+    for (int i = 0; i < pack.rows; ++i) {
+        const index_t row = pack.row[static_cast<std::size_t>(i)];
+        offset_t count = 0;
+        for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k) {
+            const index_t col = s.t.col.data()[k], below = pack.level - level[col];
+            if (below > late_levels) continue;
+            ++count;
+            if (below > 0) met.add(below, col);
+        }
+        dense[static_cast<std::size_t>(i)] = count;
+    }
+    const LateColumns late = met.latest(s.lanes_of_team());
+    for (int i = 0; i < pack.rows && !late.all; ++i) {
+        const index_t row = pack.row[static_cast<std::size_t>(i)];
+        dense[static_cast<std::size_t>(i)] = std::count_if(s.t.col.data() + s.t.row_begin.data()[row], s.t.col.data() + s.t.row_begin.data()[row + 1],
+                                                           [&](index_t col) { return is_dense(s, pack, late, col); });
+    }
+    return late;
+}
+
 // Counts what write() will find, in any order. `late` is left to it.
 Measured measure(const Source& s, const Pack& pack, LateColumns& late)
 {
     Measured m{.task = {.step = 0, .dense = 0, .first = 0, .late_first = 0, .steps = 0, .rows = static_cast<std::uint8_t>(pack.rows), .width = static_cast<std::uint8_t>(pack.width), .late = 0, .cluster = pack.cluster}};
-    if (pack.cluster) late = late_columns(s, pack);
+    std::array<offset_t, most_rows> apart;                 // entries of each row that are not early
+    if (pack.cluster) late = measure_cluster(s, pack, apart);
     int most = late.count;
     offset_t longest = 0;
     for (int i = 0; i < pack.rows; ++i) {
         const index_t row = pack.row[static_cast<std::size_t>(i)];
-        const offset_t begin = s.t.row_begin.data()[row], end = s.t.row_begin.data()[row + 1];
-        offset_t apart = 0;                                // entries that are not early
-        if (!pack.cluster) {
-            apart = late_entries(s, pack, row);
-            most = std::max(most, static_cast<int>(apart));
-        } else {
-            for (offset_t k = begin; k < end; ++k) apart += is_dense(s, pack, late, s.t.col.data()[k]) ? 1 : 0;
-            m.dense_entries += apart;
-        }
-        longest = std::max(longest, end - begin - apart);
+        offset_t& here = apart[static_cast<std::size_t>(i)];
+        if (pack.cluster) m.dense_entries += here;
+        else most = std::max(most, static_cast<int>(here = late_entries(s, pack, row)));
+        longest = std::max(longest, s.t.row_begin.data()[row + 1] - s.t.row_begin.data()[row] - here);
     }
     m.task.late = static_cast<std::uint8_t>(most);
     m.task.steps = static_cast<index_t>(ceil_div(longest, offset_t{pack.lanes_per_row}));
