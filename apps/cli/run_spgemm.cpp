@@ -244,7 +244,7 @@ void add_common(Parser& parser, CLI::App* verb, SpgemmOptions& o)
     parser.matrix(verb, o.a);
     verb->add_option("B", o.b.text, "second matrix, a file or a sentence; A itself unless given");
     verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
-    verb->add_option("--policy", o.method, "force a method: adaptive, dense or hash on a CPU, adaptive or nsparse on a GPU")->option_text("METHOD");
+    verb->add_option("--policy", o.method, "force a method: adaptive, dense, hash or deltasparse on a CPU, adaptive, nsparse or deltasparse on a GPU")->option_text("METHOD");
     verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
     verb->add_flag("--transpose-a", o.transpose_a, "multiply with A transposed");
     verb->add_flag("--transpose-b", o.transpose_b, "multiply with B transposed");

@@ -37,12 +37,14 @@ TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
     EXPECT_THROW(check_policy({Method::nsparse, false}, {Backend::cpu, 2}), ValueError);
     EXPECT_THROW(check_policy({Method::dense, true}, {Backend::cuda, 1}), ValueError);
     EXPECT_THROW(check_policy({Method::nsparse, false}, {Backend::cuda, 1, true}), ValueError) << "it adds in no fixed order";
-    for (const Policy& p : candidates({Backend::cuda, 1, true})) EXPECT_TRUE(is_repeatable(p));
+    EXPECT_THROW(check_policy({Method::deltasparse, false}, {Backend::cuda, 1, true}), ValueError);
+    EXPECT_NO_THROW(check_policy({Method::deltasparse, false}, {Backend::cpu, 1, true})) << "a thread adds in order";
+    for (const Policy& p : candidates({Backend::cuda, 1, true})) EXPECT_TRUE(is_repeatable(p, Backend::cuda));
 }
 
 TEST(SpgemmPolicy, NamesAreReadBack)
 {
-    for (const Method m : {Method::adaptive, Method::dense, Method::hash, Method::nsparse}) EXPECT_EQ(parse_method(to_text(m)), m);
+    for (const Method m : {Method::adaptive, Method::dense, Method::hash, Method::nsparse, Method::deltasparse}) EXPECT_EQ(parse_method(to_text(m)), m);
     EXPECT_THROW(parse_method("magic"), ValueError);
     EXPECT_NE(to_text(Policy{Method::adaptive, true}), to_text(Policy{Method::adaptive, false}));
 }

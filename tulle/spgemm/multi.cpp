@@ -71,6 +71,14 @@ struct TeamPlan<V>::State {
 
 namespace {
 
+// Threads of the host are for large matrices: waiting for each other they cost more than a small one does.
+template <class V>
+Context host_for(const CsrView<V>& a, const CsrView<V>& b)
+{
+    constexpr offset_t small = offset_t{1} << 16;
+    return Context::cpu(a.nonzeros + b.nonzeros < small ? 1 : 0);
+}
+
 CpuQueue queue_of(const Context& host) { return host.host(); }
 
 // work(member) on every member's thread, or one after the other.
@@ -171,10 +179,11 @@ void bring_values(State& s, Member<V>& m)
     look_at_arrays(s, m, m.filled);
 }
 
-template <class V>
-void analyse_rows(Member<V>& m)
+template <class State, class V>
+void analyse_rows(const State& s, Member<V>& m)
 {
     m.work = Workspace{};
+    m.work.sorted = s.options.sorted;
     m.ctx.run([&](const auto& q) { analyse(q, m.a_view, m.b_view, m.policy, m.work); });
 }
 
@@ -186,7 +195,7 @@ void count(State& s, Member<V>& m)
     bring_rows(s, m, {}, m.counted);
     m.ctx.synchronize();
     const double begin = trace::now();
-    analyse_rows(m);
+    analyse_rows(s, m);
     Buffer<offset_t> counts = m.ctx.run([&](const auto& q) {
         Buffer<offset_t> found(q, offset_t{m.counted.lines()} + 1);
         count_nonzeros(q, m.a_view, m.b_view, m.policy, m.work, found.data());
@@ -205,7 +214,7 @@ void deal(State& s, Member<V>& m)
     m.moved = m.filled.nonzeros() - std::max(offset_t{0}, stay);
     if (m.filled != m.counted) {
         bring_rows(s, m, m.counted, m.filled);
-        analyse_rows(m);
+        analyse_rows(s, m);
     }
     bring_values(s, m);
     const offset_t* whole = s.row_begin.data() + m.filled.first_line;
@@ -265,11 +274,18 @@ void fill_into(Member<V>& m, index_t* col, V* value)
     m.fill_seconds = trace::now() - begin;
 }
 
+template <class V>
+bool gives_sorted(const Member<V>& m)
+{
+    return m.work.sorted || always_sorts(m.policy, m.ctx.backend());
+}
+
 // Columns and values of a member's rows, in its memory.
 template <class V>
 Csr<V> fill_here(Member<V>& m)
 {
     Csr<V> c = m.ctx.run([&](const auto& q) { return Csr<V>::make(q, m.filled.lines(), m.b_view.cols, m.c_nonzeros); });
+    c.sorted = gives_sorted(m);
     m.ctx.run([&](const auto& q) { shift_offsets(q, m.c_begin, m.c_from, c.row_begin.size(), c.row_begin.data()); });
     fill_into(m, c.col.data(), c.value.data());
     return c;
@@ -284,7 +300,7 @@ void require_member(const State& s, int member, int last)
 template <class V>
 bool is_of_one_kind(const std::vector<Member<V>>& members)
 {
-    return std::all_of(members.begin(), members.end(), [&](const auto& m) { return m.borrows == members.front().borrows && is_repeatable(m.policy); });
+    return std::all_of(members.begin(), members.end(), [&](const auto& m) { return m.borrows == members.front().borrows && is_repeatable(m.policy, m.ctx.backend()); });
 }
 
 }  // namespace
@@ -297,7 +313,7 @@ template <class V> TeamPlan<V>::~TeamPlan() = default;
 template <class V>
 TeamPlan<V> TeamPlan<V>::make(const Team& team, const CsrView<V>& a, const CsrView<V>& b, const TeamOptions& options)
 {
-    const Context host = Context::cpu();
+    const Context host = host_for(a, b);
     check_factors(host, a, b, {.op_a = options.op_a, .op_b = options.op_b, .checked = options.checked});
     auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .crew = partition::Crew(team.size(), partition::nodes_of(team))});
     s->a = arrange(host, a, options.op_a, false);
@@ -316,6 +332,7 @@ Csr<V> TeamPlan<V>::run()
     const trace::Phase phase{"numeric"};
     const CpuQueue q = queue_of(s.host);
     Csr<V> c = Csr<V>::make(q, rows(), cols(), s.nonzeros);
+    c.sorted = std::all_of(s.members.begin(), s.members.end(), gives_sorted<V>);
     copy(q, std::as_const(s.row_begin).data(), c.row_begin.data(), c.row_begin.size());
     for_members(s, [&](Member<V>& m) {
         if (m.borrows) return fill_into(m, c.col.data() + m.c_from, c.value.data() + m.c_from);
@@ -343,6 +360,7 @@ Csr<V> TeamPlan<V>::run_on(int member)
     require_member(s, member, members() - 1);
     const Context& there = s.members[static_cast<std::size_t>(member)].ctx;
     Csr<V> c = there.run([&](const auto& q) { return Csr<V>::make(q, rows(), cols(), s.nonzeros); });
+    c.sorted = std::all_of(s.members.begin(), s.members.end(), gives_sorted<V>);
     s.link.up(there, std::as_const(s.row_begin).data(), c.row_begin.data(), c.row_begin.size());
     there.synchronize();
     std::vector<Csr<V>> parts(s.members.size());

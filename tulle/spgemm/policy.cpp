@@ -12,7 +12,7 @@
 namespace tulle::spgemm {
 namespace {
 
-constexpr std::array method_names{"adaptive", "dense", "hash", "nsparse"};
+constexpr std::array method_names{"adaptive", "dense", "hash", "nsparse", "deltasparse"};
 
 // On a CPU an array as long as a row of C is hard to beat while it stays in the caches: 12 bytes a column (reasoned).
 constexpr index_t columns_in_cache = 1 << 18;
@@ -21,8 +21,10 @@ constexpr index_t columns_in_cache = 1 << 18;
 
 Choice choose(const Traits& t, const Limits& limits)
 {
-    if (limits.backend == Backend::cuda) return {{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"};
-    if (t.cols <= columns_in_cache) return {{Method::dense, true}, concat("a row of C has ", t.cols, " columns: an array of that length stays in the cache")};
+    if (limits.backend == Backend::cuda)
+        return {{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"};
+    if (t.cols <= columns_in_cache)
+        return {{Method::dense, true}, concat("a row of C has ", t.cols, " columns: an array of that length stays in the cache")};
     return {{Method::adaptive, true}, concat("a row of C has ", t.cols, " columns: short rows are hashed, long ones use an array of that length")};
 }
 
@@ -30,10 +32,10 @@ std::vector<Policy> candidates(const Limits& limits)
 {
     if (limits.backend == Backend::cuda) {
         std::vector<Policy> all{{Method::adaptive, true}, {Method::adaptive, false}};
-        if (!limits.deterministic) all.push_back({Method::nsparse, false});
+        if (!limits.deterministic) all.insert(all.end(), {{Method::nsparse, false}, {Method::deltasparse, false}});
         return all;
     }
-    return {{Method::adaptive, true}, {Method::dense, true}, {Method::dense, false}, {Method::hash, true}};
+    return {{Method::adaptive, true}, {Method::dense, true}, {Method::dense, false}, {Method::hash, true}, {Method::deltasparse, false}};
 }
 
 void check_policy(const Policy& policy, const Limits& limits)
@@ -42,23 +44,31 @@ void check_policy(const Policy& policy, const Limits& limits)
     if (std::find(all.begin(), all.end(), policy) != all.end()) return;
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
-    throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ", limits.backend == Backend::cpu ? "a CPU" : "a GPU", limits.deterministic ? " where results must be repeatable" : ""), concat("possible here: ", possible));
+    throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ", limits.backend == Backend::cpu ? "a CPU" : "a GPU",
+                            limits.deterministic ? " where results must be repeatable" : ""),
+                     concat("possible here: ", possible));
 }
 
-bool is_repeatable(const Policy& policy) { return policy.method != Method::nsparse; }
+// The papers' kernels add by atomics.
+bool is_repeatable(const Policy& policy, Backend backend)
+{
+    return backend == Backend::cpu || (policy.method != Method::nsparse && policy.method != Method::deltasparse);
+}
+
+bool always_sorts(const Policy& policy, Backend backend) { return backend == Backend::cuda && policy.method != Method::deltasparse; }
 
 std::string to_text(Method method) { return method_names[static_cast<std::size_t>(method)]; }
 
 std::string to_text(const Policy& p)
 {
-    const bool says_nothing = p.method == Method::nsparse;
+    const bool says_nothing = p.method == Method::nsparse || p.method == Method::deltasparse;
     return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself");
 }
 
 Method parse_method(std::string_view name)
 {
     const auto found = std::find(method_names.begin(), method_names.end(), name);
-    require<ValueError>(found != method_names.end(), [&] { return concat("there is no SpGEMM method '", name, "'"); }, "one of adaptive, dense, hash, nsparse");
+    require<ValueError>(found != method_names.end(), [&] { return concat("there is no SpGEMM method '", name, "'"); }, "one of adaptive, dense, hash, nsparse, deltasparse");
     return static_cast<Method>(found - method_names.begin());
 }
 

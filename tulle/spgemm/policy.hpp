@@ -18,6 +18,7 @@ enum class Method {
     dense,         // CPU: an array as long as a row of C for each thread
     hash,          // CPU: a hash table for each thread
     nsparse,       // GPU: Nagasaka, Nukada, Matsuoka: two phases, seven groups of rows each, hash tables
+    deltasparse,   // DeltaSPARSE: hash tables with room, arrays over ranges of columns for dense, long and badly hashed rows
 };
 
 struct Policy {
@@ -53,8 +54,11 @@ TULLE_API std::vector<Policy> candidates(const Limits& limits);
 // ValueError with the alternatives if a forced policy cannot work there.
 TULLE_API void check_policy(const Policy& policy, const Limits& limits);
 
-// Whether sums are taken in a fixed order.
-TULLE_API bool is_repeatable(const Policy& policy);
+// Whether sums are taken in a fixed order there.
+TULLE_API bool is_repeatable(const Policy& policy, Backend backend);
+
+// Whether rows of C are sorted there although nobody asks for it.
+TULLE_API bool always_sorts(const Policy& policy, Backend backend);
 
 TULLE_API std::string to_text(Method method);
 TULLE_API std::string to_text(const Policy& policy);             // "adaptive", "adaptive, each row for itself"

@@ -79,6 +79,7 @@ std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const
         s->b = arrange(ctx, b, options.op_b, true);
     }
     const Traits traits{s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
+    s->work.sorted = options.sorted;
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(traits, s->limits);
     ctx.run([&](const auto& q) { count_on(q, *s); });
     return s;
@@ -105,7 +106,8 @@ Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t
 {
     const trace::Phase phase{"allocate"};
     return s.ctx.run([&](const auto& q) {
-        return Csr<V>{.rows = rows, .cols = s.cols(), .row_begin = std::move(row_begin), .col = Buffer<index_t>(q, nonzeros), .value = Buffer<V>(q, nonzeros)};
+        return Csr<V>{.rows = rows, .cols = s.cols(), .row_begin = std::move(row_begin), .col = Buffer<index_t>(q, nonzeros), .value = Buffer<V>(q, nonzeros),
+                      .sorted = s.options.sorted || always_sorts(s.choice.policy, s.limits.backend)};
     });
 }
 
@@ -197,7 +199,7 @@ std::string Plan<V>::describe() const
     const double compression = s.nonzeros > 0 ? static_cast<double>(s.work.products) / static_cast<double>(s.nonzeros) : 1;
     return concat("spgemm on ", s.ctx.name(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(), sizeof(V) == 4 ? ", float" : ", double",
                   "\n  C:       ", grouped(s.nonzeros), " nonzeros from ", grouped(s.work.products), " products, ", fixed(compression, 2), " each",
-                  "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ", is_repeatable(s.choice.policy) ? "the same bits every time" : "adds in no fixed order",
+                  "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ", is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ", human_bytes(need.workspace), " while it runs", groups,
                   "\n  also possible: ", others);
 }

@@ -36,6 +36,7 @@ enum class Op { none, transpose };
 struct Options {
     Op op_a = Op::none, op_b = Op::none;
     std::optional<Policy> force = {};         // decides instead of choose()
+    bool sorted = true;                       // columns of C must ascend in every row; if not, in whatever order they come cheapest
     bool checked = true;                      // validate the matrices first
     std::size_t budget = Memory::unlimited;   // for_each_chunk: bytes that may be held at once beside A and B
 };

@@ -30,7 +30,12 @@ struct Workspace {
     offset_t products = 0;                     // all multiplications
     offset_t longest = 0;                      // the most of one row
     offset_t longest_nonzeros = 0;             // nsparse: the longest row of C among those grouped last
-    Buffer<offset_t> sizes;                    // nsparse: products of every row
+    Buffer<offset_t> sizes;                    // nsparse, deltasparse: products of every row
+    Buffer<offset_t> order;                    // deltasparse: rows, group after group
+    Buffer<unsigned char> collided;            // deltasparse: rows that a hash table could not count well
+    index_t cols = 0;                          // deltasparse: of C
+    bool grouped = true;                       // deltasparse: the rows were sorted into groups
+    bool sorted = true;                        // columns must ascend
     Buffer<RowFacts> facts;                    // GPU: one per row
     Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
@@ -38,7 +43,7 @@ struct Workspace {
     Buffer<index_t> list;                      // GPU: rows, group after group
     std::vector<RowGroup> symbolic, numeric;   // the groups of the last count_nonzeros and fill
 
-    std::size_t bytes() const { return sizes.bytes() + facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes(); }
+    std::size_t bytes() const { return sizes.bytes() + order.bytes() + collided.bytes() + facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes(); }
 };
 
 // A stretch of rows of C, and where its entries go: those of row i start at row_begin[i] - base.
@@ -51,8 +56,9 @@ struct Stretch {
     V* value;
 };
 
-// products[i] = multiplications of row i of C. On the host alone: teams are dealt out from there.
+// products[i] = multiplications of row i of C.
 template <class V> void count_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, offset_t* products);
+template <class V> void count_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, offset_t* products);
 
 // Counts multiplications; finds runs of equal rows where the policy asks for it.
 template <class V> void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work);

@@ -3,6 +3,7 @@
 // Multiplications, and runs of rows with equal columns.
 #include "tulle/prim/reduce.hpp"
 #include "tulle/spgemm/cpu/workers.hpp"
+#include "tulle/spgemm/delta.hpp"
 #include "tulle/spgemm/runs.hpp"
 
 namespace tulle::spgemm {
@@ -31,6 +32,7 @@ void count_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
 template <class V>
 void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work)
 {
+    if (policy.method == Method::deltasparse) return delta::analyse(q, a, b, work);
     Buffer<offset_t> products(q, a.rows);
     count_products(q, a, b, products.data());
     work.products = prim::sum(q, products.data(), a.rows);
@@ -48,8 +50,9 @@ void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offse
 }
 
 template <class V>
-offset_t group_rows(const CpuQueue&, const CsrView<V>&, const Policy&, Workspace&, index_t first, index_t rows, const offset_t* row_begin)
+offset_t group_rows(const CpuQueue& q, const CsrView<V>&, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin)
 {
+    if (policy.method == Method::deltasparse) return delta::group_rows(q, work, first, rows, row_begin);
     return row_begin[first + rows];
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nonzeros of every row of C. Rows that equal their predecessor are counted once, and so are equal rows of B that follow each other.
 #include "tulle/spgemm/cpu/workers.hpp"
+#include "tulle/spgemm/delta.hpp"
 #include "tulle/spgemm/runs.hpp"
 
 namespace tulle::spgemm {
@@ -25,6 +26,7 @@ offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const unsigned char
 template <class V>
 void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count)
 {
+    if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
     Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, false);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Columns and values of rows of C. A row is summed by one thread in the order of A's nonzeros.
 #include "tulle/spgemm/cpu/workers.hpp"
+#include "tulle/spgemm/delta.hpp"
 
 namespace tulle::spgemm {
 namespace {
@@ -28,7 +29,7 @@ bool read_off(const HashAccumulator<V>&, index_t*, offset_t)
 }
 
 template <class V, class Accumulator>
-void fill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t products, index_t* col, V* value, Accumulator& sums)
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t products, index_t* col, V* value, bool sorted, Accumulator& sums)
 {
     sums.begin(row, std::min(products, offset_t{b.cols}));
     offset_t count = 0;
@@ -38,7 +39,7 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t pr
             if (sums.add(b.col[l], factor * b.value[l])) col[count++] = b.col[l];
     }
     if (count == 0) return;
-    if (!read_off(sums, col, count)) std::sort(col, col + count);
+    if (sorted && !read_off(sums, col, count)) std::sort(col, col + count);
     for (offset_t k = 0; k < count; ++k) value[k] = sums.at(col[k]);
 }
 
@@ -47,16 +48,18 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t pr
 template <class V>
 void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
+    if (policy.method == Method::deltasparse) return delta::fill(q, a, b, work, c);
     Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, true);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = c.first; i < c.first + c.rows; ++i) {
         const offset_t products = workers.bound(a, b, i), at = c.row_begin[i] - c.base;
-        workers.with(products, [&](auto& sums) { fill_row(a, b, i, products, c.col + at, c.value + at, sums); });
+        workers.with(products, [&](auto& sums) { fill_row(a, b, i, products, c.col + at, c.value + at, work.sorted, sums); });
     }
 }
 
 std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Workspace& work, offset_t, index_t cols, std::size_t value_bytes)
 {
+    if (policy.method == Method::deltasparse) return delta::fill_bytes_for(q, value_bytes);
     const Share share = Share::of(policy, work.longest, cols);
     return value_bytes == sizeof(float) ? Workers<float>::bytes_for(q, share, cols) : Workers<double>::bytes_for(q, share, cols);
 }

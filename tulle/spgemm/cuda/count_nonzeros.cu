@@ -5,6 +5,7 @@
 #include "tulle/spgemm/cuda/place_rows.hpp"
 #include "tulle/spgemm/cuda/short_rows.cuh"
 #include "tulle/spgemm/cuda/totals.hpp"
+#include "tulle/spgemm/delta.hpp"
 
 namespace tulle::spgemm {
 namespace {
@@ -150,6 +151,7 @@ template <class V>
 void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count)
 {
     if (policy.method == Method::nsparse) return nsparse::count_nonzeros(q, a, b, work, count);
+    if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
     place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V)}, work, count);

@@ -1,0 +1,66 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What counting and filling share in DeltaSPARSE: the hash table with its limit of probes, and the range of columns of a long row.
+#pragma once
+
+#include "tulle/prim/search.hpp"
+#include "tulle/spgemm/cuda/nsparse.cuh"
+#include "tulle/spgemm/delta_steps.hpp"
+
+namespace tulle::spgemm::delta {
+
+using nsparse::walk_products;
+
+// The column's slot, inserted if it is not there; slot -1: not within `probes` slots.
+template <int Slots>
+__device__ inline Found insert_within(index_t* key, index_t col, int probes)
+{
+    unsigned at = delta::first_slot(col, delta::bits_of(Slots));
+#pragma unroll 1
+    for (int probe = 0; probe < probes; ++probe) {
+        index_t found = peek(key + at);
+        if (found == vacant) {
+            found = atomicCAS(key + at, vacant, col);
+            if (found == vacant) return {static_cast<int>(at), true};
+        }
+        if (found == col) return {static_cast<int>(at), false};
+        at = (at + 1) % Slots;
+    }
+    return {-1, false};
+}
+
+struct Range {
+    index_t first, last;                     // none: last < first
+};
+
+// Where the columns of a row of C lie, for every thread of the block; `cells` are two words of shared memory. Rows of B are sorted.
+template <class V>
+__device__ inline Range range_of(const CsrView<V>& a, const CsrView<V>& b, index_t row, index_t* cells)
+{
+    if (threadIdx.x == 0) {
+        cells[0] = max_index;
+        cells[1] = -1;
+    }
+    __syncthreads();
+    for (offset_t k = a.row_begin[row] + threadIdx.x; k < a.row_begin[row + 1]; k += blockDim.x) {
+        const offset_t begin = b.row_begin[a.col[k]], end = b.row_begin[a.col[k] + 1];
+        if (begin == end) continue;
+        atomicMin(cells, b.col[begin]);
+        atomicMax(cells + 1, b.col[end - 1]);
+    }
+    __syncthreads();
+    return {cells[0], cells[1]};
+}
+
+// visit(k, l) for those products of a row whose columns lie in begin … end - 1: a warp per nonzero of A.
+template <int Threads, class V, class Visit>
+__device__ inline void walk_range(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t begin, offset_t end, Visit&& visit)
+{
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    for (offset_t k = a.row_begin[row] + warp; k < a.row_begin[row + 1]; k += Threads / 32) {
+        const offset_t from = b.row_begin[a.col[k]], to = b.row_begin[a.col[k] + 1];
+        for (offset_t l = from + prim::lower_bound(b.col + from, to - from, static_cast<index_t>(begin)) + lane; l < to && b.col[l] < end; l += 32) visit(k, l);
+    }
+}
+
+}  // namespace tulle::spgemm::delta
