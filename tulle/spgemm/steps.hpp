@@ -41,9 +41,16 @@ struct Workspace {
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
     bool fills_runs = false;                   // GPU: rows of equal pattern are filled together
     Buffer<index_t> list;                      // GPU: rows, group after group
+    Buffer<offset_t> mask_begin;               // CPU: the pattern of B in words of 64 columns, where that is shorter; see cpu/masks.hpp
+    Buffer<index_t> mask_word;
+    Buffer<std::uint64_t> mask;
     std::vector<RowGroup> symbolic, numeric;   // the groups of the last count_nonzeros and fill
 
-    std::size_t bytes() const { return sizes.bytes() + order.bytes() + collided.bytes() + facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes(); }
+    std::size_t bytes() const
+    {
+        return sizes.bytes() + order.bytes() + collided.bytes() + facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes() +
+               mask_begin.bytes() + mask_word.bytes() + mask.bytes();
+    }
 };
 
 // A stretch of rows of C, and where its entries go: those of row i start at row_begin[i] - base.

@@ -1,41 +1,56 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a thread of the CPU sums a row of C. Both accumulators know which columns have been touched; the caller keeps the list of them.
+// Where a thread of the CPU sums a row of C, and finds its columns.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "tulle/base/math.hpp"
 #include "tulle/device/buffer.hpp"
+#include "tulle/spgemm/cpu/masks.hpp"
 
 namespace tulle::spgemm {
 
-// An array as long as a row. `mark` tells which row touched a column last, so nothing is cleared between rows.
+// An array as long as a row, and which of its columns were touched: a bit for each, and a bit for every 64 of those that has one set, so that
+// they are found again in order without a sort. What is read is cleared; nothing else is, between rows.
 template <class V>
 struct DenseAccumulator {
-    V* value;
-    index_t* mark;
-    index_t row = -1;
+    V* value;                                // (cols), -0.0: what changes no sum, not even the sign of zero
+    std::uint64_t* bits;                     // (cols / 64)
+    std::uint64_t* summary;                  // (cols / 4096)
+    index_t summaries;
 
-    void begin(index_t new_row, offset_t) { row = new_row; }
+    static constexpr offset_t words_for(offset_t cols) { return (cols + 63) / 64; }
 
-    // Whether the column is new in this row.
-    bool touch(index_t col)
+    void touch(index_t word, std::uint64_t mask)
     {
-        if (mark[col] == row) return false;
-        mark[col] = row;
-        return true;
+        if (bits[word] == 0) summary[word / 64] |= std::uint64_t{1} << word % 64;
+        bits[word] |= mask;
     }
 
-    bool add(index_t col, V product)
+    // The columns of a row of B.
+    template <class B>
+    void touch_row(const B& b, const MaskView& masks, index_t row)
     {
-        const bool is_new = touch(col);
-        value[col] = is_new ? product : value[col] + product;
-        return is_new;
+        if (masks.begin)
+            for (offset_t m = masks.begin[row]; m < masks.begin[row + 1]; ++m) touch(masks.word[m], masks.mask[m]);
+        else
+            for (offset_t l = b.row_begin[row]; l < b.row_begin[row + 1]; ++l) touch(b.col[l] / 64, std::uint64_t{1} << b.col[l] % 64);
     }
 
-    V at(index_t col) const { return value[col]; }
+    // take(word, bits) for every word with a touched column, ascending; afterwards none is touched.
+    template <class Take>
+    void take_words(Take&& take)
+    {
+        for (index_t s = 0; s < summaries; ++s)
+            for (; summary[s] != 0; summary[s] &= summary[s] - 1) {
+                const index_t word = s * 64 + std::countr_zero(summary[s]);
+                take(word, bits[word]);
+                bits[word] = 0;
+            }
+    }
 };
 
 // A table with linear probing; a row uses as much of it as twice its bound needs, and clears that much.
@@ -54,7 +69,7 @@ struct HashAccumulator {
         return bits;
     }
 
-    void begin(index_t, offset_t bound)
+    void begin(offset_t bound)
     {
         bits = bits_for(bound);
         std::fill(key, key + (offset_t{1} << bits), vacant);

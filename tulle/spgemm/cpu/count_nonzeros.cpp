@@ -8,16 +8,40 @@
 namespace tulle::spgemm {
 namespace {
 
-template <class V, class Accumulator>
-offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, offset_t products, Accumulator& columns)
+// What is known of B's columns.
+struct Pattern {
+    const unsigned char* runs_b;
+    MaskView masks;
+};
+
+// visit(row of B) for the rows a row of A picks, but for those that equal the one before: they add no columns.
+template <class V, class Visit>
+void for_each_pattern(const CsrView<V>& a, const unsigned char* runs_b, index_t row, Visit&& visit)
 {
-    columns.begin(row, std::min(products, offset_t{b.cols}));
-    offset_t count = 0;
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
         const index_t j = a.col[k];
         if (runs_b && k > a.row_begin[row] && a.col[k - 1] == j - 1 && is_like(runs_b[j])) continue;
-        for (offset_t l = b.row_begin[j]; l < b.row_begin[j + 1]; ++l) count += columns.touch(b.col[l]) ? 1 : 0;
+        visit(j);
     }
+}
+
+template <class V>
+offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t products, HashAccumulator<V>& columns)
+{
+    columns.begin(std::min(products, offset_t{b.cols}));
+    offset_t count = 0;
+    for_each_pattern(a, p.runs_b, row, [&](index_t j) {
+        for (offset_t l = b.row_begin[j]; l < b.row_begin[j + 1]; ++l) count += columns.touch(b.col[l]) ? 1 : 0;
+    });
+    return count;
+}
+
+template <class V>
+offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t, DenseAccumulator<V>& columns)
+{
+    for_each_pattern(a, p.runs_b, row, [&](index_t j) { columns.touch_row(b, p.masks, j); });
+    offset_t count = 0;
+    columns.take_words([&](index_t, std::uint64_t bits) { count += std::popcount(bits); });
     return count;
 }
 
@@ -29,13 +53,13 @@ void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
     if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
     Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, false);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
-    const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
+    const Pattern pattern{policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a, masks_of(work)};
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < a.rows; ++i) {
         if (runs_a && unpack(runs_a[i]).place > 0) continue;
         const offset_t products = workers.bound(a, b, i);
         offset_t nonzeros = 0;
-        workers.with(products, [&](auto& columns) { nonzeros = count_row(a, b, runs_b, i, products, columns); });
+        workers.with(products, [&](auto& columns) { nonzeros = count_row(a, b, pattern, i, products, columns); });
         for (int r = 0; r < (runs_a ? unpack(runs_a[i]).length : 1); ++r) count[i + r] = nonzeros;
     }
 }

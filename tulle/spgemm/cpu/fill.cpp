@@ -1,46 +1,45 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Columns and values of rows of C. A row is summed by one thread in the order of A's nonzeros.
+#include <utility>
+
 #include "tulle/spgemm/cpu/workers.hpp"
 #include "tulle/spgemm/delta.hpp"
 
 namespace tulle::spgemm {
 namespace {
 
-// Rows this dense in their stretch of columns are read off the array instead of sorting their columns (reasoned: a look costs a cycle,
-// sorting ten times as much a column).
-constexpr offset_t looks_per_column = 8;
-
 template <class V>
-bool read_off(const DenseAccumulator<V>& sums, index_t* col, offset_t count)
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t row, offset_t products, index_t* col, V* value, bool sorted, HashAccumulator<V>& sums)
 {
-    const auto [first, last] = std::minmax_element(col, col + count);
-    const index_t begin = *first, end = *last;
-    if (end - begin >= looks_per_column * count) return false;
-    for (index_t c = begin; c <= end; ++c)
-        if (sums.mark[c] == sums.row) *col++ = c;
-    return true;
-}
-
-template <class V>
-bool read_off(const HashAccumulator<V>&, index_t*, offset_t)
-{
-    return false;
-}
-
-template <class V, class Accumulator>
-void fill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t products, index_t* col, V* value, bool sorted, Accumulator& sums)
-{
-    sums.begin(row, std::min(products, offset_t{b.cols}));
+    sums.begin(std::min(products, offset_t{b.cols}));
     offset_t count = 0;
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
         const V factor = a.value[k];
         for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l)
             if (sums.add(b.col[l], factor * b.value[l])) col[count++] = b.col[l];
     }
-    if (count == 0) return;
-    if (sorted && !read_off(sums, col, count)) std::sort(col, col + count);
+    if (sorted) std::sort(col, col + count);
     for (offset_t k = 0; k < count; ++k) value[k] = sums.at(col[k]);
+}
+
+// First which columns, then their sums, without a question: they come out in order, asked for or not.
+template <class V>
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView& masks, index_t row, offset_t, index_t* col, V* value, bool, DenseAccumulator<V>& sums)
+{
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
+        const index_t j = a.col[k];
+        const V factor = a.value[k];
+        sums.touch_row(b, masks, j);
+        for (offset_t l = b.row_begin[j]; l < b.row_begin[j + 1]; ++l) sums.value[b.col[l]] += factor * b.value[l];
+    }
+    sums.take_words([&](index_t word, std::uint64_t bits) {
+        for (; bits != 0; bits &= bits - 1) {
+            const index_t c = word * 64 + std::countr_zero(bits);
+            *col++ = c;
+            *value++ = std::exchange(sums.value[c], V(-0.0));
+        }
+    });
 }
 
 }  // namespace
@@ -50,10 +49,11 @@ void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Pol
 {
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, work, c);
     Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, true);
+    const MaskView masks = masks_of(work);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = c.first; i < c.first + c.rows; ++i) {
         const offset_t products = workers.bound(a, b, i), at = c.row_begin[i] - c.base;
-        workers.with(products, [&](auto& sums) { fill_row(a, b, i, products, c.col + at, c.value + at, work.sorted, sums); });
+        workers.with(products, [&](auto& sums) { fill_row(a, b, masks, i, products, c.col + at, c.value + at, work.sorted, sums); });
     }
 }
 

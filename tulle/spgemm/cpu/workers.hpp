@@ -43,12 +43,16 @@ offset_t products_of(const CsrView<V>& a, const CsrView<V>& b, offset_t row)
 // One array and one table for each thread, from the queue's memory.
 template <class V>
 class Workers {
+    using Dense = DenseAccumulator<V>;
+
 public:
     Workers(const CpuQueue& q, const Share& share, index_t cols, bool with_values)
-        : share_(share), cols_(share.dense ? cols : 0), mark_(q, q.threads * offset_t{cols_}), key_(q, q.threads * share.slots()),
-          value_(q, with_values ? q.threads * offset_t{cols_} : 0), slot_value_(q, with_values ? q.threads * share.slots() : 0)
+        : share_(share), cols_(share.dense ? cols : 0), words_(Dense::words_for(cols_)), summaries_(Dense::words_for(words_)), bits_(q, q.threads * (words_ + summaries_)),
+          key_(q, q.threads * share.slots()), value_(q, with_values ? q.threads * offset_t{cols_} : 0), slot_value_(q, with_values ? q.threads * share.slots() : 0)
     {
-        fill_bytes(q, mark_.data(), 0xff, mark_.bytes());       // no row is -1
+        fill_zero(q, bits_.data(), bits_.size());
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+        for (offset_t k = 0; k < value_.size(); ++k) value_.data()[k] = V(-0.0);
     }
 
     // Products of a row, where anybody wants to know.
@@ -63,19 +67,25 @@ public:
             HashAccumulator<V> table{slot_value_.data() + (slot_value_.empty() ? 0 : thread * share_.slots()), key_.data() + thread * share_.slots()};
             return work(table);
         }
-        DenseAccumulator<V> array{value_.data() + (value_.empty() ? 0 : thread * cols_), mark_.data() + thread * cols_};
+        std::uint64_t* bits = bits_.data() + thread * (words_ + summaries_);
+        Dense array{value_.data() + (value_.empty() ? 0 : thread * cols_), bits, bits + words_, static_cast<index_t>(summaries_)};
         work(array);
     }
 
     static std::size_t bytes_for(const CpuQueue& q, const Share& share, index_t cols)
     {
-        return static_cast<std::size_t>(q.threads) * static_cast<std::size_t>((share.dense ? offset_t{cols} : 0) + share.slots()) * (sizeof(V) + sizeof(index_t));
+        const offset_t words = share.dense ? Dense::words_for(cols) : 0, bytes = (share.dense ? offset_t{cols} * offset_t{sizeof(V)} : 0) +
+                                                                                 (words + Dense::words_for(words)) * offset_t{sizeof(std::uint64_t)} +
+                                                                                 share.slots() * offset_t{sizeof(V) + sizeof(index_t)};
+        return static_cast<std::size_t>(q.threads * bytes);
     }
 
 private:
     Share share_;
     index_t cols_;
-    Buffer<index_t> mark_, key_;
+    offset_t words_, summaries_;
+    Buffer<std::uint64_t> bits_;
+    Buffer<index_t> key_;
     Buffer<V> value_, slot_value_;
 };
 
