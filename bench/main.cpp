@@ -12,6 +12,7 @@
 #include "bench/report.hpp"
 #include "bench/roof.hpp"
 #include "bench/spgemm.hpp"
+#include "bench/spmm.hpp"
 #include "bench/spmv.hpp"
 #include "bench/sptrsv.hpp"
 #include "tulle/base/error.hpp"
@@ -108,6 +109,20 @@ void add_spgemm(CLI::App& app, SpgemmOptions& o)
     add_timing(app, o.wish, o.json, o.quiet);
 }
 
+void add_spmm(CLI::App& app, SpmmOptions& o)
+{
+    app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite quick");
+    app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
+    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+    app.add_option("--type", o.type, "f64, f32, tf32, f16 or bf16; the last two with sums and C in f32")->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))->capture_default_str();
+    app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--against", o.against, "Yardsticks: eigen, cusparse, cublas")->delimiter(',')->capture_default_str();
+    app.add_flag("--all-policies", o.all_policies, "Every policy beside the chosen one");
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    app.add_flag("--cold", o.wish.cold, "Also time with the last-level cache overwritten before each run");
+    add_timing(app, o.wish, o.json, o.quiet);
+}
+
 void add_collect(CLI::App& app, CollectOptions& o)
 {
     app.add_option("operation", "sptrsv")->required()->check(CLI::IsMember({"sptrsv"}));
@@ -142,6 +157,9 @@ int parse_and_run(int argc, char** argv)
     add_spmv(*spmv_command, spmv);
     add_sptrsv(*sptrsv_command, sptrsv);
     add_spgemm(*spgemm_command, spgemm);
+    SpmmOptions spmm;
+    CLI::App* spmm_command = app.add_subcommand("spmm", "C = A B with a dense B: ours and the yardsticks");
+    add_spmm(*spmm_command, spmm);
     add_timing(*roof_command, roof.wish, roof.json, roof.quiet);
     try {
         app.parse(argc, argv);
@@ -152,6 +170,7 @@ int parse_and_run(int argc, char** argv)
     if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
     if (*spgemm_command) return bench_spgemm(spgemm);
+    if (*spmm_command) return bench_spmm(spmm);
     return *spmv_command ? bench_spmv(spmv) : bench_roof(roof);
 }
 

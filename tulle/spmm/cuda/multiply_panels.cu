@@ -144,6 +144,7 @@ __device__ inline Unpacked unpack(const PanelsView<V>& p, offset_t tile, int lan
     Unpacked u;
     const V* value = p.value + p.value_begin[tile];
     const unsigned below = (1u << lane) - 1;
+#pragma unroll
     for (int i = 0; i < values_per_lane<V>; ++i) {
         const std::uint32_t word = p.bits[tile * values_per_lane<V> + i];
         if (word >> lane & 1u) {
@@ -160,30 +161,34 @@ template <int Columns, class V>
 __device__ inline void multiply_tile(const Unpacked& u, const Pair* lines, int lane, float (&sum)[Shape<Columns>::tiles_per_warp][4])
 {
     const Pair* from = lines + lane % 4 * Shape<Columns>::line + lane / 4;
+#pragma unroll
     for (int t = 0; t < Shape<Columns>::tiles_per_warp; ++t) {
         const Pair b = from[t * 8];
         Tile<V>::multiply(sum[t], u.a, b.word);
     }
 }
 
-// The same entry by entry, only where nonzeros are. Row r of the tile is held by lanes r % 8 * 4 … + 3, each with two rows (r, r + 8).
+// The same entry by entry, only where nonzeros are. The four lanes of a group hold all values of rows `group` and `group + 8` of the tile, and the
+// sums of those rows. Which sums and registers are meant is known when compiling: they stay registers.
 template <int Columns, class V>
 __device__ inline void multiply_entries(const Unpacked& u, const Pair* lines, int lane, float (&sum)[Shape<Columns>::tiles_per_warp][4])
 {
-    for (int k = 0; k < chunk_columns<V>; ++k) {
-        for (int upper = 0; upper < 2; ++upper) {                              // rows r and r + 8
-            const LanePlace place = lane_place<V>(upper * 8, k);
-            const int holder = lane / 4 * 4 + place.lane, word = sizeof(V) == 2 ? place.value / 2 : place.value;
-            const std::uint32_t bits = __shfl_sync(all_lanes, u.a[word], holder);
-            const unsigned present = __shfl_sync(all_lanes, u.present, holder);
-            if (!(present >> place.value & 1u)) continue;
-            const float value = Tile<V>::from_word(bits, place.value % 2);
+#pragma unroll
+    for (int i = 0; i < values_per_lane<V>; ++i) {
+        const int word = sizeof(V) == 2 ? i / 2 : i, lower_row = sizeof(V) == 2 ? i / 2 % 2 : i % 2;
+#pragma unroll 1
+        for (int member = 0; member < 4; ++member) {
+            const std::uint32_t bits = __shfl_sync(all_lanes, u.a[word], lane / 4 * 4 + member);
+            const unsigned present = __shfl_sync(all_lanes, u.present, lane / 4 * 4 + member);
+            if (!(present >> i & 1u)) continue;
+            const int k = (sizeof(V) == 2 ? fragment::a16(member, i) : fragment::a32(member, i)).col;
             const int quarter = sizeof(V) == 2 ? k % 8 / 2 : k % 4, which = sizeof(V) == 2 ? k / 8 : k / 4;
+            const float value = Tile<V>::from_word(bits, i % 2);
+            const Pair* from = lines + quarter * Shape<Columns>::line + lane % 4 * 2;
+#pragma unroll
             for (int t = 0; t < Shape<Columns>::tiles_per_warp; ++t)
-                for (int c = 0; c < 2; ++c) {
-                    const int column = t * 8 + lane % 4 * 2 + c;
-                    sum[t][upper * 2 + c] += value * Tile<V>::from_word(lines[quarter * Shape<Columns>::line + column].word[which], k % 2);
-                }
+#pragma unroll
+                for (int c = 0; c < 2; ++c) sum[t][lower_row * 2 + c] += value * Tile<V>::from_word(from[t * 8 + c].word[which], k % 2);
         }
     }
 }
@@ -192,7 +197,9 @@ __device__ inline void multiply_entries(const Unpacked& u, const Pair* lines, in
 template <int Columns, class Sums, class Go>
 __device__ inline void for_each_sum(int warp, int lane, Sums& sum, Go&& go)
 {
+#pragma unroll
     for (int t = 0; t < Shape<Columns>::tiles_per_warp; ++t)
+#pragma unroll
         for (int i = 0; i < 4; ++i) {
             const fragment::Entry at = fragment::d16x8(lane, i);
             go(warp % slabs * slab_rows + at.row, warp / slabs * Shape<Columns>::columns_per_warp + t * 8 + at.col, sum[t][i]);

@@ -1,0 +1,114 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// One product C = A B as every contender gets it, rows of B and C contiguous, and whether a C is right: on some rows, every entry within what
+// any order of summation keeps, the final rounding to C's type included. Numbers are those that are stored: rounded to 16 bits before.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tulle/base/float16.hpp"
+#include "tulle/base/hash.hpp"
+#include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/dense.hpp"
+#include "tulle/matrix/move.hpp"
+
+namespace tulle::bench {
+
+// V: A and B; C is in float for numbers of 16 bits, else in V. `tf32`: rounded to 11 bits before they are multiplied.
+template <class V>
+class SpmmProblem {
+public:
+    using Result = std::conditional_t<sizeof(V) == 2, float, V>;
+
+    template <class From>
+    SpmmProblem(const Context& context, const Csr<From>& matrix, index_t columns, bool rounded) : ctx(context), n(columns), tf32(rounded)
+    {
+        CpuQueue q;
+        host = Csr<V>::make(q, matrix.rows, matrix.cols, matrix.nonzeros());
+        std::copy_n(matrix.row_begin.data(), matrix.rows + 1, host.row_begin.data());
+        std::copy_n(matrix.col.data(), matrix.nonzeros(), host.col.data());
+        std::transform(matrix.value.data(), matrix.value.data() + matrix.nonzeros(), host.value.data(), [](From v) { return static_cast<V>(v); });
+        host.sorted = matrix.sorted;
+        host.unique = matrix.unique;
+        host_b.resize(static_cast<std::size_t>(matrix.cols) * static_cast<std::size_t>(n));
+        for (std::size_t k = 0; k < host_b.size(); ++k) host_b[k] = static_cast<V>(2 * unit(hash_of(11, k)) - 1);
+        if (ctx.backend() == Backend::cuda) copy_ = to_device(ctx, host.view());
+        a = ctx.backend() == Backend::cuda ? copy_.view() : host.view();
+        b_data = to_device(ctx, std::span<const V>(host_b));
+        c_data = ctx.run([&](const auto& where) { return Buffer<Result>(where, offset_t{host.rows} * n); });
+        b = {host.cols, n, n, Layout::row_major, b_data.data()};
+        c = {host.rows, n, n, Layout::row_major, c_data.data()};
+    }
+    SpmmProblem(const SpmmProblem&) = delete;
+    SpmmProblem& operator=(const SpmmProblem&) = delete;
+
+    // A, B and C once each.
+    std::size_t compulsory_bytes() const
+    {
+        const auto nonzeros = static_cast<std::size_t>(host.nonzeros()), rows = static_cast<std::size_t>(host.rows);
+        const std::size_t offset = host.nonzeros() <= max_index ? sizeof(index_t) : sizeof(offset_t);
+        return nonzeros * (sizeof(V) + sizeof(index_t)) + (rows + 1) * offset + b_data.bytes() + c_data.bytes();
+    }
+
+    void poison()
+    {
+        ctx.run([&](const auto& q) { fill_bytes(q, c_data.data(), 0xff, c_data.bytes()); });
+    }
+
+    std::vector<double> download() const
+    {
+        const Buffer<Result> here = to_host(ctx, std::span<const Result>(c_data.span()));
+        return {here.data(), here.data() + here.size()};
+    }
+
+    // The largest error on some rows in units of what is allowed; infinite for NaN.
+    double worst_share(const std::vector<double>& got) const
+    {
+        double worst = 0;
+        const index_t step = std::max<index_t>(1, host.rows / rows_to_check);
+        for (index_t i = 0; i < host.rows; i += step) worst = std::fmax(worst, share_of_row(i, got));
+        return worst;
+    }
+
+    Context ctx;
+    index_t n;
+    bool tf32;
+    Csr<V> host;
+    std::vector<V> host_b;
+    CsrView<V> a;                                          // where ctx works, as all below
+    Buffer<V> b_data;
+    Buffer<Result> c_data;
+    DenseView<const V> b;
+    DenseView<Result> c;
+
+private:
+    static constexpr index_t rows_to_check = 400;
+
+    double share_of_row(index_t i, const std::vector<double>& got) const
+    {
+        const double u = sizeof(V) == 8 ? 0x1p-53 : 0x1p-23;          // tensor cores round rather more often than once a product
+        const double input = tf32 ? 0x1p-10 : 0;                      // two roundings to 11 bits a product
+        double worst = 0;
+        for (index_t j = 0; j < n; ++j) {
+            long double sum = 0, magnitude = 0, terms = 3;
+            for (offset_t k = host.row_begin.data()[i]; k < host.row_begin.data()[i + 1]; ++k, ++terms) {
+                const auto at = static_cast<std::size_t>(host.col.data()[k]) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j);
+                const long double term = static_cast<long double>(host.value.data()[k]) * static_cast<long double>(host_b[at]);
+                sum += term;
+                magnitude += std::fabs(term);
+            }
+            const long double limit = (terms * u / (1 - terms * u) + input) * magnitude + terms * std::numeric_limits<float>::denorm_min();
+            const auto error = static_cast<double>(std::fabs(got[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)] - sum));
+            if (!(error <= std::numeric_limits<double>::max())) return std::numeric_limits<double>::infinity();
+            if (error > 0) worst = std::max(worst, error / static_cast<double>(limit));
+        }
+        return worst;
+    }
+
+    Csr<V> copy_;
+};
+
+}  // namespace tulle::bench
