@@ -5,7 +5,8 @@
 
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
-#include "tulle/sptrsv/prepare.hpp"
+#include "tulle/matrix/validate.hpp"
+#include "tulle/sptrsv/search.hpp"
 
 namespace tulle::sptrsv {
 namespace {
@@ -40,6 +41,13 @@ offset_t count_tasks(const Graph& graph, index_t rows, int multiprocessors)
     offset_t tasks = 0;
     for (std::size_t level = 1; level < nodes.size(); ++level) tasks += std::min(nodes[level], std::max(at_once, level_rows[level] / most_rows));
     return tasks;
+}
+
+std::vector<offset_t> widths_of(const Graph& graph, index_t rows)
+{
+    std::vector<offset_t> width(static_cast<std::size_t>(graph.levels), 0);
+    for (index_t i = 0; i < rows; ++i) ++width[static_cast<std::size_t>(graph.level_of(i) - 1)];
+    return width;
 }
 
 }  // namespace
@@ -78,6 +86,17 @@ void look_ahead(const Context& ctx, const Limits& limits, double expected_calls,
     }
 }
 
+template <class V>
+LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options& options)
+{
+    require_square(a);
+    if (options.checked) std::visit([&](const auto& m) { check(ctx, m); }, a);
+    const Triangle triangle = look(ctx, a, options);
+    return {widths_of(merge(ctx.host(), triangle, Merge::none), triangle.rows), widths_of(merge(ctx.host(), triangle, Merge::critical, most_rows), triangle.rows)};
+}
+
+template LevelWidths level_widths(const Context&, const AnyView<float>&, const Options&);
+template LevelWidths level_widths(const Context&, const AnyView<double>&, const Options&);
 template Known look_around(const Context&, const AnyView<float>&, const Options&);
 template Known look_around(const Context&, const AnyView<double>&, const Options&);
 

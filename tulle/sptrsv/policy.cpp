@@ -161,6 +161,7 @@ void check_scheme(const Scheme& s, const Limits& limits)
         require<ValueError>(s.alpha >= unlimited && s.share_above >= unlimited, "alpha_level and sw_rnnz are not negative, or unlimited");
     }
     require<ValueError>(s.team == 1 || s.team == 4, [&] { return concat("teams of ", s.team, " warps"); }, "1 or 4");
+    require<ValueError>(s.kernel != Kernel::tasks || s.limit <= 256, [&] { return concat("clusters of rows of up to ", s.limit, " entries"); }, "up to 256");
     require<ValueError>(s.limit >= 0, [&] { return concat("rows of at most ", s.limit, " entries"); });
 }
 

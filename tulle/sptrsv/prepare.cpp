@@ -66,7 +66,7 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 }
 
 template <class V>
-void arrange(const CpuQueue& q, const Known& known, const Options&, Prepared<V>& p)
+void arrange(const CpuQueue& q, const Known& known, const Options&, const AnyView<V>&, Prepared<V>& p)
 {
     const bool shared = p.scheme.kernel == Kernel::levels;
     p.levels = known.levels.levels;
@@ -75,15 +75,27 @@ void arrange(const CpuQueue& q, const Known& known, const Options&, Prepared<V>&
     p.row_values = room_for<V>(q, p.rows);
 }
 
+// The triangle where the kernels write tasks: from the caller's rows, or, where these are in another order, the host's.
 template <class V>
-void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known, Prepared<V>& p)
+Triangle triangle_on(const CudaQueue& q, const Triangle& t, const Options& options, const AnyView<V>& a)
+{
+    const auto* rows = std::get_if<CsrView<V>>(&a);
+    if (rows && rows->sorted && options.op == Op::none) return take_triangle(q, t, rows->row_begin, rows->col);
+    const auto up = [&](const auto& host) { return to_queue(q, host.data(), host.size()); };
+    return {t.rows, t.reversed, up(t.row_begin), up(t.col), up(t.source), up(t.diagonal)};
+}
+
+template <class V>
+void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, const AnyView<V>& a, Prepared<V>& p)
 {
     const Scheme& s = p.scheme;
     const Graph* found = find_graph(known, s);
     const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
     const Graph& merged = found ? *found : made;
     p.levels = merged.levels;
-    p.tasks = take_up(q, make_tasks(host, known.triangle, merged, {s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)}));
+    const Packing packing{s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)};
+    if (options.analysis == Analysis::host) p.tasks = take_up(q, make_tasks(host, known.triangle, merged, packing));
+    else p.tasks = write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), triangle_on(q, known.triangle, options, a));
     p.task_values = room_for<V>(q, p.tasks);
     p.shared = make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team);
 }
@@ -106,11 +118,11 @@ void arrange_groups(const CudaQueue& q, const CpuQueue& host, const Known& known
 }
 
 template <class V>
-void arrange(const CudaQueue& q, const Known& known, const Options& options, Prepared<V>& p)
+void arrange(const CudaQueue& q, const Known& known, const Options& options, const AnyView<V>& a, Prepared<V>& p)
 {
     const CpuQueue host(0, q.memory);
     if (p.scheme.kernel == Kernel::groups) arrange_groups(q, host, known, p);
-    else arrange_tasks(q, host, known, p);
+    else arrange_tasks(q, host, known, options, a, p);
     if (options.right_hand_sides <= 1) return;
     p.many = take_up(q, make_rows(host, known.triangle, rows_by_level(host, known).data(), Unknowns::by_place));
     p.many_values = room_for<V>(q, p.many);
@@ -160,7 +172,7 @@ Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& opti
     p.scheme = scheme;
     {
         const trace::Phase phase{"arrange"};
-        ctx.run([&](const auto& q) { arrange(q, known, options, p); });
+        ctx.run([&](const auto& q) { arrange(q, known, options, a, p); });
     }
     fill_or_refuse(ctx, as_rows(a).value, p);
     return p;

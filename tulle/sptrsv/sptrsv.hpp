@@ -18,6 +18,7 @@
 #include <string>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "tulle/base/api.hpp"
 #include "tulle/base/progress.hpp"
@@ -34,6 +35,7 @@ template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>>;
 enum class Uplo { lower, upper };
 enum class Op { none, transpose };
 enum class OtherSide { refuse, ignore };      // entries of the other triangle: ignore solves with one triangle of a general matrix
+enum class Analysis { host, device };         // where the entries of a GPU's tasks are put in order; the result is the same
 enum class Effort { model, search };          // predict the best scheme, or try some and keep the fastest
 
 struct Options {
@@ -48,6 +50,7 @@ struct Options {
     std::optional<Scheme> force = {};         // decides instead
     bool checked = true;                      // validate the matrix first
     std::string cache = {};                   // folder that remembers what a search found for a pattern on a device; empty: none
+    Analysis analysis = Analysis::host;
     std::string model = {};                   // file of a perceptron (tulle/model) that chooses instead of the one built in; empty: that one
 };
 
@@ -95,6 +98,13 @@ struct Trial {
 };
 template <class V>
 TULLE_API std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Options& options, const std::vector<Scheme>& schemes, const Progress& progress = {});
+
+// Rows in each level, the first level first: each row alone, and in critical clusters of up to 32 rows. To look at a triangle; on the host.
+struct LevelWidths {
+    std::vector<offset_t> alone, clustered;
+};
+template <class V>
+TULLE_API LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options& options = {});
 
 namespace detail {
 

@@ -46,6 +46,11 @@ template <class V> index_t fill_rows(const CpuQueue& q, const Rows& rows, const 
 template <class V> index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
 template <class V> index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to);
 
+// The analysis where the matrix is: the triangle from the caller's rows, which are sorted and not transposed, and the entries of all tasks. The same
+// as make_triangle and make_tasks give on the host.
+Triangle take_triangle(const CudaQueue& q, const Triangle& t, const offset_t* stored_begin, const index_t* stored_col);
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);
+
 // The CPU's kernels.
 template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides);
 template <class V> void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, const Sides<V>& sides);

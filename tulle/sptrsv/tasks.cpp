@@ -290,36 +290,28 @@ Measured measure(const Source& s, const Pack& pack, LateColumns& late)
 offset_t units_of(const Task& task, int team) { return offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0); }
 offset_t dense_of(const Task& task) { return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late); }
 
-// Sizes become offsets, and the arrays are made. Returns where each task's dense entries begin.
-Buffer<offset_t> place(const CpuQueue& host, const std::vector<Measured>& measured, Tasks& tasks)
+// Sizes become offsets. Returns where each task's dense entries begin, and leaves in `tasks` how much room all of them need.
+Buffer<offset_t> place(const CpuQueue& host, const std::vector<Measured>& measured, Tasks& tasks, TaskSizes& sizes)
 {
     const auto n = static_cast<offset_t>(measured.size());
     tasks.task = Buffer<Task>(host, n);
     Buffer<offset_t> dense_first(host, n + 1);
-    offset_t step = 0, dense = 0, entries = 0;
-    index_t first = 0, late = 0;
+    index_t first = 0;
     for (offset_t p = 0; p < n; ++p) {
         const auto& [size, dense_entries] = measured[static_cast<std::size_t>(p)];
         Task& task = tasks.task.data()[p] = size;
-        task.step = step;
-        task.dense = dense;
+        task.step = sizes.units;
+        task.dense = tasks.dense_size;
         task.first = first;
-        task.late_first = late;
-        dense_first.data()[p] = entries;
-        step += units_of(size, tasks.team);
-        dense += dense_of(size);
-        entries += dense_entries;
+        task.late_first = sizes.late;
+        dense_first.data()[p] = sizes.dense_entries;
+        sizes.units += units_of(size, tasks.team);
+        tasks.dense_size += dense_of(size);
+        sizes.dense_entries += dense_entries;
         first += size.rows;
-        late += size.cluster ? size.late : 0;
+        sizes.late += size.cluster ? size.late : 0;
     }
-    dense_first.data()[n] = entries;
-    tasks.dense_size = dense;
-    tasks.col = Buffer<index_t>(host, step * lanes);
-    tasks.source = Buffer<offset_t>(host, step * lanes);
-    tasks.late_col = Buffer<index_t>(host, late);
-    tasks.dense_at = Buffer<offset_t>(host, entries);
-    tasks.dense_source = Buffer<offset_t>(host, entries);
-    tasks.dense_row = Buffer<index_t>(host, entries);
+    dense_first.data()[n] = sizes.dense_entries;
     return dense_first;
 }
 
@@ -368,35 +360,78 @@ void number_rows(Source& s, const Packs& packs)
         for (index_t r = s.rows_of.begin.data()[node]; r < s.rows_of.begin.data()[node + 1]; ++r) s.place.data()[s.rows_of.item.data()[r]] = next++;
 }
 
+// Everything but the entries themselves.
+struct Drawn {
+    Source s;
+    Packs packs;
+    Tasks tasks;
+    TaskSizes sizes;
+    Buffer<index_t> late;            // columns of each task, with room for lanes_of_team() of them
+    Buffer<offset_t> dense_first;
+};
+
+Drawn draw(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
+{
+    Drawn d{{t, graph, sort_into(host, graph.node_of.data(), t.rows, graph.nodes), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing}, {}, {}, {}, {}, {}};
+    Source& s = d.s;
+    for (index_t i = 0; i < t.rows; ++i) s.level.data()[i] = graph.level_of(i);
+    d.packs = pack(host, s);
+    number_rows(s, d.packs);
+    const auto n = static_cast<index_t>(d.packs.width.size());
+    std::vector<Measured> measured(static_cast<std::size_t>(n));
+    d.late = Buffer<index_t>(host, offset_t{n} * s.lanes_of_team());
+#pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
+    for (index_t p = 0; p < n; ++p) {
+        LateColumns late;
+        measured[static_cast<std::size_t>(p)] = measure(s, look_at(s, d.packs, p), late);
+        std::copy_n(late.col.data(), late.count, d.late.data() + offset_t{p} * s.lanes_of_team());
+    }
+    d.tasks.rows = t.rows;
+    d.tasks.levels = graph.levels;
+    d.tasks.team = packing.team;
+    d.tasks.reversed = t.reversed;
+    d.tasks.reordered = packing.reorder;
+    d.dense_first = place(host, measured, d.tasks, d.sizes);
+    return d;
+}
+
 }  // namespace
 
 Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
 {
-    Source s{t, graph, sort_into(host, graph.node_of.data(), t.rows, graph.nodes), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing};
-    for (index_t i = 0; i < t.rows; ++i) s.level.data()[i] = graph.level_of(i);
-    const Packs packs = pack(host, s);
-    number_rows(s, packs);
-    const auto n = static_cast<index_t>(packs.width.size());
-    std::vector<Measured> measured(static_cast<std::size_t>(n));
-    Buffer<index_t> late_cols(host, offset_t{n} * s.lanes_of_team());      // of each task, kept from measuring to writing
+    Drawn d = draw(host, t, graph, packing);
+    const Source& s = d.s;
+    make_room(host, d.sizes, !t.diagonal.empty(), d.tasks);
+    const auto n = static_cast<index_t>(d.tasks.task.size());
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
     for (index_t p = 0; p < n; ++p) {
         LateColumns late;
-        measured[static_cast<std::size_t>(p)] = measure(s, look_at(s, packs, p), late);
-        std::copy_n(late.col.data(), late.count, late_cols.data() + offset_t{p} * s.lanes_of_team());
+        const Task& task = d.tasks.task.data()[p];
+        late.count = task.cluster != 0 ? task.late : 0;
+        std::copy_n(d.late.data() + offset_t{p} * s.lanes_of_team(), late.count, late.col.data());
+        write(s, look_at(s, d.packs, p), late, task, d.dense_first.data()[p], d.tasks);
     }
+    return std::move(d.tasks);
+}
 
-    Tasks tasks{.rows = t.rows, .levels = graph.levels, .team = packing.team, .reversed = t.reversed, .reordered = packing.reorder, .dense_size = 0, .task = {}, .row = Buffer<index_t>(host, t.rows),
-                .diagonal = Buffer<offset_t>(host, t.diagonal.size()), .col = {}, .source = {}, .late_col = {}, .dense_at = {}, .dense_source = {}, .dense_row = {}};
-    const Buffer<offset_t> dense_first = place(host, measured, tasks);
-#pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
+TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
+{
+    Drawn d = draw(host, t, graph, packing);
+    const Source& s = d.s;
+    const auto n = static_cast<index_t>(d.tasks.task.size());
+    TaskLayout layout{.tasks = {}, .sizes = d.sizes, .order = Buffer<index_t>(host, t.rows), .level = {}, .place = {}, .task_level = Buffer<index_t>(host, n),
+                      .late = Buffer<index_t>(host, d.sizes.late), .dense_first = {}};
+    for (index_t i = 0; i < t.rows; ++i) layout.order.data()[s.place.data()[i]] = i;
     for (index_t p = 0; p < n; ++p) {
-        LateColumns late;
-        late.count = tasks.task.data()[p].cluster != 0 ? tasks.task.data()[p].late : 0;
-        std::copy_n(late_cols.data() + offset_t{p} * s.lanes_of_team(), late.count, late.col.data());
-        write(s, look_at(s, packs, p), late, tasks.task.data()[p], dense_first.data()[p], tasks);
+        const Task& task = d.tasks.task.data()[p];
+        layout.task_level.data()[p] = s.level.data()[layout.order.data()[task.first]];
+        if (task.cluster != 0) std::copy_n(d.late.data() + offset_t{p} * s.lanes_of_team(), task.late, layout.late.data() + task.late_first);
     }
-    return tasks;
+    layout.level = std::move(d.s.level);
+    layout.place = std::move(d.s.place);
+    layout.dense_first = std::move(d.dense_first);
+    layout.tasks = std::move(d.tasks);
+    return layout;
 }
 
 }  // namespace tulle::sptrsv

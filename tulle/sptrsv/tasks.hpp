@@ -63,6 +63,39 @@ struct Packing {
     offset_t resident = 1;
 };
 
+// How much the arrays of all tasks hold.
+struct TaskSizes {
+    offset_t units = 0;              // of 32 entries
+    index_t late = 0;                // late columns of clusters
+    offset_t dense_entries = 0;
+};
+
+// The arrays that are not there yet.
+template <class Queue>
+void make_room(const Queue& q, const TaskSizes& sizes, bool has_diagonal, Tasks& tasks)
+{
+    tasks.row = Buffer<index_t>(q, tasks.rows);
+    tasks.diagonal = Buffer<offset_t>(q, has_diagonal ? tasks.rows : 0);
+    tasks.col = Buffer<index_t>(q, sizes.units * lanes);
+    tasks.source = Buffer<offset_t>(q, sizes.units * lanes);
+    tasks.late_col = Buffer<index_t>(q, sizes.late);
+    tasks.dense_at = Buffer<offset_t>(q, sizes.dense_entries);
+    tasks.dense_source = Buffer<offset_t>(q, sizes.dense_entries);
+    tasks.dense_row = Buffer<index_t>(q, sizes.dense_entries);
+}
+
+// What is decided before any entry is written, so that a GPU can write them: the tasks with their sizes and offsets, the rest by row or task.
+struct TaskLayout {
+    Tasks tasks;                     // `task` only
+    TaskSizes sizes;
+    Buffer<index_t> order;           // rows of the triangle in the order of tasks
+    Buffer<index_t> level, place;    // of each row of the triangle; its place in that order
+    Buffer<index_t> task_level;
+    Buffer<index_t> late;            // late columns as columns of the triangle, ascending for each task
+    Buffer<offset_t> dense_first;    // of each task, and the end
+};
+TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing);
+
 // On the host.
 Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing);
 

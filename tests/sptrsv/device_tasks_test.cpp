@@ -1,0 +1,145 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Tasks written by a GPU are those the host writes, bit for bit.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "sptrsv/triangles.hpp"
+#include "support/backends.hpp"
+#include "tulle/matrix/move.hpp"
+#include "tulle/sptrsv/sptrsv.hpp"
+#include "tulle/sptrsv/steps.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+using namespace tulle::test;
+
+class SptrsvDeviceTasksOn : public OnBackend {};
+
+const CpuQueue host(2);
+
+template <class T>
+testing::AssertionResult same(const CudaQueue& q, const Buffer<T>& want, const Buffer<T>& there, const char* what)
+{
+    if (want.size() != there.size()) return testing::AssertionFailure() << what << ": " << there.size() << " instead of " << want.size();
+    std::vector<T> got(static_cast<std::size_t>(there.size()));
+    download(q, there.data(), got.data(), there.size());
+    for (offset_t k = 0; k < want.size(); ++k)
+        if (std::memcmp(want.data() + k, &got[static_cast<std::size_t>(k)], sizeof(T)) != 0) return testing::AssertionFailure() << what << " differs at " << k << " of " << want.size();
+    return testing::AssertionSuccess();
+}
+
+void expect_same(const CudaQueue& q, const Tasks& want, const Tasks& got)
+{
+    ASSERT_TRUE(same(q, want.task, got.task, "task"));
+    ASSERT_TRUE(same(q, want.row, got.row, "row"));
+    ASSERT_TRUE(same(q, want.diagonal, got.diagonal, "diagonal"));
+    ASSERT_TRUE(same(q, want.col, got.col, "col"));
+    ASSERT_TRUE(same(q, want.source, got.source, "source"));
+    ASSERT_TRUE(same(q, want.late_col, got.late_col, "late_col"));
+    ASSERT_TRUE(same(q, want.dense_at, got.dense_at, "dense_at"));
+    ASSERT_TRUE(same(q, want.dense_source, got.dense_source, "dense_source"));
+    ASSERT_TRUE(same(q, want.dense_row, got.dense_row, "dense_row"));
+    ASSERT_EQ(want.dense_size, got.dense_size);
+    ASSERT_TRUE(want.rows == got.rows && want.levels == got.levels && want.team == got.team && want.reordered == got.reordered && want.reversed == got.reversed);
+}
+
+struct Way {
+    Merge how;
+    int rows, limit, team;
+    bool reorder;
+};
+const std::vector<Way> ways{{Merge::none, 1, 0, 1, false},      {Merge::none, 1, 0, 4, false},     {Merge::critical, 32, 0, 1, false}, {Merge::critical, 32, 0, 4, false},
+                            {Merge::critical, 8, 0, 1, true},   {Merge::fixed, 32, 0, 4, false},   {Merge::fixed, 8, 0, 1, true},      {Merge::average, 32, 20, 1, false},
+                            {Merge::threshold, 32, 3, 1, false}};
+
+void check(const CudaQueue& q, const HostCsr<double>& a, bool upper, bool unit, const std::string& name)
+{
+    const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
+    const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
+    const Triangle t = make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
+    const Triangle there = take_triangle(q, t, stored_begin.data(), stored_col.data());
+    ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
+    ASSERT_TRUE(same(q, t.source, there.source, "the triangle's sources"));
+    ASSERT_TRUE(same(q, t.diagonal, there.diagonal, "the triangle's diagonal"));
+    for (const Way& way : ways) {
+        if (!is_drawn(name + to_text(way.how) + std::to_string(way.team), 3)) continue;
+        SCOPED_TRACE(name + ": " + to_text(way.how) + " of " + std::to_string(way.rows) + ", " + std::to_string(way.team) + " warps");
+        const Graph graph = merge(host, t, way.how, way.rows, way.limit);
+        const Packing packing{way.reorder, way.team, 8};
+        expect_same(q, make_tasks(host, t, graph, packing), write_tasks(q, lay_out_tasks(host, t, graph, packing), there));
+    }
+}
+
+// Both triangles of a general matrix: what is on the other side is left out.
+TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHost)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no tasks";
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            for (const auto& [name, a] : triangles<double>(2)) ASSERT_NO_FATAL_FAILURE(check(q, a, false, name.size() % 2 == 0, name));
+            std::vector<std::tuple<index_t, index_t, double>> entries;
+            for (index_t i = 0; i < 130; ++i)
+                for (index_t j = 0; j < 130; ++j)
+                    if (i == j || unit(hash_of(7, i, j)) < 0.08 || (i % 60 == 59 && j % 2 == 0)) entries.emplace_back(i, j, 1.0);
+            const auto general = csr_of<double>(130, 130, std::move(entries));
+            for (const bool upper : {false, true}) ASSERT_NO_FATAL_FAILURE(check(q, general, upper, false, upper ? "upper part" : "lower part"));
+        }
+        (void)q;
+    });
+}
+
+// Rows too long to be sorted, alone and in clusters; clusters that wait for more columns than there is room for.
+TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no tasks";
+    const auto long_rows = triangle_where<double>(420, 3, [](index_t i, index_t j) { return j == i - 1 || (i % 70 == 69 && i > 300) || (i > 400 && j % 3 == 0); });
+    const auto many_late = triangle_where<double>(420, 4, [](index_t i, index_t j) { return i >= 380 ? j == i - 1 || (j < 300 && (i + j) % 4 == 0) : false; });
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
+            for (const auto* a : {&long_rows, &many_late}) {
+                const Triangle t = make_triangle(host, {.rows = a->rows, .row_begin = a->row_begin.data(), .col = a->col.data()});
+                const Buffer<offset_t> stored_begin = to_queue(q, a->row_begin.data(), offset_t{a->rows} + 1);
+                const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
+                const Triangle there = take_triangle(q, t, stored_begin.data(), stored_col.data());
+                for (const Way& way : {Way{Merge::none, 1, 0, 1, false}, Way{Merge::critical, 32, 0, 1, false}, Way{Merge::critical, 32, 0, 4, true}, Way{Merge::average, 32, 200, 1, false}}) {
+                    SCOPED_TRACE(to_text(way.how));
+                    const Graph graph = merge(host, t, way.how, way.rows, way.limit);
+                    ASSERT_NO_FATAL_FAILURE(expect_same(q, make_tasks(host, t, graph, {way.reorder, way.team, 8}), write_tasks(q, lay_out_tasks(host, t, graph, {way.reorder, way.team, 8}), there)));
+                }
+            }
+        (void)q;
+    });
+}
+
+// Through the door users have: the same bits of x, whatever the format and the side.
+TEST_P(SptrsvDeviceTasksOn, SolveAsThoseOfTheHost)
+{
+    const auto c = ctx();
+    const auto a = triangle_where<double>(150, 6, [](index_t i, index_t j) { return i - j <= 3 || unit(hash_of(3, i, j)) < 0.03; });
+    const auto there = to_device(c, a.view());
+    std::vector<double> b(150);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = unit(hash_of(4, i));
+    const auto right = to_device(c, std::span<const double>(b));
+    for (const Op op : {Op::none, Op::transpose}) {
+        std::vector<std::vector<double>> x;
+        for (const Analysis analysis : {Analysis::host, Analysis::device}) {
+            const auto plan = Plan<double>::make(c, there.view(), {.op = op, .analysis = analysis});
+            Buffer<double> solved = to_device(c, std::span<const double>(b));
+            plan.solve(right.span(), solved.span());
+            plan.wait();
+            const auto back = to_host(c, std::span<const double>(solved.span()));
+            x.emplace_back(back.data(), back.data() + back.size());
+        }
+        EXPECT_EQ(x[0], x[1]);
+    }
+}
+
+TULLE_ON_BACKENDS(SptrsvDeviceTasksOn);
+
+}  // namespace
+}  // namespace tulle::sptrsv

@@ -1,0 +1,233 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of the analysis that moves every entry, on the GPU: the triangle is taken from the caller's rows, and the entries of all tasks are written to
+// the places that lay_out_tasks gave them. The result is that of make_tasks on the host, bit for bit.
+//
+// A warp writes a task, row after row. The place of an entry follows from its rank: early entries first, then those kept apart, each by rising level and
+// then by number. The warp keeps the keys of a row in shared memory and counts how many are smaller; very long rows stay in the order they are stored in.
+#include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/kernel.cuh"
+#include "tulle/sptrsv/steps.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+constexpr int writers = 4;                                 // warps of a block
+constexpr unsigned whole_warp = 0xffffffffu;
+constexpr index_t late_levels = 2;                         // as in tasks.cpp
+constexpr unsigned long long apart_bit = 1ull << 63;       // of a key: not early
+
+struct TriangleView {
+    index_t rows;
+    bool reversed;
+    const offset_t* row_begin;
+    const index_t* col;
+    const offset_t *source, *diagonal;                     // diagonal null: ones
+};
+
+// What the kernel reads of a layout, and where it writes.
+struct Writing {
+    TriangleView t;
+    offset_t tasks;
+    int team;
+    bool reordered;
+    const Task* task;
+    const index_t *order, *level, *place, *task_level, *late;
+    const offset_t* dense_first;
+    index_t *row, *col, *late_col, *dense_row;
+    offset_t *diagonal, *source, *dense_at, *dense_source;
+
+    __device__ index_t unknown(index_t row_of_triangle) const { return reordered ? place[row_of_triangle] : row_of_triangle; }
+};
+
+// One row of a task, as a warp sees it.
+struct Row {
+    Task task;
+    index_t level;                                         // of the task
+    int i;                                                 // among the task's rows
+    int lanes_per_row;
+    offset_t begin, count;
+    bool keeps_late;                                       // alone, with late entries apart
+};
+
+// The place of a column among the late ones, or -1.
+__device__ int find_late(const index_t* late, int count, index_t wanted)
+{
+    int low = 0, high = count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (late[middle] < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && late[low] == wanted ? low : -1;
+}
+
+// The column of the cluster's matrices an entry belongs to, or -1: an early one. Of a row alone: 0 for a late entry.
+__device__ index_t column_apart(const Writing& w, const Row& r, index_t col, index_t level)
+{
+    if (r.task.cluster == 0) return r.keeps_late && level == r.level - 1 ? 0 : -1;
+    if (level == r.level) return w.place[col] - r.task.first;
+    if (level < r.level - late_levels) return -1;
+    const int j = find_late(w.late + r.task.late_first, r.task.late, col);
+    return j < 0 ? -1 : r.task.width + j;
+}
+
+// Whether the late entries of a row alone are kept apart: all lanes get the same answer.
+__device__ bool keeps_late(const Writing& w, const Row& r, int lane)
+{
+    if (r.task.cluster != 0 || r.lanes_per_row == 1) return false;
+    int late = 0;
+    for (offset_t k = 0; k < r.count; k += lanes) {
+        const bool is_late = k + lane < r.count && w.level[w.t.col[r.begin + k + lane]] == r.level - 1;
+        late += __popc(__ballot_sync(whole_warp, is_late));
+    }
+    const int room = lanes / r.task.width;
+    return late <= (room < most_late ? room : most_late);
+}
+
+__device__ void put(const Writing& w, offset_t at, offset_t k)
+{
+    w.col[at] = w.unknown(w.t.col[k]);
+    w.source[at] = w.t.source[k];
+}
+
+// Entry k of the triangle, the e-th of the row's early ones.
+__device__ void write_early(const Writing& w, const Row& r, offset_t e, offset_t k)
+{
+    put(w, r.task.step * lanes + e / r.lanes_per_row * (lanes * w.team) + e % r.lanes_per_row * r.task.width + r.i, k);
+}
+
+// The e-th of those apart; `dense` is where the row's begin.
+__device__ void write_apart(const Writing& w, const Row& r, offset_t e, offset_t k, index_t column, offset_t dense)
+{
+    if (r.task.cluster == 0) return put(w, (r.task.step + offset_t{r.task.steps} * w.team) * lanes + e * r.task.width + r.i, k);
+    w.dense_at[dense + e] = r.task.dense + offset_t{column} * r.task.width + r.i;
+    w.dense_source[dense + e] = w.t.source[k];
+    w.dense_row[dense + e] = r.task.first + r.i;
+}
+
+// By rank among the keys of the row. Returns how many are apart.
+__device__ offset_t write_sorted(const Writing& w, const Row& r, int lane, offset_t dense, unsigned long long* keys)
+{
+    int apart = 0;
+    for (offset_t k = 0; k < r.count; k += lanes) {
+        bool is_apart = false;
+        if (k + lane < r.count) {
+            const index_t col = w.t.col[r.begin + k + lane], level = w.level[col];
+            is_apart = column_apart(w, r, col, level) >= 0;
+            keys[k + lane] = (is_apart ? apart_bit : 0) | (static_cast<unsigned long long>(level) << 32) | static_cast<unsigned long long>(k + lane);
+        }
+        apart += __popc(__ballot_sync(whole_warp, is_apart));
+    }
+    __syncwarp(whole_warp);
+    const offset_t early = r.count - apart;
+    for (offset_t k = lane; k < r.count; k += lanes) {
+        const unsigned long long key = keys[k];
+        offset_t rank = 0;
+        for (offset_t m = 0; m < r.count; ++m) rank += keys[m] < key ? 1 : 0;
+        const offset_t entry = r.begin + k;
+        const index_t col = w.t.col[entry];
+        if (rank < early) write_early(w, r, rank, entry);
+        else write_apart(w, r, rank - early, entry, column_apart(w, r, col, w.level[col]), dense);
+    }
+    __syncwarp(whole_warp);                                // the next row takes the keys' place
+    return apart;
+}
+
+// In the order they are stored in.
+__device__ offset_t write_as_stored(const Writing& w, const Row& r, int lane, offset_t dense)
+{
+    offset_t early = 0, apart = 0;
+    const unsigned before = (1u << lane) - 1;
+    for (offset_t k = 0; k < r.count; k += lanes) {
+        const bool there = k + lane < r.count;
+        const offset_t entry = r.begin + k + lane;
+        const index_t col = there ? w.t.col[entry] : 0;
+        const index_t column = there ? column_apart(w, r, col, w.level[col]) : -1;
+        const unsigned all = __ballot_sync(whole_warp, there), aparts = __ballot_sync(whole_warp, column >= 0), earlies = all & ~aparts;
+        if (column >= 0) write_apart(w, r, apart + __popc(aparts & before), entry, column, dense);
+        else if (there) write_early(w, r, early + __popc(earlies & before), entry);
+        apart += __popc(aparts);
+        early += __popc(earlies);
+    }
+    return apart;
+}
+
+// A warp for each task.
+//   grid: one warp per task      shared memory: 256 keys a warp      col, source: -1 before
+__global__ void __launch_bounds__(writers* lanes) write_tasks_kernel(Writing w)
+{
+    TULLE_SHARED(unsigned long long, keys_of_warp, writers * long_row);
+    const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
+    const offset_t p = global_thread() / lanes;
+    if (p >= w.tasks) return;                              // the whole warp
+    Row r{.task = w.task[p], .level = w.task_level[p], .i = 0, .lanes_per_row = 1, .begin = 0, .count = 0, .keeps_late = false};
+    r.lanes_per_row = lanes * w.team / r.task.width;
+    if (r.task.cluster != 0)
+        for (int j = lane; j < r.task.late; j += lanes) w.late_col[r.task.late_first + j] = w.unknown(w.late[r.task.late_first + j]);
+    offset_t dense = w.dense_first[p];
+    for (r.i = 0; r.i < r.task.rows; ++r.i) {
+        const index_t row = w.order[r.task.first + r.i];
+        if (lane == 0) {
+            w.row[r.task.first + r.i] = w.t.reversed ? w.t.rows - 1 - row : row;
+            if (w.t.diagonal) w.diagonal[r.task.first + r.i] = w.t.diagonal[row];
+        }
+        r.begin = w.t.row_begin[row];
+        r.count = w.t.row_begin[row + 1] - r.begin;
+        r.keeps_late = keeps_late(w, r, lane);
+        dense += r.count > long_row ? write_as_stored(w, r, lane, dense) : write_sorted(w, r, lane, dense, keys_of_warp + warp * long_row);
+    }
+}
+
+// Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
+//   grid: one warp per row      col, source, diagonal: every entry written once
+__global__ void __launch_bounds__(writers* lanes)
+take_triangle_kernel(index_t rows, bool reversed, const offset_t* stored_begin, const index_t* stored_col, const offset_t* row_begin, index_t* col, offset_t* source, offset_t* diagonal)
+{
+    const offset_t i = global_thread() / lanes;
+    if (i >= rows) return;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const offset_t row = reversed ? rows - 1 - i : i, begin = row_begin[i], count = row_begin[i + 1] - begin;
+    const offset_t first = reversed ? stored_begin[row + 1] - 1 : stored_begin[row], step = reversed ? -1 : 1;
+    for (offset_t k = lane; k < count; k += lanes) {
+        const offset_t at = first + step * k;
+        col[begin + k] = reversed ? rows - 1 - stored_col[at] : stored_col[at];
+        source[begin + k] = at;
+    }
+    if (diagonal && lane == 0) diagonal[i] = first + step * count;
+}
+
+TriangleView view_of(const Triangle& t)
+{
+    return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), t.source.data(), t.diagonal.empty() ? nullptr : t.diagonal.data()};
+}
+
+}  // namespace
+
+Triangle take_triangle(const CudaQueue& q, const Triangle& t, const offset_t* stored_begin, const index_t* stored_col)
+{
+    Triangle there{.rows = t.rows, .reversed = t.reversed, .row_begin = to_queue(q, t.row_begin.data(), t.row_begin.size()), .col = Buffer<index_t>(q, t.nonzeros()),
+                   .source = Buffer<offset_t>(q, t.nonzeros()), .diagonal = Buffer<offset_t>(q, t.diagonal.size())};
+    launch(q, one_thread_each(offset_t{t.rows} * lanes, writers * lanes), take_triangle_kernel, t.rows, t.reversed, stored_begin, stored_col, there.row_begin.data(), there.col.data(),
+           there.source.data(), there.diagonal.empty() ? nullptr : there.diagonal.data());
+    return there;
+}
+
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
+{
+    Tasks tasks = std::move(layout.tasks);
+    tasks.task = to_queue(q, tasks.task.data(), tasks.task.size());
+    make_room(q, layout.sizes, !there.diagonal.empty(), tasks);
+    fill_bytes(q, tasks.col.data(), 0xff, tasks.col.bytes());
+    fill_bytes(q, tasks.source.data(), 0xff, tasks.source.bytes());
+    const auto up = [&](const auto& host) { return to_queue(q, host.data(), host.size()); };
+    const auto order = up(layout.order), level = up(layout.level), place = up(layout.place), task_level = up(layout.task_level), late = up(layout.late);
+    const auto dense_first = up(layout.dense_first);
+    const offset_t n = tasks.task.size();
+    launch(q, one_thread_each(n * lanes, writers * lanes), write_tasks_kernel,
+           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), order.data(), level.data(), place.data(), task_level.data(), late.data(), dense_first.data(),
+                   tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.dense_row.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
+    return tasks;
+}
+
+}  // namespace tulle::sptrsv
