@@ -31,7 +31,7 @@ testing::AssertionResult same(const CudaQueue& q, const Buffer<T>& want, const B
     return testing::AssertionSuccess();
 }
 
-void expect_same(const CudaQueue& q, const Tasks& want, const Tasks& got)
+[[maybe_unused]] void expect_same(const CudaQueue& q, const Tasks& want, const Tasks& got)
 {
     ASSERT_TRUE(same(q, want.task, got.task, "task"));
     ASSERT_TRUE(same(q, want.row, got.row, "row"));
@@ -55,7 +55,7 @@ const std::vector<Way> ways{{Merge::none, 1, 0, 1, false},      {Merge::none, 1,
                             {Merge::critical, 8, 0, 1, true},   {Merge::fixed, 32, 0, 4, false},   {Merge::fixed, 8, 0, 1, true},      {Merge::average, 32, 20, 1, false},
                             {Merge::threshold, 32, 3, 1, false}};
 
-void check(const CudaQueue& q, const HostCsr<double>& a, bool upper, bool unit, const std::string& name)
+[[maybe_unused]] void check(const CudaQueue& q, const HostCsr<double>& a, bool upper, bool unit, const std::string& name)
 {
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
