@@ -15,6 +15,7 @@
 #include "apps/cli/picture/plot.hpp"
 #include "apps/cli/progress.hpp"
 #include "apps/cli/spgemm.hpp"
+#include "apps/cli/spmm.hpp"
 #include "apps/cli/sptrsv.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/base/text.hpp"
@@ -63,12 +64,19 @@ Outcome multiply_matrix(const Stage& stage, const Context& ctx)
             .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
 }
 
+Outcome multiply_dense(const Stage& stage, const Context& ctx)
+{
+    const DenseSummary r = multiply_dense_matrix(ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
+    return {.operation = "C = A B, 32 columns", .backend = r.backend, .policy = r.policy, .check = r.check, .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+}
+
 struct Operation {
     Outcome (*perform)(const Stage&, const Context&);
     bool square;                                         // wants as many rows as columns
     offset_t most_products;                              // of A A; more would make a demonstration wait
 };
-constexpr std::array operations{Operation{multiply_vector, false, max_offset}, Operation{multiply_matrix, true, 300'000'000}, Operation{solve_triangle, true, max_offset}};
+constexpr std::array operations{Operation{multiply_vector, false, max_offset}, Operation{multiply_dense, false, max_offset}, Operation{multiply_matrix, true, 300'000'000}, Operation{solve_triangle, true, max_offset}};
 
 std::vector<Outcome> perform(const Stage& stage)
 {

@@ -11,6 +11,7 @@
 #include "apps/cli/find_bench.hpp"
 #include "apps/cli/parser.hpp"
 #include "apps/cli/spgemm.hpp"
+#include "apps/cli/spmm.hpp"
 #include "apps/cli/sptrsv.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/spmv/policy.hpp"
@@ -104,7 +105,7 @@ void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
     parser.when(verb, [&o](const Session& session) { run_spmv(session, o); });
 }
 
-void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv, SpgemmOptions& spgemm)
+void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv, SpgemmOptions& spgemm, SpmmOptions& spmm)
 {
     CLI::App* run = parser.verb("run", "Does an operation, times it, and checks it with --verify.",
                                 "tulle run spmv matrix.mtx --verify\ntulle run spmv --help");
@@ -112,6 +113,7 @@ void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv, SpgemmOpt
     add_spmv(parser, run, o);
     add_run_sptrsv(parser, run, sptrsv);
     add_run_spgemm(parser, run, spgemm);
+    add_run_spmm(parser, run, spmm);
 }
 
 void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
@@ -171,6 +173,7 @@ struct Wishes {
     PlanOptions plan;
     RunSptrsvOptions sptrsv;
     SpgemmOptions spgemm, spgemm_plan;
+    SpmmOptions spmm;
     TuneSptrsvOptions tune;
     DoctorOptions doctor;
     DemoOptions demo;
@@ -184,7 +187,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_convert(parser, wishes.convert);
     add_gen(parser, wishes.gen);
     add_spy(parser, wishes.spy);
-    add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm);
+    add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm, wishes.spmm);
     add_tune(parser, wishes.tune);
     add_plan(parser, wishes.plan, wishes.spgemm_plan);
     add_bench(parser);

@@ -1,0 +1,41 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The verb about products of a sparse with a dense matrix: run spmm.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/cli/parser.hpp"
+#include "apps/cli/source.hpp"
+#include "tulle/spmm/spmm.hpp"
+
+namespace tulle::cli {
+
+struct SpmmOptions {
+    Source a;
+    std::string backend = "cpu", type = "f64";           // f64, f32, tf32, f16, bf16; the last two with C in f32
+    index_t n = 32;                                      // columns of B
+    std::string layout = "rows";                         // of B and C: rows or columns are contiguous
+    std::string kernel, order;                           // empty: tulle chooses
+    bool transpose = false, verify = false;
+    double alpha = 1, beta = 0;
+    double expected_calls = 1000;
+    int repeat = 10;
+    std::uint64_t seed = 1;
+};
+void run_spmm(const Session& session, const SpmmOptions& options);
+
+// For demo: C = A B with 32 columns, timed and checked.
+struct DenseSummary {
+    std::string backend, policy, check;
+    double seconds = 0;                                  // median
+    std::size_t bytes = 0;                               // A, B and C, each once
+    bool good = true;
+};
+DenseSummary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);
+
+// Below the verb run.
+void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& options);
+
+}  // namespace tulle::cli
