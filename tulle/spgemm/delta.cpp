@@ -26,7 +26,8 @@ double feature(const Features& f, const std::string& name)
 {
     if (name == "density") return f.density;
     if (name == "row_mean") return f.row_mean;
-    require<ValueError>(name == "row_longest", [&] { return concat("a tree for DeltaSPARSE's groups asks for '", name, "'"); }, "it may ask for density, row_mean and row_longest");
+    require<ValueError>(name == "row_longest", [&] { return concat("a tree for DeltaSPARSE's groups asks for '", name, "'"); },
+                        "it may ask for density, row_mean and row_longest");
     return f.row_longest;
 }
 

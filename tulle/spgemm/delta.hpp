@@ -73,7 +73,8 @@ void count_nonzeros(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, Wo
 {
     fill_zero(q, count, a.rows);
     for (std::size_t k = work.symbolic.size(); k > 0; --k)                  // the longest rows first
-        if (work.symbolic[k - 1].rows > 0) count_group(q, a, b, static_cast<int>(k), rows_of(work, work.symbolic[k - 1], 0), count, work.collided.data());
+        if (work.symbolic[k - 1].rows > 0) count_group(q, a, b, static_cast<int>(k), rows_of(work, work.symbolic[k - 1], 0), count,
+                                                       work.collided.data());
 }
 
 template <class Queue>

@@ -30,7 +30,8 @@ template <std::size_t N>
 constexpr bool is_sound(const std::array<Group, N>& g)
 {
     for (std::size_t k = 0; k + 1 < N; ++k)
-        if (g[k].table != 2 * g[k].up_to || g[k].threads != (g[k].table / 2 < 1024 ? g[k].table / 2 : 1024) || g[k + 1].up_to <= g[k].up_to) return false;
+        if (g[k].table != 2 * g[k].up_to || g[k].threads != (g[k].table / 2 < 1024 ? g[k].table / 2 : 1024) ||
+            g[k + 1].up_to <= g[k].up_to) return false;
     return g[N - 1].up_to == max_offset && g[N - 1].table == 0;
 }
 static_assert(is_sound(counting) && is_sound(filling));

@@ -49,8 +49,10 @@ template <class V>
 void count_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, offset_t* count, unsigned char* collided);
 
 // Columns and values of the rows of a group, sorted unless nobody asks for it.
-template <class V> void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c, bool sorted);
-template <class V> void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c, bool sorted);
+template <class V> void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
+                                   const Stretch<V>& c, bool sorted);
+template <class V> void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
+                                   const Stretch<V>& c, bool sorted);
 
 // What fill_group() holds while it works.
 std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes);

@@ -56,8 +56,8 @@ template <class V>
 void require_same_shape(const CsrView<V>& was, const CsrView<V>& is, std::string_view name)
 {
     require<PlanMismatch>(was.rows == is.rows && was.cols == is.cols && was.nonzeros == is.nonzeros, [&] {
-        return concat("the plan is for ", name, " of ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new one is ", is.rows, " x ", is.cols,
-                      " with ", is.nonzeros);
+        return concat("the plan is for ", name, " of ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new one is ",
+                      is.rows, " x ", is.cols, " with ", is.nonzeros);
     });
 }
 

@@ -24,8 +24,9 @@ enum class Counter : unsigned char {
 };
 inline constexpr int counters = 11;
 inline constexpr std::array<const char*, counters> counter_names{
-    "nothing to count", "8 products in registers", "16 products in registers", "32 products in registers", "bitmap of 8192 columns", "bitmap of 65536 columns",
-    "hash table for 64 products", "hash table for 256 products", "hash table for 1024 products", "hash table for 8192 products, a block each", "bitmap, a block each"};
+    "nothing to count", "8 products in registers", "16 products in registers", "32 products in registers", "bitmap of 8192 columns",
+    "bitmap of 65536 columns", "hash table for 64 products", "hash table for 256 products", "hash table for 1024 products",
+    "hash table for 8192 products, a block each", "bitmap, a block each"};
 
 // Filling.
 enum class Filler : unsigned char {
@@ -40,9 +41,10 @@ enum class Filler : unsigned char {
 };
 inline constexpr int fillers = 20;
 inline constexpr std::array<const char*, fillers> filler_names{
-    "nothing to fill", "one scaled row of B", "8 products in registers", "16 products in registers", "32 products in registers", "ranks in 7 KiB", "ranks in 14 KiB",
-    "runs, ranks in 7 KiB", "runs, ranks in 14 KiB", "runs, ranks in 28 KiB", "runs, ranks in 56 KiB", "hash table for 64 nonzeros", "hash table for 128 nonzeros",
-    "hash table for 256 nonzeros", "hash table for 512 nonzeros", "hash table for 1024 nonzeros, a block each", "hash table for 2048 nonzeros, a block each",
+    "nothing to fill", "one scaled row of B", "8 products in registers", "16 products in registers", "32 products in registers",
+    "ranks in 7 KiB", "ranks in 14 KiB", "runs, ranks in 7 KiB", "runs, ranks in 14 KiB", "runs, ranks in 28 KiB", "runs, ranks in 56 KiB",
+    "hash table for 64 nonzeros", "hash table for 128 nonzeros", "hash table for 256 nonzeros", "hash table for 512 nonzeros",
+    "hash table for 1024 nonzeros, a block each", "hash table for 2048 nonzeros, a block each",
     "hash table for 4096 nonzeros, a block each", "hash table for 8192 nonzeros, a block each", "array of values, a block each"};
 
 inline constexpr index_t small_map_columns = 8192, large_map_columns = 65536;
@@ -56,7 +58,10 @@ constexpr int rank_bytes_of(int size) { return (7 * 1024) << size; }
 constexpr offset_t words_of(index_t width) { return (offset_t{width} + 31) / 32; }
 
 // Shared memory of a row, or of a run of rows, whose values are kept by rank: a word and a count for every 32 columns, and the values.
-constexpr offset_t rank_bytes(index_t width, offset_t nonzeros, int rows, offset_t value_bytes) { return words_of(width) * 8 + rows * nonzeros * value_bytes; }
+constexpr offset_t rank_bytes(index_t width, offset_t nonzeros, int rows, offset_t value_bytes) 
+{
+    return words_of(width) * 8 + rows * nonzeros * value_bytes;
+}
 
 // A bitmap is cleared and read once for all products: it must not be much longer than they are many.
 constexpr bool map_pays(const RowFacts& f) { return words_of(f.width) <= offset_t{f.pattern}; }
@@ -66,8 +71,10 @@ constexpr Counter counter_for(const RowFacts& f, offset_t nonzeros_a, const RunB
     if (f.products == 0 || nonzeros_a == 1 || run.place > 0) return Counter::none;
     const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});
     if (lanes <= 32) return lanes <= 8 ? Counter::short8 : lanes <= 16 ? Counter::short16 : Counter::short32;
-    if (f.pattern <= mapped_by_warp && map_pays(f) && f.width <= large_map_columns) return f.width <= small_map_columns ? Counter::map_small : Counter::map_large;
-    if (f.pattern <= products_large) return f.pattern <= products_small ? Counter::hash_small : f.pattern <= products_medium ? Counter::hash_medium : Counter::hash_large;
+    if (f.pattern <= mapped_by_warp && map_pays(f) && f.width <= large_map_columns)
+        return f.width <= small_map_columns ? Counter::map_small : Counter::map_large;
+    if (f.pattern <= products_large)
+        return f.pattern <= products_small ? Counter::hash_small : f.pattern <= products_medium ? Counter::hash_medium : Counter::hash_large;
     return f.pattern <= products_block ? Counter::hash_block : Counter::map_block;
 }
 
@@ -98,7 +105,8 @@ constexpr Filler filler_for(const RowFacts& f, offset_t nonzeros_a, const RunByt
         if (together != Filler::none) return run.place > 0 ? Filler::none : together;
     }
     const offset_t alone = rank_bytes(f.width, nonzeros, 1, value_bytes);
-    if (words_of(f.width) * 8 <= offset_t{f.products} && alone <= rank_bytes_of(single_sizes - 1)) return alone <= rank_bytes_of(0) ? Filler::single_small : Filler::single_large;
+    if (words_of(f.width) * 8 <= offset_t{f.products} && alone <= rank_bytes_of(single_sizes - 1))
+        return alone <= rank_bytes_of(0) ? Filler::single_small : Filler::single_large;
     return filler_by_size(nonzeros);
 }
 

@@ -135,7 +135,8 @@ void bring_columns(State& s, Member<V>& m, const Part& had, const Part& part)
     const index_t* col = s.a.view().col;
     Buffer<index_t> mine = m.ctx.run([&](const auto& q) { return Buffer<index_t>(q, part.nonzeros()); });
     const offset_t begin = std::clamp(had.begin, part.begin, part.end), end = std::clamp(had.end, begin, part.end);
-    if (end > begin) m.ctx.run([&](const auto& q) { copy(q, std::as_const(m.col).data() + (begin - had.begin), mine.data() + (begin - part.begin), end - begin); });
+    const index_t* stays = m.col.data() + (begin - had.begin);
+    if (end > begin) m.ctx.run([&](const auto& q) { copy(q, stays, mine.data() + (begin - part.begin), end - begin); });
     s.link.up(m.ctx, col + part.begin, mine.data(), begin - part.begin);
     s.link.up(m.ctx, col + end, mine.data() + (end - part.begin), part.end - end);
     m.col = std::move(mine);
@@ -269,7 +270,8 @@ template <class V>
 void fill_into(Member<V>& m, index_t* col, V* value)
 {
     const double begin = trace::now();
-    m.ctx.run([&](const auto& q) { fill(q, m.a_view, m.b_view, m.policy, m.work, Stretch<V>{0, m.filled.lines(), m.c_begin, m.c_from, col, value}); });
+    const Stretch<V> c{0, m.filled.lines(), m.c_begin, m.c_from, col, value};
+    m.ctx.run([&](const auto& q) { fill(q, m.a_view, m.b_view, m.policy, m.work, c); });
     m.ctx.synchronize();
     m.fill_seconds = trace::now() - begin;
 }
@@ -300,7 +302,9 @@ void require_member(const State& s, int member, int last)
 template <class V>
 bool is_of_one_kind(const std::vector<Member<V>>& members)
 {
-    return std::all_of(members.begin(), members.end(), [&](const auto& m) { return m.borrows == members.front().borrows && is_repeatable(m.policy, m.ctx.backend()); });
+    return std::all_of(members.begin(), members.end(), [&](const auto& m) {
+        return m.borrows == members.front().borrows && is_repeatable(m.policy, m.ctx.backend());
+    });
 }
 
 }  // namespace
@@ -413,7 +417,8 @@ std::vector<TeamPart> TeamPlan<V>::parts() const
     std::vector<TeamPart> all;
     for (const Member<V>& m : s.members) {
         const offset_t products = s.product_begin.data()[m.counted.last_line] - s.product_begin.data()[m.counted.first_line];
-        all.push_back({m.ctx.name(), m.counted.lines(), m.filled.lines(), products, m.c_nonzeros, m.moved, m.bytes(), m.count_seconds, m.fill_seconds, to_text(m.policy)});
+        all.push_back({m.ctx.name(), m.counted.lines(), m.filled.lines(), products, m.c_nonzeros, m.moved, m.bytes(), m.count_seconds,
+                       m.fill_seconds, to_text(m.policy)});
     }
     return all;
 }
@@ -423,13 +428,14 @@ std::string TeamPlan<V>::describe() const
 {
     const State& s = *state_;
     std::string text = concat("spgemm on a team of ", members(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(),
-                              sizeof(V) == 4 ? ", float" : ", double", "\n  C:       ", grouped(s.nonzeros), " nonzeros from ", grouped(s.products), " products",
+                              sizeof(V) == 4 ? ", float" : ", double", "\n  C:       ", grouped(s.nonzeros), " nonzeros from ",
+                              grouped(s.products), " products",
                               "\n  counted: rows dealt out by products, the largest part has ", fixed(count_imbalance(), 3), " times the mean",
                               "\n  filled:  rows dealt out by nonzeros, the largest part has ", fixed(fill_imbalance(), 3), " times the mean",
                               "\n  order:   ", is_of_one_kind(s.members) ? "the same bits for any number of members" : "as the members' kernels add");
     for (const TeamPart& p : parts())
-        text += concat("\n  ", p.where, ": counts ", grouped(p.counted_rows), " rows with ", grouped(p.products), " products, fills ", grouped(p.filled_rows), " rows with ",
-                       grouped(p.nonzeros), " nonzeros, ", human_bytes(p.bytes), "; ", p.policy);
+        text += concat("\n  ", p.where, ": counts ", grouped(p.counted_rows), " rows with ", grouped(p.products), " products, fills ",
+                       grouped(p.filled_rows), " rows with ", grouped(p.nonzeros), " nonzeros, ", human_bytes(p.bytes), "; ", p.policy);
     return text;
 }
 

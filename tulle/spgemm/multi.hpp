@@ -8,7 +8,7 @@
 //     auto plan = tulle::spgemm::TeamPlan<double>::make(team, A.view(), B.view());
 //     auto C     = plan.run();                                                     // gathered on the host, …
 //     auto there = plan.run_on(0);                                                 // … in member 0's memory, …
-//     auto parts = plan.run_parts();                                               // … or left with the members: rows plan.first_row(m) on are parts[m]
+//     auto parts = plan.run_parts();                                               // … or left with the members: parts[m] begins at first_row(m)
 //
 // Rows are dealt out twice: for counting by their products, for filling by their nonzeros. Rows of C are never split, so every row is summed as
 // it would be on one device: teams of one kind of device give the same bits for any number of members (unless a policy is forced that adds in

@@ -61,14 +61,16 @@ constexpr int group_of(const Groups& g, offset_t size)
 
 inline std::array<const char*, groups + 1> counting_names()
 {
-    return {"nothing", "up to 256 products, a warp each", "up to 512 products, a warp each", "up to 1024 products, a block each", "up to 2048 products, a block each",
-            "up to 4096 products, a block each", "up to 8192 products, a block each", "more products, tried in shared memory first"};
+    return {"nothing", "up to 256 products, a warp each", "up to 512 products, a warp each", "up to 1024 products, a block each",
+            "up to 2048 products, a block each", "up to 4096 products, a block each", "up to 8192 products, a block each",
+            "more products, tried in shared memory first"};
 }
 
 inline std::array<const char*, groups + 1> filling_names()
 {
-    return {"nothing", "up to 128 nonzeros, a warp each", "up to 256 nonzeros, a warp each", "up to 512 nonzeros, a block each", "up to 1024 nonzeros, a block each",
-            "up to 2048 nonzeros, a block each", "up to 4096 nonzeros, a block each", "more nonzeros, in global memory"};
+    return {"nothing", "up to 128 nonzeros, a warp each", "up to 256 nonzeros, a warp each", "up to 512 nonzeros, a block each",
+            "up to 1024 nonzeros, a block each", "up to 2048 nonzeros, a block each", "up to 4096 nonzeros, a block each",
+            "more nonzeros, in global memory"};
 }
 
 // Global tables are for as many rows at once as this many bytes allow, one at least: never rows times longest row.

@@ -68,7 +68,8 @@ std::string to_text(const Policy& p)
 Method parse_method(std::string_view name)
 {
     const auto found = std::find(method_names.begin(), method_names.end(), name);
-    require<ValueError>(found != method_names.end(), [&] { return concat("there is no SpGEMM method '", name, "'"); }, "one of adaptive, dense, hash, nsparse, deltasparse");
+    require<ValueError>(found != method_names.end(), [&] { return concat("there is no SpGEMM method '", name, "'"); },
+                        "one of adaptive, dense, hash, nsparse, deltasparse");
     return static_cast<Method>(found - method_names.begin());
 }
 

@@ -71,7 +71,9 @@ template <class State, class V>
 std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
     check_factors(ctx, a, b, options);
-    auto s = std::make_unique<State>(State{.ctx = ctx, .options = options, .limits = {ctx.backend(), ctx.host().threads, ctx.is_deterministic()}, .choice = {}, .a = {}, .b = {}, .work = {}, .row_begin = {}});
+    const Limits limits{ctx.backend(), ctx.host().threads, ctx.is_deterministic()};
+    auto s = std::make_unique<State>(
+        State{.ctx = ctx, .options = options, .limits = limits, .choice = {}, .a = {}, .b = {}, .work = {}, .row_begin = {}});
     if (options.force) check_policy(*options.force, s->limits);
     {
         const trace::Phase phase{"arrange"};
@@ -106,8 +108,8 @@ Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t
 {
     const trace::Phase phase{"allocate"};
     return s.ctx.run([&](const auto& q) {
-        return Csr<V>{.rows = rows, .cols = s.cols(), .row_begin = std::move(row_begin), .col = Buffer<index_t>(q, nonzeros), .value = Buffer<V>(q, nonzeros),
-                      .sorted = s.options.sorted || always_sorts(s.choice.policy, s.limits.backend)};
+        return Csr<V>{.rows = rows, .cols = s.cols(), .row_begin = std::move(row_begin), .col = Buffer<index_t>(q, nonzeros),
+                      .value = Buffer<V>(q, nonzeros), .sorted = s.options.sorted || always_sorts(s.choice.policy, s.limits.backend)};
     });
 }
 
@@ -145,7 +147,8 @@ void Plan<V>::run(Csr<V>& c) const
 {
     State& s = *state_;
     require<PlanMismatch>(c.rows == rows() && c.cols == cols() && c.nonzeros() == s.nonzeros, [&] {
-        return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros, " nonzeros, the one to compute again is ", c.rows, " x ", c.cols, " with ", c.nonzeros());
+        return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros, " nonzeros, the one to compute again is ", c.rows,
+                      " x ", c.cols, " with ", c.nonzeros());
     });
     fill_rows(s, Stretch<V>{0, rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()});
 }
@@ -197,10 +200,13 @@ std::string Plan<V>::describe() const
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
     const MemoryNeed need = memory();
     const double compression = s.nonzeros > 0 ? static_cast<double>(s.work.products) / static_cast<double>(s.nonzeros) : 1;
-    return concat("spgemm on ", s.ctx.name(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(), sizeof(V) == 4 ? ", float" : ", double",
+    return concat("spgemm on ", s.ctx.name(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(),
+                  sizeof(V) == 4 ? ", float" : ", double",
                   "\n  C:       ", grouped(s.nonzeros), " nonzeros from ", grouped(s.work.products), " products, ", fixed(compression, 2), " each",
-                  "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ", is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
-                  "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ", human_bytes(need.workspace), " while it runs", groups,
+                  "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ",
+                  is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
+                  "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ",
+                  human_bytes(need.workspace), " while it runs", groups,
                   "\n  also possible: ", others);
 }
 
@@ -209,7 +215,8 @@ namespace {
 // While it lives, no more than `bytes` beyond what is held now may be allocated where the context works.
 class Ceiling {
 public:
-    Ceiling(const Context& ctx, std::size_t bytes) : memory_(ctx.memory()), space_(ctx.backend() == Backend::cpu ? Space::host : Space::device), before_(memory_.budget(space_))
+    Ceiling(const Context& ctx, std::size_t bytes)
+        : memory_(ctx.memory()), space_(ctx.backend() == Backend::cpu ? Space::host : Space::device), before_(memory_.budget(space_))
     {
         const std::size_t live = memory_.live(space_);
         if (bytes < Memory::unlimited - live) memory_.budget(space_, std::min(before_, live + bytes));
@@ -230,7 +237,8 @@ private:
 };
 
 // The last row of the longest stretch from `first` on whose C, with what fill() holds, fits.
-index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::size_t bytes, std::size_t fixed_bytes, std::size_t bytes_per_row, std::size_t value_bytes)
+index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::size_t bytes, std::size_t fixed_bytes, std::size_t bytes_per_row,
+                     std::size_t value_bytes)
 {
     const auto rows = static_cast<index_t>(begin.size()) - 1;
     const auto need = [&](index_t last) {
@@ -238,7 +246,8 @@ index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::siz
                result_bytes(last - first, begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)], value_bytes);
     };
     if (need(first + 1) > bytes)
-        throw OutOfMemory(concat("row ", first, " of C needs ", need(first + 1), " bytes, ", bytes, " are left of the budget"), need(first + 1), bytes, "raise the budget");
+        throw OutOfMemory(concat("row ", first, " of C needs ", need(first + 1), " bytes, ", bytes, " are left of the budget"),
+                          need(first + 1), bytes, "raise the budget");
     index_t low = first + 1, high = rows;
     while (low < high) {
         const index_t middle = low + (high - low + 1) / 2;

@@ -97,7 +97,8 @@ Csr<V> multiply(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, co
 // C by stretches of rows, in order: sink(first_row, rows) owns each. All of them together are C; no more than options.budget bytes are held
 // at once beside A and B. OutOfMemory says how much the longest row needs where even that does not fit.
 template <class V>
-void for_each_chunk(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const std::type_identity_t<typename Plan<V>::Sink>& sink, const Options& options = {})
+void for_each_chunk(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const std::type_identity_t<typename Plan<V>::Sink>& sink,
+                    const Options& options = {})
 {
     Plan<V>::in_chunks(ctx, a, b, sink, options);
 }

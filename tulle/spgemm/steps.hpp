@@ -72,18 +72,23 @@ template <class V> void analyse(const CpuQueue& q, const CsrView<V>& a, const Cs
 template <class V> void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work);
 
 // count[i] = nonzeros of row i of C.
-template <class V> void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count);
-template <class V> void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count);
+template <class V> void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+                                       offset_t* count);
+template <class V> void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+                                       offset_t* count);
 
 // Sorts the rows first … first + rows - 1 into groups for fill(), now that row_begin of C is known; returns row_begin[first + rows]. Waits.
 template <class V>
-offset_t group_rows(const CpuQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin);
+offset_t group_rows(const CpuQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows,
+                    const offset_t* row_begin);
 template <class V>
-offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin);
+offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows,
+                    const offset_t* row_begin);
 
 // Columns, ascending, and values of the stretch of rows that group_rows() was last called for.
 template <class V> void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
-template <class V> void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
+template <class V> void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+                             const Stretch<V>& c);
 
 // to[i] = from[i] - base for 0 <= i < n.
 void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to);

@@ -51,7 +51,8 @@ void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offse
 }
 
 template <class V>
-offset_t group_rows(const CpuQueue& q, const CsrView<V>&, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin)
+offset_t group_rows(const CpuQueue& q, const CsrView<V>&, const Policy& policy, Workspace& work, index_t first, index_t rows,
+                    const offset_t* row_begin)
 {
     if (policy.method == Method::deltasparse) return delta::group_rows(q, work, first, rows, row_begin);
     return row_begin[first + rows];

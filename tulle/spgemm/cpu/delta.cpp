@@ -34,20 +34,22 @@ template <class V>
 class Bench {
 public:
     explicit Bench(const CpuQueue& q)
-        : key_(q, q.threads * most_slots), col_(q, q.threads * most_sorted), sum_(q, q.threads * offset_t{fill_window}), value_(q, q.threads * most_sorted),
-          word_(q, q.threads * most_words)
+        : key_(q, q.threads * most_slots), col_(q, q.threads * most_sorted), sum_(q, q.threads * offset_t{fill_window}),
+          value_(q, q.threads * most_sorted), word_(q, q.threads * most_words)
     {
     }
 
     Scratch<V> mine()
     {
         const offset_t t = omp_get_thread_num();
-        return {key_.data() + t * most_slots, sum_.data() + t * fill_window, word_.data() + t * most_words, col_.data() + t * most_sorted, value_.data() + t * most_sorted};
+        return {key_.data() + t * most_slots, sum_.data() + t * fill_window, word_.data() + t * most_words, col_.data() + t * most_sorted,
+                value_.data() + t * most_sorted};
     }
 
     static std::size_t bytes_for(const CpuQueue& q)
     {
-        return static_cast<std::size_t>(q.threads) * (static_cast<std::size_t>(most_slots + most_sorted) * sizeof(index_t) + static_cast<std::size_t>(fill_window + most_sorted) * sizeof(V) +
+        return static_cast<std::size_t>(q.threads) * (static_cast<std::size_t>(most_slots + most_sorted) * sizeof(index_t) +
+                                                      static_cast<std::size_t>(fill_window + most_sorted) * sizeof(V) +
                                                       static_cast<std::size_t>(most_words) * sizeof(std::uint32_t));
     }
 
@@ -244,7 +246,10 @@ void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int
     }
 }
 
-std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes) { return value_bytes == sizeof(float) ? Bench<float>::bytes_for(q) : Bench<double>::bytes_for(q); }
+std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes) 
+{
+    return value_bytes == sizeof(float) ? Bench<float>::bytes_for(q) : Bench<double>::bytes_for(q);
+}
 
 template void count_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, offset_t*, unsigned char*);
 template void count_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, offset_t*, unsigned char*);

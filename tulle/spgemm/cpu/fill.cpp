@@ -10,7 +10,8 @@ namespace tulle::spgemm {
 namespace {
 
 template <class V>
-void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t row, offset_t products, index_t* col, V* value, bool sorted, HashAccumulator<V>& sums)
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t row, offset_t products, index_t* col, V* value, bool sorted,
+              HashAccumulator<V>& sums)
 {
     sums.begin(std::min(products, offset_t{b.cols}));
     offset_t count = 0;
@@ -25,7 +26,8 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t
 
 // First which columns, then their sums, without a question: they come out in order, asked for or not.
 template <class V>
-void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView& masks, index_t row, offset_t, index_t* col, V* value, bool, DenseAccumulator<V>& sums)
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView& masks, index_t row, offset_t, index_t* col, V* value, bool,
+              DenseAccumulator<V>& sums)
 {
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
         const index_t j = a.col[k];

@@ -22,7 +22,10 @@ struct MaskView {
     const std::uint64_t* mask;
 };
 
-inline MaskView masks_of(const Workspace& work) { return {work.mask.empty() ? nullptr : work.mask_begin.data(), work.mask_word.data(), work.mask.data()}; }
+inline MaskView masks_of(const Workspace& work) 
+{
+    return {work.mask.empty() ? nullptr : work.mask_begin.data(), work.mask_word.data(), work.mask.data()};
+}
 
 // visit(word, mask) for every word that a row of B has columns in, ascending. The row is sorted.
 template <class V, class Visit>

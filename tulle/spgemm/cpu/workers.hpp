@@ -47,8 +47,9 @@ class Workers {
 
 public:
     Workers(const CpuQueue& q, const Share& share, index_t cols, bool with_values)
-        : share_(share), cols_(share.dense ? cols : 0), words_(Dense::words_for(cols_)), summaries_(Dense::words_for(words_)), bits_(q, q.threads * (words_ + summaries_)),
-          key_(q, q.threads * share.slots()), value_(q, with_values ? q.threads * offset_t{cols_} : 0), slot_value_(q, with_values ? q.threads * share.slots() : 0)
+        : share_(share), cols_(share.dense ? cols : 0), words_(Dense::words_for(cols_)), summaries_(Dense::words_for(words_)),
+          bits_(q, q.threads * (words_ + summaries_)), key_(q, q.threads * share.slots()), value_(q, with_values ? q.threads * offset_t{cols_} : 0),
+          slot_value_(q, with_values ? q.threads * share.slots() : 0)
     {
         fill_zero(q, bits_.data(), bits_.size());
 #pragma omp parallel for num_threads(q.threads) schedule(static)

@@ -56,7 +56,10 @@ __device__ Sum slice_total(Sum sum, int lanes)
 
 __device__ std::uint32_t saturated(offset_t n) { return n < offset_t{0xffffffff} ? static_cast<std::uint32_t>(n) : 0xffffffffu; }
 
-__device__ RowFacts facts_from(const Sum& s) { return {saturated(s.products), saturated(s.pattern), s.last < 0 ? 0 : s.first, s.last < 0 ? 0 : s.last - s.first + 1}; }
+__device__ RowFacts facts_from(const Sum& s)
+{
+    return {saturated(s.products), saturated(s.pattern), s.last < 0 ? 0 : s.first, s.last < 0 ? 0 : s.last - s.first + 1};
+}
 
 // All products and the most of one row, once per block. Every thread of the block must come; it waits for all of them.
 __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_products, offset_t* warp_longest, Totals* totals)
@@ -89,7 +92,8 @@ __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_produc
 // A slice of lanes per row, the whole warp for very long ones; rows that equal their predecessor get its facts.
 //   grid: ceil(rows * Lanes / 256)      facts: every row written once      runs_a: the same, where like_a is given      totals: added to
 template <int Lanes>
-__global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a, RowFacts* facts, Totals* totals)
+__global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a,
+                                                             RowFacts* facts, Totals* totals)
 {
     TULLE_SHARED(unsigned, histogram, counters);
     TULLE_SHARED(offset_t, warp_products, threads / 32);
@@ -151,7 +155,10 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     fill_zero(q, totals.data(), 1);
     const Operands m{a.row_begin, a.col, b.row_begin, span.data(), !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data()};
     const offset_t mean = a.rows > 0 ? a.nonzeros / a.rows : 0;
-    const auto run = [&](auto kernel, int lanes) { launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr, work.runs_a.data(), work.facts.data(), totals.data()); };
+    const auto run = [&](auto kernel, int lanes) {
+        launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr,
+               work.runs_a.data(), work.facts.data(), totals.data());
+    };
     if (mean <= 6) run(find_facts_kernel<4>, 4);
     else if (mean <= 24) run(find_facts_kernel<8>, 8);
     else run(find_facts_kernel<32>, 32);

@@ -48,7 +48,8 @@ __global__ void __launch_bounds__(short_threads) count_short_kernel(Pattern a, P
 // A warp and a bitmap per row, or a block.
 //   grid: ceil(rows / teams in a block)      shared memory: a bitmap for every team      count: every row of the group, once
 template <int Team>
-__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) count_mapped_kernel(Pattern a, Pattern b, Task t, index_t columns, offset_t* count)
+__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team)
+count_mapped_kernel(Pattern a, Pattern b, Task t, index_t columns, offset_t* count)
 {
     TULLE_DYNAMIC_SHARED(unsigned, words);
     TULLE_SHARED(int, cell, 1);
@@ -105,21 +106,23 @@ struct Launcher {
 
     void count_mapped(index_t columns) const
     {
-        launch(q, {ceil_div(task.rows, offset_t{warps_per_block}), 32 * warps_per_block, static_cast<std::size_t>(warps_per_block * columns / 8)}, count_mapped_kernel<32>, a, b,
-               task, columns, count);
+        const auto bytes = static_cast<std::size_t>(warps_per_block * columns / 8);
+        launch(q, {ceil_div(task.rows, offset_t{warps_per_block}), 32 * warps_per_block, bytes}, count_mapped_kernel<32>, a, b, task, columns, count);
     }
 
     void count_mapped_by_block() const
     {
         const auto columns = static_cast<index_t>(std::min(offset_t{map_block_columns}, words_of(b.cols) * 32));
-        launch(q, {task.rows, map_block_threads, static_cast<std::size_t>(columns) / 8}, count_mapped_kernel<map_block_threads>, a, b, task, columns, count);
+        launch(q, {task.rows, map_block_threads, static_cast<std::size_t>(columns) / 8}, count_mapped_kernel<map_block_threads>, a, b, task,
+               columns, count);
     }
 
     template <int Team, int Slots>
     void count_hashed() const
     {
         constexpr int teams = Team == 32 ? warps_per_block : 1;
-        launch(q, {ceil_div(task.rows, offset_t{teams}), Team * teams, sizeof(index_t) * Slots * teams}, count_hashed_kernel<Team, Slots>, a, b, task, count);
+        launch(q, {ceil_div(task.rows, offset_t{teams}), Team * teams, sizeof(index_t) * Slots * teams}, count_hashed_kernel<Team, Slots>, a,
+               b, task, count);
     }
 
     void run(Counter counter) const

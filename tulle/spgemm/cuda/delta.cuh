@@ -59,7 +59,8 @@ __device__ inline void walk_range(const CsrView<V>& a, const CsrView<V>& b, inde
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     for (offset_t k = a.row_begin[row] + warp; k < a.row_begin[row + 1]; k += Threads / 32) {
         const offset_t from = b.row_begin[a.col[k]], to = b.row_begin[a.col[k] + 1];
-        for (offset_t l = from + prim::lower_bound(b.col + from, to - from, static_cast<index_t>(begin)) + lane; l < to && b.col[l] < end; l += 32) visit(k, l);
+        const offset_t first = from + prim::lower_bound(b.col + from, to - from, static_cast<index_t>(begin));
+        for (offset_t l = first + lane; l < to && b.col[l] < end; l += 32) visit(k, l);
     }
 }
 

@@ -110,7 +110,8 @@ void count_hashed(const CudaQueue& q, const Pattern& a, const Pattern& b, int gr
     fill_zero(q, bad.data(), 1);
     for_each_index<counting_groups - 1>([&](auto k) {
         constexpr Group g = counting[k()];
-        if (group == static_cast<int>(k()) + 1) launch(q, {rows.count, g.threads}, count_hashed_kernel<g.threads, g.table>, a, b, rows, count, Bad{collided, list.data(), bad.data()});
+        if (group != static_cast<int>(k()) + 1) return;
+        launch(q, {rows.count, g.threads}, count_hashed_kernel<g.threads, g.table>, a, b, rows, count, Bad{collided, list.data(), bad.data()});
     });
     if (counting[static_cast<std::size_t>(group - 1)].up_to <= probe_limit) return;         // so few columns are always found
     if (const unsigned again = read_value(q, bad.data()); again > 0) count_dense(q, a, b, {list.data(), 0, again}, count);
@@ -118,9 +119,15 @@ void count_hashed(const CudaQueue& q, const Pattern& a, const Pattern& b, int gr
 
 }  // namespace
 
-void find_sizes(const CudaQueue& q, const offset_t* row_begin, offset_t rows, offset_t* size) { launch(q, one_thread_each(rows), find_sizes_kernel, row_begin, rows, size); }
+void find_sizes(const CudaQueue& q, const offset_t* row_begin, offset_t rows, offset_t* size)
+{
+    launch(q, one_thread_each(rows), find_sizes_kernel, row_begin, rows, size);
+}
 
-void classify(const CudaQueue& q, const Sizes& sizes, std::uint32_t* group, offset_t* order) { launch(q, one_thread_each(sizes.rows), classify_kernel, sizes, group, order); }
+void classify(const CudaQueue& q, const Sizes& sizes, std::uint32_t* group, offset_t* order)
+{
+    launch(q, one_thread_each(sizes.rows), classify_kernel, sizes, group, order);
+}
 
 template <class V>
 void count_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, offset_t* count, unsigned char* collided)

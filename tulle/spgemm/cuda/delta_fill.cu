@@ -75,7 +75,9 @@ __global__ void __launch_bounds__(Threads) fill_hashed_kernel(CsrView<V> a, CsrV
     team_fill<Threads>(t.sum, Slots, V(-0.0));                                      // what changes no sum, not even the sign of zero
     if (threadIdx.x == 0) *t.entries = 0;
     __syncthreads();
-    walk_products<Threads>(a, b, row, [&](offset_t k, offset_t l) { atomicAdd(t.sum + insert_within<Slots>(t.key, b.col[l], Slots).slot, a.value[k] * b.value[l]); });
+    walk_products<Threads>(a, b, row, [&](offset_t k, offset_t l) {
+        atomicAdd(t.sum + insert_within<Slots>(t.key, b.col[l], Slots).slot, a.value[k] * b.value[l]);
+    });
     __syncthreads();
     if constexpr (Room == 0) {
         make_compact<Threads, Slots>(t.key, t.sum, t.entries, c.col + to, c.value + to);
@@ -172,7 +174,8 @@ void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, in
         constexpr Group g = filling[k()];
         constexpr int room = g.up_to <= count_sorted ? static_cast<int>(g.up_to) : 0;
         using Room = Table<g.table, room, V>;
-        if (group == static_cast<int>(k()) + 1) launch(q, {rows.count, g.threads, Room::bytes()}, fill_hashed_kernel<g.threads, g.table, room, V>, a, b, rows, c);
+        if (group != static_cast<int>(k()) + 1) return;
+        launch(q, {rows.count, g.threads, Room::bytes()}, fill_hashed_kernel<g.threads, g.table, room, V>, a, b, rows, c);
     });
     if (sorted && filling[static_cast<std::size_t>(group - 1)].up_to > count_sorted) sort_by_digits(q, rows, b.cols, c);
 }

@@ -26,7 +26,8 @@ struct Deck {
 
     static constexpr std::size_t bytes()
     {
-        return most_sorted * (sizeof(V) + 2 * sizeof(index_t) + 2 * sizeof(unsigned short)) + digits * threads * sizeof(unsigned short) + warps * sizeof(int);
+        return most_sorted * (sizeof(V) + 2 * sizeof(index_t) + 2 * sizeof(unsigned short)) + digits * threads * sizeof(unsigned short) +
+            warps * sizeof(int);
     }
 
     __device__ static Deck at(unsigned char* memory)
@@ -70,7 +71,8 @@ __device__ void scan_tally(unsigned short* tally, int* warp_total)
 template <class V>
 __device__ void sort_pass(const Deck<V>& d, int pass, int entries)
 {
-    const int share = (entries + threads - 1) / threads, rank = static_cast<int>(threadIdx.x), first = min(rank * share, entries), last = min(first + share, entries);
+    const int share = (entries + threads - 1) / threads, rank = static_cast<int>(threadIdx.x), first = min(rank * share, entries),
+        last = min(first + share, entries);
     const index_t* col = d.col[pass % 2];
     const auto digit = [&](int k) { return col[k] >> pass * digit_bits & (digits - 1); };
     for (int g = 0; g < digits; ++g) d.tally[g * threads + rank] = 0;

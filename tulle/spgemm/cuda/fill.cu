@@ -20,7 +20,8 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
 
 bool has_larger_size(Filler f)
 {
-    return f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny || f == Filler::run_small || f == Filler::run_large || f == Filler::hash64 ||
+    return f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny || f == Filler::run_small ||
+        f == Filler::run_large || f == Filler::hash64 ||
            f == Filler::hash128 || f == Filler::hash256;
 }
 
@@ -55,11 +56,13 @@ void fill_group(const FillArguments<V>& f, Filler filler)
 }  // namespace
 
 template <class V>
-offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows, const offset_t* row_begin)
+offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows,
+                    const offset_t* row_begin)
 {
     if (policy.method == Method::nsparse) return nsparse::group_rows(q, work, first, rows, row_begin);
     if (policy.method == Method::deltasparse) return delta::group_rows(q, work, first, rows, row_begin);
-    return place_for_filling(q, {first, rows, a.row_begin, work.facts.data(), policy.use_runs ? work.runs_a.data() : nullptr, row_begin, sizeof(V)}, work);
+    return place_for_filling(q, {first, rows, a.row_begin, work.facts.data(), policy.use_runs ? work.runs_a.data() : nullptr, row_begin,
+                                 sizeof(V)}, work);
 }
 
 template <class V>

@@ -24,7 +24,10 @@ struct Strip {
     unsigned char* touched;                  // (window)
     int* warp_total;                         // (warps)
 
-    static constexpr std::size_t bytes() { return window * (sizeof(V) + 1) + batch * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + warps * sizeof(int); }
+    static constexpr std::size_t bytes()
+    {
+        return window * (sizeof(V) + 1) + batch * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + warps * sizeof(int);
+    }
 
     __device__ static Strip at(unsigned char* memory)
     {
@@ -47,7 +50,9 @@ __device__ void load_batch(const Strip<V>& s, const CsrView<V>& a, const CsrView
     if (rank < count) {
         const index_t j = a.col[first + rank];
         const offset_t from = b.row_begin[j], length = b.row_begin[j + 1] - from;
-        const auto below = [&](offset_t col) { return col > max_index ? length : prim::lower_bound(b.col + from, length, static_cast<index_t>(col)); };
+        const auto below = [&](offset_t col) {
+            return col > max_index ? length : prim::lower_bound(b.col + from, length, static_cast<index_t>(col));
+        };
         const offset_t low = below(begin), high = below(begin + window);
         s.from[rank] = from + low;
         s.length[rank] = static_cast<int>(high - low);

@@ -26,7 +26,8 @@ struct Table {
 
     static constexpr std::size_t bytes(int batch)
     {
-        return Slots * (sizeof(V) + sizeof(index_t)) + static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + (Slots / 2 + Slots / 64) * sizeof(index_t);
+        return Slots * (sizeof(V) + sizeof(index_t)) + static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) +
+            (Slots / 2 + Slots / 64) * sizeof(index_t);
     }
 
     __device__ static Table at(unsigned char* memory, int batch)
@@ -153,7 +154,8 @@ __device__ void add_some_rows(const Table<Slots, V>& t, const CsrView<V>& b, int
         const int length = t.start[k + r];
         const V factor = t.factor[k + r];
         if (col[r] != vacant) t.sum[insert<Slots>(t.key, col[r]).slot] += factor * value[r];
-        for (int l = rank + Team; l < length; l += Team) t.sum[insert<Slots>(t.key, b.col[t.from[k + r] + l]).slot] += factor * b.value[t.from[k + r] + l];
+        for (int l = rank + Team; l < length; l += Team)
+            t.sum[insert<Slots>(t.key, b.col[t.from[k + r] + l]).slot] += factor * b.value[t.from[k + r] + l];
         if (length > 0) __syncthreads();                            // all threads see the same length
     }
 }

@@ -72,7 +72,8 @@ __device__ int rank_of(const Sheet<V>& s, index_t col)
 // Count rows of B with equal columns, one behind the other, times a block of A: `rows` rows of it, nonzeros_a apart. Where these are fewer
 // than Rows, the last one is added again to sums that nobody reads.
 template <int Rows, int Count, class V>
-__device__ void add_rows(const Sheet<V>& s, const index_t* __restrict__ col, const V* __restrict__ value, int length, const V* __restrict__ factors, offset_t nonzeros_a, int rows)
+__device__ void add_rows(const Sheet<V>& s, const index_t* __restrict__ col, const V* __restrict__ value, int length,
+                         const V* __restrict__ factors, offset_t nonzeros_a, int rows)
 {
     V factor[Rows][Count];
 #pragma unroll
@@ -178,7 +179,8 @@ __global__ void __launch_bounds__(32) fill_ranked_kernel(CsrView<V> a, CsrView<V
 template <class V>
 void fill_ranked(const FillArguments<V>& f, bool runs, int bytes)
 {
-    launch(f.q, {f.task.rows, 32, static_cast<std::size_t>(bytes) + 16}, runs ? fill_ranked_kernel<run_limit, V> : fill_ranked_kernel<1, V>, f.a, f.b, f.task, f.c);
+    launch(f.q, {f.task.rows, 32, static_cast<std::size_t>(bytes) + 16}, runs ? fill_ranked_kernel<run_limit, V> : fill_ranked_kernel<1, V>,
+           f.a, f.b, f.task, f.c);
 }
 
 template void fill_ranked(const FillArguments<float>&, bool, int);

@@ -78,11 +78,13 @@ __global__ void __launch_bounds__(threads) fill_copied_kernel(CsrView<V> a, CsrV
     const index_t row = exists ? t.list[number] : 0;
     const offset_t only = exists ? a.row_begin[row] : 0;
     const V factor = exists ? a.value[only] : V(0);
-    const offset_t from = exists ? b.row_begin[a.col[only]] : 0, length = exists ? b.row_begin[a.col[only] + 1] - from : 0, to = exists ? c.row_begin[row] - c.base : 0;
+    const offset_t from = exists ? b.row_begin[a.col[only]] : 0, length = exists ? b.row_begin[a.col[only] + 1] - from : 0;
+    const offset_t to = exists ? c.row_begin[row] - c.base : 0;
     if (length <= long_copy) copy_scaled(b, from, length, factor, c, to, lane % 8, 8);
     for (unsigned left = __ballot_sync(all_lanes, length > long_copy && lane % 8 == 0); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
-        copy_scaled(b, __shfl_sync(all_lanes, from, owner), __shfl_sync(all_lanes, length, owner), __shfl_sync(all_lanes, factor, owner), c, __shfl_sync(all_lanes, to, owner), lane, 32);
+        copy_scaled(b, __shfl_sync(all_lanes, from, owner), __shfl_sync(all_lanes, length, owner), __shfl_sync(all_lanes, factor, owner), c,
+                    __shfl_sync(all_lanes, to, owner), lane, 32);
     }
 }
 
@@ -91,7 +93,9 @@ __global__ void __launch_bounds__(threads) fill_copied_kernel(CsrView<V> a, CsrV
 template <class V>
 void fill_short(const FillArguments<V>& f, int lanes)
 {
-    with_constant<8, 16, 32>(lanes, [&](auto n) { launch(f.q, one_thread_each(f.task.rows * n(), threads), fill_short_kernel<n(), V>, f.a, f.b, f.task, f.c); });
+    with_constant<8, 16, 32>(lanes, [&](auto n) {
+        launch(f.q, one_thread_each(f.task.rows * n(), threads), fill_short_kernel<n(), V>, f.a, f.b, f.task, f.c);
+    });
 }
 
 template <class V>

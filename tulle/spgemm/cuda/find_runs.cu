@@ -27,7 +27,8 @@ __device__ bool compare(const offset_t* row_begin, const index_t* col, offset_t 
 
 //   grid: ceil(rows * Lanes / 256)      like, span: one a row, where they are wanted
 template <int Lanes>
-__global__ void __launch_bounds__(threads) look_at_rows_kernel(const offset_t* row_begin, const index_t* col, offset_t rows, unsigned char* like, Span* span)
+__global__ void __launch_bounds__(threads) look_at_rows_kernel(const offset_t* row_begin, const index_t* col, offset_t rows,
+                                                               unsigned char* like, Span* span)
 {
     const offset_t row = global_thread() / Lanes;
     const bool exists = row < rows;
@@ -44,7 +45,8 @@ template <class V>
 void look_at_rows(const CudaQueue& q, const CsrView<V>& a, unsigned char* like, Span* span)
 {
     const bool is_short = a.nonzeros <= 6 * offset_t{a.rows};
-    launch(q, one_thread_each(offset_t{a.rows} * (is_short ? 4 : 8), threads), is_short ? look_at_rows_kernel<4> : look_at_rows_kernel<8>, a.row_begin, a.col, offset_t{a.rows}, like, span);
+    launch(q, one_thread_each(offset_t{a.rows} * (is_short ? 4 : 8), threads), is_short ? look_at_rows_kernel<4> : look_at_rows_kernel<8>,
+           a.row_begin, a.col, offset_t{a.rows}, like, span);
 }
 
 template void look_at_rows(const CudaQueue&, const CsrView<float>&, unsigned char*, Span*);

@@ -11,7 +11,8 @@ struct Span {
     index_t first, last;
 };
 
-// like[row] = 1 where a row has the columns of its predecessor, 0 elsewhere and for very long rows; span[row] = its first and last column, where it has any.
+// like[row] = 1 where a row has the columns of its predecessor, 0 elsewhere and for very long rows; span[row] = its first and last column,
+// where it has any.
 // Either may be null.
 template <class V> void look_at_rows(const CudaQueue& q, const CsrView<V>& a, unsigned char* like, Span* span);
 

@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(256) count_products_kernel(Pattern a, const of
 // A team per row and a table of Table entries. Rows that do not fit are recorded; only the last group can have them.
 //   grid: ceil(rows / teams in a block)      shared memory: Table words for every team      count: every row of the group, once
 template <int Team, int Threads, int Table>
-__global__ void __launch_bounds__(Threads) count_kernel(Pattern a, Pattern b, const index_t* list, offset_t rows, offset_t* count, index_t* failed, unsigned* failures)
+__global__ void __launch_bounds__(Threads) count_kernel(Pattern a, Pattern b, const index_t* list, offset_t rows, offset_t* count,
+                                                        index_t* failed, unsigned* failures)
 {
     TULLE_SHARED(index_t, keys, Table * (Threads / Team));
     TULLE_SHARED(int, cells, 2);
@@ -57,7 +58,8 @@ __global__ void __launch_bounds__(Threads) count_kernel(Pattern a, Pattern b, co
 
 // Rows that did not fit: a block per row, one row after the other, with a table of its own in global memory.
 //   grid: rows at once      shared memory: a word      count: every row of the list, once
-__global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b, const index_t* list, offset_t rows, index_t* keys, offset_t entries, offset_t* count)
+__global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b, const index_t* list, offset_t rows, index_t* keys,
+                                                           offset_t entries, offset_t* count)
 {
     TULLE_SHARED(int, cell, 1);
     index_t* key = keys + static_cast<offset_t>(blockIdx.x) * entries;
@@ -74,7 +76,8 @@ __global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b,
 }
 
 // The rows of the last group that the tables in shared memory could not hold.
-void count_failed(const CudaQueue& q, const Pattern& a, const Pattern& b, const Workspace& work, const index_t* failed, const unsigned* failures, offset_t* count)
+void count_failed(const CudaQueue& q, const Pattern& a, const Pattern& b, const Workspace& work, const index_t* failed,
+                  const unsigned* failures, offset_t* count)
 {
     const offset_t rows = read_value(q, failures);
     if (rows == 0) return;
@@ -110,7 +113,8 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
         constexpr Group g = counting[k()];
         constexpr int team = g.warp_per_row ? 32 : g.threads;
         const RowGroup& rows = work.symbolic[k()];
-        launch(q, {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads}, count_kernel<team, g.threads, g.table>, pa, pb, work.list.data() + rows.begin, rows.rows, count,
+        launch(q, {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads}, count_kernel<team, g.threads, g.table>, pa, pb,
+               work.list.data() + rows.begin, rows.rows, count,
                failed.data(), failures.data());
     });
     if (last.rows > 0) count_failed(q, pa, pb, work, failed.data(), failures.data(), count);

@@ -65,7 +65,8 @@ __device__ void write_counted(const index_t* key, const V* sum, offset_t nonzero
 
 // The row of C through a table that is vacant.
 template <int Team, bool Global, class V>
-__device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a, const CsrView<V>& b, index_t row, const Stretch<V>& c, int* warp_total)
+__device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a, const CsrView<V>& b, index_t row, const Stretch<V>& c,
+                         int* warp_total)
 {
     walk_products<Team>(a, b, row, [&](offset_t k, offset_t l) { atomicAdd(sum + table.insert(b.col[l]).slot, a.value[k] * b.value[l]); });
     team_sync<Team>();
@@ -95,7 +96,8 @@ __global__ void __launch_bounds__(Threads) fill_kernel(CsrView<V> a, CsrView<V> 
 // A block per row, one row after the other, with a table of its own in global memory.
 //   grid: rows at once      c: every entry of the group's rows, once
 template <class V>
-__global__ void __launch_bounds__(global_threads) fill_global_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows, index_t* keys, V* sums, offset_t entries,
+__global__ void __launch_bounds__(global_threads) fill_global_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows,
+                                                                     index_t* keys, V* sums, offset_t entries,
                                                                      Stretch<V> c)
 {
     TULLE_SHARED(int, warp_total, 32);
@@ -132,14 +134,16 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, Workspac
         constexpr int team = g.warp_per_row ? 32 : g.threads;
         constexpr std::size_t bytes = g.threads / team * g.table * (sizeof(V) + sizeof(index_t)) + 32 * sizeof(int);
         const RowGroup& rows = work.numeric[k()];
-        launch(q, {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads, bytes}, fill_kernel<team, g.threads, g.table, V>, a, b, work.list.data() + rows.begin, rows.rows, c);
+        launch(q, {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads, bytes}, fill_kernel<team, g.threads, g.table, V>, a, b,
+               work.list.data() + rows.begin, rows.rows, c);
     });
     const RowGroup& last = work.numeric.back();
     if (last.rows == 0) return;
     const GlobalTables tables = global_tables(work, last.rows, sizeof(V));
     Buffer<index_t> keys(q, tables.rows_at_once * tables.entries);
     Buffer<V> sums(q, tables.rows_at_once * tables.entries);
-    launch(q, {tables.rows_at_once, global_threads}, fill_global_kernel<V>, a, b, work.list.data() + last.begin, last.rows, keys.data(), sums.data(), tables.entries, c);
+    launch(q, {tables.rows_at_once, global_threads}, fill_global_kernel<V>, a, b, work.list.data() + last.begin, last.rows, keys.data(),
+           sums.data(), tables.entries, c);
 }
 
 std::size_t fill_bytes(const Workspace& work, offset_t rows, index_t cols, std::size_t value_bytes)

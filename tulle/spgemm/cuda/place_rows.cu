@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, Begins b
     if (exists) group = Filling ? filling_group(v, row, run_inside(v.runs_a, row, v.first, v.rows)) : counting_group(v, row);
     const unsigned at = exists ? atomicAdd(mine + group, 1u) : 0;
     __syncthreads();
-    if (threadIdx.x < most_groups && threadIdx.x > 0) base[threadIdx.x] = mine[threadIdx.x] > 0 ? atomicAdd(cursor + threadIdx.x, mine[threadIdx.x]) : 0;
+    if (threadIdx.x < most_groups && threadIdx.x > 0)
+        base[threadIdx.x] = mine[threadIdx.x] > 0 ? atomicAdd(cursor + threadIdx.x, mine[threadIdx.x]) : 0;
     __syncthreads();
     if (exists && group > 0) list[begins.at[group] + base[group] + at] = row;
 }
@@ -112,7 +113,8 @@ offset_t place_for_filling(const CudaQueue& q, RowView rows, Workspace& work)
     work.fills_runs = rows.runs_a && runs_of(found) * rows_per_run > rows.rows;
     if (!work.fills_runs) rows.runs_a = nullptr;
     work.numeric = groups_of(work.fills_runs ? found.rows : found.alone, filler_names);
-    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<true>, rows, begins_of(work.numeric), totals.data()->cursor, work.list.data(), static_cast<offset_t*>(nullptr));
+    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<true>, rows, begins_of(work.numeric), totals.data()->cursor,
+           work.list.data(), static_cast<offset_t*>(nullptr));
     return found.end;
 }
 

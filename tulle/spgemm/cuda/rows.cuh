@@ -151,7 +151,8 @@ __device__ inline int slice_for(std::uint32_t products, offset_t rows)
 
 // visit(column) for the columns a row of C may have, many of them more than once: slices of the team take a row of B each.
 template <int Team, class V, class Visit>
-__device__ inline void walk_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, std::uint32_t pattern, Visit&& visit)
+__device__ inline void walk_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, std::uint32_t pattern,
+                                    Visit&& visit)
 {
     const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
     const int slice = slice_for(pattern, end - begin), rank = team_rank<Team>();
@@ -165,7 +166,8 @@ __device__ inline void walk_columns(const CsrView<V>& a, const CsrView<V>& b, co
 
 // Sets bits of the columns inside first … first + columns - 1. The words must be cleared before, and the team must meet after.
 template <int Team, class V>
-__device__ inline void mark_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, std::uint32_t pattern, index_t first, index_t columns,
+__device__ inline void mark_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, std::uint32_t pattern,
+                                    index_t first, index_t columns,
                                     unsigned* word)
 {
     walk_columns<Team>(a, b, runs_b, row, pattern, [&](index_t col) {
