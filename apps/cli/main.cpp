@@ -65,12 +65,16 @@ void add_gen(Parser& parser, GenOptions& o)
 void add_spy(Parser& parser, SpyOptions& o)
 {
     CLI::App* verb = parser.verb("spy", "Draws where the nonzeros are: a density map, alone or beside a permuted one.",
-                                 "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy twin:scircuit --permute degree -o scircuit.png");
+                                 "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy twin:scircuit --permute degree -o scircuit.png\ntulle spy fem:24,3 --reorder bsa -o fem.png");
     parser.matrix(verb, o.matrix);
     verb->add_option("-o,--out", o.to, "the picture, .png or .svg")->required()->option_text("FILE");
     verb->add_option("--size", o.size, "pixels of the map's longer side, about (800)")->option_text("N");
     verb->add_option("--permute", o.permute, "draw it permuted too: reverse, random, degree, or a file with one row number a line")->option_text("HOW");
     verb->add_option("--seed", o.seed, "for --permute random")->option_text("N");
+    verb->add_option("--reorder", o.reorder, "draw it with its rows in an order for SpMM too, dense tiles coloured: bsa, degree, minhash, pack")->option_text("ORDER");
+    verb->add_option("--tau", o.tau, "--reorder: rows and columns of a tile, columns of a block of bsa (32)")->option_text("N");
+    verb->add_option("--alpha", o.alpha, "--reorder bsa: how alike rows of a cluster are, 0 to 1 (0.3)")->option_text("X");
+    verb->add_option("--delta", o.delta, "--reorder: tiles filled by more than this are dense, 0 to 1 (0.1)")->option_text("X");
     parser.when(verb, [&o](const Session& session) { spy(session, o); });
 }
 

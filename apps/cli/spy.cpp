@@ -1,12 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle spy: a density map of a matrix, alone or beside a permuted one.
+// tulle spy: a density map of a matrix, alone or beside a permuted or reordered one.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <numeric>
+#include <optional>
 
 #include "apps/cli/describe.hpp"
 #include "apps/cli/failure.hpp"
@@ -14,6 +15,7 @@
 #include "apps/cli/layout.hpp"
 #include "apps/cli/picture/plot.hpp"
 #include "apps/cli/progress.hpp"
+#include "apps/cli/spy_reorder.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/base/hash.hpp"
 #include "tulle/base/text.hpp"
@@ -109,6 +111,7 @@ std::string how_text(const SpyOptions& options)
 void spy(const Session& session, const SpyOptions& options)
 {
     require<UsageError>(options.size >= 64 && options.size <= 8192, [&] { return concat("a picture of ", options.size, " pixels is out of range"); }, "use 64 to 8192");
+    require<UsageError>(options.permute.empty() || options.reorder.empty(), "--permute and --reorder ask for two different pictures", "use one of them");
     const Context ctx = session.host();
     const Loaded<double> loaded = load<double>(session, ctx, options.matrix);
     const CsrView<double> a = loaded.matrix.view();
@@ -117,12 +120,19 @@ void spy(const Session& session, const SpyOptions& options)
     picture::Plot plot{.matrix = picture::pattern_of(a), .panels = {{.title = options.matrix.name(), .subtitle = sizes, .order = {}}}, .size = options.size};
     if (!options.permute.empty())
         plot.panels.push_back({.title = "permuted", .subtitle = how_text(options), .order = order_of(a, options.permute, options.seed)});
+    const std::optional<Reordering> reordering = options.reorder.empty() ? std::nullopt : std::optional(reorder(session, ctx, a, options));
+    if (reordering) show(*reordering, options, plot);
     {
         const Activity work(session.console, concat("drawing ", options.to));
         picture::write_plot(options.to, plot, ctx.host().threads);
     }
-    if (session.settings.json) return print(session, {{"file", options.to}, {"matrix", options.matrix.text}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}, {"panels", plot.panels.size()}});
-    session.console.print(fmt::format("{}: {}, {}{}\n", options.to, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), options.permute.empty() ? "" : ", before and after"));
+    if (session.settings.json) {
+        Json json{{"file", options.to}, {"matrix", options.matrix.text}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}, {"panels", plot.panels.size()}};
+        if (reordering) json["reorder"] = to_json(*reordering, options);
+        return print(session, json);
+    }
+    session.console.print(fmt::format("{}: {}, {}{}\n", options.to, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), plot.panels.size() == 1 ? "" : ", before and after"));
+    if (reordering) session.console.print(text_of(*reordering, options, session.console));
 }
 
 }  // namespace tulle::cli

@@ -46,8 +46,13 @@ struct SpyOptions {
     int size = 800;                                      // pixels of the picture's longer side, axes and title not counted
     std::string permute;                                 // empty, reverse, random, degree, or a file
     std::uint64_t seed = 1;
+    std::string reorder;                                 // empty, or an order of SpMM's rows: natural, degree, minhash, pack, bsa
+    index_t tau = 32;                                    // of tiles, and of bsa's blocks
+    double alpha = 0.3, delta = 0.1;                     // bsa's similarity; share of a tile that makes it dense
+    bool levels = false;                                 // rows in each level of the lower triangle instead, before and after clustering
 };
 void spy(const Session& session, const SpyOptions& options);
+void spy_levels(const Session& session, const SpyOptions& options);
 
 struct SpmvOptions {
     Source matrix;

@@ -104,6 +104,31 @@ TEST_F(Spy, DrawsTwoPanelsForAPermutation)
     EXPECT_GE(number_at(two, 16), 2 * number_at(one, 16) - 100);
 }
 
+// Rows use one of four blocks in turn: bsa brings those of a block together, and only then are tiles dense.
+TEST_F(Spy, DrawsReorderedRowsWithDenseTiles)
+{
+    std::string lines;
+    int entries = 0;
+    for (int i = 0; i < 16; ++i)
+        for (int j = 0; j < 4; ++j, ++entries) lines += std::to_string(i + 1) + " " + std::to_string(4 * (i % 4) + j + 1) + "\n";
+    file("comb.mtx", "%%MatrixMarket matrix coordinate pattern general\n16 16 " + std::to_string(entries) + "\n" + lines);
+    const std::string svg = drawn("comb.mtx --reorder bsa --tau 4 --delta 0.9", "comb.svg");
+    EXPECT_NE(svg.find("rows by bsa, tau 4, alpha 0.3"), svg.npos);
+    EXPECT_NE(svg.find("tiles of 4 × 4 over 90 % filled"), svg.npos);
+    const std::size_t second = svg.find("rows by bsa");
+    const auto dense = [](const std::string& part) { return part.find("fill=\"#bc3719\" d=") != part.npos; };      // red, for cells of one density
+    EXPECT_FALSE(dense(svg.substr(0, second)));
+    EXPECT_TRUE(dense(svg.substr(second)));
+    const auto told = json("spy comb.mtx --reorder bsa --tau 4 --delta 0.9 -o comb.svg")["reorder"];
+    EXPECT_EQ(told["before"]["dense_tiles"], 0);
+    EXPECT_EQ(told["after"]["dense_tiles"], 4);
+    EXPECT_EQ(told["after"]["share_in_dense_tiles"], 1.0);
+    EXPECT_EQ(told["clusters"], 4);
+    for (const char* order : {"degree", "minhash", "pack", "natural"}) drawn(std::string("comb.mtx --reorder ") + order, "other.svg");
+    EXPECT_NE(tulle("spy comb.mtx --reorder bsb -o a.svg").code, 0);
+    EXPECT_NE(tulle("spy comb.mtx --reorder bsa --permute random -o a.svg").code, 0);
+}
+
 TEST_F(Spy, DifferentMatricesGiveDifferentPictures)
 {
     std::map<std::string, std::string> seen;

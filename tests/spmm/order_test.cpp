@@ -88,11 +88,11 @@ TEST(OrderEncoding, SimilarityOfThePapersRows)
 TEST(OrderEncoding, SimilarityNeverExceedsOne)
 {
     for (int times = 1; times < 200; ++times) {
-        const Extent x{std::sqrt(9.0 + 49 + 1), 11 / std::sqrt(9.0 + 49 + 1)};
-        const double length = std::sqrt(59.0 * times * times);
-        const Extent y{length, 11.0 * times / length};
+        const Extent x{std::sqrt(102.0), 16 / std::sqrt(102.0)};
+        const double length = std::sqrt(102.0 * times * times);
+        const Extent y{length, 16.0 * times / length};
         Overlap overlap;
-        for (const int n : {3, 7, 1}) overlap.add(n, n * times, x, y);
+        for (const int n : {2, 7, 7}) overlap.add(n, n * times, x, y);
         EXPECT_FALSE(resembles(overlap.share(x, y), x, y, 1.0)) << times;
         EXPECT_TRUE(resembles(overlap.share(x, y), x, y, 0.999)) << times;
     }

@@ -51,10 +51,12 @@ constexpr offset_t dispersion_released(offset_t tau, offset_t blocks, offset_t n
 struct Overlap {
     offset_t of_x = 0, of_y = 0;                         // counts, each shared block on the side where it weighs less
 
+    // A block that x has not (count 0) adds nothing. Without branches: nobody could predict them.
     constexpr void add(index_t x, index_t y, const Extent& in_x, const Extent& in_y)
     {
-        if (static_cast<double>(x) * in_y.length <= static_cast<double>(y) * in_x.length) of_x += x;
-        else of_y += y;
+        const bool less_in_x = static_cast<double>(x) * in_y.length <= static_cast<double>(y) * in_x.length;
+        of_x += less_in_x ? x : 0;
+        of_y += less_in_x ? 0 : y;
     }
     constexpr double share(const Extent& in_x, const Extent& in_y) const
     {

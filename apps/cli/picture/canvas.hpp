@@ -26,7 +26,7 @@ struct Label {
 // A map of levels, each cell across x down pixels large, with a gap between cells where they are large enough to be told apart.
 struct Cells {
     int width = 0, height = 0, across = 1, down = 1, gap = 0;
-    std::vector<std::uint8_t> level;
+    std::vector<std::int16_t> level;                     // as colour.hpp has them
 };
 
 class Canvas {

@@ -101,13 +101,18 @@ Layout lay_out(const Plot& plot, const Shape& shape, bool with_scale)
     return at;
 }
 
-Cells cells_of(const Grid& grid, const Shape& shape, const DensityScale& scale)
+// Cells with more than half of their nonzeros in the part that stands out show it.
+Cells cells_of(const Grid& grid, const Grid& part, const Shape& shape, const DensityScale& scale)
 {
     const int smaller = std::min(shape.across.pixels, shape.down.pixels);
     Cells map{.width = grid.width, .height = grid.height, .across = shape.across.pixels, .down = shape.down.pixels,
               .gap = smaller >= large_cell ? std::max(1, smaller / 14) : 0, .level = {}};
     for (int y = 0; y < grid.height; ++y)
-        for (int x = 0; x < grid.width; ++x) map.level.push_back(static_cast<std::uint8_t>(grid.at(y, x) > 0 ? scale.level(grid.density(y, x)) : 0));
+        for (int x = 0; x < grid.width; ++x) {
+            const int level = grid.at(y, x) > 0 ? scale.level(grid.density(y, x)) : 0;
+            const bool stands_out = part.rows > 0 && 2 * part.at(y, x) > grid.at(y, x);
+            map.level.push_back(static_cast<std::int16_t>(stands_out ? -level : level));
+        }
     return map;
 }
 
@@ -151,10 +156,11 @@ void draw_panel(Canvas& canvas, const Layout& at, const Plot& plot, const Panel&
 std::string key_of(const Plot& plot, const Shape& shape)
 {
     if (plot.matrix.rows == 0 || plot.matrix.cols == 0) return "the matrix has no positions";
-    if (shape.single_rows && shape.single_cols) return "one cell for each position";
+    const std::string also = plot.standing_out.empty() ? "" : fmt::format("; red: {}", plot.standing_out);
+    if (shape.single_rows && shape.single_cols) return "one cell for each position" + also;
     const bool exact = plot.matrix.rows % shape.down.cells == 0 && plot.matrix.cols % shape.across.cells == 0;
-    return fmt::format("share of positions filled; a cell is {}{} × {}", exact ? "" : "about ", grouped(plot.matrix.rows / shape.down.cells),
-                       grouped(plot.matrix.cols / shape.across.cells));
+    return fmt::format("share of positions filled; a cell is {}{} × {}{}", exact ? "" : "about ", grouped(plot.matrix.rows / shape.down.cells),
+                       grouped(plot.matrix.cols / shape.across.cells), also);
 }
 
 void draw_scale(Canvas& canvas, const Layout& at, const DensityScale& scale, const std::string& key, double y)
@@ -178,6 +184,8 @@ void draw_scale(Canvas& canvas, const Layout& at, const DensityScale& scale, con
     canvas.text({.x = centre, .y = words, .text = key, .size = size, .anchor = Anchor::middle});
 }
 
+}  // namespace
+
 std::unique_ptr<Canvas> canvas_for(const std::string& file, int width, int height)
 {
     if (file.ends_with(".svg")) return make_vector(width, height);
@@ -188,8 +196,6 @@ std::unique_ptr<Canvas> canvas_for(const std::string& file, int width, int heigh
     throw UsageError("this build cannot write PNG (libpng was not found)", "name the picture .svg instead");
 #endif
 }
-
-}  // namespace
 
 bool can_write_png()
 {
@@ -209,8 +215,11 @@ void write_plot(const std::string& file, const Plot& plot, int threads)
     const Layout at = lay_out(plot, shape, !scale.is_flat());
 
     const std::unique_ptr<Canvas> canvas = canvas_for(file, at.width, at.height);
-    for (std::size_t p = 0; p < plot.panels.size(); ++p)
-        draw_panel(*canvas, at, plot, plot.panels[p], shape, cells_of(grids[p], shape, scale), static_cast<double>(p) * at.panel);
+    for (std::size_t p = 0; p < plot.panels.size(); ++p) {
+        const Pattern& part = plot.panels[p].standing_out;
+        const Grid standing_out = part.rows > 0 ? count_cells(part, {}, shape.down.cells, shape.across.cells, threads) : Grid{};
+        draw_panel(*canvas, at, plot, plot.panels[p], shape, cells_of(grids[p], standing_out, shape, scale), static_cast<double>(p) * at.panel);
+    }
     draw_scale(*canvas, at, scale, key_of(plot, shape), at.top + shape.down.length() + at.pt(76));
     write_whole_file(file, canvas->bytes());
 }

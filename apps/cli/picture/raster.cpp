@@ -57,7 +57,7 @@ public:
     {
         for (int v = 0; v < map.height; ++v)
             for (int u = 0; u < map.width; ++u)
-                if (const int level = map.level[static_cast<std::size_t>(v) * static_cast<std::size_t>(map.width) + static_cast<std::size_t>(u)]; level > 0)
+                if (const int level = map.level[static_cast<std::size_t>(v) * static_cast<std::size_t>(map.width) + static_cast<std::size_t>(u)]; level != 0)
                     rectangle(x + u * map.across + map.gap / 2, y + v * map.down + map.gap / 2, map.across - map.gap, map.down - map.gap, colour_of_level(level));
     }
 

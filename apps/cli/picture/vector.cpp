@@ -21,8 +21,12 @@ std::string escaped(std::string_view text)
     return safe;
 }
 
-std::size_t shade_of(int level) { return static_cast<std::size_t>((level - 1) * shades / levels); }
-Colour colour_of_shade(std::size_t shade) { return ramp(static_cast<double>(shade) / (shades - 1)); }
+// Shades of what stands out come after the others.
+std::size_t shade_of(int level) { return level > 0 ? static_cast<std::size_t>((level - 1) * shades / levels) : shades + static_cast<std::size_t>((-level - 1) * shades / levels); }
+Colour colour_of_shade(std::size_t shade)
+{
+    return shade < shades ? ramp(static_cast<double>(shade) / (shades - 1)) : ramp(static_cast<double>(shade - shades) / (shades - 1), warm_stops);
+}
 
 class Vector : public Canvas {
 public:
@@ -54,7 +58,7 @@ public:
     // Where a gap shall be seen, every cell is a rectangle.
     void cells(double x, double y, const Cells& map) override
     {
-        std::array<std::string, shades> paths;
+        std::array<std::string, 2 * shades> paths;
         for (int v = 0; v < map.height; ++v)
             for (int u = 0; u < map.width; u += run_at(map, u, v)) {
                 if (level_at(map, u, v) == 0) continue;
@@ -67,7 +71,7 @@ public:
             }
         const std::string scaled = map.gap > 0 ? "" : fmt::format(" scale({} {}) translate(0 0.5)", map.across, map.down);
         add("<g transform=\"translate({:g} {:g}){}\" shape-rendering=\"crispEdges\">\n", x, y, scaled);
-        for (std::size_t s = 0; s < shades; ++s)
+        for (std::size_t s = 0; s < paths.size(); ++s)
             if (!paths[s].empty()) add("<path {}=\"{}\" d=\"{}\"/>\n", map.gap > 0 ? "fill" : "stroke", hex(colour_of_shade(s)), paths[s]);
         add("</g>\n");
     }
@@ -84,7 +88,7 @@ private:
     static int run_at(const Cells& map, int u, int v)
     {
         const int level = level_at(map, u, v);
-        const auto alike = [&](int other) { return other == 0 ? level == 0 : level > 0 && shade_of(other) == shade_of(level); };
+        const auto alike = [&](int other) { return other == 0 ? level == 0 : level != 0 && shade_of(other) == shade_of(level); };
         int run = 1;
         while (map.gap == 0 && u + run < map.width && alike(level_at(map, u + run, v))) ++run;
         return run;

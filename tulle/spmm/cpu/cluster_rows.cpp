@@ -159,8 +159,7 @@ public:
     {
         if (!could_resemble(extent_, y.extent, alpha)) return false;
         Overlap overlap;
-        for (const BlockCount* b = y.begin; b != y.end; ++b)
-            if (const index_t mine = count_.data()[b->block]; mine > 0) overlap.add(mine, b->count, extent_, y.extent);
+        for (const BlockCount* b = y.begin; b != y.end; ++b) overlap.add(count_.data()[b->block], b->count, extent_, y.extent);
         return spmm::resembles(overlap.share(extent_, y.extent), extent_, y.extent, alpha);
     }
 

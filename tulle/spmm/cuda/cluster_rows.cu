@@ -52,8 +52,7 @@ __device__ bool resembles_row(const Pipeline& p, const Representative& x, offset
     if (!could_resemble(x.extent, y, p.alpha)) return false;
     Overlap overlap;
     const BlockCount* begin = p.e.entry + p.e.begin[row];
-    for (const BlockCount* b = begin; b != begin + p.e.blocks[row]; ++b)
-        if (const index_t mine = x.count[b->block]; mine > 0) overlap.add(mine, b->count, x.extent, y);
+    for (const BlockCount* b = begin; b != begin + p.e.blocks[row]; ++b) overlap.add(x.count[b->block], b->count, x.extent, y);
     return resembles(overlap.share(x.extent, y), x.extent, y, p.alpha);
 }
 
