@@ -40,6 +40,8 @@ std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOpt
 {
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Contender> all{our_sptrsv(problem, "tulle", {.right_hand_sides = problem.sides})};
+    if (problem.ctx.backend() == Backend::cuda)
+        all.push_back(our_sptrsv(problem, "tulle, entries arranged on the GPU", {.right_hand_sides = problem.sides, .analysis = sptrsv::Analysis::device}));
     const sptrsv::Limits limits{.backend = problem.ctx.backend(), .threads = problem.ctx.host().threads};
     if (options.all_schemes)
         for (const sptrsv::Scheme& scheme : sptrsv::candidates(limits))

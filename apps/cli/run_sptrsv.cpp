@@ -113,6 +113,8 @@ SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, cons
     Buffer<V> x = to_device(ctx, std::span<const V>(b));
     sptrsv::Options options = o.triangle.plan();
     options.right_hand_sides = sides;
+    options.cache = o.cache;
+    options.model = o.model;
     if (o.search > 0) options.effort = sptrsv::Effort::search, options.seconds = o.search;
     double begin = trace::now();
     const auto plan = sptrsv::Plan<V>::make(ctx, there.view(), options);
@@ -270,6 +272,8 @@ void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& o)
     verb->add_option("--rhs", o.right_hand_sides, "right-hand sides (1)")->check(CLI::Range(1, 100'000))->option_text("N");
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
     verb->add_option("--search", o.search, "try schemes for so many seconds instead of predicting the best")->check(CLI::PositiveNumber)->option_text("SECONDS");
+    verb->add_option("--cache", o.cache, "folder that remembers what a search found for a pattern on a device")->option_text("FOLDER");
+    verb->add_option("--model", o.model, "file of a learned model that chooses (tools/train)")->option_text("FILE");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify, "compare with a plain solve, entry by entry; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of B")->option_text("N");
@@ -286,6 +290,7 @@ void add_tune(Parser& parser, TuneSptrsvOptions& o)
     add_triangle(parser, verb, o.triangle);
     verb->add_option("--seconds", o.seconds, "no new scheme is tried after this long (10)")->check(CLI::PositiveNumber)->option_text("SECONDS");
     verb->add_flag("--paper", o.paper, "try the schemes of AG-SpTRSV too");
+    verb->add_option("--cache", o.cache, "folder that remembers the fastest, for plans made with it")->option_text("FOLDER");
     verb->add_option("--show", o.show, "rows of the table (20)")->check(CLI::PositiveNumber)->option_text("N");
     parser.when(verb, [&o](const Session& session) { tune_sptrsv(session, o); });
 }

@@ -27,6 +27,7 @@ struct RunSptrsvOptions {
     double alpha = 1, search = 0;                        // search: seconds for trying schemes; 0: predict
     bool verify = false;
     std::uint64_t seed = 1;
+    std::string cache, model;                            // folder of what searches found; file of a learned model
 };
 void run_sptrsv(const Session& session, const RunSptrsvOptions& options);
 
@@ -35,6 +36,7 @@ struct TuneSptrsvOptions {
     double seconds = 10;
     bool paper = false;                                  // the paper's schemes too
     int show = 20;                                       // rows of the table
+    std::string cache;                                   // folder that remembers the fastest; empty: none
 };
 void tune_sptrsv(const Session& session, const TuneSptrsvOptions& options);
 

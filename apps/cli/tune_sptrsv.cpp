@@ -17,6 +17,15 @@
 namespace tulle::cli {
 namespace {
 
+// What a plan made with the cache takes from it.
+template <class V>
+std::string what_is_remembered(const Context& ctx, const CsrView<V>& a, const sptrsv::Options& options)
+{
+    const auto plan = sptrsv::Plan<V>::make(ctx, a, options);
+    const bool found = plan.describe().find("an earlier search") != std::string::npos;
+    return found ? sptrsv::to_text(plan.scheme()) : "nothing; tulle run sptrsv --cache says why";
+}
+
 template <class V>
 void tune_as(const Session& session, const TuneSptrsvOptions& o)
 {
@@ -27,23 +36,28 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
     const Loaded<V> loaded = load_triangle<V>(session, host, o.triangle);
     const auto there = to_device(ctx, loaded.matrix.view());
     sptrsv::Options options = o.triangle.plan();
-    const sptrsv::Scheme chosen = sptrsv::Plan<V>::make(ctx, there.view(), options).scheme();
+    const auto planned = sptrsv::Plan<V>::make(ctx, there.view(), options);
+    const sptrsv::Scheme chosen = planned.scheme();
     std::vector<sptrsv::Scheme> schemes{chosen};
     for (const sptrsv::Scheme& s : sptrsv::candidates({.backend = ctx.backend(), .threads = ctx.host().threads}))
         if (s != chosen) schemes.push_back(s);
     if (o.paper && on_gpu)
         for (const sptrsv::Scheme& s : sptrsv::reduced_schemes()) schemes.push_back(s);
     options.seconds = o.seconds;
+    options.cache = o.cache;
     std::vector<sptrsv::Trial> trials;
     {
         Activity work(session.console, concat("trying ", schemes.size(), " schemes"));
         trials = sptrsv::try_schemes<V>(ctx, there.view(), options, schemes, work.progress());
     }
+    const std::string remembered = o.cache.empty() ? "" : what_is_remembered<V>(ctx, there.view(), options);
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& t : trials)
-            list.push_back({{"scheme", sptrsv::to_text(t.scheme)}, {"chosen", t.scheme == chosen}, {"levels", t.levels}, {"prepare_seconds", t.prepare_seconds}, {"solve_seconds", t.solve_seconds}});
-        return print(session, {{"matrix", o.triangle.matrix.text}, {"backend", ctx.name()}, {"tried", trials.size()}, {"of", schemes.size()}, {"trials", list}});
+            list.push_back({{"scheme", sptrsv::to_text(t.scheme)}, {"choice", sptrsv::to_line(t.scheme)}, {"chosen", t.scheme == chosen}, {"levels", t.levels}, {"prepare_seconds", t.prepare_seconds}, {"solve_seconds", t.solve_seconds}});
+        Json features;
+        for (const std::string& name : sptrsv::feature_names()) features[name] = sptrsv::feature(planned.features(), name);
+        return print(session, {{"matrix", o.triangle.matrix.text}, {"backend", ctx.name()}, {"features", features}, {"remembered", remembered}, {"tried", trials.size()}, {"of", schemes.size()}, {"trials", list}});
     }
     Table table({{"", Align::left}, {"scheme", Align::left}, {"levels"}, {"arrange"}, {"solve"}});
     for (std::size_t k = 0; k < trials.size(); ++k) {
@@ -53,7 +67,7 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
                    seconds_text(trials[k].prepare_seconds), seconds_text(trials[k].solve_seconds)});
     }
     session.console.print(session.console.styled(fmt::format("{} on {}: {} of {} schemes tried\n", o.triangle.matrix.name(), ctx.name(), trials.size(), schemes.size()), Style::bold) +
-                          table.text(session.console));
+                          table.text(session.console) + (remembered.empty() ? "" : concat("remembered in ", o.cache, ": ", remembered, "\n")));
 }
 
 }  // namespace
