@@ -75,7 +75,8 @@ void add_spy(Parser& parser, SpyOptions& o)
     verb->add_option("--tau", o.tau, "--reorder: rows and columns of a tile, columns of a block of bsa (32)")->option_text("N");
     verb->add_option("--alpha", o.alpha, "--reorder bsa: how alike rows of a cluster are, 0 to 1 (0.3)")->option_text("X");
     verb->add_option("--delta", o.delta, "--reorder: tiles filled by more than this are dense, 0 to 1 (0.1)")->option_text("X");
-    parser.when(verb, [&o](const Session& session) { spy(session, o); });
+    verb->add_flag("--levels", o.levels, "draw how many rows each level of the lower triangle has instead, before and after clustering");
+    parser.when(verb, [&o](const Session& session) { o.levels ? spy_levels(session, o) : spy(session, o); });
 }
 
 void add_spmv_choices(CLI::App* verb, SpmvOptions& o)
