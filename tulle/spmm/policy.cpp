@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Which kernel, and why. Rates were measured on an H200 by probes of its memory and tensor cores (docs/design/spmm.md); thresholds are
-// reasoned from them, until kernels have been measured.
+// Which kernel, and why. Thresholds are reasoned from what probes of an H200's memory and tensor cores measured (docs/design/spmm.md), until the
+// kernels themselves have been.
 #include "tulle/spmm/policy.hpp"
 
 #include <algorithm>
@@ -17,16 +17,12 @@ constexpr std::array kernel_names{"rows", "panels"};
 constexpr std::array lane_counts{2, 8, 32};
 constexpr int columns_per_lane = 4;
 
-// Measured by probes: rows of B gathered from L2, memory, products of 16 x 8 tiles in f16 with f32 sums, an empty launch.
-constexpr double gather_bytes_per_second = 6.5e12, memory_bytes_per_second = 4.3e12, tile_flops_per_second = 476e12, launch_seconds = 3.3e-6;
 // Reasoned: a panel must save so many fetches of B rows to be worth unpacking its tiles …
 constexpr double least_reuse = 1.25;
 // … with so many columns in B, below which a tensor core computes mostly padding …
 constexpr index_t least_columns = 16;
 // … and panels are packed on the host, which takes as long as so many multiplications.
 constexpr double calls_to_pack = 50;
-// Looking for an order costs about as much as so many multiplications; beyond this reuse no order gives much more.
-constexpr double calls_to_order = 500, good_reuse = 8;
 
 bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
 
@@ -49,20 +45,6 @@ Policy rows_policy(const Traits& t, const Limits& limits) { return {Kernel::rows
 bool wants_cost(const Traits& t, const Limits& limits)
 {
     return can_be_panels(t, limits) && t.n >= least_columns && t.expected_calls >= calls_to_pack && t.nonzeros > 0;
-}
-
-bool wants_order(const Traits& t, const Limits& limits)
-{
-    return wants_cost(t, limits) && t.expected_calls >= calls_to_order && reuse(t) < good_reuse;
-}
-
-double least_seconds(const Traits& t, Kernel kernel)
-{
-    const double n = t.n, bytes = static_cast<double>(t.value_bytes), nonzeros = static_cast<double>(t.nonzeros);
-    const double fetches = kernel == Kernel::panels ? static_cast<double>(t.cost.pairs) : nonzeros;
-    const double moved = nonzeros * (bytes + sizeof(index_t)) + (static_cast<double>(t.rows) + t.cols) * n * bytes;
-    const double flops = kernel == Kernel::panels ? static_cast<double>(t.cost.tiles) * 16 * 8 * 2 * n : 0;
-    return std::max({launch_seconds, fetches * n * bytes / gather_bytes_per_second, moved / memory_bytes_per_second, flops / tile_flops_per_second});
 }
 
 Choice choose(const Traits& t, const Limits& limits)

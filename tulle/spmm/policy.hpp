@@ -58,12 +58,8 @@ struct Choice {
 // Pure: the same traits and limits give the same choice.
 TULLE_API Choice choose(const Traits& traits, const Limits& limits);
 
-// Whether panels can be used at all, so that their cost is worth counting; and whether looking for a better order can pay.
+// Whether panels can be used at all, so that an order is worth looking for and its cost worth counting (order_choice.hpp).
 TULLE_API bool wants_cost(const Traits& traits, const Limits& limits);
-TULLE_API bool wants_order(const Traits& traits, const Limits& limits);
-
-// Seconds that one multiplication on an H200 cannot do without, by what it moves and computes.
-TULLE_API double least_seconds(const Traits& traits, Kernel kernel);
 
 // Everything that could be done with a matrix of these traits, for tests, benchmarks and tuning.
 TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& limits);

@@ -14,7 +14,6 @@
 #include "tulle/spmm/spmm.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -27,6 +26,7 @@
 #include "tulle/matrix/convert_steps.hpp"
 #include "tulle/matrix/features.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/spmm/order_choice.hpp"
 #include "tulle/spmm/steps.hpp"
 
 namespace tulle::spmm {
@@ -113,28 +113,22 @@ void look(State& s)
     s.traits.expected_calls = s.options.expected_calls;
 }
 
-// Keeps an order if it costs less than the one before.
-template <class State>
-void try_order(State& s, OrderKind kind, bool first)
-{
-    const Pattern pattern = pattern_of(s.rows());
-    RowOrder order = order_rows(s.ctx, pattern, {.kind = kind});
-    Traits with = s.traits;
-    with.order = kind;
-    with.cost = panel_cost(s.ctx, pattern, order);
-    const auto price = [](const Traits& t) { return std::pair{least_seconds(t, Kernel::panels), t.cost.pairs}; };
-    if (!first && price(with) >= price(s.traits)) return;
-    s.traits = with;
-    s.order = std::move(order);
-}
-
+// The order of the rows of panels: the caller's wish, or the one that is cheapest over all calls, and what it costs.
 template <class State>
 void consider_orders(State& s)
 {
     const trace::Phase phase{"order"};
-    try_order(s, s.options.order.value_or(OrderKind::natural), true);
-    if (s.options.order || !wants_order(s.traits, s.limits())) return;
-    for (const OrderKind kind : {OrderKind::degree, OrderKind::minhash, OrderKind::pack}) try_order(s, kind, false);
+    const Pattern pattern = pattern_of(s.rows());
+    if (s.options.order) {
+        s.order = order_rows(s.ctx, pattern, {.kind = *s.options.order});
+        s.traits.cost = panel_cost(s.ctx, pattern, s.order);
+    } else {
+        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.traits.value_bytes, .expected_calls = s.options.expected_calls});
+        for (const OrderCandidate& c : found.candidates)
+            if (c.kind == found.order.kind) s.traits.cost = c.cost;
+        s.order = std::move(found.order);
+    }
+    s.traits.order = s.order.kind;
 }
 
 template <class T>
