@@ -15,6 +15,7 @@
 #include "tulle/matrix/validate.hpp"
 #include "tulle/partition/partial.hpp"
 #include "tulle/spgemm/spgemm.hpp"
+#include "tulle/spmm/spmm.hpp"
 #include "tulle/spmv/multi.hpp"
 #include "tulle/spmv/spmv.hpp"
 #include "tulle/sptrsv/sptrsv.hpp"
