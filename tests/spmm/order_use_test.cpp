@@ -227,6 +227,8 @@ TEST_P(OrderUseOn, AnOrderIsTakenOnlyWhenItPays)
     EXPECT_EQ(often.order.kind, OrderKind::pack);
     EXPECT_NE(often.why.find("pack gathers"), std::string::npos) << often.why;
     EXPECT_EQ(rows_of(c, often.order), rows_of(c, order_rows(c, pattern_of(there.view()), {.kind = OrderKind::pack})));
+    const OrderChoice flat = choose_order(c, pattern_of(there.view()), {.expected_calls = 1e9, .height = 32});
+    EXPECT_EQ(rows_of(c, flat.order), rows_of(c, order_rows(c, pattern_of(there.view()), {.kind = OrderKind::pack, .panel = 32})));
     EXPECT_FALSE(often.candidates.back().made);
     const OrderChoice all = choose_order(c, pattern_of(there.view()), {.expected_calls = 1e9, .bsa = true});
     ASSERT_EQ(all.candidates.size(), 5u);

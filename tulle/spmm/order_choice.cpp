@@ -24,7 +24,7 @@ constexpr std::array prices{
     Price{OrderKind::natural, 5, 0},
     Price{OrderKind::degree, 20, 0},
     Price{OrderKind::minhash, 80, 3},                    // of each hash
-    Price{OrderKind::pack, 500, 45},
+    Price{OrderKind::pack, 2000, 25},                     // twice to three times that with hubs
     Price{OrderKind::bsa, 400, 25},
 };
 constexpr double count_price = 7;                        // of a nonzero, to count panels
@@ -92,6 +92,7 @@ OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuesti
     options.kind = OrderKind::natural;
     OrderChoice choice{.order = order_rows(ctx, a, options), .candidates = {}, .why = {}};
     options.checked = false;
+    options.panel = question.height;
     choice.candidates.push_back(candidate(ctx, a, question, choice.order, model));
     const OrderCandidate natural = choice.candidates.front();
     const double at_best = multiply_seconds(model, ideal_cost(natural.cost, question.height), question.n, question.value_bytes);
