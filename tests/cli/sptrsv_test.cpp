@@ -41,5 +41,28 @@ TEST_F(Sptrsv, TunesAndMarksWhatItWouldChoose)
     EXPECT_NE(tulle("tune sptrsv chain:500,2 --seconds 0.2 --backend cpu").out.find("fastest"), std::string::npos);
 }
 
+TEST_F(Sptrsv, RemembersTheFastest)
+{
+    const auto tuned = parsed(tulle("tune sptrsv stencil5:20 --seconds 0.2 --backend cpu --threads 2 --json --cache remembered"));
+    EXPECT_EQ(tuned["features"].size(), 10u);
+    EXPECT_EQ(tuned["remembered"], tuned["trials"][0]["scheme"]);
+    const Outcome used = tulle("run sptrsv stencil5:20 --threads 2 --repeat 1 --cache remembered");
+    EXPECT_NE(used.out.find("earlier search"), std::string::npos) << used.out << used.err;
+    const Outcome other = tulle("run sptrsv stencil5:21 --threads 2 --repeat 1 --cache remembered");
+    EXPECT_NE(other.out.find("nothing remembered"), std::string::npos) << other.out << other.err;
+}
+
+TEST_F(Sptrsv, DrawsLevels)
+{
+    const auto drawn = parsed(tulle("spy chain:640 --levels --json -o levels.svg"));
+    EXPECT_EQ(drawn["levels"], 640);
+    EXPECT_EQ(drawn["levels_clustered"], 20);
+    const std::string text = text_of(folder / "levels.svg");
+    EXPECT_NE(text.find("<svg"), std::string::npos);
+    EXPECT_NE(text.find("20 levels"), std::string::npos);
+    EXPECT_EQ(tulle("spy chain:64 --levels --permute reverse -o levels.svg").code, 2);
+    EXPECT_NE(tulle("spy uniform:30,20,3 --levels -o levels.svg").code, 0) << "not square";
+}
+
 }  // namespace
 }  // namespace tulle::test
