@@ -14,6 +14,7 @@
 #include "tulle/matrix/move.hpp"
 #include "tulle/matrix/validate.hpp"
 #include "tulle/partition/partial.hpp"
+#include "tulle/spgemm/multi.hpp"
 #include "tulle/spgemm/spgemm.hpp"
 #include "tulle/spmm/spmm.hpp"
 #include "tulle/spmv/multi.hpp"

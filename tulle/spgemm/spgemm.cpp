@@ -19,6 +19,7 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/matrix/move.hpp"
 #include "tulle/prim/scan.hpp"
 #include "tulle/spgemm/factor.hpp"
 #include "tulle/spgemm/steps.hpp"
@@ -277,6 +278,7 @@ void Plan<V>::in_chunks(const Context& ctx, const CsrView<V>& a, const CsrView<V
             shift_offsets(q, s.row_begin.data() + first, base, offsets.size(), offsets.data());
             Csr<V> c = allocate(s, last - first, begin[static_cast<std::size_t>(last)] - base, std::move(offsets), static_cast<const V*>(nullptr));
             fill_rows(s, Stretch<V>{first, last - first, s.row_begin.data(), base, c.col.data(), c.value.data()});
+            if (s.options.to_host && s.limits.backend == Backend::cuda) c = to_host(ctx, c.view());
             sink(first, std::move(c));
             first = last;
         }

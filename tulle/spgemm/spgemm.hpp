@@ -39,6 +39,7 @@ struct Options {
     bool sorted = true;                       // columns of C must ascend in every row; if not, in whatever order they come cheapest
     bool checked = true;                      // validate the matrices first
     std::size_t budget = Memory::unlimited;   // for_each_chunk: bytes that may be held at once beside A and B
+    bool to_host = false;                     // for_each_chunk: chunks come on the host, and where the context works they are gone by then
 };
 
 // What a plan takes, in bytes where the context works.
