@@ -212,7 +212,10 @@ TEST_P(OrderOn, EveryOrderIsAPermutationAndTheSameOnTheCpu)
             const auto row = rows_of(c, order);
             EXPECT_TRUE(is_permutation_of(row, a.rows));
             EXPECT_EQ(row, rows_of(cpu, order_of(cpu, a, {.kind = kind})));
-            const auto length = [&](index_t p) { return a.row_begin[static_cast<std::size_t>(row[static_cast<std::size_t>(p)]) + 1] - a.row_begin[static_cast<std::size_t>(row[static_cast<std::size_t>(p)])]; };
+            const auto length = [&](index_t p) {
+                const auto i = static_cast<std::size_t>(row[static_cast<std::size_t>(p)]);
+                return a.row_begin[i + 1] - a.row_begin[i];
+            };
             index_t leading = 0;
             while (leading < a.rows && length(leading) == 0) ++leading;
             EXPECT_EQ(order.leading_empty, leading);

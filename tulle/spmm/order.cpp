@@ -32,7 +32,8 @@ void check_options(const OrderOptions& o, const Pattern& a)
     require<ValueError>(o.panel >= 1, [&] { return concat("panels of ", o.panel, " rows cannot be"); });
     require<ValueError>(o.hashes >= 1 && o.hashes <= 8, [&] { return concat("minhash with ", o.hashes, " hashes"); }, "1 to 8");
     require<ValueError>(o.kind != OrderKind::bsa || a.nonzeros <= max_index,
-                        [&] { return concat("bsa counts at most ", max_index, " nonzeros, the matrix has ", a.nonzeros); }, "order by degree, minhash or pack");
+                        [&] { return concat("bsa counts at most ", max_index, " nonzeros, the matrix has ", a.nonzeros); },
+                        "order by degree, minhash or pack");
 }
 
 template <class Queue>
@@ -41,12 +42,16 @@ void check_pattern(const Queue& q, const Pattern& a)
     require(a.rows >= 0 && a.cols >= 0 && a.nonzeros >= 0, "a pattern cannot have a negative size");
     require<ValueError>(a.row_begin != nullptr && (a.col != nullptr || a.nonzeros == 0), "a pattern without row_begin or col");
     const offset_t bad_row = inspect::first_where(q, inspect::BadBegin{a.row_begin, a.nonzeros}, a.rows);
+    const auto where = [&] { return bad_row < a.rows ? concat(": row ", bad_row) : std::string(); };
     require<ValueError>(bad_row == a.rows && read_value(q, a.row_begin) == 0 && read_value(q, a.row_begin + a.rows) == a.nonzeros,
-                        [&] { return concat("row_begin does not ascend from 0 to ", a.nonzeros, bad_row < a.rows ? concat(": row ", bad_row) : std::string()); });
+                        [&] { return concat("row_begin does not ascend from 0 to ", a.nonzeros, where()); });
     const offset_t outside = inspect::first_where(q, inspect::Outside{a.col, 0, a.cols}, a.nonzeros);
-    require<ValueError>(outside == a.nonzeros, [&] { return concat("column ", read_value(q, a.col + outside), " at position ", outside, " is outside 0 … ", a.cols - 1); });
+    require<ValueError>(outside == a.nonzeros, [&] {
+        return concat("column ", read_value(q, a.col + outside), " at position ", outside, " is outside 0 … ", a.cols - 1);
+    });
     const offset_t falls = a.sorted ? inspect::first_where(q, inspect::RowOrder{{a.row_begin, a.rows, a.col}}, a.nonzeros) : a.nonzeros;
-    require<ValueError>(falls == a.nonzeros, [&] { return concat("columns do not ascend at position ", falls, ", but the pattern claims so"); }, "say sorted = false");
+    require<ValueError>(falls == a.nonzeros, [&] { return concat("columns do not ascend at position ", falls, ", but the pattern claims so"); },
+                        "say sorted = false");
 }
 
 // The pattern with columns ascending, in a copy where they do not.
@@ -197,7 +202,8 @@ PanelCost panel_cost(const Context& ctx, const Pattern& a, const RowOrder& order
     require(order.rows() == a.rows, [&] { return concat("an order of ", order.rows(), " rows for a matrix of ", a.rows); });
     return ctx.run([&](const auto& q) {
         const Sorted sorted(q, a, true);
-        require<ValueError>(inspect::first_where(q, inspect::Outside{order.row.data(), 0, a.rows}, a.rows) == a.rows, "the order names rows that the matrix does not have");
+        const offset_t outside = inspect::first_where(q, inspect::Outside{order.row.data(), 0, a.rows}, a.rows);
+        require<ValueError>(outside == a.rows, "the order names rows that the matrix does not have");
         const HostPattern here(q, ctx.host(), sorted.view());
         const Buffer<index_t> row = to_host<index_t>(ctx, order.row.span());
         return count_panels(ctx.host(), here.view(), row.data(), height);

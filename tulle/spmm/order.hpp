@@ -76,7 +76,7 @@ TULLE_API RowOrder order_rows(const Context& ctx, const Pattern& a, const OrderO
 // What a multiplication by panels of rows moves and computes.
 struct PanelCost {
     offset_t pairs = 0;                                  // distinct (panel, column): rows of B gathered
-    offset_t tiles = 0;                                  // 16 x 8 tiles with a nonzero, columns of a panel grouped by the slabs of 16 rows that use them
+    offset_t tiles = 0;                                  // 16 x 8, with a nonzero; a panel's columns grouped by the slabs of 16 rows that use them
     offset_t panels = 0;                                 // with a nonzero
     offset_t nonzeros = 0;                               // distinct positions
 

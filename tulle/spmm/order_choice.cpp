@@ -58,21 +58,23 @@ CostModel cost_model(Backend backend, int threads)
 double multiply_seconds(const CostModel& model, const PanelCost& cost, index_t n, std::size_t value_bytes)
 {
     const double columns = static_cast<double>(n);
-    return model.per_byte * static_cast<double>(cost.pairs) * columns * static_cast<double>(value_bytes) + model.per_tile_column * static_cast<double>(cost.tiles) * columns +
-           model.per_panel * static_cast<double>(cost.panels);
+    const double bytes = static_cast<double>(cost.pairs) * columns * static_cast<double>(value_bytes);
+    return model.per_byte * bytes + model.per_tile_column * static_cast<double>(cost.tiles) * columns + model.per_panel * static_cast<double>(cost.panels);
 }
 
 double order_seconds(OrderKind kind, index_t rows, offset_t nonzeros, int hashes)
 {
     const Price& price = prices[static_cast<std::size_t>(kind)];
-    const double times = kind == OrderKind::minhash ? hashes : 1;
-    return 1e-9 * (times * (price.row * rows + price.nonzero * static_cast<double>(nonzeros)) + (kind == OrderKind::natural ? 0 : count_price * static_cast<double>(nonzeros)));
+    const double times = kind == OrderKind::minhash ? hashes : 1, entries = static_cast<double>(nonzeros);
+    const double counting = kind == OrderKind::natural ? 0 : count_price * entries;
+    return 1e-9 * (times * (price.row * rows + price.nonzero * entries) + counting);
 }
 
 PanelCost ideal_cost(const PanelCost& natural, index_t height)
 {
     const offset_t pairs = ceil_div(natural.nonzeros, offset_t{height});
-    return {.pairs = pairs, .tiles = ceil_div(natural.nonzeros, offset_t{16 * 8}), .panels = std::min(natural.panels, pairs), .nonzeros = natural.nonzeros};
+    const offset_t tiles = ceil_div(natural.nonzeros, offset_t{16 * 8});
+    return {.pairs = pairs, .tiles = tiles, .panels = std::min(natural.panels, pairs), .nonzeros = natural.nonzeros};
 }
 
 std::size_t cheapest(std::span<const OrderCandidate> candidates, double calls)
@@ -88,6 +90,7 @@ OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuesti
     require<ValueError>(question.n >= 0 && question.expected_calls >= 0, "a product of a negative number of columns, or calls");
     const trace::Phase phase{"choose order"};
     const CostModel model = cost_model(ctx.backend(), ctx.host().threads);
+    const double calls = question.expected_calls;
     OrderOptions options = question.options;
     options.kind = OrderKind::natural;
     OrderChoice choice{.order = order_rows(ctx, a, options), .candidates = {}, .why = {}};
@@ -97,16 +100,17 @@ OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuesti
     const OrderCandidate natural = choice.candidates.front();
     const double at_best = multiply_seconds(model, ideal_cost(natural.cost, question.height), question.n, question.value_bytes);
     for (const OrderKind kind : {OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa}) {
-        const OrderCandidate hope{.kind = kind, .call_seconds = at_best, .order_seconds = order_seconds(kind, a.rows, a.nonzeros, options.hashes), .made = false};
-        choice.candidates.push_back(hope);
-        if (hope.total(question.expected_calls) >= choice.candidates[cheapest(choice.candidates, question.expected_calls)].total(question.expected_calls)) continue;
+        const double price = order_seconds(kind, a.rows, a.nonzeros, options.hashes);
+        const double cheapest_yet = choice.candidates[cheapest(choice.candidates, calls)].total(calls);
+        choice.candidates.push_back({.kind = kind, .call_seconds = at_best, .order_seconds = price, .made = false});
+        if (choice.candidates.back().total(calls) >= cheapest_yet) continue;
         if (kind == OrderKind::bsa && (!question.bsa || a.nonzeros > max_index)) continue;
         options.kind = kind;
         RowOrder order = order_rows(ctx, a, options);
         choice.candidates.back() = candidate(ctx, a, question, order, model);
-        if (cheapest(choice.candidates, question.expected_calls) == choice.candidates.size() - 1) choice.order = std::move(order);
+        if (cheapest(choice.candidates, calls) == choice.candidates.size() - 1) choice.order = std::move(order);
     }
-    choice.why = explanation(choice.candidates[cheapest(choice.candidates, question.expected_calls)], natural, question.expected_calls);
+    choice.why = explanation(choice.candidates[cheapest(choice.candidates, calls)], natural, calls);
     return choice;
 }
 

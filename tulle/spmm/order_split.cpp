@@ -31,7 +31,10 @@ offset_t mark_dense(const CpuQueue& q, const CsrView<V>& a, index_t tau, double 
         index_t* count = counts.data() + offset_t{t} * block_cols;
         for (index_t p = t; p < panels; p += threads) {
             const offset_t begin = a.row_begin[p * tau], end = a.row_begin[std::min(a.rows, (p + 1) * tau)];
-            for (offset_t k = begin; k < end; ++k) tiles += static_cast<double>(++count[a.col[k] / tau]) > limit && static_cast<double>(count[a.col[k] / tau] - 1) <= limit;
+            for (offset_t k = begin; k < end; ++k) {
+                const index_t before = count[a.col[k] / tau]++;
+                tiles += static_cast<double>(before) <= limit && static_cast<double>(before + 1) > limit;
+            }
             for (offset_t k = begin; k < end; ++k) dense[k] = static_cast<double>(count[a.col[k] / tau]) > limit;
             for (offset_t k = begin; k < end; ++k) count[a.col[k] / tau] = 0;
         }

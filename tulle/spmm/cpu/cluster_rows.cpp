@@ -57,7 +57,8 @@ public:
     index_t take()
     {
         std::size_t at = 0;
-        for (auto level = level_.rbegin(); level != level_.rend(); ++level) at = at * 64 + static_cast<std::size_t>(std::countr_zero(level->data()[at]));
+        for (auto level = level_.rbegin(); level != level_.rend(); ++level)
+            at = at * 64 + static_cast<std::size_t>(std::countr_zero(level->data()[at]));
         const auto number = static_cast<index_t>(at);
         for (Buffer<std::uint64_t>& level : level_) {
             std::uint64_t& word = level.data()[at / 64];
@@ -87,7 +88,8 @@ Candidate candidate(const EncodingsView& e, offset_t row)
 // For each block the positions of the rows that may become candidates through it, ascending.
 class Lists {
 public:
-    Lists(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha) : begin_(q, offset_t{e.all_blocks} + 1), end_(q, e.all_blocks)
+    Lists(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha)
+        : begin_(q, offset_t{e.all_blocks} + 1), end_(q, e.all_blocks)
     {
         Buffer<offset_t> at(q, offset_t{n} + 1);
         for (index_t i = 0; i < n; ++i) at.data()[i] = e.blocks[row[i]];
@@ -96,7 +98,7 @@ public:
         choose_needed(q, e, row, n, alpha, at.data(), needed.data(), count.data());
         const auto for_needed = [&](auto&& f) {
             for (index_t i = 0; i < n; ++i)
-                for (const index_t* block = needed.data() + at.data()[i]; block != needed.data() + at.data()[i] + count.data()[i]; ++block) f(i, *block);
+                for (offset_t k = at.data()[i]; k < at.data()[i] + count.data()[i]; ++k) f(i, needed.data()[k]);
         };
         fill_zero(q, begin_.data(), begin_.size());
         for_needed([&](index_t, index_t block) { ++begin_.data()[block]; });
@@ -117,7 +119,8 @@ public:
 
 private:
     // needed[at[i]] … : all blocks of row[i] but the most frequent ones, which together hold less than alpha of it.
-    static void choose_needed(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, const offset_t* at, index_t* needed, index_t* count)
+    static void choose_needed(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, const offset_t* at,
+                              index_t* needed, index_t* count)
     {
         Buffer<index_t> rows_with(q, e.all_blocks);
         fill_zero(q, rows_with.data(), e.all_blocks);

@@ -36,7 +36,7 @@ struct Pipeline {
     double alpha;
     index_t* counters;                                   // all_blocks for each warp, zero between clusters
     index_t* cluster;                                    // of each position, -1: free
-    index_t *progress, *start;                           // of each cluster: positions decided, 0 before the seed is found; where the seed's portion begins
+    index_t *progress, *start;                           // of each cluster: positions decided, 0 before it has a seed; the seed's portion
     index_t *ticket, *clusters, *fault;
 };
 
@@ -180,9 +180,11 @@ index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t*
     fill_zero(q, numbers.data(), numbers.size());
     fill_bytes(q, cluster, 0xff, static_cast<std::size_t>(n) * sizeof(index_t));
     index_t* number = numbers.data();
-    launch(q, {blocks, threads}, cluster_rows_kernel, Pipeline{e, row, n, alpha, counters.data(), cluster, progress.data(), start.data(), number, number + 1, number + 2});
+    const Pipeline pipeline{e, row, n, alpha, counters.data(), cluster, progress.data(), start.data(), number, number + 1, number + 2};
+    launch(q, {blocks, threads}, cluster_rows_kernel, pipeline);
     const index_t fault = read_value(q, number + 2);
-    require<DeviceError>(fault == 0, [&] { return concat("cluster ", fault, " waited too long for the cluster before it"); }, "order on the CPU, and report this");
+    require<DeviceError>(fault == 0, [&] { return concat("cluster ", fault, " waited too long for the cluster before it"); },
+                         "order on the CPU, and report this");
     return read_value(q, number + 1);
 }
 

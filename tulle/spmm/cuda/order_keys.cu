@@ -30,7 +30,8 @@ __global__ void write_lengths_kernel(Pattern a, std::uint64_t* __restrict__ key)
 }
 
 //   grid: a warp a row      shared memory: none      key: every row written once
-__global__ void __launch_bounds__(threads) write_minhashes_kernel(Pattern a, int hash, const offset_t* __restrict__ row, std::uint32_t* __restrict__ key)
+__global__ void __launch_bounds__(threads)
+write_minhashes_kernel(Pattern a, int hash, const offset_t* __restrict__ row, std::uint32_t* __restrict__ key)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t i = global_thread() / lanes;
