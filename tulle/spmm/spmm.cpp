@@ -145,7 +145,7 @@ Buffer<T> fetch(const Queue& q, const CpuQueue& host, const T* from, offset_t n)
     return here;
 }
 
-int multiprocessors(int device)
+[[maybe_unused]] int multiprocessors(int device)      // only builds with CUDA ask
 {
     for (const GpuInfo& gpu : cuda_devices())
         if (gpu.device == device) return gpu.multiprocessors;

@@ -3,7 +3,6 @@
 // Row by row: some columns of a row of C are held in vector registers while the row's nonzeros bring in rows of B. Threads have rows with equal
 // numbers of nonzeros. The library is compiled for any x86-64; the machine is asked when running for its wider vectors.
 #include <algorithm>
-#include <concepts>
 #include <cstring>
 
 #include "tulle/prim/merge_path.hpp"
@@ -27,10 +26,18 @@ template <class To, class From>
 }
 
 // Numbers from memory, as those that are added up.
-template <int Count, std::floating_point V>
-[[gnu::always_inline]] inline Vector<V, Count> load(const V* from)
+template <int Count>
+[[gnu::always_inline]] inline Vector<double, Count> load(const double* from)
 {
-    Vector<V, Count> v;
+    Vector<double, Count> v;
+    std::memcpy(&v, from, sizeof(v));
+    return v;
+}
+
+template <int Count>
+[[gnu::always_inline]] inline Vector<float, Count> load(const float* from)
+{
+    Vector<float, Count> v;
     std::memcpy(&v, from, sizeof(v));
     return v;
 }
