@@ -25,7 +25,7 @@ MUTANTS = [
     spmm("rows: long rows are written whole as well", CUDA + "multiply_rows.cu", "if (end - begin > longest) return;", "if (longest < 0) return;", filter=LANES),
     spmm("rows: only the first piece of a long row", CUDA + "multiply_rows.cu", "sum += partial[offset_t{cut.first + p} * o.n + j];", "sum += p == 0 ? partial[offset_t{cut.first} * o.n + j] : 0;", filter=LANES),
     spmm("beta of zero reads C", CUDA + "operands.cuh", "o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to)", "o.alpha * sum + o.beta * widen(*to)", filter="*ReadsCOnly*/cuda*"),
-    spmm("a slice of columns goes to the first ones", "tulle/spmm/steps.hpp", "part.c += j * c_col;", "part.c += 0;", filter="*AnyColumnsAndLayout/cuda*"),
+    spmm("a slice of columns goes to the first ones", "tulle/spmm/spmm.cpp", "Operands<V, C> o = all.columns(j, at_once);", "Operands<V, C> o = all.columns(0, at_once);", filter="*AnyColumnsAndLayout/cuda*"),
     spmm("columns of B beyond the last are turned", CUDA + "turn_columns.cu", "if (i + r < rows && j + x < n) to[", "if (i + r < rows) to[", filter="*AnyColumnsAndLayout/cuda*"),
     spmm("cpu: the last nonzero of even rows", CPU + "multiply_rows.cpp", "    for (; k + 1 < end; k += 2) {\n        const S first", "    for (; k + 2 < end; k += 2) {\n        const S first", filter="*IsExactForIntegers/cpu"),
     spmm("f16: ties go up", "tulle/base/float16.hpp", "magnitude + 0xfffu + (magnitude >> 13 & 1u)", "magnitude + 0x1000u", test="base", filter="Numbers16*"),
