@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts operations are made of, one at a time: scan, sort, transpose, and reading a Matrix Market file.
+// The parts operations are made of, one at a time: scan, sort, transpose, cutting rows, and reading a Matrix Market file.
 //   tulle-microbench --benchmark_filter=scan
 #include <benchmark/benchmark.h>
 
@@ -14,6 +14,7 @@
 #include "tulle/matrix/convert.hpp"
 #include "tulle/prim/scan.hpp"
 #include "tulle/prim/sort.hpp"
+#include "tulle/spgemm/cut.hpp"
 
 namespace tulle {
 namespace {
@@ -56,6 +57,17 @@ void transpose_stencil(benchmark::State& state)
     count_bytes(state, 2 * a.bytes());
 }
 
+// Eight parts of rows with uneven weights: a binary search for each part, or every row looked at (DeltaSPARSE).
+void cut(benchmark::State& state, spgemm::Cutting how)
+{
+    const CpuQueue q;
+    const offset_t rows = state.range(0);
+    Buffer<offset_t> prefix(q, rows + 1);
+    for (offset_t i = 0; i < rows; ++i) prefix.data()[i] = static_cast<offset_t>(hash_of(5, i) % 1000);
+    prim::exclusive_scan(q, prefix.data(), prefix.data(), rows);
+    for (auto _ : state) benchmark::DoNotOptimize(spgemm::cut_rows(q, prefix.data(), rows, 8, how).size());
+}
+
 // A file in the temporary folder while it lives.
 class TemporaryFile {
 public:
@@ -85,6 +97,8 @@ void read_matrix_market(benchmark::State& state)
 BENCHMARK(scan)->Arg(1 << 12)->Arg(1 << 18)->Arg(1 << 24)->UseRealTime();
 BENCHMARK(sort_pairs)->Arg(1 << 12)->Arg(1 << 18)->Arg(1 << 22)->UseRealTime();
 BENCHMARK(transpose_stencil)->Arg(20)->Arg(60)->Arg(100)->UseRealTime();
+BENCHMARK_CAPTURE(cut, search, spgemm::Cutting::search)->Arg(1 << 14)->Arg(1 << 20)->UseRealTime();
+BENCHMARK_CAPTURE(cut, scan, spgemm::Cutting::scan)->Arg(1 << 14)->Arg(1 << 20)->UseRealTime();
 BENCHMARK(read_matrix_market)->Arg(20)->Arg(60)->UseRealTime();
 
 }  // namespace
