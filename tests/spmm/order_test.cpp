@@ -185,6 +185,37 @@ TEST_P(OrderOn, BsaOfManyClusters)
     for (const double alpha : {0.05, 0.51, 1.0}) expect_as_defined(c, a, {.kind = OrderKind::bsa, .tau = 4, .alpha = alpha});
 }
 
+// A wait that runs out of patience ends the launch with an error, whoever waited; with patience everything is as before.
+TEST_P(OrderOn, ImpatientWaitsAreReported)
+{
+    const Context c = ctx();
+    if (c.backend() != Backend::cuda) GTEST_SKIP() << "only a GPU waits";
+    if constexpr (build::has_cuda) {
+        const auto a = matrix_where<float>(400, 40, Values::integers, 3, [](index_t i, index_t j) { return (i * 7 + j) % 11 == 0; });
+        const auto there = to_device(c, a.view());
+        c.run([&](const auto& q) {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+                const Encodings e = encode_rows(q, pattern_of(there.view()), 4);
+                std::vector<offset_t> all(400);
+                std::iota(all.begin(), all.end(), offset_t{0});
+                const auto row = to_queue(q, all.data(), 400);
+                Buffer<index_t> cluster(q, 400);
+                int reported = 0;
+                for (int run = 0; run < 20 && reported == 0; ++run) {
+                    try {
+                        cluster_rows(q, e.view(), row.data(), 400, 1.0, cluster.data(), 0);
+                    } catch (const DeviceError& error) {
+                        EXPECT_NE(std::string(error.what()).find("waited too long"), std::string::npos) << error.what();
+                        ++reported;
+                    }
+                }
+                EXPECT_GT(reported, 0);
+                EXPECT_EQ(cluster_rows(q, e.view(), row.data(), 400, 1.0, cluster.data()), 400);
+            }
+        });
+    }
+}
+
 // At ties with alpha rounding decides; it must decide alike everywhere.
 TEST_P(OrderOn, BackendsAgreeAtTies)
 {
@@ -212,9 +243,9 @@ TEST_P(OrderOn, EveryOrderIsAPermutationAndTheSameOnTheCpu)
             const auto row = rows_of(c, order);
             EXPECT_TRUE(is_permutation_of(row, a.rows));
             EXPECT_EQ(row, rows_of(cpu, order_of(cpu, a, {.kind = kind})));
-            const auto length = [&](index_t p) {
+            const auto length = [&row, &begin = a.row_begin](index_t p) {
                 const auto i = static_cast<std::size_t>(row[static_cast<std::size_t>(p)]);
-                return a.row_begin[i + 1] - a.row_begin[i];
+                return begin[i + 1] - begin[i];
             };
             index_t leading = 0;
             while (leading < a.rows && length(leading) == 0) ++leading;

@@ -27,7 +27,6 @@ namespace {
 constexpr int lanes = 32, warps_per_block = 4, threads = lanes * warps_per_block;
 constexpr int warps_per_multiprocessor = 16;
 constexpr unsigned whole_warp = 0xffffffffu;
-constexpr unsigned patience = 1u << 25;                  // polls of a wait: some ten seconds
 
 struct Pipeline {
     EncodingsView e;
@@ -38,6 +37,7 @@ struct Pipeline {
     index_t* cluster;                                    // of each position, -1: free
     index_t *progress, *start;                           // of each cluster: positions decided, 0 before it has a seed; the seed's portion
     index_t *ticket, *clusters, *fault;
+    unsigned patience;                                   // polls of a wait
 };
 
 struct Representative {
@@ -84,7 +84,7 @@ __device__ index_t wait_for(const Pipeline& p, index_t cluster, index_t needed, 
     if (lane == 0) {
         unsigned polls = 0;
         while ((decided = load_acquire(p.progress + cluster - 1)) < needed) {
-            if (++polls < patience && (polls % 1024 != 0 || load_relaxed(p.fault) == 0)) continue;
+            if (++polls < p.patience && (polls % 1024 != 0 || load_relaxed(p.fault) == 0)) continue;
             atomicCAS(p.fault, 0, cluster);
             decided = -1;
             break;
@@ -169,7 +169,7 @@ offset_t blocks_for(const CudaQueue& q, const EncodingsView& e, offset_t nonzero
 
 }  // namespace
 
-index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster)
+index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster, unsigned patience)
 {
     if (n == 0) return 0;
     const offset_t nonzeros = read_value(q, e.begin + e.rows);
@@ -180,7 +180,7 @@ index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t*
     fill_zero(q, numbers.data(), numbers.size());
     fill_bytes(q, cluster, 0xff, static_cast<std::size_t>(n) * sizeof(index_t));
     index_t* number = numbers.data();
-    const Pipeline pipeline{e, row, n, alpha, counters.data(), cluster, progress.data(), start.data(), number, number + 1, number + 2};
+    const Pipeline pipeline{e, row, n, alpha, counters.data(), cluster, progress.data(), start.data(), number, number + 1, number + 2, patience};
     launch(q, {blocks, threads}, cluster_rows_kernel, pipeline);
     const index_t fault = read_value(q, number + 2);
     require<DeviceError>(fault == 0, [&] { return concat("cluster ", fault, " waited too long for the cluster before it"); },
