@@ -4,6 +4,7 @@
 // numbers of nonzeros. The library is compiled for any x86-64; the machine is asked when running for its wider vectors.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "tulle/prim/merge_path.hpp"
 #include "tulle/spmm/steps.hpp"
@@ -76,6 +77,19 @@ template <class V, class C>
     *to = static_cast<C>(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * static_cast<Sum<V>>(*to));
 }
 
+template <int Count, class V, class C>
+[[gnu::always_inline]] inline void put_vector(const Operands<V, C>& o, offset_t row, offset_t j, Vector<Sum<V>, Count> sum)
+{
+    if constexpr (std::is_same_v<C, Sum<V>>)
+        if (o.c_col == 1) {
+            C* to = o.c + row * o.c_row + j;
+            sum = o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * load<Count>(to);
+            std::memcpy(to, &sum, sizeof(sum));
+            return;
+        }
+    for (int l = 0; l < Count; ++l) put(o, row, j + l, sum[l]);
+}
+
 // `Vectors` vectors of columns of one row of C, from column j on; rows of B are contiguous. Even and odd nonzeros are added up apart, so that
 // an addition need not wait for the one before it.
 template <int Vectors, int Count, class V, class C>
@@ -95,10 +109,7 @@ template <int Vectors, int Count, class V, class C>
     }
     if (k < end)
         for (int v = 0; v < Vectors; ++v) even[v] += static_cast<S>(a.value[k]) * load<Count>(o.b + a.col[k] * o.b_row + j + v * Count);
-    for (int v = 0; v < Vectors; ++v) {
-        const Vector<S, Count> sum = even[v] + odd[v];
-        for (int l = 0; l < Count; ++l) put(o, row, j + v * Count + l, sum[l]);
-    }
+    for (int v = 0; v < Vectors; ++v) put_vector<Count>(o, row, j + v * Count, even[v] + odd[v]);
 }
 
 // One column of one row of C, whatever the strides; added up as in the blocks.
