@@ -61,6 +61,7 @@ __device__ void join(const Pipeline& p, Representative& x, index_t position, ind
 {
     const offset_t row = p.row[position];
     offset_t sum = 0, squares = 0;
+    __syncwarp(whole_warp);                               // all lanes have compared with the counters as they were
     for (index_t k = lane; k < p.e.blocks[row]; k += lanes) {
         const BlockCount b = p.e.entry[p.e.begin[row] + k];
         index_t& mine = x.count[b.block];
@@ -90,6 +91,7 @@ __device__ index_t wait_for(const Pipeline& p, index_t cluster, index_t needed, 
             break;
         }
     }
+    __syncwarp(whole_warp);                               // what lane 0 has acquired, all lanes see
     return __shfl_sync(whole_warp, decided, 0);
 }
 
@@ -116,12 +118,12 @@ __device__ void publish(const Pipeline& p, index_t cluster, index_t decided, int
 __device__ bool grow_cluster(const Pipeline& p, index_t cluster, Representative x, int lane)
 {
     index_t decided = wait_for(p, cluster, 1, lane);
-    index_t portion = cluster == 0 ? 0 : p.start[cluster - 1];
+    if (decided < 0) return false;
     bool has_seed = false;
-    for (; decided >= 0 && portion < p.n; portion += lanes) {
+    for (index_t portion = cluster == 0 ? 0 : p.start[cluster - 1]; portion < p.n; portion += lanes) {
         const index_t end = portion + lanes < p.n ? portion + lanes : p.n;
         if (decided < end) decided = wait_for(p, cluster, end, lane);
-        if (decided < 0) break;
+        if (decided < 0) return false;
         unsigned free = __ballot_sync(whole_warp, portion + lane < p.n && p.cluster[portion + lane] < 0);
         if (!has_seed) {
             if (free == 0) continue;
@@ -142,7 +144,7 @@ __device__ bool grow_cluster(const Pipeline& p, index_t cluster, Representative 
     for (index_t b = lane; b < p.e.all_blocks; b += lanes) x.count[b] = 0;
     if (lane == 0) atomicAdd(p.clusters, 1);
     __syncwarp(whole_warp);
-    return decided >= 0;
+    return true;
 }
 
 //   grid: any number of warps      shared memory: none      cluster: every position written once
