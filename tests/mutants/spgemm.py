@@ -21,4 +21,13 @@ MUTANTS = [
     spgemm("nsparse: rows that do not fit are not done again", CUDA + "nsparse_count.cu", "if (last.rows > 0) count_failed(", "if (last.rows > 1000) count_failed("),
     spgemm("chunks: offsets not shifted", CUDA + "fill.cu", "if (i < n) to[i] = from[i] - base;", "if (i < n) to[i] = from[i];", filter="*SmallBudgetsMeanManyChunks/cuda*", seeds=[1]),
     spgemm("cpu: rows behind the first of a run not counted", "tulle/spgemm/cpu/count_nonzeros.cpp", "for (int r = 0; r < (runs_a ? unpack(runs_a[i]).length : 1); ++r)", "for (int r = 0; r < 1; ++r)", filter="*MatchesTheOracle/cpu", seeds=[1]),
+    spgemm("a run reaches into the next one", "tulle/matrix/equal_rows.hpp", "if (length == 0 || begin - row_begin[row - 1] != length) return false;", "if (length == 0) return false;", filter="Runs.*", seeds=[1]),
+    spgemm("scan: one part too many", CUDA + "scan_around.cu", "partition::fair_position(total, p, count - 1)", "partition::fair_position(total, p, count)", filter="SpgemmCuts.*", seeds=[1]),
+    spgemm("team: columns that stay go to the wrong place", "tulle/spgemm/multi.cpp", "copy(q, stays, mine.data() + (begin - part.begin), end - begin);", "copy(q, stays, mine.data(), end - begin);", filter="*DealsRowsOutAgain*/cuda_sim", seeds=[1]),
+    spgemm("team: new values of A do not reach a member", "tulle/spgemm/multi.cpp", "a.value + m.filled.begin, m.value.data(), m.filled.nonzeros());", "a.value, m.value.data(), m.filled.nonzeros());", filter="*TakesNewValues/cuda_sim", seeds=[1]),
+    spgemm("delta: bad rows are not counted again", CUDA + "delta_count.cu", "again > 0)", "again > 1000)", filter="*RowsThatCollide*/cuda*", seeds=[1]),
+    spgemm("delta: rows alike are hashed however dense they are", "tulle/spgemm/delta.cpp", "if (is_dense(mean, sizes.cols)) group", "if (false) group", filter="DeltaGroups.*", seeds=[1]),
+    spgemm("delta: the last digit is not sorted", CUDA + "delta_sort.cu", "for (int pass = 0; pass < passes; ++pass)", "for (int pass = 0; pass < passes - 1; ++pass)", filter="*RowsAlike*/cuda*", seeds=[1]),
+    spgemm("delta: the last column of a range is left out", CUDA + "delta_fill.cu", "const offset_t here = min(offset_t{fill_window}, range.last + 1 - begin);", "const offset_t here = min(offset_t{fill_window}, range.last - begin);", filter="*RowsAlike*/cuda*", seeds=[1]),
+    spgemm("delta: no barrier between clearing and adding", CUDA + "delta_fill.cu", "    if (threadIdx.x == 0) *t.entries = 0;\n    __syncthreads();", "    if (threadIdx.x == 0) *t.entries = 0;", filter="*RowsAlike*/cuda*"),
 ]
