@@ -30,4 +30,6 @@ MUTANTS = [
     spgemm("delta: the last digit is not sorted", CUDA + "delta_sort.cu", "for (int pass = 0; pass < passes; ++pass)", "for (int pass = 0; pass < passes - 1; ++pass)", filter="*RowsAlike*/cuda*", seeds=[1]),
     spgemm("delta: the last column of a range is left out", CUDA + "delta_fill.cu", "const offset_t here = min(offset_t{fill_window}, range.last + 1 - begin);", "const offset_t here = min(offset_t{fill_window}, range.last - begin);", filter="*RowsAlike*/cuda*", seeds=[1]),
     spgemm("delta: no barrier between clearing and adding", CUDA + "delta_fill.cu", "    if (threadIdx.x == 0) *t.entries = 0;\n    __syncthreads();", "    if (threadIdx.x == 0) *t.entries = 0;", filter="*RowsAlike*/cuda*"),
+    spgemm("hash: lanes with the same column do not wait for their turn", CUDA + "fill_hashed.cu", "if (slot >= 0 && turn == k) t.sum[slot]", "if (slot >= 0 && k == 0) t.sum[slot]", build="sim-tsan", seeds=[1, 2]),
+    spgemm("hash: no barrier between rows of B", CUDA + "fill_hashed.cu", "if (length > 0) __syncthreads(); ", "if (length > 5000) __syncthreads(); ", build="sim-tsan", seeds=[1, 2]),
 ]
