@@ -1,35 +1,33 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Eigen: the product of two row-major sparse matrices, on one thread, as Eigen has it.
-#include <Eigen/SparseCore>
-
 #include <memory>
 
+#include "bench/yardsticks/eigen_matrix.hpp"
 #include "bench/yardsticks/spgemm.hpp"
-#include "tulle/base/error.hpp"
 
 namespace tulle::bench {
 namespace {
 
 template <class V>
 struct EigenSpgemm {
-    using Matrix = Eigen::SparseMatrix<V, Eigen::RowMajor, int>;
+    using Matrix = typename EigenMatrix<V>::Sparse;
 
-    explicit EigenSpgemm(SpgemmProblem<V>& which) : problem(which), row_begin(which.a.row_begin, which.a.row_begin + which.a.rows + 1)
+    explicit EigenSpgemm(SpgemmProblem<V>& which) : problem(which)
     {
+        matrix.narrow(problem.a);
         require<ValueError>(problem.nonzeros() <= max_index, "more nonzeros than 32-bit offsets can count");
     }
 
     void call()
     {
-        const CsrView<V> a = problem.a;
-        const Eigen::Map<const Matrix> matrix(a.rows, a.cols, static_cast<Eigen::Index>(a.nonzeros), row_begin.data(), a.col, a.value);
-        c = matrix * matrix;
+        const auto a = matrix.map();
+        c = a * a;
         c.makeCompressed();
     }
 
     SpgemmProblem<V>& problem;
-    std::vector<int> row_begin;                            // narrowed, as an Eigen user would have them
+    EigenMatrix<V> matrix;
     Matrix c;
 };
 

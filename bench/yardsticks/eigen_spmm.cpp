@@ -1,14 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Eigen: a row-major sparse matrix times a dense one, whose rows are contiguous, in parallel through OpenMP. It reads our columns and values where
-// they are; only the row offsets are narrowed to 32 bits, as an Eigen user would have them.
+// Eigen: a row-major sparse matrix times a dense one, whose rows are contiguous, in parallel through OpenMP.
 #include <Eigen/Core>
-#include <Eigen/SparseCore>
 
 #include <memory>
 
+#include "bench/yardsticks/eigen_matrix.hpp"
 #include "bench/yardsticks/spmm.hpp"
-#include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 
 namespace tulle::bench {
@@ -16,31 +14,26 @@ namespace {
 
 template <class V>
 struct EigenSpmm {
-    using Matrix = Eigen::Map<const Eigen::SparseMatrix<V, Eigen::RowMajor, int>>;
     using Dense = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
     explicit EigenSpmm(SpmmProblem<V>& which) : problem(which) {}
 
     Prepared prepare()
     {
-        const CsrView<V> a = problem.a;
-        require<ValueError>(a.nonzeros <= max_index, "more nonzeros than 32-bit offsets can count");
-        row_begin.assign(a.row_begin, a.row_begin + a.rows + 1);
+        matrix.narrow(problem.a);
         Eigen::setNbThreads(problem.ctx.host().threads);
-        return {concat(Eigen::nbThreads(), " threads"), row_begin.size() * sizeof(int)};
+        return {concat(Eigen::nbThreads(), " threads"), matrix.bytes()};
     }
 
     void run()
     {
-        const CsrView<V> a = problem.a;
-        const Matrix matrix(a.rows, a.cols, static_cast<Eigen::Index>(a.nonzeros), row_begin.data(), a.col, a.value);
-        const Eigen::Map<const Dense> b(problem.b.data, a.cols, problem.n);
-        Eigen::Map<Dense> c(problem.c.data, a.rows, problem.n);
-        c.noalias() = matrix * b;
+        const Eigen::Map<const Dense> b(problem.b.data, problem.a.cols, problem.n);
+        Eigen::Map<Dense> c(problem.c.data, problem.a.rows, problem.n);
+        c.noalias() = matrix.map() * b;
     }
 
     SpmmProblem<V>& problem;
-    std::vector<int> row_begin;
+    EigenMatrix<V> matrix;
 };
 
 }  // namespace

@@ -1,14 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Eigen: a row-major sparse matrix times a vector, in parallel through OpenMP. It reads our columns and values where they are; only
-// the row offsets are narrowed to 32 bits, as an Eigen user would have them.
+// Eigen: a row-major sparse matrix times a vector, in parallel through OpenMP.
 #include <Eigen/Core>
-#include <Eigen/SparseCore>
 
 #include <memory>
 
+#include "bench/yardsticks/eigen_matrix.hpp"
 #include "bench/yardsticks/spmv.hpp"
-#include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 
@@ -17,7 +15,6 @@ namespace {
 
 template <class V>
 struct EigenSpmv {
-    using Matrix = Eigen::Map<const Eigen::SparseMatrix<V, Eigen::RowMajor, int>>;
     using Vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
 
     explicit EigenSpmv(SpmvProblem<V>& which) : problem(which) {}
@@ -25,24 +22,20 @@ struct EigenSpmv {
     Prepared prepare()
     {
         const trace::Phase phase{"narrow offsets"};
-        const CsrView<V> a = problem.a;
-        require<ValueError>(a.nonzeros <= max_index, "more nonzeros than 32-bit offsets can count");
-        row_begin.assign(a.row_begin, a.row_begin + a.rows + 1);
+        matrix.narrow(problem.a);
         Eigen::setNbThreads(problem.ctx.host().threads);
-        return {concat(Eigen::nbThreads(), " threads"), row_begin.size() * sizeof(int)};
+        return {concat(Eigen::nbThreads(), " threads"), matrix.bytes()};
     }
 
     void run()
     {
-        const CsrView<V> a = problem.a;
-        const Matrix matrix(a.rows, a.cols, static_cast<Eigen::Index>(a.nonzeros), row_begin.data(), a.col, a.value);
-        const Eigen::Map<const Vector> x(problem.x.data(), a.cols);
-        Eigen::Map<Vector> y(problem.y.data(), a.rows);
-        y.noalias() = matrix * x;
+        const Eigen::Map<const Vector> x(problem.x.data(), problem.a.cols);
+        Eigen::Map<Vector> y(problem.y.data(), problem.a.rows);
+        y.noalias() = matrix.map() * x;
     }
 
     SpmvProblem<V>& problem;
-    std::vector<int> row_begin;
+    EigenMatrix<V> matrix;
 };
 
 }  // namespace

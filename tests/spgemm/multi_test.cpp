@@ -11,8 +11,8 @@
 #include "spgemm/products.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
+#include "support/teams.hpp"
 #include "tulle/base/hash.hpp"
-#include "tulle/device/info.hpp"
 #include "tulle/matrix/move.hpp"
 
 namespace tulle::spgemm {
@@ -20,28 +20,9 @@ namespace {
 
 using namespace tulle::test;
 
-class SpgemmOnTeam : public ::testing::TestWithParam<std::string> {
-protected:
-    void SetUp() override
-    {
-        if (GetParam() == "cpu") return;
-        if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << "team=" << GetParam() << ": " << why;
-    }
+class SpgemmOnTeam : public OnTeam {};
 
-    Team team(int members, bool deterministic = false) const
-    {
-        std::vector<Context> all;
-        for (int m = 0; m < members; ++m) {
-            const bool on_cpu = GetParam() == "cpu" || (GetParam() == "mixed" && m % 2 == 1);
-            Context ctx = on_cpu ? Context::cpu(members == 2 ? 2 : 1) : Context::cuda(GetParam() == "streams" ? 0 : m % static_cast<int>(cuda_devices().size()));
-            all.push_back(ctx.deterministic(deterministic));
-        }
-        return Team(std::move(all));
-    }
-};
-
-INSTANTIATE_TEST_SUITE_P(Teams, SpgemmOnTeam, ::testing::Values("cpu", build::simulated ? "cuda_sim" : "cuda", "streams", "mixed"),
-                         [](const auto& kind) { return kind.param; });
+TULLE_ON_TEAMS(SpgemmOnTeam);
 
 // Parts that lie with the members, put together on the host.
 template <class V>

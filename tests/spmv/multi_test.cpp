@@ -14,7 +14,7 @@
 #include "support/battery.hpp"
 #include "support/faults.hpp"
 #include "support/oracle.hpp"
-#include "tulle/device/info.hpp"
+#include "support/teams.hpp"
 #include "tulle/matrix/convert.hpp"
 
 namespace tulle::spmv {
@@ -22,27 +22,9 @@ namespace {
 
 using namespace tulle::test;
 
-class SpmvOnTeam : public ::testing::TestWithParam<std::string> {
-protected:
-    void SetUp() override
-    {
-        if (GetParam() == "cpu") return;
-        if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << "team=" << GetParam() << ": " << why;
-    }
+class SpmvOnTeam : public OnTeam {};
 
-    Team team(int members, bool deterministic = false) const
-    {
-        std::vector<Context> all;
-        for (int m = 0; m < members; ++m) {
-            const bool on_cpu = GetParam() == "cpu" || (GetParam() == "mixed" && m % 2 == 1);
-            Context ctx = on_cpu ? Context::cpu(members == 2 ? 2 : 1) : Context::cuda(GetParam() == "streams" ? 0 : m % static_cast<int>(cuda_devices().size()));
-            all.push_back(ctx.deterministic(deterministic));
-        }
-        return Team(std::move(all));
-    }
-};
-
-INSTANTIATE_TEST_SUITE_P(Teams, SpmvOnTeam, ::testing::Values("cpu", build::simulated ? "cuda_sim" : "cuda", "streams", "mixed"), [](const auto& kind) { return kind.param; });
+TULLE_ON_TEAMS(SpmvOnTeam);
 
 // A matrix of the battery on the host in every format that can be cut.
 template <class V>
