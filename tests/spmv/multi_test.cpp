@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <functional>
 
 #include "support/battery.hpp"
@@ -273,8 +272,6 @@ TEST_P(SpmvOnTeam, GathersWhereTheHaloIsMostOfX)
 }
 
 // ---- promises ----
-
-template <class V> bool same_bits(const std::vector<V>& a, const std::vector<V>& b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0; }
 
 // The same bits for any number of members; "mixed" teams have another order on CPUs than on GPUs, so there the promise is per kind.
 TEST_P(SpmvOnTeam, GivesTheSameBitsForAnyNumberOfMembers)

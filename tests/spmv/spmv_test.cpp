@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 
 #include "support/backends.hpp"
@@ -291,8 +290,6 @@ int repeats()
     const char* wanted = std::getenv("TULLE_REPEATS");
     return wanted ? std::max(1, std::atoi(wanted)) : 3;
 }
-
-template <class V> bool same_bits(const std::vector<V>& a, const std::vector<V>& b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0; }
 
 TEST_P(SpmvOn, GivesTheSameBitsEveryTimeWhenAsked)
 {

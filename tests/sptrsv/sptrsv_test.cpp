@@ -78,12 +78,6 @@ std::vector<Scheme> schemes_for(const Context& ctx)
     return all;
 }
 
-template <class V>
-bool same_bits(const std::vector<V>& x, const std::vector<V>& y)
-{
-    return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(V)) == 0);
-}
-
 // The triangle turned round: row i becomes row n-1-i, columns likewise; lower becomes upper.
 template <class V>
 HostCsr<V> turned(const HostCsr<V>& a)

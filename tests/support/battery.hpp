@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,13 @@ std::vector<V> test_vector(index_t n, Values values, std::uint64_t seed)
     std::vector<V> x(static_cast<std::size_t>(n));
     for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = test_value<V>(values, seed, 0, i);
     return x;
+}
+
+// Not ==: NaN equals itself, and zeros have signs.
+template <class V>
+bool same_bits(const std::vector<V>& a, const std::vector<V>& b)
+{
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0);
 }
 
 // A matrix with an entry wherever keep(i, j) says so.

@@ -135,8 +135,10 @@ void bring_columns(State& s, Member<V>& m, const Part& had, const Part& part)
     const index_t* col = s.a.view().col;
     Buffer<index_t> mine = m.ctx.run([&](const auto& q) { return Buffer<index_t>(q, part.nonzeros()); });
     const offset_t begin = std::clamp(had.begin, part.begin, part.end), end = std::clamp(had.end, begin, part.end);
-    const index_t* stays = m.col.data() + (begin - had.begin);
-    if (end > begin) m.ctx.run([&](const auto& q) { copy(q, stays, mine.data() + (begin - part.begin), end - begin); });
+    if (end > begin) {
+        const index_t* stays = m.col.data() + (begin - had.begin);
+        m.ctx.run([&](const auto& q) { copy(q, stays, mine.data() + (begin - part.begin), end - begin); });
+    }
     s.link.up(m.ctx, col + part.begin, mine.data(), begin - part.begin);
     s.link.up(m.ctx, col + end, mine.data() + (end - part.begin), part.end - end);
     m.col = std::move(mine);
