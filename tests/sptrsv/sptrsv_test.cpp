@@ -11,6 +11,7 @@
 
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
+#include "support/battery.hpp"
 #include "support/faults.hpp"
 #include "support/guarded.hpp"
 #include "tulle/matrix/convert.hpp"
