@@ -239,7 +239,7 @@ TEST_P(SpmmPanelsOn, CutLongPanels)
             plan.run(1, b_there.view(), 2, second.view());
             const auto x = first.take(), y = second.take();
             EXPECT_TRUE(is_product(a, false, {1, 2}, b, before, x, values == Values::integers, true));
-            EXPECT_TRUE(test::same_bits(x.at, y.at));
+            EXPECT_TRUE(tulle::test::same_bits(x.at, y.at));
         }
     }
 }

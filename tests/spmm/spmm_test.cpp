@@ -121,7 +121,7 @@ TEST_P(SpmmOn, RunAllocatesNothingAndRepeatsItsBits)
     plan.run(b_there.view(), second.view());
     c.memory().fail_at(-1);
     const auto x = first.take(), y = second.take();
-    EXPECT_TRUE(test::same_bits(x.at, y.at));
+    EXPECT_TRUE(tulle::test::same_bits(x.at, y.at));
 }
 
 TEST_P(SpmmOn, FailingAllocationsLeaveNothingBehind)
