@@ -141,6 +141,7 @@ TEST_F(MatrixMarket, NumbersToTheLastBit)
     EXPECT_EQ(value("1.5D+03"), 1500.0);
     EXPECT_EQ(message_of([&] { value(std::string(400, '1')); }), "a.mtx:3: the value '11111111111111111111111111111111…' does not fit double");
     EXPECT_EQ(message_of([&] { value("1e99999999999999999999"); }), "a.mtx:3: the value '1e99999999999999999999' does not fit double");
+    EXPECT_EQ(message_of([&] { value("1e9223372036854775807"); }), "a.mtx:3: the value '1e9223372036854775807' does not fit double");
     EXPECT_EQ(message_of([&] { value("+-1"); }), "a.mtx:3: '+-1' is not a number");
     EXPECT_EQ(value_of(read("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 123456789012345678901\n")), 123456789012345678901.0);
 }

@@ -37,7 +37,7 @@ bool is_too_large(std::string_view number)
     const char* begin = power.data() + (!power.empty() && !is_digit(power.front()) ? 1 : 0);
     if (std::from_chars(begin, power.data() + power.size(), exponent).ec == std::errc::result_out_of_range) return !negative;
     const offset_t places = static_cast<offset_t>(point) - static_cast<offset_t>(first);
-    return (negative ? -exponent : exponent) + places > 0;
+    return negative ? places > exponent : exponent > -places;          // no sum: the exponent may be the largest number there is
 }
 
 }  // namespace
