@@ -17,6 +17,12 @@
 
 namespace tulle::spmm::test {
 
+using tulle::test::battery;
+using tulle::test::csr_of;
+using tulle::test::is_drawn;
+using tulle::test::matrix_where;
+using tulle::test::random_matrix;
+using tulle::test::same_bits;
 using tulle::test::HostCsr;
 using tulle::test::Values;
 

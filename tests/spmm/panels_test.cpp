@@ -14,11 +14,6 @@ namespace tulle::spmm {
 namespace {
 
 using namespace test;
-using tulle::test::battery;
-using tulle::test::csr_of;
-using tulle::test::is_drawn;
-using tulle::test::matrix_where;
-using tulle::test::random_matrix;
 
 // ---- the format, on the host
 
@@ -239,7 +234,7 @@ TEST_P(SpmmPanelsOn, CutLongPanels)
             plan.run(1, b_there.view(), 2, second.view());
             const auto x = first.take(), y = second.take();
             EXPECT_TRUE(is_product(a, false, {1, 2}, b, before, x, values == Values::integers, true));
-            EXPECT_TRUE(tulle::test::same_bits(x.at, y.at));
+            EXPECT_TRUE(same_bits(x.at, y.at));
         }
     }
 }

@@ -10,11 +10,6 @@ namespace tulle::spmm {
 namespace {
 
 using namespace test;
-using tulle::test::battery;
-using tulle::test::csr_of;
-using tulle::test::is_drawn;
-using tulle::test::matrix_where;
-using tulle::test::random_matrix;
 
 class SpmmOn : public tulle::test::OnBackend {};
 
@@ -121,7 +116,7 @@ TEST_P(SpmmOn, RunAllocatesNothingAndRepeatsItsBits)
     plan.run(b_there.view(), second.view());
     c.memory().fail_at(-1);
     const auto x = first.take(), y = second.take();
-    EXPECT_TRUE(tulle::test::same_bits(x.at, y.at));
+    EXPECT_TRUE(same_bits(x.at, y.at));
 }
 
 TEST_P(SpmmOn, FailingAllocationsLeaveNothingBehind)
