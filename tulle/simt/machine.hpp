@@ -30,6 +30,7 @@ enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, done 
 struct Stack {
     char* bottom = nullptr;
     void* identity = nullptr;
+    bool abandoned = false;    // the last thread on it never ended
 };
 
 struct Thread {

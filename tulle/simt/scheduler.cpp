@@ -253,11 +253,13 @@ void Machine::note_fault(std::string&& what, const Thread& thread)
 // Which stack is left to chance, so that ThreadSanitizer's thread of one block is not always the same one of the next.
 Stack Machine::take_stack()
 {
-    if (free_stacks_.empty()) free_stacks_.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), new_identity()});
+    if (free_stacks_.empty()) free_stacks_.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), new_identity(), false});
     std::swap(free_stacks_[random_.below(free_stacks_.size())], free_stacks_.back());
-    const Stack stack = free_stacks_.back();
+    Stack stack = free_stacks_.back();
     free_stacks_.pop_back();
-    unpoison(stack.bottom, stack_bytes);    // a thread that was abandoned may have left red zones
+    // Red zones that nobody took away: of a thread that was abandoned anywhere, of one that ended only those of its first functions.
+    const std::size_t touched = std::exchange(stack.abandoned, false) ? stack_bytes : page;
+    unpoison(stack.bottom + stack_bytes - touched, touched);
     put_mark(stack.bottom);
     return stack;
 }
@@ -274,6 +276,7 @@ void Machine::give_stacks_back(Block& block, bool abandoned)
 // The thread never ended: end the quiet it waited in, and order what it did before what the stream does next.
 void Machine::abandon(Thread& thread)
 {
+    thread.stack.abandoned = true;
     become(thread.stack.identity);
     Quiet::end();
     become_after(host_.stack.identity);
