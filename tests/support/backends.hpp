@@ -13,6 +13,7 @@
 
 #include "tulle/device/context.hpp"
 #include "tulle/device/info.hpp"
+#include "tulle/simt/sanitizers.hpp"
 
 namespace tulle::test {
 
@@ -20,6 +21,7 @@ class OnBackend : public ::testing::TestWithParam<std::string> {
 protected:
     void SetUp() override
     {
+        if (GetParam() == "cpu1" && simt::under_tsan) GTEST_SKIP() << "backend=cpu1: one thread races with nobody";
         if (GetParam() == "cpu" || GetParam() == "cpu1") return;
         if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << "backend=" << GetParam() << ": " << why;
     }
