@@ -6,6 +6,7 @@ MATRIX ?=
 PREFIX ?= /usr/local
 PRESET ?= release
 SUITE  ?= paper
+CONFIGURE ?=
 BUILD  := build/$(PRESET)
 QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 
@@ -52,7 +53,7 @@ install:
 build/%/build.ninja:
 	@mkdir -p build/$*
 	@echo "configuring build/$*" >&2
-	@cmake --preset $* >build/$*.configure.log 2>&1 || { cat build/$*.configure.log; rm -f build/$*/build.ninja; exit 1; }
+	@cmake --preset $* $(CONFIGURE) >build/$*.configure.log 2>&1 || { cat build/$*.configure.log; rm -f build/$*/build.ninja; exit 1; }
 
 check:
 	@tools/setup ci

@@ -6,26 +6,102 @@
 #     CUDA  cuda/search.cu …      by nvcc for a real GPU, by the host compiler for the simulated one
 #     NVCC  cuda/scan.cu …        by nvcc only (CUB)
 #     SIM   sim/scan.cpp …        the plain twins of NVCC for the simulated GPU
+#     HEAVY cuda/search.cu …      those of CUDA with so many instances that optimising AddressSanitizer's checks takes half a minute and more
 #     LINK  ZLIB::ZLIB)           further libraries
 set_property(GLOBAL PROPERTY TULLE_MODULES "")
 
-function(tulle_module name)
-  cmake_parse_arguments(arg "" "" "CPU;CUDA;NVCC;SIM;LINK" ${ARGN})
-  set(target tulle_${name})
-  add_library(${target} OBJECT ${arg_CPU})
-  set_property(GLOBAL APPEND PROPERTY TULLE_MODULES ${name})
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR} ${TULLE_GENERATED})
-  target_link_libraries(${target} PRIVATE tulle_flags PUBLIC OpenMP::OpenMP_CXX Threads::Threads ${arg_LINK})
-  if(TULLE_COVERAGE AND NOT name STREQUAL "simt")      # neither the simulated GPU nor the tests: they would only be slow
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:--coverage;-fprofile-update=atomic>")
+# Precompiled headers: what others wrote (the standard library, GoogleTest, fmt …), never ours. They save a third of a build from nothing, but
+# hide an include that is missing, and a compiler cache passes them by. So they are for builds whose sources something else compiles without.
+#
+#   tulle_precompile(target HEADERS <vector> …)      a file of its own
+#   tulle_precompile(target FROM stories)            one of those below; the flags must be the same
+set(TULLE_PRECOMPILE OFF CACHE STRING "Precompile the headers of the standard library and others: OFF, LIBRARY, or ALL (programs too)")
+set_property(CACHE TULLE_PRECOMPILE PROPERTY STRINGS OFF LIBRARY ALL)
+set(TULLE_STANDARD_HEADERS <algorithm> <array> <atomic> <bit> <charconv> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <limits> <map> <memory>
+  <mutex> <numeric> <optional> <span> <string> <string_view> <thread> <type_traits> <utility> <variant> <vector>)
+function(tulle_precompile target)
+  cmake_parse_arguments(arg "" "FROM" "HEADERS" ${ARGN})
+  get_target_property(type ${target} TYPE)
+  if(NOT TULLE_PRECOMPILE OR (TULLE_PRECOMPILE STREQUAL "LIBRARY" AND type STREQUAL "EXECUTABLE"))
+    return()
+  elseif(arg_FROM)
+    target_precompile_headers(${target} REUSE_FROM tulle_precompiled_${arg_FROM})
+  else()
+    target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
   endif()
+endfunction()
+
+# What several targets share, one for each set of flags; nothing but the headers is in these. tests/support has that of the tests.
+set(TULLE_STORY_FLAGS "" CACHE STRING "With a simulated GPU: flags of host code outside cpu/, cuda/ and sim/ after those of the build type, e.g. -O0")
+if(TULLE_PRECOMPILE)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "int main() {}\n")
+  foreach(which steps stories)
+    add_library(tulle_precompiled_${which} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(tulle_precompiled_${which} PRIVATE tulle_flags OpenMP::OpenMP_CXX Threads::Threads)
+    tulle_precompile(tulle_precompiled_${which} HEADERS ${TULLE_STANDARD_HEADERS})
+  endforeach()
+  target_compile_options(tulle_precompiled_stories PRIVATE ${TULLE_STORY_FLAGS})
+endif()
+
+function(tulle_module name)
+  cmake_parse_arguments(arg "" "" "CPU;CUDA;NVCC;SIM;HEAVY;LINK" ${ARGN})
+  set(target tulle_${name})
+  set_property(GLOBAL APPEND PROPERTY TULLE_MODULES ${name})
+  if(NOT TULLE_SIMULATED)
+    set(own ${arg_CPU})
+    if(TULLE_HAS_CUDA)
+      list(APPEND own ${arg_CUDA} ${arg_NVCC})
+    endif()
+    add_library(${target} OBJECT ${own})
+    tulle_module_flags(${target} ${arg_LINK})
+    tulle_precompile(${target} FROM steps)
+    return()
+  endif()
+
+  # Beside a simulated GPU, steps (cpu/, cuda/, sim/) and the stories around them are two targets: only the steps have work to do.
+  set_source_files_properties(${arg_CUDA} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
+    "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion;$<$<BOOL:${TULLE_COVERAGE}>:--coverage;-fprofile-update=single>")      # kernels run one after the other
+  if(arg_HEAVY AND TULLE_SANITIZE MATCHES "address")
+    set_property(SOURCE ${arg_HEAVY} APPEND PROPERTY COMPILE_OPTIONS -O0)
+    set_property(SOURCE ${arg_HEAVY} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+  set_source_files_properties(${arg_SIM} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)      # no other build has them
+  set(steps ${arg_CPU} ${arg_CUDA} ${arg_SIM})
+  set(stories ${arg_CPU})
+  list(FILTER steps INCLUDE REGEX "/")
+  list(FILTER stories EXCLUDE REGEX "/")
+  if(name STREQUAL "simt")                                   # has flags of its own
+    add_library(${target} OBJECT ${stories})
+  elseif(name STREQUAL "io" AND TULLE_BUILD_FUZZ)      # so have readers that are fuzzed, and work to do
+    add_library(${target} OBJECT ${stories})
+    tulle_precompile(${target} HEADERS ${TULLE_STANDARD_HEADERS})
+  elseif(NOT stories)
+    add_library(${target} OBJECT ${steps})
+    tulle_precompile(${target} FROM steps)
+  else()
+    add_library(${target} OBJECT ${stories})
+    target_compile_options(${target} PRIVATE ${TULLE_STORY_FLAGS})
+    tulle_precompile(${target} FROM stories)
+    if(steps)
+      add_library(${target}_steps OBJECT ${steps})
+      tulle_module_flags(${target}_steps ${arg_LINK})
+      tulle_precompile(${target}_steps FROM steps)
+      target_sources(${target} INTERFACE $<TARGET_OBJECTS:${target}_steps>)
+    endif()
+  endif()
+  tulle_module_flags(${target} ${arg_LINK})
+endfunction()
+
+function(tulle_module_flags target)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR} ${TULLE_GENERATED})
+  target_link_libraries(${target} PRIVATE tulle_flags PUBLIC OpenMP::OpenMP_CXX Threads::Threads ${ARGN})
   if(TULLE_SIMULATED)
-    target_sources(${target} PRIVATE ${arg_CUDA} ${arg_SIM})
     target_compile_definitions(${target} PUBLIC TULLE_SIM)
-    set_source_files_properties(${arg_CUDA} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion")
   elseif(TULLE_HAS_CUDA)
-    target_sources(${target} PRIVATE ${arg_CUDA} ${arg_NVCC})
     target_link_libraries(${target} PUBLIC CUDA::cudart_static)
+  endif()
+  if(TULLE_COVERAGE AND NOT TULLE_SIMULATED)      # not the tests: they would only be slow; beside a simulated GPU the kernels alone, for the same reason
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:--coverage;-fprofile-update=atomic>")
   endif()
 endfunction()
 
@@ -45,7 +121,7 @@ set(TULLE_SANITIZER_ENVIRONMENT "")
 if(TULLE_SANITIZE)
   set(TULLE_SANITIZER_ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1:exitcode=99" "UBSAN_OPTIONS=print_stacktrace=1"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0"
-    "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:halt_on_error=1")
+    "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:halt_on_error=1:atexit_sleep_ms=0")
 endif()
 
 # Programs are compiled more often than they work hard: the work is the library's.
@@ -64,6 +140,9 @@ function(tulle_tests name)
   target_link_libraries(${target} PRIVATE tulle_flags tulle_test_support GTest::gtest GTest::gtest_main ${arg_LINK})
   tulle_link_modules(${target} ${arg_MODULES})
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${TULLE_LIGHT}>")
+  if(NOT arg_LABEL)      # tests of the simulator: no other build has them
+    tulle_precompile(${target} FROM tests)
+  endif()
   if(arg_HOST)
     set(arg_LABEL host)
     add_dependencies(host_tests ${target})
