@@ -12,12 +12,14 @@
 #include "apps/cli/failure.hpp"
 #include "apps/cli/layout.hpp"
 #include "apps/cli/measure_spmv.hpp"
+#include "apps/cli/measure_team.hpp"
 #include "apps/cli/progress.hpp"
 #include "apps/cli/spmm.hpp"
 #include "tulle/base/hash.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/matrix/move.hpp"
+#include "tulle/spmm/multi.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -106,6 +108,20 @@ Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<
     return worst;
 }
 
+template <class Run>
+void time_runs(int repeat, const Run& run, DenseResult& result)
+{
+    std::vector<double> times;
+    for (int k = 0; k < repeat; ++k) {
+        const double from = trace::now();
+        run();
+        times.push_back(trace::now() - from);
+    }
+    std::sort(times.begin(), times.end());
+    result.median = times[times.size() / 2];
+    result.best = times.front();
+}
+
 template <class V>
 DenseResult measure_product(const Context& ctx, const DenseProblem<V>& p, const SpmmOptions& o)
 {
@@ -133,15 +149,32 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& p, const 
         const auto here = to_host<C>(ctx, std::span<const C>(c.span()));
         result.verdict = check(p, o, {here.data(), here.data() + here.size()}, result.tensor);
     }
-    std::vector<double> times;
-    for (int k = 0; k < o.repeat; ++k) {
-        const double from = trace::now();
-        run();
-        times.push_back(trace::now() - from);
-    }
-    std::sort(times.begin(), times.end());
-    result.median = times[times.size() / 2];
-    result.best = times.front();
+    time_runs(o.repeat, run, result);
+    return result;
+}
+
+// The same on a team, with A, B and C on the host: what moves to and from GPUs is timed too.
+template <class V>
+DenseResult measure_on_team(const Session& session, const Context& like, const DenseProblem<V>& p, const SpmmOptions& o)
+{
+    using C = ResultOf<V>;
+    using Scalar = spmm::Sum<V>;
+    const Team team = team_like(session, like, o.devices);
+    DenseResult result{.backend = fmt::format("{} x {}", team.size(), team[0].name()), .policy = {}, .description = {}};
+    const double begin = trace::now();
+    auto plan = spmm::TeamPlan<V, C>::make(team, p.matrix(), {.product = options_of(o, like), .split = spmm::parse_split(o.split)});
+    result.plan_seconds = trace::now() - begin;
+    std::vector<C> c = p.c;
+    const auto run = [&] { plan.run(static_cast<Scalar>(o.alpha), view_of(p.b.data(), p.cols, o), static_cast<Scalar>(o.beta), view_of(c.data(), p.rows, o)); };
+    plan.reset_traffic();
+    run();
+    const partition::Traffic t = plan.traffic();
+    result.policy = "by " + spmm::to_text(plan.choice().split);
+    result.description = plan.describe() + fmt::format("\n  moved:  {} up and {} down in one call with B and C on the host, which the times contain", human_bytes(t.up), human_bytes(t.down));
+    result.plan_bytes = plan.bytes();
+    for (const spmm::TeamPart& part : plan.parts()) result.tensor = result.tensor || part.policy.starts_with(spmm::to_text(spmm::Kernel::panels));
+    if (o.verify) result.verdict = check(p, o, c, result.tensor);
+    time_runs(o.repeat, run, result);
     return result;
 }
 
@@ -173,7 +206,7 @@ void run_as(const Session& session, const SpmmOptions& o)
     std::vector<DenseResult> results;
     for (const Context& ctx : session.contexts(o.backend)) {
         const Activity work(session.console, "multiplying");
-        results.push_back(measure_product(ctx, p, o));
+        results.push_back(o.devices > 0 ? measure_on_team(session, ctx, p, o) : measure_product(ctx, p, o));
     }
     report(session, o, p.a.nonzeros, results);
     for (const auto& r : results)
@@ -196,6 +229,7 @@ DenseSummary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a,
 
 void run_spmm(const Session& session, const SpmmOptions& o)
 {
+    require<UsageError>(o.devices > 0 || o.split == "automatic", "--split says what the members of a team get", "add --devices 4");
     if (o.type == "f16") return run_as<Float16>(session, o);
     if (o.type == "bf16") return run_as<Bfloat16>(session, o);
     return o.type == "f64" ? run_as<double>(session, o) : run_as<float>(session, o);
@@ -204,7 +238,8 @@ void run_spmm(const Session& session, const SpmmOptions& o)
 void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
 {
     CLI::App* verb = parser.verb("spmm", "C = alpha op(A) B + beta C with a dense B, timed.",
-                                 "tulle run spmm matrix.mtx --n 128 --verify\ntulle run spmm twin:cant --n 128 --type f16 --backend all\ntulle run spmm twin:cant --type tf32 --backend cuda --order pack", run);
+                                 "tulle run spmm matrix.mtx --n 128 --verify\ntulle run spmm twin:cant --n 128 --type f16 --backend all\ntulle run spmm twin:cant --type tf32 --backend cuda --order pack\n"
+                                 "tulle run spmm twin:cant --n 128 --devices 4 --verify", run);
     parser.matrix(verb, o.a);
     verb->add_option("--n", o.n, "columns of B (32)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_option("--type", o.type, "f64 (the default), f32, tf32, f16 or bf16; the last two with sums and C in f32")->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))->option_text("TYPE");
@@ -212,6 +247,8 @@ void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
     verb->add_option("--layout", o.layout, "of B and C: rows (the default) or columns are contiguous")->check(CLI::IsMember({"rows", "columns"}))->option_text("WHICH");
     verb->add_option("--kernel", o.kernel, "force a kernel: rows, or panels on a GPU")->option_text("KERNEL");
     verb->add_option("--order", o.order, "order of the rows of panels: natural, degree, minhash, pack, bsa")->option_text("ORDER");
+    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
+    verb->add_option("--split", o.split, "with --devices: what members have of their own, rows of A or columns of B (automatic: what moves fewer bytes)")->check(CLI::IsMember({"automatic", "rows", "columns"}))->option_text("WHICH");
     verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
     verb->add_option("--beta", o.beta, "(0)")->option_text("NUMBER");

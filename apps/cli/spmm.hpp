@@ -21,6 +21,8 @@ struct SpmmOptions {
     bool transpose = false, verify = false;
     double alpha = 1, beta = 0;
     double expected_calls = 1000;
+    int devices = 0;                                     // a team of so many; 0: one device, no team
+    std::string split = "automatic";                     // of a team: rows or columns
     int repeat = 10;
     std::uint64_t seed = 1;
 };

@@ -21,6 +21,21 @@ TEST_F(Spmm, MultipliesAndChecksEveryType)
     }
 }
 
+TEST_F(Spmm, WorksOnTeams)
+{
+    for (const char* options : {"--devices 1", "--devices 3 --n 5 --type f32", "--devices 4 --split columns --type f16 --n 40 --layout columns", "--devices 7 --split rows --transpose --alpha 2 --beta -1 --type bf16"}) {
+        SCOPED_TRACE(options);
+        const auto done = json(std::string("run spmm uniform:300,200,4 --verify --repeat 1 ") + options);
+        EXPECT_LE(done["results"][0]["worst_error"], 1.0);
+        EXPECT_EQ(done["results"][0]["policy"], std::string(options).find("columns --type") == std::string::npos ? "by rows" : "by columns");
+    }
+    const Outcome run = tulle("run spmm uniform:300,200,4 --devices 2 --repeat 1");
+    for (const char* part : {"2 x cpu:", "spmm on a team of 2: 300 x 200", "nonzeros and rows", "moved:"}) EXPECT_NE(run.out.find(part), run.out.npos) << part;
+    EXPECT_EQ(tulle("run spmm stencil5:10 --devices 0").code, 2);
+    EXPECT_EQ(tulle("run spmm stencil5:10 --split rows").code, 2);
+    EXPECT_EQ(tulle("run spmm stencil5:10 --devices 2 --split halves").code, 2);
+}
+
 TEST_F(Spmm, SaysWhatIsWrong)
 {
     const Outcome panels = tulle("run spmm stencil5:10 --kernel panels");
