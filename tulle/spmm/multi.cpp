@@ -81,7 +81,7 @@ SplitChoice decide(const State& s, std::size_t value_bytes)
     const Options& o = s.options.product;
     const auto devices = std::count_if(s.members.begin(), s.members.end(), [](const auto& m) { return !m.borrows; });
     SplitChoice choice = choose_split({a.rows, a.cols, a.nonzeros, o.n, value_bytes, static_cast<int>(s.members.size()), static_cast<int>(devices), o.expected_calls});
-    if (s.options.split != Split::automatic) {
+    if (s.options.split != SplitBy::automatic) {
         choice.split = s.options.split;
         choice.why = "asked for by the caller";
     }
@@ -94,7 +94,7 @@ std::vector<Cut> cut(const State& s)
 {
     const int parts = static_cast<int>(s.members.size());
     const partition::SplitOptions options{.shares = s.options.shares};
-    if (s.choice.split == Split::columns) return partition::split_evenly(s.options.product.n, parts, options);
+    if (s.choice.split == SplitBy::columns) return partition::split_evenly(s.options.product.n, parts, options);
     const auto a = s.rows();
     const CpuQueue q = s.host.host();
     Buffer<offset_t> work(q, offset_t{a.rows} + 1);
@@ -107,7 +107,7 @@ template <class State>
 Part part_of(const State& s, std::size_t member)
 {
     const auto a = s.rows();
-    if (s.choice.split == Split::columns) return {0, a.nonzeros, 0, a.rows, false};
+    if (s.choice.split == SplitBy::columns) return {0, a.nonzeros, 0, a.rows, false};
     const auto first = static_cast<index_t>(s.cuts[member].item), last = static_cast<index_t>(s.cuts[member + 1].item);
     return {a.row_begin[first], a.row_begin[last], first, last, false};
 }
@@ -116,7 +116,7 @@ Part part_of(const State& s, std::size_t member)
 template <class State>
 index_t columns_of(const State& s, std::size_t member)
 {
-    if (s.choice.split == Split::rows) return s.options.product.n;
+    if (s.choice.split == SplitBy::rows) return s.options.product.n;
     return static_cast<index_t>(s.cuts[member + 1].item - s.cuts[member].item);
 }
 
@@ -260,7 +260,7 @@ template <class State, class V, class C>
 void multiply_all(State& s, const Job<V, C>& job)
 {
     const trace::Phase phase{"multiply"};
-    const bool by_columns = s.choice.split == Split::columns;
+    const bool by_columns = s.choice.split == SplitBy::columns;
     const std::vector<Cut> columns = partition::split_evenly(job.b.cols, static_cast<int>(s.members.size()), {.shares = s.options.shares});
     s.crew.run([&](int number) {
         const auto at = static_cast<std::size_t>(number);
@@ -270,12 +270,12 @@ void multiply_all(State& s, const Job<V, C>& job)
 }
 
 template <class V, class C>
-std::string bits_text(const std::vector<Member<V, C>>& members, Split split)
+std::string bits_text(const std::vector<Member<V, C>>& members, SplitBy split)
 {
     const bool rows = std::all_of(members.begin(), members.end(), [&](const auto& m) { return !m.plan || m.plan->policy().kernel == Kernel::rows; });
     const bool one_kind = std::all_of(members.begin(), members.end(), [&](const auto& m) { return m.borrows == members.front().borrows; });
     if (!rows) return "the same bits every time; panels put rows together by member";
-    return one_kind && split == Split::rows ? "the bits of one device, for any number of members" : "the same bits every time";
+    return one_kind && split == SplitBy::rows ? "the bits of one device, for any number of members" : "the same bits every time";
 }
 
 }  // namespace
@@ -374,12 +374,12 @@ std::string TeamPlan<V, C>::describe() const
 {
     const State& s = *state_;
     const auto a = s.rows();
-    const Split split = s.choice.split;
+    const SplitBy split = s.choice.split;
     std::string text = concat("spmm on a team of ", members(), ": ", a.rows, " x ", a.cols, ", ", a.nonzeros, " nonzeros", s.transposed() ? " transposed" : "", ", ", s.options.product.n,
                               " columns expected, ", type_name<V>(), std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  split:  by ", to_text(split), ", ", s.choice.why,
                               "\n  moves:  ", human_bytes(static_cast<std::size_t>(s.choice.by_rows)), " of A and B to the members in a call by rows, ",
                               human_bytes(static_cast<std::size_t>(s.choice.by_columns)), " by columns", "\n  parts:  the largest has ", fixed(imbalance(), 3), " times the mean of ",
-                              split == Split::rows ? "nonzeros and rows" : "columns", "\n  order:  ", bits_text(s.members, split), "\n  keeps:  ", human_bytes(bytes()), " beside the matrix");
+                              split == SplitBy::rows ? "nonzeros and rows" : "columns", "\n  order:  ", bits_text(s.members, split), "\n  keeps:  ", human_bytes(bytes()), " beside the matrix");
     for (const TeamPart& p : parts())
         text += concat("\n  ", p.where, ": ", grouped(p.rows), " rows from ", grouped(p.first_row), " on with ", grouped(p.nonzeros), " nonzeros, ", p.columns, " columns, ", human_bytes(p.bytes), "; ",
                        p.policy.empty() ? "nothing to do" : p.policy);

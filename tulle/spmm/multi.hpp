@@ -25,13 +25,13 @@
 
 namespace tulle::spmm {
 
-enum class Split {
+enum class SplitBy {
     automatic,               // what moves fewer bytes to the members
     rows,                    // of op(A) and C: all of B for everybody
     columns,                 // of B and C: all of A for everybody, once
 };
-TULLE_API std::string to_text(Split split);
-TULLE_API Split parse_split(std::string_view name);                  // ValueError lists the names
+TULLE_API std::string to_text(SplitBy split);
+TULLE_API SplitBy parse_split(std::string_view name);                  // ValueError lists the names
 
 // What the choice between rows and columns looks at. Members on the host read A and B where they are, so that nothing moves to them.
 struct SplitQuestion {
@@ -44,7 +44,7 @@ struct SplitQuestion {
 };
 
 struct SplitChoice {
-    Split split = Split::rows;
+    SplitBy split = SplitBy::rows;
     double by_rows = 0, by_columns = 0;       // bytes of A and B that a call moves to the members; A counts once for all calls
     std::string why;
 };
@@ -54,7 +54,7 @@ TULLE_API SplitChoice choose_split(const SplitQuestion& question);
 
 struct TeamOptions {
     Options product = {};                     // of the whole product; every member chooses a kernel for its part unless one is forced
-    Split split = Split::automatic;
+    SplitBy split = SplitBy::automatic;
     std::vector<int> shares = {};             // of the members, if they are not alike: {1, 3} gives the second three quarters
 };
 
