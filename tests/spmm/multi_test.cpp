@@ -194,6 +194,15 @@ TEST_P(SpmmOnTeam, ByColumnsEveryColumnOfBTravelsOnce)
     EXPECT_EQ(plan.traffic().down, static_cast<std::size_t>(devices(4)) * 150 * 2 * sizeof(float));
 }
 
+TEST_P(SpmmOnTeam, ChoosesColumnsWhereTheyMoveLess)
+{
+    const auto a = uneven<float>(Values::integers);
+    const TeamOptions wide{.product = {.n = 512}};
+    EXPECT_EQ(TeamPlan<float>::make(team(2), a.view(), wide).choice().split, GetParam() == "cpu" ? SplitBy::rows : SplitBy::columns);
+    EXPECT_EQ(TeamPlan<float>::make(team(2, true), a.view(), wide).choice().split, SplitBy::rows);
+    EXPECT_EQ(TeamPlan<float>::make(team(2), a.view(), {.product = {.n = 4}}).choice().split, SplitBy::rows);
+}
+
 TEST_P(SpmmOnTeam, TakesNewValues)
 {
     const auto a = random_matrix<double>(60, 45, 0.1, Values::integers, 31);

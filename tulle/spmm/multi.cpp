@@ -75,16 +75,14 @@ namespace {
 // ---- preparing ----
 
 template <class State>
-SplitChoice decide(const State& s, std::size_t value_bytes)
+SplitChoice decide(const State& s, std::size_t value_bytes, bool deterministic)
 {
     const auto a = s.rows();
     const Options& o = s.options.product;
     const auto devices = std::count_if(s.members.begin(), s.members.end(), [](const auto& m) { return !m.borrows; });
     SplitChoice choice = choose_split({a.rows, a.cols, a.nonzeros, o.n, value_bytes, static_cast<int>(s.members.size()), static_cast<int>(devices), o.expected_calls});
-    if (s.options.split != SplitBy::automatic) {
-        choice.split = s.options.split;
-        choice.why = "asked for by the caller";
-    }
+    if (s.options.split != SplitBy::automatic) return {s.options.split, choice.by_rows, choice.by_columns, "asked for by the caller"};
+    if (deterministic) return {SplitBy::rows, choice.by_rows, choice.by_columns, "which gives the same bits for any number of members"};
     return choice;
 }
 
@@ -294,9 +292,9 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const CsrView<V>& a, const
     auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .given = a, .crew = partition::Crew(team.size(), partition::nodes_of(team))});
     for (int m = 0; m < team.size(); ++m) s->members.push_back({.ctx = team[m], .borrows = team[m].backend() == Backend::cpu});
     if (s->transposed()) s->copy = turn(host, a, s->source);
-    s->choice = decide(*s, sizeof(V));
-    s->cuts = cut(*s);
     const bool deterministic = partition::is_deterministic(team);
+    s->choice = decide(*s, sizeof(V), deterministic);
+    s->cuts = cut(*s);
     s->crew.run([&](int number) {
         const auto at = static_cast<std::size_t>(number);
         s->members[at].part = part_of(*s, at);

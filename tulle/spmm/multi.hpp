@@ -26,7 +26,7 @@
 namespace tulle::spmm {
 
 enum class SplitBy {
-    automatic,               // what moves fewer bytes to the members
+    automatic,               // what moves fewer bytes to the members; rows in a deterministic team
     rows,                    // of op(A) and C: all of B for everybody
     columns,                 // of B and C: all of A for everybody, once
 };
