@@ -14,7 +14,6 @@
 #include "tulle/spmm/spmm.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "tulle/base/math.hpp"
@@ -22,10 +21,8 @@
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/device/info.hpp"
-#include "tulle/device/placed.hpp"
-#include "tulle/matrix/convert_steps.hpp"
 #include "tulle/matrix/features.hpp"
-#include "tulle/matrix/validate.hpp"
+#include "tulle/spmm/arguments.hpp"
 #include "tulle/spmm/order_choice.hpp"
 #include "tulle/spmm/steps.hpp"
 
@@ -70,43 +67,6 @@ namespace {
 constexpr offset_t longest_row = 128;
 // … and a multiprocessor has this many units of panels to hide their latencies.
 constexpr offset_t units_per_multiprocessor = 4;
-// Columns of B by rows that a plan has room for at once, whatever is expected.
-constexpr index_t most_columns = 1024;
-
-template <class V> constexpr bool is_half = sizeof(V) == 2;
-
-template <class V> std::string type_name()
-{
-    if constexpr (std::is_same_v<V, Float16>) return "f16";
-    else if constexpr (std::is_same_v<V, Bfloat16>) return "bf16";
-    else return sizeof(V) == 4 ? "f32" : "f64";
-}
-
-// Checked as a matrix of floats: nobody looks at the numbers, which may be NaN, so that those of 16 bits may be anything of 4 bytes.
-template <class V>
-void check_matrix(const Context& ctx, const CsrView<V>& a)
-{
-    if constexpr (is_half<V>) check(ctx, CsrView<float>{a.rows, a.cols, a.nonzeros, a.row_begin, a.col, reinterpret_cast<const float*>(a.col), a.sorted, a.unique});
-    else check(ctx, a);
-    const void* unknown = nullptr;
-    require_placed(ctx, a.value, unknown, "value");
-}
-
-// A transposed, by rows: entries by their columns, stably.
-template <class V>
-Csr<V> turn(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>& source)
-{
-    return ctx.run([&](const auto& q) {
-        matrix::Groups by_col = matrix::group(q, a.col, a.nonzeros, a.cols);
-        Buffer<index_t> row(q, a.nonzeros);
-        matrix::expand_rows(q, a.row_begin, a.rows, a.nonzeros, row.data());
-        Csr<V> t{.rows = a.cols, .cols = a.rows, .row_begin = std::move(by_col.begin), .col = Buffer<index_t>(q, a.nonzeros), .value = Buffer<V>(q, a.nonzeros), .unique = a.unique};
-        matrix::gather(q, row.data(), by_col.source.data(), a.nonzeros, t.col.data());
-        carry_values(q, a.value, by_col.source.data(), a.nonzeros, t.value.data());
-        source = std::move(by_col.source);
-        return t;
-    });
-}
 
 template <class State>
 void look(State& s)
@@ -247,38 +207,6 @@ std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const
 
 // ---- arguments
 
-template <class V>
-std::pair<std::uintptr_t, std::uintptr_t> reach(const DenseView<V>& m)
-{
-    const offset_t lines = m.layout == Layout::row_major ? m.rows : m.cols, width = m.layout == Layout::row_major ? m.cols : m.rows;
-    const auto begin = reinterpret_cast<std::uintptr_t>(m.data);
-    if (lines == 0 || width == 0) return {begin, begin};
-    return {begin, begin + static_cast<std::size_t>((lines - 1) * m.leading + width) * sizeof(V)};
-}
-
-template <class V>
-void require_shape(const DenseView<V>& m, index_t rows, index_t cols, std::string_view name)
-{
-    require(m.rows == rows && m.cols == cols, [&] { return concat(name, " is ", m.rows, " x ", m.cols, ", but must be ", rows, " x ", cols); });
-    const index_t width = m.layout == Layout::row_major ? m.cols : m.rows;
-    require(m.leading >= width, [&] {
-        return concat("the leading dimension of ", name, " is ", m.leading, ", but its ", m.layout == Layout::row_major ? "rows have " : "columns have ", width, " entries");
-    });
-}
-
-template <class State, class V, class C>
-void require_operands(State& s, const DenseView<const V>& b, const DenseView<C>& c)
-{
-    require<ValueError>(b.cols >= 0, [&] { return concat("B cannot have ", b.cols, " columns"); });
-    require_shape(b, s.traits.cols, b.cols, "B");
-    require_shape(c, s.traits.rows, b.cols, "C");
-    const auto [b_begin, b_end] = reach(b);
-    const auto [c_begin, c_end] = reach(c);
-    require<ValueError>(b_end <= c_begin || c_end <= b_begin || b_begin == b_end || c_begin == c_end, "B and C overlap", "give C memory of its own");
-    if (b_begin != b_end) require_placed(s.ctx, b.data, s.known_b, "B");
-    if (c_begin != c_end) require_placed(s.ctx, c.data, s.known_c, "C");
-}
-
 template <class V, class C>
 Operands<V, C> operands(Sum<V> alpha, const DenseView<const V>& b, Sum<V> beta, const DenseView<C>& c)
 {
@@ -339,7 +267,7 @@ Plan<V, C> Plan<V, C>::make(const Context& ctx, const CsrView<V>& a, const Optio
 template <class V, class C>
 void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& b, Scalar beta, const DenseView<C>& c) const
 {
-    require_operands(*state_, b, c);
+    require_operands(state_->ctx, state_->traits.rows, state_->traits.cols, b, c, state_->known_b, state_->known_c);
     run_state(*state_, operands<V, C>(alpha, b, beta, c));
 }
 
@@ -347,9 +275,7 @@ template <class V, class C>
 void Plan<V, C>::update_values(const CsrView<V>& a)
 {
     State& s = *state_;
-    require<PlanMismatch>(a.rows == s.a.rows && a.cols == s.a.cols && a.nonzeros == s.a.nonzeros, [&] {
-        return concat("the plan is for ", s.a.rows, " x ", s.a.cols, " with ", s.a.nonzeros, " nonzeros, the new matrix is ", a.rows, " x ", a.cols, " with ", a.nonzeros);
-    });
+    require_same_shape(s.a, a);
     const void* unknown = nullptr;
     require_placed(s.ctx, a.value, unknown, "value");
     s.a = a;
