@@ -43,8 +43,10 @@ TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
     for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{{0, 2}, {1, 2}, {8, 2}, {9, 8}, {32, 8}, {33, 32}, {128, 32}, {1000, 32}}) {
         Traits t = traits_of(1000, 1, n);
         t.tensor = false;
+        t.value_bytes = 4;
         EXPECT_EQ(choose(t, gpu).policy.lanes, lanes) << n;
     }
+    for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{{1, 2}, {16, 2}, {17, 4}, {32, 4}, {33, 16}, {128, 16}, {1000, 16}}) EXPECT_EQ(choose(traits_of(1000, 1, n), gpu).policy.lanes, lanes) << n;
 }
 
 // Wide blocks where B is wide and there are enough of them.

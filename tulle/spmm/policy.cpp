@@ -16,9 +16,9 @@ namespace tulle::spmm {
 namespace {
 
 constexpr std::array kernel_names{"rows", "panels"};
-constexpr std::array lane_counts{2, 8, 32};
+constexpr std::array<int, 3> lane_counts(const Traits& t) { return t.value_bytes == 2 ? std::array{2, 4, 16} : std::array{2, 8, 32}; }
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
-constexpr int columns_per_lane = 4;
+constexpr int columns_per_lane(const Traits& t) { return t.value_bytes == 2 ? 8 : 4; }
 
 // Reasoned: a panel must save so many fetches of B rows to be worth unpacking its tiles …
 constexpr double least_reuse = 1.25;
@@ -36,11 +36,11 @@ bool can_be_panels(const Traits& t, const Limits& limits) { return on_gpu(limits
 double reuse(const Traits& t) { return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0; }
 
 // The fewest lanes whose columns cover B, so that rows share warps; the most where B is wider.
-int lanes_for(index_t n)
+int lanes_for(const Traits& t)
 {
-    for (const int lanes : lane_counts)
-        if (lanes * columns_per_lane >= n) return lanes;
-    return lane_counts.back();
+    for (const int lanes : lane_counts(t))
+        if (lanes * columns_per_lane(t) >= t.n) return lanes;
+    return lane_counts(t).back();
 }
 
 // The widest that B fills and that leaves every multiprocessor some blocks: wide ones unpack a tile once for more columns.
@@ -52,7 +52,7 @@ int width_for(const Traits& t, const Limits& limits)
     return widths.back();
 }
 
-Policy rows_policy(const Traits& t, const Limits& limits) { return {Kernel::rows, on_gpu(limits) ? lanes_for(t.n) : 1, OrderKind::natural}; }
+Policy rows_policy(const Traits& t, const Limits& limits) { return {Kernel::rows, on_gpu(limits) ? lanes_for(t) : 1, OrderKind::natural}; }
 
 }  // namespace
 
@@ -78,9 +78,9 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
 {
     if (!on_gpu(limits)) return {rows_policy(t, limits)};
     std::vector<Policy> all;
-    for (const int lanes : lane_counts) all.push_back({Kernel::rows, lanes, OrderKind::natural});
+    for (const int lanes : lane_counts(t)) all.push_back({Kernel::rows, lanes, OrderKind::natural});
     if (can_be_panels(t, limits))
-        for (const OrderKind order : {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa}) 
+        for (const OrderKind order : {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa})
             for (const int width : widths) all.push_back({Kernel::panels, 1, order, width});
     return all;
 }

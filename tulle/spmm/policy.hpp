@@ -27,7 +27,7 @@ enum class Kernel {
 
 struct Policy {
     Kernel kernel = Kernel::rows;
-    int lanes = 8;                            // rows on a GPU: lanes that share a row, four columns of C each (2, 8, 32); otherwise 1
+    int lanes = 8;                            // rows on a GPU: lanes that share a row: 2, 8, 32 with four columns of C each, for 16-bit numbers 2, 4, 16 with eight; otherwise 1
     OrderKind order = OrderKind::natural;     // panels: which rows stand together
     int width = 0;                            // panels: columns of C that a block computes (32, 64, 128); otherwise 0
 

@@ -213,9 +213,9 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 // The four sums of a lane in the t-th eight columns from `j` on, entry by entry, only where nonzeros are. The four lanes of a group have all values of its
 // two rows.
 template <class V, class C>
-__attribute__((noinline)) __device__ Four<float> add_entries(const PanelsView<V>& p, const Operands<V, C>& o, const PanelUnit& unit, int slab, int lane, offset_t j, int t)
+__attribute__((noinline)) __device__ Run<float> add_entries(const PanelsView<V>& p, const Operands<V, C>& o, const PanelUnit& unit, int slab, int lane, offset_t j, int t)
 {
-    Four<float> sum = {};
+    Run<float> sum = {};
     for (offset_t k = unit.begin; k < unit.end; ++k) {
         const Chunk<V>& chunk = p.chunk[k];
         if (!chunk.has(slab)) continue;
@@ -240,15 +240,15 @@ template <int Count, class V, class C>
 __device__ inline void write_run(const Operands<V, C>& o, bool simple, bool pairs, offset_t row, offset_t column, const float (&sum)[Count])
 {
     constexpr int at_once = Count >= 4 && sizeof(C) == 4 ? 4 : 2;
-    struct alignas(at_once * sizeof(C)) Run {
+    struct alignas(at_once * sizeof(C)) Together {
         C value[at_once];
     };
     if (simple) {
 #pragma unroll
         for (int i = 0; i < Count; i += at_once) {
-            Run run;
+            Together run;
             for (int k = 0; k < at_once; ++k) run.value[k] = Narrow<C>::from(o.alpha * sum[i + k]);
-            *reinterpret_cast<Run*>(o.c + row * o.c_row + column + i) = run;
+            *reinterpret_cast<Together*>(o.c + row * o.c_row + column + i) = run;
         }
     } else {
 #pragma unroll
@@ -289,8 +289,8 @@ template <int Columns>
 __device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, offset_t tile, offset_t tiles, int* is_last, float (&sum)[Columns / 8][4])
 {
     // Sums lie as threads hold them: nobody else reads them.
-    const auto at = [&](int piece) { return reinterpret_cast<Four<float>*>(pieces.partial) + ((offset_t{unit.first_slot + piece} * tiles + tile) * (Columns / 8)) * blockDim.x + threadIdx.x; };
-    Four<float>* mine = at(unit.piece);
+    const auto at = [&](int piece) { return reinterpret_cast<Run<float>*>(pieces.partial) + ((offset_t{unit.first_slot + piece} * tiles + tile) * (Columns / 8)) * blockDim.x + threadIdx.x; };
+    Run<float>* mine = at(unit.piece);
 #pragma unroll
     for (int t = 0; t < Columns / 8; ++t) mine[t * blockDim.x] = {{sum[t][0], sum[t][1], sum[t][2], sum[t][3]}};
     int* arrived = pieces.arrived + unit.first_slot * tiles + tile;
@@ -305,10 +305,10 @@ __device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, o
     for (int t = 0; t < Columns / 8; ++t)
         for (int i = 0; i < 4; ++i) sum[t][i] = 0;
     for (int piece = 0; piece < unit.pieces; ++piece) {
-        const Four<float>* other = at(piece);
+        const Run<float>* other = at(piece);
 #pragma unroll
         for (int t = 0; t < Columns / 8; ++t) {
-            const Four<float> four = other[t * blockDim.x];
+            const Run<float> four = other[t * blockDim.x];
             for (int i = 0; i < 4; ++i) sum[t][i] += four.value[i];
         }
     }
@@ -367,7 +367,7 @@ __global__ void __launch_bounds__(Shape<V, Columns>::threads) multiply_panels_ke
     if (__any_sync(all_lanes, nothing != 0.0f)) {
 #pragma unroll
         for (int t = 0; t < Columns / 8; ++t) {
-            const Four<float> four = add_entries(p, o, job.unit, slab, lane, job.j, t);
+            const Run<float> four = add_entries(p, o, job.unit, slab, lane, job.j, t);
             for (int i = 0; i < 4; ++i) sum[t][i] = four.value[i];
         }
     }

@@ -41,23 +41,23 @@ __device__ inline void put_pair(const Operands<V, C>& o, bool pairs, offset_t ro
     if (j + 1 < o.n) put(o, row, j + 1, right);
 }
 
-// Whether rows of B may be read four numbers at a time.
+// Whether rows of B may be read a run at a time.
 template <class V, class C>
-__device__ inline bool reads_fours(const Operands<V, C>& o)
+__device__ inline bool reads_runs(const Operands<V, C>& o)
 {
-    return o.b_col == 1 && can_load_four(o.b, o.b_row);
+    return o.b_col == 1 && can_load_runs(o.b, o.b_row);
 }
 
-// Columns j … j+3 of row i of B; those beyond the last are zero. `fours`: all there, at once.
+// The run of row i of B from column j on; what is beyond the last is zero. `whole`: all there, at once.
 template <class V, class C>
-__device__ inline Four<V> load_four(const Operands<V, C>& o, bool fours, offset_t i, offset_t j)
+__device__ inline Run<V> load_run(const Operands<V, C>& o, bool whole, offset_t i, offset_t j)
 {
     const V* from = o.b + i * o.b_row + j * o.b_col;
-    if (fours) return *reinterpret_cast<const Four<V>*>(from);
-    Four<V> four = {};
-    for (int c = 0; c < 4; ++c)
-        if (j + c < o.n) four.value[c] = from[c * o.b_col];
-    return four;
+    if (whole) return *reinterpret_cast<const Run<V>*>(from);
+    Run<V> run = {};
+    for (int c = 0; c < run_length<V>; ++c)
+        if (j + c < o.n) run.value[c] = from[c * o.b_col];
+    return run;
 }
 
 }  // namespace tulle::spmm
