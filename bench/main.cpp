@@ -117,7 +117,7 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
     app.add_option("--type", o.type, "f64, f32, tf32, f16 or bf16; the last two with sums and C in f32")->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))->capture_default_str();
     app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
     app.add_option("--against", o.against, "Yardsticks: eigen, cusparse, cublas")->delimiter(',')->capture_default_str();
-    app.add_flag("--all-policies", o.all_policies, "Every policy beside the chosen one");
+    app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; rows; \"64, natural\"");
     app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
     app.add_flag("--cold", o.wish.cold, "Also time with the last-level cache overwritten before each run");
     add_timing(app, o.wish, o.json, o.quiet);

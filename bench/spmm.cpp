@@ -43,8 +43,11 @@ std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions
     std::vector<Contender> all{our_spmm(problem, "tulle", std::nullopt)};
     const spmm::Traits traits{.rows = problem.a.rows, .cols = problem.a.cols, .nonzeros = problem.a.nonzeros, .n = problem.n, .value_bytes = sizeof(V), .tensor = sizeof(V) == 2 || problem.tf32,
                               .unique = problem.a.unique};
-    if (options.all_policies)
-        for (const spmm::Policy& p : spmm::candidates(traits, {problem.ctx.backend()})) all.push_back(our_spmm(problem, concat("tulle ", spmm::to_text(p)), p));
+    for (const spmm::Policy& p : spmm::candidates(traits, {problem.ctx.backend()})) {
+        const std::string name = spmm::to_text(p);
+        const auto names_it = [&](const std::string& part) { return part == "all" || name.find(part) != std::string::npos; };
+        if (std::any_of(options.policies.begin(), options.policies.end(), names_it)) all.push_back(our_spmm(problem, concat("tulle ", name), p));
+    }
     if constexpr (has_eigen && sizeof(V) != 2)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_spmm(problem));
     if constexpr (has_cusparse) {

@@ -11,6 +11,7 @@
 
 #include "tulle/base/float16.hpp"
 #include "tulle/base/hash.hpp"
+#include "tulle/base/math.hpp"
 #include "tulle/matrix/csr.hpp"
 #include "tulle/matrix/dense.hpp"
 #include "tulle/matrix/move.hpp"
@@ -30,27 +31,32 @@ public:
         host = Csr<V>::make(q, matrix.rows, matrix.cols, matrix.nonzeros());
         std::copy_n(matrix.row_begin.data(), matrix.rows + 1, host.row_begin.data());
         std::copy_n(matrix.col.data(), matrix.nonzeros(), host.col.data());
-        std::transform(matrix.value.data(), matrix.value.data() + matrix.nonzeros(), host.value.data(), [](From v) { return static_cast<V>(v); });
+        const From scale = scale_of(matrix);
+        std::transform(matrix.value.data(), matrix.value.data() + matrix.nonzeros(), host.value.data(), [scale](From v) { return static_cast<V>(v * scale); });
         host.sorted = matrix.sorted;
         host.unique = matrix.unique;
-        host_b.resize(static_cast<std::size_t>(matrix.cols) * static_cast<std::size_t>(n));
-        for (std::size_t k = 0; k < host_b.size(); ++k) host_b[k] = static_cast<V>(2 * unit(hash_of(11, k)) - 1);
+        host_b.resize(static_cast<std::size_t>(whole_blocks(matrix.cols)) * static_cast<std::size_t>(n));
+        for (std::size_t k = 0; k < static_cast<std::size_t>(matrix.cols) * static_cast<std::size_t>(n); ++k) host_b[k] = static_cast<V>(2 * unit(hash_of(11, k)) - 1);
         if (ctx.backend() == Backend::cuda) copy_ = to_device(ctx, host.view());
         a = ctx.backend() == Backend::cuda ? copy_.view() : host.view();
         b_data = to_device(ctx, std::span<const V>(host_b));
-        c_data = ctx.run([&](const auto& where) { return Buffer<Result>(where, offset_t{host.rows} * n); });
+        c_data = ctx.run([&](const auto& where) { return Buffer<Result>(where, whole_blocks(host.rows) * n); });
         b = {host.cols, n, n, Layout::row_major, b_data.data()};
         c = {host.rows, n, n, Layout::row_major, c_data.data()};
     }
     SpmmProblem(const SpmmProblem&) = delete;
     SpmmProblem& operator=(const SpmmProblem&) = delete;
 
+    // B and C have room, and B zeros, for formats that know whole blocks only.
+    static offset_t whole_blocks(index_t rows) { return ceil_div<offset_t>(rows, largest_block) * largest_block; }
+
     // A, B and C once each.
     std::size_t compulsory_bytes() const
     {
         const auto nonzeros = static_cast<std::size_t>(host.nonzeros()), rows = static_cast<std::size_t>(host.rows);
         const std::size_t offset = host.nonzeros() <= max_index ? sizeof(index_t) : sizeof(offset_t);
-        return nonzeros * (sizeof(V) + sizeof(index_t)) + (rows + 1) * offset + b_data.bytes() + c_data.bytes();
+        const std::size_t dense = static_cast<std::size_t>(host.cols) * sizeof(V) + rows * sizeof(Result);
+        return nonzeros * (sizeof(V) + sizeof(index_t)) + (rows + 1) * offset + dense * static_cast<std::size_t>(n);
     }
 
     void poison()
@@ -85,7 +91,17 @@ public:
     DenseView<Result> c;
 
 private:
+    // What brings the largest number to 1, where numbers have so few bits that a physicist's units overflow; otherwise 1.
+    template <class From>
+    static From scale_of(const Csr<From>& matrix)
+    {
+        From largest = 0;
+        for (const From v : matrix.value.span()) largest = std::max(largest, std::abs(v));
+        return sizeof(V) == 2 && largest > 0 ? 1 / largest : 1;
+    }
+
     static constexpr index_t rows_to_check = 400;
+    static constexpr offset_t largest_block = 32;
 
     double share_of_row(index_t i, const std::vector<double>& got) const
     {

@@ -16,6 +16,7 @@
 #include "tulle/partition/partial.hpp"
 #include "tulle/spgemm/multi.hpp"
 #include "tulle/spgemm/spgemm.hpp"
+#include "tulle/spmm/multi.hpp"
 #include "tulle/spmm/spmm.hpp"
 #include "tulle/spmv/multi.hpp"
 #include "tulle/spmv/spmv.hpp"

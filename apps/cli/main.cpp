@@ -140,6 +140,14 @@ void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
     parser.when(verb, [&o](const Session& session) { plan_spmv(session, o); });
 }
 
+void add_explain(Parser& parser, ExplainSpmmOptions& spmm)
+{
+    CLI::App* explain = parser.verb("explain", "What tulle would choose for an operation and why: counts, predictions, and measured times beside them.",
+                                    "tulle explain spmm matrix.mtx --n 128 --type f16\ntulle explain spmm --help");
+    explain->require_subcommand(1);
+    add_explain_spmm(parser, explain, spmm);
+}
+
 void add_bench(Parser& parser)
 {
     CLI::App* verb = parser.verb("bench", "Benchmarks against other libraries; all arguments go to the program tulle-bench.",
@@ -179,6 +187,7 @@ struct Wishes {
     RunSptrsvOptions sptrsv;
     SpgemmOptions spgemm, spgemm_plan;
     SpmmOptions spmm;
+    ExplainSpmmOptions spmm_explained;
     TuneSptrsvOptions tune;
     DoctorOptions doctor;
     DemoOptions demo;
@@ -195,6 +204,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm, wishes.spmm);
     add_tune(parser, wishes.tune);
     add_plan(parser, wishes.plan, wishes.spgemm_plan);
+    add_explain(parser, wishes.spmm_explained);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);
 }

@@ -4,6 +4,7 @@
 // before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets beside 32-bit columns. Numbers of 16 bits have sums and C in f32.
 #include <cusparse.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <type_traits>
@@ -37,7 +38,7 @@ constexpr std::array variants{
     Variant{"cusparse bell32", CUSPARSE_SPMM_BLOCKED_ELL_ALG1, 32},
 };
 
-constexpr std::size_t most_block_bytes = std::size_t{4} << 30;
+constexpr offset_t most_padding = 16;                      // times the nonzeros: no product can be fast that reads more
 constexpr auto index32 = CUSPARSE_INDEX_32I;
 constexpr auto base0 = CUSPARSE_INDEX_BASE_ZERO;
 
@@ -67,9 +68,9 @@ public:
         else convert_csr();
         cusparseConstDnMatDescr_t b = nullptr;
         cusparseDnMatDescr_t c = nullptr;
-        check(cusparseCreateConstDnMat(&b, problem_.b.rows, problem_.n, problem_.n, problem_.b.data, cuda_type<V>, CUSPARSE_ORDER_ROW));
+        check(cusparseCreateConstDnMat(&b, extent(problem_.b.rows), problem_.n, problem_.n, problem_.b.data, cuda_type<V>, CUSPARSE_ORDER_ROW));
         b_.reset(b);
-        check(cusparseCreateDnMat(&c, problem_.c.rows, problem_.n, problem_.n, problem_.c.data, cuda_type<Result>, CUSPARSE_ORDER_ROW));
+        check(cusparseCreateDnMat(&c, extent(problem_.c.rows), problem_.n, problem_.n, problem_.c.data, cuda_type<Result>, CUSPARSE_ORDER_ROW));
         c_ = c;
         c_owner_.reset(c);
         std::size_t bytes = 0;
@@ -98,28 +99,53 @@ private:
         matrix_.reset(made);
     }
 
-    // Through a matrix of wider numbers, which is what the library converts; whole blocks only.
+    // Rows or columns as cuSPARSE sees them: whole blocks.
+    offset_t extent(offset_t n) const { return variant_.block > 0 ? ceil_div<offset_t>(n, variant_.block) * variant_.block : n; }
+
+    // Through a matrix of wider numbers, which is what the library converts.
     void convert_blocks()
     {
         using Wide = std::conditional_t<sizeof(V) == 8, double, float>;
         const CsrView<V> host = problem_.host.view();
-        require<ValueError>(host.rows % variant_.block == 0 && host.cols % variant_.block == 0, "not a whole number of blocks");
         const std::vector<Wide> wide = [&] {
             std::vector<Wide> values;
             for (offset_t k = 0; k < host.nonzeros; ++k) values.push_back(static_cast<Wide>(host.value[k]));
             return values;
         }();
+        require<ValueError>(host.nonzeros == 0 || padded_size(host) / host.nonzeros < most_padding, "blocks padded to the widest row take too much memory");
         const Context cpu = Context::cpu();
         const CsrView<Wide> widened{host.rows, host.cols, host.nonzeros, host.row_begin, host.col, wide.data(), host.sorted, host.unique};
         const BlockedEll<Wide> blocks = to_blocked_ell(cpu, widened, static_cast<index_t>(variant_.block));
-        require<ValueError>(static_cast<std::size_t>(blocks.value.size()) * sizeof(V) <= most_block_bytes, "blocks padded to the widest row take too much memory");
-        std::vector<V> value;
-        for (offset_t k = 0; k < blocks.value.size(); ++k) value.push_back(static_cast<V>(blocks.value.data()[k]));
+        // cuSPARSE wants rows one after the other through all blocks of a block row; the library has block after block.
+        const offset_t block = variant_.block, width = blocks.width * block;
+        std::vector<V> value(static_cast<std::size_t>(blocks.value.size()));
+        for (offset_t k = 0; k < blocks.value.size(); ++k) {
+            const offset_t slot = k / (block * block), row = slot / blocks.width * block + k / block % block;
+            value[static_cast<std::size_t>(row * width + slot % blocks.width * block + k % block)] = static_cast<V>(blocks.value.data()[k]);
+        }
         index_ = to_queue(q_, blocks.block_col.data(), blocks.block_col.size());
         value_ = to_queue(q_, value.data(), std::ssize(value));
         cusparseConstSpMatDescr_t made = nullptr;
-        check(cusparseCreateConstBlockedEll(&made, host.rows, host.cols, variant_.block, offset_t{blocks.width} * variant_.block, index_.data(), value_.data(), index32, base0, cuda_type<V>));
+        check(cusparseCreateConstBlockedEll(&made, extent(host.rows), extent(host.cols), variant_.block, width, index_.data(), value_.data(), index32, base0, cuda_type<V>));
         matrix_.reset(made);
+    }
+
+    // Numbers that Blocked-ELL stores.
+    offset_t padded_size(const CsrView<V>& a) const
+    {
+        const auto block = static_cast<index_t>(variant_.block);
+        std::vector<index_t> seen(static_cast<std::size_t>(ceil_div(a.cols, block)), -1);      // in which block row last
+        offset_t widest = 0, here = 0;
+        for (index_t i = 0; i < a.rows; ++i) {
+            if (i % block == 0) here = 0;
+            for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
+                if (index_t& last = seen[static_cast<std::size_t>(a.col[k] / block)]; last != i / block) {
+                    last = i / block;
+                    ++here;
+                }
+            widest = std::max(widest, here);
+        }
+        return extent(a.rows) * widest * block;
     }
 
     static constexpr auto none_ = CUSPARSE_OPERATION_NON_TRANSPOSE;

@@ -12,6 +12,7 @@
 #include "support/backends.hpp"
 #include "tulle/device/buffer.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/device/lines.hpp"
 
 namespace tulle {
 namespace {
@@ -121,6 +122,31 @@ TEST_P(MemoryOn, CopiesThereAndBack)
         copy(q, a.data(), b.data(), 0);
     });
     EXPECT_TRUE(std::equal(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(n), back.begin()));
+}
+
+// Lines of five bytes out of seven, to nine, to six, and back to eleven: what lies between them stays.
+TEST_P(MemoryOn, CopiesLinesAndLeavesTheGaps)
+{
+    const auto c = ctx();
+    for (const std::size_t lines : {std::size_t{0}, std::size_t{1}, std::size_t{4}, build::simulated ? std::size_t{40} : std::size_t{300000}}) {
+        const auto all = [&](std::size_t step) { return static_cast<offset_t>(lines * step); };
+        std::vector<char> from(lines * 7), back(lines * 11, 'x');
+        for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i % 89);
+        const std::vector<char> sent = from;
+        c.run([&](const auto& q) {
+            Buffer<char> a(q, all(9)), b(q, all(6));
+            fill_bytes(q, a.data(), 'a', lines * 9);
+            fill_bytes(q, b.data(), 'b', lines * 6);
+            upload_lines(q, from.data(), a.data(), {5, lines, 7, 9});
+            std::fill(from.begin(), from.end(), '?');                         // it may be reused on return
+            copy_lines(q, a.data(), b.data(), {5, lines, 9, 6});
+            download_lines(q, b.data(), back.data(), {5, lines, 6, 11});
+            std::vector<char> whole(lines * 6);
+            download_lines(q, b.data(), whole.data(), {6, lines, 6, 6});      // without gaps, and with the room between
+            for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_EQ(whole[i], i % 6 < 5 ? sent[i / 6 * 7 + i % 6] : 'b') << i;
+        });
+        for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], i % 11 < 5 ? sent[i / 11 * 7 + i % 11] : 'x') << i;
+    }
 }
 
 TEST_P(MemoryOn, GivesPinnedHostMemory)

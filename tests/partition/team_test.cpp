@@ -93,6 +93,40 @@ TEST_P(LinkOn, CopiesAndCountsBetweenAllKindsOfMembers)
         }
 }
 
+// A block of a matrix to a room without gaps, on to another member, and home into a block of a third.
+TEST_P(LinkOn, CarriesBlocksOfDenseMatrices)
+{
+    const std::vector<Context> members{ctx(), ctx(), Context::cpu(1)};
+    std::vector<float> whole(6 * 10), home(7 * 10, -1);
+    for (std::size_t k = 0; k < whole.size(); ++k) whole[k] = static_cast<float>(k);
+    for (const Layout layout : {Layout::row_major, Layout::col_major})
+        for (const Context& from : members)
+            for (const Context& to : members) {
+                Link link;
+                const auto make = [](const Context& at, offset_t n) { return at.run([&](const auto& q) { return Buffer<float>(q, n); }); };
+                Buffer<float> source = make(from, 12), target = make(to, 4 * 8);
+                const bool by_rows = layout == Layout::row_major;
+                const DenseView<const float> block{3, 4, 10, layout, whole.data() + 12};
+                const DenseView<float> there{3, 4, by_rows ? 4 : 3, layout, source.data()}, beside{3, 4, 8, layout, target.data()}, back{3, 4, 10, layout, home.data() + 3};
+                Signal arrived(from);
+                link.up(from, block, there);
+                arrived.set(from);
+                arrived.wait(to);
+                link.across(from, there, to, beside);
+                link.down(to, beside, back);
+                for (index_t i = 0; i < 3; ++i)
+                    for (index_t j = 0; j < 4; ++j) {
+                        EXPECT_EQ(back(i, j), block(i, j));
+                        back(i, j) = -1;
+                    }
+                EXPECT_EQ(home, std::vector<float>(home.size(), -1));         // and nothing else
+                EXPECT_EQ(link.traffic().up, 48u);
+                EXPECT_EQ(link.traffic().across, 48u);
+                EXPECT_EQ(link.traffic().down, 48u);
+                EXPECT_EQ(link.traffic().messages, 3);
+            }
+}
+
 TULLE_ON_BACKENDS(LinkOn);
 
 class HaloOn : public OnBackend {};

@@ -138,6 +138,11 @@ template <class V, class C>
         if constexpr (std::is_same_v<V, float>) return static_cast<long double>(tensor ? tf32_of(v) : v);
         else return static_cast<long double>(v);
     };
+    // Tensor cores line products up by their exponents before they add them, and a subnormal number has that of the smallest normal one.
+    const auto weight = [&](V v) {
+        const long double size = std::abs(number(v));
+        return tensor && std::is_same_v<V, Float16> && size > 0 ? std::max(size, 0x1p-14L) : size;
+    };
     const std::size_t all = got.at.size();
     std::vector<long double> sum(all, 0), magnitude(all, 0), terms(static_cast<std::size_t>(got.rows), 0);
     for (const auto& [i, j, v] : a.entries()) {
@@ -147,7 +152,7 @@ template <class V, class C>
             const std::size_t at = static_cast<std::size_t>(to) * static_cast<std::size_t>(got.cols) + static_cast<std::size_t>(n);
             const long double term = number(v) * number(b(from, n));
             sum[at] += term;
-            magnitude[at] += std::abs(term);
+            magnitude[at] += weight(v) * weight(b(from, n));
         }
     }
     for (index_t i = 0; i < got.rows; ++i)

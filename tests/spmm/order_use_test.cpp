@@ -215,6 +215,18 @@ TEST(OrderChoice, CostIsBytesTilesAndPanels)
     EXPECT_EQ(ideal_cost({}, 64), PanelCost{});
 }
 
+// Who counts need not be who multiplies.
+TEST(OrderChoice, CostIsThatOfTheBackendAskedAbout)
+{
+    const auto a = shuffled_bricks(30);
+    const Context host = Context::cpu(2);
+    for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+        const OrderChoice found = choose_order(host, pattern_of(a.view()), {.n = 48, .value_bytes = 2, .backend = backend});
+        EXPECT_EQ(found.candidates.front().call_seconds, multiply_seconds(cost_model(backend, 2), found.candidates.front().cost, 48, 2));
+    }
+    EXPECT_EQ(choose_order(host, pattern_of(a.view()), {.n = 48}).candidates.front().call_seconds, choose_order(host, pattern_of(a.view()), {.n = 48, .backend = Backend::cpu}).candidates.front().call_seconds);
+}
+
 TEST_P(OrderUseOn, AnOrderIsTakenOnlyWhenItPays)
 {
     const Context c = ctx();

@@ -31,10 +31,11 @@ TEST(SpmmPolicy, PanelsWhereRowsShareColumns)
     once.expected_calls = 1;
     twice.unique = false;
     packed.order = OrderKind::pack;
+    packed.rows = 100'000;
     EXPECT_EQ(choose(exact, gpu).policy.kernel, Kernel::rows);
     EXPECT_EQ(choose(once, gpu).policy.kernel, Kernel::rows);
     EXPECT_EQ(choose(twice, gpu).policy.kernel, Kernel::rows);
-    EXPECT_EQ(choose(packed, gpu).policy, (Policy{Kernel::panels, 1, OrderKind::pack}));
+    EXPECT_EQ(choose(packed, gpu).policy, (Policy{Kernel::panels, 1, OrderKind::pack, 128}));
 }
 
 TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
@@ -42,7 +43,19 @@ TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
     for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{{0, 2}, {1, 2}, {8, 2}, {9, 8}, {32, 8}, {33, 32}, {128, 32}, {1000, 32}}) {
         Traits t = traits_of(1000, 1, n);
         t.tensor = false;
+        t.value_bytes = 4;
         EXPECT_EQ(choose(t, gpu).policy.lanes, lanes) << n;
+    }
+    for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{{1, 2}, {16, 2}, {17, 4}, {32, 4}, {33, 16}, {128, 16}, {1000, 16}}) EXPECT_EQ(choose(traits_of(1000, 1, n), gpu).policy.lanes, lanes) << n;
+}
+
+// Wide blocks where B is wide and there are enough of them.
+TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
+{
+    for (const auto& [rows, n, width] : std::vector<std::tuple<index_t, index_t, int>>{{100'000, 128, 128}, {100'000, 65, 128}, {100'000, 64, 64}, {100'000, 33, 64}, {100'000, 32, 32}, {2048, 128, 32}, {10'000, 128, 64}}) {
+        Traits t = traits_of(1'000'000, 4, n);
+        t.rows = rows;
+        EXPECT_EQ(choose(t, gpu).policy.width, width) << rows << " rows, " << n << " columns";
     }
 }
 
@@ -63,13 +76,13 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 {
     const Traits t = traits_of(1000, 2);
     for (const Policy& p : candidates(t, gpu)) EXPECT_NO_THROW(check_policy(p, t, gpu)) << to_text(p);
-    EXPECT_EQ(candidates(t, gpu).size(), 8u);
+    EXPECT_EQ(candidates(t, gpu).size(), 18u);
     EXPECT_EQ(candidates(t, cpu).size(), 1u);
-    EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural}, t, cpu), ValueError);
+    EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128}, t, cpu), ValueError);
     EXPECT_THROW(check_policy({Kernel::rows, 3, OrderKind::natural}, t, gpu), ValueError);
     Traits twice = t;
     twice.unique = false;
-    EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural}, twice, gpu), ValueError);
+    EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128}, twice, gpu), ValueError);
 }
 
 TEST(SpmmPolicy, NamesAreReadBack)
@@ -78,7 +91,7 @@ TEST(SpmmPolicy, NamesAreReadBack)
     EXPECT_THROW(parse_kernel("tiles"), ValueError);
     EXPECT_EQ(to_text(Policy{Kernel::rows, 8, OrderKind::natural}), "rows, 8 lanes");
     EXPECT_EQ(to_text(Policy{Kernel::rows, 1, OrderKind::natural}), "rows");
-    EXPECT_EQ(to_text(Policy{Kernel::panels, 1, OrderKind::bsa}), "panels, bsa order");
+    EXPECT_EQ(to_text(Policy{Kernel::panels, 1, OrderKind::bsa, 64}), "panels of 64, bsa order");
 }
 
 }  // namespace

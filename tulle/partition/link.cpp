@@ -24,7 +24,33 @@ void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target,
     cuda::copy_between(from, source, to, target, bytes);
 }
 
+// The same for lines; between two GPUs one by one where there are gaps.
+void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target, const LineShape& shape) { copy_lines(to, source, target, shape); }
+
+[[maybe_unused]] void move(const CpuQueue&, const void* source, const CudaQueue& to, void* target, const LineShape& shape)
+{
+    upload_lines(to, source, target, shape);
+}
+
+[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CpuQueue&, void* target, const LineShape& shape)
+{
+    download_lines(from, source, target, shape);
+}
+
+[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CudaQueue& to, void* target, const LineShape& shape)
+{
+    if (from.device == to.device) return copy_lines(to, source, target, shape);
+    if (shape.without_gaps()) return move(from, source, to, target, shape.width * shape.lines);
+    for (std::size_t line = 0; line < shape.lines; ++line)
+        move(from, static_cast<const char*>(source) + line * shape.from_step, to, static_cast<char*>(target) + line * shape.to_step, shape.width);
+}
+
 }  // namespace
+
+void Link::copy_lines_between(const Context& from, const void* source, const Context& to, void* target, const LineShape& shape)
+{
+    from.run([&](const auto& sender) { to.run([&](const auto& receiver) { move(sender, source, receiver, target, shape); }); });
+}
 
 void Link::copy_between(const Context& from, const void* source, const Context& to, void* target, std::size_t bytes)
 {

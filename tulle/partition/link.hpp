@@ -5,10 +5,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <type_traits>
 
 #include "tulle/base/api.hpp"
 #include "tulle/device/context.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/device/lines.hpp"
+#include "tulle/matrix/dense.hpp"
 
 namespace tulle::partition {
 
@@ -33,6 +36,25 @@ public:
         if (count(down_, n, sizeof(T))) from.run([&](const auto& q) { tulle::download(q, there, host, n); });
     }
 
+    // Dense matrices of the same shape and layout, with whatever leading dimensions.
+    template <class T>
+    void up(const Context& to, const std::type_identity_t<DenseView<const T>>& host, const DenseView<T>& there)
+    {
+        if (count(up_, offset_t{there.rows} * there.cols, sizeof(T))) to.run([&](const auto& q) { upload_lines(q, host.data, there.data, lines_of(host, there)); });
+    }
+
+    template <class T>
+    void down(const Context& from, const std::type_identity_t<DenseView<const T>>& there, const DenseView<T>& host)
+    {
+        if (count(down_, offset_t{host.rows} * host.cols, sizeof(T))) from.run([&](const auto& q) { download_lines(q, there.data, host.data, lines_of(there, host)); });
+    }
+
+    template <class T>
+    void across(const Context& from, const std::type_identity_t<DenseView<const T>>& source, const Context& to, const DenseView<T>& target)
+    {
+        if (count(across_, offset_t{target.rows} * target.cols, sizeof(T))) copy_lines_between(from, source.data, to, target.data, lines_of(source, target));
+    }
+
     // The receiver must have been told to wait for the sender's signal.
     template <class T>
     void across(const Context& from, const T* source, const Context& to, T* target, offset_t n)
@@ -45,6 +67,16 @@ public:
 
 private:
     static void copy_between(const Context& from, const void* source, const Context& to, void* target, std::size_t bytes);
+    static void copy_lines_between(const Context& from, const void* source, const Context& to, void* target, const LineShape& shape);
+
+    template <class T>
+    static LineShape lines_of(const DenseView<const T>& from, const DenseView<T>& to)
+    {
+        const bool by_rows = to.layout == Layout::row_major;
+        const auto bytes = [](offset_t n) { return static_cast<std::size_t>(n) * sizeof(T); };
+        return {bytes(by_rows ? to.cols : to.rows), static_cast<std::size_t>(by_rows ? to.rows : to.cols), bytes(from.leading), bytes(to.leading)};
+    }
+
     bool count(std::atomic<std::size_t>& bytes, offset_t n, std::size_t size)
     {
         if (n == 0) return false;

@@ -222,6 +222,15 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
     return cudaStreamSynchronize(nullptr);
 }
 
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_step, const void* from, std::size_t from_step, std::size_t width, std::size_t lines, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    if (width > to_step || width > from_step) return cudaErrorInvalidValue;
+    const std::lock_guard lock(Runtime::get().mutex);
+    return enqueue_on(stream, "cudaMemcpy2DAsync", false, [=](int device) {
+        for (std::size_t line = 0; line < lines; ++line) copy_now(static_cast<char*>(to) + line * to_step, static_cast<const char*>(from) + line * from_step, width, kind, device);
+    });
+}
+
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t stream)
 {
     const std::lock_guard lock(Runtime::get().mutex);

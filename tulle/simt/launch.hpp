@@ -64,4 +64,13 @@ void after_atomic(const void* address, std::uint64_t value, bool changed);
 void after_load(const void* address, std::uint64_t value, const Where& at);
 void sleep_a_little(const Where& at);
 
+// A copy to shared memory that the kernel does not wait for yet. The GPU may do it at any time up to the wait: chance decides between at once and then.
+struct Copy {
+    void* to;
+    const void* from;                       // 16 bytes
+};
+bool put_off(const Copy& copy, const Where& at);     // false: the caller does it now
+void end_group();
+bool next_due(unsigned newest_left, Copy& copy);     // the next of those that must be done, except in so many groups that were ended last
+
 }  // namespace tulle::simt

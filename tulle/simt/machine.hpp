@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tulle/simt/config.hpp"
@@ -44,6 +45,8 @@ struct Thread {
     Where at;                             // the last barrier, collective or atomic operation
     const void* polled = nullptr;         // what a waiting loop looks at
     std::uint64_t polled_value = 0;
+    std::vector<std::pair<unsigned, Copy>> copies;          // put off, with their group
+    unsigned groups = 0;                  // ended
 };
 
 // Lanes that meet under one mask. The slots are the lanes' own variables; resolve() reads all and writes all.
@@ -102,6 +105,7 @@ public:
     void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
     void* shared_array(const void* site, std::size_t bytes);
     void maybe_switch(const Where& at);                    // before an atomic operation
+    bool flip_coin() { return random_.chance(128); }
     void note_change();                                    // memory has changed: nobody is stuck
     void note_poll(const void* address, std::uint64_t value);
     void yield();

@@ -170,6 +170,32 @@ void after_atomic(const void* address, std::uint64_t value, bool changed)
         machine().note_poll(address, value);
 }
 
+bool put_off(const Copy& copy, const Where& at)
+{
+    const Quiet quiet;
+    Machine& m = machine();
+    m.current()->at = at;
+    if (reinterpret_cast<std::uintptr_t>(copy.to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(copy.from) % 16 != 0) m.stop("a copy of 16 bytes from or to a misaligned address");
+    if (m.flip_coin()) return false;
+    m.current()->copies.emplace_back(m.current()->groups, copy);
+    return true;
+}
+
+void end_group()
+{
+    ++machine().current()->groups;
+}
+
+bool next_due(unsigned newest_left, Copy& copy)
+{
+    const Quiet quiet;
+    Thread& thread = *machine().current();
+    if (thread.copies.empty() || thread.copies.front().first + newest_left >= thread.groups) return false;
+    copy = thread.copies.front().second;
+    thread.copies.erase(thread.copies.begin());
+    return true;
+}
+
 void after_load(const void* address, std::uint64_t value, const Where& at)
 {
     const Quiet quiet;

@@ -18,6 +18,7 @@
 
 #include "tulle/base/text.hpp"
 #include "tulle/partition/crew.hpp"
+#include "tulle/partition/members.hpp"
 #include "tulle/partition/nodes.hpp"
 #include "tulle/prim/scan.hpp"
 #include "tulle/spgemm/factor.hpp"
@@ -70,14 +71,6 @@ struct TeamPlan<V>::State {
 };
 
 namespace {
-
-// Threads of the host are for large matrices: waiting for each other they cost more than a small one does.
-template <class V>
-Context host_for(const CsrView<V>& a, const CsrView<V>& b)
-{
-    constexpr offset_t small = offset_t{1} << 16;
-    return Context::cpu(a.nonzeros + b.nonzeros < small ? 1 : 0);
-}
 
 CpuQueue queue_of(const Context& host) { return host.host(); }
 
@@ -233,8 +226,7 @@ void deal(State& s, Member<V>& m)
 template <class V>
 std::vector<Member<V>> members_of(const Team& team, const Traits& traits, const TeamOptions& options)
 {
-    bool deterministic = false;
-    for (int number = 0; number < team.size(); ++number) deterministic = deterministic || team[number].is_deterministic();
+    const bool deterministic = partition::is_deterministic(team);
     std::vector<Member<V>> members;
     for (int number = 0; number < team.size(); ++number) {
         const Limits limits{team[number].backend(), team[number].host().threads, deterministic};
@@ -295,12 +287,6 @@ Csr<V> fill_here(Member<V>& m)
     return c;
 }
 
-template <class State>
-void require_member(const State& s, int member, int last)
-{
-    require<ValueError>(member >= 0 && member <= last, [&] { return concat("there is no member ", member, " in a team of ", s.members.size()); });
-}
-
 template <class V>
 bool is_of_one_kind(const std::vector<Member<V>>& members)
 {
@@ -319,7 +305,7 @@ template <class V> TeamPlan<V>::~TeamPlan() = default;
 template <class V>
 TeamPlan<V> TeamPlan<V>::make(const Team& team, const CsrView<V>& a, const CsrView<V>& b, const TeamOptions& options)
 {
-    const Context host = host_for(a, b);
+    const Context host = partition::host_for(a.nonzeros + b.nonzeros);
     check_factors(host, a, b, {.op_a = options.op_a, .op_b = options.op_b, .checked = options.checked});
     auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .crew = partition::Crew(team.size(), partition::nodes_of(team))});
     s->a = arrange(host, a, options.op_a, false);
@@ -363,7 +349,7 @@ template <class V>
 Csr<V> TeamPlan<V>::run_on(int member)
 {
     State& s = *state_;
-    require_member(s, member, members() - 1);
+    partition::require_member(member, members());
     const Context& there = s.members[static_cast<std::size_t>(member)].ctx;
     Csr<V> c = there.run([&](const auto& q) { return Csr<V>::make(q, rows(), cols(), s.nonzeros); });
     c.sorted = std::all_of(s.members.begin(), s.members.end(), gives_sorted<V>);
@@ -399,7 +385,7 @@ void TeamPlan<V>::update_values(const CsrView<V>& a, const CsrView<V>& b)
 template <class V>
 index_t TeamPlan<V>::first_row(int member) const
 {
-    require_member(*state_, member, members());
+    if (member != members()) partition::require_member(member, members());
     return static_cast<index_t>(state_->fill_cuts[static_cast<std::size_t>(member)].item);
 }
 

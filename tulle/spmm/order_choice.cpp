@@ -89,7 +89,7 @@ OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuesti
 {
     require<ValueError>(question.n >= 0 && question.expected_calls >= 0, "a product of a negative number of columns, or calls");
     const trace::Phase phase{"choose order"};
-    const CostModel model = cost_model(ctx.backend(), ctx.host().threads);
+    const CostModel model = cost_model(question.backend.value_or(ctx.backend()), ctx.host().threads);
     const double calls = question.expected_calls;
     OrderOptions options = question.options;
     options.kind = OrderKind::natural;

@@ -6,6 +6,7 @@
 //     … c.order …;  std::puts(c.why.c_str());
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct OrderQuestion {
     double expected_calls = 1000;
     index_t height = 64;                                 // rows of a panel
     bool bsa = false;                                    // bsa as well: on graphs with hubs it may take many times its price
+    std::optional<Backend> backend = {};                 // that will multiply; none: the context's
     OrderOptions options = {};                           // tau, alpha, hashes, … of the candidates; its kind plays no part
 };
 

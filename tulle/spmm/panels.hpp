@@ -3,10 +3,8 @@
 // op(A) for tensor cores: panels of 64 rows, taken in any order, each with the list of its distinct columns, so that a row of B is fetched once
 // for all 64. A panel is four slabs of 16 rows. Its columns are grouped by which slabs use them (a mask of four bits, in the order of a Gray code,
 // so that neighbours differ in one slab) and cut into chunks of 16 (8 for tf32, whose fragments are half as deep). What a slab has in a chunk is
-// a tile: a bitmap and its values without gaps, in the order in which the lanes of a warp hold them; slabs without nonzeros there have no tile.
-// Long panels are cut into units of chunks, whose sums are added up in their order.
-//
-// The same numbers as CSR in about its bytes: a bit for each of 16 x 16 places, a value for each nonzero, an index for each distinct column.
+// a tile: 16 x 16 numbers (16 x 8 for tf32) as the lanes of a warp hold them, 16 bytes each; slabs without nonzeros there have no tile. Long panels are
+// cut into units of chunks, whose sums are added up in their order.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +16,18 @@ namespace tulle::spmm {
 
 inline constexpr int panel_rows = 64, slab_rows = 16, slabs = panel_rows / slab_rows;
 
+// Columns of C that a block computes.
+inline constexpr int narrowest_panel = 32, widest_panel = 128;
+
 // Columns of a chunk, and values of a tile that one lane of a warp holds.
 template <class V> inline constexpr int chunk_columns = sizeof(V) == 2 ? 16 : 8;
 template <class V> inline constexpr int values_per_lane = slab_rows * chunk_columns<V> / 32;
+
+// What is copied to shared memory at once.
+struct alignas(16) Piece {
+    std::uint32_t word[4];
+};
+template <class T> inline constexpr int per_piece = static_cast<int>(sizeof(Piece) / sizeof(T));
 
 // Which lane holds an entry of a tile, and as which of its values (PTX's mma.sync fragments; device/cuda/mma.cuh says it the other way round).
 struct LanePlace {
@@ -41,11 +48,21 @@ constexpr int gray_rank(unsigned mask)
     return static_cast<int>(rank);
 }
 
-struct alignas(8) ChunkTiles {
+// A chunk: its columns, and the tiles of the slabs that use them.
+template <class V>
+struct alignas(16) Chunk {
+    index_t col[chunk_columns<V>];       // -1: padding, last
     std::uint32_t first;                 // its first tile
-    std::uint32_t slabs;                 // mask of those that have one, in their order
+    std::uint32_t slabs;                 // mask of those that have a tile, in their order
+    std::uint32_t unused[2];
 
-    bool operator==(const ChunkTiles&) const = default;
+    constexpr bool has(int slab) const { return (slabs >> slab & 1u) != 0; }
+    constexpr offset_t tile(int slab) const      // the slab's, where it has one
+    {
+        offset_t tile = first;
+        for (int s = 0; s < slab; ++s) tile += has(s);
+        return tile;
+    }
 };
 
 // Chunks that one block multiplies. Where a panel has several units, their sums go to slots and the last unit to finish adds them up.
@@ -63,32 +80,26 @@ struct PanelsView {
     const index_t* row = nullptr;        // the original row at each position; null: positions are rows
     const PanelUnit* unit = nullptr;
     offset_t units = 0;
-    const index_t* col = nullptr;        // chunk_columns of each chunk; -1: padding, last
-    const ChunkTiles* tiles = nullptr;   // of each chunk
-    const offset_t* value_begin = nullptr;     // of each tile
-    const std::uint32_t* bits = nullptr; // values_per_lane words of each tile: bit l of word i says that lane l has an i-th value
-    const V* value = nullptr;            // word by word, lane by lane
+    const Chunk<V>* chunk = nullptr;
+    const V* value = nullptr;            // values_per_lane of each lane of each tile; zero where nothing is stored
+    const std::uint8_t* present = nullptr;     // of each lane of each tile: which of them are stored
 };
 
 template <class V>
 struct Panels {
     index_t rows = 0;
-    offset_t chunks = 0;
+    offset_t nonzeros = 0;
     std::int32_t slots = 0;              // sums of 64 rows that units leave for each other
     Buffer<index_t> row;
     Buffer<PanelUnit> unit;
-    Buffer<index_t> col;
-    Buffer<ChunkTiles> tiles;
-    Buffer<offset_t> value_begin;
-    Buffer<std::uint32_t> bits;
+    Buffer<Chunk<V>> chunk;
     Buffer<V> value;
-    Buffer<offset_t> source;             // of every value: where it stands in the matrix
+    Buffer<std::uint8_t> present;
+    Buffer<offset_t> place;              // of every nonzero of the matrix: where its value stands
 
-    std::size_t bytes() const { return row.bytes() + unit.bytes() + col.bytes() + tiles.bytes() + value_begin.bytes() + bits.bytes() + value.bytes() + source.bytes(); }
-    PanelsView<V> view() const
-    {
-        return {rows, row.data(), unit.data(), unit.size(), col.data(), tiles.data(), value_begin.data(), bits.data(), value.data()};
-    }
+    offset_t tiles() const { return present.size() / 32; }
+    std::size_t bytes() const { return row.bytes() + unit.bytes() + chunk.bytes() + value.bytes() + present.bytes() + place.bytes(); }
+    PanelsView<V> view() const { return {rows, row.data(), unit.data(), unit.size(), chunk.data(), value.data(), present.data()}; }
 };
 
 }  // namespace tulle::spmm

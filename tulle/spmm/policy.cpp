@@ -8,19 +8,24 @@
 #include <array>
 
 #include "tulle/base/error.hpp"
+#include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/spmm/panels.hpp"
 
 namespace tulle::spmm {
 namespace {
 
 constexpr std::array kernel_names{"rows", "panels"};
-constexpr std::array lane_counts{2, 8, 32};
-constexpr int columns_per_lane = 4;
+constexpr std::array<int, 3> lane_counts(const Traits& t) { return t.value_bytes == 2 ? std::array{2, 4, 16} : std::array{2, 8, 32}; }
+constexpr std::array widths{widest_panel, 64, narrowest_panel};
+constexpr int columns_per_lane(const Traits& t) { return t.value_bytes == 2 ? 8 : 4; }
 
 // Reasoned: a panel must save so many fetches of B rows to be worth unpacking its tiles …
 constexpr double least_reuse = 1.25;
 // … with so many columns in B, below which a tensor core computes mostly padding …
 constexpr index_t least_columns = 16;
+// … so many blocks keep a multiprocessor busy …
+constexpr offset_t least_blocks = 2;
 // … and panels are packed on the host, which takes as long as so many multiplications.
 constexpr double calls_to_pack = 50;
 
@@ -31,14 +36,23 @@ bool can_be_panels(const Traits& t, const Limits& limits) { return on_gpu(limits
 double reuse(const Traits& t) { return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0; }
 
 // The fewest lanes whose columns cover B, so that rows share warps; the most where B is wider.
-int lanes_for(index_t n)
+int lanes_for(const Traits& t)
 {
-    for (const int lanes : lane_counts)
-        if (lanes * columns_per_lane >= n) return lanes;
-    return lane_counts.back();
+    for (const int lanes : lane_counts(t))
+        if (lanes * columns_per_lane(t) >= t.n) return lanes;
+    return lane_counts(t).back();
 }
 
-Policy rows_policy(const Traits& t, const Limits& limits) { return {Kernel::rows, on_gpu(limits) ? lanes_for(t.n) : 1, OrderKind::natural}; }
+// The widest that B fills and that leaves every multiprocessor some blocks: wide ones unpack a tile once for more columns.
+int width_for(const Traits& t, const Limits& limits)
+{
+    const offset_t panels = ceil_div(offset_t{t.rows}, offset_t{panel_rows});
+    for (const int width : widths)
+        if (width == widths.back() || (t.n > width / 2 && panels * ceil_div(t.n, index_t{width}) >= least_blocks * limits.multiprocessors)) return width;
+    return widths.back();
+}
+
+Policy rows_policy(const Traits& t, const Limits& limits) { return {Kernel::rows, on_gpu(limits) ? lanes_for(t) : 1, OrderKind::natural}; }
 
 }  // namespace
 
@@ -57,16 +71,17 @@ Choice choose(const Traits& t, const Limits& limits)
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
     if (reuse(t) < least_reuse) return {rows, concat(share, ", too few")};
-    return {{Kernel::panels, 1, t.order}, share};
+    return {{Kernel::panels, 1, t.order, width_for(t, limits)}, share};
 }
 
 std::vector<Policy> candidates(const Traits& t, const Limits& limits)
 {
     if (!on_gpu(limits)) return {rows_policy(t, limits)};
     std::vector<Policy> all;
-    for (const int lanes : lane_counts) all.push_back({Kernel::rows, lanes, OrderKind::natural});
+    for (const int lanes : lane_counts(t)) all.push_back({Kernel::rows, lanes, OrderKind::natural});
     if (can_be_panels(t, limits))
-        for (const OrderKind order : {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa}) all.push_back({Kernel::panels, 1, order});
+        for (const OrderKind order : {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa})
+            for (const int width : widths) all.push_back({Kernel::panels, 1, order, width});
     return all;
 }
 
@@ -85,7 +100,7 @@ std::string to_text(Kernel kernel) { return kernel_names[static_cast<std::size_t
 
 std::string to_text(const Policy& p)
 {
-    if (p.kernel == Kernel::panels) return concat("panels, ", to_text(p.order), " order");
+    if (p.kernel == Kernel::panels) return concat("panels of ", p.width, ", ", to_text(p.order), " order");
     return p.lanes == 1 ? "rows" : concat("rows, ", p.lanes, " lanes");
 }
 

@@ -27,8 +27,9 @@ enum class Kernel {
 
 struct Policy {
     Kernel kernel = Kernel::rows;
-    int lanes = 8;                            // rows on a GPU: lanes that share a row, four columns of C each (2, 8, 32); otherwise 1
+    int lanes = 8;                            // rows on a GPU: lanes that share a row: 2, 8, 32 with four columns of C each, for 16-bit numbers 2, 4, 16 with eight; otherwise 1
     OrderKind order = OrderKind::natural;     // panels: which rows stand together
+    int width = 0;                            // panels: columns of C that a block computes (32, 64, 128); otherwise 0
 
     bool operator==(const Policy&) const = default;
 };
@@ -48,6 +49,7 @@ struct Traits {
 
 struct Limits {
     Backend backend = Backend::cpu;
+    int multiprocessors = 132;                // of a GPU
 };
 
 struct Choice {
@@ -68,7 +70,7 @@ TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& lim
 TULLE_API void check_policy(const Policy& policy, const Traits& traits, const Limits& limits);
 
 TULLE_API std::string to_text(Kernel kernel);
-TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"; "panels, pack order"
+TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"; "panels of 128, pack order"
 TULLE_API Kernel parse_kernel(std::string_view name);                // ValueError lists the names
 
 }  // namespace tulle::spmm

@@ -14,7 +14,6 @@
 #include "tulle/spmm/spmm.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "tulle/base/math.hpp"
@@ -22,20 +21,33 @@
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/device/info.hpp"
-#include "tulle/device/placed.hpp"
-#include "tulle/matrix/convert_steps.hpp"
 #include "tulle/matrix/features.hpp"
-#include "tulle/matrix/validate.hpp"
+#include "tulle/spmm/arguments.hpp"
 #include "tulle/spmm/order_choice.hpp"
 #include "tulle/spmm/steps.hpp"
 
 namespace tulle::spmm {
+namespace {
+
+Limits limits_of(const Context& ctx)
+{
+    Limits limits{ctx.backend()};
+    ctx.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
+            for (const GpuInfo& gpu : cuda_devices())
+                if (gpu.device == q.device) limits.multiprocessors = gpu.multiprocessors;
+    });
+    return limits;
+}
+
+}  // namespace
 
 template <class V, class C>
 struct Plan<V, C>::State {
     Context ctx;
     CsrView<V> a;                        // the caller's
     Options options;
+    Limits limits;
     Traits traits;
     Choice choice;
     Csr<V> copy;                         // A transposed by rows
@@ -46,53 +58,15 @@ struct Plan<V, C>::State {
     const void* known_c = nullptr;
 
     bool transposed() const { return options.op == Op::transpose; }
-    Limits limits() const { return {ctx.backend()}; }
     CsrView<V> rows() const { return transposed() ? copy.view() : a; }       // of op(A)
 };
 
 namespace {
 
 // Reasoned: a slice of lanes adds this many products at most, …
-constexpr offset_t longest_row = 512;
+constexpr offset_t longest_row = 128;
 // … and a multiprocessor has this many units of panels to hide their latencies.
 constexpr offset_t units_per_multiprocessor = 4;
-// Columns of B by rows that a plan has room for at once, whatever is expected.
-constexpr index_t most_columns = 1024;
-
-template <class V> constexpr bool is_half = sizeof(V) == 2;
-
-template <class V> std::string type_name()
-{
-    if constexpr (std::is_same_v<V, Float16>) return "f16";
-    else if constexpr (std::is_same_v<V, Bfloat16>) return "bf16";
-    else return sizeof(V) == 4 ? "f32" : "f64";
-}
-
-// Checked as a matrix of floats: nobody looks at the numbers, which may be NaN, so that those of 16 bits may be anything of 4 bytes.
-template <class V>
-void check_matrix(const Context& ctx, const CsrView<V>& a)
-{
-    if constexpr (is_half<V>) check(ctx, CsrView<float>{a.rows, a.cols, a.nonzeros, a.row_begin, a.col, reinterpret_cast<const float*>(a.col), a.sorted, a.unique});
-    else check(ctx, a);
-    const void* unknown = nullptr;
-    require_placed(ctx, a.value, unknown, "value");
-}
-
-// A transposed, by rows: entries by their columns, stably.
-template <class V>
-Csr<V> turn(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>& source)
-{
-    return ctx.run([&](const auto& q) {
-        matrix::Groups by_col = matrix::group(q, a.col, a.nonzeros, a.cols);
-        Buffer<index_t> row(q, a.nonzeros);
-        matrix::expand_rows(q, a.row_begin, a.rows, a.nonzeros, row.data());
-        Csr<V> t{.rows = a.cols, .cols = a.rows, .row_begin = std::move(by_col.begin), .col = Buffer<index_t>(q, a.nonzeros), .value = Buffer<V>(q, a.nonzeros), .unique = a.unique};
-        matrix::gather(q, row.data(), by_col.source.data(), a.nonzeros, t.col.data());
-        carry_values(q, a.value, by_col.source.data(), a.nonzeros, t.value.data());
-        source = std::move(by_col.source);
-        return t;
-    });
-}
 
 template <class State>
 void look(State& s)
@@ -145,12 +119,14 @@ Buffer<T> fetch(const Queue& q, const CpuQueue& host, const T* from, offset_t n)
     return here;
 }
 
-[[maybe_unused]] int multiprocessors(int device)      // only builds with CUDA ask
+// The matrix's values into the tiles, where there are tiles.
+template <class V>
+void fill_panels(const CudaQueue& q, const CsrView<V>& a, Panels<V>& panels)
 {
-    for (const GpuInfo& gpu : cuda_devices())
-        if (gpu.device == device) return gpu.multiprocessors;
-    return 1;
+    if constexpr (sizeof(V) != 8)
+        if (!panels.value.empty()) spread_values(q, a.value, panels.place.data(), panels.place.size(), panels.value.data());
 }
+template <class V> void fill_panels(const CpuQueue&, const CsrView<V>&, Panels<V>&) {}
 
 // Panels are made on the host and taken up; values are carried where they lie.
 template <class State, class V>
@@ -160,21 +136,20 @@ void prepare_panels(const CudaQueue& q, State& s, const CsrView<V>& a, Panels<V>
     if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(a), {.kind = s.choice.policy.order});
     const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
     const auto col = fetch(q, host, a.col, a.nonzeros), row = fetch(q, host, s.order.row.data(), a.rows);
-    const offset_t tiles = std::max<offset_t>(1, ceil_div(s.options.n, index_t{panel_columns}));
+    const offset_t tiles = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
     const Panels<V> made = make_panels<V>(host, {a.rows, a.cols, a.nonzeros, row_begin.data(), col.data(), a.sorted}, row.data(),
-                                          ceil_div(units_per_multiprocessor * multiprocessors(q.device), tiles));
+                                          ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles));
     panels.rows = made.rows;
-    panels.chunks = made.chunks;
+    panels.nonzeros = made.nonzeros;
     panels.slots = made.slots;
     panels.row = std::move(s.order.row);
     panels.unit = lift(q, made.unit);
-    panels.col = lift(q, made.col);
-    panels.tiles = lift(q, made.tiles);
-    panels.value_begin = lift(q, made.value_begin);
-    panels.bits = lift(q, made.bits);
-    panels.source = lift(q, made.source);
-    panels.value = Buffer<V>(q, panels.source.size());
-    carry_values(q, a.value, panels.source.data(), panels.source.size(), panels.value.data());
+    panels.chunk = lift(q, made.chunk);
+    panels.present = lift(q, made.present);
+    panels.place = lift(q, made.place);
+    panels.value = Buffer<V>(q, panels.present.size() * values_per_lane<V>);
+    fill_bytes(q, panels.value.data(), 0, panels.value.bytes());
+    fill_panels(q, a, panels);
 }
 
 // What only a GPU needs: panels, pieces, and room for the sums of pieces.
@@ -183,10 +158,12 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
 {
     const CsrView<V> a = s.rows();
     offset_t sums = 0;
+    index_t columns = work.columns;
     if (s.choice.policy.kernel == Kernel::panels) {
         if constexpr (sizeof(V) != 8) prepare_panels(q, s, a, work.panels);
         sums = offset_t{work.panels.slots} * panel_rows;
-        work.arrived = Buffer<int>(q, work.panels.slots * ceil_div(work.columns, index_t{panel_columns / 4}));
+        columns = round_up(columns, index_t{widest_panel});
+        work.arrived = Buffer<int>(q, work.panels.slots * (columns / narrowest_panel));
         fill_zero(q, work.arrived.data(), work.arrived.size());
     } else if (s.traits.longest > longest_row) {
         const CpuQueue host = s.ctx.host();
@@ -197,7 +174,7 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
         work.long_rows.row = lift(q, made.row);
         sums = work.long_rows.piece.size();
     }
-    work.partial = Buffer<Sum<V>>(q, checked_product(sums, work.columns, "sums of pieces"));
+    work.partial = Buffer<Sum<V>>(q, checked_product(sums, columns, "sums of pieces"));
 }
 template <class State, class V> void prepare_on_gpu(const CpuQueue&, State&, Workspace<V>&) {}
 
@@ -217,50 +194,18 @@ void prepare(State& s)
 template <class State, class V>
 std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const Options& options)
 {
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .traits = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}});
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .limits = limits_of(ctx), .traits = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}});
     s->traits.value_bytes = sizeof(V);
     s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
     look(*s);
-    if (options.force) check_policy(*options.force, s->traits, s->limits());
-    else if (wants_cost(s->traits, s->limits())) consider_orders(*s);
-    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits());
+    if (options.force) check_policy(*options.force, s->traits, s->limits);
+    else if (wants_cost(s->traits, s->limits)) consider_orders(*s);
+    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
     prepare(*s);
     return s;
 }
 
 // ---- arguments
-
-template <class V>
-std::pair<std::uintptr_t, std::uintptr_t> reach(const DenseView<V>& m)
-{
-    const offset_t lines = m.layout == Layout::row_major ? m.rows : m.cols, width = m.layout == Layout::row_major ? m.cols : m.rows;
-    const auto begin = reinterpret_cast<std::uintptr_t>(m.data);
-    if (lines == 0 || width == 0) return {begin, begin};
-    return {begin, begin + static_cast<std::size_t>((lines - 1) * m.leading + width) * sizeof(V)};
-}
-
-template <class V>
-void require_shape(const DenseView<V>& m, index_t rows, index_t cols, std::string_view name)
-{
-    require(m.rows == rows && m.cols == cols, [&] { return concat(name, " is ", m.rows, " x ", m.cols, ", but must be ", rows, " x ", cols); });
-    const index_t width = m.layout == Layout::row_major ? m.cols : m.rows;
-    require(m.leading >= width, [&] {
-        return concat("the leading dimension of ", name, " is ", m.leading, ", but its ", m.layout == Layout::row_major ? "rows have " : "columns have ", width, " entries");
-    });
-}
-
-template <class State, class V, class C>
-void require_operands(State& s, const DenseView<const V>& b, const DenseView<C>& c)
-{
-    require<ValueError>(b.cols >= 0, [&] { return concat("B cannot have ", b.cols, " columns"); });
-    require_shape(b, s.traits.cols, b.cols, "B");
-    require_shape(c, s.traits.rows, b.cols, "C");
-    const auto [b_begin, b_end] = reach(b);
-    const auto [c_begin, c_end] = reach(c);
-    require<ValueError>(b_end <= c_begin || c_end <= b_begin || b_begin == b_end || c_begin == c_end, "B and C overlap", "give C memory of its own");
-    if (b_begin != b_end) require_placed(s.ctx, b.data, s.known_b, "B");
-    if (c_begin != c_end) require_placed(s.ctx, c.data, s.known_c, "C");
-}
 
 template <class V, class C>
 Operands<V, C> operands(Sum<V> alpha, const DenseView<const V>& b, Sum<V> beta, const DenseView<C>& c)
@@ -277,7 +222,7 @@ template <class State, class V, class C>
 void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
 {
     if (s.choice.policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
-    if constexpr (sizeof(V) != 8) multiply_panels(q, s.work, o);
+    if constexpr (sizeof(V) != 8) multiply_panels(q, s.choice.policy.width, s.work, o);
 }
 
 template <class State, class V, class C>
@@ -322,7 +267,7 @@ Plan<V, C> Plan<V, C>::make(const Context& ctx, const CsrView<V>& a, const Optio
 template <class V, class C>
 void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& b, Scalar beta, const DenseView<C>& c) const
 {
-    require_operands(*state_, b, c);
+    require_operands(state_->ctx, state_->traits.rows, state_->traits.cols, b, c, state_->known_b, state_->known_c);
     run_state(*state_, operands<V, C>(alpha, b, beta, c));
 }
 
@@ -330,16 +275,13 @@ template <class V, class C>
 void Plan<V, C>::update_values(const CsrView<V>& a)
 {
     State& s = *state_;
-    require<PlanMismatch>(a.rows == s.a.rows && a.cols == s.a.cols && a.nonzeros == s.a.nonzeros, [&] {
-        return concat("the plan is for ", s.a.rows, " x ", s.a.cols, " with ", s.a.nonzeros, " nonzeros, the new matrix is ", a.rows, " x ", a.cols, " with ", a.nonzeros);
-    });
+    require_same_shape(s.a, a);
     const void* unknown = nullptr;
     require_placed(s.ctx, a.value, unknown, "value");
     s.a = a;
     s.ctx.run([&](const auto& q) {
         if (s.transposed()) carry_values(q, a.value, s.source.data(), a.nonzeros, s.copy.value.data());
-        Panels<V>& panels = s.work.panels;
-        if (!panels.value.empty()) carry_values(q, s.rows().value, panels.source.data(), panels.value.size(), panels.value.data());
+        fill_panels(q, s.rows(), s.work.panels);
     });
 }
 
@@ -355,11 +297,11 @@ std::string Plan<V, C>::describe() const
     const State& s = *state_;
     const Traits& t = s.traits;
     std::string others, moves;
-    for (const Policy& p : candidates(t, s.limits()))
+    for (const Policy& p : candidates(t, s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
-    if (const Panels<V>& p = s.work.panels; s.choice.policy.kernel == Kernel::panels && p.chunks > 0)
-        moves = concat("\n  panels: ", p.chunks, " chunks, ", p.value_begin.size(), " tiles that are ",
-                       fixed(100.0 * static_cast<double>(p.value.size()) / (static_cast<double>(p.value_begin.size()) * slab_rows * chunk_columns<V>), 1), " % full, ", p.slots, " pieces of long panels");
+    if (const Panels<V>& p = s.work.panels; s.choice.policy.kernel == Kernel::panels && !p.chunk.empty())
+        moves = concat("\n  panels: ", p.chunk.size(), " chunks, ", p.tiles(), " tiles that are ",
+                       fixed(100.0 * static_cast<double>(p.nonzeros) / (static_cast<double>(p.tiles()) * slab_rows * chunk_columns<V>), 1), " % full, ", p.slots, " pieces of long panels");
     const bool tf32 = t.tensor && !is_half<V>;
     return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros, " nonzeros", s.transposed() ? " transposed" : "", ", ", t.n, " columns expected, ", type_name<V>(),
                   tf32 ? " (tf32 products)" : "", std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, moves,

@@ -67,6 +67,9 @@ struct Workspace {
 template <class V> void carry_values(const CpuQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
 template <class V> void carry_values(const CudaQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
 
+// to[place[k]] = from[k].
+template <class V> void spread_values(const CudaQueue& q, const V* from, const offset_t* place, offset_t n, V* to);
+
 // Everything but the values, on the host: `row` is the original row at each position (null: as they are). ValueError where a position is stored
 // twice. Panels are cut where they have more than an equal share of all chunks among so many `units`.
 template <class V> Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, offset_t units);
@@ -83,8 +86,7 @@ template <class V> void turn_columns(const CudaQueue& q, const V* b, offset_t le
 template <class V, class C> void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o);
 template <class V, class C> void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o);
 
-// Only on a GPU. V float: products of tf32 numbers.
-inline constexpr int panel_columns = 128;      // most columns of C that one block computes
-template <class V, class C> void multiply_panels(const CudaQueue& q, const Workspace<V>& work, const Operands<V, C>& o);
+// Only on a GPU; a block has `width` columns of C. V float: products of tf32 numbers.
+template <class V, class C> void multiply_panels(const CudaQueue& q, int width, const Workspace<V>& work, const Operands<V, C>& o);
 
 }  // namespace tulle::spmm

@@ -20,6 +20,7 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/partition/members.hpp"
 #include "tulle/partition/nodes.hpp"
 #include "tulle/spmv/multi_member.hpp"
 #include "tulle/spmv/multi_steps.hpp"
@@ -67,21 +68,6 @@ template <class V>
 Shape<V> shape_of(const PartableView<V>& a)
 {
     return std::visit([](const auto& m) { return Shape<V>{m.rows, m.cols, m.nonzeros}; }, a);
-}
-
-// Threads of the host are for large matrices: waiting for each other they cost more than a small one does.
-template <class V>
-Context host_for(const PartableView<V>& a)
-{
-    constexpr offset_t small = offset_t{1} << 16;
-    return Context::cpu(shape_of(a).nonzeros < small ? 1 : 0);
-}
-
-bool is_deterministic(const Team& team)
-{
-    for (int member = 0; member < team.size(); ++member)
-        if (team[member].is_deterministic()) return true;
-    return false;
 }
 
 void require_nodes(const std::vector<int>& nodes, int members)
@@ -230,12 +216,6 @@ void require_vectors(const State& s, std::span<const V> x, std::span<V> y)
     require<ValueError>(apart, "x and y overlap", "give y memory of its own");
 }
 
-template <class State>
-void require_member(const State& s, int member)
-{
-    require<ValueError>(member >= 0 && member < static_cast<int>(s.members.size()), [&] { return concat("there is no member ", member, " in a team of ", s.members.size()); });
-}
-
 std::string cuts_text(const team::Decision& d, bool fixed, Axis axis, double tolerance)
 {
     if (axis == Axis::none) return "equal numbers of entries, in no order";
@@ -266,8 +246,8 @@ template <class V> TeamPlan<V>::~TeamPlan() = default;
 template <class V>
 TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& a, const TeamOptions& options)
 {
-    const Context host = host_for(a);
-    const bool fixed = is_deterministic(team);
+    const Context host = partition::host_for(shape_of(a).nonzeros);
+    const bool fixed = partition::is_deterministic(team);
     require<ValueError>(!(options.paper && fixed), "the paper's cuts add in an order that depends on the number of members", "leave TeamOptions::paper off, or the team not deterministic");
     if (options.checked) std::visit([&](const auto& m) { check(host, m); }, a);
     const std::vector<int> nodes = options.nodes.empty() ? partition::nodes_of(team) : options.nodes;
@@ -314,7 +294,7 @@ void TeamPlan<V>::multiply(V alpha, V beta)
 template <class V>
 void TeamPlan<V>::multiply_part(int member, V alpha, V beta)
 {
-    require_member(*state_, member);
+    partition::require_member(member, members());
     Member<V>& m = (*state_)[member];
     multiply_pieces(m, state_->a, false, alpha, beta);
     multiply_pieces(m, state_->a, true, alpha, beta);
@@ -323,7 +303,7 @@ void TeamPlan<V>::multiply_part(int member, V alpha, V beta)
 template <class V>
 std::span<V> TeamPlan<V>::x(int member)
 {
-    require_member(*state_, member);
+    partition::require_member(member, members());
     Member<V>& m = (*state_)[member];
     return m.x.span().subspan(static_cast<std::size_t>(m.own_at), static_cast<std::size_t>(m.own_x.size()));
 }
@@ -331,21 +311,21 @@ std::span<V> TeamPlan<V>::x(int member)
 template <class V>
 std::span<V> TeamPlan<V>::y(int member)
 {
-    require_member(*state_, member);
+    partition::require_member(member, members());
     return (*state_)[member].y.span();
 }
 
 template <class V>
 index_t TeamPlan<V>::x_begin(int member) const
 {
-    require_member(*state_, member);
+    partition::require_member(member, members());
     return (*state_)[member].own_x.begin;
 }
 
 template <class V>
 index_t TeamPlan<V>::y_begin(int member) const
 {
-    require_member(*state_, member);
+    partition::require_member(member, members());
     return (*state_)[member].own_y.begin;
 }
 
@@ -365,7 +345,7 @@ void TeamPlan<V>::update_values(const PartableView<V>& a)
         return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
     });
     s.given = a;
-    team::arrange_values(host_for(a), with_op(a, s.options.op), s.a);
+    team::arrange_values(partition::host_for(shape_of(a).nonzeros), with_op(a, s.options.op), s.a);
     s.crew.run([&](int member) { team::bring_values(s[member], s.a); });
 }
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers as they are stored and as they are computed with, in one instruction where a GPU has one; and four neighbours at once.
+// Numbers as they are stored and as they are computed with, in one instruction where a GPU has one; and neighbours at once.
 #pragma once
 
 #include "tulle/base/float16.hpp"
@@ -43,16 +43,18 @@ template <> struct Narrow<Bfloat16> {
     }
 };
 
-// Four neighbours, loaded at once where their address allows.
+// Neighbours that are loaded at once where their address allows: 16 bytes, or twice that for doubles.
+template <class V> inline constexpr int run_length = sizeof(V) == 2 ? 8 : 4;
+
 template <class V>
-struct alignas(sizeof(V) < 4 ? 4 * sizeof(V) : 16) Four {
-    V value[4];
+struct alignas(16) Run {
+    V value[run_length<V>];
 };
 
 template <class V>
-__device__ inline bool can_load_four(const V* from, offset_t step)
+__device__ inline bool can_load_runs(const V* from, offset_t step)
 {
-    return reinterpret_cast<std::uintptr_t>(from) % alignof(Four<V>) == 0 && step * static_cast<offset_t>(sizeof(V)) % static_cast<offset_t>(alignof(Four<V>)) == 0;
+    return reinterpret_cast<std::uintptr_t>(from) % alignof(Run<V>) == 0 && step * static_cast<offset_t>(sizeof(V)) % static_cast<offset_t>(alignof(Run<V>)) == 0;
 }
 
 }  // namespace tulle

@@ -17,7 +17,7 @@
 namespace tulle::spmm {
 namespace {
 
-constexpr offset_t least_unit = 8;          // chunks that are worth a block of their own; reasoned
+constexpr offset_t least_unit = 32;         // chunks that are worth a block of their own; reasoned
 
 struct Nonzero {
     index_t col;
@@ -74,42 +74,32 @@ struct Writer {
     const Panel& panel;
     Panels<V>& to;
 
-    // The nonzeros of one slab in a chunk, as a bitmap and the order of its values. Returns how many there are.
-    offset_t write_tile(offset_t chunk, int slab, offset_t tile, offset_t value) const
+    // One column of a chunk: where its nonzeros stand, in tiles that come one after the other.
+    void write_column(const Column& column, const Chunk<V>& chunk, int c) const
     {
-        constexpr int columns = chunk_columns<V>, words = values_per_lane<V>;
-        offset_t at[words * 32];
-        std::uint32_t* bits = to.bits.data() + tile * words;
-        std::fill(bits, bits + words, 0u);
-        for (offset_t c = chunk * columns; c < std::min(std::ssize(panel.column), (chunk + 1) * columns); ++c) {
-            const Column& column = panel.column[static_cast<std::size_t>(c)];
-            for (offset_t k = column.begin; k < column.end; ++k) {
-                const Nonzero& e = panel.nonzero[static_cast<std::size_t>(k)];
-                if (e.row / slab_rows != slab) continue;
-                const LanePlace place = lane_place<V>(e.row % slab_rows, static_cast<int>(c % columns));
-                bits[place.value] |= 1u << place.lane;
-                at[place.value * 32 + place.lane] = e.at;
-            }
+        for (offset_t k = column.begin; k < column.end; ++k) {
+            const Nonzero& e = panel.nonzero[static_cast<std::size_t>(k)];
+            const LanePlace place = lane_place<V>(e.row % slab_rows, c);
+            const offset_t lane = chunk.tile(e.row / slab_rows) * 32 + place.lane;
+            to.present.data()[lane] = static_cast<std::uint8_t>(to.present.data()[lane] | 1u << place.value);
+            to.place.data()[e.at] = lane * values_per_lane<V> + place.value;
         }
-        offset_t count = 0;
-        for (int i = 0; i < words * 32; ++i)
-            if (bits[i / 32] >> (i % 32) & 1u) to.source.data()[value + count++] = at[i];
-        return count;
     }
 
     // All chunks of the panel, from the given places on.
-    void write(offset_t first_chunk, offset_t tile, offset_t value) const
+    void write(offset_t first_chunk, offset_t tile) const
     {
         constexpr int columns = chunk_columns<V>;
-        for (offset_t chunk = 0; chunk * columns < std::ssize(panel.column); ++chunk) {
-            const unsigned used = panel.slabs_of(chunk, columns);
-            to.tiles.data()[first_chunk + chunk] = {static_cast<std::uint32_t>(tile), used};
-            for (offset_t c = chunk * columns; c < (chunk + 1) * columns; ++c)
-                to.col.data()[first_chunk * columns + c] = c < std::ssize(panel.column) ? panel.column[static_cast<std::size_t>(c)].col : -1;
-            for (int slab = 0; slab < slabs; ++slab) {
-                if (!(used >> slab & 1u)) continue;
-                to.value_begin.data()[tile] = value;
-                value += write_tile(chunk, slab, tile++, value);
+        for (offset_t at = 0; at * columns < std::ssize(panel.column); ++at) {
+            Chunk<V>& chunk = to.chunk.data()[first_chunk + at];
+            chunk = {.col = {}, .first = static_cast<std::uint32_t>(tile), .slabs = panel.slabs_of(at, columns), .unused = {}};
+            const offset_t tiles = __builtin_popcount(chunk.slabs);
+            std::fill_n(to.present.data() + tile * 32, tiles * 32, std::uint8_t{0});
+            tile += tiles;
+            for (int c = 0; c < columns; ++c) {
+                const offset_t k = at * columns + c;
+                chunk.col[c] = k < std::ssize(panel.column) ? panel.column[static_cast<std::size_t>(k)].col : -1;
+                if (chunk.col[c] >= 0) write_column(panel.column[static_cast<std::size_t>(k)], chunk, c);
             }
         }
     }
@@ -155,7 +145,7 @@ template <class V>
 Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, offset_t units)
 {
     const index_t panels = ceil_div(a.rows, index_t{panel_rows});
-    Buffer<offset_t> chunk_begin(q, offset_t{panels} + 1), tile_begin(q, offset_t{panels} + 1), value_begin(q, offset_t{panels} + 1);
+    Buffer<offset_t> chunk_begin(q, offset_t{panels} + 1), tile_begin(q, offset_t{panels} + 1);
     std::vector<Panel> workers = make_workers(q, a, row, panels);
     std::atomic<bool> repeats{false};
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 16)
@@ -168,21 +158,19 @@ Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, o
         for (offset_t c = 0; c < chunks; ++c) tiles += __builtin_popcount(panel.slabs_of(c, chunk_columns<V>));
         chunk_begin.data()[p] = chunks;
         tile_begin.data()[p] = tiles;
-        value_begin.data()[p] = std::ssize(panel.nonzero);
     }
     require<ValueError>(!repeats, "a matrix that stores positions twice does not fit panels", "add them up (sum_duplicates), or use the policy 'rows'");
-    for (Buffer<offset_t>* count : {&chunk_begin, &tile_begin, &value_begin}) prim::exclusive_scan(q, count->data(), count->data(), panels);
-    const offset_t chunks = chunk_begin.data()[panels], tiles = tile_begin.data()[panels], nonzeros = value_begin.data()[panels];
+    for (Buffer<offset_t>* count : {&chunk_begin, &tile_begin}) prim::exclusive_scan(q, count->data(), count->data(), panels);
+    const offset_t chunks = chunk_begin.data()[panels], tiles = tile_begin.data()[panels];
     require<ValueError>(tiles <= std::numeric_limits<std::uint32_t>::max(), [&] { return concat("panels of ", tiles, " tiles exceed 32 bits"); });
 
-    Panels<V> to{.rows = a.rows, .chunks = chunks, .slots = 0, .row = {}, .unit = {}, .col = Buffer<index_t>(q, chunks * chunk_columns<V>), .tiles = Buffer<ChunkTiles>(q, chunks),
-                 .value_begin = Buffer<offset_t>(q, tiles), .bits = Buffer<std::uint32_t>(q, tiles * values_per_lane<V>), .value = {}, .source = Buffer<offset_t>(q, nonzeros)};
+    Panels<V> to{.rows = a.rows, .nonzeros = a.nonzeros, .slots = 0, .row = {}, .unit = {}, .chunk = Buffer<Chunk<V>>(q, chunks), .value = {}, .present = Buffer<std::uint8_t>(q, tiles * 32), .place = Buffer<offset_t>(q, a.nonzeros)};
     to.unit = cut_units(q, chunk_begin.data(), panels, std::max(least_unit, ceil_div(chunks, units)), to.slots);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 16)
     for (index_t p = 0; p < panels; ++p) {
         Panel& panel = workers[static_cast<std::size_t>(omp_get_thread_num())];
         panel.look(a, row, p);
-        Writer<V>{panel, to}.write(chunk_begin.data()[p], tile_begin.data()[p], value_begin.data()[p]);
+        Writer<V>{panel, to}.write(chunk_begin.data()[p], tile_begin.data()[p]);
     }
     return to;
 }

@@ -1,14 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Panels on tensor cores. A block has a unit of a panel (64 rows, some chunks of its columns) and up to 128 columns of C. It fetches the rows of B
-// that a few chunks name into registers while it multiplies the chunks before, and lays them into shared memory as mma wants them: two numbers
-// of 16 bits from neighbouring rows, or one of tf32, in a word; the words of both halves of a fragment side by side. Each warp has a slab of 16
-// rows and 32 or 64 columns, unpacks the slab's tile of every chunk, if there is one, and multiplies it with all its columns; sums stay in
-// registers. Rows of C are written once, to their original places.
+// Panels on tensor cores. A block has a unit of a panel (64 rows, some chunks of its columns) and 32, 64 or 128 columns of C. What a chunk needs (rows
+// of B, tiles) is copied to shared memory some stages ahead, and the lists that say what to copy some stages before that. Each warp has a slab of 16
+// rows: it multiplies the slab's tile of a chunk, if there is one, with all columns; sums stay in registers. Rows of C are written once, to their
+// original places.
 //
-//   padding      columns beyond a panel's last bring in rows of zeros, not rows of B
-//   NaN, inf     a tile multiplies zeros that no nonzero stands for, which must not turn infinities of B into NaN: where a stage has numbers
-//                that are not finite, its tiles are multiplied entry by entry
+//   padding      columns beyond a panel's last bring in zeros, not rows of B
+//   NaN, inf     a tile multiplies zeros that no nonzero stands for, and 0 times infinity is NaN. So where a number of B is not finite, no sum of the
+//                slab in that column is; and where a sum is not finite, the warp adds up again, entry by entry
 //   long panels  units leave their sums; the last of them to come adds all up in their order, so that results do not depend on who that is
 #include "tulle/spmm/cuda/operands.cuh"
 
@@ -16,58 +15,38 @@
 
 #include "tulle/base/constant.hpp"
 #include "tulle/base/math.hpp"
+#include "tulle/device/cuda/copies.cuh"
 
 namespace tulle::spmm {
 namespace {
 
 constexpr unsigned all_lanes = 0xffffffffu;
 
-// The shape of a block that computes `Columns` columns of C.
-template <int Columns>
-struct Shape {
-    static constexpr int columns_per_warp = Columns < 64 ? Columns : 64;
-    static constexpr int tiles_per_warp = columns_per_warp / 8;                // of 16 x 8 sums
-    static constexpr int threads = 32 * slabs * (Columns / columns_per_warp);
-    static constexpr int chunks = threads / Columns;                           // of a stage: each thread fetches four columns of a quarter of a chunk
-    static constexpr int line = Columns + 4;                                   // pairs; the 4 keep lanes of a half warp on different banks
-    static constexpr int stage = chunks * 4 * line;                            // pairs
-};
-
-// What a lane reads of one column of B for one product.
-struct alignas(8) Pair {
-    std::uint32_t word[2];
-};
-
 // How numbers lie in words, and the product, for each type.
 template <class V>
 struct Tile {                                                                  // 16 bits
     static constexpr Half half = std::is_same_v<V, Float16> ? Half::f16 : Half::bf16;
-    static constexpr int rows = 4;                                             // of B that a thread fetches
-    // The i-th of them: quarter m of a fragment has rows 2m, 2m+1 in one word and those 8 further on in the other.
-    __device__ static int row(int m, int i) { return 2 * m + i % 2 + i / 2 * 8; }
-    __device__ static std::uint32_t word(const Four<V> (&four)[rows], int column, int which)
-    {
-        return four[2 * which].value[column].bits | static_cast<std::uint32_t>(four[2 * which + 1].value[column].bits) << 16;
-    }
-    __device__ static void set(std::uint32_t (&a)[4], int i, V value) { a[i / 2] |= static_cast<std::uint32_t>(value.bits) << (i % 2 * 16); }
+    __device__ static constexpr fragment::Entry place(int lane, int i) { return fragment::a16(lane, i); }
+    __device__ static std::uint32_t word(std::uint32_t stored) { return stored; }
     __device__ static void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) { mma_m16n8k16<half>(d, a, b); }
-    // Entry k (of 16) of a column of B from the words of its quarter, and of a row of A from those of its lane.
-    __device__ static float from_word(std::uint32_t word, int upper)
-    {
-        V value;
-        value.bits = static_cast<std::uint16_t>(word >> (upper * 16));
-        return widen(value);
-    }
+    __device__ static float factor(V value) { return widen(value); }
+    // The column, among those of the block, of a lane's c-th sum in a row of the t-th eight.
+    __device__ static constexpr int column(int t, int lane, int c) { return t * 8 + lane % 4 * 2 + c; }
+    // Where a row of B has its pieces: shuffled, so that eight rows of a matrix lie in different banks.
+    template <int Pieces>
+    __device__ static int piece(int row, int piece) { return Pieces == 4 ? piece ^ (row / 2 % 4) : piece ^ (row % 8); }
 };
 
 template <>
 struct Tile<float> {                                                           // tf32
-    static constexpr int rows = 2;
-    __device__ static int row(int m, int i) { return m + i * 4; }
-    __device__ static std::uint32_t word(const Four<float> (&four)[rows], int column, int which) { return to_tf32(four[which].value[column]); }
-    __device__ static void set(std::uint32_t (&a)[4], int i, float value) { a[i] = to_tf32(value); }
+    __device__ static constexpr fragment::Entry place(int lane, int i) { return fragment::a32(lane, i); }
+    __device__ static std::uint32_t word(std::uint32_t stored) { return to_tf32(__builtin_bit_cast(float, stored)); }
     __device__ static void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) { mma_m16n8k8_tf32(d, a, b); }
-    __device__ static float from_word(std::uint32_t word, int) { return __builtin_bit_cast(float, word); }
+    __device__ static float factor(float value) { return __builtin_bit_cast(float, to_tf32(value)); }
+    // Eights are every fourth column of 32, so that a lane reads what it needs for four of them at once.
+    __device__ static constexpr int column(int t, int lane, int c) { return t / 4 * 32 + (lane % 4 * 2 + c) * 4 + t % 4; }
+    template <int Pieces>
+    __device__ static int piece(int row, int piece) { return piece ^ (row % 4 * 2); }
 };
 
 // make_panels() and mma agree on which lane has what.
@@ -84,143 +63,237 @@ constexpr bool places_agree()
 }
 static_assert(places_agree<Float16>() && places_agree<Bfloat16>() && places_agree<float>());
 
-// Rows of B on their way to a stage: four columns of the rows of one quarter of a chunk.
-template <class V>
-struct Fetched {
-    Four<V> four[Tile<V>::rows];
+// The shape of a block that computes `Columns` columns of C.
+template <class V, int Columns>
+struct Shape {
+    static constexpr int threads = 32 * slabs;
+    static constexpr int chunks = Columns == 32 ? 4 : 2;                       // of a stage
+    static constexpr int depth = 3;                                            // stages on their way or in use
+    static constexpr int stages_per_list = 2 * (depth - 1);                    // a list is in use for so long after the next has been asked for
+    static constexpr int chunks_per_list = stages_per_list * chunks;
+    static constexpr int rows = chunk_columns<V>;                              // of B in a chunk
+    static constexpr int row_pieces = Columns / per_piece<V>;
+    static constexpr int tiles_at = rows * row_pieces, chunk_pieces = tiles_at + threads;      // rows of B, then a piece of A for each thread
+    static constexpr int stage_pieces = chunks * chunk_pieces;
+    static constexpr int list_pieces = static_cast<int>(sizeof(Chunk<V>) / sizeof(Piece));     // of a chunk
+    static_assert(chunks_per_list * list_pieces <= threads);
 };
 
-// This thread's part of a stage.
-struct Part {
-    int chunk, quarter, column;            // the first of four
+// A row of B as the kernel sees it: pieces that can be copied, or single numbers anywhere.
+enum class Rows { pieces, numbers };
+
+// What a block knows from the beginning.
+template <class V, class C>
+struct Job {
+    const PanelsView<V>& p;
+    const Operands<V, C>& o;
+    PanelUnit unit;
+    offset_t j;                            // its first column
 };
-template <int Columns>
-__device__ inline Part part_of()
+
+// Chunks in shared memory, counted from the beginning of the unit; those beyond its end have no columns and no tiles.
+template <class S, class V>
+struct Lists {
+    Chunk<V>* list;
+
+    __device__ const Chunk<V>& operator[](int chunk) const { return list[static_cast<unsigned>(chunk) % (2 * S::chunks_per_list)]; }
+
+    // Asks for a list of them: a piece a thread.
+    template <class C>
+    __device__ void ask(const Job<V, C>& job, int first) const
+    {
+        const int i = static_cast<int>(threadIdx.x);
+        if (i >= S::chunks_per_list * S::list_pieces) return;
+        Piece* to = reinterpret_cast<Piece*>(list + static_cast<unsigned>(first) % (2 * S::chunks_per_list)) + i;
+        const offset_t chunk = job.unit.begin + first;
+        if (chunk + i / S::list_pieces < job.unit.end) copy_async(SharedAddress(to), reinterpret_cast<const Piece*>(job.p.chunk + chunk) + i);
+        else if (i % S::list_pieces == S::list_pieces - 1) *to = {};
+        else *to = {{~0u, ~0u, ~0u, ~0u}};
+    }
+};
+
+// This thread's part of the copies of rows of B: the same piece of some rows of every chunk.
+template <class S, Rows Kind, class V, class C>
+struct RowCopies {
+    static constexpr int rows_at_once = S::threads / S::row_pieces;            // may be those of several chunks
+    static constexpr int swap = sizeof(V) == 2 ? 8 : 4;                        // rows after which pieces lie as before
+    const unsigned char* from;             // its piece of row 0
+    unsigned step;                         // bytes from row to row
+    bool live;                             // B has such columns
+    int line, piece;                       // its first row, counted through the chunks of a stage
+
+    __device__ explicit RowCopies(const Job<V, C>& job)
+    {
+        line = static_cast<int>(threadIdx.x) / S::row_pieces;
+        piece = static_cast<int>(threadIdx.x) % S::row_pieces;
+        const offset_t j = job.j + piece * per_piece<V>;
+        live = j < job.o.n;
+        from = reinterpret_cast<const unsigned char*>(job.o.b + j);
+        step = static_cast<unsigned>(job.o.b_row * static_cast<offset_t>(sizeof(V)));
+    }
+
+    __device__ void ask(const Job<V, C>& job, const Lists<S, V>& lists, int first, Piece* stage) const
+    {
+        // Rows that a thread copies are so far apart that pieces are shuffled alike in all of them.
+        static_assert(rows_at_once % swap == 0 || S::chunks * S::rows <= rows_at_once);
+        Piece* to = stage + line / S::rows * S::chunk_pieces + line % S::rows * S::row_pieces + Tile<V>::template piece<S::row_pieces>(line % S::rows, piece);
+#pragma unroll
+        for (int i = 0; i < S::chunks * S::rows; i += rows_at_once) {
+            // Constant where whole chunks or parts of one are copied at once.
+            const int chunk = rows_at_once >= S::rows ? i / S::rows + line / S::rows : i / S::rows, row = rows_at_once >= S::rows ? line % S::rows : i % S::rows + line;
+            const int away = rows_at_once >= S::rows ? i / S::rows * S::chunk_pieces : i / S::rows * S::chunk_pieces + i % S::rows * S::row_pieces;
+            const index_t b_row = lists[first + chunk].col[row];
+            if constexpr (Kind == Rows::numbers) to[away] = collect(job, b_row);
+            else if (live && b_row >= 0) copy_async(SharedAddress(to) + away * static_cast<int>(sizeof(Piece)), from + static_cast<std::uint64_t>(static_cast<unsigned>(b_row)) * step);
+            else to[away] = {};
+        }
+    }
+
+    // The piece where it may not be copied: number by number.
+    __device__ Piece collect(const Job<V, C>& job, index_t row) const
+    {
+        struct alignas(16) Numbers {
+            V value[per_piece<V>];
+        } all;
+        for (int c = 0; c < per_piece<V>; ++c) {
+            const offset_t j = job.j + piece * per_piece<V> + c;
+            all.value[c] = row >= 0 && j < job.o.n ? job.o.b[row * job.o.b_row + j * job.o.b_col] : V{};
+        }
+        return __builtin_bit_cast(Piece, all);
+    }
+};
+
+// Asks for the tiles of a stage: each lane for its own piece.
+template <class S, class V>
+__device__ inline void ask_for_tiles(const PanelsView<V>& p, const Lists<S, V>& lists, int first, Piece* stage)
 {
-    const int t = static_cast<int>(threadIdx.x);
-    return {t / Columns, t / (Columns / 4) % 4, t % (Columns / 4) * 4};
+    const unsigned slab = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const SharedAddress to(stage + S::tiles_at + threadIdx.x);
+#pragma unroll
+    for (int c = 0; c < S::chunks; ++c) {
+        const Chunk<V>& chunk = lists[first + c];
+        if (!(chunk.slabs >> slab & 1u)) continue;
+        const unsigned tile = chunk.first + static_cast<unsigned>(__popc(chunk.slabs & ((1u << slab) - 1)));
+        copy_async(to + c * S::chunk_pieces * static_cast<int>(sizeof(Piece)), reinterpret_cast<const Piece*>(p.value) + (std::uint64_t{tile} * 32 + lane));
+    }
 }
 
+// The tile of a warp's slab times all columns.
+template <class S, class V, int Columns>
+__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, float (&sum)[Columns / 8][4])
+{
+    std::uint32_t a[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) a[i] = Tile<V>::word(tile.word[i]);
+    if constexpr (sizeof(V) == 2) {
+        const int row = lane % 16;
+#pragma unroll
+        for (int t = 0; t < Columns / 8; t += 2) {
+            std::uint32_t b[4];
+            load_transposed(b, SharedAddress(chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t + lane / 16)));
+            const std::uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
+            Tile<V>::multiply(sum[t], a, left);
+            Tile<V>::multiply(sum[t + 1], a, right);
+        }
+    } else {
+        const int row = lane % 4;                                              // and the one four below, whose pieces lie alike
+#pragma unroll
+        for (int t = 0; t < Columns / 8; t += 4) {
+            const Piece* from = chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t * 2 + lane / 4);
+            const Piece upper = from[0], lower = from[4 * S::row_pieces];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const std::uint32_t b[2] = {Tile<V>::word(upper.word[i]), Tile<V>::word(lower.word[i])};
+                Tile<V>::multiply(sum[t + i], a, b);
+            }
+        }
+    }
+}
+
+// The four sums of a lane in the t-th eight columns from `j` on, entry by entry, only where nonzeros are. The four lanes of a group have all values of its
+// two rows.
+template <class V, class C>
+__attribute__((noinline)) __device__ Run<float> add_entries(const PanelsView<V>& p, const Operands<V, C>& o, const PanelUnit& unit, int slab, int lane, offset_t j, int t)
+{
+    Run<float> sum = {};
+    for (offset_t k = unit.begin; k < unit.end; ++k) {
+        const Chunk<V>& chunk = p.chunk[k];
+        if (!chunk.has(slab)) continue;
+        for (int holder = lane / 4 * 4; holder < lane / 4 * 4 + 4; ++holder) {
+            const offset_t at = chunk.tile(slab) * 32 + holder;
+            for (int i = 0; i < values_per_lane<V>; ++i) {
+                if (!(p.present[at] >> i & 1)) continue;
+                const fragment::Entry place = Tile<V>::place(holder, i);
+                const float factor = Tile<V>::factor(p.value[at * values_per_lane<V> + i]);
+                for (int c = 0; c < 2; ++c) {
+                    const offset_t column = j + Tile<V>::column(t, lane, c);
+                    if (column < o.n) sum.value[place.row / 8 * 2 + c] += factor * Tile<V>::factor(o.b[chunk.col[place.col] * o.b_row + column * o.b_col]);
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+// A lane's sums in a row, from one column on: two neighbours for numbers of 16 bits, eight for tf32.
+template <int Count, class V, class C>
+__device__ inline void write_run(const Operands<V, C>& o, bool simple, bool pairs, offset_t row, offset_t column, const float (&sum)[Count])
+{
+    constexpr int at_once = Count >= 4 && sizeof(C) == 4 ? 4 : 2;
+    struct alignas(at_once * sizeof(C)) Together {
+        C value[at_once];
+    };
+    if (simple) {
+#pragma unroll
+        for (int i = 0; i < Count; i += at_once) {
+            Together run;
+            for (int k = 0; k < at_once; ++k) run.value[k] = Narrow<C>::from(o.alpha * sum[i + k]);
+            *reinterpret_cast<Together*>(o.c + row * o.c_row + column + i) = run;
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < Count; i += 2) put_pair(o, pairs, row, column + i, sum[i], sum[i + 1]);
+    }
+}
+
+// Writes the sums of this lane, in two rows.
 template <int Columns, class V, class C>
-__device__ inline Fetched<V> fetch(const PanelsView<V>& p, const PanelUnit& unit, offset_t first, const Operands<V, C>& o, bool fours, offset_t j)
+__device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t first_row, offset_t j, int lane, const float (&sum)[Columns / 8][4])
 {
-    const Part part = part_of<Columns>();
-    const offset_t chunk = first + part.chunk;
-    Fetched<V> held = {};
-    if (chunk >= unit.end || j + part.column >= o.n) return held;
-    for (int i = 0; i < Tile<V>::rows; ++i) {
-        const index_t col = p.col[chunk * chunk_columns<V> + Tile<V>::row(part.quarter, i)];
-        if (col >= 0) held.four[i] = load_four(o, fours, col, j + part.column);
-    }
-    return held;
-}
-
-// Lays what was fetched into the stage; says whether some of it is not finite.
-template <int Columns, class V>
-__device__ inline bool lay_down(const Fetched<V>& held, Pair* stage)
-{
-    const Part part = part_of<Columns>();
-    Pair* to = stage + (part.chunk * 4 + part.quarter) * Shape<Columns>::line + part.column;
-    bool wild = false;
-    for (int c = 0; c < 4; ++c) {
-        to[c] = {{Tile<V>::word(held.four, c, 0), Tile<V>::word(held.four, c, 1)}};
-        for (int i = 0; i < Tile<V>::rows; ++i) {
-            const float value = widen(held.four[i].value[c]);
-            wild = wild || value - value != 0.0f;
+    constexpr int eights = sizeof(V) == 2 ? 1 : 4;                             // that a run of columns goes through
+    const bool pairs = writes_pairs(o), aligned = sizeof(V) == 2 || (reinterpret_cast<std::uintptr_t>(o.c) % 16 == 0 && o.c_row % 4 == 0);
+    const bool simple = pairs && aligned && o.beta == 0 && j + Columns <= o.n;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const offset_t position = first_row + lane / 4 + half * 8;
+        if (position >= p.rows) continue;
+        const offset_t row = p.row != nullptr ? p.row[position] : position;
+#pragma unroll
+        for (int t = 0; t < Columns / 8; t += eights) {
+            float run[2 * eights];
+            for (int c = 0; c < 2; ++c)
+                for (int i = 0; i < eights; ++i) run[c * eights + i] = sum[t + i][half * 2 + c];
+            write_run(o, simple, pairs, row, j + Tile<V>::column(t, lane, 0), run);
         }
     }
-    return wild;
-}
-
-// A lane's values of a tile.
-struct Unpacked {
-    std::uint32_t a[4] = {};               // as mma wants them
-    unsigned present = 0;                  // bit i: the i-th is a nonzero of the matrix
-};
-
-template <class V>
-__device__ inline Unpacked unpack(const PanelsView<V>& p, offset_t tile, int lane)
-{
-    Unpacked u;
-    const V* value = p.value + p.value_begin[tile];
-    const unsigned below = (1u << lane) - 1;
-#pragma unroll
-    for (int i = 0; i < values_per_lane<V>; ++i) {
-        const std::uint32_t word = p.bits[tile * values_per_lane<V> + i];
-        if (word >> lane & 1u) {
-            Tile<V>::set(u.a, i, value[__popc(word & below)]);
-            u.present |= 1u << i;
-        }
-        value += __popc(word);
-    }
-    return u;
-}
-
-// The tile of a warp's slab times the warp's columns.
-template <int Columns, class V>
-__device__ inline void multiply_tile(const Unpacked& u, const Pair* lines, int lane, float (&sum)[Shape<Columns>::tiles_per_warp][4])
-{
-    const Pair* from = lines + lane % 4 * Shape<Columns>::line + lane / 4;
-#pragma unroll
-    for (int t = 0; t < Shape<Columns>::tiles_per_warp; ++t) {
-        const Pair b = from[t * 8];
-        Tile<V>::multiply(sum[t], u.a, b.word);
-    }
-}
-
-// The same entry by entry, only where nonzeros are. The four lanes of a group hold all values of rows `group` and `group + 8` of the tile, and the
-// sums of those rows. Which sums and registers are meant is known when compiling: they stay registers.
-template <int Columns, class V>
-__device__ inline void multiply_entries(const Unpacked& u, const Pair* lines, int lane, float (&sum)[Shape<Columns>::tiles_per_warp][4])
-{
-#pragma unroll
-    for (int i = 0; i < values_per_lane<V>; ++i) {
-        const int word = sizeof(V) == 2 ? i / 2 : i, lower_row = sizeof(V) == 2 ? i / 2 % 2 : i % 2;
-#pragma unroll 1
-        for (int member = 0; member < 4; ++member) {
-            const std::uint32_t bits = __shfl_sync(all_lanes, u.a[word], lane / 4 * 4 + member);
-            const unsigned present = __shfl_sync(all_lanes, u.present, lane / 4 * 4 + member);
-            if (!(present >> i & 1u)) continue;
-            const int k = (sizeof(V) == 2 ? fragment::a16(member, i) : fragment::a32(member, i)).col;
-            const int quarter = sizeof(V) == 2 ? k % 8 / 2 : k % 4, which = sizeof(V) == 2 ? k / 8 : k / 4;
-            const float value = Tile<V>::from_word(bits, i % 2);
-            const Pair* from = lines + quarter * Shape<Columns>::line + lane % 4 * 2;
-#pragma unroll
-            for (int t = 0; t < Shape<Columns>::tiles_per_warp; ++t)
-#pragma unroll
-                for (int c = 0; c < 2; ++c) sum[t][lower_row * 2 + c] += value * Tile<V>::from_word(from[t * 8 + c].word[which], k % 2);
-        }
-    }
-}
-
-// go(row in the panel, column of the block, sum) for every sum of this lane.
-template <int Columns, class Sums, class Go>
-__device__ inline void for_each_sum(int warp, int lane, Sums& sum, Go&& go)
-{
-#pragma unroll
-    for (int t = 0; t < Shape<Columns>::tiles_per_warp; ++t)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            const fragment::Entry at = fragment::d16x8(lane, i);
-            go(warp % slabs * slab_rows + at.row, warp / slabs * Shape<Columns>::columns_per_warp + t * 8 + at.col, sum[t][i]);
-        }
 }
 
 // Where units leave their sums, and how many units of a panel have.
 struct Pieces {
-    float* partial;                        // n of each row of each slot
-    int* arrived;                          // of each slot (the first of a panel counts) and each tile of columns
+    float* partial;                        // of each slot and each `Columns` columns, a block's sums
+    int* arrived;                          // of each slot (the first of a panel counts) and each `Columns` columns
 };
 
 // Leaves this unit's sums. True for the last unit of the panel to come, whose sums are then those of all.
-template <int Columns, class V, class C>
-__device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, const Operands<V, C>& o, offset_t j, int warp, int lane, int* is_last, float (&sum)[Shape<Columns>::tiles_per_warp][4])
+template <int Columns>
+__device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, offset_t tile, offset_t tiles, int* is_last, float (&sum)[Columns / 8][4])
 {
-    const auto at = [&](int piece, int row, int column) { return (offset_t{unit.first_slot + piece} * panel_rows + row) * o.n + j + column; };
-    for_each_sum<Columns>(warp, lane, sum, [&](int row, int column, float value) {
-        if (j + column < o.n) pieces.partial[at(unit.piece, row, column)] = value;
-    });
-    int* arrived = pieces.arrived + unit.first_slot * ceil_div<offset_t>(o.n, Columns) + j / Columns;
+    // Sums lie as threads hold them: nobody else reads them.
+    const auto at = [&](int piece) { return reinterpret_cast<Run<float>*>(pieces.partial) + ((offset_t{unit.first_slot + piece} * tiles + tile) * (Columns / 8)) * blockDim.x + threadIdx.x; };
+    Run<float>* mine = at(unit.piece);
+#pragma unroll
+    for (int t = 0; t < Columns / 8; ++t) mine[t * blockDim.x] = {{sum[t][0], sum[t][1], sum[t][2], sum[t][3]}};
+    int* arrived = pieces.arrived + unit.first_slot * tiles + tile;
     __syncthreads();
     if (threadIdx.x == 0) {
         is_last[0] = arrive(arrived) == unit.pieces - 1;
@@ -228,73 +301,111 @@ __device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, c
     }
     __syncthreads();
     if (!is_last[0]) return false;
-    for_each_sum<Columns>(warp, lane, sum, [&](int row, int column, float& value) {
-        if (j + column >= o.n) return;
-        value = 0;
-        for (int piece = 0; piece < unit.pieces; ++piece) value += pieces.partial[at(piece, row, column)];
-    });
+#pragma unroll
+    for (int t = 0; t < Columns / 8; ++t)
+        for (int i = 0; i < 4; ++i) sum[t][i] = 0;
+    for (int piece = 0; piece < unit.pieces; ++piece) {
+        const Run<float>* other = at(piece);
+#pragma unroll
+        for (int t = 0; t < Columns / 8; ++t) {
+            const Run<float> four = other[t * blockDim.x];
+            for (int i = 0; i < 4; ++i) sum[t][i] += four.value[i];
+        }
+    }
     return true;
 }
 
 // One block per unit and `Columns` columns of C; blocks with the same columns come together, because they share rows of B.
-//   grid: units for every `Columns` columns      shared memory: two stages, 5 to 17 KB      C: every row once
-template <int Columns, class V, class C>
-__global__ void __launch_bounds__(Shape<Columns>::threads) multiply_panels_kernel(PanelsView<V> p, Operands<V, C> o, Pieces pieces)
+//   grid: units for every `Columns` columns      shared memory: three stages and two lists, 26 to 39 KB      C: every row once
+template <int Columns, Rows Kind, class V, class C>
+__global__ void __launch_bounds__(Shape<V, Columns>::threads) multiply_panels_kernel(PanelsView<V> p, Operands<V, C> o, Pieces pieces)
 {
-    using S = Shape<Columns>;
-    TULLE_SHARED(Pair, stages, 2 * S::stage);
+    using S = Shape<V, Columns>;
+    TULLE_SHARED(Piece, stages, S::depth * S::stage_pieces);
+    TULLE_SHARED(Chunk<V>, list, 2 * S::chunks_per_list);
     TULLE_SHARED(int, is_last, 1);
-    const offset_t j = blockIdx.x / p.units * Columns;
-    const PanelUnit unit = p.unit[blockIdx.x % p.units];
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, slab = warp % slabs;
-    const bool fours = reads_fours(o);
-    float sum[S::tiles_per_warp][4] = {};
+    const offset_t tile = blockIdx.x / p.units;
+    const Job<V, C> job{p, o, p.unit[blockIdx.x % p.units], tile * Columns};
+    const Lists<S, V> lists{list};
+    const RowCopies<S, Kind, V, C> rows(job);
+    const int lane = static_cast<int>(threadIdx.x) % 32, slab = static_cast<int>(threadIdx.x) / 32;
+    const int steps = static_cast<int>(ceil_div<offset_t>(job.unit.end - job.unit.begin, S::chunks));
+    const auto ask_for_stage = [&](int step, Piece* stage) {
+        rows.ask(job, lists, step * S::chunks, stage);
+        ask_for_tiles(p, lists, step * S::chunks, stage);
+    };
+    float sum[Columns / 8][4] = {};
 
-    Fetched<V> held = fetch<Columns>(p, unit, unit.begin, o, fours, j);
-    int turn = 0;
-    for (offset_t first = unit.begin; first < unit.end; first += S::chunks, turn ^= 1) {
-        Pair* stage = stages + turn * S::stage;
-        const bool wild = __syncthreads_or(lay_down<Columns>(held, stage)) != 0;      // the other stage was read before the barrier before this one
-        held = fetch<Columns>(p, unit, first + S::chunks, o, fours, j);
-        for (int c = 0; c < S::chunks && first + c < unit.end; ++c) {
-            const ChunkTiles tiles = p.tiles[first + c];
-            if (!(tiles.slabs >> slab & 1u)) continue;
-            const Unpacked u = unpack(p, offset_t{tiles.first} + __popc(tiles.slabs & ((1u << slab) - 1)), lane);
-            const Pair* lines = stage + c * 4 * S::line + warp / slabs * S::columns_per_warp;
-            if (wild) multiply_entries<Columns, V>(u, lines, lane, sum);
-            else multiply_tile<Columns, V>(u, lines, lane, sum);
-        }
+    lists.ask(job, 0);
+    end_copy_group();
+    wait_for_copies<0>();
+    __syncthreads();
+    for (int step = 0; step < S::depth - 1; ++step) {
+        ask_for_stage(step, stages + step * S::stage_pieces);
+        end_copy_group();
+    }
+    int out = 0, in = S::depth - 1;                                            // the stages that are multiplied and asked for
+    for (int step = 0; step < steps; ++step) {
+        wait_for_copies<S::depth - 2>();
+        __syncthreads();                                                       // all have their part of this stage, and have read the one before
+        if (step + S::depth - 1 < steps) ask_for_stage(step + S::depth - 1, stages + in * S::stage_pieces);
+        if (step % S::stages_per_list == 0) lists.ask(job, step * S::chunks + S::chunks_per_list);
+        end_copy_group();
+        const Piece* stage = stages + out * S::stage_pieces;
+#pragma unroll
+        for (int c = 0; c < S::chunks; ++c)
+            if (lists[step * S::chunks + c].slabs >> slab & 1u)
+                multiply_tile<S, V, Columns>(stage[c * S::chunk_pieces + S::tiles_at + threadIdx.x], stage + c * S::chunk_pieces, lane, sum);
+        out = out == S::depth - 1 ? 0 : out + 1;
+        in = in == S::depth - 1 ? 0 : in + 1;
     }
 
-    if (unit.first_slot >= 0 && !join_units<Columns>(unit, pieces, o, j, warp, lane, is_last, sum)) return;
-    const offset_t first_row = offset_t{unit.panel} * panel_rows;
-    for_each_sum<Columns>(warp, lane, sum, [&](int row, int column, float value) {
-        if (first_row + row < p.rows && j + column < o.n) put(o, p.row != nullptr ? p.row[first_row + row] : first_row + row, j + column, value);
-    });
+    float nothing = 0;                                                         // stays so as long as sums are finite
+#pragma unroll
+    for (int t = 0; t < Columns / 8; ++t)
+        for (int i = 0; i < 4; ++i) nothing += sum[t][i] * 0.0f;
+    if (__any_sync(all_lanes, nothing != 0.0f)) {
+#pragma unroll
+        for (int t = 0; t < Columns / 8; ++t) {
+            const Run<float> four = add_entries(p, o, job.unit, slab, lane, job.j, t);
+            for (int i = 0; i < 4; ++i) sum[t][i] = four.value[i];
+        }
+    }
+    if (job.unit.first_slot >= 0 && !join_units<Columns>(job.unit, pieces, tile, ceil_div<offset_t>(o.n, Columns), is_last, sum)) return;
+    write_sums<Columns>(p, o, offset_t{job.unit.panel} * panel_rows + slab * slab_rows, job.j, lane, sum);
 }
 
-template <int Columns, class V, class C>
+template <int Columns, Rows Kind, class V, class C>
 void launch_panels(const CudaQueue& q, const Workspace<V>& work, const Operands<V, C>& o)
 {
     const Pieces pieces{const_cast<float*>(work.partial.data()), const_cast<int*>(work.arrived.data())};
     const offset_t tiles = ceil_div(o.n, index_t{Columns});
-    launch(q, {work.panels.unit.size() * tiles, Shape<Columns>::threads}, multiply_panels_kernel<Columns, V, C>, work.panels.view(), o, pieces);
+    launch(q, {work.panels.unit.size() * tiles, Shape<V, Columns>::threads}, multiply_panels_kernel<Columns, Kind, V, C>, work.panels.view(), o, pieces);
+}
+
+// Whether rows of B are whole pieces.
+template <class V, class C>
+bool has_pieces(const Operands<V, C>& o)
+{
+    const offset_t step = o.b_row * static_cast<offset_t>(sizeof(V));
+    return o.b_col == 1 && o.n % per_piece<V> == 0 && reinterpret_cast<std::uintptr_t>(o.b) % sizeof(Piece) == 0 && step % static_cast<offset_t>(sizeof(Piece)) == 0 && step <= max_index;
 }
 
 }  // namespace
 
 template <class V, class C>
-void multiply_panels(const CudaQueue& q, const Workspace<V>& work, const Operands<V, C>& o)
+void multiply_panels(const CudaQueue& q, int width, const Workspace<V>& work, const Operands<V, C>& o)
 {
-    if (o.n > 64) launch_panels<panel_columns>(q, work, o);
-    else if (o.n > 32) launch_panels<64>(q, work, o);
-    else launch_panels<32>(q, work, o);
+    if (!has_pieces(o)) launch_panels<32, Rows::numbers>(q, work, o);
+    else if (width == 128) launch_panels<128, Rows::pieces>(q, work, o);
+    else if (width == 64) launch_panels<64, Rows::pieces>(q, work, o);
+    else launch_panels<32, Rows::pieces>(q, work, o);
 }
 
-template void multiply_panels(const CudaQueue&, const Workspace<float>&, const Operands<float, float>&);
-template void multiply_panels(const CudaQueue&, const Workspace<Float16>&, const Operands<Float16, Float16>&);
-template void multiply_panels(const CudaQueue&, const Workspace<Float16>&, const Operands<Float16, float>&);
-template void multiply_panels(const CudaQueue&, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
-template void multiply_panels(const CudaQueue&, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<float>&, const Operands<float, float>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<Float16>&, const Operands<Float16, Float16>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<Float16>&, const Operands<Float16, float>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
 
 }  // namespace tulle::spmm

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Row by row, without tensor cores: a slice of lanes walks a row of op(A), and each lane holds four columns of its row of C. Rows of B are read
-// four numbers a lane, so that a slice reads whole lines. Long rows are cut into pieces: each piece leaves its sums, and a short second kernel adds
-// them up in their order. No atomics: the same bits every time.
+// Row by row, without tensor cores: a slice of lanes walks a row of op(A), and each lane holds four columns of its row of C, or eight where
+// numbers have 16 bits. Rows of B are read so many numbers a lane, so that a slice reads whole lines. Long rows are cut into pieces, which come first: each leaves its sums, and a short second
+// kernel adds them up in their order. No atomics: the same bits every time.
 #include "tulle/spmm/cuda/operands.cuh"
 
 #include "tulle/base/constant.hpp"
@@ -13,65 +13,50 @@ namespace {
 
 constexpr int threads_per_block = 256;
 
-// The products of nonzeros [begin, end) with columns j … j+3 of B.
-template <bool Fours, class V, class C>
-__device__ inline void add_products(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[4])
-{
-#pragma unroll 4
-    for (offset_t k = begin; k < end; ++k) {
-        const Four<V> b = load_four(o, Fours, a.col[k], j);
-        const Sum<V> value = widen(a.value[k]);
-        for (int c = 0; c < 4; ++c) sum[c] += value * widen(b.value[c]);
-    }
-}
-
-template <class V, class C>
-__device__ inline void add_stretch(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[4])
-{
-    if (reads_fours(o) && j + 4 <= o.n) add_products<true>(a, begin, end, o, j, sum);
-    else add_products<false>(a, begin, end, o, j, sum);
-}
-
-// Which line of work and which four columns a thread has: blocks with the same columns come together, because they share rows of B.
-template <int Lanes>
+// Which line of work and which columns a thread has: blocks with the same columns come together, because they share rows of B.
 struct Share {
     offset_t line, j;
 };
-template <int Lanes>
-__device__ inline Share<Lanes> share_of(int blocks_per_tile)
+template <int Lanes, class V>
+__device__ inline Share share_of(int blocks_per_tile)
 {
     const int tile = static_cast<int>(blockIdx.x) / blocks_per_tile, block = static_cast<int>(blockIdx.x) % blocks_per_tile;
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
-    return {(static_cast<offset_t>(block) * threads_per_block + threadIdx.x) / Lanes, (static_cast<offset_t>(tile) * Lanes + lane) * 4};
+    return {(static_cast<offset_t>(block) * threads_per_block + threadIdx.x) / Lanes, (static_cast<offset_t>(tile) * Lanes + lane) * run_length<V>};
 }
 
-// One slice of lanes per row.
-//   grid: ceil(rows * Lanes / threads) for every 4 * Lanes columns      shared memory: none      C: rows that are not cut, once
-template <int Lanes, class V, class C>
-__global__ void __launch_bounds__(threads_per_block) multiply_rows_kernel(CsrView<V> a, offset_t longest, int blocks_per_tile, Operands<V, C> o)
+// The products of nonzeros [begin, end) with the run of B's columns from j on.
+template <bool Whole, class V, class C>
+__device__ inline void add_products(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length<V>])
 {
-    const auto [row, j] = share_of<Lanes>(blocks_per_tile);
-    if (row >= a.rows || j >= o.n) return;
-    const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
-    if (end - begin > longest) return;
-    Sum<V> sum[4] = {};
-    add_stretch(a, begin, end, o, j, sum);
-    for (int c = 0; c < 4; ++c)
-        if (j + c < o.n) put(o, row, j + c, sum[c]);
+#pragma unroll 4
+    for (offset_t k = begin; k < end; ++k) {
+        const Run<V> b = load_run(o, Whole, a.col[k], j);
+        const Sum<V> value = widen(a.value[k]);
+        for (int c = 0; c < run_length<V>; ++c) sum[c] += value * widen(b.value[c]);
+    }
 }
 
-// One slice of lanes per piece of a long row.
-//   grid: as above, for pieces      shared memory: none      partial: n sums of every piece
+// One slice of lanes per line of work: a piece of a long row, or a row that is not long.
+//   grid: ceil(lines * Lanes / threads) for every Lanes runs of columns      shared memory: none      C: rows that are not cut, once; partial: n sums of every piece
 template <int Lanes, class V, class C>
 __global__ void __launch_bounds__(threads_per_block)
-    multiply_pieces_kernel(CsrView<V> a, const RowPiece* piece, offset_t pieces, int blocks_per_tile, Operands<V, C> o, Sum<V>* partial)
+    multiply_rows_kernel(CsrView<V> a, offset_t longest, const RowPiece* piece, offset_t pieces, int blocks_per_tile, Operands<V, C> o, Sum<V>* partial)
 {
-    const auto [p, j] = share_of<Lanes>(blocks_per_tile);
-    if (p >= pieces || j >= o.n) return;
-    Sum<V> sum[4] = {};
-    add_stretch(a, piece[p].begin, piece[p].end, o, j, sum);
-    for (int c = 0; c < 4; ++c)
-        if (j + c < o.n) partial[p * o.n + j + c] = sum[c];
+    const auto [line, j] = share_of<Lanes, V>(blocks_per_tile);
+    const offset_t row = line - pieces;
+    if (row >= a.rows || j >= o.n) return;
+    const offset_t begin = row < 0 ? piece[line].begin : a.row_begin[row], end = row < 0 ? piece[line].end : a.row_begin[row + 1];
+    if (row >= 0 && end - begin > longest) return;
+    Sum<V> sum[run_length<V>] = {};
+    if (reads_runs(o) && j + run_length<V> <= o.n) add_products<true>(a, begin, end, o, j, sum);
+    else add_products<false>(a, begin, end, o, j, sum);
+    const bool pairs = writes_pairs(o);
+    for (int c = 0; c < run_length<V>; c += 2) {
+        if (row >= 0) put_pair(o, pairs, row, j + c, sum[c], sum[c + 1]);
+        for (int d = c; row < 0 && d < c + 2; ++d)
+            if (j + d < o.n) partial[line * o.n + j + d] = sum[d];
+    }
 }
 
 // Adds up the pieces of a long row in their order; one thread per entry of C.
@@ -88,12 +73,12 @@ __global__ void __launch_bounds__(threads_per_block) add_pieces_kernel(const Lon
 }
 
 // The grid for so many lines of work.
-template <int Lanes>
+template <int Lanes, class V>
 LaunchShape shape_for(offset_t lines, index_t n, int& blocks_per_tile)
 {
     const offset_t blocks = ceil_div(lines * Lanes, offset_t{threads_per_block});
     blocks_per_tile = static_cast<int>(blocks);
-    return {blocks * ceil_div(n, index_t{4 * Lanes}), threads_per_block};
+    return {blocks * ceil_div(n, index_t{run_length<V> * Lanes}), threads_per_block};
 }
 
 }  // namespace
@@ -103,14 +88,13 @@ void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Wor
 {
     const LongRows& cut = work.long_rows;
     Sum<V>* partial = const_cast<Sum<V>*>(work.partial.data());
-    with_constant<2, 8, 32>(lanes, [&](auto n) {
+    const auto multiply = [&](auto n) {
         int blocks = 0;
-        const LaunchShape whole = shape_for<n()>(a.rows, o.n, blocks);
-        launch(q, whole, multiply_rows_kernel<n(), V, C>, a, cut.longest, blocks, o);
-        if (cut.piece.empty()) return;
-        const LaunchShape pieces = shape_for<n()>(cut.piece.size(), o.n, blocks);
-        launch(q, pieces, multiply_pieces_kernel<n(), V, C>, a, cut.piece.data(), cut.piece.size(), blocks, o, partial);
-    });
+        const LaunchShape shape = shape_for<n(), V>(cut.piece.size() + a.rows, o.n, blocks);
+        launch(q, shape, multiply_rows_kernel<n(), V, C>, a, cut.longest, cut.piece.data(), cut.piece.size(), blocks, o, partial);
+    };
+    if constexpr (sizeof(V) == 2) with_constant<2, 4, 16>(lanes, multiply);
+    else with_constant<2, 8, 32>(lanes, multiply);
     launch(q, one_thread_each(cut.row.size() * o.n, threads_per_block), add_pieces_kernel<V, C>, cut.row.data(), cut.row.size(), partial, o);
 }
 

@@ -17,23 +17,47 @@ __device__ inline void put(const Operands<V, C>& o, offset_t row, offset_t j, Su
     *to = Narrow<C>::from(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to));
 }
 
-// Whether rows of B may be read four numbers at a time.
+template <class C>
+struct alignas(2 * sizeof(C)) Two {
+    C value[2];
+};
+
+// Whether two neighbours in a row of C may be written at once; the first has an even number.
 template <class V, class C>
-__device__ inline bool reads_fours(const Operands<V, C>& o)
+__device__ inline bool writes_pairs(const Operands<V, C>& o)
 {
-    return o.b_col == 1 && can_load_four(o.b, o.b_row);
+    return o.c_col == 1 && o.c_row % 2 == 0 && reinterpret_cast<std::uintptr_t>(o.c) % (2 * sizeof(C)) == 0;
 }
 
-// Columns j … j+3 of row i of B; those beyond the last are zero.
+// Columns j and j+1 of a row of C, as far as there are such.
 template <class V, class C>
-__device__ inline Four<V> load_four(const Operands<V, C>& o, bool fours, offset_t i, offset_t j)
+__device__ inline void put_pair(const Operands<V, C>& o, bool pairs, offset_t row, offset_t j, Sum<V> left, Sum<V> right)
+{
+    if (pairs && o.beta == 0 && j + 2 <= o.n) {
+        *reinterpret_cast<Two<C>*>(o.c + row * o.c_row + j) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
+        return;
+    }
+    if (j < o.n) put(o, row, j, left);
+    if (j + 1 < o.n) put(o, row, j + 1, right);
+}
+
+// Whether rows of B may be read a run at a time.
+template <class V, class C>
+__device__ inline bool reads_runs(const Operands<V, C>& o)
+{
+    return o.b_col == 1 && can_load_runs(o.b, o.b_row);
+}
+
+// The run of row i of B from column j on; what is beyond the last is zero. `whole`: all there, at once.
+template <class V, class C>
+__device__ inline Run<V> load_run(const Operands<V, C>& o, bool whole, offset_t i, offset_t j)
 {
     const V* from = o.b + i * o.b_row + j * o.b_col;
-    if (fours && j + 4 <= o.n) return *reinterpret_cast<const Four<V>*>(from);
-    Four<V> four = {};
-    for (int c = 0; c < 4; ++c)
-        if (j + c < o.n) four.value[c] = from[c * o.b_col];
-    return four;
+    if (whole) return *reinterpret_cast<const Run<V>*>(from);
+    Run<V> run = {};
+    for (int c = 0; c < run_length<V>; ++c)
+        if (j + c < o.n) run.value[c] = from[c * o.b_col];
+    return run;
 }
 
 }  // namespace tulle::spmm

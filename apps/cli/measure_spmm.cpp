@@ -1,0 +1,173 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/cli/measure_spmm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "apps/cli/measure_team.hpp"
+#include "tulle/base/hash.hpp"
+#include "tulle/base/text.hpp"
+#include "tulle/base/trace.hpp"
+#include "tulle/matrix/move.hpp"
+#include "tulle/spmm/multi.hpp"
+
+namespace tulle::cli {
+namespace {
+
+constexpr index_t columns_to_check = 8;
+
+template <class V>
+DenseView<V> view_of(V* data, index_t rows, const SpmmOptions& o)
+{
+    const bool by_rows = o.layout == "rows";
+    return {rows, o.n, by_rows ? o.n : rows, by_rows ? Layout::row_major : Layout::col_major, data};
+}
+
+// A forced kernel as tulle itself would use it: as many lanes, or as wide panels.
+spmm::Policy forced_policy(const SpmmOptions& o, spmm::OrderKind order, index_t rows, Backend backend)
+{
+    const spmm::Kernel kernel = spmm::parse_kernel(o.kernel);
+    const std::size_t bytes = o.type == "f64" ? 8 : o.type == "f32" || o.type == "tf32" ? 4 : 2;
+    if (kernel == spmm::Kernel::rows) return spmm::choose({.n = o.n, .value_bytes = bytes}, {backend}).policy;
+    constexpr index_t wide_enough = 16;                  // such that choose() takes panels, as it does where rows of B serve twice
+    spmm::Policy policy = spmm::choose({.rows = rows, .nonzeros = 2, .n = std::max(o.n, wide_enough), .tensor = true, .order = order, .cost = {.pairs = 1}}, {backend}).policy;
+    policy.kernel = kernel;                              // a CPU has none, and refuses it
+    return policy;
+}
+
+spmm::Options options_of(const SpmmOptions& o, const Context& ctx, index_t rows)
+{
+    spmm::Options wish{.op = o.transpose ? spmm::Op::transpose : spmm::Op::none, .n = o.n, .b_layout = o.layout == "rows" ? Layout::row_major : Layout::col_major,
+                       .math = o.type == "tf32" ? spmm::Math::tf32 : spmm::Math::exact, .expected_calls = o.expected_calls};
+    if (!o.order.empty()) wish.order = spmm::parse_order(o.order);
+    if (!o.kernel.empty()) wish.force = forced_policy(o, wish.order.value_or(spmm::OrderKind::natural), rows, ctx.backend());
+    return wish;
+}
+
+// Some columns of C beside plain products of doubles.
+template <class V>
+Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<ResultOf<V>>& c, bool tensor)
+{
+    std::vector<double> value;
+    std::transform(p.value.begin(), p.value.end(), std::back_inserter(value), [](V v) { return static_cast<double>(v); });
+    const CsrView<double> wide{p.a.rows, p.a.cols, p.a.nonzeros, p.a.row_begin, p.a.col, value.data(), p.a.sorted, p.a.unique};
+    const auto b = view_of(p.b.data(), p.cols, o);
+    const auto before = view_of(p.c.data(), p.rows, o), after = view_of(c.data(), p.rows, o);
+    Verdict worst;
+    for (index_t k = 0; k < std::min(o.n, columns_to_check); ++k) {
+        const auto j = static_cast<index_t>(offset_t{k} * o.n / std::min(o.n, columns_to_check));
+        std::vector<double> x, y0;
+        std::vector<ResultOf<V>> y;
+        for (index_t i = 0; i < p.cols; ++i) x.push_back(static_cast<double>(b(i, j)));
+        for (index_t i = 0; i < p.rows; ++i) y0.push_back(static_cast<double>(before(i, j))), y.push_back(after(i, j));
+        Reference r = reference<double>(wide, o.transpose, o.alpha, x, o.beta, y0);
+        if (tensor)
+            for (offset_t& products : r.products) products *= 2;                   // a tensor core may drop a bit with every addition
+        if (tensor && o.type == "tf32") r.roundings += 1 << 14;                    // two roundings to 11 bits weigh as much as so many to 24
+        const Verdict v = judge<ResultOf<V>>(r, y);
+        if (v.worst > worst.worst || worst.entry < 0) worst = v;
+    }
+    return worst;
+}
+
+template <class Run>
+void time_runs(int repeat, const Run& run, DenseResult& result)
+{
+    std::vector<double> times;
+    for (int k = 0; k < repeat; ++k) {
+        const double from = trace::now();
+        run();
+        times.push_back(trace::now() - from);
+    }
+    std::sort(times.begin(), times.end());
+    result.median = times[times.size() / 2];
+    result.best = times.front();
+}
+
+}  // namespace
+
+template <class V>
+DenseProblem<V> make_problem(const CsrView<LoadedAs<V>>& a, const SpmmOptions& o)
+{
+    DenseProblem<V> p{.a = a, .value = {}, .b = {}, .c = {}, .rows = o.transpose ? a.cols : a.rows, .cols = o.transpose ? a.rows : a.cols};
+    std::transform(a.value, a.value + a.nonzeros, std::back_inserter(p.value), [](auto v) { return static_cast<V>(v); });
+    const auto number = [&](std::uint64_t which, std::size_t k) { return 2 * unit(hash_of(o.seed, which, k)) - 1; };
+    p.b.resize(static_cast<std::size_t>(p.cols) * static_cast<std::size_t>(o.n));
+    p.c.resize(static_cast<std::size_t>(p.rows) * static_cast<std::size_t>(o.n));
+    for (std::size_t k = 0; k < p.b.size(); ++k) p.b[k] = static_cast<V>(number(0, k));
+    for (std::size_t k = 0; k < p.c.size(); ++k) p.c[k] = static_cast<ResultOf<V>>(number(1, k));
+    return p;
+}
+
+template <class V>
+DenseResult measure_product(const Context& ctx, const DenseProblem<V>& p, const SpmmOptions& o)
+{
+    using C = ResultOf<V>;
+    using Scalar = spmm::Sum<V>;
+    const Csr<V> a = to_device(ctx, p.matrix());
+    const auto b = to_device<V>(ctx, std::span<const V>(p.b));
+    auto c = to_device<C>(ctx, std::span<const C>(p.c));
+    DenseResult result{.backend = ctx.name(), .policy = {}, .description = {}};
+    const double begin = trace::now();
+    const auto plan = spmm::Plan<V, C>::make(ctx, a.view(), options_of(o, ctx, p.rows));
+    ctx.synchronize();
+    result.plan_seconds = trace::now() - begin;
+    const auto run = [&] {
+        plan.run(static_cast<Scalar>(o.alpha), view_of(b.data(), p.cols, o), static_cast<Scalar>(o.beta), view_of(c.data(), p.rows, o));
+        ctx.synchronize();
+    };
+    run();
+    result.policy = spmm::to_text(plan.policy());
+    result.description = plan.describe();
+    result.plan_bytes = plan.bytes();
+    result.bytes = a.bytes() + b.bytes() + c.bytes();
+    result.tensor = plan.policy().kernel == spmm::Kernel::panels;
+    if (o.verify) {
+        const auto here = to_host<C>(ctx, std::span<const C>(c.span()));
+        result.verdict = check(p, o, {here.data(), here.data() + here.size()}, result.tensor);
+    }
+    time_runs(o.repeat, run, result);
+    return result;
+}
+
+template <class V>
+DenseResult measure_on_team(const Session& session, const Context& like, const DenseProblem<V>& p, const SpmmOptions& o)
+{
+    using C = ResultOf<V>;
+    using Scalar = spmm::Sum<V>;
+    const Team team = team_like(session, like, o.devices);
+    DenseResult result{.backend = fmt::format("{} x {}", team.size(), team[0].name()), .policy = {}, .description = {}};
+    const double begin = trace::now();
+    auto plan = spmm::TeamPlan<V, C>::make(team, p.matrix(), {.product = options_of(o, like, p.rows), .split = spmm::parse_split(o.split)});
+    result.plan_seconds = trace::now() - begin;
+    std::vector<C> c = p.c;
+    const auto run = [&] { plan.run(static_cast<Scalar>(o.alpha), view_of(p.b.data(), p.cols, o), static_cast<Scalar>(o.beta), view_of(c.data(), p.rows, o)); };
+    plan.reset_traffic();
+    run();
+    const partition::Traffic t = plan.traffic();
+    result.policy = "by " + spmm::to_text(plan.choice().split);
+    result.description = plan.describe() + fmt::format("\n  moved:  {} up and {} down in one call with B and C on the host, which the times contain", human_bytes(t.up), human_bytes(t.down));
+    result.plan_bytes = plan.bytes();
+    for (const spmm::TeamPart& part : plan.parts()) result.tensor = result.tensor || part.policy.starts_with(spmm::to_text(spmm::Kernel::panels));
+    if (o.verify) result.verdict = check(p, o, c, result.tensor);
+    time_runs(o.repeat, run, result);
+    return result;
+}
+
+template DenseProblem<double> make_problem(const CsrView<double>&, const SpmmOptions&);
+template DenseResult measure_product(const Context&, const DenseProblem<double>&, const SpmmOptions&);
+template DenseResult measure_on_team(const Session&, const Context&, const DenseProblem<double>&, const SpmmOptions&);
+template DenseProblem<float> make_problem(const CsrView<float>&, const SpmmOptions&);
+template DenseResult measure_product(const Context&, const DenseProblem<float>&, const SpmmOptions&);
+template DenseResult measure_on_team(const Session&, const Context&, const DenseProblem<float>&, const SpmmOptions&);
+template DenseProblem<Float16> make_problem(const CsrView<float>&, const SpmmOptions&);
+template DenseResult measure_product(const Context&, const DenseProblem<Float16>&, const SpmmOptions&);
+template DenseResult measure_on_team(const Session&, const Context&, const DenseProblem<Float16>&, const SpmmOptions&);
+template DenseProblem<Bfloat16> make_problem(const CsrView<float>&, const SpmmOptions&);
+template DenseResult measure_product(const Context&, const DenseProblem<Bfloat16>&, const SpmmOptions&);
+template DenseResult measure_on_team(const Session&, const Context&, const DenseProblem<Bfloat16>&, const SpmmOptions&);
+
+}  // namespace tulle::cli
