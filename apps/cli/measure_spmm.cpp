@@ -29,13 +29,8 @@ DenseView<V> view_of(V* data, index_t rows, const SpmmOptions& o)
 // A forced kernel as tulle itself would use it: as many lanes, or as wide panels.
 spmm::Policy forced_policy(const SpmmOptions& o, spmm::OrderKind order, index_t rows, Backend backend)
 {
-    const spmm::Kernel kernel = spmm::parse_kernel(o.kernel);
     const std::size_t bytes = o.type == "f64" ? 8 : o.type == "f32" || o.type == "tf32" ? 4 : 2;
-    if (kernel == spmm::Kernel::rows) return spmm::choose({.n = o.n, .value_bytes = bytes}, {backend}).policy;
-    constexpr index_t wide_enough = 16;                  // such that choose() takes panels, as it does where rows of B serve twice
-    spmm::Policy policy = spmm::choose({.rows = rows, .nonzeros = 2, .n = std::max(o.n, wide_enough), .tensor = true, .order = order, .cost = {.pairs = 1}}, {backend}).policy;
-    policy.kernel = kernel;                              // a CPU has none, and refuses it
-    return policy;
+    return spmm::policy_of(spmm::parse_kernel(o.kernel), {.rows = rows, .n = o.n, .value_bytes = bytes, .order = order}, {backend});
 }
 
 spmm::Options options_of(const SpmmOptions& o, const Context& ctx, index_t rows)

@@ -280,7 +280,7 @@ TEST_P(SpmmPanelsOn, RowsOfAnyLanes)
 TEST_P(SpmmPanelsOn, AreChosenWhereRowsShareColumns)
 {
     const auto c = ctx();
-    const auto blocks = in_type<Float16>(matrix_where<double>(256, 256, Values::integers, 5, [](index_t i, index_t j) { return i / 16 == j / 16; }));
+    const auto blocks = in_type<Float16>(matrix_where<double>(256, 256, Values::integers, 5, [](index_t i, index_t j) { return i / 64 == j / 64; }));
     const auto alone = in_type<Float16>(matrix_where<double>(256, 256, Values::integers, 5, [](index_t i, index_t j) { return i == j; }));
     const auto a = to_device(c, blocks.view()), d = to_device(c, alone.view());
     const auto for_blocks = Plan<Float16, float>::make(c, a.view(), {.n = 64}), for_alone = Plan<Float16, float>::make(c, d.view(), {.n = 64});

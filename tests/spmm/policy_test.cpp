@@ -52,11 +52,28 @@ TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
 // Wide blocks where B is wide and there are enough of them.
 TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
 {
-    for (const auto& [rows, n, width] : std::vector<std::tuple<index_t, index_t, int>>{{100'000, 128, 128}, {100'000, 65, 128}, {100'000, 64, 64}, {100'000, 33, 64}, {100'000, 32, 32}, {2048, 128, 32}, {10'000, 128, 64}}) {
+    for (const auto& [rows, n, width] : std::vector<std::tuple<index_t, index_t, int>>{{100'000, 128, 128}, {100'000, 65, 128}, {100'000, 64, 64}, {100'000, 33, 64}, {100'000, 32, 32}, {2048, 128, 32}, {25'000, 128, 64}}) {
         Traits t = traits_of(1'000'000, 4, n);
         t.rows = rows;
         EXPECT_EQ(choose(t, gpu).policy.width, width) << rows << " rows, " << n << " columns";
     }
+}
+
+// What is small is done by rows before panels have begun; tf32 needs more reuse than numbers of 16 bits.
+TEST(SpmmPolicy, RowsForTheSmallAndTheWide)
+{
+    Traits small = traits_of(20'000, 4), dense = traits_of(400'000, 4), hub = small, tf32 = traits_of(1'000'000, 4);
+    small.rows = dense.rows = hub.rows = 1000;
+    hub.longest = 1000;
+    small.longest = 60;
+    tf32.value_bytes = 4;
+    EXPECT_EQ(choose(small, gpu).policy.kernel, Kernel::rows);
+    EXPECT_EQ(choose(dense, gpu).policy.kernel, Kernel::panels);
+    EXPECT_EQ(choose(hub, gpu).policy.kernel, Kernel::panels);
+    EXPECT_EQ(choose(tf32, gpu).policy.kernel, Kernel::rows);
+    tf32.cost.pairs /= 2;
+    EXPECT_EQ(choose(tf32, gpu).policy.kernel, Kernel::panels);
+    EXPECT_EQ(policy_of(Kernel::panels, small, gpu), (Policy{Kernel::panels, 1, OrderKind::natural, 32}));
 }
 
 TEST(SpmmPolicy, CountsPanelsOnlyWhereTheyCanBeUsed)

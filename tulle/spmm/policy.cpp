@@ -20,13 +20,15 @@ constexpr std::array<int, 3> lane_counts(const Traits& t) { return t.value_bytes
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
 constexpr int columns_per_lane(const Traits& t) { return t.value_bytes == 2 ? 8 : 4; }
 
-// Reasoned: a panel must save so many fetches of B rows to be worth unpacking its tiles …
-constexpr double least_reuse = 1.25;
-// … with so many columns in B, below which a tensor core computes mostly padding …
+// Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster; tf32 moves twice the bytes and fills tiles half as deep.
+constexpr double least_reuse(const Traits& t) { return t.value_bytes == 2 ? 1.25 : 4.5; }
+// A small matrix of short rows is done before a panel's stages have begun to come in.
+constexpr offset_t short_row = 48;
+// Reasoned: so many columns in B, below which a tensor core computes mostly padding.
 constexpr index_t least_columns = 16;
-// … so many blocks keep a multiprocessor busy …
-constexpr offset_t least_blocks = 2;
-// … and panels are packed on the host, which takes as long as so many multiplications.
+// Measured: so many blocks keep a multiprocessor busy.
+constexpr offset_t least_blocks = 5;
+// Panels are packed on the host, which takes as long as so many multiplications.
 constexpr double calls_to_pack = 50;
 
 bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
@@ -34,6 +36,11 @@ bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
 bool can_be_panels(const Traits& t, const Limits& limits) { return on_gpu(limits) && t.tensor && t.unique; }
 
 double reuse(const Traits& t) { return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0; }
+
+bool is_small(const Traits& t, const Limits& limits)
+{
+    return t.longest <= 2 * short_row && t.nonzeros < short_row * t.rows && ceil_div(offset_t{t.rows}, offset_t{panel_rows}) <= limits.multiprocessors;
+}
 
 // The fewest lanes whose columns cover B, so that rows share warps; the most where B is wider.
 int lanes_for(const Traits& t)
@@ -43,7 +50,7 @@ int lanes_for(const Traits& t)
     return lane_counts(t).back();
 }
 
-// The widest that B fills and that leaves every multiprocessor some blocks: wide ones unpack a tile once for more columns.
+// The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more columns.
 int width_for(const Traits& t, const Limits& limits)
 {
     const offset_t panels = ceil_div(offset_t{t.rows}, offset_t{panel_rows});
@@ -52,9 +59,13 @@ int width_for(const Traits& t, const Limits& limits)
     return widths.back();
 }
 
-Policy rows_policy(const Traits& t, const Limits& limits) { return {Kernel::rows, on_gpu(limits) ? lanes_for(t) : 1, OrderKind::natural}; }
-
 }  // namespace
+
+Policy policy_of(Kernel kernel, const Traits& t, const Limits& limits)
+{
+    if (kernel == Kernel::panels) return {Kernel::panels, 1, t.order, width_for(t, limits)};
+    return {Kernel::rows, on_gpu(limits) ? lanes_for(t) : 1, OrderKind::natural};
+}
 
 bool wants_cost(const Traits& t, const Limits& limits)
 {
@@ -63,20 +74,21 @@ bool wants_cost(const Traits& t, const Limits& limits)
 
 Choice choose(const Traits& t, const Limits& limits)
 {
-    const Policy rows = rows_policy(t, limits);
+    const Policy rows = policy_of(Kernel::rows, t, limits);
     if (!on_gpu(limits)) return {rows, "a CPU multiplies row by row"};
     if (!t.tensor) return {rows, "products in full precision are not for tensor cores"};
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
     if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
-    if (reuse(t) < least_reuse) return {rows, concat(share, ", too few")};
-    return {{Kernel::panels, 1, t.order, width_for(t, limits)}, share};
+    if (reuse(t) < least_reuse(t)) return {rows, concat(share, ", too few")};
+    if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
+    return {policy_of(Kernel::panels, t, limits), share};
 }
 
 std::vector<Policy> candidates(const Traits& t, const Limits& limits)
 {
-    if (!on_gpu(limits)) return {rows_policy(t, limits)};
+    if (!on_gpu(limits)) return {policy_of(Kernel::rows, t, limits)};
     std::vector<Policy> all;
     for (const int lanes : lane_counts(t)) all.push_back({Kernel::rows, lanes, OrderKind::natural});
     if (can_be_panels(t, limits))

@@ -60,6 +60,9 @@ struct Choice {
 // Pure: the same traits and limits give the same choice.
 TULLE_API Choice choose(const Traits& traits, const Limits& limits);
 
+// A kernel as choose() would use it for such a matrix: its lanes, its width, in the order of the traits.
+TULLE_API Policy policy_of(Kernel kernel, const Traits& traits, const Limits& limits);
+
 // Whether panels can be used at all, so that an order is worth looking for and its cost worth counting (order_choice.hpp).
 TULLE_API bool wants_cost(const Traits& traits, const Limits& limits);
 

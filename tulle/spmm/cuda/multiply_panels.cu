@@ -235,45 +235,46 @@ __attribute__((noinline)) __device__ Run<float> add_entries(const PanelsView<V>&
     return sum;
 }
 
-// A lane's sums in a row, from one column on: two neighbours for numbers of 16 bits, eight for tf32.
-template <int Count, class V, class C>
-__device__ inline void write_run(const Operands<V, C>& o, bool simple, bool pairs, offset_t row, offset_t column, const float (&sum)[Count])
-{
-    constexpr int at_once = Count >= 4 && sizeof(C) == 4 ? 4 : 2;
-    struct alignas(at_once * sizeof(C)) Together {
-        C value[at_once];
-    };
-    if (simple) {
-#pragma unroll
-        for (int i = 0; i < Count; i += at_once) {
-            Together run;
-            for (int k = 0; k < at_once; ++k) run.value[k] = Narrow<C>::from(o.alpha * sum[i + k]);
-            *reinterpret_cast<Together*>(o.c + row * o.c_row + column + i) = run;
-        }
-    } else {
-#pragma unroll
-        for (int i = 0; i < Count; i += 2) put_pair(o, pairs, row, column + i, sum[i], sum[i + 1]);
-    }
-}
+// Eights of columns that a lane's run of columns in a row goes through: a run has two for numbers of 16 bits, eight for tf32.
+template <class V> constexpr int eights_per_run = sizeof(V) == 2 ? 1 : 4;
 
-// Writes the sums of this lane, in two rows.
+// Sums that are written at once.
+template <class V, class C>
+struct alignas((sizeof(V) == 2 ? 2 : 4) * sizeof(C)) Together {
+    static constexpr int count = sizeof(V) == 2 ? 2 : 4;
+    C value[count];
+};
+
+// Writes the sums of this lane, in two rows. What can be written without looking is: the general case would cost a third of the kernel's time.
 template <int Columns, class V, class C>
 __device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t first_row, offset_t j, int lane, const float (&sum)[Columns / 8][4])
 {
-    constexpr int eights = sizeof(V) == 2 ? 1 : 4;                             // that a run of columns goes through
-    const bool pairs = writes_pairs(o), aligned = sizeof(V) == 2 || (reinterpret_cast<std::uintptr_t>(o.c) % 16 == 0 && o.c_row % 4 == 0);
-    const bool simple = pairs && aligned && o.beta == 0 && j + Columns <= o.n;
+    using Some = Together<V, C>;
+    constexpr int eights = eights_per_run<V>;
+    const bool aligned = o.c_col == 1 && o.c_row % Some::count == 0 && reinterpret_cast<std::uintptr_t>(o.c) % sizeof(Some) == 0;
+    const bool simple = aligned && o.beta == 0 && j + Columns <= o.n, pairs = writes_pairs(o);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const offset_t position = first_row + lane / 4 + half * 8;
         if (position >= p.rows) continue;
-        const offset_t row = p.row != nullptr ? p.row[position] : position;
+        const offset_t row = p.row != nullptr ? p.row[position] : position, column = j + Tile<V>::column(0, lane, 0);
+        const auto at = [&](int t, int k) { return sum[t + k % eights][half * 2 + k / eights]; };      // the k-th of the run from the t-th eight on
+        if (simple) {
+            C* to = o.c + row * o.c_row + column;
 #pragma unroll
-        for (int t = 0; t < Columns / 8; t += eights) {
-            float run[2 * eights];
-            for (int c = 0; c < 2; ++c)
-                for (int i = 0; i < eights; ++i) run[c * eights + i] = sum[t + i][half * 2 + c];
-            write_run(o, simple, pairs, row, j + Tile<V>::column(t, lane, 0), run);
+            for (int t = 0; t < Columns / 8; t += eights)
+#pragma unroll
+                for (int k = 0; k < 2 * eights; k += Some::count) {
+                    Some some;
+#pragma unroll
+                    for (int i = 0; i < Some::count; ++i) some.value[i] = Narrow<C>::from(o.alpha * at(t, k + i));
+                    *reinterpret_cast<Some*>(to + t * 8 + k) = some;
+                }
+        } else {
+#pragma unroll
+            for (int t = 0; t < Columns / 8; t += eights)
+#pragma unroll
+                for (int k = 0; k < 2 * eights; k += 2) put_pair(o, pairs, row, column + t * 8 + k, at(t, k), at(t, k + 1));
         }
     }
 }
