@@ -211,12 +211,12 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 }
 
 // The four sums of a lane in the t-th eight columns from `j` on, entry by entry, only where nonzeros are. The four lanes of a group have all values of its
-// two rows.
+// two rows. Not inlined, and everything by value: nothing of it shall be in the way of what usually happens.
 template <class V, class C>
-__attribute__((noinline)) __device__ Run<float> add_entries(const PanelsView<V>& p, const Operands<V, C>& o, const PanelUnit& unit, int slab, int lane, offset_t j, int t)
+__attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Operands<V, C> o, offset_t begin, offset_t end, int slab, int lane, offset_t j, int t)
 {
     Run<float> sum = {};
-    for (offset_t k = unit.begin; k < unit.end; ++k) {
+    for (offset_t k = begin; k < end; ++k) {
         const Chunk<V>& chunk = p.chunk[k];
         if (!chunk.has(slab)) continue;
         for (int holder = lane / 4 * 4; holder < lane / 4 * 4 + 4; ++holder) {
@@ -368,7 +368,7 @@ __global__ void __launch_bounds__(Shape<V, Columns>::threads) multiply_panels_ke
     if (__any_sync(all_lanes, nothing != 0.0f)) {
 #pragma unroll
         for (int t = 0; t < Columns / 8; ++t) {
-            const Run<float> four = add_entries(p, o, job.unit, slab, lane, job.j, t);
+            const Run<float> four = add_entries(p, o, job.unit.begin, job.unit.end, slab, lane, job.j, t);
             for (int i = 0; i < 4; ++i) sum[t][i] = four.value[i];
         }
     }
