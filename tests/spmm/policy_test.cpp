@@ -24,6 +24,10 @@ TEST(SpmmPolicy, PanelsWhereRowsShareColumns)
 {
     EXPECT_EQ(choose(traits_of(1'000'000, 4), gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(choose(traits_of(1'000'000, 1.1), gpu).policy.kernel, Kernel::rows);
+    Traits many = traits_of(1'000'000, 1.5);
+    EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::rows) << "157 panels are few";
+    many.rows = 100'000;
+    EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(choose(traits_of(1'000'000, 4), cpu).policy, (Policy{Kernel::rows, 1, OrderKind::natural}));
     EXPECT_EQ(choose(traits_of(1'000'000, 4, 8), gpu).policy.kernel, Kernel::rows) << "too few columns";
     Traits exact = traits_of(1'000'000, 4), once = exact, twice = exact, packed = exact;

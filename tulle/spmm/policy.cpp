@@ -18,10 +18,16 @@ namespace {
 constexpr std::array kernel_names{"rows", "panels"};
 constexpr std::array<int, 3> lane_counts(const Traits& t) { return t.value_bytes == 2 ? std::array{2, 4, 16} : std::array{2, 8, 32}; }
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
+constexpr offset_t panels_of(const Traits& t) { return ceil_div(offset_t{t.rows}, offset_t{panel_rows}); }
 constexpr int columns_per_lane(const Traits& t) { return t.value_bytes == 2 ? 8 : 4; }
 
-// Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster; tf32 moves twice the bytes and fills tiles half as deep.
-constexpr double least_reuse(const Traits& t) { return t.value_bytes == 2 ? 1.25 : 4.5; }
+// Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster, more of them where panels are too few to hide their
+// latencies; tf32 moves twice the bytes and fills tiles half as deep.
+constexpr double least_reuse(const Traits& t, const Limits& limits)
+{
+    if (t.value_bytes != 2) return 4.5;
+    return panels_of(t) > 2 * limits.multiprocessors ? 1.25 : 2;
+}
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
 // Reasoned: so many columns in B, below which a tensor core computes mostly padding.
@@ -39,7 +45,7 @@ double reuse(const Traits& t) { return t.cost.pairs > 0 ? static_cast<double>(t.
 
 bool is_small(const Traits& t, const Limits& limits)
 {
-    return t.longest <= 2 * short_row && t.nonzeros < short_row * t.rows && ceil_div(offset_t{t.rows}, offset_t{panel_rows}) <= limits.multiprocessors;
+    return t.longest <= 2 * short_row && t.nonzeros < short_row * t.rows && panels_of(t) <= limits.multiprocessors;
 }
 
 // The fewest lanes whose columns cover B, so that rows share warps; the most where B is wider.
@@ -53,9 +59,8 @@ int lanes_for(const Traits& t)
 // The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more columns.
 int width_for(const Traits& t, const Limits& limits)
 {
-    const offset_t panels = ceil_div(offset_t{t.rows}, offset_t{panel_rows});
     for (const int width : widths)
-        if (width == widths.back() || (t.n > width / 2 && panels * ceil_div(t.n, index_t{width}) >= least_blocks * limits.multiprocessors)) return width;
+        if (width == widths.back() || (t.n > width / 2 && panels_of(t) * ceil_div(t.n, index_t{width}) >= least_blocks * limits.multiprocessors)) return width;
     return widths.back();
 }
 
@@ -81,7 +86,7 @@ Choice choose(const Traits& t, const Limits& limits)
     if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
-    if (reuse(t) < least_reuse(t)) return {rows, concat(share, ", too few")};
+    if (reuse(t) < least_reuse(t, limits)) return {rows, concat(share, ", too few")};
     if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
     return {policy_of(Kernel::panels, t, limits), share};
 }
