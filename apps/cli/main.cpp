@@ -140,12 +140,13 @@ void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
     parser.when(verb, [&o](const Session& session) { plan_spmv(session, o); });
 }
 
-void add_explain(Parser& parser, ExplainSpmmOptions& spmm)
+void add_explain(Parser& parser, ExplainSpmmOptions& spmm, SpgemmOptions& spgemm)
 {
     CLI::App* explain = parser.verb("explain", "What tulle would choose for an operation and why: counts, predictions, and measured times beside them.",
-                                    "tulle explain spmm matrix.mtx --n 128 --type f16\ntulle explain spmm --help");
+                                    "tulle explain spmm matrix.mtx --n 128 --type f16\ntulle explain spgemm matrix.mtx\ntulle explain spmm --help");
     explain->require_subcommand(1);
     add_explain_spmm(parser, explain, spmm);
+    add_explain_spgemm(parser, explain, spgemm);
 }
 
 void add_bench(Parser& parser)
@@ -185,7 +186,7 @@ struct Wishes {
     SpmvOptions spmv;
     PlanOptions plan;
     RunSptrsvOptions sptrsv;
-    SpgemmOptions spgemm, spgemm_plan;
+    SpgemmOptions spgemm, spgemm_plan, spgemm_explained;
     SpmmOptions spmm;
     ExplainSpmmOptions spmm_explained;
     TuneSptrsvOptions tune;
@@ -204,7 +205,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm, wishes.spmm);
     add_tune(parser, wishes.tune);
     add_plan(parser, wishes.plan, wishes.spgemm_plan);
-    add_explain(parser, wishes.spmm_explained);
+    add_explain(parser, wishes.spmm_explained, wishes.spgemm_explained);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);
 }

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs about products of sparse matrices: run spgemm and plan spgemm.
+// The verbs about products of sparse matrices: run, plan and explain spgemm.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ struct SpgemmOptions {
 };
 void run_spgemm(const Session& session, const SpgemmOptions& options);
 void plan_spgemm(const Session& session, const SpgemmOptions& options);
+void explain_spgemm(const Session& session, const SpgemmOptions& options);       // every method beside the chosen one
 
 // For demo: C = A A of a square matrix on the host; whole calls, timed and checked.
 struct ProductSummary {
@@ -35,8 +36,9 @@ struct ProductSummary {
 };
 ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);
 
-// Below the verbs run and plan.
+// Below the verbs run, plan and explain.
 void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& options);
 void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& options);
+void add_explain_spgemm(Parser& parser, CLI::App* explain, SpgemmOptions& options);
 
 }  // namespace tulle::cli

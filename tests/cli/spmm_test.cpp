@@ -55,12 +55,12 @@ nlohmann::json way(const nlohmann::json& explained, const std::string& name)
     return {};
 }
 
-// Row i of `rows` has columns 8 (i mod groups) … + 7.
+// Row i of `rows` has columns 64 (i mod groups) … + 63: long enough that a GPU would not take it for small.
 std::string interleaved(int rows, int groups)
 {
-    std::string text = "%%MatrixMarket matrix coordinate pattern general\n" + std::to_string(rows) + " " + std::to_string(8 * groups) + " " + std::to_string(8 * rows) + "\n";
+    std::string text = "%%MatrixMarket matrix coordinate pattern general\n" + std::to_string(rows) + " " + std::to_string(64 * groups) + " " + std::to_string(64 * rows) + "\n";
     for (int i = 0; i < rows; ++i)
-        for (int k = 1; k <= 8; ++k) text += std::to_string(i + 1) + " " + std::to_string(i % groups * 8 + k) + "\n";
+        for (int k = 1; k <= 64; ++k) text += std::to_string(i + 1) + " " + std::to_string(i % groups * 64 + k) + "\n";
     return text;
 }
 
@@ -68,13 +68,13 @@ TEST_F(Spmm, ExplainsByHand)
 {
     const auto e = json("explain spmm " + file("a.mtx", interleaved(256, 4)) + " --n 128 --type f16 --all --repeat 1 --expected-calls 100");
     const auto rows = way(e, "rows"), natural = way(e, "panels, natural order"), minhash = way(e, "panels, minhash order");
-    EXPECT_EQ(rows["rows_of_b"], 2048);
-    EXPECT_EQ(natural["rows_of_b"], 4 * 32);                     // four panels, all columns in each
+    EXPECT_EQ(rows["rows_of_b"], 64 * 256);
+    EXPECT_EQ(natural["rows_of_b"], 4 * 256);                    // four panels, all columns in each
     EXPECT_EQ(natural["nonzeros_each"], 16.0);
-    EXPECT_EQ(natural["bytes_of_b"], 128.0 * 128 * 2);
-    EXPECT_EQ(natural["tiles_16x8"], 4 * 4 * 4);
+    EXPECT_EQ(natural["bytes_of_b"], 1024.0 * 128 * 2);
+    EXPECT_EQ(natural["tiles_16x8"], 4 * 4 * 32);
     EXPECT_EQ(natural["tile_fill"], 0.25);
-    EXPECT_EQ(minhash["rows_of_b"], 4 * 8);                      // rows alike stand together
+    EXPECT_EQ(minhash["rows_of_b"], 4 * 64);                     // rows alike stand together
     EXPECT_EQ(minhash["tile_fill"], 1.0);
     EXPECT_EQ(minhash["pays_after_calls"].get<double>(), std::floor(minhash["order_seconds"].get<double>() / (natural["predicted_seconds"].get<double>() - minhash["predicted_seconds"].get<double>())) + 1);
     EXPECT_GT(minhash["pays_after_calls"], 100);
@@ -96,7 +96,7 @@ TEST_F(Spmm, ExplainsWhenAnOrderPays)
         EXPECT_TRUE(w["measured_seconds"].is_null());
         if (!w["chosen"].get<bool>()) continue;
         ++chosen;
-        EXPECT_EQ(w["rows_of_b"], 32);
+        EXPECT_EQ(w["rows_of_b"], 256);
         EXPECT_NE(often["order_why"].get<std::string>().find("pays after " + std::to_string(w["pays_after_calls"].get<long>()) + " calls"), std::string::npos) << often["order_why"];
     }
     EXPECT_EQ(chosen, 1);
