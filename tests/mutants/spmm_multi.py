@@ -17,7 +17,7 @@ MUTANTS = [
     team("the next slice does not wait until C was taken", "    s[home].taken.wait(m.ctx);\n", "", "*WorksWhereBAndCLie/*", seeds=[1, 2, 3, 4]),
     team("new values stay on the host", "if (!m.borrows) s.link.up(m.ctx, s.rows().value", "if (m.borrows) s.link.up(m.ctx, s.rows().value", "*TakesNewValues/cuda*"),
     team("new values are not transposed", "    if (s.transposed()) carry_values(", "    if (!s.transposed()) carry_values(", "*TakesNewValues/cpu"),
-    team("deterministic teams may use panels", "if (deterministic && !wish.force)", "if (deterministic && wish.force)", "*HasTheBitsOfOneDevice/cuda*"),
+    team("deterministic teams may use panels", "if (deterministic && !wish.force)", "if (deterministic && wish.force)", "*MembersMayUsePanels/cuda*"),
     team("deterministic teams may be split by columns", "if (deterministic) return {SplitBy::rows", "if (deterministic && s.members.empty()) return {SplitBy::rows", "*ChoosesColumns*/cuda*"),
     team("A is sent with every call", "part * matrix / calls)", "part * matrix)", "SpmmSplit.*", file="tulle/spmm/multi_choice.cpp"),
     team("lines are copied without their gaps", "static_cast<char*>(to) + at * shape.to_step", "static_cast<char*>(to) + at * shape.width", "*CopiesLines*/cpu", file="tulle/device/cpu/copy_lines.cpp", test="device"),

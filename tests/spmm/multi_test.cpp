@@ -316,6 +316,11 @@ TEST_P(SpmmOnTeam, MembersMayUsePanels)
         EXPECT_NE(plan.describe().find("panels put rows together by member"), std::string::npos);
         EXPECT_TRUE(is_product(a, false, {1, 0.5}, b, before, product(plan, {1, 0.5}, b, before, {}, {}), false, true));
     }
+    // By themselves where rows share columns, unless the same bits are asked for.
+    const auto blocks = in_type<Float16>(matrix_where<double>(256, 256, Values::integers, 5, [](index_t i, index_t j) { return i / 64 == j / 64; }));
+    const auto policy_of_first = [&](const Team& members) { return TeamPlan<Float16, float>::make(members, blocks.view(), {.product = {.n = 64}, .split = SplitBy::rows}).parts().front().policy; };
+    EXPECT_EQ(policy_of_first(team(2)).rfind("panels", 0), 0u);
+    EXPECT_EQ(policy_of_first(team(2, true)).rfind("rows", 0), 0u);
 }
 
 TEST(SpmmSplit, TakesWhatMovesFewerBytes)
