@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "simt/run.hpp"
+#include "tulle/device/cuda/copies.cuh"
 #include "tulle/device/cuda/mma.cuh"
 
 namespace tulle::test {
@@ -43,6 +44,19 @@ TEST(MmaBodies, NeedsAWholeWarp)
 {
     DeviceArray<double> d(32);
     EXPECT_THROW(run(1, 32, 0, mma_after_exit, d.data()), DeviceError);
+}
+
+__global__ void copy_across_pieces(const int* from)
+{
+    TULLE_SHARED(int, to, 8);
+    copy_async(SharedAddress(to + 1), from);
+    wait_for_copies<0>();
+}
+
+TEST(CopyBodies, NeedsWholePieces)
+{
+    DeviceArray<int> from(8);
+    EXPECT_THROW(run(1, 1, 0, copy_across_pieces, from.data()), DeviceError);
 }
 
 }  // namespace
