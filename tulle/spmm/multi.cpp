@@ -172,7 +172,7 @@ Options wish_of(const State& s, std::size_t member, bool deterministic)
     wish.op = Op::none;
     wish.checked = false;
     wish.n = columns_of(s, member);
-    if (deterministic && !wish.force) wish.force = choose({.n = wish.n, .value_bytes = sizeof(*s.given.value), .tensor = false}, {s.members[member].ctx.backend()}).policy;
+    if (deterministic && !wish.force) wish.force = policy_of(Kernel::rows, {.n = wish.n, .value_bytes = sizeof(*s.given.value)}, {s.members[member].ctx.backend()});
     return wish;
 }
 
