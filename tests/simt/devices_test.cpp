@@ -95,7 +95,7 @@ TEST(Streams, WorkOfADestroyedStreamIsStillDone)
     DeviceArray<int> next(std::vector<int>{0}), list(4);
     cudaStream_t stream = nullptr;
     cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    cuda::check(simt::enqueue(stream, 1, 1, 0, append, next.data(), list.data(), 7));
+    cuda::check(simt::enqueue(stream, {1, 1}, append, next.data(), list.data(), 7));
     cuda::check(cudaStreamDestroy(stream));
     EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
     cuda::check(cudaDeviceSynchronize());

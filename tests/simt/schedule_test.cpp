@@ -168,7 +168,7 @@ TEST(Faults, LaunchesThatAGpuRefuses)
     EXPECT_THROW(run(1, 0, 0, throws, out.data()), DeviceError);
     EXPECT_THROW(run(1, 32, 300 * 1024, throws, out.data()), DeviceError);
     const CudaQueue other = cuda::open_queue(1);
-    EXPECT_EQ(simt::enqueue(other.stream, 1, 32, 0, throws, out.data()), cudaErrorInvalidResourceHandle);
+    EXPECT_EQ(simt::enqueue(other.stream, {1, 32}, throws, out.data()), cudaErrorInvalidResourceHandle);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using namespace test;
 
 // The matrix that panels describe: (row, column) -> where its value stands.
 template <class V>
-std::map<std::pair<index_t, index_t>, offset_t> entries_of(const Panels<V>& p, const std::vector<index_t>& order)
+std::map<std::pair<index_t, index_t>, offset_t> entries_of(const Panels<V>& p, const std::vector<index_t>& order, bool dense = false)
 {
     std::map<std::pair<index_t, index_t>, offset_t> all;
     std::map<offset_t, offset_t> nonzero_at;                       // by its place among the values
@@ -43,7 +43,7 @@ std::map<std::pair<index_t, index_t>, offset_t> entries_of(const Panels<V>& p, c
                         const index_t position = unit.panel * panel_rows + slab * slab_rows + r;
                         EXPECT_TRUE(all.emplace(std::pair{order[static_cast<std::size_t>(position)], chunk.col[c]}, found->second).second);
                     }
-                EXPECT_GT(all.size(), before) << "an empty tile";
+                EXPECT_TRUE(dense || all.size() > before) << "an empty tile";
                 ++tile;
             }
         }
@@ -84,6 +84,36 @@ void check_format(offset_t units)
     }
 }
 
+// Nearly dense matrices: the same with all columns in their places and all tiles.
+template <class V>
+void check_dense_format()
+{
+    for (const auto& [name, a] : battery<double>(Values::integers)) {
+        if (!a.unique) continue;
+        SCOPED_TRACE(name + ", " + name_of<V>());
+        std::vector<index_t> order(static_cast<std::size_t>(round_up(a.rows, index_t{panel_rows})));
+        for (index_t i = 0; i < std::ssize(order); ++i) order[static_cast<std::size_t>(i)] = i;
+        const Panels<V> p = make_dense_panels<V>(CpuQueue(3), pattern_of(a.view()));
+        std::map<std::pair<index_t, index_t>, offset_t> want;
+        offset_t k = 0;
+        for (const auto& [i, j, v] : a.entries()) want[{i, j}] = k++;
+        EXPECT_EQ(entries_of(p, order, true), want);
+        const index_t chunks = ceil_div(a.cols, index_t{chunk_columns<V>});
+        EXPECT_EQ(p.tiles(), offset_t{ceil_div(a.rows, index_t{panel_rows})} * chunks * slabs);
+        for (offset_t at = 0; at < p.chunk.size(); ++at)
+            for (index_t c = 0; c < chunk_columns<V>; ++c) {
+                const index_t col = static_cast<index_t>(at % chunks) * chunk_columns<V> + c;
+                EXPECT_EQ(p.chunk.data()[at].col[c], col < a.cols ? col : -1);
+            }
+    }
+}
+
+TEST(SpmmPanels, OfDenseMatricesHaveAllTiles)
+{
+    check_dense_format<Float16>();
+    check_dense_format<float>();
+}
+
 TEST(SpmmPanels, SayWhatTheMatrixSays)
 {
     check_format<Float16>(1);
@@ -110,6 +140,7 @@ TEST(SpmmPanels, RefusePositionsStoredTwice)
 {
     const auto a = csr_of<double>(3, 3, {{1, 2, 1.0}, {1, 2, 1.0}});
     EXPECT_THROW(make_panels<Float16>(CpuQueue(1), pattern_of(a.view()), nullptr, 1), ValueError);
+    EXPECT_THROW(make_dense_panels<Float16>(CpuQueue(1), pattern_of(a.view())), ValueError);
 }
 
 // ---- the kernel
@@ -120,6 +151,8 @@ protected:
 };
 
 Policy panels(OrderKind order = OrderKind::natural, int width = 32) { return {Kernel::panels, 1, order, width}; }
+
+Policy whole(int width, int parts) { return {Kernel::dense, 1, OrderKind::natural, width, parts}; }
 
 template <class Go>
 void for_each_panel_type(Go&& go)
@@ -153,7 +186,7 @@ TEST_P(SpmmPanelsOn, MultiplyTheBattery)
                 const Scalars s = k % 2 ? Scalars{1, 0} : Scalars{-2, 0.5};
                 Lent<V> b_there(c, b, form_b);
                 Lent<C> c_there(c, before, form_c);
-                const auto plan = Plan<V, C>::make(c, there.view(), {.n = n, .b_layout = k % 8 == 0 ? Layout::col_major : Layout::row_major, .math = Math::tf32, .force = panels(OrderKind::natural, 32 << k % 3)});
+                const auto plan = Plan<V, C>::make(c, there.view(), {.n = n, .b_layout = k % 8 == 0 ? Layout::col_major : Layout::row_major, .math = Math::tf32, .force = k % 4 == 2 ? whole(32 << k % 8 / 4, 1 << k / 4 % 4) : panels(OrderKind::natural, 32 << k % 3)});
                 plan.run(static_cast<float>(s.alpha), b_there.view(), static_cast<float>(s.beta), c_there.view());
                 EXPECT_TRUE(is_product(a, false, s, b, before, c_there.take(), values == Values::integers, true));
             }
@@ -192,24 +225,26 @@ TEST_P(SpmmPanelsOn, KeepWhatIsNotFiniteWhereItBelongs)
         for (V& x : a.value)
             if (x == static_cast<V>(0)) x = static_cast<V>(2);
         const auto there = to_device(c, a.view());
-        auto b = dense<V>(80, 9, Values::integers, 3);
+        auto b = dense<V>(80, 16, Values::integers, 3);
         b(3, 4) = static_cast<V>(std::numeric_limits<double>::infinity());
         b(3, 5) = static_cast<V>(std::nan(""));
         b(60, 8) = static_cast<V>(-std::numeric_limits<double>::infinity());
         Lent<V> b_there(c, b, {});
-        Lent<C> c_there(c, dense<C>(90, 9, Values::integers, 4), {});
-        Options options{.n = 9, .math = Math::tf32};
-        if (on_gpu()) options.force = panels(OrderKind::natural, std::is_same_v<V, Bfloat16> ? 128 : std::is_same_v<V, C> ? 64 : 32);
-        Plan<V, C>::make(c, there.view(), options).run(b_there.view(), c_there.view());
-        const auto got = c_there.take();
-        for (index_t i = 0; i < 90; ++i)
-            for (index_t n = 0; n < 9; ++n) {
-                double want = 0;
-                for (const auto& [row, col, x] : a.entries())
-                    if (row == i) want += static_cast<double>(x) * static_cast<double>(b(col, n));
-                const double is = static_cast<double>(got(i, n));
-                EXPECT_TRUE(is == want || (std::isnan(is) && std::isnan(want))) << name_of<V>() << " C(" << i << ", " << n << ") is " << is << ", not " << want;
-            }
+        std::vector<std::optional<Policy>> policies{std::nullopt};
+        if (on_gpu()) policies = {panels(OrderKind::natural, std::is_same_v<V, Bfloat16> ? 128 : std::is_same_v<V, C> ? 64 : 32), whole(std::is_same_v<V, C> ? 64 : 32, std::is_same_v<V, Float16> ? 2 : 4)};
+        for (const auto& policy : policies) {
+            Lent<C> c_there(c, dense<C>(90, 16, Values::integers, 4), {});
+            Plan<V, C>::make(c, there.view(), {.n = 16, .math = Math::tf32, .force = policy}).run(b_there.view(), c_there.view());
+            const auto got = c_there.take();
+            for (index_t i = 0; i < 90; ++i)
+                for (index_t n = 0; n < 16; ++n) {
+                    double want = 0;
+                    for (const auto& [row, col, x] : a.entries())
+                        if (row == i) want += static_cast<double>(x) * static_cast<double>(b(col, n));
+                    const double is = static_cast<double>(got(i, n));
+                    EXPECT_TRUE(is == want || (std::isnan(is) && std::isnan(want))) << name_of<V>() << " C(" << i << ", " << n << ") is " << is << ", not " << want;
+                }
+        }
     });
 }
 
@@ -232,6 +267,34 @@ TEST_P(SpmmPanelsOn, CutLongPanels)
             plan.run(1, b_there.view(), 2, second.view());
             const auto x = first.take(), y = second.take();
             EXPECT_TRUE(is_product(a, false, {1, 2}, b, before, x, values == Values::integers, true));
+            EXPECT_TRUE(same_bits(x.at, y.at));
+        }
+    }
+}
+
+// Nearly dense matrices: every width, every number of parts, more parts than there are chunks, rows and columns that fill no panel and no chunk; the same
+// bits every time. And the choice takes them.
+TEST_P(SpmmPanelsOn, SplitDenseMatrices)
+{
+    const auto c = ctx();
+    for (const auto& [rows, cols] : {std::pair{64, 256}, std::pair{100, 77}, std::pair{1, 16}, std::pair{130, 3}}) {
+        const auto a = in_type<Bfloat16>(matrix_where<double>(rows, cols, Values::integers, 5, [](index_t i, index_t j) { return below(hash_of(3, i, j), 3) != 0; }));
+        const auto there = to_device(c, a.view());
+        const auto plan = Plan<Bfloat16, float>::make(c, there.view(), {.n = 72});
+        EXPECT_EQ(plan.policy().kernel, on_gpu() && rows >= 64 ? Kernel::dense : plan.policy().kernel) << plan.describe();
+        std::vector<Policy> all{plan.policy()};
+        for (const int parts : {1, 2, 4, 8})
+            if (on_gpu()) all.push_back(whole(parts % 3 == 1 ? 64 : 32, parts));
+        for (const Policy& policy : all) {
+            const auto b = dense<Bfloat16>(cols, 72, Values::integers, 3);
+            const auto before = dense<float>(rows, 72, Values::integers, 4);
+            Lent<Bfloat16> b_there(c, b, {});
+            Lent<float> first(c, before, {}), second(c, before, {});
+            const auto forced = Plan<Bfloat16, float>::make(c, there.view(), {.n = 72, .force = policy});
+            forced.run(2, b_there.view(), -1, first.view());
+            forced.run(2, b_there.view(), -1, second.view());
+            const auto x = first.take(), y = second.take();
+            EXPECT_TRUE(is_product(a, false, {2, -1}, b, before, x, true, true)) << to_text(policy);
             EXPECT_TRUE(same_bits(x.at, y.at));
         }
     }

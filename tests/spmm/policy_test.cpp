@@ -59,6 +59,7 @@ TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
     for (const auto& [rows, n, width] : std::vector<std::tuple<index_t, index_t, int>>{{100'000, 128, 128}, {100'000, 65, 128}, {100'000, 64, 64}, {100'000, 33, 64}, {100'000, 32, 32}, {2048, 128, 32}, {25'000, 128, 64}}) {
         Traits t = traits_of(1'000'000, 4, n);
         t.rows = rows;
+        t.cols = 100'000;
         EXPECT_EQ(choose(t, gpu).policy.width, width) << rows << " rows, " << n << " columns";
     }
 }
@@ -68,6 +69,7 @@ TEST(SpmmPolicy, RowsForTheSmallAndTheWide)
 {
     Traits small = traits_of(20'000, 4), dense = traits_of(400'000, 4), hub = small, tf32 = traits_of(1'000'000, 4);
     small.rows = dense.rows = hub.rows = 1000;
+    dense.cols = 100'000;
     hub.longest = 1000;
     small.longest = 60;
     tf32.value_bytes = 4;
@@ -78,6 +80,25 @@ TEST(SpmmPolicy, RowsForTheSmallAndTheWide)
     tf32.cost.pairs /= 2;
     EXPECT_EQ(choose(tf32, gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(policy_of(Kernel::panels, small, gpu), (Policy{Kernel::panels, 1, OrderKind::natural, 32}));
+}
+
+// Where panels need most rows of B they take all; in as many parts as there are multiprocessors for, and as have something to do.
+TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
+{
+    const auto pruned = [](index_t rows, index_t cols, double share, index_t n = 128) {
+        Traits t = traits_of(offset_t{rows} * cols / 4, 1, n);
+        t.rows = rows;
+        t.cols = cols;
+        t.cost.pairs = static_cast<offset_t>(share * ((rows + 63) / 64) * cols);
+        return choose(t, gpu).policy;
+    };
+    const auto dense = [](int width, int parts) { return Policy{Kernel::dense, 1, OrderKind::natural, width, parts}; };
+    EXPECT_EQ(pruned(512, 512, 0.9), dense(64, 8));
+    EXPECT_EQ(pruned(512, 512, 0.9, 32), dense(32, 8));
+    EXPECT_EQ(pruned(512, 128, 0.9), dense(64, 2)) << "eight chunks";
+    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(64, 4));
+    EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 1));
+    EXPECT_EQ(pruned(512, 512, 0.5).kernel, Kernel::panels);
 }
 
 TEST(SpmmPolicy, CountsPanelsOnlyWhereTheyCanBeUsed)
@@ -97,7 +118,7 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 {
     const Traits t = traits_of(1000, 2);
     for (const Policy& p : candidates(t, gpu)) EXPECT_NO_THROW(check_policy(p, t, gpu)) << to_text(p);
-    EXPECT_EQ(candidates(t, gpu).size(), 18u);
+    EXPECT_EQ(candidates(t, gpu).size(), 26u);
     EXPECT_EQ(candidates(t, cpu).size(), 1u);
     EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128}, t, cpu), ValueError);
     EXPECT_THROW(check_policy({Kernel::rows, 3, OrderKind::natural}, t, gpu), ValueError);
@@ -108,11 +129,12 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 
 TEST(SpmmPolicy, NamesAreReadBack)
 {
-    for (const Kernel kernel : {Kernel::rows, Kernel::panels}) EXPECT_EQ(parse_kernel(to_text(kernel)), kernel);
+    for (const Kernel kernel : {Kernel::rows, Kernel::panels, Kernel::dense}) EXPECT_EQ(parse_kernel(to_text(kernel)), kernel);
     EXPECT_THROW(parse_kernel("tiles"), ValueError);
     EXPECT_EQ(to_text(Policy{Kernel::rows, 8, OrderKind::natural}), "rows, 8 lanes");
     EXPECT_EQ(to_text(Policy{Kernel::rows, 1, OrderKind::natural}), "rows");
     EXPECT_EQ(to_text(Policy{Kernel::panels, 1, OrderKind::bsa, 64}), "panels of 64, bsa order");
+    EXPECT_EQ(to_text(Policy{Kernel::dense, 1, OrderKind::natural, 64, 8}), "dense, 64 columns, 8 parts");
 }
 
 }  // namespace

@@ -60,16 +60,23 @@ constexpr auto min(A a, B b)
 
 namespace tulle::simt {
 
+struct Grid {
+    unsigned blocks, threads;
+    std::size_t shared_bytes = 0;
+    unsigned cluster = 1;
+};
+
 // Puts a kernel on a stream; it runs when somebody waits for it. Arguments are copied now.
 template <class... P, class... A>
-cudaError_t enqueue(CUstream_st* stream, unsigned blocks, unsigned threads, std::size_t shared_bytes, void (*kernel)(P...), A&&... args)
+cudaError_t enqueue(CUstream_st* stream, const Grid& grid, void (*kernel)(P...), A&&... args)
 {
     std::tuple<std::remove_cv_t<P>...> values(std::forward<A>(args)...);
     Launch launch;
     launch.kernel = reinterpret_cast<const void*>(kernel);
-    launch.blocks = blocks;
-    launch.threads = threads;
-    launch.shared_bytes = shared_bytes;
+    launch.blocks = grid.blocks;
+    launch.threads = grid.threads;
+    launch.cluster = grid.cluster;
+    launch.shared_bytes = grid.shared_bytes;
     launch.pointers = pointers_in(values);
     launch.body = [kernel, values] { std::apply(kernel, values); };
     return enqueue_launch(stream, std::move(launch));

@@ -29,6 +29,7 @@ struct Launch {
     const void* kernel = nullptr;
     std::string task;                       // the name of what is no kernel
     unsigned blocks = 0, threads = 0;
+    unsigned cluster = 1;                   // so many blocks run together; divides their number
     std::size_t shared_bytes = 0;
     std::vector<PointerArgument> pointers;
     std::function<void()> body;             // one thread of it
@@ -72,5 +73,10 @@ struct Copy {
 bool put_off(const Copy& copy, const Where& at);     // false: the caller does it now
 void end_group();
 bool next_due(unsigned newest_left, Copy& copy);     // the next of those that must be done, except in so many groups that were ended last
+
+// Blocks of a cluster: a barrier in two halves, and somebody else's shared memory.
+void arrive_in_cluster(const Where& at);
+void wait_for_cluster(const Where& at);
+void* in_cluster(const void* mine, int block, const Where& at);
 
 }  // namespace tulle::simt

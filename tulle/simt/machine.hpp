@@ -25,7 +25,7 @@ namespace tulle::simt {
 struct Block;
 struct Warp;
 
-enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, done };
+enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, in_cluster, done };
 
 // A stack to run on, and who ThreadSanitizer thinks is running. Both are used again by later threads.
 struct Stack {
@@ -47,6 +47,8 @@ struct Thread {
     std::uint64_t polled_value = 0;
     std::vector<std::pair<unsigned, Copy>> copies;          // put off, with their group
     unsigned groups = 0;                  // ended
+    bool in_cluster = false;              // has arrived at the cluster's barrier and not waited for it
+    unsigned cluster_turn = 0;            // which barrier that was
 };
 
 // Lanes that meet under one mask. The slots are the lanes' own variables; resolve() reads all and writes all.
@@ -78,11 +80,22 @@ struct Barrier {
 // One declaration of shared memory.
 struct SharedArray {
     const void* site = nullptr;
+    std::size_t size = 0;
     std::unique_ptr<unsigned char[]> bytes;
+};
+
+// Blocks that run together. Their barrier has two halves, so that work can be done between them.
+struct Cluster {
+    std::vector<Block*> block;            // null: it has ended
+    unsigned live = 0;                    // threads
+    unsigned arrived = 0;
+    unsigned generation = 0;
+    Token passed[2];
 };
 
 struct Block {
     uint3 index{};
+    std::shared_ptr<Cluster> cluster;
     std::vector<Thread> threads;
     std::vector<Warp> warps;
     std::vector<SharedArray> shared;
@@ -104,6 +117,9 @@ public:
     int meet_at_barrier(bool predicate, const Where& at);
     void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
     void* shared_array(const void* site, std::size_t bytes);
+    void arrive_in_cluster(const Where& at);
+    void wait_for_cluster(const Where& at);
+    void* in_cluster(const void* mine, int block, const Where& at);
     void maybe_switch(const Where& at);                    // before an atomic operation
     bool flip_coin() { return random_.chance(128); }
     void note_change();                                    // memory has changed: nobody is stuck
@@ -116,7 +132,8 @@ public:
 
 private:
     void start_blocks();
-    void start_block(unsigned number);
+    void start_clusters();                                 // as many as there is room for
+    Block& start_block(unsigned number);
     void run_threads();
     Thread* pick();
     void resume(Thread& thread);
@@ -128,6 +145,9 @@ private:
     Stack take_stack();
     void make_ready(Thread& thread);
     void open_barrier(Block& block);
+    void open_cluster_barrier(Cluster& cluster);           // if all have arrived
+    void leave_cluster(Thread& thread);
+    SharedArray& array_of(Block& block, const void* site, std::size_t bytes);
     bool complete(Warp& warp, Meeting& meeting);
     Meeting& meeting_of(Warp& warp, unsigned mask);
     std::unique_ptr<unsigned char[]> garbage(std::size_t bytes);

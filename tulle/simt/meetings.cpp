@@ -116,14 +116,18 @@ std::unique_ptr<unsigned char[]> Machine::garbage(std::size_t bytes)
 
 void* Machine::shared_array(const void* site, std::size_t bytes)
 {
-    Block& block = *current_->block;
-    for (const SharedArray& array : block.shared)
-        if (array.site == site) return array.bytes.get();
+    return array_of(*current_->block, site, bytes).bytes.get();
+}
+
+SharedArray& Machine::array_of(Block& block, const void* site, std::size_t bytes)
+{
+    for (SharedArray& array : block.shared)
+        if (array.site == site) return array;
     block.shared_bytes += bytes;
     if (block.shared_bytes - launch_->shared_bytes > static_shared_limit)
         stop(concat("more than ", static_shared_limit, " bytes of static shared memory"));
-    block.shared.push_back({site, garbage(bytes)});
-    return block.shared.back().bytes.get();
+    block.shared.push_back({site, bytes, garbage(bytes)});
+    return block.shared.back();
 }
 
 // ---- doors ----

@@ -17,6 +17,7 @@ thread_local std::string why_last_call_failed;
 thread_local cudaError_t last_error = cudaSuccess;
 
 constexpr std::size_t most_shared_bytes = 227 * 1024;
+constexpr unsigned most_in_cluster = 8;
 
 std::uint64_t number_from(const char* name, std::uint64_t otherwise)
 {
@@ -234,6 +235,8 @@ cudaError_t enqueue_launch(CUstream_st* handle, Launch launch)
     if (launch.threads == 0 || launch.threads > 1024 || launch.blocks == 0 || launch.shared_bytes > most_shared_bytes)
         return fail(cudaErrorInvalidConfiguration, concat(name_of(launch), ": ", launch.blocks, " blocks of ", launch.threads, " threads with ",
                                                           launch.shared_bytes, " bytes of shared memory cannot be started"));
+    if (launch.cluster == 0 || launch.cluster > most_in_cluster || launch.blocks % launch.cluster != 0)
+        return fail(cudaErrorInvalidConfiguration, concat(name_of(launch), ": ", launch.blocks, " blocks cannot be started in clusters of ", launch.cluster));
     auto kept = std::make_shared<Launch>(std::move(launch));
     runtime.enqueue(*stream, {.body = [&runtime, stream, kept] { runtime.run_launch(*stream, *kept); }, .after = {}, .enqueued = {}});
     return cudaSuccess;

@@ -65,16 +65,31 @@ void Machine::run(const Launch& launch, const Config& config, std::uint64_t seed
 
 void Machine::start_blocks()
 {
-    order_.resize(launch_->blocks);
+    order_.resize(launch_->blocks / launch_->cluster);
     std::iota(order_.begin(), order_.end(), 0u);
     if (config_.order == Order::descending) std::reverse(order_.begin(), order_.end());
     if (config_.order == Order::random)
         for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_.below(i)]);
     started_ = 0;
-    while (started_ < order_.size() && resident_.size() < config_.resident) start_block(order_[started_++]);
+    start_clusters();
 }
 
-void Machine::start_block(unsigned number)
+void Machine::start_clusters()
+{
+    const unsigned size = launch_->cluster, room = std::max(config_.resident, size);
+    while (started_ < order_.size() && resident_.size() + size <= room) {
+        const unsigned first = order_[started_++] * size;
+        const auto cluster = std::make_shared<Cluster>();
+        cluster->live = size * launch_->threads;
+        for (unsigned i = 0; i < size; ++i) {
+            Block& block = start_block(first + i);
+            block.cluster = cluster;
+            cluster->block.push_back(&block);
+        }
+    }
+}
+
+Block& Machine::start_block(unsigned number)
 {
     auto block = std::make_unique<Block>();
     const unsigned threads = launch_->threads;
@@ -96,13 +111,14 @@ void Machine::start_block(unsigned number)
     }
     live_ += threads;
     resident_.push_back(std::move(block));
+    return *resident_.back();
 }
 
 void Machine::finish_block(Block& block)
 {
     give_stacks_back(block, false);
     std::erase_if(resident_, [&](const auto& b) { return b.get() == &block; });
-    if (started_ < order_.size()) start_block(order_[started_++]);
+    start_clusters();
 }
 
 // ---- turns ----
@@ -207,6 +223,7 @@ void Machine::finish(Thread& thread)
     warp.live &= ~(1u << thread.lane);
     --block.live;
     --live_;
+    leave_cluster(thread);
     if (block.live > 0 && block.barrier.arrived > 0) {
         fault_ = concat("a thread exited while others wait in __syncthreads; ", place_of(thread), waiting());
         return;
@@ -326,6 +343,7 @@ std::string Machine::waiting() const
             if (thread.state == State::done || thread.state == State::fresh || found++ >= shown) continue;
             const char* why = thread.state == State::at_barrier      ? "in __syncthreads"
                               : thread.state == State::in_collective ? "in a warp collective"
+                              : thread.state == State::in_cluster    ? "in the barrier of a cluster"
                                                                      : "polling";
             text += concat("\n    block ", block->index.x, ", thread ", thread.index.x, ": ", why, ", ", short_path(thread.at.file), ":", thread.at.line);
         }

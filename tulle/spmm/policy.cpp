@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/math.hpp"
@@ -15,9 +16,11 @@
 namespace tulle::spmm {
 namespace {
 
-constexpr std::array kernel_names{"rows", "panels"};
+constexpr std::array kernel_names{"rows", "panels", "dense"};
 constexpr std::array<int, 3> lane_counts(const Traits& t) { return t.value_bytes == 2 ? std::array{2, 4, 16} : std::array{2, 8, 32}; }
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
+constexpr std::array dense_widths{64, narrowest_panel};
+constexpr std::array most_parts{8, 4, 2, 1};
 constexpr offset_t panels_of(const Traits& t) { return ceil_div(offset_t{t.rows}, offset_t{panel_rows}); }
 constexpr int columns_per_lane(const Traits& t) { return t.value_bytes == 2 ? 8 : 4; }
 
@@ -28,6 +31,10 @@ constexpr double least_reuse(const Traits& t, const Limits& limits)
     if (t.value_bytes != 2) return 4.5;
     return panels_of(t) > 2 * limits.multiprocessors ? 1.25 : 2;
 }
+// Reasoned: a panel that needs so many of all rows of B may as well take them all, without lists.
+constexpr double least_share = 0.6;
+// Reasoned: chunks of columns that are worth a block of their own.
+constexpr index_t least_chunks = 4;
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
 // Reasoned: so many columns in B, below which a tensor core computes mostly padding.
@@ -42,6 +49,12 @@ bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
 bool can_be_panels(const Traits& t, const Limits& limits) { return on_gpu(limits) && t.tensor && t.unique; }
 
 double reuse(const Traits& t) { return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0; }
+
+double share_of_columns(const Traits& t)
+{
+    const double all = static_cast<double>(panels_of(t)) * t.cols;
+    return all > 0 ? static_cast<double>(t.cost.pairs) / all : 0;
+}
 
 bool is_small(const Traits& t, const Limits& limits)
 {
@@ -64,11 +77,23 @@ int width_for(const Traits& t, const Limits& limits)
     return widths.back();
 }
 
+// As many parts as give every multiprocessor a block or two.
+Policy dense_for(const Traits& t, const Limits& limits)
+{
+    const int width = t.n > narrowest_panel ? dense_widths.front() : dense_widths.back();
+    const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}), chunks = ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
+    Policy dense{Kernel::dense, 1, OrderKind::natural, width, 1};
+    for (const int parts : most_parts)
+        if (blocks * parts <= 2 * limits.multiprocessors && chunks >= parts * least_chunks) dense.parts = std::max(dense.parts, parts);
+    return dense;
+}
+
 }  // namespace
 
 Policy policy_of(Kernel kernel, const Traits& t, const Limits& limits)
 {
     if (kernel == Kernel::panels) return {Kernel::panels, 1, t.order, width_for(t, limits)};
+    if (kernel == Kernel::dense) return dense_for(t, limits);
     return {Kernel::rows, on_gpu(limits) ? lanes_for(t) : 1, OrderKind::natural};
 }
 
@@ -85,6 +110,7 @@ Choice choose(const Traits& t, const Limits& limits)
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
     if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
+    if (share_of_columns(t) >= least_share) return {dense_for(t, limits), concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
     if (reuse(t) < least_reuse(t, limits)) return {rows, concat(share, ", too few")};
     if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
@@ -96,6 +122,9 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
     if (!on_gpu(limits)) return {policy_of(Kernel::rows, t, limits)};
     std::vector<Policy> all;
     for (const int lanes : lane_counts(t)) all.push_back({Kernel::rows, lanes, OrderKind::natural});
+    if (can_be_panels(t, limits))
+        for (const int width : dense_widths)
+            for (const int parts : most_parts) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
     if (can_be_panels(t, limits))
         for (const OrderKind order : {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa})
             for (const int width : widths) all.push_back({Kernel::panels, 1, order, width});
@@ -118,13 +147,14 @@ std::string to_text(Kernel kernel) { return kernel_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     if (p.kernel == Kernel::panels) return concat("panels of ", p.width, ", ", to_text(p.order), " order");
+    if (p.kernel == Kernel::dense) return concat("dense, ", p.width, " columns, ", p.parts, p.parts == 1 ? " part" : " parts");
     return p.lanes == 1 ? "rows" : concat("rows, ", p.lanes, " lanes");
 }
 
 Kernel parse_kernel(std::string_view name)
 {
     const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
-    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); }, "one of rows, panels");
+    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); }, "one of rows, panels, dense");
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 

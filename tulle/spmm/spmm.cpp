@@ -137,8 +137,8 @@ void prepare_panels(const CudaQueue& q, State& s, const CsrView<V>& a, Panels<V>
     const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
     const auto col = fetch(q, host, a.col, a.nonzeros), row = fetch(q, host, s.order.row.data(), a.rows);
     const offset_t tiles = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
-    const Panels<V> made = make_panels<V>(host, {a.rows, a.cols, a.nonzeros, row_begin.data(), col.data(), a.sorted}, row.data(),
-                                          ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles));
+    const Pattern pattern{a.rows, a.cols, a.nonzeros, row_begin.data(), col.data(), a.sorted};
+    const Panels<V> made = s.choice.policy.kernel == Kernel::dense ? make_dense_panels<V>(host, pattern) : make_panels<V>(host, pattern, row.data(), ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles));
     panels.rows = made.rows;
     panels.nonzeros = made.nonzeros;
     panels.slots = made.slots;
@@ -159,7 +159,7 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
     const CsrView<V> a = s.rows();
     offset_t sums = 0;
     index_t columns = work.columns;
-    if (s.choice.policy.kernel == Kernel::panels) {
+    if (s.choice.policy.kernel != Kernel::rows) {
         if constexpr (sizeof(V) != 8) prepare_panels(q, s, a, work.panels);
         sums = offset_t{work.panels.slots} * panel_rows;
         columns = round_up(columns, index_t{widest_panel});
@@ -222,7 +222,11 @@ template <class State, class V, class C>
 void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
 {
     if (s.choice.policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
-    if constexpr (sizeof(V) != 8) multiply_panels(q, s.choice.policy.width, s.work, o);
+    const Policy& policy = s.choice.policy;
+    if constexpr (sizeof(V) != 8) {
+        if (policy.kernel == Kernel::dense) return multiply_dense(q, policy.width, policy.parts, s.traits.cols, s.work, o);
+        multiply_panels(q, policy.width, s.work, o);
+    }
 }
 
 template <class State, class V, class C>
@@ -299,7 +303,7 @@ std::string Plan<V, C>::describe() const
     std::string others, moves;
     for (const Policy& p : candidates(t, s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
-    if (const Panels<V>& p = s.work.panels; s.choice.policy.kernel == Kernel::panels && !p.chunk.empty())
+    if (const Panels<V>& p = s.work.panels; !p.chunk.empty())
         moves = concat("\n  panels: ", p.chunk.size(), " chunks, ", p.tiles(), " tiles that are ",
                        fixed(100.0 * static_cast<double>(p.nonzeros) / (static_cast<double>(p.tiles()) * slab_rows * chunk_columns<V>), 1), " % full, ", p.slots, " pieces of long panels");
     const bool tf32 = t.tensor && !is_half<V>;

@@ -74,6 +74,9 @@ template <class V> void spread_values(const CudaQueue& q, const V* from, const o
 // twice. Panels are cut where they have more than an equal share of all chunks among so many `units`.
 template <class V> Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, offset_t units);
 
+// The same with every column in its place and all tiles: chunk k of a panel has columns 16 k and on (8 k for tf32), and four tiles. A unit a panel.
+template <class V> Panels<V> make_dense_panels(const CpuQueue& q, const Pattern& a);
+
 // Rows longer than `longest`, in pieces of that length. On the host.
 LongRows find_long_rows(const CpuQueue& q, index_t rows, const offset_t* row_begin, offset_t longest);
 
@@ -88,5 +91,8 @@ template <class V, class C> void multiply_rows(const CudaQueue& q, const CsrView
 
 // Only on a GPU; a block has `width` columns of C. V float: products of tf32 numbers.
 template <class V, class C> void multiply_panels(const CudaQueue& q, int width, const Workspace<V>& work, const Operands<V, C>& o);
+
+// The same for dense panels of a matrix of `cols` columns, which `parts` blocks of a cluster share.
+template <class V, class C> void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work, const Operands<V, C>& o);
 
 }  // namespace tulle::spmm

@@ -42,6 +42,11 @@ inline constexpr PlantedBug planted_bugs[] = {
     {"block_order", everywhere, "livelock"},
     {"plain_add_by_two_blocks", tsan, "data race"},
     {"misaligned_atomic", everywhere, "misaligned"},
+    // blocks of a cluster
+    {"cluster_not_met", everywhere, "may not have started"},
+    {"cluster_reads_early", everywhere, "wrong result"},
+    {"cluster_half_a_barrier", everywhere, "between the two halves"},
+    {"cluster_block_ended", everywhere, "has ended"},
     // global memory
     {"read_past_the_end", asan, "use-after-poison"},
     {"write_past_the_end", plain | asan, "past the end"},

@@ -100,6 +100,7 @@ struct LaunchShape {
     offset_t blocks;
     int threads;
     std::size_t shared_bytes = 0;
+    int cluster = 1;                     // so many neighbouring blocks run together (cluster.cuh); divides their number
 };
 
 // Puts a kernel on a queue. No blocks is no launch: an empty matrix is ordinary.
@@ -111,14 +112,27 @@ void launch(const CudaQueue& q, LaunchShape shape, void (*kernel)(P...), A&&... 
                         [&] { return concat("a grid of ", shape.blocks, " blocks exceeds what a GPU can start"); });
     const cuda::DeviceGuard guard(q.device);
 #ifdef TULLE_SIM
-    cuda::check(simt::enqueue(q.stream, static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes, kernel,
+    cuda::check(simt::enqueue(q.stream, {static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes, static_cast<unsigned>(shape.cluster)}, kernel,
                               static_cast<P>(std::forward<A>(args))...));
 #else
     if (shape.shared_bytes > 48 * 1024)
         cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)));
-    kernel<<<static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes, q.stream>>>(
-        static_cast<P>(std::forward<A>(args))...);
-    cuda::check(cudaGetLastError());
+    if (shape.cluster == 1) {
+        kernel<<<static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes, q.stream>>>(
+            static_cast<P>(std::forward<A>(args))...);
+        return cuda::check(cudaGetLastError());
+    }
+    cudaLaunchAttribute together{};
+    together.id = cudaLaunchAttributeClusterDimension;
+    together.val.clusterDim = {static_cast<unsigned>(shape.cluster), 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(shape.blocks));
+    config.blockDim = dim3(static_cast<unsigned>(shape.threads));
+    config.dynamicSmemBytes = shape.shared_bytes;
+    config.stream = q.stream;
+    config.attrs = &together;
+    config.numAttrs = 1;
+    cuda::check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(std::forward<A>(args))...));
 #endif
 }
 

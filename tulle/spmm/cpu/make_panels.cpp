@@ -69,6 +69,27 @@ struct Panel {
     }
 };
 
+// Nonzero `at` of the matrix in row r of the panel and column c of the chunk; false if one was there.
+template <class V>
+bool put_nonzero(Panels<V>& to, const Chunk<V>& chunk, int r, int c, offset_t at)
+{
+    const LanePlace place = lane_place<V>(r % slab_rows, c);
+    const offset_t lane = chunk.tile(r / slab_rows) * 32 + place.lane;
+    const bool was_there = to.present.data()[lane] >> place.value & 1u;
+    to.present.data()[lane] = static_cast<std::uint8_t>(to.present.data()[lane] | 1u << place.value);
+    to.place.data()[at] = lane * values_per_lane<V> + place.value;
+    return !was_there;
+}
+
+void require_unique(bool unique)
+{
+    require<ValueError>(unique, "a matrix that stores positions twice does not fit panels", "add them up (sum_duplicates), or use the policy 'rows'");
+}
+void require_tiles(offset_t tiles)
+{
+    require<ValueError>(tiles <= std::numeric_limits<std::uint32_t>::max(), [&] { return concat("panels of ", tiles, " tiles exceed 32 bits"); });
+}
+
 template <class V>
 struct Writer {
     const Panel& panel;
@@ -79,10 +100,7 @@ struct Writer {
     {
         for (offset_t k = column.begin; k < column.end; ++k) {
             const Nonzero& e = panel.nonzero[static_cast<std::size_t>(k)];
-            const LanePlace place = lane_place<V>(e.row % slab_rows, c);
-            const offset_t lane = chunk.tile(e.row / slab_rows) * 32 + place.lane;
-            to.present.data()[lane] = static_cast<std::uint8_t>(to.present.data()[lane] | 1u << place.value);
-            to.place.data()[e.at] = lane * values_per_lane<V> + place.value;
+            put_nonzero(to, chunk, e.row, c, e.at);
         }
     }
 
@@ -159,10 +177,10 @@ Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, o
         chunk_begin.data()[p] = chunks;
         tile_begin.data()[p] = tiles;
     }
-    require<ValueError>(!repeats, "a matrix that stores positions twice does not fit panels", "add them up (sum_duplicates), or use the policy 'rows'");
+    require_unique(!repeats);
     for (Buffer<offset_t>* count : {&chunk_begin, &tile_begin}) prim::exclusive_scan(q, count->data(), count->data(), panels);
     const offset_t chunks = chunk_begin.data()[panels], tiles = tile_begin.data()[panels];
-    require<ValueError>(tiles <= std::numeric_limits<std::uint32_t>::max(), [&] { return concat("panels of ", tiles, " tiles exceed 32 bits"); });
+    require_tiles(tiles);
 
     Panels<V> to{.rows = a.rows, .nonzeros = a.nonzeros, .slots = 0, .row = {}, .unit = {}, .chunk = Buffer<Chunk<V>>(q, chunks), .value = {}, .present = Buffer<std::uint8_t>(q, tiles * 32), .place = Buffer<offset_t>(q, a.nonzeros)};
     to.unit = cut_units(q, chunk_begin.data(), panels, std::max(least_unit, ceil_div(chunks, units)), to.slots);
@@ -175,6 +193,37 @@ Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, o
     return to;
 }
 
+template <class V>
+Panels<V> make_dense_panels(const CpuQueue& q, const Pattern& a)
+{
+    const index_t panels = ceil_div(a.rows, index_t{panel_rows}), chunks = ceil_div(a.cols, index_t{chunk_columns<V>});
+    const offset_t all = checked_product(panels, chunks, "chunks of a dense matrix"), tiles = checked_product(all, slabs, "tiles of a dense matrix");
+    require_tiles(tiles);
+    std::vector<PanelUnit> unit;
+    for (index_t p = 0; p < panels; ++p) unit.push_back({p * offset_t{chunks}, (p + 1) * offset_t{chunks}, p, -1, 0, 1});
+    Panels<V> to{.rows = a.rows, .nonzeros = a.nonzeros, .slots = 0, .row = {}, .unit = to_queue(q, unit.data(), std::ssize(unit)), .chunk = Buffer<Chunk<V>>(q, all), .value = {}, .present = Buffer<std::uint8_t>(q, tiles * 32), .place = Buffer<offset_t>(q, a.nonzeros)};
+    std::atomic<bool> repeats{false};
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1)
+    for (index_t p = 0; p < panels; ++p) {
+        for (index_t k = 0; k < chunks; ++k) {
+            Chunk<V>& chunk = to.chunk.data()[offset_t{p} * chunks + k];
+            chunk = {.col = {}, .first = static_cast<std::uint32_t>((offset_t{p} * chunks + k) * slabs), .slabs = (1u << slabs) - 1, .unused = {}};
+            for (index_t c = 0; c < chunk_columns<V>; ++c) chunk.col[c] = k * chunk_columns<V> + c < a.cols ? k * chunk_columns<V> + c : -1;
+        }
+        std::fill_n(to.present.data() + offset_t{p} * chunks * slabs * 32, offset_t{chunks} * slabs * 32, std::uint8_t{0});
+        for (index_t r = 0; r < std::min<index_t>(a.rows - p * panel_rows, panel_rows); ++r)
+            for (offset_t k = a.row_begin[p * panel_rows + r]; k < a.row_begin[p * panel_rows + r + 1]; ++k) {
+                const Chunk<V>& chunk = to.chunk.data()[offset_t{p} * chunks + a.col[k] / chunk_columns<V>];
+                if (!put_nonzero(to, chunk, r, a.col[k] % chunk_columns<V>, k)) repeats = true;
+            }
+    }
+    require_unique(!repeats);
+    return to;
+}
+
+template Panels<Float16> make_dense_panels(const CpuQueue&, const Pattern&);
+template Panels<Bfloat16> make_dense_panels(const CpuQueue&, const Pattern&);
+template Panels<float> make_dense_panels(const CpuQueue&, const Pattern&);
 template Panels<Float16> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
 template Panels<Bfloat16> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
 template Panels<float> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);

@@ -1,0 +1,129 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Nearly dense matrices on tensor cores (panels.cuh): panels whose chunks are all columns, one after the other, each with four tiles. Nothing has to be
+// looked up, so copies begin at once. Such matrices are small and their panels few: the chunks of a panel are split among up to eight blocks of a
+// cluster, each of which adds up its share of all sums in the others' order.
+#include "tulle/spmm/cuda/panels.cuh"
+
+#include "tulle/device/cuda/cluster.cuh"
+
+namespace tulle::spmm {
+namespace {
+
+// Chunks of neighbouring columns.
+template <class V>
+struct Natural {
+    index_t first, cols;                   // the first column, and how many the matrix has
+    unsigned first_tile;
+    int count;                             // of chunks
+
+    __device__ index_t row(int chunk, int i) const
+    {
+        const index_t col = first + chunk * chunk_columns<V> + i;
+        return chunk < count && col < cols ? col : -1;
+    }
+    __device__ bool has(int chunk, int) const { return chunk < count; }
+    __device__ unsigned tile(int chunk, int slab) const { return first_tile + static_cast<unsigned>(chunk * slabs + slab); }
+};
+
+// Pairs of sums as lanes hold them, numbered through a block; each block of a cluster owns an equal share of the numbers.
+template <int Columns>
+struct Pairs {
+    static constexpr int count = panel_rows * Columns / 2;
+
+    __device__ static int number(int slab, int half, int t, int lane) { return ((slab * 2 + half) * (Columns / 8) + t) * 32 + lane; }
+    __device__ static int lane(int number) { return number % 32; }
+    __device__ static int eight(int number) { return number / 32 % (Columns / 8); }
+    __device__ static int row(int number) { return number / 32 / (Columns / 8) * 8 + lane(number) / 4; }       // of the panel
+};
+
+// Gives every sum to the block that owns it. The cluster has met before, so that all of its blocks run.
+template <int Columns>
+__device__ inline void hand_over(Two<float>* sums, int part, int parts, const float (&sum)[Columns / 8][4])
+{
+    const int lane = static_cast<int>(threadIdx.x) % 32, slab = static_cast<int>(threadIdx.x) / 32, share = Pairs<Columns>::count / parts;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int first = Pairs<Columns>::number(slab, half, 0, lane), owner = first / share;
+        Two<float>* to = in_cluster(sums, owner) + part * share + first % share;
+#pragma unroll
+        for (int t = 0; t < Columns / 8; ++t) to[t * 32] = {{sum[t][half * 2], sum[t][half * 2 + 1]}};
+    }
+}
+
+// Adds up what this block owns and writes it to C.
+template <int Columns, class V, class C>
+__device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part, int parts, offset_t first_row, offset_t j)
+{
+    const int share = Pairs<Columns>::count / parts;
+    const bool pairs = writes_pairs(o);
+    for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
+        float left = 0, right = 0;
+        for (int other = 0; other < parts; ++other) {
+            const Two<float> two = sums[other * share + i];
+            left += two.value[0];
+            right += two.value[1];
+        }
+        const int number = part * share + i, lane = Pairs<Columns>::lane(number), t = Pairs<Columns>::eight(number);
+        const offset_t position = first_row + Pairs<Columns>::row(number);
+        if (position >= p.rows) continue;
+        const offset_t row = p.row != nullptr ? p.row[position] : position, column = j + Tile<V>::column(t, lane, 0), next = j + Tile<V>::column(t, lane, 1);
+        if (next == column + 1) put_pair(o, pairs, row, column, left, right);
+        else {
+            if (column < o.n) put(o, row, column, left);
+            if (next < o.n) put(o, row, next, right);
+        }
+    }
+}
+
+// A cluster per panel and `Columns` columns of C; its blocks have equal parts of the chunks.
+//   grid: parts for every panel, for every `Columns` columns      shared memory: stages and sums, 44 to 48 KB      C: every row once
+template <int Columns, class V, class C>
+__global__ void __launch_bounds__(32 * slabs) multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, index_t cols, int parts)
+{
+    using S = Shape<V, Columns, Columns == 64 ? 4 : 3>;
+    TULLE_SHARED(Piece, stages, S::depth * S::stage_pieces);
+    TULLE_SHARED(Two<float>, sums, Pairs<Columns>::count);
+    const int part = static_cast<int>(blockIdx.x) % parts, panels = static_cast<int>(ceil_div<offset_t>(p.rows, panel_rows));
+    const int panel = static_cast<int>(blockIdx.x) / parts % panels, lane = static_cast<int>(threadIdx.x) % 32, slab = static_cast<int>(threadIdx.x) / 32;
+    const offset_t j = static_cast<offset_t>(static_cast<int>(blockIdx.x) / parts / panels) * Columns;
+    const index_t chunks = ceil_div(cols, index_t{chunk_columns<V>}), begin = chunks / parts * part + min(part, chunks % parts), count = chunks / parts + (part < chunks % parts);
+    const offset_t first_chunk = offset_t{panel} * chunks + begin;
+    const Natural<V> source{begin * chunk_columns<V>, cols, static_cast<unsigned>(first_chunk * slabs), count};
+    if (parts > 1) arrive_in_cluster();
+    float sum[Columns / 8][4] = {};
+    multiply_chunks<S, Columns>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sum, [](int) {});
+    mend_sums<Columns>(p, o, first_chunk, first_chunk + count, slab, lane, j, sum);
+    const offset_t first_row = offset_t{panel} * panel_rows;
+    if (parts == 1) return write_sums<Columns>(p, o, first_row + slab * slab_rows, j, lane, sum);
+    wait_for_cluster();
+    hand_over<Columns>(sums, part, parts, sum);
+    arrive_in_cluster();
+    wait_for_cluster();
+    write_share<Columns>(p, o, sums, part, parts, first_row, j);
+}
+
+template <int Columns, class V, class C>
+void launch_dense(const CudaQueue& q, const Workspace<V>& work, index_t cols, int parts, const Operands<V, C>& o)
+{
+    const offset_t panels = ceil_div<offset_t>(work.panels.rows, panel_rows), tiles = ceil_div(o.n, index_t{Columns});
+    launch(q, {panels * tiles * parts, 32 * slabs, 0, parts}, multiply_dense_kernel<Columns, V, C>, work.panels.view(), o, cols, parts);
+}
+
+}  // namespace
+
+template <class V, class C>
+void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work, const Operands<V, C>& o)
+{
+    if (!has_pieces(o)) multiply_panels(q, narrowest_panel, work, o);
+    else if (width == 64) launch_dense<64>(q, work, cols, parts, o);
+    else launch_dense<32>(q, work, cols, parts, o);
+}
+
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<float>&, const Operands<float, float>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&, const Operands<Float16, Float16>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&, const Operands<Float16, float>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
+
+}  // namespace tulle::spmm
