@@ -23,9 +23,7 @@ protected:
 __global__ void exchange(int parts, int* sums)
 {
     TULLE_SHARED(int, given, 8 * 64);
-    TULLE_SHARED(int, unrelated, 3);
     const int part = static_cast<int>(blockIdx.x) % parts, t = static_cast<int>(threadIdx.x);
-    unrelated[t % 3] = -1;
     arrive_in_cluster();
     const int mine = 1000 * static_cast<int>(blockIdx.x) + t;
     wait_for_cluster();

@@ -38,24 +38,24 @@ struct Pairs {
 };
 
 // Gives every sum to the block that owns it. The cluster has met before, so that all of its blocks run.
-template <int Columns>
-__device__ inline void hand_over(Two<float>* sums, int part, int parts, const float (&sum)[Columns / 8][4])
+template <int Columns, int Eights>
+__device__ inline void hand_over(Two<float>* sums, int part, int shift, const float (&sum)[Eights][4])
 {
-    const int lane = static_cast<int>(threadIdx.x) % 32, slab = static_cast<int>(threadIdx.x) / 32, share = Pairs<Columns>::count / parts;
+    const int lane = static_cast<int>(threadIdx.x) % 32, share = Pairs<Columns>::count >> shift;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const int first = Pairs<Columns>::number(slab, half, 0, lane), owner = first / share;
-        Two<float>* to = in_cluster(sums, owner) + part * share + first % share;
+        const int first = Pairs<Columns>::number(slab_of_warp(), half, place_of_warp() * Eights, lane), owner = (slab_of_warp() * 2 + half) >> (3 - shift);
+        Two<float>* to = in_cluster(sums, owner) + part * share + (first - owner * share);
 #pragma unroll
-        for (int t = 0; t < Columns / 8; ++t) to[t * 32] = {{sum[t][half * 2], sum[t][half * 2 + 1]}};
+        for (int t = 0; t < Eights; ++t) to[t * 32] = {{sum[t][half * 2], sum[t][half * 2 + 1]}};
     }
 }
 
 // Adds up what this block owns and writes it to C.
 template <int Columns, class V, class C>
-__device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part, int parts, offset_t first_row, offset_t j)
+__device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part, int shift, offset_t first_row, offset_t j)
 {
-    const int share = Pairs<Columns>::count / parts;
+    const int share = Pairs<Columns>::count >> shift, parts = 1 << shift;
     const bool pairs = writes_pairs(o);
     for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
         float left = 0, right = 0;
@@ -76,38 +76,45 @@ __device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>&
     }
 }
 
+// Which block is which: parts of a panel are neighbours, then come panels, then columns. Powers of two by their exponents: a division takes as long as a copy.
+struct Grid {
+    index_t cols;                          // of the matrix
+    int parts_shift;
+    unsigned panels;
+};
+
 // A cluster per panel and `Columns` columns of C; its blocks have equal parts of the chunks.
 //   grid: parts for every panel, for every `Columns` columns      shared memory: stages and sums, 44 to 48 KB      C: every row once
 template <int Columns, class V, class C>
-__global__ void __launch_bounds__(32 * slabs) multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, index_t cols, int parts)
+__global__ void __launch_bounds__(64 * slabs) multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid grid)
 {
-    using S = Shape<V, Columns, Columns == 64 ? 4 : 3>;
+    constexpr int across = Columns / 32;                                       // a warp has 32 columns: many warps with little to do each
+    using S = Shape<V, Columns, Columns == 64 ? 4 : 3, across>;
     TULLE_SHARED(Piece, stages, S::depth * S::stage_pieces);
     TULLE_SHARED(Two<float>, sums, Pairs<Columns>::count);
-    const int part = static_cast<int>(blockIdx.x) % parts, panels = static_cast<int>(ceil_div<offset_t>(p.rows, panel_rows));
-    const int panel = static_cast<int>(blockIdx.x) / parts % panels, lane = static_cast<int>(threadIdx.x) % 32, slab = static_cast<int>(threadIdx.x) / 32;
-    const offset_t j = static_cast<offset_t>(static_cast<int>(blockIdx.x) / parts / panels) * Columns;
-    const index_t chunks = ceil_div(cols, index_t{chunk_columns<V>}), begin = chunks / parts * part + min(part, chunks % parts), count = chunks / parts + (part < chunks % parts);
-    const offset_t first_chunk = offset_t{panel} * chunks + begin;
-    const Natural<V> source{begin * chunk_columns<V>, cols, static_cast<unsigned>(first_chunk * slabs), count};
-    if (parts > 1) arrive_in_cluster();
-    float sum[Columns / 8][4] = {};
-    multiply_chunks<S, Columns>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sum, [](int) {});
-    mend_sums<Columns>(p, o, first_chunk, first_chunk + count, slab, lane, j, sum);
-    const offset_t first_row = offset_t{panel} * panel_rows;
-    if (parts == 1) return write_sums<Columns>(p, o, first_row + slab * slab_rows, j, lane, sum);
+    const int shift = grid.parts_shift, parts = 1 << shift, part = static_cast<int>(blockIdx.x) & (parts - 1), lane = static_cast<int>(threadIdx.x) % 32;
+    const unsigned cluster = blockIdx.x >> shift, tile = cluster / grid.panels, panel = cluster - tile * grid.panels;
+    const index_t chunks = ceil_div(grid.cols, index_t{chunk_columns<V>}), begin = (chunks * part) >> shift, count = ((chunks * (part + 1)) >> shift) - begin;
+    const offset_t j = static_cast<offset_t>(tile) * Columns, first_row = static_cast<offset_t>(panel) * panel_rows, first_chunk = static_cast<offset_t>(panel) * chunks + begin;
+    const Natural<V> source{begin * chunk_columns<V>, grid.cols, static_cast<unsigned>(first_chunk * slabs), count};
+    if (shift > 0) arrive_in_cluster();
+    float sum[S::warp_columns / 8][4] = {};
+    multiply_chunks<S>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sum, [](int) {});
+    const offset_t warp_j = j + place_of_warp() * S::warp_columns;
+    mend_sums<S::warp_columns>(p, o, first_chunk, first_chunk + count, slab_of_warp(), lane, warp_j, sum);
+    if (shift == 0) return write_sums<S::warp_columns>(p, o, first_row + slab_of_warp() * slab_rows, warp_j, lane, sum);
     wait_for_cluster();
-    hand_over<Columns>(sums, part, parts, sum);
+    hand_over<Columns>(sums, part, shift, sum);
     arrive_in_cluster();
     wait_for_cluster();
-    write_share<Columns>(p, o, sums, part, parts, first_row, j);
+    write_share<Columns>(p, o, sums, part, shift, first_row, j);
 }
 
 template <int Columns, class V, class C>
 void launch_dense(const CudaQueue& q, const Workspace<V>& work, index_t cols, int parts, const Operands<V, C>& o)
 {
     const offset_t panels = ceil_div<offset_t>(work.panels.rows, panel_rows), tiles = ceil_div(o.n, index_t{Columns});
-    launch(q, {panels * tiles * parts, 32 * slabs, 0, parts}, multiply_dense_kernel<Columns, V, C>, work.panels.view(), o, cols, parts);
+    launch(q, {panels * tiles * parts, slabs * Columns, 0, parts}, multiply_dense_kernel<Columns, V, C>, work.panels.view(), o, Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(panels)});
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(Shape<V, Columns>::threads) multiply_panels_ke
     end_copy_group();
     wait_for_copies<0>();
     __syncthreads();
-    multiply_chunks<S, Columns>(p, rows, lists, static_cast<int>(unit.end - unit.begin), stages, sum, [&](int step) {
+    multiply_chunks<S>(p, rows, lists, static_cast<int>(unit.end - unit.begin), stages, sum, [&](int step) {
         if (step % lists.stages == 0) lists.ask(p, unit, step * S::chunks + lists.chunks);
     });
     mend_sums<Columns>(p, o, unit.begin, unit.end, slab, lane, j, sum);

@@ -63,15 +63,16 @@ constexpr bool places_agree()
 }
 static_assert(places_agree<Float16>() && places_agree<Bfloat16>() && places_agree<float>());
 
-// The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use.
-template <class V, int Columns, int Depth = 3>
+// The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use; `Across` warps share a slab, each with as many columns.
+template <class V, int Columns, int Depth = 3, int Across = 1>
 struct Shape {
-    static constexpr int threads = 32 * slabs;
+    static constexpr int across = Across, threads = 32 * slabs * Across;
+    static constexpr int warp_columns = Columns / Across;                      // of C that a warp computes
     static constexpr int chunks = Columns == 32 ? 4 : 2;                       // of a stage
     static constexpr int depth = Depth;
     static constexpr int rows = chunk_columns<V>;                              // of B in a chunk
     static constexpr int row_pieces = Columns / per_piece<V>;
-    static constexpr int tiles_at = rows * row_pieces, chunk_pieces = tiles_at + threads;      // rows of B, then a piece of A for each thread
+    static constexpr int tiles_at = rows * row_pieces, chunk_pieces = tiles_at + 32 * slabs;   // rows of B, then a piece of A for each lane of a slab
     static constexpr int stage_pieces = chunks * chunk_pieces;
 };
 
@@ -134,22 +135,27 @@ struct RowCopies {
     }
 };
 
+// The slab of this warp, and which of its columns it has.
+__device__ inline int slab_of_warp() { return static_cast<int>(threadIdx.x) / 32 % slabs; }
+__device__ inline int place_of_warp() { return static_cast<int>(threadIdx.x) / 32 / slabs; }
+
 // Asks for the tiles of a stage: each lane for its own piece.
 template <class S, class V, class Source>
 __device__ inline void ask_for_tiles(const PanelsView<V>& p, const Source& source, int first, Piece* stage)
 {
-    const int slab = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-    const SharedAddress to(stage + S::tiles_at + threadIdx.x);
+    const int slab = slab_of_warp(), lane = static_cast<int>(threadIdx.x) % 32;
+    const SharedAddress to(stage + S::tiles_at + slab * 32 + lane);
 #pragma unroll
     for (int c = 0; c < S::chunks; ++c) {
+        if (S::across > 1 && c % S::across != place_of_warp()) continue;
         if (!source.has(first + c, slab)) continue;
         copy_async(to + c * S::chunk_pieces * static_cast<int>(sizeof(Piece)), reinterpret_cast<const Piece*>(p.value) + (std::uint64_t{source.tile(first + c, slab)} * 32 + static_cast<unsigned>(lane)));
     }
 }
 
-// The tile of a warp's slab times all columns.
+// The tile of a warp's slab times its columns, from the `first` eight on.
 template <class S, class V, int Columns>
-__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, float (&sum)[Columns / 8][4])
+__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int first, int lane, float (&sum)[Columns / 8][4])
 {
     std::uint32_t a[4];
 #pragma unroll
@@ -159,7 +165,7 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 #pragma unroll
         for (int t = 0; t < Columns / 8; t += 2) {
             std::uint32_t b[4];
-            load_transposed(b, SharedAddress(chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t + lane / 16)));
+            load_transposed(b, SharedAddress(chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, first + t + lane / 16)));
             const std::uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
             Tile<V>::multiply(sum[t], a, left);
             Tile<V>::multiply(sum[t + 1], a, right);
@@ -168,7 +174,7 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
         const int row = lane % 4;                                              // and the one four below, whose pieces lie alike
 #pragma unroll
         for (int t = 0; t < Columns / 8; t += 4) {
-            const Piece* from = chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t * 2 + lane / 4);
+            const Piece* from = chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, (first + t) * 2 + lane / 4);
             const Piece upper = from[0], lower = from[4 * S::row_pieces];
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
@@ -180,10 +186,10 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 }
 
 // All chunks of a block, from the first on; `each_step` is called once a stage, to ask for more of what the source reads.
-template <class S, int Columns, Rows Kind, class V, class C, class Source, class Ask>
-__device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S, Kind, V, C>& rows, const Source& source, int chunks, Piece* stages, float (&sum)[Columns / 8][4], Ask&& each_step)
+template <class S, Rows Kind, class V, class C, class Source, class Ask>
+__device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S, Kind, V, C>& rows, const Source& source, int chunks, Piece* stages, float (&sum)[S::warp_columns / 8][4], Ask&& each_step)
 {
-    const int lane = static_cast<int>(threadIdx.x) % 32, slab = static_cast<int>(threadIdx.x) / 32, steps = ceil_div(chunks, S::chunks);
+    const int lane = static_cast<int>(threadIdx.x) % 32, slab = slab_of_warp(), first = S::across > 1 ? place_of_warp() * (S::warp_columns / 8) : 0, steps = ceil_div(chunks, S::chunks);
     const auto ask_for_stage = [&](int step, Piece* stage) {
         rows.ask(source, step * S::chunks, stage);
         ask_for_tiles<S>(p, source, step * S::chunks, stage);
@@ -203,7 +209,7 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
 #pragma unroll
         for (int c = 0; c < S::chunks; ++c)
             if (source.has(step * S::chunks + c, slab))
-                multiply_tile<S, V, Columns>(stage[c * S::chunk_pieces + S::tiles_at + threadIdx.x], stage + c * S::chunk_pieces, lane, sum);
+                multiply_tile<S, V, S::warp_columns>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane], stage + c * S::chunk_pieces, first, lane, sum);
         out = out == S::depth - 1 ? 0 : out + 1;
         in = in == S::depth - 1 ? 0 : in + 1;
     }
@@ -238,11 +244,11 @@ __attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Ope
 template <int Columns, class V, class C>
 __device__ inline void mend_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t begin, offset_t end, int slab, int lane, offset_t j, float (&sum)[Columns / 8][4])
 {
-    float nothing = 0;                                                         // stays so as long as sums are finite
+    float none[4] = {};                                                        // stay so as long as sums are finite
 #pragma unroll
     for (int t = 0; t < Columns / 8; ++t)
-        for (int i = 0; i < 4; ++i) nothing += sum[t][i] * 0.0f;
-    if (!__any_sync(all_lanes, nothing != 0.0f)) return;
+        for (int i = 0; i < 4; ++i) none[i] += sum[t][i] * 0.0f;
+    if (!__any_sync(all_lanes, (none[0] + none[1]) + (none[2] + none[3]) != 0.0f)) return;
 #pragma unroll
     for (int t = 0; t < Columns / 8; ++t) {
         const Run<float> four = add_entries(p, o, begin, end, slab, lane, j, t);
