@@ -103,7 +103,7 @@ void add_spgemm(CLI::App& app, SpgemmOptions& o)
     app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
     app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
     app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
-    app.add_flag("--all-policies", o.all_policies, "Every policy beside the chosen one");
+    app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse")->delimiter(',');
     app.add_flag("--checked", o.checked, "Let ours validate its input inside the clock");
     app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
     add_timing(app, o.wish, o.json, o.quiet);
@@ -125,13 +125,14 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
 
 void add_collect(CLI::App& app, CollectOptions& o)
 {
-    app.add_option("operation", "sptrsv")->required()->check(CLI::IsMember({"sptrsv"}));
+    app.add_option("operation", o.operation, "sptrsv or spgemm")->required()->check(CLI::IsMember({"sptrsv", "spgemm"}));
     app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite learn");
     app.add_option("--suite", o.suite, "learn, triangles, or a file with one matrix a line");
     app.add_option("--backend", o.backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
     app.add_option("--json", o.json, "File that JSON lines are added to; - is standard output")->required();
     app.add_option("--seconds", o.seconds, "No new matrix after this long")->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_flag("--paper", o.paper, "The paper's schemes too");
+    app.add_flag("--paper", o.paper, "sptrsv: the paper's schemes too");
+    app.add_option("--products", o.products, "spgemm: no matrix with more multiplications; 0: a thousand million on a GPU, 30 million on a CPU")->check(CLI::NonNegativeNumber)->capture_default_str();
     app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
     app.add_flag("--quiet", o.quiet, "No progress");
 }
@@ -151,7 +152,7 @@ int parse_and_run(int argc, char** argv)
     add_partition(*partition_command, partition);
     CLI::App* spgemm_command = app.add_subcommand("spgemm", "C = A A: whole calls and refills, ours and the yardsticks");
     CollectOptions collect;
-    CLI::App* collect_command = app.add_subcommand("collect", "Runs to learn models from: every scheme on many matrices, with their features (tools/train)");
+    CLI::App* collect_command = app.add_subcommand("collect", "Runs to learn models from: every choice on many matrices, with their features (tools/train)");
     add_collect(*collect_command, collect);
     CLI::App* roof_command = app.add_subcommand("roof", "The machine's limits: memory read and copied, caches, launches");
     add_spmv(*spmv_command, spmv);
@@ -166,7 +167,7 @@ int parse_and_run(int argc, char** argv)
     } catch (const CLI::ParseError& fault) {
         return app.exit(fault) == 0 ? 0 : 2;
     }
-    if (*collect_command) return collect_sptrsv(collect);
+    if (*collect_command) return collect.operation == "spgemm" ? collect_spgemm(collect) : collect_sptrsv(collect);
     if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
     if (*spgemm_command) return bench_spgemm(spgemm);

@@ -34,6 +34,12 @@ std::vector<Case> cases_for(const Options& options, const std::string& default_s
     return cases;
 }
 
+// Whether a policy's name has one of these parts; "all" is part of every name.
+inline bool is_named(const std::string& name, const std::vector<std::string>& parts)
+{
+    return std::any_of(parts.begin(), parts.end(), [&](const std::string& part) { return part == "all" || name.find(part) != std::string::npos; });
+}
+
 template <class Options>
 std::vector<Context> contexts_for(const Options& options, const Report& report)
 {

@@ -58,9 +58,8 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
 {
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
-    if (options.all_policies)
-        for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
-            all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
+    for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
+        if (is_named(spgemm::to_text(p), options.policies)) all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
     std::vector<Multiplier> more;
     if constexpr (has_eigen)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) more = eigen_spgemm(problem);

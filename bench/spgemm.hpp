@@ -16,7 +16,7 @@ struct SpgemmOptions {
     std::string backend = "all";                           // cpu, cuda, all
     std::string type = "f64";                              // f32, f64
     std::vector<std::string> against = {"eigen", "cusparse"};
-    bool all_policies = false;                             // beside the chosen one
+    std::vector<std::string> policies = {};                // beside the chosen one, by parts of their names
     bool checked = false;                                  // let ours validate its input inside the clock; the yardsticks never do
     Wish wish = {};
     std::string json = {};                                 // file of JSON lines; "-" is standard output

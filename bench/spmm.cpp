@@ -45,8 +45,7 @@ std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions
                               .unique = problem.a.unique};
     for (const spmm::Policy& p : spmm::candidates(traits, {problem.ctx.backend()})) {
         const std::string name = spmm::to_text(p);
-        const auto names_it = [&](const std::string& part) { return part == "all" || name.find(part) != std::string::npos; };
-        if (std::any_of(options.policies.begin(), options.policies.end(), names_it)) all.push_back(our_spmm(problem, concat("tulle ", name), p));
+        if (is_named(name, options.policies)) all.push_back(our_spmm(problem, concat("tulle ", name), p));
     }
     if constexpr (has_eigen && sizeof(V) != 2)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_spmm(problem));

@@ -19,33 +19,34 @@ namespace {
 using namespace tulle::test;
 
 constexpr index_t wide = 30'000'000;
+constexpr int share = Rules{}.dense_share;
 
 TEST(DeltaGroups, GrowByTwo)
 {
-    EXPECT_EQ(counting_group(0, wide), 0);
-    EXPECT_EQ(filling_group(0, wide, false), 0);
+    EXPECT_EQ(counting_group(0, wide, share), 0);
+    EXPECT_EQ(filling_group(0, wide, share, false), 0);
     const offset_t bounds[] = {32, 64, 128, 256, 512, 1024, 2048};
     for (int g = 0; g < 7; ++g) {
-        EXPECT_EQ(filling_group(bounds[g], wide, false), g + 1);
-        EXPECT_EQ(filling_group(bounds[g] + 1, wide, false), g + 2);
+        EXPECT_EQ(filling_group(bounds[g], wide, share, false), g + 1);
+        EXPECT_EQ(filling_group(bounds[g] + 1, wide, share, false), g + 2);
         if (g == 6) continue;
-        EXPECT_EQ(counting_group(bounds[g], wide), g + 1);
-        EXPECT_EQ(counting_group(bounds[g] + 1, wide), g + 2);
+        EXPECT_EQ(counting_group(bounds[g], wide, share), g + 1);
+        EXPECT_EQ(counting_group(bounds[g] + 1, wide, share), g + 2);
     }
-    EXPECT_EQ(counting_group(offset_t{1} << 40, wide), counting_groups);
+    EXPECT_EQ(counting_group(offset_t{1} << 40, wide, share), counting_groups);
 }
 
 TEST(DeltaGroups, DenseRowsGoToTheDenseAccumulator)
 {
-    EXPECT_FALSE(is_dense(76, 1000)) << "exactly 7.60 %";
-    EXPECT_TRUE(is_dense(77, 1000));
-    EXPECT_EQ(counting_group(77, 1000), counting_groups);
-    EXPECT_EQ(counting_group(76, 1000), 3);
-    EXPECT_EQ(filling_group(77, 1000, false), filling_groups);
-    EXPECT_EQ(filling_group(76, 1000, false), 3);
-    EXPECT_EQ(filling_group(5, 1000, true), filling_groups) << "it has collided";
-    EXPECT_EQ(counting_group(offset_t{1} << 40, max_index), counting_groups);
-    EXPECT_FALSE(is_dense(100'000'000, max_index));
+    EXPECT_FALSE(is_dense(76, 1000, share)) << "exactly 7.60 %";
+    EXPECT_TRUE(is_dense(77, 1000, share));
+    EXPECT_EQ(counting_group(77, 1000, share), counting_groups);
+    EXPECT_EQ(counting_group(76, 1000, share), 3);
+    EXPECT_EQ(filling_group(77, 1000, share, false), filling_groups);
+    EXPECT_EQ(filling_group(76, 1000, share, false), 3);
+    EXPECT_EQ(filling_group(5, 1000, share, true), filling_groups) << "it has collided";
+    EXPECT_EQ(counting_group(offset_t{1} << 40, max_index, share), counting_groups);
+    EXPECT_FALSE(is_dense(100'000'000, max_index, share));
 }
 
 TEST(DeltaGroups, GroupingPaysWhereRowsDiffer)
@@ -56,6 +57,8 @@ TEST(DeltaGroups, GroupingPaysWhereRowsDiffer)
     const auto tree = model::Tree::parse("tulle tree 1\nfeatures row_longest density\nclasses plain grouped\nsplit 0 row_longest 100 1 2\nleaf 1 grouped\nleaf 2 plain\n", "here");
     EXPECT_TRUE(group_pays({.density = 0.001, .row_mean = 90, .row_longest = 100}, &tree));
     EXPECT_FALSE(group_pays({.density = 0.001, .row_mean = 9, .row_longest = 4000}, &tree));
+    EXPECT_TRUE(shall_group({.density = 0.001, .row_mean = 90, .row_longest = 90}, Grouping::grouped));
+    EXPECT_FALSE(shall_group({.density = 0.001, .row_mean = 9, .row_longest = 4000}, Grouping::plain));
     const auto other = model::Tree::parse("tulle tree 1\nfeatures moon\nclasses plain grouped\nleaf 0 plain\n", "here");
     EXPECT_THROW(group_pays({}, &other), ValueError);
 }
@@ -71,7 +74,7 @@ TEST(DeltaGroups, OneGroupHoldsTheLongestRow)
             }
         return found;
     };
-    const Sizes count{Phase::count, nullptr, nullptr, 0, 10, wide}, fill{Phase::fill, nullptr, nullptr, 0, 10, 1000};
+    const Sizes count{Phase::count, nullptr, nullptr, 0, 10, wide, share}, fill{Phase::fill, nullptr, nullptr, 0, 10, 1000, share};
     EXPECT_EQ(only(one_group(count, {.row_mean = 20, .row_longest = 33})), 2);
     EXPECT_EQ(only(one_group(count, {.row_mean = 2000, .row_longest = 2001})), counting_groups);
     EXPECT_EQ(only(one_group(fill, {.row_mean = 20, .row_longest = 64})), 2);
@@ -136,6 +139,29 @@ TEST_P(DeltaOn, RowsAlikeAreOneGroup)
         EXPECT_TRUE(matches(host_of(c, plan.run().view()), oracle_product(left, right)));
         EXPECT_NE(plan.describe().find("all of them alike"), std::string::npos);
     }
+}
+
+// Forced: grouped or not, more or fewer rows dense, sorted by counting or by digits; the product is the same.
+TEST_P(DeltaOn, EveryRuleCanBeForced)
+{
+    const auto c = ctx();
+    const auto pair = long_row<double>("", 30, 40, 9, 101, Values::integers);
+    const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view());
+    const SparseProduct want = oracle_product(pair.a, pair.b);
+    const auto described = [&](const Rules& rules) {
+        const Policy policy{Method::deltasparse, false, rules};
+        SCOPED_TRACE(to_text(policy));
+        const auto plan = Plan<double>::make(c, a.view(), b.view(), {.force = policy});
+        EXPECT_TRUE(matches(host_of(c, plan.run().view()), want));
+        return plan.describe();
+    };
+    EXPECT_NE(described({.grouping = Grouping::plain}).find("all of them alike"), std::string::npos);
+    EXPECT_EQ(described({.grouping = Grouping::grouped}).find("all of them alike"), std::string::npos);
+    EXPECT_EQ(described({.grouping = Grouping::grouped, .dense_share = 0}).find("hash table"), std::string::npos) << "every row is dense";
+    EXPECT_NE(described({.grouping = Grouping::grouped, .dense_share = dense_share_of}).find("nonzeros, hash table"), std::string::npos);
+    for (const int counted : {0, 64, most_count_sorted}) described({.grouping = Grouping::grouped, .dense_share = dense_share_of, .count_sorted = counted});
+    EXPECT_THROW(described({.dense_share = -1}), ValueError);
+    EXPECT_THROW(described({.count_sorted = most_count_sorted + 1}), ValueError);
 }
 
 void sort_rows_of(HostCsr<double>& a)

@@ -47,6 +47,8 @@ TEST(SpgemmPolicy, NamesAreReadBack)
     for (const Method m : {Method::adaptive, Method::dense, Method::hash, Method::nsparse, Method::deltasparse}) EXPECT_EQ(parse_method(to_text(m)), m);
     EXPECT_THROW(parse_method("magic"), ValueError);
     EXPECT_NE(to_text(Policy{Method::adaptive, true}), to_text(Policy{Method::adaptive, false}));
+    EXPECT_EQ(to_text(Policy{Method::deltasparse, false}), "deltasparse");
+    EXPECT_EQ(to_text(Policy{Method::deltasparse, false, {delta::Grouping::plain, 200, 64}}), "deltasparse, plain, dense above 2.00 %, counted up to 64");
 }
 
 }  // namespace

@@ -43,6 +43,11 @@ bool group_pays(const Features& features, const model::Tree* tree)
 
 bool group_pays(const Features& features) { return group_pays(features, built_in_tree()); }
 
+bool shall_group(const Features& features, Grouping grouping)
+{
+    return grouping == Grouping::learned ? group_pays(features) : grouping == Grouping::grouped;
+}
+
 std::string name_of(Phase phase, int group)
 {
     const bool counts = phase == Phase::count;
@@ -56,7 +61,7 @@ std::vector<RowGroup> one_group(const Sizes& sizes, const Features& features)
     const auto longest = static_cast<offset_t>(features.row_longest), mean = static_cast<offset_t>(features.row_mean);
     const bool counts = sizes.phase == Phase::count;
     int group = by_size(groups_in(sizes.phase), counts ? std::min(longest, offset_t{sizes.cols}) : longest);
-    if (is_dense(mean, sizes.cols)) group = groups_in(sizes.phase);
+    if (is_dense(mean, sizes.cols, sizes.dense_share)) group = groups_in(sizes.phase);
     std::vector<RowGroup> all(static_cast<std::size_t>(groups_in(sizes.phase)));
     if (longest > 0) all[static_cast<std::size_t>(group - 1)] = {concat("all of them alike: ", name_of(sizes.phase, group)), 0, sizes.rows};
     return all;

@@ -18,6 +18,9 @@ namespace tulle::spgemm::delta {
 TULLE_API bool group_pays(const Features& features, const model::Tree* tree);
 TULLE_API bool group_pays(const Features& features);
 
+// The same, unless the caller has decided.
+TULLE_API bool shall_group(const Features& features, Grouping grouping);
+
 // "up to 64 products, hash table of 128"
 TULLE_API std::string name_of(Phase phase, int group);
 
@@ -31,11 +34,11 @@ constexpr int groups_in(Phase phase) { return phase == Phase::count ? counting_g
 
 // The rows by group; work.order is theirs, unless they are one group.
 template <class Queue>
-std::vector<RowGroup> place(const Queue& q, const Sizes& sizes, offset_t total, Workspace& work)
+std::vector<RowGroup> place(const Queue& q, const Sizes& sizes, offset_t total, Grouping grouping, Workspace& work)
 {
     const offset_t longest = prim::maximum(q, sizes.size, sizes.rows, offset_t{0});
     const Features features = features_of(total, longest, sizes.rows, sizes.cols);
-    work.grouped = group_pays(features);
+    work.grouped = shall_group(features, grouping);
     if (!work.grouped) return one_group(sizes, features);
     const int groups = groups_in(sizes.phase);
     Buffer<std::uint32_t> group(q, sizes.rows);
@@ -49,7 +52,7 @@ std::vector<RowGroup> place(const Queue& q, const Sizes& sizes, offset_t total, 
 }
 
 template <class Queue, class V>
-void analyse(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, Workspace& work)
+void analyse(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Rules& rules, Workspace& work)
 {
     work.sizes = Buffer<offset_t>(q, a.rows);
     work.order = Buffer<offset_t>(q, a.rows);
@@ -59,7 +62,7 @@ void analyse(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, Workspace
     spgemm::count_products(q, a, b, work.sizes.data());
     work.products = prim::sum(q, work.sizes.data(), offset_t{a.rows});
     work.longest = prim::maximum(q, work.sizes.data(), offset_t{a.rows}, offset_t{0});
-    work.symbolic = place(q, {Phase::count, work.sizes.data(), nullptr, 0, a.rows, b.cols}, work.products, work);
+    work.symbolic = place(q, {Phase::count, work.sizes.data(), nullptr, 0, a.rows, b.cols, rules.dense_share}, work.products, rules.grouping, work);
 }
 
 // The rows of the k-th group.
@@ -78,19 +81,21 @@ void count_nonzeros(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, Wo
 }
 
 template <class Queue>
-offset_t group_rows(const Queue& q, Workspace& work, index_t first, index_t rows, const offset_t* row_begin)
+offset_t group_rows(const Queue& q, const Rules& rules, Workspace& work, index_t first, index_t rows, const offset_t* row_begin)
 {
     find_sizes(q, row_begin + first, rows, work.sizes.data());
     const offset_t begin = read_value(q, row_begin + first), end = read_value(q, row_begin + first + rows);
-    work.numeric = place(q, {Phase::fill, work.sizes.data(), work.collided.data(), first, rows, work.cols}, end - begin, work);
+    const Sizes sizes{Phase::fill, work.sizes.data(), work.collided.data(), first, rows, work.cols, rules.dense_share};
+    work.numeric = place(q, sizes, end - begin, rules.grouping, work);
     return end;
 }
 
 template <class Queue, class V>
-void fill(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c)
+void fill(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Rules& rules, const Workspace& work, const Stretch<V>& c)
 {
     for (std::size_t k = work.numeric.size(); k > 0; --k)
-        if (work.numeric[k - 1].rows > 0) fill_group(q, a, b, static_cast<int>(k), rows_of(work, work.numeric[k - 1], c.first), c, work.sorted);
+        if (work.numeric[k - 1].rows > 0) fill_group(q, a, b, static_cast<int>(k), rows_of(work, work.numeric[k - 1], c.first), c,
+                                                     {work.sorted, rules.count_sorted});
 }
 
 }  // namespace tulle::spgemm::delta

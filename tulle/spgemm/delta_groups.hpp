@@ -36,21 +36,35 @@ constexpr bool is_sound(const std::array<Group, N>& g)
 }
 static_assert(is_sound(counting) && is_sound(filling));
 
-// Rows of C denser than this get the dense accumulator: 7.60 % (the paper's section III.A, fitted there on other GPUs; not fitted again yet).
-inline constexpr offset_t dense_share = 760, dense_share_of = 10000;
+// What can be forced, so that it can be measured (tulle-bench collect spgemm).
+enum class Grouping {
+    learned,       // as group_pays() says
+    plain,         // all rows with the parameters of the longest
+    grouped,
+};
+
+inline constexpr int dense_share_of = 10000, most_count_sorted = 1024;
+
+struct Rules {
+    Grouping grouping = Grouping::learned;
+    // Rows of C with more than this share of the columns, in 1/10000, get the dense accumulator: 7.60 % (the paper's section III.A, fitted there
+    // on other GPUs; not fitted again yet).
+    int dense_share = 760;
+    // Longer rows are written as they stand in the table and sorted by digits afterwards; up to here every entry counts the smaller ones. (The
+    // paper found its threshold by experiment and does not name it; this is the end of a group, and reasoned.) At most most_count_sorted.
+    int count_sorted = 256;
+
+    bool operator==(const Rules&) const = default;
+};
 
 // A column that is not found within so many slots makes its row a bad one: it is counted and filled by the dense accumulator. (The paper
 // detects collisions, but does not say how many are too many.)
 inline constexpr int probe_limit = 32;
 
-// Longer rows are written as they stand in the table and sorted by digits afterwards; up to here every entry counts the smaller ones. (The
-// paper found its threshold by experiment and does not name it; this is the end of a group, and reasoned.)
-inline constexpr offset_t count_sorted = 256;
-
 // Columns that the dense accumulator looks at in one round: bits of 192 KiB while counting, sums and bits while filling.
 inline constexpr index_t count_window = 48 * 1024 * 32, fill_window = 20 * 1024;
 
-constexpr bool is_dense(offset_t nonzeros, index_t cols) { return nonzeros * dense_share_of > dense_share * offset_t{cols}; }
+constexpr bool is_dense(offset_t nonzeros, index_t cols, int share) { return nonzeros * dense_share_of > share * offset_t{cols}; }
 
 // The number of the group, counted from 1, without looking at the tables: a kernel cannot. The last one is open.
 constexpr int by_size(int groups, offset_t size)
@@ -70,17 +84,17 @@ constexpr bool agrees(const std::array<Group, N>& g)
 static_assert(agrees(counting) && agrees(filling));
 
 // 0: nothing to do, else the number of the group; the last is the dense accumulator.
-constexpr int counting_group(offset_t products, index_t cols)
+constexpr int counting_group(offset_t products, index_t cols, int share)
 {
     if (products == 0) return 0;
     const offset_t bound = products < cols ? products : cols;
-    return is_dense(bound, cols) ? counting_groups : by_size(counting_groups, bound);
+    return is_dense(bound, cols, share) ? counting_groups : by_size(counting_groups, bound);
 }
 
-constexpr int filling_group(offset_t nonzeros, index_t cols, bool collided)
+constexpr int filling_group(offset_t nonzeros, index_t cols, int share, bool collided)
 {
     if (nonzeros == 0) return 0;
-    return collided || is_dense(nonzeros, cols) ? filling_groups : by_size(filling_groups, nonzeros);
+    return collided || is_dense(nonzeros, cols, share) ? filling_groups : by_size(filling_groups, nonzeros);
 }
 
 // Where the search for a column begins in a table of 2^bits slots.

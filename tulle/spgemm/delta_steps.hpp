@@ -27,10 +27,11 @@ struct Sizes {
     index_t first;
     offset_t rows;
     index_t cols;
+    int dense_share;               // Rules::dense_share
 
     constexpr int group(offset_t k) const
     {
-        return phase == Phase::count ? counting_group(size[k], cols) : filling_group(size[k], cols, collided[first + k] != 0);
+        return phase == Phase::count ? counting_group(size[k], cols, dense_share) : filling_group(size[k], cols, dense_share, collided[first + k] != 0);
     }
 };
 
@@ -48,11 +49,17 @@ void count_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, in
 template <class V>
 void count_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, offset_t* count, unsigned char* collided);
 
-// Columns and values of the rows of a group, sorted unless nobody asks for it.
+// Columns of a row in ascending order: by counting up to so many, by digits beyond; or in whatever order they come.
+struct Sorting {
+    bool wanted = true;
+    int by_counting = 0;           // Rules::count_sorted
+};
+
+// Columns and values of the rows of a group.
 template <class V> void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
-                                   const Stretch<V>& c, bool sorted);
+                                   const Stretch<V>& c, const Sorting& sorting);
 template <class V> void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
-                                   const Stretch<V>& c, bool sorted);
+                                   const Stretch<V>& c, const Sorting& sorting);
 
 // What fill_group() holds while it works.
 std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes);

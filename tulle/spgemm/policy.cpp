@@ -17,6 +17,23 @@ constexpr std::array method_names{"adaptive", "dense", "hash", "nsparse", "delta
 // On a CPU an array as long as a row of C is hard to beat while it stays in the caches: 12 bytes a column (reasoned).
 constexpr index_t columns_in_cache = 1 << 18;
 
+void check_rules(const delta::Rules& r)
+{
+    require<ValueError>(r.dense_share >= 0 && r.dense_share <= delta::dense_share_of,
+                        [&] { return concat("rows of C are dense above ", r.dense_share, " of ", delta::dense_share_of, " columns"); }, "between 0 and all of them");
+    require<ValueError>(r.count_sorted >= 0 && r.count_sorted <= delta::most_count_sorted,
+                        [&] { return concat("rows of C of up to ", r.count_sorted, " entries cannot be sorted by counting"); }, concat("at most ", delta::most_count_sorted));
+}
+
+// Only what is not as usual.
+std::string to_text(const delta::Rules& r)
+{
+    const delta::Rules usual;
+    return concat(r.grouping == delta::Grouping::learned ? "" : r.grouping == delta::Grouping::plain ? ", plain" : ", grouped",
+                  r.dense_share == usual.dense_share ? "" : concat(", dense above ", fixed(100.0 * r.dense_share / delta::dense_share_of, 2), " %"),
+                  r.count_sorted == usual.count_sorted ? "" : concat(", counted up to ", r.count_sorted));
+}
+
 }  // namespace
 
 Choice choose(const Traits& t, const Limits& limits)
@@ -41,7 +58,8 @@ std::vector<Policy> candidates(const Limits& limits)
 void check_policy(const Policy& policy, const Limits& limits)
 {
     const auto all = candidates(limits);
-    if (std::find(all.begin(), all.end(), policy) != all.end()) return;
+    const bool exists = std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
+    if (exists) return check_rules(policy.rules);
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
     throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ", limits.backend == Backend::cpu ? "a CPU" : "a GPU",
@@ -62,7 +80,7 @@ std::string to_text(Method method) { return method_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     const bool says_nothing = p.method == Method::nsparse || p.method == Method::deltasparse;
-    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself");
+    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself", p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
 
 Method parse_method(std::string_view name)

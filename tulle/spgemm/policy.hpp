@@ -10,6 +10,7 @@
 #include "tulle/base/api.hpp"
 #include "tulle/base/types.hpp"
 #include "tulle/device/context.hpp"
+#include "tulle/spgemm/delta_groups.hpp"
 
 namespace tulle::spgemm {
 
@@ -24,6 +25,7 @@ enum class Method {
 struct Policy {
     Method method = Method::adaptive;
     bool use_runs = true;      // neighbouring rows of equal pattern are counted once, and on a GPU filled together
+    delta::Rules rules = {};   // deltasparse
 
     bool operator==(const Policy&) const = default;
 };
@@ -61,7 +63,7 @@ TULLE_API bool is_repeatable(const Policy& policy, Backend backend);
 TULLE_API bool always_sorts(const Policy& policy, Backend backend);
 
 TULLE_API std::string to_text(Method method);
-TULLE_API std::string to_text(const Policy& policy);             // "adaptive", "adaptive, each row for itself"
+TULLE_API std::string to_text(const Policy& policy);             // "adaptive", "adaptive, each row for itself", "deltasparse, grouped"
 TULLE_API Method parse_method(std::string_view name);            // ValueError lists the names
 
 }  // namespace tulle::spgemm

@@ -32,7 +32,7 @@ void count_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
 template <class V>
 void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work)
 {
-    if (policy.method == Method::deltasparse) return delta::analyse(q, a, b, work);
+    if (policy.method == Method::deltasparse) return delta::analyse(q, a, b, policy.rules, work);
     Buffer<offset_t> products(q, a.rows);
     count_products(q, a, b, products.data());
     work.products = prim::sum(q, products.data(), a.rows);
@@ -54,7 +54,7 @@ template <class V>
 offset_t group_rows(const CpuQueue& q, const CsrView<V>&, const Policy& policy, Workspace& work, index_t first, index_t rows,
                     const offset_t* row_begin)
 {
-    if (policy.method == Method::deltasparse) return delta::group_rows(q, work, first, rows, row_begin);
+    if (policy.method == Method::deltasparse) return delta::group_rows(q, policy.rules, work, first, rows, row_begin);
     return row_begin[first + rows];
 }
 

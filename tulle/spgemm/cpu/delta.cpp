@@ -176,7 +176,7 @@ void sort_by_digits(index_t* col, V* value, offset_t entries, index_t cols, cons
 }
 
 template <class V>
-void fill_hashed(const CsrView<V>& a, const CsrView<V>& b, index_t row, int slots, index_t* col, V* value, bool sorted, const Scratch<V>& s)
+void fill_hashed(const CsrView<V>& a, const CsrView<V>& b, index_t row, int slots, index_t* col, V* value, const Sorting& sorting, const Scratch<V>& s)
 {
     std::fill(s.key, s.key + slots, vacant);
     walk(a, b, row, 0, b.cols, [&](offset_t k, offset_t l) {
@@ -192,8 +192,8 @@ void fill_hashed(const CsrView<V>& a, const CsrView<V>& b, index_t row, int slot
         col[entries] = s.key[at];
         value[entries++] = s.sum[at];
     }
-    if (!sorted) return;
-    if (entries <= count_sorted) sort_by_counting(col, value, entries, s);
+    if (!sorting.wanted) return;
+    if (entries <= sorting.by_counting) sort_by_counting(col, value, entries, s);
     else sort_by_digits(col, value, entries, b.cols, s);
 }
 
@@ -233,7 +233,8 @@ void count_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, in
 }
 
 template <class V>
-void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c, bool sorted)
+void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c,
+                const Sorting& sorting)
 {
     Bench<V> bench(q);
     const int slots = filling[static_cast<std::size_t>(group - 1)].table;
@@ -241,19 +242,19 @@ void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int
     for (offset_t k = 0; k < rows.count; ++k) {
         const index_t row = rows[k];
         const offset_t at = c.row_begin[row] - c.base;
-        if (slots > 0) fill_hashed(a, b, row, slots, c.col + at, c.value + at, sorted, bench.mine());
+        if (slots > 0) fill_hashed(a, b, row, slots, c.col + at, c.value + at, sorting, bench.mine());
         else fill_dense(a, b, row, c.col + at, c.value + at, bench.mine());
     }
 }
 
-std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes) 
+std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes)
 {
     return value_bytes == sizeof(float) ? Bench<float>::bytes_for(q) : Bench<double>::bytes_for(q);
 }
 
 template void count_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, offset_t*, unsigned char*);
 template void count_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, offset_t*, unsigned char*);
-template void fill_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const Stretch<float>&, bool);
-template void fill_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const Stretch<double>&, bool);
+template void fill_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const Stretch<float>&, const Sorting&);
+template void fill_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const Stretch<double>&, const Sorting&);
 
 }  // namespace tulle::spgemm::delta

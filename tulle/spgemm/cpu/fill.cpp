@@ -49,7 +49,7 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView& masks, i
 template <class V>
 void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
-    if (policy.method == Method::deltasparse) return delta::fill(q, a, b, work, c);
+    if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
     Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, true);
     const MaskView masks = masks_of(work);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)

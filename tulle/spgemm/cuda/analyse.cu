@@ -136,7 +136,7 @@ template <class V>
 void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work)
 {
     if (policy.method == Method::nsparse) return nsparse::analyse(q, a, b, work);
-    if (policy.method == Method::deltasparse) return delta::analyse(q, a, b, work);
+    if (policy.method == Method::deltasparse) return delta::analyse(q, a, b, policy.rules, work);
     work.facts = Buffer<RowFacts>(q, a.rows);
     work.list = Buffer<index_t>(q, a.rows);
     work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;

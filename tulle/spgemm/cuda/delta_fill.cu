@@ -163,26 +163,34 @@ __global__ void __launch_bounds__(dense_threads) fill_dense_kernel(CsrView<V> a,
     }
 }
 
+template <int Threads, int Slots, int Room, class V>
+void fill_hashed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const Stretch<V>& c)
+{
+    launch(q, {rows.count, Threads, Table<Slots, Room, V>::bytes()}, fill_hashed_kernel<Threads, Slots, Room, V>, a, b, rows, c);
+}
+
 }  // namespace
 
 template <class V>
-void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c, bool sorted)
+void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c,
+                const Sorting& sorting)
 {
     static_assert(Strip<V>::bytes() <= 227 * 1024);
     if (group == filling_groups) return launch(q, {rows.count, dense_threads, Strip<V>::bytes()}, fill_dense_kernel<V>, a, b, rows, c);
+    const bool counts = sorting.wanted && filling[static_cast<std::size_t>(group - 1)].up_to <= sorting.by_counting;
     for_each_index<filling_groups - 1>([&](auto k) {
         constexpr Group g = filling[k()];
-        constexpr int room = g.up_to <= count_sorted ? static_cast<int>(g.up_to) : 0;
-        using Room = Table<g.table, room, V>;
+        constexpr int room = g.up_to <= most_count_sorted ? static_cast<int>(g.up_to) : 0;
         if (group != static_cast<int>(k()) + 1) return;
-        launch(q, {rows.count, g.threads, Room::bytes()}, fill_hashed_kernel<g.threads, g.table, room, V>, a, b, rows, c);
+        if (room > 0 && counts) fill_hashed<g.threads, g.table, room>(q, a, b, rows, c);
+        else fill_hashed<g.threads, g.table, 0>(q, a, b, rows, c);
     });
-    if (sorted && filling[static_cast<std::size_t>(group - 1)].up_to > count_sorted) sort_by_digits(q, rows, b.cols, c);
+    if (sorting.wanted && !counts) sort_by_digits(q, rows, b.cols, c);
 }
 
 std::size_t fill_bytes_for(const CudaQueue&, std::size_t) { return 0; }
 
-template void fill_group(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const Stretch<float>&, bool);
-template void fill_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const Stretch<double>&, bool);
+template void fill_group(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const Stretch<float>&, const Sorting&);
+template void fill_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const Stretch<double>&, const Sorting&);
 
 }  // namespace tulle::spgemm::delta

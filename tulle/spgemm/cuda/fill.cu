@@ -60,7 +60,7 @@ offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& polic
                     const offset_t* row_begin)
 {
     if (policy.method == Method::nsparse) return nsparse::group_rows(q, work, first, rows, row_begin);
-    if (policy.method == Method::deltasparse) return delta::group_rows(q, work, first, rows, row_begin);
+    if (policy.method == Method::deltasparse) return delta::group_rows(q, policy.rules, work, first, rows, row_begin);
     return place_for_filling(q, {first, rows, a.row_begin, work.facts.data(), policy.use_runs ? work.runs_a.data() : nullptr, row_begin,
                                  sizeof(V)}, work);
 }
@@ -69,7 +69,7 @@ template <class V>
 void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
     if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, work, c);
-    if (policy.method == Method::deltasparse) return delta::fill(q, a, b, work, c);
+    if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
     const unsigned char* runs_a = work.fills_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = work.fills_runs && !work.same_runs ? work.runs_b.data() : runs_a;
     const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
