@@ -16,6 +16,7 @@ struct Natural {
     index_t first, cols;                   // the first column, and how many the matrix has
     unsigned first_tile;
     int count;                             // of chunks
+    static constexpr bool whole = true;
 
     __device__ index_t row(int chunk, int i) const
     {
@@ -37,17 +38,38 @@ struct Pairs {
     __device__ static int row(int number) { return number / 32 / (Columns / 8) * 8 + lane(number) / 4; }       // of the panel
 };
 
+// Adds up the sums of the groups of this block, in their order, into those of the first.
+template <class S>
+__device__ inline void join_groups(Piece* stages, float (&sum)[S::columns / 8][4])
+{
+    constexpr int warps = 32 * slabs;                                          // threads of a group
+    static_assert((S::groups - 1) * warps * (S::columns / 8) <= S::depth * S::stage_pieces);
+    Run<float>* left = reinterpret_cast<Run<float>*>(stages) + threadIdx.x % warps;
+    __syncthreads();                                                           // nobody multiplies any more
+    if (group_of_warp() > 0)
+        for (int t = 0; t < S::columns / 8; ++t) left[((group_of_warp() - 1) * (S::columns / 8) + t) * warps] = {{sum[t][0], sum[t][1], sum[t][2], sum[t][3]}};
+    __syncthreads();
+    if (group_of_warp() > 0) return;
+#pragma unroll
+    for (int group = 0; group < S::groups - 1; ++group)
+#pragma unroll
+        for (int t = 0; t < S::columns / 8; ++t) {
+            const Run<float> four = left[(group * (S::columns / 8) + t) * warps];
+            for (int i = 0; i < 4; ++i) sum[t][i] += four.value[i];
+        }
+}
+
 // Gives every sum to the block that owns it. The cluster has met before, so that all of its blocks run.
-template <int Columns, int Eights>
-__device__ inline void hand_over(Two<float>* sums, int part, int shift, const float (&sum)[Eights][4])
+template <int Columns>
+__device__ inline void hand_over(Two<float>* sums, int part, int shift, const float (&sum)[Columns / 8][4])
 {
     const int lane = static_cast<int>(threadIdx.x) % 32, share = Pairs<Columns>::count >> shift;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const int first = Pairs<Columns>::number(slab_of_warp(), half, place_of_warp() * Eights, lane), owner = (slab_of_warp() * 2 + half) >> (3 - shift);
+        const int first = Pairs<Columns>::number(slab_of_warp(), half, 0, lane), owner = (slab_of_warp() * 2 + half) >> (3 - shift);
         Two<float>* to = in_cluster(sums, owner) + part * share + (first - owner * share);
 #pragma unroll
-        for (int t = 0; t < Eights; ++t) to[t * 32] = {{sum[t][half * 2], sum[t][half * 2 + 1]}};
+        for (int t = 0; t < Columns / 8; ++t) to[t * 32] = {{sum[t][half * 2], sum[t][half * 2 + 1]}};
     }
 }
 
@@ -83,28 +105,34 @@ struct Grid {
     unsigned panels;
 };
 
+// A warp has a chunk of a stage: many warps with little to do each.
+template <class V, int Columns> using DenseShape = Shape<V, Columns, Columns == 64 ? 4 : 3, Columns == 64 ? 2 : 4>;
+
 // A cluster per panel and `Columns` columns of C; its blocks have equal parts of the chunks.
 //   grid: parts for every panel, for every `Columns` columns      shared memory: stages and sums, 44 to 48 KB      C: every row once
 template <int Columns, class V, class C>
-__global__ void __launch_bounds__(64 * slabs) multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid grid)
+__global__ void __launch_bounds__(DenseShape<V, Columns>::threads) multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid grid)
 {
-    constexpr int across = Columns / 32;                                       // a warp has 32 columns: many warps with little to do each
-    using S = Shape<V, Columns, Columns == 64 ? 4 : 3, across>;
+    using S = DenseShape<V, Columns>;
     TULLE_SHARED(Piece, stages, S::depth * S::stage_pieces);
     TULLE_SHARED(Two<float>, sums, Pairs<Columns>::count);
     const int shift = grid.parts_shift, parts = 1 << shift, part = static_cast<int>(blockIdx.x) & (parts - 1), lane = static_cast<int>(threadIdx.x) % 32;
     const unsigned cluster = blockIdx.x >> shift, tile = cluster / grid.panels, panel = cluster - tile * grid.panels;
-    const index_t chunks = ceil_div(grid.cols, index_t{chunk_columns<V>}), begin = (chunks * part) >> shift, count = ((chunks * (part + 1)) >> shift) - begin;
+    const unsigned chunks = static_cast<unsigned>(ceil_div(grid.cols, index_t{chunk_columns<V>})), begin = (chunks * static_cast<unsigned>(part)) >> shift;
+    const int count = static_cast<int>(((chunks * static_cast<unsigned>(part + 1)) >> shift) - begin);
     const offset_t j = static_cast<offset_t>(tile) * Columns, first_row = static_cast<offset_t>(panel) * panel_rows, first_chunk = static_cast<offset_t>(panel) * chunks + begin;
-    const Natural<V> source{begin * chunk_columns<V>, grid.cols, static_cast<unsigned>(first_chunk * slabs), count};
+    const Natural<V> source{static_cast<index_t>(begin) * chunk_columns<V>, grid.cols, static_cast<unsigned>(first_chunk * slabs), count};
     if (shift > 0) arrive_in_cluster();
-    float sum[S::warp_columns / 8][4] = {};
+    float sum[Columns / 8][4] = {};
     multiply_chunks<S>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sum, [](int) {});
-    const offset_t warp_j = j + place_of_warp() * S::warp_columns;
-    mend_sums<S::warp_columns>(p, o, first_chunk, first_chunk + count, slab_of_warp(), lane, warp_j, sum);
-    if (shift == 0) return write_sums<S::warp_columns>(p, o, first_row + slab_of_warp() * slab_rows, warp_j, lane, sum);
+    join_groups<S>(stages, sum);
+    if (group_of_warp() == 0) mend_sums<Columns>(p, o, first_chunk, first_chunk + count, slab_of_warp(), lane, j, sum);
+    if (shift == 0) {
+        if (group_of_warp() == 0) write_sums<Columns>(p, o, first_row + slab_of_warp() * slab_rows, j, lane, sum);
+        return;
+    }
     wait_for_cluster();
-    hand_over<Columns>(sums, part, shift, sum);
+    if (group_of_warp() == 0) hand_over<Columns>(sums, part, shift, sum);
     arrive_in_cluster();
     wait_for_cluster();
     write_share<Columns>(p, o, sums, part, shift, first_row, j);
@@ -114,7 +142,7 @@ template <int Columns, class V, class C>
 void launch_dense(const CudaQueue& q, const Workspace<V>& work, index_t cols, int parts, const Operands<V, C>& o)
 {
     const offset_t panels = ceil_div<offset_t>(work.panels.rows, panel_rows), tiles = ceil_div(o.n, index_t{Columns});
-    launch(q, {panels * tiles * parts, slabs * Columns, 0, parts}, multiply_dense_kernel<Columns, V, C>, work.panels.view(), o, Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(panels)});
+    launch(q, {panels * tiles * parts, DenseShape<V, Columns>::threads, 0, parts}, multiply_dense_kernel<Columns, V, C>, work.panels.view(), o, Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(panels)});
 }
 
 }  // namespace

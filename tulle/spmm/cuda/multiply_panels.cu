@@ -15,6 +15,7 @@ struct Lists {
     static constexpr int chunks = stages * S::chunks;
     static constexpr int pieces = static_cast<int>(sizeof(Chunk<V>) / sizeof(Piece));          // of a chunk
     static_assert(chunks * pieces <= S::threads);
+    static constexpr bool whole = false;
     Chunk<V>* list;                        // two of them
 
     // Of chunks counted from the beginning of the unit; those beyond its end have no columns and no tiles.

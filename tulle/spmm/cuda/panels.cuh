@@ -63,12 +63,12 @@ constexpr bool places_agree()
 }
 static_assert(places_agree<Float16>() && places_agree<Bfloat16>() && places_agree<float>());
 
-// The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use; `Across` warps share a slab, each with as many columns.
-template <class V, int Columns, int Depth = 3, int Across = 1>
+// The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use. `Groups` of warps share the chunks of a stage.
+template <class V, int Columns, int Depth = 3, int Groups = 1>
 struct Shape {
-    static constexpr int across = Across, threads = 32 * slabs * Across;
-    static constexpr int warp_columns = Columns / Across;                      // of C that a warp computes
+    static constexpr int columns = Columns, groups = Groups, threads = 32 * slabs * Groups;
     static constexpr int chunks = Columns == 32 ? 4 : 2;                       // of a stage
+    static_assert(chunks % Groups == 0);
     static constexpr int depth = Depth;
     static constexpr int rows = chunk_columns<V>;                              // of B in a chunk
     static constexpr int row_pieces = Columns / per_piece<V>;
@@ -83,6 +83,7 @@ enum class Rows { pieces, numbers };
 //     row(c, i)         which row of B is its i-th, -1 if there is none
 //     has(c, slab)      whether the slab has a tile
 //     tile(c, slab)     and which
+//     whole             every slab has one, but beyond the last chunk, where it is zero: nobody has to ask before multiplying
 
 // This thread's part of the copies of rows of B: the same piece of some rows of every chunk.
 template <class S, Rows Kind, class V, class C>
@@ -135,9 +136,9 @@ struct RowCopies {
     }
 };
 
-// The slab of this warp, and which of its columns it has.
+// The slab of this warp, and its group.
 __device__ inline int slab_of_warp() { return static_cast<int>(threadIdx.x) / 32 % slabs; }
-__device__ inline int place_of_warp() { return static_cast<int>(threadIdx.x) / 32 / slabs; }
+__device__ inline int group_of_warp() { return static_cast<int>(threadIdx.x) / 32 / slabs; }
 
 // Asks for the tiles of a stage: each lane for its own piece.
 template <class S, class V, class Source>
@@ -146,16 +147,17 @@ __device__ inline void ask_for_tiles(const PanelsView<V>& p, const Source& sourc
     const int slab = slab_of_warp(), lane = static_cast<int>(threadIdx.x) % 32;
     const SharedAddress to(stage + S::tiles_at + slab * 32 + lane);
 #pragma unroll
-    for (int c = 0; c < S::chunks; ++c) {
-        if (S::across > 1 && c % S::across != place_of_warp()) continue;
-        if (!source.has(first + c, slab)) continue;
-        copy_async(to + c * S::chunk_pieces * static_cast<int>(sizeof(Piece)), reinterpret_cast<const Piece*>(p.value) + (std::uint64_t{source.tile(first + c, slab)} * 32 + static_cast<unsigned>(lane)));
+    for (int i = 0; i < S::chunks; i += S::groups) {
+        const int c = S::groups > 1 ? i + group_of_warp() : i;
+        if (source.has(first + c, slab))
+            copy_async(to + c * S::chunk_pieces * static_cast<int>(sizeof(Piece)), reinterpret_cast<const Piece*>(p.value) + (std::uint64_t{source.tile(first + c, slab)} * 32 + static_cast<unsigned>(lane)));
+        else if (source.whole) stage[S::tiles_at + slab * 32 + lane + c * S::chunk_pieces] = {};
     }
 }
 
-// The tile of a warp's slab times its columns, from the `first` eight on.
+// The tile of a warp's slab times all columns.
 template <class S, class V, int Columns>
-__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int first, int lane, float (&sum)[Columns / 8][4])
+__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, float (&sum)[Columns / 8][4])
 {
     std::uint32_t a[4];
 #pragma unroll
@@ -165,7 +167,7 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 #pragma unroll
         for (int t = 0; t < Columns / 8; t += 2) {
             std::uint32_t b[4];
-            load_transposed(b, SharedAddress(chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, first + t + lane / 16)));
+            load_transposed(b, SharedAddress(chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t + lane / 16)));
             const std::uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
             Tile<V>::multiply(sum[t], a, left);
             Tile<V>::multiply(sum[t + 1], a, right);
@@ -174,7 +176,7 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
         const int row = lane % 4;                                              // and the one four below, whose pieces lie alike
 #pragma unroll
         for (int t = 0; t < Columns / 8; t += 4) {
-            const Piece* from = chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, (first + t) * 2 + lane / 4);
+            const Piece* from = chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t * 2 + lane / 4);
             const Piece upper = from[0], lower = from[4 * S::row_pieces];
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
@@ -187,9 +189,9 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 
 // All chunks of a block, from the first on; `each_step` is called once a stage, to ask for more of what the source reads.
 template <class S, Rows Kind, class V, class C, class Source, class Ask>
-__device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S, Kind, V, C>& rows, const Source& source, int chunks, Piece* stages, float (&sum)[S::warp_columns / 8][4], Ask&& each_step)
+__device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S, Kind, V, C>& rows, const Source& source, int chunks, Piece* stages, float (&sum)[S::columns / 8][4], Ask&& each_step)
 {
-    const int lane = static_cast<int>(threadIdx.x) % 32, slab = slab_of_warp(), first = S::across > 1 ? place_of_warp() * (S::warp_columns / 8) : 0, steps = ceil_div(chunks, S::chunks);
+    const int lane = static_cast<int>(threadIdx.x) % 32, slab = slab_of_warp(), steps = ceil_div(chunks, S::chunks);
     const auto ask_for_stage = [&](int step, Piece* stage) {
         rows.ask(source, step * S::chunks, stage);
         ask_for_tiles<S>(p, source, step * S::chunks, stage);
@@ -207,9 +209,11 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
         end_copy_group();
         const Piece* stage = stages + out * S::stage_pieces;
 #pragma unroll
-        for (int c = 0; c < S::chunks; ++c)
-            if (source.has(step * S::chunks + c, slab))
-                multiply_tile<S, V, S::warp_columns>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane], stage + c * S::chunk_pieces, first, lane, sum);
+        for (int i = 0; i < S::chunks; i += S::groups) {
+            const int c = S::groups > 1 ? i + group_of_warp() : i;
+            if (source.whole || source.has(step * S::chunks + c, slab))
+                multiply_tile<S, V, S::columns>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane], stage + c * S::chunk_pieces, lane, sum);
+        }
         out = out == S::depth - 1 ? 0 : out + 1;
         in = in == S::depth - 1 ? 0 : in + 1;
     }
