@@ -102,7 +102,7 @@ void add_spgemm(CLI::App& app, SpgemmOptions& o)
     app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
     app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
     app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
-    app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
+    app.add_option("--against", o.against, "Yardsticks: eigen, graphblas, cusparse")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse")->delimiter(',');
     app.add_flag("--checked", o.checked, "Let ours validate its input inside the clock");
     app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();

@@ -60,12 +60,13 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
     std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
     for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
         if (is_named(spgemm::to_text(p), options.policies)) all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
-    std::vector<Multiplier> more;
+    const auto append = [&](std::vector<Multiplier> more) { all.insert(all.end(), more.begin(), more.end()); };
     if constexpr (has_eigen)
-        if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) more = eigen_spgemm(problem);
+        if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(eigen_spgemm(problem));
+    if constexpr (has_graphblas)
+        if (problem.ctx.backend() == Backend::cpu && wanted("graphblas")) append(graphblas_spgemm(problem));
     if constexpr (has_cusparse)
-        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) more = cusparse_spgemm(problem);
-    for (Multiplier& m : more) all.push_back(std::move(m));
+        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append(cusparse_spgemm(problem));
     return all;
 }
 
@@ -177,6 +178,8 @@ std::vector<MatrixResult> race(const Context& ctx, const Case& which, const Spge
 int bench_spgemm(const SpgemmOptions& options)
 {
     Report report(options.json, options.quiet);
+    for (const std::string& name : options.against)
+        require<ValueError>(name == "eigen" || name == "graphblas" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "eigen, graphblas, cusparse");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         return options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth);
     });

@@ -27,6 +27,7 @@ MUTANTS = [
     spgemm("team: new values of A do not reach a member", "tulle/spgemm/multi.cpp", "a.value + m.filled.begin, m.value.data(), m.filled.nonzeros());", "a.value, m.value.data(), m.filled.nonzeros());", filter="*TakesNewValues/cuda_sim", seeds=[1]),
     spgemm("delta: bad rows are not counted again", CUDA + "delta_count.cu", "again > 0)", "again > 1000)", filter="*RowsThatCollide*/cuda*", seeds=[1]),
     spgemm("delta: rows alike are hashed however dense they are", "tulle/spgemm/delta.cpp", "if (is_dense(mean, sizes.cols, sizes.dense_share)) group", "if (false) group", filter="DeltaGroups.*", seeds=[1]),
+    spgemm("delta: what the caller asks for is not done", "tulle/spgemm/delta.cpp", "return grouping == Grouping::learned ? group_pays(features)", "return grouping != Grouping::plain ? group_pays(features)", filter="DeltaGroups.*", seeds=[1]),
     spgemm("delta: the last digit is not sorted", CUDA + "delta_sort.cu", "for (int pass = 0; pass < passes; ++pass)", "for (int pass = 0; pass < passes - 1; ++pass)", filter="*RowsAlike*/cuda*", seeds=[1]),
     spgemm("delta: the last column of a range is left out", CUDA + "delta_fill.cu", "const offset_t here = min(offset_t{fill_window}, range.last + 1 - begin);", "const offset_t here = min(offset_t{fill_window}, range.last - begin);", filter="*RowsAlike*/cuda*", seeds=[1]),
     spgemm("delta: no barrier between clearing and adding", CUDA + "delta_fill.cu", "    if (threadIdx.x == 0) *t.entries = 0;\n    __syncthreads();", "    if (threadIdx.x == 0) *t.entries = 0;", filter="*RowsAlike*/cuda*"),

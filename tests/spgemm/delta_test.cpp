@@ -11,6 +11,7 @@
 #include "spgemm/products.hpp"
 #include "support/backends.hpp"
 #include "tulle/matrix/move.hpp"
+#include "tulle/spgemm/slots.hpp"
 #include "tulle/spgemm/spgemm.hpp"
 
 namespace tulle::spgemm::delta {

@@ -97,16 +97,6 @@ constexpr int filling_group(offset_t nonzeros, index_t cols, int share, bool col
     return collided || is_dense(nonzeros, cols, share) ? filling_groups : by_size(filling_groups, nonzeros);
 }
 
-// Where the search for a column begins in a table of 2^bits slots.
-constexpr std::uint32_t first_slot(index_t col, int bits) { return (static_cast<std::uint32_t>(col) * std::uint32_t{0x9E3779B1u}) >> (32 - bits); }
-
-constexpr int bits_of(int slots)
-{
-    int bits = 0;
-    while ((1 << bits) < slots) ++bits;
-    return bits;
-}
-
 // What the decision tree looks at; upper bounds instead of nonzeros while counting.
 struct Features {
     double density = 0, row_mean = 0, row_longest = 0;

@@ -11,6 +11,7 @@
 #include "tulle/prim/sort.hpp"
 #include "tulle/spgemm/cpu/workers.hpp"
 #include "tulle/spgemm/delta_steps.hpp"
+#include "tulle/spgemm/slots.hpp"
 
 namespace tulle::spgemm::delta {
 namespace {

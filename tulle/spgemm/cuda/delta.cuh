@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What counting and filling share in DeltaSPARSE: the hash table with its limit of probes, and the range of columns of a long row.
+// What counting and filling share in DeltaSPARSE: the walk over a row's products, and the range of columns of a long row.
 #pragma once
 
 #include "tulle/prim/search.hpp"
@@ -10,24 +10,6 @@
 namespace tulle::spgemm::delta {
 
 using nsparse::walk_products;
-
-// The column's slot, inserted if it is not there; slot -1: not within `probes` slots.
-template <int Slots>
-__device__ inline Found insert_within(index_t* key, index_t col, int probes)
-{
-    unsigned at = delta::first_slot(col, delta::bits_of(Slots));
-#pragma unroll 1
-    for (int probe = 0; probe < probes; ++probe) {
-        index_t found = peek(key + at);
-        if (found == vacant) {
-            found = atomicCAS(key + at, vacant, col);
-            if (found == vacant) return {static_cast<int>(at), true};
-        }
-        if (found == col) return {static_cast<int>(at), false};
-        at = (at + 1) % Slots;
-    }
-    return {-1, false};
-}
 
 struct Range {
     index_t first, last;                     // none: last < first

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(Threads) count_hashed_kernel(Pattern a, Patter
     int nonzeros = 0;
     walk_products<Threads>(a, b, row, [&](offset_t, offset_t l) {
         if (peek(cells + 1) != 0) return;                                   // somebody has searched for too long
-        const Found found = insert_within<Slots>(key, b.col[l], probe_limit);
+        const Found found = insert<Slots>(key, b.col[l], probe_limit);
         nonzeros += found.is_new ? 1 : 0;
         if (found.slot < 0) atomicOr(cells + 1, 1);
     });

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(Threads) fill_hashed_kernel(CsrView<V> a, CsrV
     if (threadIdx.x == 0) *t.entries = 0;
     __syncthreads();
     walk_products<Threads>(a, b, row, [&](offset_t k, offset_t l) {
-        atomicAdd(t.sum + insert_within<Slots>(t.key, b.col[l], Slots).slot, a.value[k] * b.value[l]);
+        atomicAdd(t.sum + insert<Slots>(t.key, b.col[l]).slot, a.value[k] * b.value[l]);
     });
     __syncthreads();
     if constexpr (Room == 0) {

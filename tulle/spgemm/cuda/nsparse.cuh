@@ -23,21 +23,10 @@ struct Keys {
         else return peek(key + at);
     }
 
-    // Linear probing; slot -1: the table is full.
+    // Slot -1: the table is full.
     __device__ Found insert(index_t col) const
     {
-        unsigned at = static_cast<unsigned>(col) * hash_constant & (entries - 1);
-#pragma unroll 1
-        for (unsigned probe = 0; probe < entries; ++probe) {
-            index_t found = look(at);
-            if (found == vacant) {
-                found = atomicCAS(key + at, vacant, col);
-                if (found == vacant) return {static_cast<int>(at), true};
-            }
-            if (found == col) return {static_cast<int>(at), false};
-            at = (at + 1) & (entries - 1);
-        }
-        return {-1, false};
+        return insert_from(static_cast<unsigned>(col) * hash_constant & (entries - 1), entries, entries, key, col, [&](unsigned at) { return look(at); });
     }
 };
 

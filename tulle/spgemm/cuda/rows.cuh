@@ -8,6 +8,7 @@
 
 #include "tulle/matrix/csr.hpp"
 #include "tulle/spgemm/groups.hpp"
+#include "tulle/spgemm/slots.hpp"
 
 namespace tulle::spgemm {
 
@@ -83,49 +84,41 @@ __device__ inline int team_sum(int value, int* cell)
     return *cell;
 }
 
-constexpr int bits_of(int slots)
-{
-    int bits = 0;
-    while ((1 << bits) < slots) ++bits;
-    return bits;
-}
-
-// The high bits of a product: columns a power of two apart are spread as well as neighbours are. (Neighbouring columns in neighbouring slots
-// would spare the banks, but runs of columns that meet make long searches: 160 ms instead of 6 on webbase-1M.)
-template <int Slots>
-__device__ inline unsigned first_slot(index_t col)
-{
-    return (static_cast<unsigned>(col) * 0x9E3779B1u) >> (32 - bits_of(Slots));
-}
-
 struct Found {
-    int slot;                                // -1: the table is full
+    int slot;                                // -1: not found, and no room for it
     bool is_new;
 };
 
-// The column's slot in a table with linear probing, inserted if it is not there.
-template <int Slots>
-__device__ inline Found insert(index_t* key, index_t col)
+// The column's slot in a table of `slots` (a power of two) with linear probing from `at` on, inserted if it is not there; -1 after `probes` slots.
+// look(slot) reads a key that others may be changing.
+template <class Count, class Look>
+__device__ inline Found insert_from(unsigned at, unsigned slots, Count probes, index_t* key, index_t col, Look&& look)
 {
-    unsigned at = first_slot<Slots>(col);
 #pragma unroll 1
-    for (int probe = 0; probe < Slots; ++probe) {
-        index_t found = peek(key + at);
+    for (Count probe = 0; probe < probes; ++probe) {
+        index_t found = look(at);
         if (found == vacant) {
             found = atomicCAS(key + at, vacant, col);
             if (found == vacant) return {static_cast<int>(at), true};
         }
         if (found == col) return {static_cast<int>(at), false};
-        at = (at + 1) % Slots;
+        at = (at + 1) & (slots - 1);
     }
     return {-1, false};
+}
+
+// The same in shared memory, searching from where the hash says.
+template <int Slots>
+__device__ inline Found insert(index_t* key, index_t col, int probes = Slots)
+{
+    return insert_from(first_slot(col, bits_of(Slots)), Slots, probes, key, col, [&](unsigned at) { return peek(key + at); });
 }
 
 // The slot of a column that is in the table. Nobody may be inserting.
 template <int Slots>
 __device__ inline unsigned slot_of(const index_t* key, index_t col)
 {
-    unsigned at = first_slot<Slots>(col);
+    unsigned at = first_slot(col, bits_of(Slots));
     for (int probe = 0; probe < Slots && key[at] != col; ++probe) at = (at + 1) % Slots;
     return at;
 }
