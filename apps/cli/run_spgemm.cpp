@@ -48,6 +48,7 @@ spgemm::Options options_of(const SpgemmOptions& o, const Context& ctx)
 {
     spgemm::Options wish{.op_a = o.transpose_a ? spgemm::Op::transpose : spgemm::Op::none, .op_b = o.transpose_b ? spgemm::Op::transpose : spgemm::Op::none};
     if (!o.chunks.empty()) wish.budget = parse_bytes(o.chunks);
+    if (o.keep_places) wish.refill = spgemm::Refill::keep_places;
     if (o.method.empty()) return wish;
     const spgemm::Method method = spgemm::parse_method(o.method);
     const auto all = spgemm::candidates({ctx.backend(), ctx.host().threads});
@@ -300,6 +301,7 @@ void add_common(Parser& parser, CLI::App* verb, SpgemmOptions& o)
     verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
     verb->add_option("--policy", o.method, "force a method: adaptive, dense, hash or deltasparse on a CPU, adaptive, nsparse or deltasparse on a GPU")->option_text("METHOD");
     verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
+    verb->add_flag("--keep-places", o.keep_places, "refill by the places of all products, which the plan keeps: two bytes each");
     verb->add_flag("--transpose-a", o.transpose_a, "multiply with A transposed");
     verb->add_flag("--transpose-b", o.transpose_b, "multiply with B transposed");
     Parser::type(verb, o.type);
@@ -322,6 +324,7 @@ ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const
 void run_spgemm(const Session& session, const SpgemmOptions& options)
 {
     require<UsageError>(options.to.empty() || options.backend != "all", "--out needs one backend, not all");
+    require<UsageError>(!options.keep_places || (options.chunks.empty() && options.devices == 0), "--keep-places is for one device and all of C at once");
     require<UsageError>(options.chunks.empty() || options.devices == 0, "--chunks are for one device, --devices for several");
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
