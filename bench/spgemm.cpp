@@ -39,8 +39,9 @@ Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const 
     const CsrView<V> a = problem.a;
     const spgemm::Policy policy = options.force ? *options.force
                                                 : spgemm::choose({a.rows, a.cols, a.cols, a.nonzeros, a.nonzeros}, {problem.ctx.backend(), problem.ctx.host().threads}).policy;
-    return {name, Role::ours,
-            [state, options, &problem] { state->c = spgemm::multiply(problem.ctx, problem.a, problem.a, options); },
+    const auto call = [state, options, &problem] { state->c = spgemm::multiply(problem.ctx, problem.a, problem.a, options); };
+    const bool only_refills = options.refill == spgemm::Refill::keep_places;              // a whole call keeps nothing
+    return {name, Role::ours, only_refills ? std::function<void()>{} : call,
             [state, &problem] {
                 const Csr<V> c = to_host(problem.ctx, state->c->view());
                 return problem.worst_share(c.rows, c.row_begin.data(), c.col.data(), c.value.data());
@@ -58,9 +59,17 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
 {
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
+<<<<<<< HEAD
     for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
         if (is_named(spgemm::to_text(p), options.policies)) all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
     const auto append = [&](std::vector<Multiplier> more) { all.insert(all.end(), more.begin(), more.end()); };
+=======
+    all.push_back(our_spgemm(problem, "tulle, places kept", {.checked = options.checked, .refill = spgemm::Refill::keep_places}));
+    if (options.all_policies)
+        for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
+            all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
+    std::vector<Multiplier> more;
+>>>>>>> sr
     if constexpr (has_eigen)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(eigen_spgemm(problem));
     if constexpr (has_graphblas)

@@ -7,6 +7,7 @@
 //   symbolic   exact nonzeros of every row, and by a running sum where each begins: now C can be allocated, exactly
 //   group      rows sorted by what they need
 //   numeric    columns and values
+//   place      where each product falls, for plans that are to be refilled fast (places.hpp)
 //
 // Nagasaka, Nukada, Matsuoka: GPU sparse matrix-matrix multiplication with reduced memory usage (nsparse), doi:10.1109/ICPP.2017.19; the map
 // from its sections to files, and where our own method departs from it, is docs/design/spgemm.md.
@@ -22,6 +23,7 @@
 #include "tulle/matrix/move.hpp"
 #include "tulle/prim/scan.hpp"
 #include "tulle/spgemm/factor.hpp"
+#include "tulle/spgemm/places.hpp"
 #include "tulle/spgemm/steps.hpp"
 
 namespace tulle::spgemm {
@@ -44,10 +46,12 @@ struct Plan<V>::State {
     Workspace work;
     Buffer<offset_t> row_begin;              // of C
     offset_t nonzeros = 0;                   // of C
+    Places places = {};                      // where they are kept
 
+    bool keeps_places() const { return options.refill == Refill::keep_places; }
     index_t rows() const { return a.view().rows; }
     index_t cols() const { return b.view().cols; }
-    std::size_t held() const { return a.bytes() + b.bytes() + work.bytes() + row_begin.bytes(); }
+    std::size_t held() const { return a.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + places.bytes(); }
 };
 
 namespace {
@@ -68,6 +72,15 @@ void count_on(const Queue& q, State& s)
     prim::exclusive_scan(q, s.row_begin.data(), s.row_begin.data(), a.rows);
 }
 
+// Where products fall is a question of columns in order, summed up in a fixed order.
+template <class State>
+void check_refill(const State& s)
+{
+    require<ValueError>(is_repeatable(s.choice.policy, s.limits.backend),
+                        [&] { return concat("places are not kept for the policy '", to_text(s.choice.policy), "', which adds in no fixed order"); },
+                        "let the plan choose, or leave Options::refill at Refill::find_places");
+}
+
 template <class State, class V>
 std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
@@ -82,8 +95,9 @@ std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const
         s->b = arrange(ctx, b, options.op_b, true);
     }
     const Traits traits{s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
-    s->work.sorted = options.sorted;
+    s->work.sorted = s->options.sorted = options.sorted || s->keeps_places();
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(traits, s->limits);
+    if (s->keeps_places()) check_refill(*s);
     ctx.run([&](const auto& q) { count_on(q, *s); });
     return s;
 }
@@ -96,11 +110,70 @@ offset_t group_all(State& s)
     return s.ctx.run([&](const auto& q) { return group_rows(q, s.a.view(), s.choice.policy, s.work, 0, s.rows(), s.row_begin.data()); });
 }
 
+// While it lives, no more than `bytes` beyond what is held now may be allocated where the context works.
+class Ceiling {
+public:
+    Ceiling(const Context& ctx, std::size_t bytes)
+        : memory_(ctx.memory()), space_(ctx.backend() == Backend::cpu ? Space::host : Space::device), before_(memory_.budget(space_))
+    {
+        const std::size_t live = memory_.live(space_);
+        if (bytes < Memory::unlimited - live) memory_.budget(space_, std::min(before_, live + bytes));
+    }
+    ~Ceiling() { memory_.budget(space_, before_); }
+    Ceiling(const Ceiling&) = delete;
+    Ceiling& operator=(const Ceiling&) = delete;
+    std::size_t left() const
+    {
+        const std::size_t budget = memory_.budget(space_), live = memory_.live(space_);
+        return budget > live ? budget - live : 0;
+    }
+
+private:
+    Memory& memory_;
+    Space space_;
+    std::size_t before_;
+};
+
+// Room for the places, as far as the budget leaves it beside the plan and C; OutOfMemory says what would do without.
+template <class State>
+void reserve_for_refills(State& s, std::size_t result)
+{
+    const trace::Phase phase{"reserve places"};
+    const std::size_t taken = s.held() + result, budget = s.options.budget;
+    const Ceiling ceiling(s.ctx, budget == Memory::unlimited ? budget : budget - std::min(budget, taken));
+    try {
+        s.places = s.ctx.run([&](const auto& q) { return reserve_places(q, s.a.view(), s.b.view(), s.work, s.row_begin.data()); });
+    } catch (const OutOfMemory& fault) {
+        throw OutOfMemory(concat("the places of ", s.work.products, " products do not fit beside C and the plan, which take ", taken, " bytes: ", fault.what()),
+                          fault.needed(), fault.available(), "Refill::find_places keeps none; or raise the budget");
+    }
+}
+
 template <class State, class V>
 void fill_rows(State& s, const Stretch<V>& c)
 {
     const trace::Phase phase{"numeric"};
     s.ctx.run([&](const auto& q) { fill(q, s.a.view(), s.b.view(), s.choice.policy, s.work, c); });
+}
+
+// All of C, columns and values, and the places of its products where they are wanted and not known yet.
+template <class State, class V>
+void fill_all(State& s, Csr<V>& c)
+{
+    const Stretch<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
+    fill_rows(s, all);
+    if (!s.keeps_places() || s.places.known) return;
+    const trace::Phase phase{"place"};
+    s.ctx.run([&](const auto& q) { place_products(q, s.a.view(), s.b.view(), s.work, all, s.places); });
+}
+
+// The values of a C whose columns are there.
+template <class State, class V>
+void refill_all(State& s, Csr<V>& c)
+{
+    const trace::Phase phase{"refill"};
+    const Stretch<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
+    s.ctx.run([&](const auto& q) { add_placed(q, s.a.view(), s.b.view(), s.work, s.places, all); });
 }
 
 // Room for rows of C; row_begin is the caller's to set.
@@ -125,7 +198,9 @@ template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
     Plan plan(make_state<State>(ctx, a, b, options));
-    plan.state_->nonzeros = group_all(*plan.state_);
+    State& s = *plan.state_;
+    s.nonzeros = group_all(s);
+    if (s.keeps_places()) reserve_for_refills(s, result_bytes(s.rows(), s.nonzeros, sizeof(V)));
     return plan;
 }
 
@@ -139,7 +214,7 @@ Csr<V> Plan<V>::run() const
         return offsets;
     });
     Csr<V> c = allocate(s, rows(), s.nonzeros, std::move(row_begin), static_cast<const V*>(nullptr));
-    run(c);
+    fill_all(s, c);
     return c;
 }
 
@@ -151,7 +226,8 @@ void Plan<V>::run(Csr<V>& c) const
         return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros, " nonzeros, the one to compute again is ", c.rows,
                       " x ", c.cols, " with ", c.nonzeros());
     });
-    fill_rows(s, Stretch<V>{0, rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()});
+    if (s.places.known) refill_all(s, c);
+    else fill_all(s, c);
 }
 
 template <class V>
@@ -186,7 +262,7 @@ MemoryNeed Plan<V>::memory() const
 {
     const State& s = *state_;
     const std::size_t workspace = s.ctx.run([&](const auto& q) { return fill_bytes_for(q, s.choice.policy, s.work, rows(), cols(), sizeof(V)); });
-    return {result_bytes(rows(), s.nonzeros, sizeof(V)), s.held(), workspace};
+    return {result_bytes(rows(), s.nonzeros, sizeof(V)), s.held(), s.places.bytes(), workspace};
 }
 
 template <class V>
@@ -207,35 +283,13 @@ std::string Plan<V>::describe() const
                   "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ",
                   is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ",
-                  human_bytes(need.workspace), " while it runs", groups,
+                  human_bytes(need.workspace), " while it runs",
+                  "\n  refill:  ", s.keeps_places() ? concat("by the places of all products, ", human_bytes(need.places), " of what the plan keeps")
+                                                   : std::string("finds where products fall again"), groups,
                   "\n  also possible: ", others);
 }
 
 namespace {
-
-// While it lives, no more than `bytes` beyond what is held now may be allocated where the context works.
-class Ceiling {
-public:
-    Ceiling(const Context& ctx, std::size_t bytes)
-        : memory_(ctx.memory()), space_(ctx.backend() == Backend::cpu ? Space::host : Space::device), before_(memory_.budget(space_))
-    {
-        const std::size_t live = memory_.live(space_);
-        if (bytes < Memory::unlimited - live) memory_.budget(space_, std::min(before_, live + bytes));
-    }
-    ~Ceiling() { memory_.budget(space_, before_); }
-    Ceiling(const Ceiling&) = delete;
-    Ceiling& operator=(const Ceiling&) = delete;
-    std::size_t left() const
-    {
-        const std::size_t budget = memory_.budget(space_), live = memory_.live(space_);
-        return budget > live ? budget - live : 0;
-    }
-
-private:
-    Memory& memory_;
-    Space space_;
-    std::size_t before_;
-};
 
 // The last row of the longest stretch from `first` on whose C, with what fill() holds, fits.
 index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::size_t bytes, std::size_t fixed_bytes, std::size_t bytes_per_row,

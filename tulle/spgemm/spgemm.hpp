@@ -8,7 +8,8 @@
 //     plan.nonzeros();                                                            // exact, before anything of that size is allocated
 //     auto C = plan.run();                                                        // columns and values
 //     plan.update_values(A2.view(), B2.view());                                   // same patterns, new numbers
-//     plan.run(C);                                                                // only C's values are computed again
+//     plan.run(C);                                                                // only C's values are computed again; fastest with
+//                                                                                 // {.refill = Refill::keep_places}, which costs memory
 //
 //     tulle::spgemm::for_each_chunk(ctx, A.view(), B.view(), [](index_t first_row, tulle::Csr<double> rows) { … }, {.budget = 2_GiB});
 //
@@ -33,20 +34,29 @@ namespace tulle::spgemm {
 
 enum class Op { none, transpose };
 
+// How a plan computes the values of a C that is there once more.
+enum class Refill {
+    find_places,      // where a product falls is found again each time; nothing is kept for it
+    keep_places,      // the first run() notes the place of every product, two bytes each (four in rows of C with more than 65536 nonzeros;
+                      // on a GPU neighbouring rows of equal pattern share them): a refill reads, multiplies and adds
+};
+
 struct Options {
     Op op_a = Op::none, op_b = Op::none;
     std::optional<Policy> force = {};         // decides instead of choose()
     bool sorted = true;                       // columns of C must ascend in every row; if not, in whatever order they come cheapest
     bool checked = true;                      // validate the matrices first
-    std::size_t budget = Memory::unlimited;   // for_each_chunk: bytes that may be held at once beside A and B
+    std::size_t budget = Memory::unlimited;   // for_each_chunk, and plans that keep places: bytes that may be held at once beside A and B
+    Refill refill = Refill::find_places;      // plans: whether memory may be spent on refills
     bool to_host = false;                     // for_each_chunk: chunks come on the host, and where the context works they are gone by then
 };
 
 // What a plan takes, in bytes where the context works.
 struct MemoryNeed {
     std::size_t result = 0;                   // C
-    std::size_t plan = 0;                     // held by the plan: copies of op(A), op(B), offsets, lists of rows
-    std::size_t workspace = 0;                // held while run() works
+    std::size_t plan = 0;                     // held by the plan: copies of op(A), op(B), offsets, lists of rows, places
+    std::size_t places = 0;                   // of these, what Refill::keep_places takes
+    std::size_t workspace = 0;                // held while run() works; a refill by places needs none
 };
 
 // A product prepared for two matrices: the symbolic phase is done. It keeps the views: the caller's arrays must stay in place while the
@@ -61,7 +71,7 @@ public:
 
     // C in memory of its own.
     Csr<V> run() const;
-    // Computes a C that run() gave again, in place. PlanMismatch if its size is another one.
+    // Computes the values of a C that run() gave again, in place; its columns are taken to be right. PlanMismatch if its size is another one.
     void run(Csr<V>& c) const;
 
     // Same patterns, new numbers, perhaps at other addresses; no new analysis. PlanMismatch if shapes or nonzeros differ.

@@ -18,13 +18,6 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
     if (i < n) to[i] = from[i] - base;
 }
 
-bool has_larger_size(Filler f)
-{
-    return f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny || f == Filler::run_small ||
-        f == Filler::run_large || f == Filler::hash64 ||
-           f == Filler::hash128 || f == Filler::hash256;
-}
-
 template <class V>
 void fill_group(const FillArguments<V>& f, Filler filler)
 {
@@ -55,6 +48,13 @@ void fill_group(const FillArguments<V>& f, Filler filler)
 
 }  // namespace
 
+bool has_larger_size(Filler f)
+{
+    return f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny || f == Filler::run_small ||
+        f == Filler::run_large || f == Filler::hash64 ||
+           f == Filler::hash128 || f == Filler::hash256;
+}
+
 template <class V>
 offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows,
                     const offset_t* row_begin)
@@ -70,12 +70,11 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Po
 {
     if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, work, c);
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
-    const unsigned char* runs_a = work.fills_runs ? work.runs_a.data() : nullptr;
-    const unsigned char* runs_b = work.fills_runs && !work.same_runs ? work.runs_b.data() : runs_a;
+    const FilledRuns runs = filled_runs(work);
     const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const RowGroup& group = groups[g - 1];
-        const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
+        const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, runs.b};
         if (group.rows > 0) fill_group(FillArguments<V>{q, a, b, task, c}, static_cast<Filler>(g));
     }
 }

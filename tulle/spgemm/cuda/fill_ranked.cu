@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of C whose columns lie close together, one at a time or up to three neighbours of equal pattern at once. A warp sets a bit for every
 // column, counts the bits before each word, and then finds any column's place in the row, its rank, by one look and a count of bits: no
-// search, no sort, and as many sums as the row has nonzeros.
-//
-// Rows of B that follow each other in a row of A and have equal columns are read together too: the place of a column is found once for up to
-// nine products. Every sum is taken in the order of A's nonzeros, whatever is done together.
+// search, no sort, and as many sums as the row has nonzeros (add_rows.cuh).
+#include "tulle/spgemm/cuda/add_rows.cuh"
 #include "tulle/spgemm/cuda/fill_steps.hpp"
-#include "tulle/spgemm/cuda/rows.cuh"
 
 namespace tulle::spgemm {
 namespace {
@@ -69,69 +66,6 @@ __device__ int rank_of(const Sheet<V>& s, index_t col)
     return w.before + __popc(w.bits & ((1u << at % 32) - 1));
 }
 
-// Count rows of B with equal columns, one behind the other, times a block of A: `rows` rows of it, nonzeros_a apart. Where these are fewer
-// than Rows, the last one is added again to sums that nobody reads.
-template <int Rows, int Count, class V>
-__device__ void add_rows(const Sheet<V>& s, const index_t* __restrict__ col, const V* __restrict__ value, int length,
-                         const V* __restrict__ factors, offset_t nonzeros_a, int rows)
-{
-    V factor[Rows][Count];
-#pragma unroll
-    for (int r = 0; r < Rows; ++r)
-#pragma unroll
-        for (int k = 0; k < Count; ++k) factor[r][k] = factors[min(r, rows - 1) * nonzeros_a + k];
-#pragma unroll 2
-    for (int l = team_rank<32>(); l < length; l += 32) {
-        V b[Count];
-#pragma unroll
-        for (int k = 0; k < Count; ++k) b[k] = value[k * length + l];
-        V* at = s.sum + rank_of(s, col[l]);
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) {
-            V sum = at[r * s.nonzeros];
-#pragma unroll
-            for (int k = 0; k < Count; ++k) sum += factor[r][k] * b[k];
-            at[r * s.nonzeros] = sum;
-        }
-    }
-    __syncwarp();
-}
-
-// Which of 32 nonzeros of A open a group of rows of B that are read together: bits. `repeat`: the row equals the one before.
-__device__ unsigned openers(bool exists, bool repeat)
-{
-    const int lane = team_rank<32>();
-    const unsigned fresh = __ballot_sync(all_lanes, !repeat || lane == 0);
-    const int since = lane - (31 - __clz(static_cast<int>(fresh & ((2u << lane) - 1))));
-    return __ballot_sync(all_lanes, exists && since % run_limit == 0);
-}
-
-template <int Rows, class V>
-__device__ void add_products(const Sheet<V>& s, const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, int rows)
-{
-    const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
-    for (offset_t batch = begin; batch < end; batch += 32) {
-        const offset_t k = batch + team_rank<32>();
-        const bool exists = k < end;
-        const index_t j = exists ? a.col[k] : 0;
-        const offset_t from = exists ? b.row_begin[j] : 0;
-        const int length = exists ? static_cast<int>(b.row_begin[j + 1] - from) : 0;
-        unsigned open = openers(exists, exists && repeats(a.col, begin, k, runs_b));
-        const int here = static_cast<int>(min(offset_t{32}, end - batch));
-        while (open != 0) {
-            const int first = __ffs(static_cast<int>(open)) - 1;
-            open &= open - 1;
-            const int count = (open != 0 ? __ffs(static_cast<int>(open)) - 1 : here) - first;
-            const offset_t at = __shfl_sync(all_lanes, from, first);
-            const int wide = __shfl_sync(all_lanes, length, first);
-            const V* factors = a.value + batch + first;
-            if (count == 1) add_rows<Rows, 1>(s, b.col + at, b.value + at, wide, factors, end - begin, rows);
-            else if (count == 2) add_rows<Rows, 2>(s, b.col + at, b.value + at, wide, factors, end - begin, rows);
-            else add_rows<Rows, run_limit>(s, b.col + at, b.value + at, wide, factors, end - begin, rows);
-        }
-    }
-}
-
 // Columns by the bits, values as they stand.
 template <class V>
 __device__ void write_rows(const Sheet<V>& s, const Stretch<V>& c, index_t row, int rows)
@@ -153,8 +87,6 @@ __device__ void write_rows(const Sheet<V>& s, const Stretch<V>& c, index_t row, 
     }
 }
 
-static_assert(run_limit == 3, "add_products knows the cases one by one");
-
 // A warp per row, or per run of up to Rows rows.
 //   grid: rows of the group      block: a warp      shared memory: words and sums, what rank_bytes() says      c: every entry, once
 template <int Rows, class V>
@@ -170,7 +102,7 @@ __global__ void __launch_bounds__(32) fill_ranked_kernel(CsrView<V> a, CsrView<V
     team_fill<32>(s.sum, Rows * nonzeros, V(-0.0));                // what changes no sum, not even the sign of zero
     draw(s, a, b, t.runs_b, row, f.pattern);
     number_words(s);
-    add_products<Rows>(s, a, b, t.runs_b, row, rows);
+    add_products<Rows, false>(s.sum, s.nonzeros, [&](index_t col) { return rank_of(s, col); }, b.col, a, b, t.runs_b, row, rows);
     write_rows(s, c, row, rows);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of C with few products, held by the lanes of a warp, and rows that are one scaled row of B.
 #include "tulle/base/constant.hpp"
+#include "tulle/spgemm/cuda/copied_rows.cuh"
 #include "tulle/spgemm/cuda/fill_steps.hpp"
 #include "tulle/spgemm/cuda/short_rows.cuh"
 
@@ -9,21 +10,6 @@ namespace tulle::spgemm {
 namespace {
 
 constexpr int threads = 256;
-
-// For leaders, the sum over the lanes with the same column, in order.
-template <class V>
-__device__ V sum_of_peers(V value, unsigned peers, bool leads)
-{
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    unsigned left = leads ? peers & ~(1u << lane) : 0;
-    V sum = value;
-    while (__any_sync(all_lanes, left != 0)) {
-        const V other = __shfl_sync(all_lanes, value, left != 0 ? __ffs(static_cast<int>(left)) - 1 : lane);
-        if (left != 0) sum += other;
-        left &= left - 1;
-    }
-    return sum;
-}
 
 // How many different columns of the slice are smaller.
 template <int Lanes>
@@ -56,36 +42,12 @@ __global__ void __launch_bounds__(threads) fill_short_kernel(CsrView<V> a, CsrVi
     c.value[at] = sum;
 }
 
-constexpr offset_t long_copy = 128;          // entries; longer rows are copied by a whole warp
-
-template <class V>
-__device__ void copy_scaled(const CsrView<V>& b, offset_t from, offset_t length, V factor, const Stretch<V>& c, offset_t to, int lane, int lanes)
-{
-    for (offset_t k = lane; k < length; k += lanes) {
-        c.col[to + k] = b.col[from + k];
-        c.value[to + k] = factor * b.value[from + k];
-    }
-}
-
 // Eight lanes per row.
 //   grid: ceil(rows * 8 / 256)      c: every entry of the group's rows, once
 template <class V>
 __global__ void __launch_bounds__(threads) fill_copied_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
 {
-    const offset_t number = team_number<8>();
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const bool exists = number < t.rows;
-    const index_t row = exists ? t.list[number] : 0;
-    const offset_t only = exists ? a.row_begin[row] : 0;
-    const V factor = exists ? a.value[only] : V(0);
-    const offset_t from = exists ? b.row_begin[a.col[only]] : 0, length = exists ? b.row_begin[a.col[only] + 1] - from : 0;
-    const offset_t to = exists ? c.row_begin[row] - c.base : 0;
-    if (length <= long_copy) copy_scaled(b, from, length, factor, c, to, lane % 8, 8);
-    for (unsigned left = __ballot_sync(all_lanes, length > long_copy && lane % 8 == 0); left != 0; left &= left - 1) {
-        const int owner = __ffs(static_cast<int>(left)) - 1;
-        copy_scaled(b, __shfl_sync(all_lanes, from, owner), __shfl_sync(all_lanes, length, owner), __shfl_sync(all_lanes, factor, owner), c,
-                    __shfl_sync(all_lanes, to, owner), lane, 32);
-    }
+    copy_rows<true>(a, b, t, c);
 }
 
 }  // namespace

@@ -9,6 +9,20 @@ namespace tulle::spgemm {
 
 struct Task;
 
+// Whether a few rows of a group may join the next one, see merged().
+bool has_larger_size(Filler f);
+
+// The runs that filling works with: null where each row is filled for itself.
+struct FilledRuns {
+    const unsigned char *a, *b;
+};
+
+inline FilledRuns filled_runs(const Workspace& work)
+{
+    const unsigned char* runs_a = work.fills_runs ? work.runs_a.data() : nullptr;
+    return {runs_a, work.fills_runs && !work.same_runs ? work.runs_b.data() : runs_a};
+}
+
 template <class V>
 struct FillArguments {
     const CudaQueue& q;

@@ -10,12 +10,12 @@ namespace tulle::spgemm {
 
 template <class V>
 struct LaneProduct {
-    index_t col;                             // below zero, and different in every lane, where there is no product
+    index_t col;                             // below zero, and different in every lane, where there is no product; 0 where nobody asks
     V value;
 };
 
 // Product number `lane` of the row, in the order of A's nonzeros. `owner` is a word of shared memory for every lane of the slice.
-template <int Lanes, bool Values, class V>
+template <int Lanes, bool Values, bool Columns = true, class V>
 __device__ LaneProduct<V> lane_product(const CsrView<V>& a, const CsrView<V>& b, index_t row, int* owner)
 {
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -45,7 +45,7 @@ __device__ LaneProduct<V> lane_product(const CsrView<V>& a, const CsrView<V>& b,
     const offset_t at = __shfl_sync(all_lanes, from - start, mine, Lanes) + lane;
     if (Values) factor = __shfl_sync(all_lanes, factor, mine, Lanes);
     if (!active) return {-1 - lane, V(0)};
-    return {b.col[at], Values ? factor * b.value[at] : V(0)};
+    return {Columns ? b.col[at] : 0, Values ? factor * b.value[at] : V(0)};
 }
 
 // Lanes of the same slice with the same column, of which there are `cols` in all. Matching 64 bits costs twice as much as 32.
@@ -66,6 +66,21 @@ __device__ unsigned leaders_of(index_t col, unsigned peers)
     const int lane = static_cast<int>(threadIdx.x) % 32, base = lane / Lanes * Lanes;
     const unsigned leaders = __ballot_sync(all_lanes, col >= 0 && __ffs(static_cast<int>(peers)) - 1 == lane);
     return leaders >> base & (Lanes == 32 ? all_lanes : (1u << Lanes % 32) - 1);
+}
+
+// For leaders, the sum over the lanes with the same column, in order.
+template <class V>
+__device__ V sum_of_peers(V value, unsigned peers, bool leads)
+{
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    unsigned left = leads ? peers & ~(1u << lane) : 0;
+    V sum = value;
+    while (__any_sync(all_lanes, left != 0)) {
+        const V other = __shfl_sync(all_lanes, value, left != 0 ? __ffs(static_cast<int>(left)) - 1 : lane);
+        if (left != 0) sum += other;
+        left &= left - 1;
+    }
+    return sum;
 }
 
 }  // namespace tulle::spgemm
