@@ -8,11 +8,13 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-set(tulle_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor)
+set(tulle_warnings -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor)
 if(TULLE_WERROR)
   list(APPEND tulle_warnings -Werror)
 endif()
 target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${tulle_warnings}>")
+set(tulle_single $<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>)      # where files are compiled together, a local name may be a constant of another file
+target_compile_options(tulle_flags INTERFACE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,${tulle_single}>:-Wshadow>")
 target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>")      # `omp simd` asks in vain below -O2
 
 find_program(TULLE_CCACHE ccache)

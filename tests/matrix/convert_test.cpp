@@ -380,9 +380,10 @@ TEST_P(ConvertOn, FailedAllocationsLeaveNothingBehind)
 // Large enough that every thread has a piece.
 TEST(Convert, SameBitsForAnyNumberOfThreads)
 {
-    constexpr index_t rows = 5000, cols = build::simulated ? 500 : 3000;        // as dense matrices: little work for threads, much for the oracle
+    constexpr index_t rows = 5000, cols = build::simulated ? 150 : 3000;        // as dense matrices: little work for threads, much for the oracle
+    constexpr int count = build::simulated ? 40000 : 120000;                    // more than two pieces of the smallest size, or seven
     Entries<double> entries;
-    for (int k = 0; k < 120000; ++k)
+    for (int k = 0; k < count; ++k)
         entries.emplace_back(static_cast<index_t>(below(hash_of(1, k), rows)), static_cast<index_t>(below(hash_of(2, k), cols)), unit(hash_of(3, k)));
     const HostCsr<double> host = csr_of<double>(rows, cols, entries);
     for (const int threads : build::simulated ? std::vector{4} : std::vector{1, 2, 4, 7}) {        // no GPU here: elsewhere is time for all

@@ -17,7 +17,7 @@ namespace tulle::model {
 namespace {
 
 // Two features, one hidden layer of two, two outputs; small enough to be done by hand.
-constexpr const char* small =
+constexpr const char* small_perceptron =
     "tulle perceptron 1\n"
     "feature a\n"
     "feature b log\n"
@@ -44,7 +44,7 @@ TEST(Perceptron, ProductsOfTwo)
 
 TEST(Perceptron, KnownValues)
 {
-    const Perceptron p = Perceptron::parse(small, "small");
+    const Perceptron p = Perceptron::parse(small_perceptron, "small");
     EXPECT_EQ(p.outputs()[1], "tasks, rows alone");
     const double b = std::log1p(4.0);
     // Hidden: max(0, 0.5 + 2 (3 - 1)) = 4.5 and max(0, -b b / 2) = 0.
@@ -63,7 +63,7 @@ TEST(Perceptron, KnownValues)
 // The last layer has no ReLU, the sigmoid saturates without overflowing.
 TEST(Perceptron, ExtremesStayBetweenZeroAndOne)
 {
-    const Perceptron p = Perceptron::parse(small, "small");
+    const Perceptron p = Perceptron::parse(small_perceptron, "small");
     for (const double a : {-1e300, -1e6, 1e6, 1e300, std::numeric_limits<double>::infinity()})
         for (const double judged : p.judge(std::array{a, 0.0})) EXPECT_TRUE((judged >= 0 && judged <= 1) || std::isnan(judged)) << a;
     EXPECT_EQ(p.judge(std::array{1e6, 0.0})[0], 1);
@@ -109,12 +109,12 @@ TEST(Perceptron, TheShapeOfThePaper)
 
 TEST(Perceptron, RefusesAnotherNumberOfFeatures)
 {
-    EXPECT_THROW(Perceptron::parse(small, "small").judge(std::array{1.0}), ShapeError);
+    EXPECT_THROW(Perceptron::parse(small_perceptron, "small").judge(std::array{1.0}), ShapeError);
 }
 
 TEST(Perceptron, NamesTheLineThatIsWrong)
 {
-    const std::string text = small;
+    const std::string text = small_perceptron;
     const auto changed = [&](std::string_view old, std::string_view now) {
         std::string copy = text;
         return copy.replace(copy.find(old), old.size(), now);
@@ -144,7 +144,7 @@ TEST(Perceptron, SurvivesDamage)
 {
     int refused = 0;
     for (int seed = 0; seed < 3000; ++seed) {
-        const std::string text = damaged(small, seed);
+        const std::string text = damaged(small_perceptron, seed);
         SCOPED_TRACE(text);
         try {
             const Perceptron p = Perceptron::parse(text, "damaged");

@@ -18,7 +18,7 @@
 namespace tulle::model {
 namespace {
 
-constexpr const char* small =
+constexpr const char* small_tree =
     "# learned from nothing\n"
     "tulle tree 1\n"
     "features density row_mean\n"
@@ -34,7 +34,7 @@ int choose(const Tree& tree, double density, double row_mean) { return tree.choo
 
 TEST(Tree, GoesDownByItsLimits)
 {
-    const Tree tree = Tree::parse(small, "small");
+    const Tree tree = Tree::parse(small_tree, "small");
     EXPECT_EQ(tree.features(), (std::vector<std::string>{"density", "row_mean"}));
     EXPECT_EQ(tree.classes(), (std::vector<std::string>{"plain", "grouped"}));
     EXPECT_EQ(tree.depth(), 2);
@@ -46,7 +46,7 @@ TEST(Tree, GoesDownByItsLimits)
 
 TEST(Tree, TheLimitItselfGoesLow)
 {
-    const Tree tree = Tree::parse(small, "small");
+    const Tree tree = Tree::parse(small_tree, "small");
     EXPECT_EQ(choose(tree, 0.076, 50), 0);
     EXPECT_EQ(choose(tree, std::nextafter(0.076, 1.0), 100), 1);
     EXPECT_EQ(choose(tree, 1, std::nextafter(100.0, 200.0)), 0);
@@ -54,7 +54,7 @@ TEST(Tree, TheLimitItselfGoesLow)
 
 TEST(Tree, NanAndInfinityEndSomewhere)
 {
-    const Tree tree = Tree::parse(small, "small");
+    const Tree tree = Tree::parse(small_tree, "small");
     const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
     EXPECT_EQ(choose(tree, nan, nan), 0);            // high, high
     EXPECT_EQ(choose(tree, nan, -infinity), 1);
@@ -70,7 +70,7 @@ TEST(Tree, ALeafAlone)
 
 TEST(Tree, RefusesAnotherNumberOfFeatures)
 {
-    const Tree tree = Tree::parse(small, "small");
+    const Tree tree = Tree::parse(small_tree, "small");
     EXPECT_THROW(tree.choose(std::array{1.0}), ShapeError);
     EXPECT_THROW(tree.choose(std::array{1.0, 2.0, 3.0}), ShapeError);
 }
@@ -132,7 +132,7 @@ TEST(Tree, SurvivesDamage)
 {
     int refused = 0;
     for (int seed = 0; seed < 3000; ++seed) {
-        const std::string text = damaged(small, seed);
+        const std::string text = damaged(small_tree, seed);
         SCOPED_TRACE(text);
         try {
             const Tree tree = Tree::parse(text, "damaged");
@@ -151,7 +151,7 @@ TEST(Tree, SurvivesDamage)
 TEST(Tree, LoadsFromAFile)
 {
     const std::filesystem::path path = std::filesystem::temp_directory_path() / "tulle_tree_test.txt";
-    std::ofstream(path) << small;
+    std::ofstream(path) << small_tree;
     EXPECT_EQ(Tree::load(path.string()).nodes(), 5u);
     std::filesystem::remove(path);
     EXPECT_THROW(Tree::load(path.string()), FileError);

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "sptrsv/triangles.hpp"
+#include "sptrsv/on_host.hpp"
 #include "support/backends.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/sptrsv/sptrsv.hpp"
@@ -17,8 +17,6 @@ namespace {
 using namespace tulle::test;
 
 class SptrsvDeviceTasksOn : public OnBackend {};
-
-const CpuQueue host(2);
 
 template <class T>
 testing::AssertionResult same(const CudaQueue& q, const Buffer<T>& want, const Buffer<T>& there, const char* what)
@@ -46,12 +44,12 @@ testing::AssertionResult same(const CudaQueue& q, const Buffer<T>& want, const B
     ASSERT_TRUE(want.rows == got.rows && want.levels == got.levels && want.team == got.team && want.reordered == got.reordered && want.reversed == got.reversed);
 }
 
-struct Way {
+struct TeamWay {
     Merge how;
     int rows, limit, team;
     bool reorder;
 };
-const std::vector<Way> ways{{Merge::none, 1, 0, 1, false},      {Merge::none, 1, 0, 4, false},     {Merge::critical, 32, 0, 1, false}, {Merge::critical, 32, 0, 4, false},
+const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge::none, 1, 0, 4, false},     {Merge::critical, 32, 0, 1, false}, {Merge::critical, 32, 0, 4, false},
                             {Merge::critical, 8, 0, 1, true},   {Merge::fixed, 32, 0, 4, false},   {Merge::fixed, 8, 0, 1, true},      {Merge::average, 32, 20, 1, false},
                             {Merge::threshold, 32, 3, 1, false}};
 
@@ -64,7 +62,7 @@ const std::vector<Way> ways{{Merge::none, 1, 0, 1, false},      {Merge::none, 1,
     ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
     ASSERT_TRUE(same(q, t.source, there.source, "the triangle's sources"));
     ASSERT_TRUE(same(q, t.diagonal, there.diagonal, "the triangle's diagonal"));
-    for (const Way& way : ways) {
+    for (const TeamWay& way : team_ways) {
         if (!is_drawn(name + to_text(way.how) + std::to_string(way.team), 3)) continue;
         SCOPED_TRACE(name + ": " + to_text(way.how) + " of " + std::to_string(way.rows) + ", " + std::to_string(way.team) + " warps");
         const Graph graph = merge(host, t, way.how, way.rows, way.limit);
@@ -106,7 +104,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                 const Buffer<offset_t> stored_begin = to_queue(q, a->row_begin.data(), offset_t{a->rows} + 1);
                 const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
                 const Triangle there = take_triangle(q, t, stored_begin.data(), stored_col.data());
-                for (const Way& way : {Way{Merge::none, 1, 0, 1, false}, Way{Merge::critical, 32, 0, 1, false}, Way{Merge::critical, 32, 0, 4, true}, Way{Merge::average, 32, 200, 1, false}}) {
+                for (const TeamWay& way : {TeamWay{Merge::none, 1, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 4, true}, TeamWay{Merge::average, 32, 200, 1, false}}) {
                     SCOPED_TRACE(to_text(way.how));
                     const Graph graph = merge(host, t, way.how, way.rows, way.limit);
                     ASSERT_NO_FATAL_FAILURE(expect_same(q, make_tasks(host, t, graph, {way.reorder, way.team, 8}), write_tasks(q, lay_out_tasks(host, t, graph, {way.reorder, way.team, 8}), there)));

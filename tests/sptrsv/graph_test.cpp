@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "sptrsv/triangles.hpp"
+#include "sptrsv/on_host.hpp"
 #include "tulle/sptrsv/schedule.hpp"
 #include "tulle/sptrsv/tasks.hpp"
 
@@ -16,10 +16,6 @@ namespace tulle::sptrsv {
 namespace {
 
 using namespace tulle::test;
-
-const CpuQueue host(2);
-
-Triangle triangle_of(const HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
 
 struct Way {
     Merge how;

@@ -5,12 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "sptrsv/on_host.hpp"
 #include "tulle/base/error.hpp"
 
 namespace tulle::sptrsv {
 namespace {
-
-constexpr Limits gpu{.backend = Backend::cuda, .threads = 1, .multiprocessors = 132};
 
 Features deep(index_t levels) { return {.rows = 100'000, .nonzeros = 1'000'000, .row_mean = 10, .row_longest = 20, .level_mean = 1e6 / levels, .levels = levels}; }
 

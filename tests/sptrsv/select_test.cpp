@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "model/damage.hpp"
-#include "sptrsv/triangles.hpp"
+#include "sptrsv/on_host.hpp"
 #include "support/backends.hpp"
 #include "tulle/matrix/move.hpp"
 
@@ -23,10 +23,6 @@ namespace {
 using namespace tulle::test;
 namespace fs = std::filesystem;
 
-constexpr Limits gpu{.backend = Backend::cuda, .threads = 1, .multiprocessors = 132};
-const CpuQueue host(2);
-
-Triangle triangle_of(const HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
 Features features_of_matrix(const HostCsr<double>& a)
 {
     const Triangle t = triangle_of(a);

@@ -14,7 +14,7 @@ namespace tulle::io {
 namespace {
 
 constexpr int gzip_window = 15 + 16, bare_window = -15;
-constexpr std::size_t step = std::size_t{16} << 20;              // zlib counts in 32 bits; also how often progress is told
+constexpr std::size_t zlib_step = std::size_t{16} << 20;              // zlib counts in 32 bits; also how often progress is told
 
 std::string message(const z_stream& stream) { return stream.msg ? stream.msg : "damaged"; }
 
@@ -32,8 +32,8 @@ public:
     // Fills up to `room` bytes; returns how many. `done()` tells whether a stream came to its end.
     std::size_t fill(char* to, std::size_t room)
     {
-        const auto wanted = static_cast<uInt>(std::min(room, step));
-        const auto given = static_cast<uInt>(std::min(bytes_.size() - used_, step));
+        const auto wanted = static_cast<uInt>(std::min(room, zlib_step));
+        const auto given = static_cast<uInt>(std::min(bytes_.size() - used_, zlib_step));
         stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(here()));
         stream_.avail_in = given;
         stream_.next_out = reinterpret_cast<Bytef*>(to);
@@ -89,7 +89,7 @@ public:
 
     void write(std::string_view bytes) override
     {
-        for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), step))) deflate_some(bytes.substr(0, step), Z_NO_FLUSH);
+        for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), zlib_step))) deflate_some(bytes.substr(0, zlib_step), Z_NO_FLUSH);
     }
     void finish() override { deflate_some({}, Z_FINISH); }
 

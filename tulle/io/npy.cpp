@@ -13,7 +13,7 @@
 namespace tulle::io {
 namespace {
 
-constexpr std::string_view magic{"\x93NUMPY", 6};
+constexpr std::string_view npy_magic{"\x93NUMPY", 6};
 
 struct NamedNumber {
     std::string_view name;
@@ -119,7 +119,7 @@ std::size_t item_bytes(const Source& source, const NpyArray& array)
 std::size_t header_bytes(const Source& source, std::size_t& begin)
 {
     const std::string_view bytes = source.bytes();
-    if (bytes.size() < 10 || !bytes.starts_with(magic)) source.fail(bytes.data(), "this is not an .npy array");
+    if (bytes.size() < 10 || !bytes.starts_with(npy_magic)) source.fail(bytes.data(), "this is not an .npy array");
     const auto byte = [&](std::size_t at) { return std::size_t{static_cast<unsigned char>(bytes[at])}; };
     begin = byte(6) == 1 ? 10 : 12;
     if (byte(6) < 1 || byte(6) > 3 || bytes.size() < begin) source.fail(bytes.data() + 6, concat("unknown version ", byte(6), " of .npy"));
@@ -172,7 +172,7 @@ std::string npy_header(const std::string& type, const std::string& shape)
     text.resize(round_up(fixed + text.size() + 1, alignment) - fixed - 1, ' ');
     text += '\n';
     const std::array<char, 4> version_and_size{1, 0, static_cast<char>(text.size() & 255), static_cast<char>(text.size() >> 8)};
-    return concat(magic, std::string_view(version_and_size.data(), version_and_size.size()), text);
+    return concat(npy_magic, std::string_view(version_and_size.data(), version_and_size.size()), text);
 }
 
 }  // namespace tulle::io

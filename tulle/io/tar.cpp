@@ -15,10 +15,10 @@
 namespace tulle::io {
 namespace {
 
-constexpr std::size_t block = 512;
+constexpr std::size_t tar_block = 512;
 constexpr const char* not_tar = "a header is damaged, or this is not a tar archive";
 
-struct Member {
+struct TarMember {
     std::string name;
     std::string_view contents;
 };
@@ -50,22 +50,22 @@ void check_header(const Source& archive, std::string_view header)
 {
     constexpr std::size_t sum_at = 148, sum_size = 8;
     std::size_t sum = sum_size * ' ';
-    for (std::size_t i = 0; i < block; ++i)
+    for (std::size_t i = 0; i < tar_block; ++i)
         if (i < sum_at || i >= sum_at + sum_size) sum += static_cast<unsigned char>(header[i]);
     if (number(archive, header, sum_at, sum_size) != sum) archive.fail(header.data(), not_tar);
 }
 
-std::vector<Member> list_files(const Source& archive)
+std::vector<TarMember> list_files(const Source& archive)
 {
-    std::vector<Member> members;
+    std::vector<TarMember> members;
     std::string long_name;
     std::string_view rest = archive.bytes();
-    while (rest.size() >= block && rest.substr(0, block).find_first_not_of('\0') != std::string_view::npos) {
-        const std::string_view header = rest.substr(0, block);
+    while (rest.size() >= tar_block && rest.substr(0, tar_block).find_first_not_of('\0') != std::string_view::npos) {
+        const std::string_view header = rest.substr(0, tar_block);
         check_header(archive, header);
         const std::size_t size = number(archive, header, 124, 12);
-        if (size > rest.size() - block) archive.fail(header.data(), concat("the archive ends inside of '", field(header, 0, 100), "'"));
-        const std::string_view contents = rest.substr(block, size);
+        if (size > rest.size() - tar_block) archive.fail(header.data(), concat("the archive ends inside of '", field(header, 0, 100), "'"));
+        const std::string_view contents = rest.substr(tar_block, size);
         const std::string_view prefix = header.substr(257, 6) == std::string_view("ustar\0", 6) ? field(header, 345, 155) : "";
         const char kind = header[156];
         if (kind == 'L') {
@@ -75,22 +75,22 @@ std::vector<Member> list_files(const Source& archive)
             if (kind == '0' || kind == '\0') members.push_back({long_name.empty() ? name : long_name, contents});
             long_name.clear();
         }
-        rest.remove_prefix(std::min(rest.size(), block + round_up(size, block)));
+        rest.remove_prefix(std::min(rest.size(), tar_block + round_up(size, tar_block)));
     }
     return members;
 }
 
-bool is_matrix(const Member& member) { return member.name.ends_with(".mtx"); }
+bool is_matrix(const TarMember& member) { return member.name.ends_with(".mtx"); }
 
 }  // namespace
 
 Source find_matrix(Source archive)
 {
-    const std::vector<Member> members = list_files(archive);
+    const std::vector<TarMember> members = list_files(archive);
     const std::string file = std::filesystem::path(archive.name()).filename().string();
     const std::string stem = file.substr(0, file.find('.'));
     const std::string wanted = stem + "/" + stem + ".mtx";
-    auto found = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == wanted || m.name == "./" + wanted; });
+    auto found = std::find_if(members.begin(), members.end(), [&](const TarMember& m) { return m.name == wanted || m.name == "./" + wanted; });
     const auto matrices = std::count_if(members.begin(), members.end(), is_matrix);
     if (found == members.end() && matrices == 1) found = std::find_if(members.begin(), members.end(), is_matrix);
     if (found == members.end())

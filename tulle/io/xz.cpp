@@ -11,7 +11,7 @@
 namespace tulle::io {
 namespace {
 
-constexpr std::size_t step = std::size_t{16} << 20;              // how often progress is told
+constexpr std::size_t xz_step = std::size_t{16} << 20;              // how often progress is told
 constexpr std::uint64_t dictionary_limit = std::uint64_t{256} << 20;   // xz -9 needs 65 MiB
 
 struct Stream {
@@ -47,7 +47,7 @@ Source unpack_xz(const CpuQueue& q, const Source& packed, std::size_t limit, con
     for (lzma_ret status = LZMA_OK; status != LZMA_STREAM_END;) {
         const char* here = bytes.data() + (bytes.size() - s.avail_in);
         if (all.free_bytes() == 0 && !all.make_room()) packed.fail(here, concat("the file unpacks to more than ", limit, " bytes, which its size does not justify"));
-        const std::size_t room = std::min(all.free_bytes(), step);
+        const std::size_t room = std::min(all.free_bytes(), xz_step);
         s.next_out = reinterpret_cast<std::uint8_t*>(all.free_begin());
         s.avail_out = room;
         status = lzma_code(&s, LZMA_FINISH);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t static_shared_limit = 48 * 1024;
 
-bool same_place(const Where& a, const Where& b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
+bool same_place(const Where& a, const Where& b) { return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0); }      // sanitizers make strcmp dear
 
 std::string text_of(const Where& at) { return concat(short_path(at.file), ":", at.line); }
 

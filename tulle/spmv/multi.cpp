@@ -208,7 +208,7 @@ void multiply_all(State& s, V alpha, V beta, bool exchange)
 }
 
 template <class State, class V>
-void require_vectors(const State& s, std::span<const V> x, std::span<V> y)
+void require_whole_vectors(const State& s, std::span<const V> x, std::span<V> y)
 {
     require(std::ssize(x) == s.a.cols, [&] { return concat("x has ", x.size(), " entries, but op(A) has ", s.a.cols, " columns"); });
     require(std::ssize(y) == s.a.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", s.a.rows, " rows"); });
@@ -268,7 +268,7 @@ template <class V>
 void TeamPlan<V>::run(V alpha, std::span<const V> x, V beta, std::span<V> y)
 {
     State& s = *state_;
-    require_vectors(s, x, y);
+    require_whole_vectors(s, x, y);
     {
         const trace::Phase phase{"x to the members"};
         s.crew.run([&](int member) {
