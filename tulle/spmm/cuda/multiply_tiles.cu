@@ -6,44 +6,30 @@
 //
 //   padding      of Blocked-ELL ends the panel; rows of B beyond the last are zeros
 //   NaN, inf     a tile multiplies zeros that stand for nothing: where a sum is not finite, the warp adds up again, entry by entry, only what is stored
-#include "tulle/spmm/cuda/operands.cuh"
-
-#include <type_traits>
-
-#include "tulle/base/math.hpp"
-#include "tulle/device/cuda/copies.cuh"
+#include "tulle/spmm/cuda/panels.cuh"
 
 namespace tulle::spmm {
 namespace {
 
-constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int block_columns = 64, strip = 32, eights = strip / 8, tile_slabs = tile_side / slab_rows;
 constexpr int threads_per_block = 32 * tile_slabs * (block_columns / strip);
 constexpr int depth = 3;                                                       // tiles on their way or in use
 
 // A stage of shared memory: rows of B, then a tile.
 template <class V>
-struct Stage {
+struct TileStage {
     static constexpr int row_pieces = block_columns / per_piece<V>;
     static constexpr int chunks = tile_side / chunk_columns<V>;                // of a tile's columns: what mma.sync takes at once
     static constexpr int tile_at = tile_side * row_pieces, tile_pieces = tile_slabs * chunks * 32;
     static constexpr int pieces = tile_at + tile_pieces;
     static_assert(tile_at % threads_per_block == 0 && tile_pieces % threads_per_block == 0 && tile_pieces * per_piece<V> == tile_places);
 
-    // Where a row of B has its pieces: shuffled, so that rows which are read together lie in different banks.
-    __device__ static int piece(int row, int piece) { return sizeof(V) == 2 ? piece ^ row % 8 : piece ^ row % 4 * 2; }
+    __device__ static int piece(int row, int piece) { return Tile<V>::template piece<row_pieces>(row, piece); }
 };
-
-// A stored float as mma takes it.
-__device__ inline std::uint32_t tf32_word(std::uint32_t stored) { return to_tf32(__builtin_bit_cast(float, stored)); }
-
-__device__ inline float factor(Float16 value) { return widen(value); }
-__device__ inline float factor(Bfloat16 value) { return widen(value); }
-__device__ inline float factor(float value) { return __builtin_bit_cast(float, to_tf32(value)); }
 
 // What a block knows from the beginning.
 template <class V>
-struct Job {
+struct TileJob {
     const TilesView<V>& t;
     const Operands<V, float>& o;
     offset_t first;                        // tile of the panel
@@ -65,7 +51,7 @@ struct Job {
     // Asks for a tile and its rows of B.
     __device__ void ask(int slot, index_t block, Piece* stage) const
     {
-        using S = Stage<V>;
+        using S = TileStage<V>;
         if (block < 0) return;
         const int thread = static_cast<int>(threadIdx.x), piece = thread % S::row_pieces;
         const offset_t column = j + piece * per_piece<V>;
@@ -86,34 +72,32 @@ struct Job {
 
 // A warp's 16 rows of a tile times its columns of B.
 template <class V>
-__device__ inline void multiply_tile(const Piece* stage, int slab, int first_eight, int lane, float (&sum)[eights][4])
+__device__ inline void multiply_whole_tile(const Piece* stage, int slab, int first_eight, int lane, float (&sum)[eights][4])
 {
-    using S = Stage<V>;
+    using S = TileStage<V>;
 #pragma unroll
     for (int c = 0; c < S::chunks; ++c) {
         const Piece tile = stage[S::tile_at + (slab * S::chunks + c) * 32 + lane];
+        std::uint32_t a[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) a[i] = Tile<V>::word(tile.word[i]);
         if constexpr (sizeof(V) == 2) {
-            const std::uint32_t a[4] = {tile.word[0], tile.word[1], tile.word[2], tile.word[3]};
             const int row = c * chunk_columns<V> + lane % 16;
 #pragma unroll
             for (int t = 0; t < eights; t += 2) {
-                constexpr Half half = std::is_same_v<V, Float16> ? Half::f16 : Half::bf16;
                 std::uint32_t b[4];
                 load_transposed(b, SharedAddress(stage + row * S::row_pieces + S::piece(row, first_eight + t + lane / 16)));
                 const std::uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
-                mma_m16n8k16<half>(sum[t], a, left);
-                mma_m16n8k16<half>(sum[t + 1], a, right);
+                Tile<V>::multiply(sum[t], a, left);
+                Tile<V>::multiply(sum[t + 1], a, right);
             }
         } else {
-            std::uint32_t a[4];
-#pragma unroll
-            for (int i = 0; i < 4; ++i) a[i] = tf32_word(tile.word[i]);
             const int row = c * chunk_columns<V> + lane % 4;                   // and the one four below, whose pieces lie alike
 #pragma unroll
             for (int t = 0; t < eights; ++t) {
                 const Piece* from = stage + row * S::row_pieces + S::piece(row, (first_eight + t) * 2 + lane / 16);
-                const std::uint32_t b[2] = {tf32_word(from[0].word[lane / 4 % 4]), tf32_word(from[4 * S::row_pieces].word[lane / 4 % 4])};
-                mma_m16n8k8_tf32(sum[t], a, b);
+                const std::uint32_t b[2] = {Tile<V>::word(from[0].word[lane / 4 % 4]), Tile<V>::word(from[4 * S::row_pieces].word[lane / 4 % 4])};
+                Tile<V>::multiply(sum[t], a, b);
             }
         }
     }
@@ -121,7 +105,7 @@ __device__ inline void multiply_tile(const Piece* stage, int slab, int first_eig
 
 // The four sums of a lane in the eight columns from `j` on, entry by entry. Not inlined, and everything by value: this hardly ever happens.
 template <class V>
-__attribute__((noinline)) __device__ Run<float> add_entries(TilesView<V> tiles, Operands<V, float> o, offset_t first, int slab, int lane, offset_t j)
+__attribute__((noinline)) __device__ Run<float> add_stored(TilesView<V> tiles, Operands<V, float> o, offset_t first, int slab, int lane, offset_t j)
 {
     Run<float> sum = {};
     for (index_t slot = 0; slot < tiles.width && tiles.block_col[first + slot] >= 0; ++slot)
@@ -129,10 +113,10 @@ __attribute__((noinline)) __device__ Run<float> add_entries(TilesView<V> tiles, 
             const int row = slab * slab_rows + lane / 4 + half * 8;
             for (int col = 0; col < tile_side; ++col) {
                 if (!(tiles.present[(first + slot) * tile_side + row] >> col & 1u)) continue;
-                const float a = factor(tiles.value[(first + slot) * tile_places + place_in_tile<V>(row, col)]);
+                const float a = Tile<V>::factor(tiles.value[(first + slot) * tile_places + place_in_tile<V>(row, col)]);
                 for (int c = 0; c < 2; ++c) {
                     const offset_t column = j + lane % 4 * 2 + c;
-                    if (column < o.n) sum.value[half * 2 + c] += a * factor(o.b[(tiles.block_col[first + slot] * offset_t{tile_side} + col) * o.b_row + column * o.b_col]);
+                    if (column < o.n) sum.value[half * 2 + c] += a * Tile<V>::factor(o.b[(tiles.block_col[first + slot] * offset_t{tile_side} + col) * o.b_row + column * o.b_col]);
                 }
             }
         }
@@ -158,10 +142,10 @@ __device__ inline void add_pair(const Operands<V, float>& o, bool pairs, offset_
 template <class V>
 __global__ void __launch_bounds__(threads_per_block) multiply_tiles_kernel(TilesView<V> tiles, Operands<V, float> o, bool pieces)
 {
-    using S = Stage<V>;
+    using S = TileStage<V>;
     TULLE_SHARED(Piece, stages, depth * S::pieces);
     const offset_t panel = blockIdx.x % static_cast<unsigned>(tiles.panels);
-    const Job<V> job{tiles, o, panel * tiles.width, blockIdx.x / static_cast<unsigned>(tiles.panels) * offset_t{block_columns}, pieces};
+    const TileJob<V> job{tiles, o, panel * tiles.width, blockIdx.x / static_cast<unsigned>(tiles.panels) * offset_t{block_columns}, pieces};
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, slab = warp % tile_slabs, first_eight = warp / tile_slabs * eights;
     index_t now = job.block_at(0), next = job.block_at(1), third = job.block_at(2);
     if (now < 0) return;                                                       // the whole block
@@ -177,7 +161,7 @@ __global__ void __launch_bounds__(threads_per_block) multiply_tiles_kernel(Tiles
         job.ask(slot + depth - 1, third, stages + in * S::pieces);
         end_copy_group();
         const index_t fourth = job.block_at(slot + depth);
-        multiply_tile<V>(stages + out * S::pieces, slab, first_eight, lane, sum);
+        multiply_whole_tile<V>(stages + out * S::pieces, slab, first_eight, lane, sum);
         now = next;
         next = third;
         third = fourth;
@@ -193,7 +177,7 @@ __global__ void __launch_bounds__(threads_per_block) multiply_tiles_kernel(Tiles
     if (__any_sync(all_lanes, nothing != 0.0f)) {
 #pragma unroll
         for (int t = 0; t < eights; ++t) {
-            const Run<float> four = add_entries(tiles, o, job.first, slab, lane, j + t * 8);
+            const Run<float> four = add_stored(tiles, o, job.first, slab, lane, j + t * 8);
             for (int i = 0; i < 4; ++i) sum[t][i] = four.value[i];
         }
     }
@@ -223,9 +207,7 @@ __global__ void __launch_bounds__(threads_per_block) round_sums_kernel(index_t r
 template <class V>
 void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o)
 {
-    const offset_t step = o.b_row * static_cast<offset_t>(sizeof(V));
-    const bool pieces = o.b_col == 1 && o.n % per_piece<V> == 0 && reinterpret_cast<std::uintptr_t>(o.b) % sizeof(Piece) == 0 && step % static_cast<offset_t>(sizeof(Piece)) == 0;
-    launch(q, {offset_t{tiles.panels} * ceil_div(o.n, index_t{block_columns}), threads_per_block}, multiply_tiles_kernel<V>, tiles.view(), o, pieces);
+    launch(q, {offset_t{tiles.panels} * ceil_div(o.n, index_t{block_columns}), threads_per_block}, multiply_tiles_kernel<V>, tiles.view(), o, has_pieces(o));
 }
 
 template <class V, class C>
