@@ -38,7 +38,10 @@ spmm::Options options_of(const SpmmOptions& o, const Context& ctx, index_t rows)
     spmm::Options wish{.op = o.transpose ? spmm::Op::transpose : spmm::Op::none, .n = o.n, .b_layout = o.layout == "rows" ? Layout::row_major : Layout::col_major,
                        .math = o.type == "tf32" ? spmm::Math::tf32 : spmm::Math::exact, .expected_calls = o.expected_calls};
     if (!o.order.empty()) wish.order = spmm::parse_order(o.order);
-    if (!o.kernel.empty()) wish.force = forced_policy(o, wish.order.value_or(spmm::OrderKind::natural), rows, ctx.backend());
+    const bool tiles = o.kernel == spmm::to_text(spmm::Kernel::tiles);
+    if (!o.kernel.empty()) wish.force = forced_policy(o, wish.order.value_or(tiles ? spmm::OrderKind::bsa : spmm::OrderKind::natural), rows, ctx.backend());
+    if (o.delta >= 0) wish.delta = o.delta;
+    if (o.search) wish.effort = spmm::Effort::search;
     return wish;
 }
 
@@ -119,7 +122,7 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& p, const 
     result.description = plan.describe();
     result.plan_bytes = plan.bytes();
     result.bytes = a.bytes() + b.bytes() + c.bytes();
-    result.tensor = plan.policy().kernel == spmm::Kernel::panels;
+    result.tensor = ctx.backend() == Backend::cuda && plan.policy().kernel != spmm::Kernel::rows;
     if (o.verify) {
         const auto here = to_host<C>(ctx, std::span<const C>(c.span()));
         result.verdict = check(p, o, {here.data(), here.data() + here.size()}, result.tensor);
@@ -146,7 +149,7 @@ DenseResult measure_on_team(const Session& session, const Context& like, const D
     result.policy = "by " + spmm::to_text(plan.choice().split);
     result.description = plan.describe() + fmt::format("\n  moved:  {} up and {} down in one call with B and C on the host, which the times contain", human_bytes(t.up), human_bytes(t.down));
     result.plan_bytes = plan.bytes();
-    for (const spmm::TeamPart& part : plan.parts()) result.tensor = result.tensor || part.policy.starts_with(spmm::to_text(spmm::Kernel::panels));
+    for (const spmm::TeamPart& part : plan.parts()) result.tensor = result.tensor || (like.backend() == Backend::cuda && !part.policy.empty() && !part.policy.starts_with(spmm::to_text(spmm::Kernel::rows)));
     if (o.verify) result.verdict = check(p, o, c, result.tensor);
     time_runs(o.repeat, run, result);
     return result;

@@ -75,14 +75,17 @@ void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
 {
     CLI::App* verb = parser.verb("spmm", "C = alpha op(A) B + beta C with a dense B, timed.",
                                  "tulle run spmm matrix.mtx --n 128 --verify\ntulle run spmm twin:cant --n 128 --type f16 --backend all\ntulle run spmm twin:cant --type tf32 --backend cuda --order pack\n"
+                                 "tulle run spmm twin:cant --n 128 --type f16 --backend all --kernel tiles --verify\n"
                                  "tulle run spmm twin:cant --n 128 --devices 4 --verify", run);
     parser.matrix(verb, o.a);
     verb->add_option("--n", o.n, "columns of B (32)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_option("--type", o.type, "f64 (the default), f32, tf32, f16 or bf16; the last two with sums and C in f32")->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))->option_text("TYPE");
     verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
     verb->add_option("--layout", o.layout, "of B and C: rows (the default) or columns are contiguous")->check(CLI::IsMember({"rows", "columns"}))->option_text("WHICH");
-    verb->add_option("--kernel", o.kernel, "force a kernel: rows, or panels on a GPU")->option_text("KERNEL");
-    verb->add_option("--order", o.order, "order of the rows of panels: natural, degree, minhash, pack, bsa")->option_text("ORDER");
+    verb->add_option("--kernel", o.kernel, "force a kernel: rows, tiles (the paper's: dense tiles and the rest), or panels on a GPU")->option_text("KERNEL");
+    verb->add_option("--order", o.order, "order of the rows of panels or tiles: natural, degree, minhash, pack, bsa (the default of tiles)")->option_text("ORDER");
+    verb->add_option("--delta", o.delta, "with --kernel tiles: tiles filled by more than this share are dense (what costs least, panel by panel)")->check(CLI::Range(0.0, 1.0))->option_text("SHARE");
+    verb->add_flag("--search", o.search, "with --kernel tiles: try some deltas and keep the fastest");
     verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
     verb->add_option("--split", o.split, "with --devices: what members have of their own, rows of A or columns of B (automatic: what moves fewer bytes)")->check(CLI::IsMember({"automatic", "rows", "columns"}))->option_text("WHICH");
     verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");

@@ -18,6 +18,8 @@ struct SpmmOptions {
     index_t n = 32;                                      // columns of B
     std::string layout = "rows";                         // of B and C: rows or columns are contiguous
     std::string kernel, order;                           // empty: tulle chooses
+    double delta = -1;                                   // tiles: dense above this density; negative: tulle chooses
+    bool search = false;                                 // tiles: deltas are tried
     bool transpose = false, verify = false;
     double alpha = 1, beta = 0;
     double expected_calls = 1000;

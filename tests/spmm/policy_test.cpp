@@ -118,8 +118,10 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 {
     const Traits t = traits_of(1000, 2);
     for (const Policy& p : candidates(t, gpu)) EXPECT_NO_THROW(check_policy(p, t, gpu)) << to_text(p);
-    EXPECT_EQ(candidates(t, gpu).size(), 26u);
-    EXPECT_EQ(candidates(t, cpu).size(), 1u);
+    EXPECT_EQ(candidates(t, gpu).size(), 31u);
+    EXPECT_EQ(candidates(t, cpu).size(), 6u);
+    EXPECT_NO_THROW(check_policy(policy_of(Kernel::tiles, t, cpu), t, cpu));
+    EXPECT_NO_THROW(check_policy(policy_of(Kernel::tiles, t, gpu), t, gpu));
     EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128}, t, cpu), ValueError);
     EXPECT_THROW(check_policy({Kernel::rows, 3, OrderKind::natural}, t, gpu), ValueError);
     Traits twice = t;
@@ -129,10 +131,11 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 
 TEST(SpmmPolicy, NamesAreReadBack)
 {
-    for (const Kernel kernel : {Kernel::rows, Kernel::panels, Kernel::dense}) EXPECT_EQ(parse_kernel(to_text(kernel)), kernel);
-    EXPECT_THROW(parse_kernel("tiles"), ValueError);
+    for (const Kernel kernel : {Kernel::rows, Kernel::panels, Kernel::dense, Kernel::tiles}) EXPECT_EQ(parse_kernel(to_text(kernel)), kernel);
+    EXPECT_THROW(parse_kernel("bricks"), ValueError);
     EXPECT_EQ(to_text(Policy{Kernel::rows, 8, OrderKind::natural}), "rows, 8 lanes");
     EXPECT_EQ(to_text(Policy{Kernel::rows, 1, OrderKind::natural}), "rows");
+    EXPECT_EQ(to_text(Policy{Kernel::tiles, 8, OrderKind::bsa, 32}), "tiles of 32 and rest, bsa order");
     EXPECT_EQ(to_text(Policy{Kernel::panels, 1, OrderKind::bsa, 64}), "panels of 64, bsa order");
     EXPECT_EQ(to_text(Policy{Kernel::dense, 1, OrderKind::natural, 64, 8}), "dense, 64 columns, 8 parts");
 }

@@ -181,8 +181,8 @@ void require_options(const Team& team, const TeamOptions& o)
 {
     require<ValueError>(o.product.n >= 0, [&] { return concat("B cannot have ", o.product.n, " columns"); });
     require<ValueError>(o.product.math == Math::exact || sizeof(V) != 8, "tf32 is for float, not for double");
-    require<ValueError>(!(partition::is_deterministic(team) && o.product.force && o.product.force->kernel == Kernel::panels),
-                        "panels add in an order that depends on the number of members", "force rows, or leave the team not deterministic");
+    require<ValueError>(!(partition::is_deterministic(team) && o.product.force && o.product.force->kernel != Kernel::rows),
+                        "panels and tiles add in an order that depends on the number of members", "force rows, or leave the team not deterministic");
 }
 
 // ---- one product ----

@@ -51,8 +51,8 @@ CostModel cost_model(Backend backend, int threads)
 {
     // Gathers of rows from L2 at 6.9 TB/s and 16 x 8 tiles at 476 TFLOP/s were measured on an H200. A panel's start, 2 microseconds over two
     // blocks on each of 132 multiprocessors, is judgement. A CPU multiplies nonzeros one by one: order only changes what it fetches.
-    if (backend == Backend::cuda) return {1 / 6.9e12, 2 * 16 * 8 / 476e12, 2e-6 / 264};
-    return {1 / (10e9 * threads), 0, 0};
+    if (backend == Backend::cuda) return {1 / 6.9e12, 2 * 16 * 8 / 476e12, 2e-6 / 264, 0.3e-12, 1 / 4.5e12};
+    return {1 / (10e9 * threads), 0, 0, 0, 0};
 }
 
 double multiply_seconds(const CostModel& model, const PanelCost& cost, index_t n, std::size_t value_bytes)

@@ -15,9 +15,10 @@
 
 namespace tulle::spmm {
 
-// Seconds of one multiplication: per_byte * pairs * N * value_bytes + per_tile_column * tiles * N + per_panel * panels.
+// Seconds of one multiplication by panels: per_byte * pairs * N * value_bytes + per_tile_column * tiles * N + per_panel * panels; by rows: per_nonzero_column *
+// nonzeros * N. What streams from memory beside that: per_memory_byte.
 struct CostModel {
-    double per_byte = 0, per_tile_column = 0, per_panel = 0;
+    double per_byte = 0, per_tile_column = 0, per_panel = 0, per_nonzero_column = 0, per_memory_byte = 0;
 };
 
 // What an H200's rates say (docs/design/spmm-order.md), or a CPU of so many threads. Rates are measured; that a kernel reaches them is not.

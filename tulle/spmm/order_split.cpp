@@ -4,6 +4,7 @@
 #include "tulle/spmm/order_split.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "tulle/base/math.hpp"
@@ -12,35 +13,10 @@
 #include "tulle/matrix/convert.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/prim/scan.hpp"
+#include "tulle/spmm/order_steps.hpp"
 
 namespace tulle::spmm {
 namespace {
-
-// dense[k] = 1 where nonzero k lies in a dense tile; returns how many such tiles there are.
-template <class V>
-offset_t mark_dense(const CpuQueue& q, const CsrView<V>& a, index_t tau, double delta, unsigned char* dense)
-{
-    const index_t panels = ceil_div(a.rows, tau), block_cols = ceil_div(a.cols, tau);
-    const double limit = delta * static_cast<double>(tau) * static_cast<double>(tau);
-    const int threads = std::max(1, std::min<int>(q.threads, panels));
-    Buffer<index_t> counts(q, offset_t{threads} * block_cols);
-    fill_zero(q, counts.data(), counts.size());
-    offset_t tiles = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : tiles)
-    for (int t = 0; t < threads; ++t) {
-        index_t* count = counts.data() + offset_t{t} * block_cols;
-        for (index_t p = t; p < panels; p += threads) {
-            const offset_t begin = a.row_begin[p * tau], end = a.row_begin[std::min(a.rows, (p + 1) * tau)];
-            for (offset_t k = begin; k < end; ++k) {
-                const index_t before = count[a.col[k] / tau]++;
-                tiles += static_cast<double>(before) <= limit && static_cast<double>(before + 1) > limit;
-            }
-            for (offset_t k = begin; k < end; ++k) dense[k] = static_cast<double>(count[a.col[k] / tau]) > limit;
-            for (offset_t k = begin; k < end; ++k) count[a.col[k] / tau] = 0;
-        }
-    }
-    return tiles;
-}
 
 // The entries whose mark is `wanted`.
 template <class V>
@@ -94,7 +70,9 @@ Split<V> split_tiles(const Context& ctx, const CsrView<V>& a, const RowOrder& or
     const Csr<V> here = to_host(ctx, permuted.view());
     Buffer<unsigned char> dense(host, here.nonzeros());
     Split<V> split{.tiles = {}, .first_panel = 0, .rest = {}};
-    split.dense_tiles = mark_dense(host, here.view(), tau, delta, dense.data());
+    Buffer<index_t> tiles(host, ceil_div(a.rows, tau));
+    mark_tiles(host, pattern_of(here.view()), nullptr, tau, {.least = delta * static_cast<double>(tau) * static_cast<double>(tau), .gain = 0}, dense.data(), tiles.data());
+    split.dense_tiles = std::accumulate(tiles.span().begin(), tiles.span().end(), offset_t{0});
     const Csr<V> in_tiles = pick(host, here.view(), dense.data(), 1);
     split.in_tiles = in_tiles.nonzeros();
     split.first_panel = empty_panels(in_tiles, tau);

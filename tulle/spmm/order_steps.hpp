@@ -7,6 +7,7 @@
 
 #include "tulle/spmm/order.hpp"
 #include "tulle/spmm/order_encoding.hpp"
+#include "tulle/spmm/tiles.hpp"
 
 namespace tulle::spmm {
 
@@ -42,6 +43,8 @@ void take_rows(const CudaQueue& q, const offset_t* from, offset_t n, index_t* to
 // ---- on the CPU only
 
 void pack_rows(const CpuQueue& q, const Pattern& a, index_t panel, index_t* row);
+// Rows row[0], row[1], … (null: as they are) in panels of tau: dense[k] = 1 where nonzero k lies in a dense tile of tau x tau, tiles[p] = how many panel p has.
+void mark_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, index_t tau, const TileRule& rule, unsigned char* dense, index_t* tiles);
 PanelCost count_panels(const CpuQueue& q, const Pattern& a, const index_t* row, index_t height);
 
 }  // namespace tulle::spmm

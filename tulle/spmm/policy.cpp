@@ -12,12 +12,14 @@
 #include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/spmm/panels.hpp"
+#include "tulle/spmm/tiles.hpp"
 
 namespace tulle::spmm {
 namespace {
 
-constexpr std::array kernel_names{"rows", "panels", "dense"};
+constexpr std::array kernel_names{"rows", "panels", "dense", "tiles"};
 constexpr std::array<int, 3> lane_counts(const Traits& t) { return t.value_bytes == 2 ? std::array{2, 4, 16} : std::array{2, 8, 32}; }
+constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa};
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
 constexpr std::array dense_widths{64, narrowest_panel};
 constexpr std::array most_parts{8, 4, 2, 1};
@@ -94,6 +96,7 @@ Policy policy_of(Kernel kernel, const Traits& t, const Limits& limits)
 {
     if (kernel == Kernel::panels) return {Kernel::panels, 1, t.order, width_for(t, limits)};
     if (kernel == Kernel::dense) return dense_for(t, limits);
+    if (kernel == Kernel::tiles) return {Kernel::tiles, on_gpu(limits) ? lanes_for(t) : 1, t.order, tile_side};
     return {Kernel::rows, on_gpu(limits) ? lanes_for(t) : 1, OrderKind::natural};
 }
 
@@ -119,15 +122,17 @@ Choice choose(const Traits& t, const Limits& limits)
 
 std::vector<Policy> candidates(const Traits& t, const Limits& limits)
 {
-    if (!on_gpu(limits)) return {policy_of(Kernel::rows, t, limits)};
     std::vector<Policy> all;
-    for (const int lanes : lane_counts(t)) all.push_back({Kernel::rows, lanes, OrderKind::natural});
+    if (!on_gpu(limits)) all.push_back(policy_of(Kernel::rows, t, limits));
+    else for (const int lanes : lane_counts(t)) all.push_back({Kernel::rows, lanes, OrderKind::natural});
     if (can_be_panels(t, limits))
         for (const int width : dense_widths)
             for (const int parts : most_parts) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
     if (can_be_panels(t, limits))
-        for (const OrderKind order : {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa})
+        for (const OrderKind order : orders)
             for (const int width : widths) all.push_back({Kernel::panels, 1, order, width});
+    if (t.unique && (t.tensor || !on_gpu(limits)))
+        for (const OrderKind order : orders) all.push_back({Kernel::tiles, on_gpu(limits) ? lanes_for(t) : 1, order, tile_side});
     return all;
 }
 
@@ -148,13 +153,14 @@ std::string to_text(const Policy& p)
 {
     if (p.kernel == Kernel::panels) return concat("panels of ", p.width, ", ", to_text(p.order), " order");
     if (p.kernel == Kernel::dense) return concat("dense, ", p.width, " columns, ", p.parts, p.parts == 1 ? " part" : " parts");
+    if (p.kernel == Kernel::tiles) return concat("tiles of ", p.width, " and rest, ", to_text(p.order), " order");
     return p.lanes == 1 ? "rows" : concat("rows, ", p.lanes, " lanes");
 }
 
 Kernel parse_kernel(std::string_view name)
 {
     const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
-    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); }, "one of rows, panels, dense");
+    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); }, "one of rows, panels, dense, tiles");
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 

@@ -24,13 +24,14 @@ enum class Kernel {
     rows,        // lanes of a GPU, or a vector of a CPU, walk a row of op(A) and hold some columns of C
     panels,      // GPU: 64 rows together; each row of B is fetched once for all of them and multiplied in 16-row tiles on tensor cores
     dense,       // GPU: the same with all columns and all tiles, for nearly dense matrices: nothing is looked up
+    tiles,       // the paper's: dense tiles of 32 x 32 on tensor cores (in plain loops on a CPU), the rest by rows into the same C; only by force
 };
 
 struct Policy {
     Kernel kernel = Kernel::rows;
-    int lanes = 8;                            // rows on a GPU: lanes that share a row: 2, 8, 32 with four columns of C each, for 16-bit numbers 2, 4, 16 with eight; otherwise 1
-    OrderKind order = OrderKind::natural;     // panels: which rows stand together
-    int width = 0;                            // panels: columns of C that a block computes (32, 64, 128; dense: 32, 64); otherwise 0
+    int lanes = 8;                            // rows on a GPU: lanes that share a row: 2, 8, 32 with four columns of C each, for 16-bit numbers 2, 4, 16 with eight; otherwise 1; the rest beside tiles alike
+    OrderKind order = OrderKind::natural;     // panels, tiles: which rows stand together
+    int width = 0;                            // panels: columns of C that a block computes (32, 64, 128; dense: 32, 64); tiles: 32, their side; otherwise 0
     int parts = 1;                            // dense: blocks that share the columns of a panel (1, 2, 4, 8)
 
     bool operator==(const Policy&) const = default;
@@ -75,7 +76,7 @@ TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& lim
 TULLE_API void check_policy(const Policy& policy, const Traits& traits, const Limits& limits);
 
 TULLE_API std::string to_text(Kernel kernel);
-TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"; "panels of 128, pack order"; "dense, 64 columns, 8 parts"
+TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"; "panels of 128, pack order"; "dense, 64 columns, 8 parts"; "tiles of 32 and rest, bsa order"
 TULLE_API Kernel parse_kernel(std::string_view name);                // ValueError lists the names
 
 }  // namespace tulle::spmm

@@ -6,7 +6,7 @@
 //   arrange    op(A) by rows: the caller's arrays, or a transposed copy
 //   order      for tensor cores: what panels of 64 rows would fetch of B, in the order given and in better ones (order.hpp)
 //   choose     a kernel (policy.cpp), unless the caller forces one
-//   prepare    panels, pieces of long rows, room for sums of pieces and for a slice of B whose columns are contiguous
+//   prepare    panels, tiles and rest, pieces of long rows, room for sums of pieces and for a slice of B whose columns are contiguous
 //   run        one slice of columns after the other where something of the plan holds only so many; usually one
 //
 // Tensor cores after the two-level idea that docs/design/spmm.md explains; the order of rows after BSA (Lee et al., Euro-Par 2024,
@@ -25,6 +25,8 @@
 #include "tulle/spmm/arguments.hpp"
 #include "tulle/spmm/order_choice.hpp"
 #include "tulle/spmm/steps.hpp"
+#include "tulle/spmm/tile_choice.hpp"
+#include "tulle/spmm/tiles_and_rest.hpp"
 
 namespace tulle::spmm {
 namespace {
@@ -52,11 +54,13 @@ struct Plan<V, C>::State {
     Choice choice;
     Csr<V> copy;                         // A transposed by rows
     Buffer<offset_t> source;             // for every value of the copy where it stands in the caller's array
-    RowOrder order;                      // of panels, while they are made
+    RowOrder order;                      // of panels or tiles, while they are made
     Workspace<V> work;
+    TileRule rule;                       // tiles: which are dense
     const void* known_b = nullptr;       // arrays already found to be in the right memory
     const void* known_c = nullptr;
 
+    static constexpr bool narrow = !std::is_same_v<C, Sum<V>>;               // C, beside its sums
     bool transposed() const { return options.op == Op::transpose; }
     CsrView<V> rows() const { return transposed() ? copy.view() : a; }       // of op(A)
 };
@@ -128,12 +132,19 @@ void fill_panels(const CudaQueue& q, const CsrView<V>& a, Panels<V>& panels)
 }
 template <class V> void fill_panels(const CpuQueue&, const CsrView<V>&, Panels<V>&) {}
 
+// The order that the policy asks for, unless it is there already.
+template <class State>
+void take_order(State& s)
+{
+    if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(s.rows()), {.kind = s.choice.policy.order, .tau = tile_side});
+}
+
 // Panels are made on the host and taken up; values are carried where they lie.
 template <class State, class V>
 void prepare_panels(const CudaQueue& q, State& s, const CsrView<V>& a, Panels<V>& panels)
 {
     const CpuQueue host = s.ctx.host();
-    if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(a), {.kind = s.choice.policy.order});
+    take_order(s);
     const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
     const auto col = fetch(q, host, a.col, a.nonzeros), row = fetch(q, host, s.order.row.data(), a.rows);
     const offset_t tiles = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
@@ -159,7 +170,8 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
     const CsrView<V> a = s.rows();
     offset_t sums = 0;
     index_t columns = work.columns;
-    if (s.choice.policy.kernel != Kernel::rows) {
+    const bool tiles = s.choice.policy.kernel == Kernel::tiles;
+    if (s.choice.policy.kernel != Kernel::rows && !tiles) {
         if constexpr (sizeof(V) != 8) prepare_panels(q, s, a, work.panels);
         sums = offset_t{work.panels.slots} * panel_rows;
         columns = round_up(columns, index_t{widest_panel});
@@ -167,7 +179,7 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
         fill_zero(q, work.arrived.data(), work.arrived.size());
     } else if (s.traits.longest > longest_row) {
         const CpuQueue host = s.ctx.host();
-        const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
+        const auto row_begin = fetch(q, host, tiles ? work.tiles.rest_begin.data() : a.row_begin, offset_t{a.rows} + 1);
         const LongRows made = find_long_rows(host, a.rows, row_begin.data(), longest_row);
         work.long_rows.longest = made.longest;
         work.long_rows.piece = lift(q, made.piece);
@@ -178,29 +190,43 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
 }
 template <class State, class V> void prepare_on_gpu(const CpuQueue&, State&, Workspace<V>&) {}
 
+// Tiles as a GPU would have them, on a CPU too: all backends hold the same.
+template <class State>
+TileRule rule_of(const State& s)
+{
+    if (s.options.delta) return fixed_density(*s.options.delta);
+    return cheapest_density(cost_model(Backend::cuda), s.traits.n, s.traits.value_bytes);
+}
+
 template <class State>
 void prepare(State& s)
 {
     const trace::Phase phase{"prepare"};
+    s.work = {};
     s.work.columns = std::clamp(s.options.n, index_t{1}, most_columns);
     s.ctx.run([&](const auto& q) {
-        prepare_on_gpu(q, s, s.work);
         using Value = std::remove_cvref_t<decltype(*s.work.b_by_rows.data())>;
+        if (s.choice.policy.kernel == Kernel::tiles) {
+            take_order(s);
+            s.work.tiles = prepare_tiles(q, s.ctx.host(), s.rows(), s.order.row, s.rule);
+            if (s.narrow) s.work.merged = Buffer<Sum<Value>>(q, checked_product(s.traits.rows, s.work.columns, "sums of C"));
+        }
+        prepare_on_gpu(q, s, s.work);
         if (s.options.b_layout == Layout::col_major) s.work.b_by_rows = Buffer<Value>(q, checked_product(s.traits.cols, s.work.columns, "a slice of B"));
     });
-    s.order = {};
 }
 
 template <class State, class V>
 std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const Options& options)
 {
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .limits = limits_of(ctx), .traits = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}});
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .limits = limits_of(ctx), .traits = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
     s->traits.value_bytes = sizeof(V);
     s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
     look(*s);
     if (options.force) check_policy(*options.force, s->traits, s->limits);
     else if (wants_cost(s->traits, s->limits)) consider_orders(*s);
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
+    s->rule = rule_of(*s);
     prepare(*s);
     return s;
 }
@@ -225,6 +251,7 @@ void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
     const Policy& policy = s.choice.policy;
     if constexpr (sizeof(V) != 8) {
         if (policy.kernel == Kernel::dense) return multiply_dense(q, policy.width, policy.parts, s.traits.cols, s.work, o);
+        if (policy.kernel == Kernel::tiles) return multiply_tiles_and_rest(q, policy.lanes, s.work, o);
         multiply_panels(q, policy.width, s.work, o);
     }
 }
@@ -232,6 +259,7 @@ void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
 template <class State, class V, class C>
 void multiply_slice(const CpuQueue& q, const State& s, const Operands<V, C>& o)
 {
+    if (s.choice.policy.kernel == Kernel::tiles) return multiply_tiles_and_rest(q, s.choice.policy.lanes, s.work, o);
     multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
 }
 
@@ -240,7 +268,7 @@ void run_state(State& s, const Operands<V, C>& all)
 {
     if (s.traits.rows == 0 || all.n == 0) return;
     const bool turns = all.b_col != 1 && all.b_row == 1 && !s.work.b_by_rows.empty();
-    const index_t at_once = turns || !s.work.partial.empty() ? s.work.columns : all.n;
+    const index_t at_once = turns || !s.work.partial.empty() || !s.work.merged.empty() ? s.work.columns : all.n;
     s.ctx.run([&](const auto& q) {
         for (index_t j = 0; j < all.n; j += std::min(at_once, all.n - j)) {
             Operands<V, C> o = all.columns(j, at_once);
@@ -255,6 +283,50 @@ void run_state(State& s, const Operands<V, C>& all)
     });
 }
 
+// ---- searching
+
+constexpr int timed_runs = 3;
+
+// The best of some runs, in seconds, on numbers that are zero.
+template <class State, class V, class C>
+double time_runs(State& s, const Operands<V, C>& o)
+{
+    double best = 0;
+    for (int k = 0; k <= timed_runs; ++k) {
+        const double from = trace::now();
+        run_state(s, o);
+        s.ctx.synchronize();
+        const double took = trace::now() - from;
+        if (k <= 1 || took < best) best = took;              // the first is for warming up
+    }
+    return best;
+}
+
+// Keeps the delta whose product is done first: the cheapest by the model, or one of those in the table.
+template <class V, class C, class State>
+void search_density(State& s)
+{
+    const trace::Phase phase{"search"};
+    const index_t n = std::max(index_t{1}, s.options.n);
+    s.ctx.run([&](const auto& q) {
+        Buffer<V> b(q, checked_product(s.traits.cols, n, "B"));
+        Buffer<C> c(q, checked_product(s.traits.rows, n, "C"));
+        fill_zero(q, b.data(), b.size());
+        const Operands<V, C> o{1, b.data(), n, 1, 0, c.data(), n, 1, n};
+        TileRule best = s.rule;
+        double least = time_runs(s, o);
+        for (const double delta : searched_densities) {
+            s.rule = fixed_density(delta);
+            prepare(s);
+            const double took = time_runs(s, o);
+            if (took < least) best = s.rule, least = took;
+        }
+        s.rule = best;
+        prepare(s);
+    });
+    s.choice.why += "; delta by trying";
+}
+
 }  // namespace
 
 template <class V, class C> Plan<V, C>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -265,7 +337,10 @@ template <class V, class C> Plan<V, C>::~Plan() = default;
 template <class V, class C>
 Plan<V, C> Plan<V, C>::make(const Context& ctx, const CsrView<V>& a, const Options& options)
 {
-    return Plan(make_state<State>(ctx, a, options));
+    auto s = make_state<State>(ctx, a, options);
+    if (options.effort == Effort::search && s->choice.policy.kernel == Kernel::tiles) search_density<V, C>(*s);
+    s->order = {};
+    return Plan(std::move(s));
 }
 
 template <class V, class C>
@@ -286,6 +361,7 @@ void Plan<V, C>::update_values(const CsrView<V>& a)
     s.ctx.run([&](const auto& q) {
         if (s.transposed()) carry_values(q, a.value, s.source.data(), a.nonzeros, s.copy.value.data());
         fill_panels(q, s.rows(), s.work.panels);
+        fill_tiles(q, s.rows(), s.work.tiles);
     });
 }
 
@@ -294,6 +370,19 @@ template <class V, class C> const Traits& Plan<V, C>::traits() const { return st
 template <class V, class C> std::size_t Plan<V, C>::bytes() const { return state_->copy.bytes() + state_->source.bytes() + state_->work.bytes(); }
 template <class V, class C> index_t Plan<V, C>::rows() const { return state_->traits.rows; }
 template <class V, class C> index_t Plan<V, C>::cols() const { return state_->traits.cols; }
+
+namespace {
+
+template <class V>
+std::string tiles_text(const Tiles<V>& tiles, const TileRule& rule, const Traits& t)
+{
+    const auto share = [](offset_t part, offset_t whole) { return fixed(whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1); };
+    return concat("\n  tiles:  ", tiles.dense_tiles, " that are ", share(tiles.in_tiles, tiles.dense_tiles * tile_places), " % full, with ", share(tiles.in_tiles, t.nonzeros), " % of the nonzeros; dense above ",
+                  fixed(rule.least / tile_places, 3), rule.gain > 0 ? concat(" where a panel gains ", fixed(rule.gain, 0), " nonzeros") : "", "; panels from ", tiles.first_panel, " on, ", tiles.width, " tiles wide",
+                  "\n  rest:   ", t.nonzeros - tiles.in_tiles, " nonzeros, by rows");
+}
+
+}  // namespace
 
 template <class V, class C>
 std::string Plan<V, C>::describe() const
@@ -306,6 +395,7 @@ std::string Plan<V, C>::describe() const
     if (const Panels<V>& p = s.work.panels; !p.chunk.empty())
         moves = concat("\n  panels: ", p.chunk.size(), " chunks, ", p.tiles(), " tiles that are ",
                        fixed(100.0 * static_cast<double>(p.nonzeros) / (static_cast<double>(p.tiles()) * slab_rows * chunk_columns<V>), 1), " % full, ", p.slots, " pieces of long panels");
+    if (s.choice.policy.kernel == Kernel::tiles) moves = tiles_text(s.work.tiles, s.rule, t);
     const bool tf32 = t.tensor && !is_half<V>;
     return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros, " nonzeros", s.transposed() ? " transposed" : "", ", ", t.n, " columns expected, ", type_name<V>(),
                   tf32 ? " (tf32 products)" : "", std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, moves,

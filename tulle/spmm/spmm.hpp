@@ -35,6 +35,9 @@ namespace tulle::spmm {
 
 enum class Op { none, transpose };
 
+// How a plan finds out what is best: from counts, or by trying.
+enum class Effort { model, search };
+
 template <class V> using Sum = std::conditional_t<std::is_same_v<V, double>, double, float>;
 
 struct Options {
@@ -43,6 +46,8 @@ struct Options {
     Layout b_layout = Layout::row_major;      // of B expected; the other one is slower
     Math math = Math::exact;
     std::optional<OrderKind> order = {};      // of the rows of panels; none: what costs least
+    std::optional<double> delta = {};         // tiles: those with more than this share of nonzeros are dense; none: what costs least, panel by panel
+    Effort effort = Effort::model;            // search: of tiles, some deltas are tried and timed on this device; nothing else searches
     double expected_calls = 1000;             // runs that will follow: few are not worth much preparation
     std::optional<Policy> force = {};         // decides instead of choose()
     bool checked = true;                      // validate the matrix first

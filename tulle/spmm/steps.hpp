@@ -7,6 +7,7 @@
 #include "tulle/matrix/csr.hpp"
 #include "tulle/spmm/panels.hpp"
 #include "tulle/spmm/spmm.hpp"
+#include "tulle/spmm/tiles.hpp"
 
 namespace tulle::spmm {
 
@@ -54,11 +55,13 @@ struct Workspace {
     index_t columns = 0;                 // of B at once; more are multiplied one slice of them after the other
     LongRows long_rows;
     Panels<V> panels;
+    Tiles<V> tiles;
     Buffer<Sum<V>> partial;              // sums of pieces: of long rows or of panels
     Buffer<int> arrived;                 // panels: units that have left their sums
+    Buffer<Sum<V>> merged;               // tiles: both products' sums, by rows, where C is narrower than they are
     Buffer<V> b_by_rows;                 // a slice of B whose columns are contiguous, by rows
 
-    std::size_t bytes() const { return long_rows.bytes() + panels.bytes() + partial.bytes() + arrived.bytes() + b_by_rows.bytes(); }
+    std::size_t bytes() const { return long_rows.bytes() + panels.bytes() + tiles.bytes() + partial.bytes() + arrived.bytes() + merged.bytes() + b_by_rows.bytes(); }
 };
 
 // ---- preparing ----
@@ -68,6 +71,7 @@ template <class V> void carry_values(const CpuQueue& q, const V* from, const off
 template <class V> void carry_values(const CudaQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
 
 // to[place[k]] = from[k].
+template <class V> void spread_values(const CpuQueue& q, const V* from, const offset_t* place, offset_t n, V* to);
 template <class V> void spread_values(const CudaQueue& q, const V* from, const offset_t* place, offset_t n, V* to);
 
 // Everything but the values, on the host: `row` is the original row at each position (null: as they are). ValueError where a position is stored
@@ -76,6 +80,9 @@ template <class V> Panels<V> make_panels(const CpuQueue& q, const Pattern& a, co
 
 // The same with every column in its place and all tiles: chunk k of a panel has columns 16 k and on (8 k for tf32), and four tiles. A unit a panel.
 template <class V> Panels<V> make_dense_panels(const CpuQueue& q, const Pattern& a);
+
+// Tiles and rest of op(A) with its rows in the order row[0], row[1], …: everything but the values and `row`, on the host. ValueError where a tile has a position twice.
+template <class V> Tiles<V> make_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, const TileRule& rule);
 
 // Rows longer than `longest`, in pieces of that length. On the host.
 LongRows find_long_rows(const CpuQueue& q, index_t rows, const offset_t* row_begin, offset_t longest);
@@ -94,5 +101,13 @@ template <class V, class C> void multiply_panels(const CudaQueue& q, int width, 
 
 // The same for dense panels of a matrix of `cols` columns, which `parts` blocks of a cluster share.
 template <class V, class C> void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work, const Operands<V, C>& o);
+
+// C += alpha tiles B, in the caller's rows; beta counts as 1. On a GPU products are a tensor core's, of tf32 numbers for float.
+template <class V> void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o);
+template <class V> void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o);
+
+// C = sum + beta C, for C narrower than sums: rows x n of them, without gaps.
+template <class V, class C> void round_sums(const CpuQueue& q, index_t rows, const Sum<V>* sum, const Operands<V, C>& o);
+template <class V, class C> void round_sums(const CudaQueue& q, index_t rows, const Sum<V>* sum, const Operands<V, C>& o);
 
 }  // namespace tulle::spmm
