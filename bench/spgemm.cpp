@@ -59,17 +59,10 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
 {
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
-<<<<<<< HEAD
+    all.push_back(our_spgemm(problem, "tulle, places kept", {.checked = options.checked, .refill = spgemm::Refill::keep_places}));
     for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
         if (is_named(spgemm::to_text(p), options.policies)) all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
     const auto append = [&](std::vector<Multiplier> more) { all.insert(all.end(), more.begin(), more.end()); };
-=======
-    all.push_back(our_spgemm(problem, "tulle, places kept", {.checked = options.checked, .refill = spgemm::Refill::keep_places}));
-    if (options.all_policies)
-        for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
-            all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
-    std::vector<Multiplier> more;
->>>>>>> sr
     if constexpr (has_eigen)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(eigen_spgemm(problem));
     if constexpr (has_graphblas)
