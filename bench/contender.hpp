@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tulle::bench {
@@ -26,5 +27,10 @@ struct Contender {
     std::function<void()> run;                             // the operation, put on the context's queue
     std::function<std::vector<double>()> result = {};      // of the last run, on the host; empty for a roof
 };
+
+inline void append(std::vector<Contender>& all, std::vector<Contender> more)
+{
+    for (Contender& contender : more) all.push_back(std::move(contender));
+}
 
 }  // namespace tulle::bench

@@ -15,7 +15,7 @@
 namespace tulle::bench {
 namespace {
 
-constexpr int rounds = 5;                                  // every contender gets its turn this many times
+constexpr int turns_each = 5;                              // every contender gets its turn this many times
 constexpr int least_samples = 2;                           // of each in a round, however slow
 constexpr double batch_seconds = 200e-6;                   // a sample lasts at least this long, so that clock and launches weigh little
 constexpr int most_in_a_batch = 100;
@@ -83,8 +83,8 @@ int settle(Stopwatch& watch, const Work& run)
 template <class Sample>
 void take(Series& series, const Wish& wish, const Sample& sample)
 {
-    const int wanted = wish.repeat > 0 ? std::max(1, (wish.repeat + rounds - 1) / rounds) : 0;
-    const double end = trace::now() + wish.seconds / rounds;
+    const int wanted = wish.repeat > 0 ? std::max(1, (wish.repeat + turns_each - 1) / turns_each) : 0;
+    const double end = trace::now() + wish.seconds / turns_each;
     for (int k = 0; wanted > 0 ? k < wanted : (k < least_samples || trace::now() < end); ++k) series.seconds.push_back(sample());
 }
 
@@ -154,7 +154,7 @@ std::vector<Measured> measure(Stopwatch& watch, const std::vector<Contender>& co
     for (std::size_t k = 0; k < contenders.size(); ++k) turns.push_back({&contenders[k], &measured[k]});
 
     for (Turn& turn : turns) attempt(turn, [&] { turn.times = settle(watch, turn.contender->run); });
-    for (int round = 0; round < rounds; ++round)
+    for (int round = 0; round < turns_each; ++round)
         for (const Turn& turn : turns) attempt(turn, [&] { take_turn(watch, turn, wish); });
     return measured;
 }

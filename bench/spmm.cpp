@@ -31,11 +31,6 @@ Contender our_spmm(SpmmProblem<V>& problem, const std::string& name, std::option
             [plan, &problem] { (*plan)->run(problem.b, problem.c); }, [&problem] { return problem.download(); }};
 }
 
-void append(std::vector<Contender>& all, std::vector<Contender> more)
-{
-    for (Contender& contender : more) all.push_back(std::move(contender));
-}
-
 template <class V>
 std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions& options)
 {

@@ -63,11 +63,6 @@ std::vector<Contender> ours_by_wish(SpmvProblem<V>& problem, const std::vector<s
     return all;
 }
 
-void append(std::vector<Contender>& all, std::vector<Contender> more)
-{
-    for (Contender& contender : more) all.push_back(std::move(contender));
-}
-
 template <class V>
 std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions& options)
 {

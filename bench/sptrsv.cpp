@@ -46,11 +46,10 @@ std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOpt
     if (options.all_schemes)
         for (const sptrsv::Scheme& scheme : sptrsv::candidates(limits))
             all.push_back(our_sptrsv(problem, concat("tulle ", sptrsv::to_text(scheme)), {.right_hand_sides = problem.sides, .force = scheme}));
-    const auto append = [&](std::vector<Contender> more) { std::move(more.begin(), more.end(), std::back_inserter(all)); };
     if constexpr (has_eigen)
-        if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(eigen_sptrsv(problem));
+        if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_sptrsv(problem));
     if constexpr (has_cusparse)
-        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append(cusparse_sptrsv(problem));
+        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append(all, cusparse_sptrsv(problem));
     all.push_back(reading(problem.ctx, problem.compulsory_bytes()));
     return all;
 }

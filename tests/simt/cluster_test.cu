@@ -32,7 +32,7 @@ __global__ void exchange(int parts, int* sums)
     wait_for_cluster();
     int sum = 0;
     for (int other = 0; other < parts; ++other) sum = 3 * sum + given[other * 64 + t];
-    sums[blockIdx.x * 64 + t] = sum;
+    sums[static_cast<int>(blockIdx.x) * 64 + t] = sum;
 }
 
 TEST_F(Cluster, BlocksReachEachOther)
