@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""From measured runs to a model: what tulle-bench collects is what tools/train learns from; policies of SpGEMM beside each other.
+
+    tests/bench/collect_test.py build/release/bin/tulle-bench
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TRAIN = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "train"
+MATRICES = ["stencil5:6", "stencil9:7", "chain:40", "banded:60,3", "uniform:80,80,4", "uniform:50,50,20", "rmat:6,4", "arrow:40", "fem:2,3", "road:100", "levels:100,5,3", "pruned:64,64,0.9"]
+
+
+def run(*command, code=0):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    assert done.returncode == code, f"{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def check_collected(runs):
+    parts = {}
+    for r in runs:
+        assert r["operation"] == "spgemm" and r["seconds"] > 0, r
+        parts.setdefault((r["matrix"], r["part"]), {})[r["choice"]] = r
+    for matrix in MATRICES:
+        for part in ("symbolic", "numeric"):
+            both = parts[matrix, part]
+            assert set(both) == {"plain", "grouped"} and sum(r["predicted"] for r in both.values()) == 1, both
+            assert all(list(r["features"]) == ["density", "row_mean", "row_longest"] for r in both.values()), both
+        assert "features" not in parts[matrix, "policy"]["deltasparse"]
+        bounds, exact = parts[matrix, "symbolic"]["plain"]["features"], parts[matrix, "numeric"]["plain"]["features"]
+        assert all(bounds[f] >= exact[f] > 0 for f in bounds), (matrix, bounds, exact)
+    assert set(parts["arrow:40", "dense_share"]) == {"200", "500", "760", "1500", "3000"}
+    assert set(parts["arrow:40", "count_sorted"]) == {"0", "64", "128", "256", "512", "1024"}
+    assert ("chain:40", "count_sorted") not in parts, "the longest row of C has five entries"
+    c = parts["chain:40", "numeric"]["plain"]["features"]
+    assert abs(c["row_mean"] * 40 - parts["chain:40", "policy"]["deltasparse"]["nonzeros"]) < 1e-9, c
+
+
+def main():
+    bench = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        runs, out = pathlib.Path(folder) / "runs.jsonl", pathlib.Path(folder)
+        run(bench, "collect", "spgemm", *MATRICES, "--backend", "cpu", "--threads", 1, "--quiet", "--json", runs)
+        check_collected(lines_of(runs.read_text()))
+        run(TRAIN, "tree", runs, "--name", "deltasparse_grouping", "--out", out)
+        text = (out / "deltasparse_grouping.txt").read_text()
+        assert "tulle tree 1\nfeatures density row_mean row_longest\nclasses grouped plain\n" in text, text
+        assert "the library without it" in (out / "deltasparse_grouping.md").read_text()
+        assert "| 760 |" in run(TRAIN, "compare", runs)
+    run(bench, "collect", "spgemm", "chain:40", "--backend", "cpu", "--quiet", "--json", "-", "--products", 10, code=1)       # nothing is small enough
+    solves = lines_of(run(bench, "collect", "sptrsv", "chain:40", "--backend", "cpu", "--threads", 1, "--quiet", "--json", "-"))
+    assert {r["part"] for r in solves} == {"lower", "lower transposed"} and all(r["features"] and r["prepare_seconds"] >= 0 for r in solves), solves
+    race = lines_of(run(bench, "spgemm", "stencil5:12", "--backend", "cpu", "--type", "f32", "--policy", "deltasparse", "hash", "--against", "eigen", "--threads", 1, "--repeat", 3, "--json", "-"))
+    ours = {r["contender"]: r for r in race if r["operation"] == "spgemm" and r["role"] == "ours"}
+    assert set(ours) == {"tulle", "tulle hash", "tulle deltasparse"}, set(ours)
+    assert all(r["status"] == "ok" and r["kept_bytes"] > 0 for r in ours.values()), ours
+    assert "mkl" in subprocess.run([bench, "spgemm", "chain:40", "--against", "mkl"], capture_output=True, text=True).stderr
+    run(bench, "spgemm", "chain:40", "--against", "mkl", code=2)
+
+
+if __name__ == "__main__":
+    main()
