@@ -83,32 +83,56 @@ struct Window {
     bool whole;                              // all of the row's
 };
 
-// Returns how many products the batch has in the window. The places of a row of B ascend. `before`: places before the batch.
+// A nonzero of A and its row of B.
+template <class V>
+struct Nonzero {
+    offset_t from = 0, length = 0;
+    V factor = 0;
+};
+
+template <class V>
+__device__ Nonzero<V> load_nonzero(const CsrView<V>& a, const CsrView<V>& b, offset_t k, index_t j, offset_t end)
+{
+    if (k >= end) return {};
+    const offset_t from = b.row_begin[j];
+    return {from, b.row_begin[j + 1] - from, a.value[k]};
+}
+
+struct Part {
+    offset_t low, high;
+};
+
+// Which of a row of B's places, which ascend, lie in the window: both ends are searched at once, so that their loads overlap.
+template <class P>
+__device__ Part part_in(const P* place, offset_t length, const Window& w)
+{
+    Part low{0, length}, high{0, length};
+    while (low.low < low.high || high.low < high.high) {
+        const offset_t m = (low.low + low.high) / 2, n = (high.low + high.high) / 2;
+        const bool below = low.low < low.high && static_cast<int>(place[m]) < w.first, not_above = high.low < high.high && static_cast<int>(place[n]) <= w.last;
+        low = low.low == low.high ? low : below ? Part{m + 1, low.high} : Part{low.low, m};
+        high = high.low == high.high ? high : not_above ? Part{n + 1, high.high} : Part{high.low, n};
+    }
+    return {low.low, high.low};
+}
+
+// Returns how many products the batch has in the window. `before`: places before the batch.
 template <class P, class V>
-__device__ int load_batch(const Batch<V>& t, const CsrView<V>& a, const CsrView<V>& b, const P* place, const Window& w, offset_t batch, offset_t end,
-                          offset_t& before)
+__device__ int load_batch(const Batch<V>& t, const Nonzero<V>& a, const P* place, const Window& w, offset_t& before)
 {
     const int lane = team_rank<32>();
-    const offset_t k = batch + lane;
-    const bool exists = k < end;
-    const index_t j = exists ? a.col[k] : 0;
-    const offset_t from = exists ? b.row_begin[j] : 0, length = exists ? b.row_begin[j + 1] - from : 0;
-    const offset_t last_place = warp_running_sum(length), at = before + last_place - length;
+    const offset_t last_place = warp_running_sum(a.length), at = before + last_place - a.length;
     before += __shfl_sync(all_lanes, last_place, 31);
-    offset_t low = 0, high = length;
-    if (!w.whole) {
-        low = prim::lower_bound(place + at, length, static_cast<P>(w.first));
-        high = low + prim::upper_bound(place + at + low, min(length - low, offset_t{window_entries}), static_cast<P>(w.last));
-    }
-    const int count = static_cast<int>(high - low), last = warp_running_sum(count), first = last - count;
+    const Part part = w.whole ? Part{0, a.length} : part_in(place + at, a.length, w);
+    const int count = static_cast<int>(part.high - part.low), last = warp_running_sum(count), first = last - count;
     const int to = __popc(__ballot_sync(all_lanes, count > 0) & ((1u << lane) - 1));
     t.start[lane] = 0x7fffffff;
     __syncwarp();
     if (count > 0) {
         t.start[to] = first;
-        t.from[to] = from + low - first;
-        t.place[to] = at + low - first;
-        t.factor[to] = a.value[k];
+        t.from[to] = a.from + part.low - first;
+        t.place[to] = at + part.low - first;
+        t.factor[to] = a.factor;
     }
     __syncwarp();
     return __shfl_sync(all_lanes, last, 31);
@@ -153,17 +177,24 @@ __device__ void add_turns(V* sum, const Products<V>& p)
     }
 }
 
+// All batches; the columns of A are on their way two batches ahead, rows of B one.
 template <class P, class V>
 __device__ void add_window(V* sum, const Batch<V>& t, const CsrView<V>& a, const CsrView<V>& b, const P* place, const Window& w, index_t row)
 {
     const offset_t end = a.row_begin[row + 1];
-    offset_t before = 0;
-    for (offset_t batch = a.row_begin[row]; batch < end; batch += 32) {
-        const int products = load_batch(t, a, b, place, w, batch, end, before), start = t.start[team_rank<32>()];
-        Products<V> next = load_products(t, b, place, w, start, 0, products);
+    const auto col = [&](offset_t k) { return k < end ? a.col[k] : 0; };
+    offset_t before = 0, mine = a.row_begin[row] + team_rank<32>();
+    Nonzero<V> next = load_nonzero(a, b, mine, col(mine), end);
+    index_t next_col = col(mine + 32);
+    for (offset_t batch = a.row_begin[row]; batch < end; batch += 32, mine += 32) {
+        const Nonzero<V> now = next;
+        next = load_nonzero(a, b, mine + 32, next_col, end);
+        next_col = col(mine + 64);
+        const int products = load_batch(t, now, place, w, before), start = t.start[team_rank<32>()];
+        Products<V> coming = load_products(t, b, place, w, start, 0, products);
         for (int first = 0; first < products; first += 32) {
-            const Products<V> p = next;
-            if (first + 32 < products) next = load_products(t, b, place, w, start, first + 32, products);       // on its way while these are added
+            const Products<V> p = coming;
+            if (first + 32 < products) coming = load_products(t, b, place, w, start, first + 32, products);       // on its way while these are added
             add_turns(sum, p);
         }
         __syncwarp();
@@ -204,8 +235,8 @@ __global__ void __launch_bounds__(32 * most_warps) add_placed_windows_kernel(Csr
                                                                              Stretch<V> c, int bytes)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
-    const offset_t number = team_number<32>();
-    if (number >= windows[t.rows]) return;                          // a whole warp
+    const offset_t number = windows[t.rows] - 1 - team_number<32>();        // the longest rows stand last, and should begin first
+    if (number < 0) return;                                         // a whole warp
     const offset_t at = prim::upper_bound(windows, t.rows, number) - 1;
     const index_t row = t.list[at];
     const offset_t nonzeros = c.row_begin[row + 1] - c.row_begin[row], first = (number - windows[at]) * window_entries;
