@@ -173,7 +173,10 @@ void refill_all(State& s, Csr<V>& c)
 {
     const trace::Phase phase{"refill"};
     const Stretch<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
-    s.ctx.run([&](const auto& q) { add_placed(q, s.a.view(), s.b.view(), s.work, s.places, all); });
+    s.ctx.run([&](const auto& q) {
+        if (s.places.known) add_placed(q, s.a.view(), s.b.view(), s.work, s.places, all);
+        else refill(q, s.a.view(), s.b.view(), s.choice.policy, s.work, all);
+    });
 }
 
 // Room for rows of C; row_begin is the caller's to set.
@@ -226,7 +229,7 @@ void Plan<V>::run(Csr<V>& c) const
         return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros, " nonzeros, the one to compute again is ", c.rows,
                       " x ", c.cols, " with ", c.nonzeros());
     });
-    if (s.places.known) refill_all(s, c);
+    if (s.places.known || !s.keeps_places()) refill_all(s, c);
     else fill_all(s, c);
 }
 
@@ -285,7 +288,7 @@ std::string Plan<V>::describe() const
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ",
                   human_bytes(need.workspace), " while it runs",
                   "\n  refill:  ", s.keeps_places() ? concat("by the places of all products, ", human_bytes(need.places), " of what the plan keeps")
-                                                   : std::string("finds where products fall again"), groups,
+                                                   : std::string("by the columns of C, where products are looked up again"), groups,
                   "\n  also possible: ", others);
 }
 

@@ -36,7 +36,7 @@ enum class Op { none, transpose };
 
 // How a plan computes the values of a C that is there once more.
 enum class Refill {
-    find_places,      // where a product falls is found again each time; nothing is kept for it
+    find_places,      // where a product falls is looked up again each time, in the columns of C; nothing is kept for it
     keep_places,      // the first run() notes the place of every product, two bytes each (four in rows of C with more than 65536 nonzeros;
                       // on a GPU neighbouring rows of equal pattern share them): a refill reads, multiplies and adds
 };

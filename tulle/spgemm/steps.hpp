@@ -90,6 +90,11 @@ template <class V> void fill(const CpuQueue& q, const CsrView<V>& a, const CsrVi
 template <class V> void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
                              const Stretch<V>& c);
 
+// Values alone, for columns that fill() has written; with the same bits.
+template <class V> void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
+template <class V> void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+                               const Stretch<V>& c);
+
 // to[i] = from[i] - base for 0 <= i < n.
 void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to);
 void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to);

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Columns and values of rows of C. A row is summed by one thread in the order of A's nonzeros.
+#include <algorithm>
 #include <utility>
 
 #include "tulle/spgemm/cpu/workers.hpp"
@@ -44,6 +45,28 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView& masks, i
     });
 }
 
+// The same where the columns are there: nothing is touched to be found again, nothing sorted.
+template <class V>
+void refill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, V* value, HashAccumulator<V>& sums)
+{
+    sums.begin(nonzeros);
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
+        const V factor = a.value[k];
+        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l) sums.add(b.col[l], factor * b.value[l]);
+    }
+    for (offset_t k = 0; k < nonzeros; ++k) value[k] = sums.at(col[k]);
+}
+
+template <class V>
+void refill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, V* value, DenseAccumulator<V>& sums)
+{
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
+        const V factor = a.value[k];
+        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l) sums.value[b.col[l]] += factor * b.value[l];
+    }
+    for (offset_t k = 0; k < nonzeros; ++k) value[k] = std::exchange(sums.value[std::clamp(col[k], 0, b.cols - 1)], V(-0.0));   // whatever a caller's columns are
+}
+
 }  // namespace
 
 template <class V>
@@ -59,6 +82,18 @@ void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Pol
     }
 }
 
+template <class V>
+void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
+{
+    if (policy.method == Method::deltasparse) return delta::fill(q, a, b, work, c);
+    Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, true);
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
+    for (index_t i = c.first; i < c.first + c.rows; ++i) {
+        const offset_t at = c.row_begin[i] - c.base, nonzeros = c.row_begin[i + 1] - c.row_begin[i];
+        workers.with(workers.bound(a, b, i), [&](auto& sums) { refill_row(a, b, i, c.col + at, nonzeros, c.value + at, sums); });
+    }
+}
+
 std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Workspace& work, offset_t, index_t cols, std::size_t value_bytes)
 {
     if (policy.method == Method::deltasparse) return delta::fill_bytes_for(q, value_bytes);
@@ -66,6 +101,8 @@ std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Worksp
     return value_bytes == sizeof(float) ? Workers<float>::bytes_for(q, share, cols) : Workers<double>::bytes_for(q, share, cols);
 }
 
+template void refill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
+template void refill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
 template void fill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
 template void fill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
 

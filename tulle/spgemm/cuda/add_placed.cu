@@ -5,6 +5,7 @@
 // short; lanes with the same place take turns. Rows with up to 32 products stay in registers. No atomics, and the bits of the first fill.
 #include "tulle/base/constant.hpp"
 #include "tulle/prim/search.hpp"
+#include "tulle/spgemm/cuda/add_products.cuh"
 #include "tulle/spgemm/cuda/add_rows.cuh"
 #include "tulle/spgemm/cuda/copied_rows.cuh"
 #include "tulle/spgemm/cuda/placed.hpp"
@@ -17,7 +18,6 @@ namespace {
 constexpr int threads = 256;                 // of kernels with slices
 constexpr int most_warps = 4;                // of a block of the others
 constexpr std::size_t bytes_to_share = 7 * 1024;     // warps that need more have a block for themselves, so that they need not wait for others
-constexpr int most_segments = 4;             // of a window of products, that take turns one after the other
 constexpr offset_t long_row_of_b = 24;       // mean length from which a row of B is added by itself (reasoned: most of its lanes work)
 
 // The plan's places, for kernels.
@@ -54,121 +54,7 @@ __global__ void __launch_bounds__(threads) add_placed_short_kernel(CsrView<V> a,
     if (leads) c.value[c.row_begin[row] - c.base + place] = sum;
 }
 
-// ---- 32 products at a time ----
-
-// 32 nonzeros of A, in the shared memory of a warp; those without products are left out.
-template <class V>
-struct Batch {
-    offset_t* from;                          // (32) where the products of each begin in B, …
-    offset_t* place;                         // (32) … in the places, …
-    V* factor;                               // (32)
-    int* start;                              // (32) … and in the batch: less than that
-
-    static constexpr std::size_t bytes() { return 32 * (2 * sizeof(offset_t) + sizeof(V) + sizeof(int)); }
-
-    __device__ static Batch at(unsigned char* memory)
-    {
-        Batch t{};
-        t.from = reinterpret_cast<offset_t*>(memory);
-        t.place = t.from + 32;
-        t.factor = reinterpret_cast<V*>(t.place + 32);
-        t.start = reinterpret_cast<int*>(t.factor + 32);
-        return t;
-    }
-};
-
-// The entries of a row that a warp sums up.
-struct Window {
-    int first, last;
-    bool whole;                              // all of the row's
-};
-
-// Returns how many products the batch has in the window. The places of a row of B ascend. `before`: places before the batch.
-template <class P, class V>
-__device__ int load_batch(const Batch<V>& t, const CsrView<V>& a, const CsrView<V>& b, const P* place, const Window& w, offset_t batch, offset_t end,
-                          offset_t& before)
-{
-    const int lane = team_rank<32>();
-    const offset_t k = batch + lane;
-    const bool exists = k < end;
-    const index_t j = exists ? a.col[k] : 0;
-    const offset_t from = exists ? b.row_begin[j] : 0, length = exists ? b.row_begin[j + 1] - from : 0;
-    const offset_t last_place = warp_running_sum(length), at = before + last_place - length;
-    before += __shfl_sync(all_lanes, last_place, 31);
-    offset_t low = 0, high = length;
-    if (!w.whole) {
-        low = prim::lower_bound(place + at, length, static_cast<P>(w.first));
-        high = low + prim::upper_bound(place + at + low, min(length - low, offset_t{window_entries}), static_cast<P>(w.last));
-    }
-    const int count = static_cast<int>(high - low), last = warp_running_sum(count), first = last - count;
-    const int to = __popc(__ballot_sync(all_lanes, count > 0) & ((1u << lane) - 1));
-    t.start[lane] = 0x7fffffff;
-    __syncwarp();
-    if (count > 0) {
-        t.start[to] = first;
-        t.from[to] = from + low - first;
-        t.place[to] = at + low - first;
-        t.factor[to] = a.value[k];
-    }
-    __syncwarp();
-    return __shfl_sync(all_lanes, last, 31);
-}
-
-template <class V>
-struct Products {
-    int place;                               // in the window; below zero where there is no product
-    V factor, value;
-    int turn, turns;                         // lanes of the same turn have different places; no turns: nobody knows yet
-};
-
-// Products first … first + 31 of the batch. `start` is this lane's entry of it.
-template <class P, class V>
-__device__ Products<V> load_products(const Batch<V>& t, const CsrView<V>& b, const P* place, const Window& w, int start, int first, int products)
-{
-    const int lane = team_rank<32>(), k = first + lane;
-    const unsigned heads = __reduce_or_sync(all_lanes, start >= first && start < first + 32 ? 1u << (start - first) : 0u);
-    const int before = __popc(__ballot_sync(all_lanes, start < first));
-    const int owner = before - 1 + __popc(heads & ((2u << lane) - 1));
-    const int segments = 1 + __popc(heads & ~1u);                // parts of different rows of B; the places of one are different
-    Products<V> p{-1, V(0), V(0), __popc(heads & ~1u & ((2u << lane) - 1)), segments <= most_segments ? segments : 0};
-    if (k >= products) return p;
-    p.place = static_cast<int>(place[t.place[owner] + k]) - w.first;
-    p.value = b.value[t.from[owner] + k];
-    p.factor = t.factor[owner];
-    return p;
-}
-
-template <class V>
-__device__ void add_turns(V* sum, const Products<V>& p)
-{
-    const int lane = team_rank<32>();
-    int turn = p.turn, turns = p.turns;
-    if (turns == 0) {
-        turn = __popc(__match_any_sync(all_lanes, p.place >= 0 ? p.place : -1 - lane) & ((1u << lane) - 1));
-        turns = 1 + __reduce_max_sync(all_lanes, turn);
-    }
-    for (int k = 0; k < turns; ++k) {
-        if (p.place >= 0 && turn == k) sum[p.place] += p.factor * p.value;
-        __syncwarp();
-    }
-}
-
-template <class P, class V>
-__device__ void add_window(V* sum, const Batch<V>& t, const CsrView<V>& a, const CsrView<V>& b, const P* place, const Window& w, index_t row)
-{
-    const offset_t end = a.row_begin[row + 1];
-    offset_t before = 0;
-    for (offset_t batch = a.row_begin[row]; batch < end; batch += 32) {
-        const int products = load_batch(t, a, b, place, w, batch, end, before), start = t.start[team_rank<32>()];
-        Products<V> next = load_products(t, b, place, w, start, 0, products);
-        for (int first = 0; first < products; first += 32) {
-            const Products<V> p = next;
-            if (first + 32 < products) next = load_products(t, b, place, w, start, first + 32, products);       // on its way while these are added
-            add_turns(sum, p);
-        }
-        __syncwarp();
-    }
-}
+// ---- rows by themselves, and long rows by windows ----
 
 // A warp per row, or per run of up to Rows rows.
 //   grid: ceil(rows / warps in a block)      shared memory: `bytes` a warp, sums and a Batch      c: every value of the group's rows, once
@@ -190,7 +76,7 @@ __global__ void __launch_bounds__(32 * most_warps) add_placed_kernel(CsrView<V> 
     if (Rows > 1 || offset_t{t.facts[row].products} >= long_row_of_b * nonzeros_a)
         add_products<Rows, true>(sum, nonzeros, [](std::uint16_t found) { return found; }, place, a, b, t.runs_b, row, rows);
     else
-        add_window(sum, Batch<V>::at(mine), a, b, place, Window{0, nonzeros - 1, true}, row);
+        add_window(sum, Batch<V>::at(mine), a, b, KeptPlaces<std::uint16_t>{place, 0, nonzeros - 1, true}, row);
     for (int r = 0; r < rows; ++r) {
         V* value = c.value + (c.row_begin[row + r] - c.base);
         for (int k = team_rank<32>(); k < nonzeros; k += 32) value[k] = sum[r * nonzeros + k];
@@ -204,20 +90,20 @@ __global__ void __launch_bounds__(32 * most_warps) add_placed_windows_kernel(Csr
                                                                              Stretch<V> c, int bytes)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
-    const offset_t number = team_number<32>();
-    if (number >= windows[t.rows]) return;                          // a whole warp
+    const offset_t number = windows[t.rows] - 1 - team_number<32>();        // the longest rows stand last, and should begin first
+    if (number < 0) return;                                         // a whole warp
     const offset_t at = prim::upper_bound(windows, t.rows, number) - 1;
     const index_t row = t.list[at];
     const offset_t nonzeros = c.row_begin[row + 1] - c.row_begin[row], first = (number - windows[at]) * window_entries;
     const auto count = static_cast<int>(min(offset_t{window_entries}, nonzeros - first));
-    const Window w{static_cast<int>(first), static_cast<int>(first) + count - 1, count == nonzeros};
+    const int from = static_cast<int>(first), last = from + count - 1;
     unsigned char* mine = memory + threadIdx.x / 32 * static_cast<unsigned>(bytes);
     V* sum = reinterpret_cast<V*>(mine + Batch<V>::bytes());
     team_fill<32>(sum, count, V(-0.0));
     __syncwarp();
     const std::uint16_t* place = p.half + first_half(p.begin[row], nonzeros);
-    if (is_wide(nonzeros)) add_window(sum, Batch<V>::at(mine), a, b, reinterpret_cast<const std::uint32_t*>(place), w, row);
-    else add_window(sum, Batch<V>::at(mine), a, b, place, w, row);
+    if (is_wide(nonzeros)) add_window(sum, Batch<V>::at(mine), a, b, KeptPlaces<std::uint32_t>{reinterpret_cast<const std::uint32_t*>(place), from, last, false}, row);
+    else add_window(sum, Batch<V>::at(mine), a, b, KeptPlaces<std::uint16_t>{place, from, last, count == nonzeros}, row);
     V* value = c.value + (c.row_begin[row] - c.base) + first;
     for (int k = team_rank<32>(); k < count; k += 32) value[k] = sum[k];
 }

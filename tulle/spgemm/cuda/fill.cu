@@ -18,6 +18,27 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
     if (i < n) to[i] = from[i] - base;
 }
 
+template <class V, class Work>
+void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Work&& do_group)
+{
+    const FilledRuns runs = filled_runs(work);
+    const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+    for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
+        const RowGroup& group = groups[g - 1];
+        const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, runs.b};
+        if (group.rows > 0) do_group(FillArguments<V>{q, a, b, task, c}, static_cast<Filler>(g));
+    }
+}
+
+}  // namespace
+
+bool has_larger_size(Filler f)
+{
+    return f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny || f == Filler::run_small ||
+        f == Filler::run_large || f == Filler::hash64 ||
+           f == Filler::hash128 || f == Filler::hash256;
+}
+
 template <class V>
 void fill_group(const FillArguments<V>& f, Filler filler)
 {
@@ -46,15 +67,6 @@ void fill_group(const FillArguments<V>& f, Filler filler)
     }
 }
 
-}  // namespace
-
-bool has_larger_size(Filler f)
-{
-    return f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny || f == Filler::run_small ||
-        f == Filler::run_large || f == Filler::hash64 ||
-           f == Filler::hash128 || f == Filler::hash256;
-}
-
 template <class V>
 offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows,
                     const offset_t* row_begin)
@@ -70,13 +82,14 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Po
 {
     if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, work, c);
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
-    const FilledRuns runs = filled_runs(work);
-    const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
-    for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
-        const RowGroup& group = groups[g - 1];
-        const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, runs.b};
-        if (group.rows > 0) fill_group(FillArguments<V>{q, a, b, task, c}, static_cast<Filler>(g));
-    }
+    each_group(q, a, b, work, c, [](const FillArguments<V>& f, Filler filler) { fill_group(f, filler); });
+}
+
+template <class V>
+void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
+{
+    if (policy.method != Method::adaptive) return fill(q, a, b, policy, work, c);
+    each_group(q, a, b, work, c, [](const FillArguments<V>& f, Filler filler) { refill_group(f, filler); });
 }
 
 void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)
@@ -91,6 +104,10 @@ std::size_t fill_bytes_for(const CudaQueue&, const Policy& policy, const Workspa
 
 template offset_t group_rows(const CudaQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
 template offset_t group_rows(const CudaQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
+template void fill_group(const FillArguments<float>&, Filler);
+template void fill_group(const FillArguments<double>&, Filler);
+template void refill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
+template void refill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
 template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
 template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
 

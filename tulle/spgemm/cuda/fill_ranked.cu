@@ -5,23 +5,10 @@
 // search, no sort, and as many sums as the row has nonzeros (add_rows.cuh).
 #include "tulle/spgemm/cuda/add_rows.cuh"
 #include "tulle/spgemm/cuda/fill_steps.hpp"
+#include "tulle/spgemm/cuda/ranked.cuh"
 
 namespace tulle::spgemm {
 namespace {
-
-// Bits of 32 columns, and how many bits stand before them.
-struct alignas(8) Word {
-    unsigned bits;
-    int before;
-};
-
-template <class V>
-struct Sheet {
-    Word* word;                              // (words)
-    V* sum;                                  // (rows, nonzeros)
-    index_t first;
-    int words, nonzeros;
-};
 
 // A bit for every column of the row.
 template <class V>
@@ -35,35 +22,6 @@ __device__ void draw(const Sheet<V>& s, const CsrView<V>& a, const CsrView<V>& b
         if ((peek(&s.word[at / 32].bits) & bit) == 0) atomicOr(&s.word[at / 32].bits, bit);
     });
     __syncwarp();
-}
-
-// Counts the bits before every word: each lane a stretch of words.
-template <class V>
-__device__ void number_words(const Sheet<V>& s)
-{
-    const int lane = team_rank<32>(), share = (s.words + 31) / 32 | 1;      // odd: neighbours in different banks
-    const int begin = min(s.words, lane * share), end = min(s.words, begin + share);
-    int mine = 0;
-    for (int w = begin; w < end; ++w) mine += __popc(s.word[w].bits);
-    int before = mine;
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const int other = __shfl_up_sync(all_lanes, before, distance);
-        if (lane >= distance) before += other;
-    }
-    before -= mine;
-    for (int w = begin; w < end; ++w) {
-        s.word[w].before = before;
-        before += __popc(s.word[w].bits);
-    }
-    __syncwarp();
-}
-
-template <class V>
-__device__ int rank_of(const Sheet<V>& s, index_t col)
-{
-    const auto at = static_cast<unsigned>(col - s.first);
-    const Word w = s.word[at / 32];
-    return w.before + __popc(w.bits & ((1u << at % 32) - 1));
 }
 
 // Columns by the bits, values as they stand.
@@ -81,10 +39,7 @@ __device__ void write_rows(const Sheet<V>& s, const Stretch<V>& c, index_t row, 
             for (int r = 0; r < rows; ++r) c.col[c.row_begin[row + r] - c.base + at] = s.first + (base + w) * 32 + lane;
         }
     }
-    for (int r = 0; r < rows; ++r) {
-        V* value = c.value + (c.row_begin[row + r] - c.base);
-        for (int k = lane; k < s.nonzeros; k += 32) value[k] = s.sum[r * s.nonzeros + k];
-    }
+    write_values(s, c, row, rows);
 }
 
 // A warp per row, or per run of up to Rows rows.
@@ -96,10 +51,8 @@ __global__ void __launch_bounds__(32) fill_ranked_kernel(CsrView<V> a, CsrView<V
     const index_t row = t.list[blockIdx.x];
     const RowFacts f = t.facts[row];
     const int rows = Rows == 1 ? 1 : run_inside(t.runs_a, row, c.first, c.rows).length;
-    const int nonzeros = static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]);
-    const int words = static_cast<int>(words_of(f.width));
-    const Sheet<V> s{reinterpret_cast<Word*>(memory + (Rows * nonzeros + 1) / 2 * 2), memory, f.first, words, nonzeros};
-    team_fill<32>(s.sum, Rows * nonzeros, V(-0.0));                // what changes no sum, not even the sign of zero
+    const Sheet<V> s = sheet_at<Rows>(memory, f, static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]));
+    team_fill<32>(s.sum, Rows * s.nonzeros, V(-0.0));                // what changes no sum, not even the sign of zero
     draw(s, a, b, t.runs_b, row, f.pattern);
     number_words(s);
     add_products<Rows, false>(s.sum, s.nonzeros, [&](index_t col) { return rank_of(s, col); }, b.col, a, b, t.runs_b, row, rows);

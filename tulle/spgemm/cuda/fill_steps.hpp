@@ -31,6 +31,9 @@ struct FillArguments {
     Stretch<V> c;
 };
 
+template <class V> void fill_group(const FillArguments<V>& f, Filler filler);           // columns and values
+template <class V> void refill_group(const FillArguments<V>& f, Filler filler);         // values, the columns being there
+
 template <class V> void fill_copied(const FillArguments<V>& f);
 template <class V> void fill_short(const FillArguments<V>& f, int lanes);
 template <class V> void fill_ranked(const FillArguments<V>& f, bool runs, int bytes);

@@ -1,0 +1,152 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The values of C once more, where its columns are there. Rows whose columns lie close together get the bitmap of their ranks from the columns
+// of C, not from all products. Others get a hash table from columns to places, which nobody changes while products look them up; sums stand in
+// order, so that nothing is sorted. Long rows are cut into windows of neighbouring columns, a warp each, instead of a block that meets after
+// every row of B. Short rows, and rows too long for any table, are filled as they were.
+#include "tulle/spgemm/cuda/add_products.cuh"
+#include "tulle/spgemm/cuda/add_rows.cuh"
+#include "tulle/spgemm/cuda/placed.hpp"
+#include "tulle/spgemm/cuda/ranked.cuh"
+#include "tulle/spgemm/cuda/totals.hpp"
+
+namespace tulle::spgemm {
+namespace {
+
+// ---- ranks ----
+
+// A bit for every column of the row of C.
+template <class V>
+__device__ void draw_columns(const Sheet<V>& s, const index_t* col)
+{
+    for (int w = team_rank<32>(); w < s.words; w += 32) s.word[w].bits = 0;
+    __syncwarp();
+    for (int k = team_rank<32>(); k < s.nonzeros; k += 32) {
+        const auto at = static_cast<unsigned>(col[k] - s.first);
+        if (at / 32 < static_cast<unsigned>(s.words)) atomicOr(&s.word[at / 32].bits, 1u << at % 32);
+    }
+    __syncwarp();
+}
+
+// A warp per row, or per run of up to Rows rows.
+//   grid: rows of the group      block: a warp      shared memory: words and sums, what rank_bytes() says      c: every value, once
+template <int Rows, class V>
+__global__ void __launch_bounds__(32) refill_ranked_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+{
+    TULLE_DYNAMIC_SHARED(V, memory);
+    const index_t row = t.list[blockIdx.x];
+    const RowFacts f = t.facts[row];
+    const int rows = Rows == 1 ? 1 : run_inside(t.runs_a, row, c.first, c.rows).length;
+    const offset_t at = c.row_begin[row] - c.base;
+    const Sheet<V> s = sheet_at<Rows>(memory, f, static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]));
+    team_fill<32>(s.sum, Rows * s.nonzeros, V(-0.0));              // what changes no sum, not even the sign of zero
+    draw_columns(s, c.col + at);
+    number_words(s);
+    add_products<Rows, false>(s.sum, s.nonzeros, [&](index_t col) { return rank_of(s, col); }, b.col, a, b, t.runs_b, row, rows);
+    write_values(s, c, row, rows);
+}
+
+// ---- hash tables ----
+
+constexpr int most_warps = 4;                // of a block
+constexpr std::size_t bytes_to_share = 7 * 1024;
+constexpr int part_entries = 512;            // of a long row that a warp takes
+constexpr offset_t long_row_of_b = 24;       // mean length from which a row of B is added by itself (reasoned: most of its lanes work)
+
+// Columns of C and their places in the sums. The table is at most half full.
+struct FoundColumns {
+    using Index = index_t;
+    static constexpr bool kept = false;
+
+    const index_t* index;                    // the columns of B
+    int first, last;
+    bool whole;
+    index_t* key;                            // (mask + 1)
+    std::uint16_t* at_key;                   // (mask + 1)
+    unsigned mask;
+    int shift;
+
+    __device__ unsigned first_slot(index_t col) const { return (static_cast<unsigned>(col) * 0x9E3779B1u) >> shift; }
+
+    __device__ void insert(index_t col, int at) const
+    {
+        unsigned slot = first_slot(col);
+        for (unsigned probe = 0; probe <= mask && atomicCAS(key + slot, vacant, col) != vacant; ++probe) slot = (slot + 1) & mask;
+        at_key[slot] = static_cast<std::uint16_t>(at);
+    }
+
+    // A column that is not there, of another C, has a wrong place, but one of this table.
+    __device__ int place(index_t col) const
+    {
+        unsigned slot = first_slot(col);
+#pragma unroll 1
+        for (unsigned probe = 0; probe <= mask && key[slot] != col; ++probe) slot = (slot + 1) & mask;
+        return at_key[slot];
+    }
+};
+
+template <class V>
+constexpr std::size_t table_bytes(int bits)
+{
+    return Batch<V>::bytes() + (std::size_t{1} << bits) * (sizeof(index_t) + sizeof(std::uint16_t)) + (std::size_t{1} << (bits - 1)) * sizeof(V);
+}
+
+// A warp per row, or per part of 2^(bits - 1) entries of one that has up to `parts` of them.
+//   grid: ceil(rows * parts / warps in a block)      shared memory: table_bytes() a warp      c: every value of the group's rows, once
+template <class V>
+__global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c, int parts, int bits)
+{
+    TULLE_DYNAMIC_SHARED(unsigned char, memory);
+    const offset_t number = team_number<32>();
+    if (number >= t.rows * parts) return;                           // a whole warp
+    const index_t row = t.list[number / parts];
+    const int slots = 1 << bits, nonzeros = static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]);
+    const int first = static_cast<int>(number % parts) * (slots / 2), count = min(slots / 2, nonzeros - first);
+    if (count <= 0) return;                                         // a whole warp
+    const index_t* col = c.col + (c.row_begin[row] - c.base) + first;
+    unsigned char* mine = memory + threadIdx.x / 32 * table_bytes<V>(bits);
+    V* sum = reinterpret_cast<V*>(mine + Batch<V>::bytes());
+    auto* key = reinterpret_cast<index_t*>(sum + slots / 2);
+    const FoundColumns find{b.col, col[0], col[count - 1], count == nonzeros, key, reinterpret_cast<std::uint16_t*>(key + slots), static_cast<unsigned>(slots) - 1, 32 - bits};
+    team_fill<32>(key, slots, vacant);
+    team_fill<32>(find.at_key, slots, std::uint16_t{0});
+    team_fill<32>(sum, count, V(-0.0));                            // what changes no sum, not even the sign of zero
+    __syncwarp();
+    for (int k = team_rank<32>(); k < count; k += 32) find.insert(col[k], k);
+    __syncwarp();
+    const offset_t nonzeros_a = a.row_begin[row + 1] - a.row_begin[row];
+    if (find.whole && offset_t{t.facts[row].products} >= long_row_of_b * nonzeros_a)
+        add_products<1, false>(sum, count, [&](index_t found) { return find.place(found); }, b.col, a, b, nullptr, row, 1);
+    else
+        add_window(sum, Batch<V>::at(mine), a, b, find, row);
+    V* value = c.value + (c.row_begin[row] - c.base) + first;
+    for (int k = team_rank<32>(); k < count; k += 32) value[k] = sum[k];
+}
+
+template <class V>
+void refill_hashed(const FillArguments<V>& f, Filler size)
+{
+    constexpr int part_bits = bits_of(2 * part_entries);
+    const int larger = static_cast<int>(size) - static_cast<int>(Filler::hash64), bits = std::min(7 + larger, part_bits), parts = 1 << std::max(0, 7 + larger - part_bits);
+    const std::size_t bytes = table_bytes<V>(bits);
+    const int in_a_block = bytes <= bytes_to_share ? most_warps : 1;
+    launch(f.q, {ceil_div(f.task.rows * parts, offset_t{in_a_block}), 32 * in_a_block, bytes * static_cast<std::size_t>(in_a_block)}, refill_hashed_kernel<V>, f.a, f.b,
+           f.task, f.c, parts, bits);
+}
+
+}  // namespace
+
+template <class V>
+void refill_group(const FillArguments<V>& f, Filler filler)
+{
+    const auto bytes_from = [&](Filler smallest) { return static_cast<std::size_t>(rank_bytes_of(static_cast<int>(filler) - static_cast<int>(smallest))) + 16; };
+    if (is_run(filler)) launch(f.q, {f.task.rows, 32, bytes_from(Filler::run_tiny)}, refill_ranked_kernel<run_limit, V>, f.a, f.b, f.task, f.c);
+    else if (filler == Filler::single_small || filler == Filler::single_large) launch(f.q, {f.task.rows, 32, bytes_from(Filler::single_small)}, refill_ranked_kernel<1, V>, f.a, f.b, f.task, f.c);
+    else if (filler >= Filler::hash64 && filler <= Filler::hash8192) refill_hashed(f, filler);
+    else fill_group(f, filler);
+}
+
+template void refill_group(const FillArguments<float>&, Filler);
+template void refill_group(const FillArguments<double>&, Filler);
+
+}  // namespace tulle::spgemm
