@@ -147,15 +147,17 @@ TEST_P(SpgemmRefill, CountsThePlacesBeforeTheyAreThere)
     EXPECT_GE(need.places, 2 * static_cast<std::size_t>(plan.products()));
     EXPECT_LE(need.places, 2 * static_cast<std::size_t>(plan.products()) + 100 * sizeof(offset_t));
     EXPECT_NE(plan.describe().find("by the places of all products"), std::string::npos);
+    c.memory().reset_peak();
     Csr<double> product = plan.run();
     EXPECT_EQ(c.memory().live(space) - before, need.plan + need.result);
+    EXPECT_LE(c.memory().peak(space) - before, need.plan + need.result + need.workspace + 64) << "64: no room at all takes a byte";
     c.memory().reset_peak();
     plan.run(product);
-    EXPECT_EQ(c.memory().peak(space) - before, need.plan + need.result) << "a refill allocates nothing";
+    EXPECT_EQ(c.memory().peak(space) - before, need.plan + need.result) << "a refill by places allocates nothing";
 
-    EXPECT_NO_THROW(Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + 4096, .refill = Refill::keep_places}));
+    EXPECT_NO_THROW(Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + need.workspace + 4096, .refill = Refill::keep_places}));
     try {
-        Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result - 1, .refill = Refill::keep_places});
+        Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + need.workspace - 1, .refill = Refill::keep_places});
         FAIL() << "a byte less is enough?";
     } catch (const OutOfMemory& fault) {
         EXPECT_NE(std::string(fault.what()).find("find_places"), std::string::npos) << fault.what();

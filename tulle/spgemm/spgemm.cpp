@@ -136,15 +136,15 @@ private:
 
 // Room for the places, as far as the budget leaves it beside the plan and C; OutOfMemory says what would do without.
 template <class State>
-void reserve_for_refills(State& s, std::size_t result)
+void reserve_for_refills(State& s, const MemoryNeed& need)
 {
     const trace::Phase phase{"reserve places"};
-    const std::size_t taken = s.held() + result, budget = s.options.budget;
+    const std::size_t taken = need.plan + need.result + need.workspace, budget = s.options.budget;
     const Ceiling ceiling(s.ctx, budget == Memory::unlimited ? budget : budget - std::min(budget, taken));
     try {
         s.places = s.ctx.run([&](const auto& q) { return reserve_places(q, s.a.view(), s.b.view(), s.work, s.row_begin.data()); });
     } catch (const OutOfMemory& fault) {
-        throw OutOfMemory(concat("the places of ", s.work.products, " products do not fit beside C and the plan, which take ", taken, " bytes: ", fault.what()),
+        throw OutOfMemory(concat("the places of ", s.work.products, " products do not fit beside C, the plan and what it works with, ", taken, " bytes: ", fault.what()),
                           fault.needed(), fault.available(), "Refill::find_places keeps none; or raise the budget");
     }
 }
@@ -203,7 +203,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const CsrView<V>& a, const CsrView<V>&
     Plan plan(make_state<State>(ctx, a, b, options));
     State& s = *plan.state_;
     s.nonzeros = group_all(s);
-    if (s.keeps_places()) reserve_for_refills(s, result_bytes(s.rows(), s.nonzeros, sizeof(V)));
+    if (s.keeps_places()) reserve_for_refills(s, plan.memory());
     return plan;
 }
 
@@ -264,7 +264,10 @@ template <class V>
 MemoryNeed Plan<V>::memory() const
 {
     const State& s = *state_;
-    const std::size_t workspace = s.ctx.run([&](const auto& q) { return fill_bytes_for(q, s.choice.policy, s.work, rows(), cols(), sizeof(V)); });
+    const std::size_t workspace = s.ctx.run([&](const auto& q) {
+        const std::size_t filling = fill_bytes_for(q, s.choice.policy, s.work, rows(), cols(), sizeof(V));
+        return s.keeps_places() ? std::max(filling, place_bytes_for(q, cols())) : filling;
+    });
     return {result_bytes(rows(), s.nonzeros, sizeof(V)), s.held(), s.places.bytes(), workspace};
 }
 

@@ -20,17 +20,13 @@ void with_places(Half* half, offset_t begin, offset_t nonzeros, Visit&& visit)
     else visit(first);
 }
 
-// The columns of a row of B ascend, so each is looked for behind the one before.
+// `where` is as long as a row of C could be; what it says of columns that this row has not is of no interest.
 template <class P, class V>
-void place_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, P* place)
+void place_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, P* place, index_t* where)
 {
-    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
-        const index_t* at = col;
-        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l) {
-            at = std::lower_bound(at, col + nonzeros, b.col[l]);
-            *place++ = static_cast<P>(at - col);
-        }
-    }
+    for (offset_t k = 0; k < nonzeros; ++k) where[col[k]] = static_cast<index_t>(k);
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
+        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l) *place++ = static_cast<P>(where[b.col[l]]);
 }
 
 template <class P, class V>
@@ -60,14 +56,18 @@ Places reserve_places(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& 
 template <class V>
 void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const Stretch<V>& c, Places& places)
 {
+    Buffer<index_t> where(q, q.threads * offset_t{b.cols});
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < c.rows; ++i) {
         const offset_t nonzeros = c.row_begin[i + 1] - c.row_begin[i];
+        index_t* mine = where.data() + omp_get_thread_num() * offset_t{b.cols};
         with_places(places.half.data(), places.begin.data()[i], nonzeros,
-                    [&](auto* place) { place_row(a, b, i, c.col + c.row_begin[i], nonzeros, place); });
+                    [&](auto* place) { place_row(a, b, i, c.col + c.row_begin[i], nonzeros, place, mine); });
     }
     places.known = true;
 }
+
+std::size_t place_bytes_for(const CpuQueue& q, index_t cols) { return static_cast<std::size_t>(q.threads) * static_cast<std::size_t>(cols) * sizeof(index_t); }
 
 template <class V>
 void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const Places& places, const Stretch<V>& c)

@@ -146,6 +146,8 @@ void place_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
     places.known = true;
 }
 
+std::size_t place_bytes_for(const CudaQueue&, index_t) { return 0; }
+
 template Places reserve_places(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const offset_t*);
 template Places reserve_places(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const offset_t*);
 template void place_products(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Stretch<float>&, Places&);
