@@ -110,7 +110,7 @@ TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
         for (const index_t i : {1, 3}) a.insert(a.end(), {{i, 2, 3.0f}, {i, 3, 2.0f}});
         for (index_t w = 0; w < width; ++w) b.insert(b.end(), {{0, 2 * w, static_cast<float>(w % 7)}, {1, 2 * w + 1, static_cast<float>(w % 5)}});
         a.emplace_back(3, 4, -1.0f);
-        b.insert(b.end(), {{2, 4, 1.0f}, {2, 7, 1.0f}, {2, 2 * width - 1, 1.0f}, {3, 7, 1.0f}, {3, 9, 1.0f}, {4, 1, 2.0f}});
+        b.insert(b.end(), {{2, 4, 1.0f}, {2, 7, 1.0f}, {2, 2 * width - 1, 1.0f}, {3, 7, 1.0f}, {3, 9, 1.0f}, {4, 11, 2.0f}});
         const Pair<float> pair{"", csr_of<float>(5, 5, std::move(a)), csr_of<float>(5, 2 * width, std::move(b))};
         check_refills(c, pair, {.refill = Refill::keep_places});
     }
