@@ -82,6 +82,20 @@ TEST_P(SpgemmRefill, GivesTheBitsOfAFirstFillInSinglePrecisionAndWithEveryPolicy
             }
 }
 
+TEST_P(SpgemmRefill, RunsOfRows)
+{
+    const auto c = ctx();
+    const auto a = repeated(matrix_where<double>(12, 12, Values::reals, 32, [](index_t i, index_t j) { return std::abs(i - j) <= 2; }), 4, Values::reals);
+    for (const Refill way : ways) check_refills(c, Pair<double>{"", a, a}, {.refill = way});
+}
+
+TEST_P(SpgemmRefill, LongRowsOfCInParts)
+{
+    const auto c = ctx();
+    const auto pair = long_row<double>("", 25, 100, 60, 800, Values::reals);
+    for (const Refill way : ways) check_refills(c, pair, {.refill = way});
+}
+
 // 2^16 entries have 16-bit places, one more has 32-bit ones; a row of C among short ones, so that wide places begin at odd halves too.
 TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
 {
@@ -89,11 +103,12 @@ TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
     for (const index_t width : {index_t{narrow_limit} / 2, index_t{narrow_limit} / 2 + 1}) {
         if (build::simulated && width > narrow_limit / 2 && !is_drawn("wide", 2)) continue;
         std::vector<std::tuple<index_t, index_t, float>> a, b;
-        for (const index_t i : {0, 2}) a.insert(a.end(), {{i, 0, 1.5f}, {i, 1, -2.0f}, {i, 2, 0.25f}});
+        for (const index_t i : {0, 2, 4}) a.insert(a.end(), {{i, 0, 1.5f}, {i, 1, -2.0f}, {i, 2, 0.25f}});
         for (const index_t i : {1, 3}) a.insert(a.end(), {{i, 2, 3.0f}, {i, 3, 2.0f}});
         for (index_t w = 0; w < width; ++w) b.insert(b.end(), {{0, 2 * w, static_cast<float>(w % 7)}, {1, 2 * w + 1, static_cast<float>(w % 5)}});
-        b.insert(b.end(), {{2, 4, 1.0f}, {2, 7, 1.0f}, {2, 2 * width - 1, 1.0f}, {3, 7, 1.0f}});
-        const Pair<float> pair{"", csr_of<float>(4, 4, std::move(a)), csr_of<float>(4, 2 * width, std::move(b))};
+        a.emplace_back(3, 4, -1.0f);
+        b.insert(b.end(), {{2, 4, 1.0f}, {2, 7, 1.0f}, {2, 2 * width - 1, 1.0f}, {3, 7, 1.0f}, {3, 9, 1.0f}, {4, 1, 2.0f}});
+        const Pair<float> pair{"", csr_of<float>(5, 5, std::move(a)), csr_of<float>(5, 2 * width, std::move(b))};
         check_refills(c, pair, {.refill = Refill::keep_places});
     }
 }
