@@ -96,7 +96,8 @@ TEST_P(OrderUseOn, SomePanelsStandForAll)
         for (const index_t panels : {0, 4, 7, 100}) {
             const PanelCost some = sample_cost(c, pattern_of(there.view()), order, 16, panels);
             EXPECT_EQ(some, sample_cost(host, pattern_of(a.view()), on_host, 16, panels)) << panels;
-            if (panels == 0 || panels == 100 || a.rows == 176) EXPECT_EQ(some, all) << panels;
+            const bool exact = panels == 0 || panels == 100 || a.rows == 176;
+            EXPECT_TRUE(!exact || some == all) << panels;
             EXPECT_NEAR(static_cast<double>(some.pairs), static_cast<double>(all.pairs), 0.2 * static_cast<double>(all.pairs)) << panels;
             EXPECT_NEAR(static_cast<double>(some.tiles), static_cast<double>(all.tiles), 0.3 * static_cast<double>(all.tiles)) << panels;
         }
@@ -297,7 +298,9 @@ TEST_P(OrderUseOn, AnOrderIsTakenOnlyWhenItPays)
     EXPECT_FALSE(often.candidates.back().made);
     const OrderChoice all = choose_order(c, pattern_of(there.view()), {.expected_calls = 1e9, .bsa = true});
     ASSERT_EQ(all.candidates.size(), 5u);
-    for (const OrderCandidate& candidate : all.candidates) EXPECT_TRUE(candidate.made) << to_text(candidate.kind);
+    for (const OrderCandidate& candidate : all.candidates) EXPECT_EQ(candidate.made, candidate.kind != OrderKind::degree) << to_text(candidate.kind) << ": rows are equally long, there is nothing to sort";
+    const auto uneven = matrix_where<float>(64, 64, Values::integers, 1, [](index_t i, index_t j) { return i == 20 || i == j; });
+    EXPECT_TRUE(choose_order(c, pattern_of(to_device(c, uneven.view()).view()), {.expected_calls = 1e9}).candidates[1].made);
     EXPECT_EQ(all.order.kind, all.candidates[cheapest(all.candidates, 1e9)].kind);
     const OrderChoice nothing = choose_order(c, {.rows = 0, .cols = 0, .nonzeros = 0, .row_begin = to_device<offset_t>(c, std::span<const offset_t>(std::vector<offset_t>{0})).data()});
     EXPECT_EQ(nothing.order.kind, OrderKind::natural);
