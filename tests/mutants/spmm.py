@@ -6,6 +6,7 @@ CPU = "tulle/spmm/cpu/"
 BATTERY = "*SpmmPanelsOn.MultiplyTheBattery/cuda*"
 CUT = "*CutLongPanels/cuda*"
 LANES = "*RowsOfAnyLanes/cuda*"
+TILES = "*SpmmTilesOn.AndRestAreTheProduct/cuda*"
 
 
 def spmm(name, file, old, new, filter=BATTERY, **more):
@@ -25,6 +26,16 @@ MUTANTS = [
     spmm("panels: rows of C in the order of panels", CUDA + "multiply_panels.cu", "p.row != nullptr ? p.row[position] : position", "position", filter="*TakeNewValues/cuda*"),
     spmm("panels: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_panels(q, s.rows(), s.work.panels);\n    });", "    });", filter="*TakeNewValues/cuda*"),
     spmm("panels: columns by number, not by slabs", CPU + "make_panels.cpp", "return gray_rank(x.used_by) < gray_rank(y.used_by);", "return x.col < y.col;", filter="SpmmPanels.GroupColumns*"),
+    spmm("tiles: no barrier before a tile is read", CUDA + "multiply_tiles.cu", "        wait_for_copies<depth - 2>();\n        __syncthreads(); ", "        wait_for_copies<depth - 2>(); ", filter=TILES, seeds=[1, 2, 3]),
+    spmm("tiles: a tile is read before it is there", CUDA + "multiply_tiles.cu", "        wait_for_copies<depth - 2>();\n", "        wait_for_copies<depth - 1>();\n", filter=TILES, seeds=[1, 2, 3]),
+    spmm("tiles: numbers that are not finite go unnoticed", CUDA + "multiply_tiles.cu", "nothing != 0.0f", "nothing > 0.0f", filter="*SpmmTilesOn.KeepWhatIsNotFinite*/cuda*"),
+    spmm("tiles: zeros count as stored", CUDA + "multiply_tiles.cu", "if (!(tiles.present[(first + slot) * tile_side + row] >> col & 1u)) continue;", "if (row < 0) continue;", filter="*SpmmTilesOn.KeepWhatIsNotFinite*/cuda*"),
+    spmm("tiles: rows of C in the order of tiles", CUDA + "multiply_tiles.cu", "add_pair(o, pairs, tiles.row[position],", "add_pair(o, pairs, position,", filter=TILES),
+    spmm("tiles: leading panels are counted", CUDA + "multiply_tiles.cu", "(tiles.first_panel + panel) * tile_side + slab", "panel * tile_side + slab", filter="*SpmmTilesOn.TakeAnyShare/cuda*"),
+    spmm("tiles: the tiles' product replaces the rest's", CUDA + "multiply_tiles.cu", "*to = {{old.value[0] + o.alpha * left, old.value[1] + o.alpha * right}};", "*to = {{o.alpha * left, o.alpha * right}};", filter=TILES),
+    spmm("tiles: an entry in a tile is in the rest as well", CPU + "make_tiles.cpp", "            if (dense[k]) continue;\n", "", filter="SpmmTiles.HoldEveryNonzeroOnce"),
+    spmm("tiles: a panel has tiles that do not gain", CPU + "mark_tiles.cpp", "if (more <= rule.gain) tiles = 0;", "if (more <= 0) tiles = 0;", filter="SpmmTiles.AreDenseWhereTheyGain"),
+    spmm("tiles: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_tiles(q, s.rows(), s.work.tiles);\n", "", filter="*SpmmTilesOn.TakeNewValues*/cuda*"),
     spmm("rows: long rows are written whole as well", CUDA + "multiply_rows.cu", "if (row >= 0 && end - begin > longest) return;", "if (longest < 0) return;", filter=LANES),
     spmm("rows: only the first piece of a long row", CUDA + "multiply_rows.cu", "sum += partial[offset_t{cut.first + p} * o.n + j];", "sum += p == 0 ? partial[offset_t{cut.first} * o.n + j] : 0;", filter=LANES),
     spmm("beta of zero reads C", CUDA + "operands.cuh", "o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to)", "o.alpha * sum + o.beta * widen(*to)", filter="*ReadsCOnly*/cuda*"),
