@@ -21,6 +21,8 @@
 #include "tulle/device/info.hpp"
 #include "tulle/matrix/convert.hpp"
 #include "tulle/spmm/order_choice.hpp"
+#include "tulle/spmm/order_split.hpp"
+#include "tulle/spmm/tile_choice.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -33,14 +35,15 @@ struct Way {
     spmm::OrderKind order = spmm::OrderKind::natural;
     spmm::PanelCost cost = {};                           // by rows: every nonzero fetches its row of B
     double call_seconds = 0, order_seconds = 0;          // predicted
+    double on_tensor_cores = 0;                          // share of the nonzeros
     bool made = true;                                    // false: cannot pay within the calls, so nobody counted; its time is what no order falls below
     std::optional<offset_t> pays_after = {};             // calls, beside panels in the order given; at least, where nobody counted
     std::optional<double> measured = {};                 // seconds
     bool chosen = false;
 
-    std::string name() const { return kernel == spmm::Kernel::rows ? "rows" : concat("panels, ", spmm::to_text(order), " order"); }
+    std::string name() const { return kernel == spmm::Kernel::rows || kernel == spmm::Kernel::dense ? spmm::to_text(kernel) : concat(kernel == spmm::Kernel::tiles ? "tiles and rest, " : "panels, ", spmm::to_text(order), " order"); }
     double reuse() const { return cost.pairs == 0 ? 0 : static_cast<double>(cost.nonzeros) / static_cast<double>(cost.pairs); }
-    double fill() const { return cost.tiles == 0 ? 0 : static_cast<double>(cost.nonzeros) / (static_cast<double>(cost.tiles) * tile_places); }
+    double fill() const { return cost.tiles == 0 ? 0 : on_tensor_cores * static_cast<double>(cost.nonzeros) / (static_cast<double>(cost.tiles) * tile_places); }
 };
 
 struct Explanation {
@@ -55,7 +58,7 @@ struct Explanation {
     double bytes_of_b(const Way& w) const { return static_cast<double>(w.cost.pairs) * traits.n * static_cast<double>(traits.value_bytes); }
     // What mma.sync takes at once, of two bytes or of four: rows of B that a chunk has.
     int chunk_columns() const { return traits.value_bytes == 2 ? 16 : 8; }
-    double share_on_tensor_cores() const { return chosen().kernel == spmm::Kernel::panels ? 1 : 0; }       // panels leave no rest
+    double share_on_tensor_cores() const { return chosen().on_tensor_cores; }
 };
 
 bool can_be_panels(const spmm::Traits& t, const spmm::Limits& limits)
@@ -67,15 +70,29 @@ bool can_be_panels(const spmm::Traits& t, const spmm::Limits& limits)
 Way by_rows(const spmm::Traits& t, const spmm::CostModel& model)
 {
     Way w{.cost = {.pairs = t.nonzeros, .tiles = 0, .panels = 0, .nonzeros = t.nonzeros}};
-    w.call_seconds = spmm::multiply_seconds(model, w.cost, t.n, t.value_bytes);
+    w.call_seconds = spmm::rows_seconds(model, t.rows, t.nonzeros, t.n);
     return w;
 }
 
 Way by_panels(const spmm::OrderCandidate& c, const spmm::OrderCandidate& natural)
 {
-    Way w{spmm::Kernel::panels, c.kind, c.cost, c.call_seconds, c.order_seconds, c.made};
+    Way w{.kernel = spmm::Kernel::panels, .order = c.kind, .cost = c.cost, .call_seconds = c.call_seconds, .order_seconds = c.order_seconds, .on_tensor_cores = 1, .made = c.made};
     const double gained = natural.call_seconds - c.call_seconds;
     if (c.kind != natural.kind && gained > 0) w.pays_after = static_cast<offset_t>(std::floor(c.order_seconds / gained)) + 1;
+    return w;
+}
+
+// The paper's way: dense tiles in the order bsa, the rest by rows. A row of B is fetched for every 32 rows of a tile and for every nonzero of the rest.
+template <class V>
+Way by_tiles(const Context& host, const CsrView<V>& a, const spmm::Traits& t, const spmm::CostModel& model, double order_seconds)
+{
+    const spmm::RowOrder order = spmm::order_rows(host, spmm::pattern_of(a), {.kind = spmm::OrderKind::bsa, .checked = false});
+    const spmm::Split<V> split = spmm::split_tiles(host, a, order, spmm::tile_side, spmm::cheapest_density(model, t.n, t.value_bytes).least / spmm::tile_places);
+    Way w{.kernel = spmm::Kernel::tiles, .order = spmm::OrderKind::bsa, .order_seconds = order_seconds};
+    const offset_t rest = split.rest.nonzeros(), panels = split.tiles.view().block_rows();
+    w.cost = {.pairs = split.dense_tiles * spmm::tile_side + rest, .tiles = split.dense_tiles * (spmm::tile_places / 128), .panels = panels, .nonzeros = t.nonzeros};
+    w.call_seconds = spmm::tiles_seconds(model, t.rows, split.dense_tiles, panels, rest, t.n, t.value_bytes);
+    w.on_tensor_cores = t.nonzeros == 0 ? 0 : static_cast<double>(split.in_tiles) / static_cast<double>(t.nonzeros);
     return w;
 }
 
@@ -98,7 +115,7 @@ Explanation consider(const Context& host, const CsrView<LoadedAs<V>>& a, const E
     e.traits = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .longest = row_statistics(host, a.rows, a.cols, a.row_begin).longest, .n = o.n, .value_bytes = sizeof(V),
                 .tensor = sizeof(V) == 2 || o.type == "tf32", .unique = a.unique, .expected_calls = o.expected_calls};
     e.result_bytes = sizeof(ResultOf<V>);
-    const spmm::CostModel model = spmm::cost_model(backend, host.host().threads);
+    const spmm::CostModel model = spmm::cost_model(backend, host.host().threads, sizeof(V));
     e.ways.push_back(by_rows(e.traits, model));
     if (can_be_panels(e.traits, {backend})) {
         const auto found = spmm::choose_order(host, spmm::pattern_of(a), {.n = o.n, .value_bytes = sizeof(V), .expected_calls = o.expected_calls, .bsa = options.bsa, .backend = backend});
@@ -109,9 +126,12 @@ Explanation consider(const Context& host, const CsrView<LoadedAs<V>>& a, const E
         }
         e.traits.order = found.order.kind;
         e.order_why = found.why;
+        if (options.bsa) e.ways.push_back(by_tiles(host, a, e.traits, model, found.candidates.back().order_seconds));
     }
     e.choice = spmm::choose(e.traits, {backend});
     for (Way& w : e.ways) w.chosen = w.kernel == e.choice.policy.kernel && (w.kernel == spmm::Kernel::rows || w.order == e.choice.policy.order);
+    if (std::none_of(e.ways.begin(), e.ways.end(), [](const Way& w) { return w.chosen; }))
+        e.ways.push_back({.kernel = e.choice.policy.kernel, .order = e.choice.policy.order, .cost = e.traits.cost, .on_tensor_cores = 1, .chosen = true});      // nearly dense: nobody predicts
     return e;
 }
 
@@ -125,11 +145,11 @@ void measure_ways(const Session& session, const CsrView<LoadedAs<V>>& a, const S
     const Context ctx = on_gpu ? session.cuda() : session.host();
     const DenseProblem<V> problem = make_problem<V>(a, o);
     for (Way& w : e.ways) {
-        if (!w.made || (!on_gpu && w.kernel == spmm::Kernel::panels)) continue;
+        if (!w.made || (!on_gpu && w.kernel != spmm::Kernel::rows)) continue;
         SpmmOptions one = o;
         if (!w.chosen && on_gpu) {
             one.kernel = spmm::to_text(w.kernel);
-            one.order = w.kernel == spmm::Kernel::panels ? spmm::to_text(w.order) : "";
+            one.order = w.kernel == spmm::Kernel::panels || w.kernel == spmm::Kernel::tiles ? spmm::to_text(w.order) : "";
         }
         const DenseResult result = measure_product(ctx, problem, one);
         w.measured = result.median;
@@ -144,6 +164,7 @@ Json to_json(const Explanation& e, const SpmmOptions& o)
     for (const Way& w : e.ways) {
         Json line{{"way", w.name()}, {"chosen", w.chosen}, {"counted", w.made}, {"predicted_seconds", w.call_seconds}, {"order_seconds", w.order_seconds}};
         if (w.made) line.update({{"rows_of_b", w.cost.pairs}, {"nonzeros_each", w.reuse()}, {"bytes_of_b", e.bytes_of_b(w)}, {"panels", w.cost.panels}, {"tiles_16x8", w.cost.tiles}, {"tile_fill", w.fill()}});
+        line["share_on_tensor_cores"] = w.on_tensor_cores;
         line["pays_after_calls"] = w.pays_after ? Json(*w.pays_after) : Json();
         line["measured_seconds"] = w.measured ? Json(*w.measured) : Json();
         list.push_back(line);
@@ -158,7 +179,7 @@ std::string table_of(const Session& session, const Explanation& e)
     const auto counted = [](const Way& w, const std::string& text) { return w.made ? text : std::string("-"); };
     Table table({{"", Align::left}, {"rows of B"}, {"nonzeros each"}, {"B moved"}, {"tiles 16 x 8"}, {"filled"}, {"predicted"}, {"order made in"}, {"pays after"}, {e.measured_on.empty() ? "measured" : "on " + e.measured_on}});
     for (const Way& w : e.ways) {
-        const bool tiles = w.kernel == spmm::Kernel::panels && w.made;
+        const bool tiles = w.kernel != spmm::Kernel::rows && w.made;
         table.add({w.name() + (w.chosen ? " (chosen)" : ""), counted(w, grouped(w.cost.pairs)), counted(w, fixed(w.reuse(), 2)), counted(w, human_bytes(static_cast<std::size_t>(e.bytes_of_b(w)))),
                    tiles ? grouped(w.cost.tiles) : "-", tiles ? share_text(w.fill()) : "-", concat(w.made ? "" : ">= ", seconds_text(w.call_seconds)),
                    w.kernel == spmm::Kernel::rows ? "-" : seconds_text(w.order_seconds), w.pays_after ? concat(w.made ? "" : ">= ", cli::counted(*w.pays_after, "call", "calls")) : w.order == spmm::OrderKind::natural ? "-" : "never",
@@ -182,7 +203,7 @@ Facts facts_of(const Explanation& e, const SpmmOptions& o)
     } else facts.add("tensor cores", "no nonzero");
     const std::size_t a_bytes = static_cast<std::size_t>(t.nonzeros) * (t.value_bytes + sizeof(index_t)) + (static_cast<std::size_t>(t.rows) + 1) * sizeof(offset_t);
     facts.add("also moved", fmt::format("A, {} as CSR, and C, {}", human_bytes(a_bytes), human_bytes(static_cast<std::size_t>(t.rows) * static_cast<std::size_t>(t.n) * e.result_bytes)));
-    facts.add("predicted", o.backend == "cuda" ? "from rates measured on an H200; that a kernel reaches them is not promised" : "from 10 GB/s a thread, judged");
+    facts.add("predicted", o.backend == "cuda" ? "from a fit to what the kernels took on an H200" : "from 10 GB/s a thread, judged");
     facts.add("for", fmt::format("{} calls", o.expected_calls));
     return facts;
 }
@@ -226,7 +247,7 @@ void add_explain_spmm(Parser& parser, CLI::App* explain, ExplainSpmmOptions& opt
     verb->add_option("--backend", o.backend, "cuda (the default; predictions need no GPU) or cpu")->check(CLI::IsMember({"cpu", "cuda"}))->option_text("WHERE");
     verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");
     verb->add_flag("--all", options.all, "count orders that cannot pay within the calls too");
-    verb->add_flag("--bsa", options.bsa, "consider the order bsa too; takes long where the matrix has hubs");
+    verb->add_flag("--bsa", options.bsa, "consider the order bsa too, for panels and for the paper's tiles and rest; takes long where the matrix has hubs");
     verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (1000)")->check(CLI::PositiveNumber)->option_text("N");
     verb->add_option("--repeat", o.repeat, "timed runs (5); 0: measure nothing")->check(CLI::Range(0, 1'000'000))->option_text("N");
     verb->add_option("--seed", o.seed, "of B")->option_text("N");

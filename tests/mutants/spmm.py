@@ -6,6 +6,7 @@ CPU = "tulle/spmm/cpu/"
 BATTERY = "*SpmmPanelsOn.MultiplyTheBattery/cuda*"
 CUT = "*CutLongPanels/cuda*"
 LANES = "*RowsOfAnyLanes/cuda*"
+TILES = "*SpmmTilesOn.AndRestAreTheProduct/cuda*"
 
 
 def spmm(name, file, old, new, filter=BATTERY, **more):
@@ -13,18 +14,33 @@ def spmm(name, file, old, new, filter=BATTERY, **more):
 
 
 MUTANTS = [
-    spmm("panels: numbers that are not finite go unnoticed", CUDA + "multiply_panels.cu", "nothing != 0.0f", "nothing > 0.0f", filter="*KeepWhatIsNotFinite*/cuda*"),
-    spmm("panels: no barrier before a stage is read", CUDA + "multiply_panels.cu", "        wait_for_copies<S::depth - 2>();\n        __syncthreads(); ", "        wait_for_copies<S::depth - 2>(); ", seeds=[1, 2, 3]),
-    spmm("panels: a stage is read before it is there", CUDA + "multiply_panels.cu", "        wait_for_copies<S::depth - 2>();\n", "        wait_for_copies<S::depth - 1>();\n", seeds=[1, 2, 3]),
-    spmm("panels: lists are asked for too late", CUDA + "multiply_panels.cu", "if (step % S::stages_per_list == 0) lists.ask", "if (step % S::stages_per_list == 1) lists.ask", filter=CUT, seeds=[1, 2, 3]),
-    spmm("panels: a slab takes another's tile", CUDA + "multiply_panels.cu", "static_cast<unsigned>(__popc(chunk.slabs & ((1u << slab) - 1)))", "slab"),
-    spmm("panels: chunks beyond the last", CUDA + "multiply_panels.cu", "if (chunk + i / S::list_pieces < job.unit.end) copy_async", "if (chunk + i / S::list_pieces <= job.unit.end) copy_async"),
-    spmm("panels: columns of tf32 as those of f16", CUDA + "multiply_panels.cu", "return t / 4 * 32 + (lane % 4 * 2 + c) * 4 + t % 4;", "return t * 8 + lane % 4 * 2 + c;"),
+    spmm("panels: numbers that are not finite go unnoticed", CUDA + "panels.cuh", "(none[2] + none[3]) != 0.0f", "(none[2] + none[3]) > 0.0f", filter="*KeepWhatIsNotFinite*/cuda*"),
+    spmm("panels: no barrier before a stage is read", CUDA + "panels.cuh", "        wait_for_copies<S::depth - 2>();\n        __syncthreads(); ", "        wait_for_copies<S::depth - 2>(); ", seeds=[1, 2, 3]),
+    spmm("panels: a stage is read before it is there", CUDA + "panels.cuh", "        wait_for_copies<S::depth - 2>();\n", "        wait_for_copies<S::depth - 1>();\n", seeds=[1, 2, 3]),
+    spmm("panels: lists are asked for too late", CUDA + "multiply_panels.cu", "if (step % lists.stages == 0) lists.ask", "if (step % lists.stages == 1) lists.ask", filter=CUT, seeds=[1, 2, 3]),
+    spmm("panels: a slab takes another's tile", CUDA + "multiply_panels.cu", "static_cast<unsigned>(__popc((*this)[chunk].slabs & ((1u << slab) - 1)))", "static_cast<unsigned>(slab)"),
+    spmm("panels: chunks beyond the last", CUDA + "multiply_panels.cu", "if (chunk + i / pieces < unit.end) copy_async", "if (chunk + i / pieces <= unit.end) copy_async"),
+    spmm("panels: columns of tf32 as those of f16", CUDA + "panels.cuh", "return t / 4 * 32 + (lane % 4 * 2 + c) * 4 + t % 4;", "return t * 8 + lane % 4 * 2 + c;"),
     spmm("panels: the first unit to come adds up", CUDA + "multiply_panels.cu", "is_last[0] = arrive(arrived) == unit.pieces - 1;", "is_last[0] = arrive(arrived) == 0;", filter=CUT),
     spmm("panels: units are counted on from the run before", CUDA + "multiply_panels.cu", "if (is_last[0]) *arrived = 0; ", "if (is_last[0] && arrived == nullptr) *arrived = 0; ", filter=CUT),
-    spmm("panels: rows of C in the order of panels", CUDA + "multiply_panels.cu", "p.row != nullptr ? p.row[position] : position", "position", filter="*TakeNewValues/cuda*"),
-    spmm("panels: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_panels(q, s.rows(), s.work.panels);\n    });", "    });", filter="*TakeNewValues/cuda*"),
+    spmm("panels: rows of C in the order of panels", CUDA + "panels.cuh", "p.row != nullptr ? p.row[position] : position", "position", filter="*TakeNewValues/cuda*"),
+    spmm("panels: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_panels(q, s.rows(), s.work.panels);\n        fill_tiles", "        fill_tiles", filter="*TakeNewValues/cuda*"),
+    spmm("dense: threads beyond the rows of a stage copy more", CUDA + "panels.cuh", "line >= S::chunks * S::rows) return;", "line > S::chunks * S::rows) return;", filter="*SplitDense*/cuda*", build="sim-asan"),
+    spmm("dense: sums are handed over before all blocks run", CUDA + "multiply_dense.cu", "    wait_for_cluster();\n    if (group_of_warp() == 0) hand_over", "    if (group_of_warp() == 0) hand_over", filter="*SplitDense*/cuda*"),
+    spmm("dense: sums are added up before all are there", CUDA + "multiply_dense.cu", "    arrive_in_cluster();\n    wait_for_cluster();\n    write_share", "    write_share", filter="*SplitDense*/cuda*", seeds=[1, 2, 3]),
+    spmm("dense: a group too few is added", CUDA + "multiply_dense.cu", "group < S::groups - 1; ++group)", "group < S::groups - 2; ++group)", filter="*SplitDense*/cuda*"),
+    spmm("dense: another block's share", CUDA + "multiply_dense.cu", "const int number = part * share + i,", "const int number = i,", filter="*SplitDense*/cuda*"),
     spmm("panels: columns by number, not by slabs", CPU + "make_panels.cpp", "return gray_rank(x.used_by) < gray_rank(y.used_by);", "return x.col < y.col;", filter="SpmmPanels.GroupColumns*"),
+    spmm("tiles: no barrier before a tile is read", CUDA + "multiply_tiles.cu", "        wait_for_copies<depth - 2>();\n        __syncthreads(); ", "        wait_for_copies<depth - 2>(); ", filter=TILES, seeds=[1, 2, 3]),
+    spmm("tiles: a tile is read before it is there", CUDA + "multiply_tiles.cu", "        wait_for_copies<depth - 2>();\n", "        wait_for_copies<depth - 1>();\n", filter=TILES, seeds=[1, 2, 3]),
+    spmm("tiles: numbers that are not finite go unnoticed", CUDA + "multiply_tiles.cu", "nothing != 0.0f", "nothing > 0.0f", filter="*SpmmTilesOn.KeepWhatIsNotFinite*/cuda*"),
+    spmm("tiles: zeros count as stored", CUDA + "multiply_tiles.cu", "if (!(tiles.present[(first + slot) * tile_side + row] >> col & 1u)) continue;", "if (row < 0) continue;", filter="*SpmmTilesOn.KeepWhatIsNotFinite*/cuda*"),
+    spmm("tiles: rows of C in the order of tiles", CUDA + "multiply_tiles.cu", "add_pair(o, pairs, tiles.row[position],", "add_pair(o, pairs, position,", filter=TILES),
+    spmm("tiles: leading panels are counted", CUDA + "multiply_tiles.cu", "(tiles.first_panel + panel) * tile_side + slab", "panel * tile_side + slab", filter="*SpmmTilesOn.TakeAnyShare/cuda*"),
+    spmm("tiles: the tiles' product replaces the rest's", CUDA + "multiply_tiles.cu", "*to = {{old.value[0] + o.alpha * left, old.value[1] + o.alpha * right}};", "*to = {{o.alpha * left, o.alpha * right}};", filter=TILES),
+    spmm("tiles: an entry in a tile is in the rest as well", CPU + "make_tiles.cpp", "            if (dense[k]) continue;\n", "", filter="SpmmTiles.HoldEveryNonzeroOnce"),
+    spmm("tiles: a panel has tiles that do not gain", CPU + "mark_tiles.cpp", "if (more <= rule.gain) tiles = 0;", "if (more <= 0) tiles = 0;", filter="SpmmTiles.AreDenseWhereTheyGain"),
+    spmm("tiles: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_tiles(q, s.rows(), s.work.tiles);\n", "", filter="*SpmmTilesOn.TakeNewValues*/cuda*"),
     spmm("rows: long rows are written whole as well", CUDA + "multiply_rows.cu", "if (row >= 0 && end - begin > longest) return;", "if (longest < 0) return;", filter=LANES),
     spmm("rows: only the first piece of a long row", CUDA + "multiply_rows.cu", "sum += partial[offset_t{cut.first + p} * o.n + j];", "sum += p == 0 ? partial[offset_t{cut.first} * o.n + j] : 0;", filter=LANES),
     spmm("beta of zero reads C", CUDA + "operands.cuh", "o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to)", "o.alpha * sum + o.beta * widen(*to)", filter="*ReadsCOnly*/cuda*"),

@@ -18,13 +18,13 @@ namespace tulle::spmm {
 namespace {
 
 constexpr std::array kernel_names{"rows", "panels", "dense", "tiles"};
-constexpr std::array<int, 3> lane_counts(const Traits& t) { return t.value_bytes == 2 ? std::array{2, 4, 16} : std::array{2, 8, 32}; }
+constexpr std::array lane_counts{2, 8, 32};
+constexpr int columns_per_lane = 4;
 constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa};
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
 constexpr std::array dense_widths{64, narrowest_panel};
 constexpr std::array most_parts{8, 4, 2, 1};
 constexpr offset_t panels_of(const Traits& t) { return ceil_div(offset_t{t.rows}, offset_t{panel_rows}); }
-constexpr int columns_per_lane(const Traits& t) { return t.value_bytes == 2 ? 8 : 4; }
 
 // Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster, more of them where panels are too few to hide their
 // latencies; tf32 moves twice the bytes and fills tiles half as deep.
@@ -66,9 +66,9 @@ bool is_small(const Traits& t, const Limits& limits)
 // The fewest lanes whose columns cover B, so that rows share warps; the most where B is wider.
 int lanes_for(const Traits& t)
 {
-    for (const int lanes : lane_counts(t))
-        if (lanes * columns_per_lane(t) >= t.n) return lanes;
-    return lane_counts(t).back();
+    for (const int lanes : lane_counts)
+        if (lanes * columns_per_lane >= t.n) return lanes;
+    return lane_counts.back();
 }
 
 // The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more columns.
@@ -124,7 +124,7 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
 {
     std::vector<Policy> all;
     if (!on_gpu(limits)) all.push_back(policy_of(Kernel::rows, t, limits));
-    else for (const int lanes : lane_counts(t)) all.push_back({Kernel::rows, lanes, OrderKind::natural});
+    else for (const int lanes : lane_counts) all.push_back({Kernel::rows, lanes, OrderKind::natural});
     if (can_be_panels(t, limits))
         for (const int width : dense_widths)
             for (const int parts : most_parts) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});

@@ -29,7 +29,7 @@ enum class Kernel {
 
 struct Policy {
     Kernel kernel = Kernel::rows;
-    int lanes = 8;                            // rows on a GPU: lanes that share a row: 2, 8, 32 with four columns of C each, for 16-bit numbers 2, 4, 16 with eight; otherwise 1; the rest beside tiles alike
+    int lanes = 8;                            // rows on a GPU: lanes that share a row: 2, 8, 32 with four columns of C each; otherwise 1; the rest beside tiles alike
     OrderKind order = OrderKind::natural;     // panels, tiles: which rows stand together
     int width = 0;                            // panels: columns of C that a block computes (32, 64, 128; dense: 32, 64); tiles: 32, their side; otherwise 0
     int parts = 1;                            // dense: blocks that share the columns of a panel (1, 2, 4, 8)

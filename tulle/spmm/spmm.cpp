@@ -101,7 +101,7 @@ void consider_orders(State& s)
         s.order = order_rows(s.ctx, pattern, {.kind = *s.options.order});
         s.traits.cost = panel_cost(s.ctx, pattern, s.order);
     } else {
-        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.traits.value_bytes, .expected_calls = s.options.expected_calls});
+        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.traits.value_bytes, .expected_calls = s.options.expected_calls, .sample = s.options.effort == Effort::search ? 0 : OrderQuestion{}.sample, .options = {.checked = false}});
         for (const OrderCandidate& c : found.candidates)
             if (c.kind == found.order.kind) s.traits.cost = c.cost;
         s.order = std::move(found.order);
@@ -195,7 +195,7 @@ template <class State>
 TileRule rule_of(const State& s)
 {
     if (s.options.delta) return fixed_density(*s.options.delta);
-    return cheapest_density(cost_model(Backend::cuda), s.traits.n, s.traits.value_bytes);
+    return cheapest_density(cost_model(Backend::cuda, 1, s.traits.value_bytes), s.traits.n, s.traits.value_bytes);
 }
 
 template <class State>

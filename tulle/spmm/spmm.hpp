@@ -47,7 +47,7 @@ struct Options {
     Math math = Math::exact;
     std::optional<OrderKind> order = {};      // of the rows of panels; none: what costs least
     std::optional<double> delta = {};         // tiles: those with more than this share of nonzeros are dense; none: what costs least, panel by panel
-    Effort effort = Effort::model;            // search: of tiles, some deltas are tried and timed on this device; nothing else searches
+    Effort effort = Effort::model;            // search: all panels of an order are counted; of tiles, some deltas are tried and timed on this device
     double expected_calls = 1000;             // runs that will follow: few are not worth much preparation
     std::optional<Policy> force = {};         // decides instead of choose()
     bool checked = true;                      // validate the matrix first

@@ -15,9 +15,9 @@ struct Seconds {
 Seconds seconds_of(const CostModel& model, index_t n, std::size_t value_bytes)
 {
     const double columns = static_cast<double>(n), bytes = static_cast<double>(value_bytes);
-    constexpr double places = tile_places, side = tile_side, small_tiles = places / (16 * 8), sum_bytes = 2 * sizeof(float);      // a sum is read and written
+    constexpr double places = tile_places, side = tile_side, small_tiles = places / (16 * 8);
     return {model.per_byte * side * columns * bytes + model.per_tile_column * small_tiles * columns + model.per_memory_byte * places * bytes,
-            model.per_panel + model.per_memory_byte * side * columns * sum_bytes, model.per_nonzero_column * columns};
+            2 * model.per_panel_column * side / panel_rows * columns, model.per_nonzero_column * columns};      // sums are read and written
 }
 
 }  // namespace
@@ -34,10 +34,10 @@ TileRule cheapest_density(const CostModel& model, index_t n, std::size_t value_b
     return {.least = s.tile / s.nonzero, .gain = s.panel / s.nonzero};
 }
 
-double tiles_seconds(const CostModel& model, offset_t tiles, offset_t panels, offset_t rest, index_t n, std::size_t value_bytes)
+double tiles_seconds(const CostModel& model, index_t rows, offset_t tiles, offset_t panels, offset_t rest, index_t n, std::size_t value_bytes)
 {
     const Seconds s = seconds_of(model, n, value_bytes);
-    return s.tile * static_cast<double>(tiles) + s.panel * static_cast<double>(panels) + s.nonzero * static_cast<double>(rest);
+    return model.start + s.tile * static_cast<double>(tiles) + s.panel * static_cast<double>(panels) + rows_seconds(model, rows, rest, n);
 }
 
 }  // namespace tulle::spmm

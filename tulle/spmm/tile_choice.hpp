@@ -19,7 +19,7 @@ TULLE_API TileRule fixed_density(double delta);
 TULLE_API TileRule cheapest_density(const CostModel& model, index_t n, std::size_t value_bytes);
 
 // Predicted seconds of both products. `panels`: those with a dense tile.
-TULLE_API double tiles_seconds(const CostModel& model, offset_t tiles, offset_t panels, offset_t rest, index_t n, std::size_t value_bytes);
+TULLE_API double tiles_seconds(const CostModel& model, index_t rows, offset_t tiles, offset_t panels, offset_t rest, index_t n, std::size_t value_bytes);
 
 // What Effort::search tries beside the cheapest: as wide a sweep as the authors' scripts make, in fewer steps.
 inline constexpr std::array searched_densities{0.02, 0.05, 0.1, 0.2, 0.4};

@@ -43,12 +43,12 @@ template <> struct Narrow<Bfloat16> {
     }
 };
 
-// Neighbours that are loaded at once where their address allows: 16 bytes, or twice that for doubles.
-template <class V> inline constexpr int run_length = sizeof(V) == 2 ? 8 : 4;
+// Neighbours that are loaded at once where their address allows; doubles in two halves.
+inline constexpr int run_length = 4;
 
 template <class V>
-struct alignas(16) Run {
-    V value[run_length<V>];
+struct alignas(sizeof(V) == 2 ? 8 : 16) Run {
+    V value[run_length];
 };
 
 template <class V>

@@ -85,7 +85,7 @@ void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Pol
 template <class V>
 void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
-    if (policy.method == Method::deltasparse) return fill(q, a, b, policy, work, c);
+    if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
     Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, true);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = c.first; i < c.first + c.rows; ++i) {

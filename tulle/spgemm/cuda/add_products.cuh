@@ -129,7 +129,7 @@ __device__ void add_turns(V* sum, const Products<V, typename Finder::Index>& p, 
         turns = 1 + __reduce_max_sync(all_lanes, turn);
     }
     for (int k = 0; k < turns; ++k) {
-        if (place >= 0 && turn == k) sum[place] += p.factor * p.value;
+        if (place >= 0 && turn == k) sum[place] = fused(p.factor, p.value, sum[place]);
         __syncwarp();
     }
 }

@@ -30,7 +30,7 @@ __device__ void add_rows(V* sums, int nonzeros, const PlaceOf& place_of, const I
         for (int r = 0; r < Rows; ++r) {
             V sum = at[r * nonzeros];
 #pragma unroll
-            for (int k = 0; k < Count; ++k) sum += factor[r][k] * b[k];
+            for (int k = 0; k < Count; ++k) sum = fused(factor[r][k], b[k], sum);
             at[r * nonzeros] = sum;
         }
     }

@@ -73,7 +73,7 @@ __device__ void add_products(const Strip<V>& s, const CsrView<V>& a, const CsrVi
             for (int l = rank; l < s.length[k]; l += threads) {
                 const offset_t at = s.from[k] + l;
                 const auto column = static_cast<int>(b.col[at] - begin);
-                s.sum[column] += s.factor[k] * b.value[at];
+                s.sum[column] = fused(s.factor[k], b.value[at], s.sum[column]);
                 s.touched[column] = 1;
             }
             if (s.length[k] > 0) __syncthreads();                   // all threads see the same length

@@ -109,7 +109,7 @@ __device__ void add_window(const Table<Slots, V>& t, const Window<V>& w)
         turns = 1 + __reduce_max_sync(all_lanes, turn);
     }
     for (int k = 0; k < turns; ++k) {
-        if (slot >= 0 && turn == k) t.sum[slot] += w.factor * w.value;
+        if (slot >= 0 && turn == k) t.sum[slot] = fused(w.factor, w.value, t.sum[slot]);
         __syncwarp();
     }
 }
@@ -136,6 +136,13 @@ __device__ void add_by_warp(const Table<Slots, V>& t, const CsrView<V>& a, const
 constexpr int rows_in_flight = 4;
 static_assert(batch_of_block % rows_in_flight == 0);
 
+template <int Slots, class V>
+__device__ inline void add(const Table<Slots, V>& t, index_t col, V factor, V value)
+{
+    V& sum = t.sum[insert<Slots>(t.key, col).slot];
+    sum = fused(factor, value, sum);
+}
+
 // Rows k … k + rows_in_flight - 1 of the batch; those beyond it have no length.
 template <int Team, int Slots, class V>
 __device__ void add_some_rows(const Table<Slots, V>& t, const CsrView<V>& b, int k)
@@ -153,9 +160,9 @@ __device__ void add_some_rows(const Table<Slots, V>& t, const CsrView<V>& b, int
     for (int r = 0; r < rows_in_flight; ++r) {
         const int length = t.start[k + r];
         const V factor = t.factor[k + r];
-        if (col[r] != vacant) t.sum[insert<Slots>(t.key, col[r]).slot] += factor * value[r];
+        if (col[r] != vacant) add(t, col[r], factor, value[r]);
         for (int l = rank + Team; l < length; l += Team)
-            t.sum[insert<Slots>(t.key, b.col[t.from[k + r] + l]).slot] += factor * b.value[t.from[k + r] + l];
+            add(t, b.col[t.from[k + r] + l], factor, b.value[t.from[k + r] + l]);
         if (length > 0) __syncthreads();                            // all threads see the same length
     }
 }

@@ -6,6 +6,8 @@
 
 #include "tulle/device/cuda/kernel.cuh"
 
+#include <cmath>
+
 #include "tulle/matrix/csr.hpp"
 #include "tulle/spgemm/groups.hpp"
 #include "tulle/spgemm/slots.hpp"
@@ -33,6 +35,10 @@ __device__ inline RunByte run_inside(const unsigned char* runs, index_t row, ind
     const index_t begin = max(row - run.place, first), end = min(row - run.place + run.length, first + rows);
     return {run.like, row - begin, end - begin};
 }
+
+// a b + sum, rounded once. Written out because a compiler fuses or not as it likes, and sums shall have the same bits whichever kernel adds them up.
+__device__ inline float fused(float a, float b, float sum) { return fmaf(a, b, sum); }
+__device__ inline double fused(double a, double b, double sum) { return fma(a, b, sum); }
 
 // A word of shared memory that other threads may be changing by atomics.
 template <class T>

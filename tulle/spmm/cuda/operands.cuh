@@ -55,7 +55,7 @@ __device__ inline Run<V> load_run(const Operands<V, C>& o, bool whole, offset_t 
     const V* from = o.b + i * o.b_row + j * o.b_col;
     if (whole) return *reinterpret_cast<const Run<V>*>(from);
     Run<V> run = {};
-    for (int c = 0; c < run_length<V>; ++c)
+    for (int c = 0; c < run_length; ++c)
         if (j + c < o.n) run.value[c] = from[c * o.b_col];
     return run;
 }
