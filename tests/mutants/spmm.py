@@ -37,7 +37,7 @@ MUTANTS = [
     spmm("tiles: zeros count as stored", CUDA + "multiply_tiles.cu", "if (!(tiles.present[(first + slot) * tile_side + row] >> col & 1u)) continue;", "if (row < 0) continue;", filter="*SpmmTilesOn.KeepWhatIsNotFinite*/cuda*"),
     spmm("tiles: rows of C in the order of tiles", CUDA + "multiply_tiles.cu", "add_pair(o, pairs, tiles.row[position],", "add_pair(o, pairs, position,", filter=TILES),
     spmm("tiles: leading panels are counted", CUDA + "multiply_tiles.cu", "(tiles.first_panel + panel) * tile_side + slab", "panel * tile_side + slab", filter="*SpmmTilesOn.TakeAnyShare/cuda*"),
-    spmm("tiles: the tiles' product replaces the rest's", CUDA + "multiply_tiles.cu", "*to = {{old.value[0] + o.alpha * left, old.value[1] + o.alpha * right}};", "*to = {{o.alpha * left, o.alpha * right}};", filter=TILES),
+    spmm("tiles: the tiles' product replaces the rest's", CUDA + "multiply_tiles.cu", "*to = {{old.value[0] + o.alpha * left,", "*to = {{o.alpha * left,", filter=TILES),
     spmm("tiles: an entry in a tile is in the rest as well", CPU + "make_tiles.cpp", "            if (dense[k]) continue;\n", "", filter="SpmmTiles.HoldEveryNonzeroOnce"),
     spmm("tiles: a panel has tiles that do not gain", CPU + "mark_tiles.cpp", "if (more <= rule.gain) tiles = 0;", "if (more <= 0) tiles = 0;", filter="SpmmTiles.AreDenseWhereTheyGain"),
     spmm("tiles: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_tiles(q, s.rows(), s.work.tiles);\n", "", filter="*SpmmTilesOn.TakeNewValues*/cuda*"),
