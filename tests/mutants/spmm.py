@@ -40,6 +40,7 @@ MUTANTS = [
     spmm("tiles: the tiles' product replaces the rest's", CUDA + "multiply_tiles.cu", "*to = {{old.value[0] + o.alpha * left,", "*to = {{o.alpha * left,", filter=TILES),
     spmm("tiles: an entry in a tile is in the rest as well", CPU + "make_tiles.cpp", "            if (dense[k]) continue;\n", "", filter="SpmmTiles.HoldEveryNonzeroOnce"),
     spmm("tiles: a panel has tiles that do not gain", CPU + "mark_tiles.cpp", "if (more <= rule.gain) tiles = 0;", "if (more <= 0) tiles = 0;", filter="SpmmTiles.AreDenseWhereTheyGain"),
+    spmm("tiles: as dense as delta is enough", CPU + "mark_tiles.cpp", "dense[k] = nonzeros > rule.least;", "dense[k] = nonzeros >= rule.least;", filter="SpmmTiles.AreDenseWhereTheyGain"),
     spmm("tiles: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_tiles(q, s.rows(), s.work.tiles);\n", "", filter="*SpmmTilesOn.TakeNewValues*/cuda*"),
     spmm("rows: long rows are written whole as well", CUDA + "multiply_rows.cu", "if (row >= 0 && end - begin > longest) return;", "if (longest < 0) return;", filter=LANES),
     spmm("rows: only the first piece of a long row", CUDA + "multiply_rows.cu", "sum += partial[offset_t{cut.first + p} * o.n + j];", "sum += p == 0 ? partial[offset_t{cut.first} * o.n + j] : 0;", filter=LANES),
