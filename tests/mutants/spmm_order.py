@@ -23,7 +23,6 @@ MUTANTS = [
     order("gpu encoding: a repeated column counts twice", "cuda/encode_rows.cu", "count += col[k] != last;", "++count;", "*UnsortedColumns*cuda*"),
     order("gpu minhash: lanes do not meet", "cuda/order_keys.cu", "if (other >= 0) first.look_at(hash, static_cast<index_t>(other));", "if (other >= 0 && distance < 0) first.look_at(hash, static_cast<index_t>(other));", "OrderOn*cuda*"),
     order("pack: the worst row first", "cpu/pack_rows.cpp", "const offset_t score = 3 * offset_t{overlap_.data()[row]} - length;", "const offset_t score = length - 3 * offset_t{overlap_.data()[row]};", "*OrdersGatherLess/cpu"),
-    order("tiles: as dense as delta is enough", "cpu/mark_tiles.cpp", "dense[k] = nonzeros > rule.least;", "dense[k] = nonzeros >= rule.least;", "*Split*/cpu"),
     order("sample: some panels are all", "order_sample.cpp", "{grown(found.pairs, by_nonzeros),", "{found.pairs,", "*SomePanelsStandForAll/cuda*"),
     order("sample: columns of other rows", "order_sample.cpp", "row_begin.data()[row.data()[position[static_cast<std::size_t>(i)]]]);", "row_begin.data()[position[static_cast<std::size_t>(i)]]);", "*SomePanelsStandForAll/cuda*"),
     order("choice: a GPU orders as slowly as a core", "order_choice.cpp", "(gpu ? gpu_prices : cpu_prices)", "(gpu ? cpu_prices : gpu_prices)", "OrderChoice.TakesWhatPaid*"),

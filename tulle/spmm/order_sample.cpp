@@ -48,7 +48,7 @@ void bring(const CpuQueue&, const CpuQueue&, const Pattern& a, const RowOrder& o
 }
 
 // Only the columns of these rows come down; the list of them goes up.
-void bring(const CudaQueue& q, const CpuQueue& host, const Pattern& a, const RowOrder& order, const std::vector<index_t>& position, Sample& s)
+[[maybe_unused]] void bring(const CudaQueue& q, const CpuQueue& host, const Pattern& a, const RowOrder& order, const std::vector<index_t>& position, Sample& s)
 {
     Buffer<offset_t> row_begin(host, offset_t{a.rows} + 1);
     Buffer<index_t> row(host, a.rows);
