@@ -93,11 +93,12 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
         return choose(t, gpu).policy;
     };
     const auto dense = [](int width, int parts) { return Policy{Kernel::dense, 1, OrderKind::natural, width, parts}; };
-    EXPECT_EQ(pruned(512, 512, 0.9), dense(64, 8));
+    EXPECT_EQ(pruned(512, 512, 0.9), dense(32, 4));
     EXPECT_EQ(pruned(512, 512, 0.9, 32), dense(32, 8));
-    EXPECT_EQ(pruned(512, 128, 0.9), dense(64, 2)) << "eight chunks";
-    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(64, 4));
-    EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 1));
+    EXPECT_EQ(pruned(512, 128, 0.9), dense(32, 2)) << "eight chunks";
+    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(32, 4)) << "sixteen chunks a part";
+    EXPECT_EQ(pruned(2048, 64, 0.9), dense(32, 1));
+    EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 4));
     EXPECT_EQ(pruned(512, 512, 0.5).kernel, Kernel::panels);
 }
 

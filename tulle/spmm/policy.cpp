@@ -35,8 +35,8 @@ constexpr double least_reuse(const Traits& t, const Limits& limits)
 }
 // Reasoned: a panel that needs so many of all rows of B may as well take them all, without lists.
 constexpr double least_share = 0.6;
-// Reasoned: chunks of columns that are worth a block of their own.
-constexpr index_t least_chunks = 4;
+// Measured: a block of a dense matrix has at least and at most so many chunks, where there can be so many blocks.
+constexpr offset_t least_chunks = 4, most_chunks = 16;
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
 // Reasoned: so many columns in B, below which a tensor core computes mostly padding.
@@ -79,15 +79,15 @@ int width_for(const Traits& t, const Limits& limits)
     return widths.back();
 }
 
-// As many parts as give every multiprocessor a block or two.
+// Parts of few enough chunks, more of them as long as every multiprocessor gets at most one; wide blocks where there are many, because they read A less often.
 Policy dense_for(const Traits& t, const Limits& limits)
 {
-    const int width = t.n > narrowest_panel ? dense_widths.front() : dense_widths.back();
-    const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}), chunks = ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
-    Policy dense{Kernel::dense, 1, OrderKind::natural, width, 1};
-    for (const int parts : most_parts)
-        if (blocks * parts <= 2 * limits.multiprocessors && chunks >= parts * least_chunks) dense.parts = std::max(dense.parts, parts);
-    return dense;
+    const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
+    const offset_t chunks = ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
+    const int width = t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors ? dense_widths.front() : dense_widths.back();
+    int parts = 1;
+    while (parts < most_parts.front() && (chunks > parts * most_chunks || (blocks(width) * parts * 2 <= limits.multiprocessors && chunks >= 2 * parts * least_chunks))) parts *= 2;
+    return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ void prepare_panels(const CudaQueue& q, State& s, const CsrView<V>& a, Panels<V>
     panels.rows = made.rows;
     panels.nonzeros = made.nonzeros;
     panels.slots = made.slots;
-    panels.row = std::move(s.order.row);
+    if (s.choice.policy.kernel != Kernel::dense) panels.row = std::move(s.order.row);
     panels.unit = lift(q, made.unit);
     panels.chunk = lift(q, made.chunk);
     panels.present = lift(q, made.present);

@@ -10,6 +10,8 @@
 namespace tulle::spmm {
 namespace {
 
+constexpr int most_parts = 8;
+
 // Chunks of neighbouring columns.
 template <class V>
 struct Natural {
@@ -73,23 +75,29 @@ __device__ inline void hand_over(Two<float>* sums, int part, int shift, const fl
     }
 }
 
-// Adds up what this block owns and writes it to C.
+// Adds up what this block owns and writes it to C. As in write_sums, what can be written without looking is.
 template <int Columns, class V, class C>
 __device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part, int shift, offset_t first_row, offset_t j)
 {
     const int share = Pairs<Columns>::count >> shift, parts = 1 << shift;
-    const bool pairs = writes_pairs(o);
+    const bool pairs = writes_pairs(o), simple = sizeof(V) == 2 && pairs && o.beta == 0 && p.row == nullptr && j + Columns <= o.n;
     for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
         float left = 0, right = 0;
-        for (int other = 0; other < parts; ++other) {
+#pragma unroll
+        for (int other = 0; other < most_parts; ++other) {
+            if (other >= parts) break;
             const Two<float> two = sums[other * share + i];
             left += two.value[0];
             right += two.value[1];
         }
         const int number = part * share + i, lane = Pairs<Columns>::lane(number), t = Pairs<Columns>::eight(number);
-        const offset_t position = first_row + Pairs<Columns>::row(number);
+        const offset_t position = first_row + Pairs<Columns>::row(number), column = j + Tile<V>::column(t, lane, 0), next = j + Tile<V>::column(t, lane, 1);
         if (position >= p.rows) continue;
-        const offset_t row = p.row != nullptr ? p.row[position] : position, column = j + Tile<V>::column(t, lane, 0), next = j + Tile<V>::column(t, lane, 1);
+        if (simple) {
+            *reinterpret_cast<Two<C>*>(o.c + position * o.c_row + column) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
+            continue;
+        }
+        const offset_t row = p.row != nullptr ? p.row[position] : position;
         if (next == column + 1) put_pair(o, pairs, row, column, left, right);
         else {
             if (column < o.n) put(o, row, column, left);
@@ -105,8 +113,8 @@ struct Grid {
     unsigned panels;
 };
 
-// A warp has a chunk of a stage: many warps with little to do each.
-template <class V, int Columns> using DenseShape = Shape<V, Columns, Columns == 64 ? 4 : 3, Columns == 64 ? 2 : 4>;
+// Two groups of warps: each has half of the chunks of a stage.
+template <class V, int Columns> using DenseShape = Shape<V, Columns, Columns == 64 ? 4 : 3, 2>;
 
 // A cluster per panel and `Columns` columns of C; its blocks have equal parts of the chunks.
 //   grid: parts for every panel, for every `Columns` columns      shared memory: stages and sums, 44 to 48 KB      C: every row once
