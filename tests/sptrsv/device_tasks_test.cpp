@@ -57,7 +57,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
 {
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
-    const Triangle t = make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
+    const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
     const Triangle there = take_triangle(q, t, stored_begin.data(), stored_col.data());
     ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
     ASSERT_TRUE(same(q, t.source, there.source, "the triangle's sources"));
@@ -65,9 +65,9 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     for (const TeamWay& way : team_ways) {
         if (!is_drawn(name + to_text(way.how) + std::to_string(way.team), 3)) continue;
         SCOPED_TRACE(name + ": " + to_text(way.how) + " of " + std::to_string(way.rows) + ", " + std::to_string(way.team) + " warps");
-        const Graph graph = merge(host, t, way.how, way.rows, way.limit);
+        const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
         const Packing packing{way.reorder, way.team, 8};
-        expect_same(q, make_tasks(host, t, graph, packing), write_tasks(q, lay_out_tasks(host, t, graph, packing), there));
+        expect_same(q, make_tasks(host_queue, t, graph, packing), write_tasks(q, lay_out_tasks(host_queue, t, graph, packing), there));
     }
 }
 
@@ -100,14 +100,14 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
             for (const auto* a : {&long_rows, &many_late}) {
-                const Triangle t = make_triangle(host, {.rows = a->rows, .row_begin = a->row_begin.data(), .col = a->col.data()});
+                const Triangle t = make_triangle(host_queue, {.rows = a->rows, .row_begin = a->row_begin.data(), .col = a->col.data()});
                 const Buffer<offset_t> stored_begin = to_queue(q, a->row_begin.data(), offset_t{a->rows} + 1);
                 const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
                 const Triangle there = take_triangle(q, t, stored_begin.data(), stored_col.data());
                 for (const TeamWay& way : {TeamWay{Merge::none, 1, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 4, true}, TeamWay{Merge::average, 32, 200, 1, false}}) {
                     SCOPED_TRACE(to_text(way.how));
-                    const Graph graph = merge(host, t, way.how, way.rows, way.limit);
-                    ASSERT_NO_FATAL_FAILURE(expect_same(q, make_tasks(host, t, graph, {way.reorder, way.team, 8}), write_tasks(q, lay_out_tasks(host, t, graph, {way.reorder, way.team, 8}), there)));
+                    const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
+                    ASSERT_NO_FATAL_FAILURE(expect_same(q, make_tasks(host_queue, t, graph, {way.reorder, way.team, 8}), write_tasks(q, lay_out_tasks(host_queue, t, graph, {way.reorder, way.team, 8}), there)));
                 }
             }
         (void)q;

@@ -30,7 +30,7 @@ TEST(SptrsvGraph, LevelsRiseAlongEveryEdgeBetweenNodes)
         const Triangle t = triangle_of(a);
         for (const Way& way : ways) {
             SCOPED_TRACE(name + ": " + to_text(way.how));
-            const Graph g = merge(host, t, way.how, way.rows, way.limit);
+            const Graph g = merge(host_queue, t, way.how, way.rows, way.limit);
             std::map<index_t, int> size;
             for (index_t i = 0; i < t.rows; ++i) {
                 const index_t node = g.node_of.data()[i];
@@ -46,21 +46,21 @@ TEST(SptrsvGraph, LevelsRiseAlongEveryEdgeBetweenNodes)
 TEST(SptrsvGraph, ClustersCutAChain)
 {
     const Triangle t = triangle_of(triangle_where<double>(320, 3, [](index_t i, index_t j) { return j == i - 1; }));
-    EXPECT_EQ(merge(host, t, Merge::none).levels, 320);
-    EXPECT_EQ(merge(host, t, Merge::critical, 32).levels, 10);
-    EXPECT_EQ(merge(host, t, Merge::fixed, 32).levels, 10);
-    EXPECT_EQ(merge(host, t, Merge::critical, 8).levels, 40);
+    EXPECT_EQ(merge(host_queue, t, Merge::none).levels, 320);
+    EXPECT_EQ(merge(host_queue, t, Merge::critical, 32).levels, 10);
+    EXPECT_EQ(merge(host_queue, t, Merge::fixed, 32).levels, 10);
+    EXPECT_EQ(merge(host_queue, t, Merge::critical, 8).levels, 40);
 }
 
 TEST(SptrsvGraph, MergesAsThePaperSays)
 {
     // lengths, diagonal included: 1 2 3 4 … by rows
     const Triangle t = triangle_of(triangle_where<double>(40, 3, [](index_t, index_t j) { return j < 20; }));
-    const Graph average = merge(host, t, Merge::average, 4, 3);      // rows 0-3: mean 2.5; from then on single
+    const Graph average = merge(host_queue, t, Merge::average, 4, 3);      // rows 0-3: mean 2.5; from then on single
     EXPECT_EQ(average.node_of.data()[3], 0);
     EXPECT_EQ(average.node_of.data()[4], 1);
     EXPECT_EQ(average.nodes, 37);
-    const Graph threshold = merge(host, t, Merge::threshold, 32, 5);      // rows of up to five entries: 0-4
+    const Graph threshold = merge(host_queue, t, Merge::threshold, 32, 5);      // rows of up to five entries: 0-4
     EXPECT_EQ(threshold.node_of.data()[4], 0);
     EXPECT_EQ(threshold.nodes, 36);
 }
@@ -68,7 +68,7 @@ TEST(SptrsvGraph, MergesAsThePaperSays)
 TEST(SptrsvGraph, FeaturesAreThePapers)
 {
     const Triangle t = triangle_of(csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 1, 1.0}, {2, 0, 1.0}, {2, 2, 1.0}, {3, 0, 1.0}, {3, 2, 1.0}, {3, 3, 1.0}}));
-    const Features f = features_of(t, merge(host, t, Merge::none));
+    const Features f = features_of(t, merge(host_queue, t, Merge::none));
     EXPECT_EQ(f.rows, 4);
     EXPECT_EQ(f.nonzeros, 7);
     EXPECT_EQ(f.levels, 3);
@@ -90,7 +90,7 @@ TEST(SptrsvTasks, HoldEveryEntryOnceAndWaitForEarlierTasksOnly)
                 const bool reorder = packed.first;
                 const int team = packed.second;
                 SCOPED_TRACE(name + ": " + to_text(way.how) + ", " + std::to_string(team) + " warps");
-                const Tasks tasks = make_tasks(host, t, merge(host, t, way.how, way.rows, way.limit), {reorder, team, 8});
+                const Tasks tasks = make_tasks(host_queue, t, merge(host_queue, t, way.how, way.rows, way.limit), {reorder, team, 8});
                 std::multiset<offset_t> sources;
                 std::vector<offset_t> task_of(static_cast<std::size_t>(t.rows), -1);      // by row of the triangle
                 index_t rows = 0;
@@ -128,8 +128,8 @@ TEST(SptrsvThreads, WaitForAllTheyNeed)
 {
     const auto a = triangle_where<double>(900, 3, [](index_t i, index_t j) { return unit(hash_of(5, i, j)) < 0.05 && i - j > 150; });
     const Triangle t = triangle_of(a);
-    const Graph g = merge(host, t, Merge::none);
-    const ThreadPlan plan = plan_threads(host, t, g, 3, 20);
+    const Graph g = merge(host_queue, t, Merge::none);
+    const ThreadPlan plan = plan_threads(host_queue, t, g, 3, 20);
     std::vector<index_t> level_solved(static_cast<std::size_t>(plan.threads()), 0);
     std::vector<int> owner(900, -1);
     std::size_t shared = 0;

@@ -10,9 +10,9 @@
 
 namespace tulle::sptrsv {
 
-inline const CpuQueue host(2);
+inline const CpuQueue host_queue(2);
 inline constexpr Limits gpu{.backend = Backend::cuda, .threads = 1, .multiprocessors = 132};
 
-inline Triangle triangle_of(const test::HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
+inline Triangle triangle_of(const test::HostCsr<double>& a) { return make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
 
 }  // namespace tulle::sptrsv

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 Features features_of_matrix(const HostCsr<double>& a)
 {
     const Triangle t = triangle_of(a);
-    return features_of(t, merge(host, t, Merge::none));
+    return features_of(t, merge(host_queue, t, Merge::none));
 }
 
 // A folder that goes away again.
@@ -113,14 +113,14 @@ TEST(SptrsvCache, FingerprintsTellPatternsApart)
     for (const auto& [name, a] : triangles<double>()) {
         const Triangle t = triangle_of(a);
         EXPECT_EQ(fingerprint(CpuQueue(1), t), fingerprint(CpuQueue(3), t)) << name;
-        seen.insert(fingerprint(host, t));
+        seen.insert(fingerprint(host_queue, t));
         ++patterns;
     }
     EXPECT_EQ(seen.size(), patterns);
     const Triangle chain = triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return j == i - 1; }));
-    EXPECT_EQ(fingerprint(host, chain), fingerprint(host, triangle_of(triangle_where<double>(9, 2, [](index_t i, index_t j) { return j == i - 1; })))) << "values do not matter";
+    EXPECT_EQ(fingerprint(host_queue, chain), fingerprint(host_queue, triangle_of(triangle_where<double>(9, 2, [](index_t i, index_t j) { return j == i - 1; })))) << "values do not matter";
     const Triangle moved = triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return i == 8 ? j == 6 : j == i - 1; }));
-    EXPECT_NE(fingerprint(host, chain), fingerprint(host, moved));
+    EXPECT_NE(fingerprint(host_queue, chain), fingerprint(host_queue, moved));
 }
 
 const CacheKey key{0x123, "NVIDIA H200", "f64"};
