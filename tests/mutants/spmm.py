@@ -30,7 +30,7 @@ MUTANTS = [
     spmm("dense: sums are added up before all are there", CUDA + "multiply_dense.cu", "    arrive_in_cluster();\n    wait_for_cluster();\n    write_share", "    write_share", filter="*SplitDense*/cuda*", seeds=[1, 2, 3]),
     spmm("dense: a group too few is added", CUDA + "multiply_dense.cu", "group < S::groups - 1; ++group)", "group < S::groups - 2; ++group)", filter="*SplitDense*/cuda*"),
     spmm("dense: another block's share", CUDA + "multiply_dense.cu", "const int number = part * share + i,", "const int number = i,", filter="*SplitDense*/cuda*"),
-    spmm("panels: columns by number, not by slabs", CPU + "make_panels.cpp", "return gray_rank(x.used_by) < gray_rank(y.used_by);", "return x.col < y.col;", filter="SpmmPanels.GroupColumns*"),
+    spmm("panels: columns by number, not by slabs", CPU + "make_panels.cpp", "return key_of(x) < key_of(y);", "return x.col < y.col;", filter="SpmmPanels.GroupColumns*"),
     spmm("tiles: no barrier before a tile is read", CUDA + "multiply_tiles.cu", "        wait_for_copies<depth - 2>();\n        __syncthreads(); ", "        wait_for_copies<depth - 2>(); ", filter=TILES, seeds=[1, 2, 3]),
     spmm("tiles: a tile is read before it is there", CUDA + "multiply_tiles.cu", "        wait_for_copies<depth - 2>();\n", "        wait_for_copies<depth - 1>();\n", filter=TILES, seeds=[1, 2, 3]),
     spmm("tiles: numbers that are not finite go unnoticed", CUDA + "multiply_tiles.cu", "nothing != 0.0f", "nothing > 0.0f", filter="*SpmmTilesOn.KeepWhatIsNotFinite*/cuda*"),

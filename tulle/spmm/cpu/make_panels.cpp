@@ -1,11 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Panels from a pattern: each panel's nonzeros sorted by column give its distinct columns and the slabs that use them; those sorted by slabs give
-// its chunks. Panels are counted first, so that each knows where its chunks, tiles and values begin, and then written, in parallel both times.
+// Panels from a pattern: a table finds each panel's distinct columns and the slabs that use them; these sorted by slabs give its chunks. Panels are
+// counted first, so that each knows where its chunks, tiles and values begin, and then written, in parallel both times.
 #include <omp.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -19,45 +21,52 @@ namespace {
 
 constexpr offset_t least_unit = 8;          // chunks that are worth a block of their own; 32 were no faster on an H200
 
-struct Nonzero {
-    index_t col;
-    int row;                                // in the panel
-    offset_t at;                            // in the matrix
-};
-
 struct Column {
     index_t col;
     unsigned used_by;                       // mask of slabs
-    offset_t begin, end;                    // nonzeros
 };
 
-// One panel at work.
+// One panel at work: its distinct columns, and a table that tells where each stands among them.
 struct Panel {
-    std::vector<Nonzero> nonzero;           // by column, then by row
     std::vector<Column> column;             // by Gray's order of the slabs, then by number
+    std::vector<std::uint32_t> table;       // a column's place, plus one; 0: vacant. Half of it at most is in use
+    unsigned mask = 0;
+
+    // Room for so many distinct columns.
+    void reserve(offset_t columns)
+    {
+        column.reserve(static_cast<std::size_t>(columns));
+        table.resize(std::bit_ceil(2 * static_cast<std::size_t>(columns) + 1));
+    }
+
+    std::uint32_t& slot_of(index_t col)
+    {
+        for (std::size_t slot = (static_cast<std::uint32_t>(col) * 0x9e3779b1u) & mask;; slot = (slot + 1) & mask)
+            if (table[slot] == 0 || column[table[slot] - 1].col == col) return table[slot];
+    }
+    int place_of(index_t col) { return static_cast<int>(slot_of(col)) - 1; }
 
     void look(const Pattern& a, const index_t* row, index_t panel)
     {
-        nonzero.clear();
         column.clear();
-        const index_t first = panel * panel_rows, last = std::min<index_t>(a.rows - first, panel_rows);
-        for (index_t r = 0; r < last; ++r) {
-            const index_t i = row ? row[first + r] : first + r;
-            for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) nonzero.push_back({a.col[k], r, k});
-        }
-        std::sort(nonzero.begin(), nonzero.end(), [](const Nonzero& x, const Nonzero& y) { return x.col != y.col ? x.col < y.col : x.row < y.row; });
-        for (offset_t k = 0; k < std::ssize(nonzero); ++k) {
-            const Nonzero& e = nonzero[static_cast<std::size_t>(k)];
-            if (column.empty() || column.back().col != e.col) column.push_back({e.col, 0, k, k});
-            column.back().used_by |= 1u << (e.row / slab_rows);
-            column.back().end = k + 1;
-        }
-        std::stable_sort(column.begin(), column.end(), [](const Column& x, const Column& y) { return gray_rank(x.used_by) < gray_rank(y.used_by); });
-    }
-
-    bool has_repeats() const
-    {
-        return std::adjacent_find(nonzero.begin(), nonzero.end(), [](const Nonzero& x, const Nonzero& y) { return x.col == y.col && x.row == y.row; }) != nonzero.end();
+        offset_t nonzeros = 0;
+        for_each_row(a, row, panel, [&](index_t i, int) { nonzeros += a.row_begin[i + 1] - a.row_begin[i]; });
+        const std::size_t slots = std::min(table.size(), std::bit_ceil(2 * static_cast<std::size_t>(nonzeros) + 1));       // few stay in the cache
+        mask = static_cast<unsigned>(slots - 1);
+        std::fill_n(table.begin(), slots, 0u);
+        for_each_row(a, row, panel, [&](index_t i, int r) {
+            for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+                std::uint32_t& slot = slot_of(a.col[k]);
+                if (slot == 0) {
+                    column.push_back({a.col[k], 0});
+                    slot = static_cast<std::uint32_t>(column.size());
+                }
+                column[slot - 1].used_by |= 1u << (r / slab_rows);
+            }
+        });
+        std::sort(column.begin(), column.end(), [](const Column& x, const Column& y) { return key_of(x) < key_of(y); });
+        std::fill_n(table.begin(), slots, 0u);
+        for (std::size_t k = 0; k < column.size(); ++k) put(column[k].col, static_cast<std::uint32_t>(k + 1));
     }
 
     // The slabs that a chunk of so many columns has tiles for.
@@ -66,6 +75,25 @@ struct Panel {
         unsigned all = 0;
         for (offset_t c = chunk * columns; c < std::min(std::ssize(column), (chunk + 1) * columns); ++c) all |= column[static_cast<std::size_t>(c)].used_by;
         return all;
+    }
+
+    // Calls visit(row of the matrix, row of the panel).
+    template <class Visit>
+    static void for_each_row(const Pattern& a, const index_t* row, index_t panel, Visit&& visit)
+    {
+        const index_t first = panel * panel_rows, last = std::min<index_t>(a.rows - first, panel_rows);
+        for (index_t r = 0; r < last; ++r) visit(row ? row[first + r] : first + r, static_cast<int>(r));
+    }
+
+private:
+    static std::uint64_t key_of(const Column& c) { return static_cast<std::uint64_t>(gray_rank(c.used_by)) << 32 | static_cast<std::uint32_t>(c.col); }
+
+    // A column that is not there yet.
+    void put(index_t col, std::uint32_t place)
+    {
+        std::size_t slot = (static_cast<std::uint32_t>(col) * 0x9e3779b1u) & mask;
+        while (table[slot] != 0) slot = (slot + 1) & mask;
+        table[slot] = place;
     }
 };
 
@@ -90,38 +118,31 @@ void require_tiles(offset_t tiles)
     require<ValueError>(tiles <= std::numeric_limits<std::uint32_t>::max(), [&] { return concat("panels of ", tiles, " tiles exceed 32 bits"); });
 }
 
+// All chunks of a panel, from the given places on; false where a position is stored twice.
 template <class V>
-struct Writer {
-    const Panel& panel;
-    Panels<V>& to;
-
-    // One column of a chunk: where its nonzeros stand, in tiles that come one after the other.
-    void write_column(const Column& column, const Chunk<V>& chunk, int c) const
-    {
-        for (offset_t k = column.begin; k < column.end; ++k) {
-            const Nonzero& e = panel.nonzero[static_cast<std::size_t>(k)];
-            put_nonzero(to, chunk, e.row, c, e.at);
+bool write_panel(const Pattern& a, const index_t* row, index_t number, Panel& panel, offset_t first_chunk, offset_t tile, Panels<V>& to)
+{
+    constexpr int columns = chunk_columns<V>;
+    for (offset_t at = 0; at * columns < std::ssize(panel.column); ++at) {
+        Chunk<V>& chunk = to.chunk.data()[first_chunk + at];
+        chunk = {.col = {}, .first = static_cast<std::uint32_t>(tile), .slabs = panel.slabs_of(at, columns), .unused = {}};
+        for (int c = 0; c < columns; ++c) {
+            const offset_t k = at * columns + c;
+            chunk.col[c] = k < std::ssize(panel.column) ? panel.column[static_cast<std::size_t>(k)].col : -1;
         }
+        const offset_t tiles = __builtin_popcount(chunk.slabs);
+        std::fill_n(to.present.data() + tile * 32, tiles * 32, std::uint8_t{0});
+        tile += tiles;
     }
-
-    // All chunks of the panel, from the given places on.
-    void write(offset_t first_chunk, offset_t tile) const
-    {
-        constexpr int columns = chunk_columns<V>;
-        for (offset_t at = 0; at * columns < std::ssize(panel.column); ++at) {
-            Chunk<V>& chunk = to.chunk.data()[first_chunk + at];
-            chunk = {.col = {}, .first = static_cast<std::uint32_t>(tile), .slabs = panel.slabs_of(at, columns), .unused = {}};
-            const offset_t tiles = __builtin_popcount(chunk.slabs);
-            std::fill_n(to.present.data() + tile * 32, tiles * 32, std::uint8_t{0});
-            tile += tiles;
-            for (int c = 0; c < columns; ++c) {
-                const offset_t k = at * columns + c;
-                chunk.col[c] = k < std::ssize(panel.column) ? panel.column[static_cast<std::size_t>(k)].col : -1;
-                if (chunk.col[c] >= 0) write_column(panel.column[static_cast<std::size_t>(k)], chunk, c);
-            }
+    bool unique = true;
+    Panel::for_each_row(a, row, number, [&](index_t i, int r) {
+        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+            const int place = panel.place_of(a.col[k]);
+            unique &= put_nonzero(to, to.chunk.data()[first_chunk + place / columns], r, place % columns, k);
         }
-    }
-};
+    });
+    return unique;
+}
 
 // Panels cut into units of at most `most` chunks, as even as they can be; an empty panel is a unit as well, because its rows of C are written.
 Buffer<PanelUnit> cut_units(const CpuQueue& q, const offset_t* chunk_begin, index_t panels, offset_t most, std::int32_t& slots)
@@ -150,10 +171,7 @@ std::vector<Panel> make_workers(const CpuQueue& q, const Pattern& a, const index
         most = std::max(most, here);
     }
     std::vector<Panel> workers(static_cast<std::size_t>(q.threads));
-    for (Panel& panel : workers) {
-        panel.nonzero.reserve(static_cast<std::size_t>(most));
-        panel.column.reserve(static_cast<std::size_t>(std::min<offset_t>(most, a.cols)));
-    }
+    for (Panel& panel : workers) panel.reserve(std::min<offset_t>(most, a.cols));
     return workers;
 }
 
@@ -165,31 +183,30 @@ Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, o
     const index_t panels = ceil_div(a.rows, index_t{panel_rows});
     Buffer<offset_t> chunk_begin(q, offset_t{panels} + 1), tile_begin(q, offset_t{panels} + 1);
     std::vector<Panel> workers = make_workers(q, a, row, panels);
-    std::atomic<bool> repeats{false};
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 16)
     for (index_t p = 0; p < panels; ++p) {
         Panel& panel = workers[static_cast<std::size_t>(omp_get_thread_num())];
         panel.look(a, row, p);
-        if (panel.has_repeats()) repeats = true;
         const offset_t chunks = ceil_div<offset_t>(std::ssize(panel.column), chunk_columns<V>);
         offset_t tiles = 0;
         for (offset_t c = 0; c < chunks; ++c) tiles += __builtin_popcount(panel.slabs_of(c, chunk_columns<V>));
         chunk_begin.data()[p] = chunks;
         tile_begin.data()[p] = tiles;
     }
-    require_unique(!repeats);
     for (Buffer<offset_t>* count : {&chunk_begin, &tile_begin}) prim::exclusive_scan(q, count->data(), count->data(), panels);
     const offset_t chunks = chunk_begin.data()[panels], tiles = tile_begin.data()[panels];
     require_tiles(tiles);
 
     Panels<V> to{.rows = a.rows, .nonzeros = a.nonzeros, .slots = 0, .row = {}, .unit = {}, .chunk = Buffer<Chunk<V>>(q, chunks), .value = {}, .present = Buffer<std::uint8_t>(q, tiles * 32), .place = Buffer<offset_t>(q, a.nonzeros)};
+    std::atomic<bool> repeats{false};
     to.unit = cut_units(q, chunk_begin.data(), panels, std::max(least_unit, ceil_div(chunks, units)), to.slots);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 16)
     for (index_t p = 0; p < panels; ++p) {
         Panel& panel = workers[static_cast<std::size_t>(omp_get_thread_num())];
         panel.look(a, row, p);
-        Writer<V>{panel, to}.write(chunk_begin.data()[p], tile_begin.data()[p]);
+        if (!write_panel(a, row, p, panel, chunk_begin.data()[p], tile_begin.data()[p], to)) repeats = true;
     }
+    require_unique(!repeats);
     return to;
 }
 
