@@ -82,6 +82,15 @@ Way by_panels(const spmm::OrderCandidate& c, const spmm::OrderCandidate& natural
     return w;
 }
 
+// All columns and all tiles.
+Way by_dense(const spmm::Traits& t, const spmm::CostModel& model)
+{
+    const offset_t panels = ceil_div(offset_t{t.rows}, offset_t{64});
+    Way w{.kernel = spmm::Kernel::dense, .cost = {.pairs = panels * t.cols, .tiles = panels * 4 * ceil_div(offset_t{t.cols}, offset_t{8}), .panels = panels, .nonzeros = t.nonzeros}, .on_tensor_cores = 1};
+    w.call_seconds = spmm::multiply_seconds(model, w.cost, t.n, t.value_bytes);
+    return w;
+}
+
 // The paper's way: dense tiles in the order bsa, the rest by rows. A row of B is fetched for every 32 rows of a tile and for every nonzero of the rest.
 template <class V>
 Way by_tiles(const Context& host, const CsrView<V>& a, const spmm::Traits& t, const spmm::CostModel& model, double order_seconds)
@@ -130,8 +139,10 @@ Explanation consider(const Context& host, const CsrView<LoadedAs<V>>& a, const E
     }
     e.choice = spmm::choose(e.traits, {backend});
     for (Way& w : e.ways) w.chosen = w.kernel == e.choice.policy.kernel && (w.kernel == spmm::Kernel::rows || w.order == e.choice.policy.order);
-    if (std::none_of(e.ways.begin(), e.ways.end(), [](const Way& w) { return w.chosen; }))
-        e.ways.push_back({.kernel = e.choice.policy.kernel, .order = e.choice.policy.order, .cost = e.traits.cost, .on_tensor_cores = 1, .chosen = true});      // nearly dense: nobody predicts
+    if (e.choice.policy.kernel == spmm::Kernel::dense) {
+        e.ways.push_back(by_dense(e.traits, model));
+        e.ways.back().chosen = true;
+    }
     return e;
 }
 
@@ -196,7 +207,7 @@ Facts facts_of(const Explanation& e, const SpmmOptions& o)
     facts.add("chosen", spmm::to_text(e.choice.policy));
     facts.add("why", e.choice.why);
     if (!e.order_why.empty()) facts.add("order", e.order_why);
-    if (chosen.kernel == spmm::Kernel::panels) {
+    if (chosen.kernel == spmm::Kernel::panels || chosen.kernel == spmm::Kernel::dense) {
         facts.add("tensor cores", fmt::format("all nonzeros, in {} that are {} full", counted(chosen.cost.tiles, "tile", "tiles"), share_text(chosen.fill())));
         facts.add("chunks", fmt::format("{} of {} rows of B at least; {} rows of B a panel on average", grouped(ceil_div(chosen.cost.pairs, offset_t{e.chunk_columns()})), e.chunk_columns(),
                                         number_text(static_cast<double>(chosen.cost.pairs) / static_cast<double>(std::max(offset_t{1}, chosen.cost.panels)))));

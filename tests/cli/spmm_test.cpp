@@ -78,10 +78,15 @@ TEST_F(Spmm, ExplainsByHand)
     EXPECT_EQ(minhash["tile_fill"], 1.0);
     EXPECT_EQ(minhash["pays_after_calls"].get<double>(), std::floor(minhash["order_seconds"].get<double>() / (natural["predicted_seconds"].get<double>() - minhash["predicted_seconds"].get<double>())) + 1);
     EXPECT_GT(minhash["pays_after_calls"], 100);
-    EXPECT_TRUE(natural["chosen"].get<bool>());
+    const auto dense = way(e, "dense");                          // every panel needs every row of B
+    EXPECT_TRUE(dense["chosen"].get<bool>());
+    EXPECT_EQ(dense["rows_of_b"], 4 * 256);
+    EXPECT_EQ(dense["tile_fill"], 0.25);
+    EXPECT_GT(dense["predicted_seconds"], 0.0);
     EXPECT_FALSE(rows["chosen"].get<bool>());
+    EXPECT_FALSE(natural["chosen"].get<bool>());
     EXPECT_EQ(e["share_on_tensor_cores"], 1.0);
-    EXPECT_NE(e["why"].get<std::string>().find("16.00 nonzeros"), std::string::npos);
+    EXPECT_NE(e["why"].get<std::string>().find("100 % of the rows of B"), std::string::npos);
     EXPECT_GT(rows["measured_seconds"], 0.0);
     EXPECT_FALSE(e["measured_on"].get<std::string>().empty());
 }
