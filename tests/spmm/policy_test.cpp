@@ -96,10 +96,13 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
     EXPECT_EQ(pruned(512, 512, 0.9), dense(32, 4));
     EXPECT_EQ(pruned(512, 512, 0.9, 32), dense(32, 8));
     EXPECT_EQ(pruned(512, 128, 0.9), dense(32, 2)) << "eight chunks";
-    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(32, 4)) << "sixteen chunks a part";
-    EXPECT_EQ(pruned(2048, 64, 0.9), dense(32, 1));
-    EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 4));
-    EXPECT_EQ(pruned(512, 512, 0.5).kernel, Kernel::panels);
+    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(32, 1));
+    EXPECT_EQ(pruned(1000, 2048, 0.9), dense(32, 2));
+    EXPECT_EQ(pruned(512, 2048, 0.9), dense(32, 8)) << "small, and 32 chunks a part otherwise";
+    EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 1));
+    EXPECT_EQ(pruned(512, 512, 0.4).kernel, Kernel::dense);
+    EXPECT_EQ(pruned(512, 512, 0.2).kernel, Kernel::panels);
+    EXPECT_EQ(pruned(20'000, 1024, 0.5).kernel, Kernel::panels);
 }
 
 TEST(SpmmPolicy, CountsPanelsOnlyWhereTheyCanBeUsed)

@@ -33,9 +33,10 @@ constexpr double least_reuse(const Traits& t, const Limits& limits)
     if (t.value_bytes != 2) return 4.5;
     return panels_of(t) > 2 * limits.multiprocessors ? 1.25 : 2;
 }
-// Reasoned: a panel that needs so many of all rows of B may as well take them all, without lists.
-constexpr double least_share = 0.6;
-// Measured: a block of a dense matrix has at least and at most so many chunks, where there can be so many blocks.
+// A panel that needs so many of all rows of B may as well take them all, without lists; where all is done in a few microseconds, far fewer (measured).
+constexpr offset_t few_places = offset_t{1} << 22;
+constexpr double least_share(const Traits& t) { return offset_t{t.rows} * t.cols <= few_places ? 0.3 : 0.6; }
+// Measured: chunks of columns that are worth a block of a dense matrix, and those that are long for one.
 constexpr offset_t least_chunks = 4, most_chunks = 16;
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
@@ -79,14 +80,17 @@ int width_for(const Traits& t, const Limits& limits)
     return widths.back();
 }
 
-// Parts of few enough chunks, more of them as long as every multiprocessor gets at most one; wide blocks where there are many, because they read A less often.
+// As many parts as multiprocessors have room for one block each, and once more where a split matrix is small and its parts long (measured); wide blocks where
+// there are many, because they read A less often.
 Policy dense_for(const Traits& t, const Limits& limits)
 {
     const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
     const offset_t chunks = ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
     const int width = t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors ? dense_widths.front() : dense_widths.back();
+    const offset_t room = limits.multiprocessors / std::max(offset_t{1}, blocks(width));
     int parts = 1;
-    while (parts < most_parts.front() && (chunks > parts * most_chunks || (blocks(width) * parts * 2 <= limits.multiprocessors && chunks >= 2 * parts * least_chunks))) parts *= 2;
+    while (parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks) parts *= 2;
+    if (parts > 1 && parts < most_parts.front() && chunks > parts * most_chunks && offset_t{t.rows} * t.cols <= few_places / 4) parts *= 2;
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
 
@@ -113,7 +117,7 @@ Choice choose(const Traits& t, const Limits& limits)
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
     if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
-    if (share_of_columns(t) >= least_share) return {dense_for(t, limits), concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
+    if (share_of_columns(t) >= least_share(t)) return {dense_for(t, limits), concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
     if (reuse(t) < least_reuse(t, limits)) return {rows, concat(share, ", too few")};
     if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
