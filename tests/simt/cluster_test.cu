@@ -25,9 +25,9 @@ __global__ void exchange(int parts, int* sums)
     TULLE_SHARED(int, given, 8 * 64);
     const int part = static_cast<int>(blockIdx.x) % parts, t = static_cast<int>(threadIdx.x);
     arrive_in_cluster();
-    const int mine = 1000 * static_cast<int>(blockIdx.x) + t;
+    const int mine = 100 * static_cast<int>(blockIdx.x) + t;
     wait_for_cluster();
-    for (int other = 0; other < parts; ++other) in_cluster(given, other)[part * 64 + t] = mine + 100000 * other;
+    for (int other = 0; other < parts; ++other) in_cluster(given, other)[part * 64 + t] = mine + 10000 * other;
     arrive_in_cluster();
     wait_for_cluster();
     int sum = 0;
@@ -47,7 +47,7 @@ TEST_F(Cluster, BlocksReachEachOther)
         for (int block = 0; block < blocks; ++block)
             for (int t = 0; t < 64; ++t) {
                 int want = 0;
-                for (int other = 0; other < parts; ++other) want = 3 * want + 1000 * (block / parts * parts + other) + t + 100000 * (block % parts);
+                for (int other = 0; other < parts; ++other) want = 3 * want + 100 * (block / parts * parts + other) + t + 10000 * (block % parts);
                 EXPECT_EQ(got[static_cast<std::size_t>(block * 64 + t)], want) << "block " << block << ", thread " << t;
             }
     }
