@@ -25,7 +25,6 @@ MUTANTS = [
     spmm("panels: units are counted on from the run before", CUDA + "multiply_panels.cu", "if (is_last[0]) *arrived = 0; ", "if (is_last[0] && arrived == nullptr) *arrived = 0; ", filter=CUT),
     spmm("panels: rows of C in the order of panels", CUDA + "panels.cuh", "p.row != nullptr ? p.row[position] : position", "position", filter="*TakeNewValues/cuda*"),
     spmm("panels: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_panels(q, s.rows(), s.work.panels);\n        fill_tiles", "        fill_tiles", filter="*TakeNewValues/cuda*"),
-    spmm("dense: threads beyond the rows of a stage copy more", CUDA + "panels.cuh", "line >= S::chunks * S::rows) return;", "line > S::chunks * S::rows) return;", filter="*SplitDense*/cuda*", build="sim-asan"),
     spmm("dense: sums are handed over before all blocks run", CUDA + "multiply_dense.cu", "    wait_for_cluster();\n    if (group_of_warp() == 0) hand_over", "    if (group_of_warp() == 0) hand_over", filter="*SplitDense*/cuda*"),
     spmm("dense: sums are added up before all are there", CUDA + "multiply_dense.cu", "    arrive_in_cluster();\n    wait_for_cluster();\n    write_share", "    write_share", filter="*SplitDense*/cuda*", seeds=[1, 2, 3]),
     spmm("dense: a group too few is added", CUDA + "multiply_dense.cu", "group < S::groups - 1; ++group)", "group < S::groups - 2; ++group)", filter="*SplitDense*/cuda*"),

@@ -101,6 +101,8 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
     EXPECT_EQ(pruned(512, 2048, 0.9), dense(32, 8)) << "small, and 32 chunks a part otherwise";
     EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 1));
     EXPECT_EQ(pruned(512, 512, 0.4).kernel, Kernel::dense);
+    EXPECT_EQ(policy_of(Kernel::dense, traits_of(1000, 1), {Backend::cuda, 132, false}).parts, 1) << "a GPU without clusters";
+    EXPECT_THROW(check_policy(dense(32, 2), traits_of(1000, 1), {Backend::cuda, 132, false}), ValueError);
     EXPECT_EQ(pruned(512, 512, 0.2).kernel, Kernel::panels);
     EXPECT_EQ(pruned(20'000, 1024, 0.5).kernel, Kernel::panels);
 }

@@ -182,7 +182,7 @@ void require_options(const Team& team, const TeamOptions& o)
     require<ValueError>(o.product.n >= 0, [&] { return concat("B cannot have ", o.product.n, " columns"); });
     require<ValueError>(o.product.math == Math::exact || sizeof(V) != 8, "tf32 is for float, not for double");
     require<ValueError>(!(partition::is_deterministic(team) && o.product.force && o.product.force->kernel != Kernel::rows),
-                        "panels and tiles add in an order that depends on the number of members", "force rows, or leave the team not deterministic");
+                        "dense, panels and tiles add in an order that depends on the number of members", "force rows, or leave the team not deterministic");
 }
 
 // ---- one product ----
@@ -272,7 +272,7 @@ std::string bits_text(const std::vector<Member<V, C>>& members, SplitBy split)
 {
     const bool rows = std::all_of(members.begin(), members.end(), [&](const auto& m) { return !m.plan || m.plan->policy().kernel == Kernel::rows; });
     const bool one_kind = std::all_of(members.begin(), members.end(), [&](const auto& m) { return m.borrows == members.front().borrows; });
-    if (!rows) return "the same bits every time; panels put rows together by member";
+    if (!rows) return "the same bits every time; tensor cores take rows together by member";
     return one_kind && split == SplitBy::rows ? "the bits of one device, for any number of members" : "the same bits every time";
 }
 

@@ -19,7 +19,7 @@ namespace {
 //
 //   CPU   tulle spy MATRIX --reorder ORDER --threads 1, one core (docs/design/spmm-order.md)
 //   GPU   tulle-bench spmm twin:cant twin:cop20k_A xenon1.mtx --backend cuda --type f16 --n 128 --policy "128, ", phase "order rows", H200
-//         (bench/results/spmm-h200-orders.jsonl): degree 0.5 to 1.3 ms, minhash 0.6 to 0.7, bsa 28 to 92; pack, on one core of the host, 39 to 205
+//         (bench/results/spmm-h200-orders.jsonl): degree 0.5 to 0.7 ms, minhash 0.6 to 0.7, bsa 28 to 92; pack, on one core of the host, 42 to 246
 struct Price {
     OrderKind kind;
     double once, row, nonzero;

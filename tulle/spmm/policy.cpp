@@ -1,7 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Which kernel, and why. Thresholds are reasoned from what probes of an H200's memory and tensor cores measured (docs/design/spmm.md), until the
-// kernels themselves have been.
+// Which kernel, and why. Thresholds are measured on an H200 (docs/design/spmm.md) where they say so, otherwise reasoned.
 #include "tulle/spmm/policy.hpp"
 
 #include <algorithm>
@@ -89,7 +88,7 @@ Policy dense_for(const Traits& t, const Limits& limits)
     const int width = t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors ? dense_widths.front() : dense_widths.back();
     const offset_t room = limits.multiprocessors / std::max(offset_t{1}, blocks(width));
     int parts = 1;
-    while (parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks) parts *= 2;
+    while (limits.clusters && parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks) parts *= 2;
     if (parts > 1 && parts < most_parts.front() && chunks > parts * most_chunks && offset_t{t.rows} * t.cols <= few_places / 4) parts *= 2;
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
@@ -131,7 +130,8 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
     else for (const int lanes : lane_counts) all.push_back({Kernel::rows, lanes, OrderKind::natural});
     if (can_be_panels(t, limits))
         for (const int width : dense_widths)
-            for (const int parts : most_parts) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
+            for (const int parts : most_parts)
+                if (parts == 1 || limits.clusters) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
     if (can_be_panels(t, limits))
         for (const OrderKind order : orders)
             for (const int width : widths) all.push_back({Kernel::panels, 1, order, width});

@@ -53,6 +53,7 @@ struct Traits {
 struct Limits {
     Backend backend = Backend::cpu;
     int multiprocessors = 132;                // of a GPU
+    bool clusters = true;                     // its blocks can run together (since sm_90)
 };
 
 struct Choice {

@@ -37,7 +37,10 @@ Limits limits_of(const Context& ctx)
     ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
             for (const GpuInfo& gpu : cuda_devices())
-                if (gpu.device == q.device) limits.multiprocessors = gpu.multiprocessors;
+                if (gpu.device == q.device) {
+                    limits.multiprocessors = gpu.multiprocessors;
+                    limits.clusters = gpu.major >= 9;
+                }
     });
     return limits;
 }
@@ -144,16 +147,17 @@ template <class State, class V>
 void prepare_panels(const CudaQueue& q, State& s, const CsrView<V>& a, Panels<V>& panels)
 {
     const CpuQueue host = s.ctx.host();
-    take_order(s);
+    const bool dense = s.choice.policy.kernel == Kernel::dense;
+    if (!dense) take_order(s);
     const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
-    const auto col = fetch(q, host, a.col, a.nonzeros), row = fetch(q, host, s.order.row.data(), a.rows);
+    const auto col = fetch(q, host, a.col, a.nonzeros), row = fetch(q, host, s.order.row.data(), dense ? 0 : offset_t{a.rows});
     const offset_t tiles = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
     const Pattern pattern{a.rows, a.cols, a.nonzeros, row_begin.data(), col.data(), a.sorted};
-    const Panels<V> made = s.choice.policy.kernel == Kernel::dense ? make_dense_panels<V>(host, pattern) : make_panels<V>(host, pattern, row.data(), ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles));
+    const Panels<V> made = dense ? make_dense_panels<V>(host, pattern) : make_panels<V>(host, pattern, row.data(), ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles));
     panels.rows = made.rows;
     panels.nonzeros = made.nonzeros;
     panels.slots = made.slots;
-    if (s.choice.policy.kernel != Kernel::dense) panels.row = std::move(s.order.row);
+    if (!dense) panels.row = std::move(s.order.row);
     panels.unit = lift(q, made.unit);
     panels.chunk = lift(q, made.chunk);
     panels.present = lift(q, made.present);

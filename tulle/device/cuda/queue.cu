@@ -56,6 +56,7 @@ void require_device(int device)
 
 void throw_cuda_error(cudaError_t error, const char* file, int line)
 {
+    (void)cudaGetLastError();                                                  // told here, and not again by the next launch
     std::string name = file;
     name = name.substr(name.rfind("tulle/") == std::string::npos ? 0 : name.rfind("tulle/"));
 #ifdef TULLE_SIM

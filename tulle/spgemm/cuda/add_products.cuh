@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A warp adds 32 products at a time to sums in shared memory, in the order of A's nonzeros, to all entries of a row of C or to a window of
 // them. Lanes that have the same place take turns. Where a product falls is what a Finder says: from a place that is kept (KeptPlaces), or by
-// a look at the column (FoundColumns in refill_hashed.cu).
+// a look at the column (FoundColumns in refill.cu).
 //
-// A Finder has an index for every product, in a row of B ascending; index_at() tells which; `first` and `last` of the window in those numbers, `whole` if that is
+// A Finder has an index for every product, in a row of B ascending (`index`, or what is `kept`); `first` and `last` of the window in those numbers, `whole` if that is
 // all of the row; and place(index) in the sums.
 #pragma once
 

@@ -110,9 +110,9 @@ struct RowCopies {
     template <class Source>
     __device__ void ask(const Source& source, int first, Piece* stage) const
     {
-        // Rows that a thread copies are so far apart that pieces are shuffled alike in all of them. Where there are more threads than pieces, some have none.
+        // Rows that a thread copies are so far apart that pieces are shuffled alike in all of them, and every thread has one.
         static_assert(rows_at_once % swap == 0 || S::chunks * S::rows <= rows_at_once);
-        if (rows_at_once > S::chunks * S::rows && line >= S::chunks * S::rows) return;
+        static_assert(rows_at_once <= S::chunks * S::rows);
         Piece* to = stage + line / S::rows * S::chunk_pieces + line % S::rows * S::row_pieces + Tile<V>::template piece<S::row_pieces>(line % S::rows, piece);
 #pragma unroll
         for (int i = 0; i < S::chunks * S::rows; i += rows_at_once) {
