@@ -313,7 +313,7 @@ TEST_P(SpmmOnTeam, MembersMayUsePanels)
     const auto before = dense<float>(300, 32, Values::reals, 2);
     for (const SplitBy split : {SplitBy::rows, SplitBy::columns}) {
         auto plan = TeamPlan<Float16, float>::make(team(2), a.view(), {.product = {.n = 32, .force = panels_in(OrderKind::minhash)}, .split = split});
-        EXPECT_NE(plan.describe().find("panels put rows together by member"), std::string::npos);
+        EXPECT_NE(plan.describe().find("tensor cores take rows together by member"), std::string::npos);
         EXPECT_TRUE(is_product(a, false, {1, 0.5}, b, before, product(plan, {1, 0.5}, b, before, {}, {}), false, true));
     }
     // By themselves where rows share columns, unless the same bits are asked for.
