@@ -169,6 +169,21 @@ template <class V, class C>
     return ::testing::AssertionSuccess();
 }
 
+// A B entry by entry, in doubles and in no bound's way: for numbers of B that are not finite, and integers beside them.
+template <class V, class C>
+::testing::AssertionResult is_product_entry_by_entry(const HostCsr<V>& a, const HostDense<V>& b, const HostDense<C>& got)
+{
+    for (index_t i = 0; i < got.rows; ++i)
+        for (index_t n = 0; n < got.cols; ++n) {
+            double want = 0;
+            for (const auto& [row, col, x] : a.entries())
+                if (row == i) want += static_cast<double>(x) * static_cast<double>(b(col, n));
+            const double is = static_cast<double>(got(i, n));
+            if (is != want && !(std::isnan(is) && std::isnan(want))) return ::testing::AssertionFailure() << name_of<V>() << " C(" << i << ", " << n << ") is " << is << ", not " << want;
+        }
+    return ::testing::AssertionSuccess();
+}
+
 // go(V, C) for every pair of types there is.
 template <class Go>
 void for_each_type(Go&& go)

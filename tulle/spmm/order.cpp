@@ -20,6 +20,7 @@
 #include "tulle/matrix/move.hpp"
 #include "tulle/prim/search.hpp"
 #include "tulle/prim/sort.hpp"
+#include "tulle/spmm/host_pattern.hpp"
 #include "tulle/spmm/order_steps.hpp"
 
 namespace tulle::spmm {
@@ -73,25 +74,6 @@ public:
 
 private:
     Pattern view_;
-    Buffer<index_t> col_;
-};
-
-// The pattern on the host.
-class HostPattern {
-public:
-    HostPattern(const CpuQueue&, const CpuQueue&, const Pattern& a) : view_(a) {}
-    HostPattern(const CudaQueue& q, const CpuQueue& host, const Pattern& a) : view_(a), row_begin_(host, offset_t{a.rows} + 1), col_(host, a.nonzeros)
-    {
-        download(q, a.row_begin, row_begin_.data(), row_begin_.size());
-        download(q, a.col, col_.data(), col_.size());
-        view_.row_begin = row_begin_.data();
-        view_.col = col_.data();
-    }
-    const Pattern& view() const { return view_; }
-
-private:
-    Pattern view_;
-    Buffer<offset_t> row_begin_;
     Buffer<index_t> col_;
 };
 

@@ -11,6 +11,7 @@
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/matrix/convert_steps.hpp"
+#include "tulle/spmm/host_pattern.hpp"
 #include "tulle/spmm/order_choice.hpp"
 #include "tulle/spmm/order_steps.hpp"
 
@@ -50,10 +51,8 @@ void bring(const CpuQueue&, const CpuQueue&, const Pattern& a, const RowOrder& o
 // Only the columns of these rows come down; the list of them goes up.
 [[maybe_unused]] void bring(const CudaQueue& q, const CpuQueue& host, const Pattern& a, const RowOrder& order, const std::vector<index_t>& position, Sample& s)
 {
-    Buffer<offset_t> row_begin(host, offset_t{a.rows} + 1);
-    Buffer<index_t> row(host, a.rows);
-    download(q, a.row_begin, row_begin.data(), row_begin.size());
-    download(q, order.row.data(), row.data(), row.size());
+    const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
+    const auto row = fetch(q, host, order.row.data(), a.rows);
     const auto rows = static_cast<index_t>(position.size());
     s.begin = Buffer<offset_t>(host, offset_t{rows} + 1);
     s.begin.data()[0] = 0;
@@ -68,8 +67,7 @@ void bring(const CpuQueue&, const CpuQueue&, const Pattern& a, const RowOrder& o
     const Buffer<offset_t> there = to_queue(q, source.data(), source.size());
     Buffer<index_t> col(q, s.nonzeros);
     matrix::gather(q, a.col, there.data(), s.nonzeros, col.data());
-    s.col = Buffer<index_t>(host, s.nonzeros);
-    download(q, col.data(), s.col.data(), s.nonzeros);
+    s.col = fetch(q, host, std::as_const(col).data(), s.nonzeros);
     s.pattern = {a.rows, a.cols, s.nonzeros, s.begin.data(), s.col.data(), a.sorted};
 }
 

@@ -24,6 +24,7 @@
 #include "tulle/matrix/features.hpp"
 #include "tulle/spmm/arguments.hpp"
 #include "tulle/spmm/order_choice.hpp"
+#include "tulle/spmm/prepare_panels.hpp"
 #include "tulle/spmm/steps.hpp"
 #include "tulle/spmm/tile_choice.hpp"
 #include "tulle/spmm/tiles_and_rest.hpp"
@@ -112,59 +113,11 @@ void consider_orders(State& s)
     s.traits.order = s.order.kind;
 }
 
-template <class T>
-Buffer<T> lift(const CudaQueue& q, const Buffer<T>& here)
-{
-    return to_queue(q, here.data(), here.size());
-}
-
-template <class T, class Queue>
-Buffer<T> fetch(const Queue& q, const CpuQueue& host, const T* from, offset_t n)
-{
-    Buffer<T> here(host, n);
-    download(q, from, here.data(), n);
-    return here;
-}
-
-// The matrix's values into the tiles, where there are tiles.
-template <class V>
-void fill_panels(const CudaQueue& q, const CsrView<V>& a, Panels<V>& panels)
-{
-    if constexpr (sizeof(V) != 8)
-        if (!panels.value.empty()) spread_values(q, a.value, panels.place.data(), panels.place.size(), panels.value.data());
-}
-template <class V> void fill_panels(const CpuQueue&, const CsrView<V>&, Panels<V>&) {}
-
 // The order that the policy asks for, unless it is there already.
 template <class State>
 void take_order(State& s)
 {
     if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(s.rows()), {.kind = s.choice.policy.order, .tau = tile_side});
-}
-
-// Panels are made on the host and taken up; values are carried where they lie.
-template <class State, class V>
-void prepare_panels(const CudaQueue& q, State& s, const CsrView<V>& a, Panels<V>& panels)
-{
-    const CpuQueue host = s.ctx.host();
-    const bool dense = s.choice.policy.kernel == Kernel::dense;
-    if (!dense) take_order(s);
-    const auto row_begin = fetch(q, host, a.row_begin, offset_t{a.rows} + 1);
-    const auto col = fetch(q, host, a.col, a.nonzeros), row = fetch(q, host, s.order.row.data(), dense ? 0 : offset_t{a.rows});
-    const offset_t tiles = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
-    const Pattern pattern{a.rows, a.cols, a.nonzeros, row_begin.data(), col.data(), a.sorted};
-    const Panels<V> made = dense ? make_dense_panels<V>(host, pattern) : make_panels<V>(host, pattern, row.data(), ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles));
-    panels.rows = made.rows;
-    panels.nonzeros = made.nonzeros;
-    panels.slots = made.slots;
-    if (!dense) panels.row = std::move(s.order.row);
-    panels.unit = lift(q, made.unit);
-    panels.chunk = lift(q, made.chunk);
-    panels.present = lift(q, made.present);
-    panels.place = lift(q, made.place);
-    panels.value = Buffer<V>(q, panels.present.size() * values_per_lane<V>);
-    fill_bytes(q, panels.value.data(), 0, panels.value.bytes());
-    fill_panels(q, a, panels);
 }
 
 // What only a GPU needs: panels, pieces, and room for the sums of pieces.
@@ -176,7 +129,10 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
     index_t columns = work.columns;
     const bool tiles = s.choice.policy.kernel == Kernel::tiles;
     if (s.choice.policy.kernel != Kernel::rows && !tiles) {
-        if constexpr (sizeof(V) != 8) prepare_panels(q, s, a, work.panels);
+        if (s.choice.policy.kernel == Kernel::panels) take_order(s);
+        else s.order = {};
+        const offset_t tiles_across = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
+        if constexpr (sizeof(V) != 8) work.panels = prepare_panels(q, s.ctx.host(), a, std::move(s.order.row), ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles_across));
         sums = offset_t{work.panels.slots} * panel_rows;
         columns = round_up(columns, index_t{widest_panel});
         work.arrived = Buffer<int>(q, work.panels.slots * (columns / narrowest_panel));
@@ -184,10 +140,8 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
     } else if (s.traits.longest > longest_row) {
         const CpuQueue host = s.ctx.host();
         const auto row_begin = fetch(q, host, tiles ? work.tiles.rest_begin.data() : a.row_begin, offset_t{a.rows} + 1);
-        const LongRows made = find_long_rows(host, a.rows, row_begin.data(), longest_row);
-        work.long_rows.longest = made.longest;
-        work.long_rows.piece = lift(q, made.piece);
-        work.long_rows.row = lift(q, made.row);
+        LongRows made = find_long_rows(host, a.rows, row_begin.data(), longest_row);
+        work.long_rows = {made.longest, lift(q, std::move(made.piece)), lift(q, std::move(made.row))};
         sums = work.long_rows.piece.size();
     }
     work.partial = Buffer<Sum<V>>(q, checked_product(sums, columns, "sums of pieces"));

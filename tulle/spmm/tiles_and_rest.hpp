@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "tulle/device/copy.hpp"
+#include "tulle/spmm/host_pattern.hpp"
 #include "tulle/spmm/steps.hpp"
 
 namespace tulle::spmm {
@@ -22,49 +22,20 @@ void fill_tiles(const Queue& q, const CsrView<V>& a, Tiles<V>& tiles)
         if (!tiles.place.empty()) spread_values(q, a.value, tiles.place.data(), tiles.place.size(), tiles.value.data());
 }
 
-namespace detail {
-
-template <class T>
-Buffer<T> taken_up(const CpuQueue&, Buffer<T>&& here)
-{
-    return std::move(here);
-}
-template <class T>
-Buffer<T> taken_up(const CudaQueue& q, Buffer<T>&& here)
-{
-    return to_queue(q, here.data(), here.size());
-}
-
-template <class V>
-Tiles<V> made_on_host(const CpuQueue&, const CpuQueue& host, const Pattern& a, const Buffer<index_t>& row, const TileRule& rule)
-{
-    return make_tiles<V>(host, a, row.data(), rule);
-}
-template <class V>
-Tiles<V> made_on_host(const CudaQueue& q, const CpuQueue& host, const Pattern& a, const Buffer<index_t>& row, const TileRule& rule)
-{
-    Buffer<offset_t> row_begin(host, offset_t{a.rows} + 1);
-    Buffer<index_t> col(host, a.nonzeros), order(host, a.rows);
-    download(q, a.row_begin, row_begin.data(), row_begin.size());
-    download(q, a.col, col.data(), col.size());
-    download(q, row.data(), order.data(), order.size());
-    return make_tiles<V>(host, {a.rows, a.cols, a.nonzeros, row_begin.data(), col.data(), a.sorted}, order.data(), rule);
-}
-
-}  // namespace detail
-
 // Tiles and rest where the queue works; `row`: the original row at each position, copied.
 template <class Queue, class V>
 Tiles<V> prepare_tiles(const Queue& q, const CpuQueue& host, const CsrView<V>& a, const Buffer<index_t>& row, const TileRule& rule)
 {
-    Tiles<V> t = detail::made_on_host<V>(q, host, pattern_of(a), row, rule);
+    const HostPattern here(q, host, pattern_of(a));
+    const auto order = fetch(q, host, row.data(), row.size());
+    Tiles<V> t = make_tiles<V>(host, here.view(), order.data(), rule);
     t.row = Buffer<index_t>(q, row.size());
     copy(q, row.data(), t.row.data(), row.size());
-    t.block_col = detail::taken_up(q, std::move(t.block_col));
-    t.present = detail::taken_up(q, std::move(t.present));
-    t.rest_begin = detail::taken_up(q, std::move(t.rest_begin));
-    t.rest_col = detail::taken_up(q, std::move(t.rest_col));
-    t.place = detail::taken_up(q, std::move(t.place));
+    t.block_col = lift(q, std::move(t.block_col));
+    t.present = lift(q, std::move(t.present));
+    t.rest_begin = lift(q, std::move(t.rest_begin));
+    t.rest_col = lift(q, std::move(t.rest_col));
+    t.place = lift(q, std::move(t.place));
     t.value = Buffer<V>(q, t.slots() * tile_places + t.rest_col.size());
     fill_zero(q, t.value.data(), t.value.size());
     fill_tiles(q, a, t);

@@ -26,6 +26,21 @@ struct Column {
     unsigned used_by;                       // mask of slabs
 };
 
+// Calls visit(row of the matrix, row of the panel).
+template <class Visit>
+void for_each_row(const Pattern& a, const index_t* row, index_t panel, Visit&& visit)
+{
+    const index_t first = panel * panel_rows, last = std::min<index_t>(a.rows - first, panel_rows);
+    for (index_t r = 0; r < last; ++r) visit(row ? row[first + r] : first + r, static_cast<int>(r));
+}
+
+offset_t nonzeros_of(const Pattern& a, const index_t* row, index_t panel)
+{
+    offset_t all = 0;
+    for_each_row(a, row, panel, [&](index_t i, int) { all += a.row_begin[i + 1] - a.row_begin[i]; });
+    return all;
+}
+
 // One panel at work: its distinct columns, and a table that tells where each stands among them.
 struct Panel {
     std::vector<Column> column;             // by Gray's order of the slabs, then by number
@@ -49,8 +64,7 @@ struct Panel {
     void look(const Pattern& a, const index_t* row, index_t panel)
     {
         column.clear();
-        offset_t nonzeros = 0;
-        for_each_row(a, row, panel, [&](index_t i, int) { nonzeros += a.row_begin[i + 1] - a.row_begin[i]; });
+        const offset_t nonzeros = nonzeros_of(a, row, panel);
         const std::size_t slots = std::min(table.size(), std::bit_ceil(2 * static_cast<std::size_t>(nonzeros) + 1));       // few stay in the cache
         mask = static_cast<unsigned>(slots - 1);
         std::fill_n(table.begin(), slots, 0u);
@@ -65,8 +79,8 @@ struct Panel {
             }
         });
         std::sort(column.begin(), column.end(), [](const Column& x, const Column& y) { return key_of(x) < key_of(y); });
-        std::fill_n(table.begin(), slots, 0u);
-        for (std::size_t k = 0; k < column.size(); ++k) put(column[k].col, static_cast<std::uint32_t>(k + 1));
+        std::fill_n(table.begin(), slots, 0u);                                 // and again, with the places that they have now
+        for (std::size_t k = 0; k < column.size(); ++k) slot_of(column[k].col) = static_cast<std::uint32_t>(k + 1);
     }
 
     // The slabs that a chunk of so many columns has tiles for.
@@ -77,24 +91,8 @@ struct Panel {
         return all;
     }
 
-    // Calls visit(row of the matrix, row of the panel).
-    template <class Visit>
-    static void for_each_row(const Pattern& a, const index_t* row, index_t panel, Visit&& visit)
-    {
-        const index_t first = panel * panel_rows, last = std::min<index_t>(a.rows - first, panel_rows);
-        for (index_t r = 0; r < last; ++r) visit(row ? row[first + r] : first + r, static_cast<int>(r));
-    }
-
 private:
     static std::uint64_t key_of(const Column& c) { return static_cast<std::uint64_t>(gray_rank(c.used_by)) << 32 | static_cast<std::uint32_t>(c.col); }
-
-    // A column that is not there yet.
-    void put(index_t col, std::uint32_t place)
-    {
-        std::size_t slot = (static_cast<std::uint32_t>(col) * 0x9e3779b1u) & mask;
-        while (table[slot] != 0) slot = (slot + 1) & mask;
-        table[slot] = place;
-    }
 };
 
 // Nonzero `at` of the matrix in row r of the panel and column c of the chunk; false if one was there.
@@ -135,7 +133,7 @@ bool write_panel(const Pattern& a, const index_t* row, index_t number, Panel& pa
         tile += tiles;
     }
     bool unique = true;
-    Panel::for_each_row(a, row, number, [&](index_t i, int r) {
+    for_each_row(a, row, number, [&](index_t i, int r) {
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
             const int place = panel.place_of(a.col[k]);
             unique &= put_nonzero(to, to.chunk.data()[first_chunk + place / columns], r, place % columns, k);
@@ -163,12 +161,7 @@ std::vector<Panel> make_workers(const CpuQueue& q, const Pattern& a, const index
 {
     offset_t most = 0;
     for (index_t p = 0; p < panels; ++p) {
-        offset_t here = 0;
-        for (index_t r = p * panel_rows; r < a.rows && r - p * panel_rows < panel_rows; ++r) {
-            const index_t i = row ? row[r] : r;
-            here += a.row_begin[i + 1] - a.row_begin[i];
-        }
-        most = std::max(most, here);
+        most = std::max(most, nonzeros_of(a, row, p));
     }
     std::vector<Panel> workers(static_cast<std::size_t>(q.threads));
     for (Panel& panel : workers) panel.reserve(std::min<offset_t>(most, a.cols));
@@ -228,11 +221,12 @@ Panels<V> make_dense_panels(const CpuQueue& q, const Pattern& a)
             for (index_t c = 0; c < chunk_columns<V>; ++c) chunk.col[c] = k * chunk_columns<V> + c < a.cols ? k * chunk_columns<V> + c : -1;
         }
         std::fill_n(to.present.data() + offset_t{p} * chunks * slabs * 32, offset_t{chunks} * slabs * 32, std::uint8_t{0});
-        for (index_t r = 0; r < std::min<index_t>(a.rows - p * panel_rows, panel_rows); ++r)
-            for (offset_t k = a.row_begin[p * panel_rows + r]; k < a.row_begin[p * panel_rows + r + 1]; ++k) {
+        for_each_row(a, nullptr, p, [&](index_t i, int r) {
+            for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
                 const Chunk<V>& chunk = to.chunk.data()[offset_t{p} * chunks + a.col[k] / chunk_columns<V>];
                 if (!put_nonzero(to, chunk, r, a.col[k] % chunk_columns<V>, k)) repeats = true;
             }
+        });
     }
     require_unique(!repeats);
     return to;
