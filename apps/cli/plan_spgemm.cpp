@@ -23,7 +23,7 @@ void plan_as(const Session& session, const SpgemmOptions& o)
         const spgemm::MemoryNeed need = plan.memory();
         if (session.settings.json)
             print(session, {{"backend", ctx.name()}, {"rows", plan.rows()}, {"cols", plan.cols()}, {"nonzeros", plan.nonzeros()}, {"products", plan.products()},
-                            {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
+                            {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"places_bytes", need.places}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
         else session.console.print(session.console.styled(equation(o) + "\n", Style::bold) + plan.describe() + "\n");
     }
 }
@@ -40,7 +40,7 @@ void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& o)
     CLI::App* verb = parser.verb("spgemm", "Nonzeros and memory of C = op(A) op(B), exactly, before it is computed; which rows go where.",
                                  "tulle plan spgemm matrix.mtx\ntulle plan spgemm twin:webbase-1M --backend cuda\ntulle plan spgemm twin:cant --devices 8", plan);
     add_spgemm_factors(parser, verb, o);
-    parser.device(verb);
+    add_spgemm_plan(verb, o);
     parser.when(verb, [&o](const Session& session) { plan_spgemm(session, o); });
 }
 

@@ -89,13 +89,18 @@ void add_spgemm_factors(Parser& parser, CLI::App* verb, SpgemmOptions& o)
 {
     parser.matrix(verb, o.a);
     verb->add_option("B", o.b.text, "second matrix, a file or a sentence; A itself unless given");
+    verb->add_flag("--transpose-a", o.transpose_a, "multiply with A transposed");
+    verb->add_flag("--transpose-b", o.transpose_b, "multiply with B transposed");
+    Parser::type(verb, o.type);
+    parser.device(verb);
+}
+
+void add_spgemm_plan(CLI::App* verb, SpgemmOptions& o)
+{
     verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
     verb->add_option("--policy", o.method, "force a method: adaptive, dense, hash or deltasparse on a CPU, adaptive, nsparse or deltasparse on a GPU")->option_text("METHOD");
     verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
     verb->add_flag("--keep-places", o.keep_places, "refill by the places of all products, which the plan keeps: two bytes each");
-    verb->add_flag("--transpose-a", o.transpose_a, "multiply with A transposed");
-    verb->add_flag("--transpose-b", o.transpose_b, "multiply with B transposed");
-    Parser::type(verb, o.type);
 }
 
 void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
@@ -105,12 +110,12 @@ void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
                                  "tulle run spgemm twin:cant --devices 4 --verify\n"
                                  "tulle run spgemm stencil7:60 --chunks 64MiB --verify", run);
     add_spgemm_factors(parser, verb, o);
+    add_spgemm_plan(verb, o);
     verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in stretches of rows")->option_text("BYTES");
     verb->add_option("--repeat", o.repeat, "timed calls after the first (3)")->check(CLI::Range(0, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify, "compare C x with A (B x), row by row; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of x")->option_text("N");
     verb->add_option("--out", o.to, "write C to a file")->option_text("FILE");
-    parser.device(verb);
     parser.when(verb, [&o](const Session& session) { run_spgemm(session, o); });
 }
 

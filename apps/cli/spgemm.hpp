@@ -39,6 +39,7 @@ ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const
 
 // Below the verbs run, plan and explain; the first is what run and plan have in common.
 void add_spgemm_factors(Parser& parser, CLI::App* verb, SpgemmOptions& options);
+void add_spgemm_plan(CLI::App* verb, SpgemmOptions& options);            // where, by which method, on how many devices, what is kept
 void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& options);
 void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& options);
 void add_explain_spgemm(Parser& parser, CLI::App* explain, SpgemmOptions& options);

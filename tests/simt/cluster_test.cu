@@ -75,5 +75,19 @@ TEST_F(Cluster, IsNotKeptByThreadsThatEnded)
     EXPECT_EQ(seen.to_host(), (std::vector<int>{8, 7, 10, 9}));
 }
 
+__global__ void note(int* seen) { seen[0] = 1; }
+
+// Blocks that fill no cluster cannot be started; that is told once, and the next launch is a launch like any other.
+TEST_F(Cluster, AnErrorIsToldOnce)
+{
+    DeviceArray<int> seen(1), sums(3);
+    const CudaQueue q = cuda::open_queue(0);
+    EXPECT_THROW(launch(q, {3, 64, 0, 2}, leave_early, sums.data()), DeviceError);
+    EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+    EXPECT_NO_THROW(launch(q, {1, 1}, note, seen.data()));
+    synchronize(q);
+    EXPECT_EQ(seen.to_host()[0], 1);
+}
+
 }  // namespace
 }  // namespace tulle::test
