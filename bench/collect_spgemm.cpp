@@ -11,6 +11,7 @@
 #include "bench/collect_runs.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
+#include "tulle/matrix/features.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/spgemm/delta.hpp"
 #include "tulle/spgemm/spgemm.hpp"
@@ -129,8 +130,8 @@ void count_products(const CsrView<double>& a, Square& s)
 
 void count_nonzeros(Square& s)
 {
-    const Csr<double> c = to_host(s.ctx, spgemm::multiply(s.ctx, s.a, s.a, {.checked = false}).view());
-    for (index_t i = 0; i < c.rows; ++i) s.longest = std::max(s.longest, c.row_begin.data()[i + 1] - c.row_begin.data()[i]);
+    const Csr<double> c = spgemm::multiply(s.ctx, s.a, s.a, {.checked = false});
+    s.longest = row_statistics(s.ctx, c.rows, c.cols, c.row_begin.data()).longest;
     s.nonzeros = c.nonzeros();
 }
 
