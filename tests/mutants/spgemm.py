@@ -33,6 +33,7 @@ MUTANTS = [
     spgemm("team: columns that stay go to the wrong place", "tulle/spgemm/multi.cpp", "copy(q, stays, mine.data() + (begin - part.begin), end - begin);", "copy(q, stays, mine.data(), end - begin);", filter="*DealsRowsOutAgain*/cuda_sim", seeds=[1]),
     spgemm("team: new values of A do not reach a member", "tulle/spgemm/multi.cpp", "a.value + m.filled.begin, m.value.data(), m.filled.nonzeros());", "a.value, m.value.data(), m.filled.nonzeros());", filter="*TakesNewValues/cuda_sim", seeds=[1]),
     spgemm("delta: bad rows are not counted again", CUDA + "delta_count.cu", "again > 0)", "again > 1000)", filter="*RowsThatCollide*/cuda*", seeds=[1]),
+    spgemm("delta: the sum stands where the range is still read", CUDA + "delta_count.cu", "cells + 2);", "cells);", filter="*RowsWithoutProducts*/cuda*", build="sim-tsan", seeds=[1, 2]),
     spgemm("delta: rows alike are hashed however dense they are", "tulle/spgemm/delta.cpp", "if (is_dense(mean, sizes.cols, sizes.dense_share)) group", "if (false) group", filter="DeltaGroups.*", seeds=[1]),
     spgemm("delta: what the caller asks for is not done", "tulle/spgemm/delta.cpp", "return grouping == Grouping::learned ? group_pays(features)", "return grouping != Grouping::plain ? group_pays(features)", filter="DeltaGroups.*", seeds=[1]),
     spgemm("delta: the last digit is not sorted", CUDA + "delta_sort.cu", "for (int pass = 0; pass < passes; ++pass)", "for (int pass = 0; pass < passes - 1; ++pass)", filter="*RowsAlike*/cuda*", seeds=[1]),

@@ -165,6 +165,20 @@ TEST_P(DeltaOn, EveryRuleCanBeForced)
     EXPECT_THROW(described({.count_sorted = most_count_sorted + 1}), ValueError);
 }
 
+// Where rows are not grouped, those without any product come to the dense accumulator as well.
+TEST_P(DeltaOn, RowsWithoutProductsAreCountedAmongDenseOnes)
+{
+    const auto c = ctx();
+    std::vector<std::tuple<index_t, index_t, double>> entries{{0, 1, 1.0}, {1, 1, 7.0}};
+    for (index_t j = 2; j < 70; j += 3) entries.emplace_back(1, j, 0.5 * j);
+    const auto left = csr_of<double>(6, 4, {{1, 0, 2.0}, {1, 1, 1.0}, {3, 3, 5.0}, {4, 1, -1.0}}), right = csr_of<double>(4, 70, std::move(entries));
+    const auto a = to_device(c, left.view()), b = to_device(c, right.view());
+    const Policy policy{Method::deltasparse, false, {.grouping = Grouping::plain, .dense_share = 0}};
+    const auto plan = Plan<double>::make(c, a.view(), b.view(), {.force = policy});
+    EXPECT_NE(plan.describe().find("counted: 6 rows, all of them alike: bitmap"), std::string::npos) << plan.describe();
+    EXPECT_TRUE(matches(host_of(c, plan.run().view()), oracle_product(left, right)));
+}
+
 void sort_rows_of(HostCsr<double>& a)
 {
     for (std::size_t i = 0; i + 1 < a.row_begin.size(); ++i) {

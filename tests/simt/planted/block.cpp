@@ -134,6 +134,26 @@ const Plant shared_increment("shared_increment", [](bool broken) {
     return results_of<int>(1, {1, threads}, broken ? count_in_shared<true> : count_in_shared<false>) == std::vector<int>{threads};
 });
 
+// A word that all have read is used again, for a sum, while warps that are late still read it. They read what they would have read later: no result tells.
+template <bool Broken>
+__global__ void used_again(int* out)
+{
+    TULLE_SHARED(int, cell, 2);
+    if (threadIdx.x == 0) cell[0] = 0;
+    __syncthreads();
+    const int first = cell[0];
+    const int sum = __reduce_add_sync(~0u, 1);
+    if (threadIdx.x == 0) cell[Broken ? 0 : 1] = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) atomicAdd(&cell[Broken ? 0 : 1], sum);
+    __syncthreads();
+    if (threadIdx.x == 0) out[0] = first + cell[Broken ? 0 : 1];
+}
+
+const Plant shared_used_again("shared_used_again", [](bool broken) {
+    return results_of<int>(1, {1, 512}, broken ? used_again<true> : used_again<false>) == std::vector<int>{512};
+});
+
 __global__ void mirror(int* out)
 {
     TULLE_DYNAMIC_SHARED(int, part);

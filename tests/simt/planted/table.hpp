@@ -26,6 +26,7 @@ inline constexpr PlantedBug planted_bugs[] = {
     {"uninitialised_shared", everywhere, "wrong result"},
     {"shared_off_by_one", asan, "out of bounds"},
     {"shared_increment", tsan, "data race"},
+    {"shared_used_again", tsan, "data race"},
     {"dynamic_shared_too_short", asan, "heap-buffer-overflow"},
     // lanes of a warp
     {"warp_synchronous", everywhere, "wrong result"},

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(Threads) count_hashed_kernel(Pattern a, Patter
 __global__ void __launch_bounds__(dense_threads) count_dense_kernel(Pattern a, Pattern b, Rows rows, index_t columns, offset_t* count)
 {
     TULLE_DYNAMIC_SHARED(unsigned, word);
-    TULLE_SHARED(index_t, cells, 2);
+    TULLE_SHARED(index_t, cells, 3);          // the range, which some may still be reading when others have nothing to count, and the sum
     const index_t row = rows[blockIdx.x];
     const Range range = range_of(a, b, row, cells);
     int nonzeros = 0;
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(dense_threads) count_dense_kernel(Pattern a, P
         for (int w = static_cast<int>(threadIdx.x); w < words; w += dense_threads) nonzeros += __popc(word[w]);
         __syncthreads();
     }
-    nonzeros = team_sum<dense_threads>(nonzeros, cells);
+    nonzeros = team_sum<dense_threads>(nonzeros, cells + 2);
     if (threadIdx.x == 0) count[row] = nonzeros;
 }
 
