@@ -86,6 +86,24 @@ TEST(ChooseSpmv, SlicesWhereRowsFollowEachOther)
     EXPECT_NE(choose(t, gpu).policy.kernel, Kernel::sell);
 }
 
+TEST(ChooseSpmv, CpusTakeSlicesWhereRowsAreShortForAVector)
+{
+    Traits t = even_rows(6);
+    t.row.longest = 40;
+    EXPECT_EQ(choose(t, cpu8).policy, (Policy{Kernel::sell, 8, false, false, true})) << "sorted by length";
+    t.reused = false;
+    EXPECT_EQ(choose(t, cpu8).policy, (Policy{Kernel::rows, 1, false})) << "used once, it is not worth a copy";
+    t.reused = true;
+    t.row.longest = 400;
+    EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy, (Policy{Kernel::rows, 8, false})) << "uneven";
+    t = even_rows(20);
+    t.row.shifts = t.row.rows;
+    t.row.padded = t.row.nonzeros;
+    EXPECT_EQ(choose(t, cpu8).policy, (Policy{Kernel::sell, 8, false})) << "x is read in pieces";
+    t.row.padded = 2 * t.row.nonzeros;
+    EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::rows) << "too much padding";
+}
+
 TEST(ChooseSpmv, NarrowsColumnsWhereTheyFit)
 {
     Traits t = even_rows(60);

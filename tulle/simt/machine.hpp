@@ -27,16 +27,16 @@ struct Warp;
 
 enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, in_cluster, done };
 
-// A stack to run on, used again by later threads.
+// A stack to run on, and who ThreadSanitizer thinks is running there. Both are used again by later threads.
 struct Stack {
     char* bottom = nullptr;
+    void* identity = nullptr;
     bool abandoned = false;    // the last thread on it never ended
 };
 
 struct Thread {
     StackContext context;
     Stack stack;
-    void* identity = nullptr;             // who ThreadSanitizer thinks is running
     uint3 index{};
     int lane = 0;
     Block* block = nullptr;
@@ -143,8 +143,7 @@ private:
     void give_stacks_back(Block& block, bool abandoned);
     void abandon(Thread& thread);
     Stack take_stack();
-    void prepare_identities();
-    void* take_identity();
+    void* next_identity();
     void make_ready(Thread& thread);
     void open_barrier(Block& block);
     void open_cluster_barrier(Cluster& cluster);           // if all have arrived
@@ -175,7 +174,7 @@ private:
     std::size_t host_stack_bytes_ = 0;
     std::vector<Stack> free_stacks_;
     std::vector<void*> identities_;
-    std::size_t identities_taken_ = 0;
+    std::size_t stacks_ = 0;               // made so far
     std::string fault_;
     std::uint64_t idle_ = 0, switches_ = 0;
     Token launched_, ended_;

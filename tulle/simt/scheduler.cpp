@@ -47,8 +47,7 @@ void Machine::run(const Launch& launch, const Config& config, std::uint64_t seed
     ready_.reserve(std::size_t{config.resident} * launch.threads);
     live_ = 0;
     idle_ = switches_ = 0;
-    host_.identity = current_identity();
-    prepare_identities();
+    host_.stack.identity = current_identity();
     launched_.release();
 
     start_blocks();
@@ -157,7 +156,6 @@ void Machine::resume(Thread& thread)
 {
     if (thread.state == State::fresh) {
         thread.stack = take_stack();
-        thread.identity = take_identity();
         prepare(thread.context, thread.stack.bottom, stack_bytes, thread_main);
         thread.state = State::ready;
     }
@@ -165,7 +163,7 @@ void Machine::resume(Thread& thread)
     current_ = &thread;
     threadIdx = thread.index;
     blockIdx = thread.block->index;
-    become(thread.identity);
+    become(thread.stack.identity);
 #ifdef TULLE_SIMT_ASAN
     void* fake_stack = nullptr;
     __sanitizer_start_switch_fiber(&fake_stack, thread.stack.bottom, stack_bytes);
@@ -181,7 +179,7 @@ void Machine::leave(bool for_ever)
 {
     Thread& thread = *current_;
     if (!for_ever) Quiet::end();
-    become(host_.identity);
+    become(host_.stack.identity);
 #ifdef TULLE_SIMT_ASAN
     void* fake_stack = nullptr;
     __sanitizer_start_switch_fiber(for_ever ? nullptr : &fake_stack, host_stack_, host_stack_bytes_);
@@ -271,10 +269,10 @@ void Machine::note_fault(std::string&& what, const Thread& thread)
 
 // ---- stacks ----
 
-// Which stack is left to chance, so that a variable nobody has set holds something else every time.
+// Which stack is left to chance, so that ThreadSanitizer's thread of one block is not always the same one of the next.
 Stack Machine::take_stack()
 {
-    if (free_stacks_.empty()) free_stacks_.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), false});
+    if (free_stacks_.empty()) free_stacks_.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), next_identity(), false});
     std::swap(free_stacks_[random_.below(free_stacks_.size())], free_stacks_.back());
     Stack stack = free_stacks_.back();
     free_stacks_.pop_back();
@@ -298,29 +296,17 @@ void Machine::give_stacks_back(Block& block, bool abandoned)
 void Machine::abandon(Thread& thread)
 {
     thread.stack.abandoned = true;
-    become(thread.identity);
-    become_after(host_.identity);
+    become(thread.stack.identity);
+    become_after(host_.stack.identity);
 }
-
-// ---- identities ----
 
 // ThreadSanitizer keeps 255 threads apart. It goes on with more, but finds next to nothing any more (seen from 384 on; the planted bug shared_used_again
-// has 512). So there are fewer, and threads beyond that share them, by chance: two that share one are in order in its eyes, which hides what only they do to each other.
-void Machine::prepare_identities()
+// has 512). So there are fewer, and stacks beyond that share them: two threads that share one are in order in its eyes, which hides what only they do to each other.
+void* Machine::next_identity()
 {
     constexpr std::size_t most = 200;
-    if constexpr (!under_tsan) return;
-    const std::size_t wanted = std::min(most, std::size_t{std::max(config_.resident, launch_->cluster)} * launch_->threads);
-    while (identities_.size() < wanted) identities_.push_back(new_identity());
-    identities_taken_ = 0;
-}
-
-void* Machine::take_identity()
-{
-    if constexpr (!under_tsan) return nullptr;
-    const std::size_t turn = identities_taken_++ % identities_.size();
-    std::swap(identities_[turn], identities_[turn + random_.below(identities_.size() - turn)]);
-    return identities_[turn];
+    if (identities_.size() < most) identities_.push_back(new_identity());
+    return identities_[stacks_++ % most];
 }
 
 // ---- waiting for ever ----

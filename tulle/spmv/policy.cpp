@@ -46,7 +46,7 @@ constexpr double long_row_share_on_cpu = 0.25;
 // Sums side by side that stand for a vector of the CPU, whatever it holds …
 constexpr int lanes_of_a_vector = 8;
 // … which lose only where rows take most of a vector for few products and are so even that their ends can be foreseen (measured: mac_econ
-// has 6.2 a row and at most 44); up to four, half a vector is enough.
+// has 6.2 a row and at most 44); up to four, half a vector is enough. A plan has slices of rows by length there, a vector of rows at a time.
 constexpr double half_a_vector = 4.0, even_row_on_cpu = 16.0;
 
 // op(A) can be read row by row as it is stored.
@@ -85,12 +85,14 @@ bool is_skewed(const RowTraits& row, const Limits& limits)
     return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
 }
 
+bool is_short_and_even(const RowTraits& row)
+{
+    return row.mean > half_a_vector && row.mean < lanes_of_a_vector && static_cast<double>(row.longest) <= even_row_on_cpu * row.mean;
+}
+
 int lanes_for(const RowTraits& row, const Limits& limits)
 {
-    if (limits.backend == Backend::cpu) {
-        const bool between = row.mean > half_a_vector && row.mean < lanes_of_a_vector;
-        return between && static_cast<double>(row.longest) <= even_row_on_cpu * row.mean ? 1 : lanes_of_a_vector;
-    }
+    if (limits.backend == Backend::cpu) return is_short_and_even(row) ? 1 : lanes_of_a_vector;
     return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
@@ -124,12 +126,25 @@ Choice choose_unprepared(const Traits& t, const Limits& limits, bool copy)
     return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(in_lengths(t.row), ": no row holds the others up")};
 }
 
+std::string share_that_shifts(const RowTraits& row)
+{
+    return concat("of ", row.rows, " rows ", row.shifts, " are the row before moved by one, so that columns need hardly any bytes");
+}
+
+Choice choose_on_cpu(const Traits& t, const Limits& limits, bool copy)
+{
+    if (!t.reused || is_skewed(t.row, limits)) return choose_unprepared(t, limits, copy);
+    if (has_shifts(t.row)) return {{Kernel::sell, lanes_of_a_vector, copy}, share_that_shifts(t.row)};
+    if (is_short_and_even(t.row)) return {{Kernel::sell, lanes_of_a_vector, copy, false, true}, concat(in_lengths(t.row), ": rows too short for a vector each, but enough of a length")};
+    return choose_unprepared(t, limits, copy);
+}
+
 Choice choose_on_gpu(const Traits& t, const Limits& limits, bool copy)
 {
     if (!t.reused) return choose_unprepared(t, limits, copy);
     const std::string share = concat("of ", t.row.rows, " rows ");
     if (has_groups(t.row)) return {{Kernel::groups, lanes_for_groups(t.row), copy}, concat(share, t.row.repeats, " have the columns of the row before, which are then read once")};
-    if (has_shifts(t.row)) return {{Kernel::sell, 32, copy}, concat(share, t.row.shifts, " are the row before moved by one, so that columns need hardly any bytes")};
+    if (has_shifts(t.row)) return {{Kernel::sell, 32, copy}, share_that_shifts(t.row)};
     const int lanes = std::max(lanes_for_average(t.row), lanes_for_longest(t.row, longest_even_lane));
     if (is_even(t.row)) return {{Kernel::rows, lanes, copy, t.row.mean >= mean_for_narrow && can_be_narrow(t.row)}, concat(in_lengths(t.row), ": rows are even")};
     return {{Kernel::stream, 32, copy}, concat(in_lengths(t.row), ": rows are uneven and added up in shared memory")};
@@ -137,7 +152,7 @@ Choice choose_on_gpu(const Traits& t, const Limits& limits, bool copy)
 
 Choice choose_by_rows(const Traits& t, const Limits& limits, bool copy, const std::string& reason)
 {
-    Choice choice = limits.backend == Backend::cuda ? choose_on_gpu(t, limits, copy) : choose_unprepared(t, limits, copy);
+    Choice choice = limits.backend == Backend::cuda ? choose_on_gpu(t, limits, copy) : choose_on_cpu(t, limits, copy);
     choice.why = reason + choice.why;
     return choice;
 }
@@ -184,8 +199,9 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
     for (const int lanes : gpu ? std::vector{8, 16, 32} : std::vector{1})
         if (t.row.longest <= longest_in_group) all.push_back({Kernel::groups, lanes, copy});
     if (gpu) all.push_back({Kernel::stream, 32, copy});
-    for (const bool sort : {false, true})
-        if (gpu && t.row.padded <= most_padding * t.row.nonzeros + small_padding) all.push_back({Kernel::sell, 32, copy, false, sort});
+    for (const int lanes : gpu ? std::vector{32} : std::vector{1, lanes_of_a_vector})
+        for (const bool sort : {false, true})
+            if (t.row.padded <= most_padding * t.row.nonzeros + small_padding) all.push_back({Kernel::sell, lanes, copy, false, sort});
     all.push_back({Kernel::split, 32, copy});
     std::erase_if(all, [&](const Policy& p) { return t.deterministic && !p.copy && copy && !direct_is_repeatable(t, limits); });
     return all;
@@ -209,7 +225,7 @@ std::string to_text(Format format) { return format_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     std::string text = to_text(p.kernel);
-    if (p.kernel == Kernel::rows || p.kernel == Kernel::groups) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
+    if (p.kernel == Kernel::rows || p.kernel == Kernel::groups || (p.kernel == Kernel::sell && p.lanes < 32)) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
     if (p.narrow) text += ", narrow columns";
     if (p.sort) text += ", sorted";
     if (p.copy) text += ", on a copy by rows";

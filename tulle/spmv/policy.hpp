@@ -20,7 +20,7 @@ enum class Kernel {
     rows,        // a slice of lanes per row of op(A); a few lanes for short rows, a warp for long ones
     groups,      // neighbouring rows with the same columns together: columns and x are read once for all of them
     stream,      // GPU: blocks of whole rows with about as many nonzeros; products go to shared memory, rows are added up there
-    sell,        // GPU: slices of 32 rows, columns as a base and short distances, on a copy of the values
+    sell,        // slices of 32 rows, columns as a base and short distances, on a copy of the values
     split,       // rows and nonzeros cut into pieces of equal work (merge path); for rows of very different length, without preparation
     scatter,     // columns of op(A) one after the other, added into y; needs no copy of a matrix stored the other way round
     entries,     // coordinates in the order they are, added into y
@@ -29,7 +29,7 @@ enum class Kernel {
 
 struct Policy {
     Kernel kernel = Kernel::rows;
-    int lanes = 32;          // rows, groups: lanes of a GPU warp that share them (1, 2, 4, 8, 16, 32); on a CPU sums side by side (1, 2, 4; 8: its vectors)
+    int lanes = 32;          // rows, groups: lanes of a GPU warp that share them (1, 2, 4, 8, 16, 32); on a CPU sums side by side (1, 2, 4; 8: its vectors); sell: 32, on a CPU 1 or 8
     bool copy = false;       // keep op(A) as CSR of our own, for matrices stored in another way
     bool narrow = false;     // rows: columns of 16 bits kept by the plan
     bool sort = false;       // sell: rows by length inside windows, y in its own order all the same

@@ -169,17 +169,11 @@ bool scatters(const Policy& p, bool transposed)
     return p.kernel == Kernel::scatter || p.kernel == Kernel::entries || (p.kernel == Kernel::blocks && transposed);
 }
 
-// The kernels that only a GPU has.
-template <class V, class M>
-void prepare_on_gpu(const CudaQueue& q, const CsrView<M>& a, const Policy& p, offset_t longest, Workspace<V, M>& work)
-{
-    if (p.kernel == Kernel::stream) work.stream = make_stream<V>(q, a, longest);
-    if (p.kernel == Kernel::sell) work.sell = make_sell(q, a, p.sort);
-}
-template <class V, class M> void prepare_on_gpu(const CpuQueue&, const CsrView<M>&, const Policy&, offset_t, Workspace<V, M>&) {}
-
-template <class M> void refill(const CudaQueue& q, const CsrView<M>& a, Sell<M>& sell) { fill_sell(q, a, sell); }
-template <class M> void refill(const CpuQueue&, const CsrView<M>&, Sell<M>&) {}
+// The kernel that only a GPU has.
+template <class V, class M> Stream<V> stream_of(const CudaQueue& q, const CsrView<M>& a, offset_t longest) { return make_stream<V>(q, a, longest); }
+template <class V, class M> Stream<V> stream_of(const CpuQueue&, const CsrView<M>&, offset_t) { return {}; }
+template <class V, class M> void run_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v) { multiply_stream(q, a, stream, v); }
+template <class V, class M> void run_stream(const CpuQueue&, const CsrView<M>&, const Stream<V>&, const Vectors<V>&) {}
 
 template <class Queue, class V>
 void prepare_dots(const Queue& q, index_t rows, offset_t stream_blocks, Buffer<V>& partial, Buffer<int>& arrived)
@@ -199,7 +193,8 @@ void prepare(State& s)
         if (p.kernel == Kernel::split) prepare_split(q, rows_of(s), s.work);
         if (p.kernel == Kernel::groups) s.work.groups = make_groups(q, rows_of(s));
         if (p.narrow) s.work.narrow = make_narrow(q, rows_of(s));
-        if (p.kernel == Kernel::stream || p.kernel == Kernel::sell) prepare_on_gpu(q, rows_of(s), p, s.traits.row.longest, s.work);
+        if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort);
+        if (p.kernel == Kernel::stream) s.work.stream = stream_of<Sum>(q, rows_of(s), s.traits.row.longest);
         if (scatters(p, s.transposed())) s.work.private_sums = make_private_sums<Sum>(q, s.traits.row.rows);
         if (s.options.dots) prepare_dots(q, s.traits.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);
     });
@@ -217,14 +212,6 @@ void require_vectors(State& s, std::span<const V> x, std::span<V> y)
     require_placed(s.ctx, y.data(), s.known_y, "y");
 }
 
-template <class State, class V>
-void run_on_gpu(const CudaQueue& q, const State& s, const Vectors<V>& v)
-{
-    if (s.choice.policy.kernel == Kernel::stream) multiply_stream(q, rows_of(s), s.work.stream, v);
-    else multiply_sell(q, rows_of(s), s.work.sell, v);
-}
-template <class State, class V> void run_on_gpu(const CpuQueue&, const State&, const Vectors<V>&) {}
-
 template <class Queue, class State, class V>
 void run_on(const Queue& q, const State& s, const Vectors<V>& v)
 {
@@ -232,8 +219,8 @@ void run_on(const Queue& q, const State& s, const Vectors<V>& v)
     switch (p.kernel) {
     case Kernel::rows: return multiply_rows(q, rows_of(s), p.lanes, s.work.narrow, v);
     case Kernel::groups: return multiply_groups(q, rows_of(s), p.lanes, s.work.groups, v);
-    case Kernel::stream:
-    case Kernel::sell: return run_on_gpu(q, s, v);
+    case Kernel::stream: return run_stream(q, rows_of(s), s.work.stream, v);
+    case Kernel::sell: return multiply_sell(q, rows_of(s), p.lanes, s.work.sell, v);
     case Kernel::split: return multiply_split(q, rows_of(s), s.work, v);
     case Kernel::scatter: return multiply_scatter(q, as_rows(s.a), s.work, v);
     case Kernel::entries: return multiply_entries(q, as_entries(s.a, s.transposed()), s.work, v);
@@ -282,7 +269,7 @@ void carry_values(State& s)
             const auto* value = s.traits.format == Format::coo ? as_entries(s.a, false).value : as_rows(s.a).value;
             matrix::gather(q, value, s.source.data(), s.copy.nonzeros(), s.copy.value.data());
         }
-        if (s.choice.policy.kernel == Kernel::sell) refill(q, rows_of(s), s.work.sell);
+        if (s.choice.policy.kernel == Kernel::sell) fill_sell(q, rows_of(s), s.work.sell);
     });
 }
 

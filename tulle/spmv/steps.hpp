@@ -147,13 +147,17 @@ offset_t steps_per_piece(const CudaQueue& q);
 template <class V, class M> void multiply_split(const CpuQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
 template <class V, class M> void multiply_split(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
 
-// Only on a GPU.
+// Only on a GPU: stream.
 template <class V, class M> Stream<V> make_stream(const CudaQueue& q, const CsrView<M>& a, offset_t longest);
 template <class V, class M> void multiply_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v);
 
+// Slices; fill_sell takes the values once more from the caller's arrays.
+template <class M> Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort);
 template <class M> Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort);
-template <class M> void fill_sell(const CudaQueue& q, const CsrView<M>& a, Sell<M>& sell);       // the values once more, from the caller's arrays
-template <class V, class M> void multiply_sell(const CudaQueue& q, const CsrView<M>& a, const Sell<M>& sell, const Vectors<V>& v);
+template <class M> void fill_sell(const CpuQueue& q, const CsrView<M>& a, Sell<M>& sell);
+template <class M> void fill_sell(const CudaQueue& q, const CsrView<M>& a, Sell<M>& sell);
+template <class V, class M> void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v);
+template <class V, class M> void multiply_sell(const CudaQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v);
 
 // dot(y, x) and dot(y, y) after the fact, for kernels that cannot make them on the way.
 template <class V> void add_up_dots(const CpuQueue& q, index_t n, const Vectors<V>& v);

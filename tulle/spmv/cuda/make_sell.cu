@@ -3,15 +3,15 @@
 // A matrix in slices: order of the rows, width of the slices, then for each column of a slice the shortest form of its matrix columns.
 #include "tulle/base/math.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/kernel.cuh"
 #include "tulle/prim/scan.hpp"
 #include "tulle/prim/sort.hpp"
-#include "tulle/spmv/cuda/sell.cuh"
+#include "tulle/spmv/sell.hpp"
 
 namespace tulle::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
-constexpr index_t window_rows = 4096;                             // rows change places with rows of their window only
 constexpr unsigned all_lanes = 0xffffffffu;
 
 template <class T>
@@ -34,8 +34,7 @@ __global__ void __launch_bounds__(threads_per_block) make_keys_kernel(index_t ro
 {
     const offset_t i = global_thread();
     if (i >= rows) return;
-    const auto length = static_cast<std::uint64_t>(min(row_begin[i + 1] - row_begin[i], offset_t{max_index}));
-    key[i] = static_cast<std::uint64_t>(i / window_rows) << 32 | (static_cast<std::uint64_t>(max_index) - length);
+    key[i] = window_key(static_cast<index_t>(i), row_begin[i + 1] - row_begin[i]);
     row[i] = i;
 }
 
@@ -81,13 +80,10 @@ __device__ Form form_of(index_t col, bool here, index_t cols, int lane)
 {
     const index_t low = warp_min(here ? col : max_index), high = warp_max(here ? col : 0);
     const index_t start = low == max_index ? 0 : __shfl_sync(all_lanes, col - lane, __ffs(static_cast<int>(__ballot_sync(all_lanes, here))) - 1);
-    const bool follows = __ballot_sync(all_lanes, here && col - lane != start) == 0 && start >= 0 && offset_t{start} + slice_rows <= cols;
+    const bool follows = __ballot_sync(all_lanes, here && col - lane != start) == 0 && may_follow(start, cols);
     if (follows) return {start, SellKind::follow, 0};
-    const index_t width = high - low;
-    return {low, width < 256 ? SellKind::bytes1 : width < 65536 ? SellKind::bytes2 : SellKind::bytes4, here ? static_cast<std::uint32_t>(col - low) : 0};
+    return {low, kind_for(high - low), here ? static_cast<std::uint32_t>(col - low) : 0};
 }
-
-__device__ int bytes_of(SellKind kind) { return kind == SellKind::follow ? 0 : kind == SellKind::bytes1 ? 1 : kind == SellKind::bytes2 ? 2 : 4; }
 
 // A warp per slice goes over its columns. First call: bytes a lane of each column's distances, into `bytes`. Second: `bytes` are where they
 // begin, and columns, distances and values are written.
@@ -110,7 +106,7 @@ __global__ void __launch_bounds__(threads_per_block)
             if (lane == 0) bytes[j] = bytes_of(form.kind);
         } else {
             std::uint8_t* to = distance + bytes[j] * slice_rows;
-            if (lane == 0) column[j] = {form.base, static_cast<std::uint32_t>(bytes[j]) * 4 + static_cast<std::uint32_t>(form.kind)};
+            if (lane == 0) column[j] = column_of(form.base, form.kind, bytes[j]);
             if (form.kind == SellKind::bytes1) to[lane] = static_cast<std::uint8_t>(form.distance);
             if (form.kind == SellKind::bytes2) reinterpret_cast<std::uint16_t*>(to)[lane] = static_cast<std::uint16_t>(form.distance);
             if (form.kind == SellKind::bytes4) reinterpret_cast<std::uint32_t*>(to)[lane] = form.distance;
@@ -156,8 +152,6 @@ offset_t measure_slices(const CudaQueue& q, const offset_t* row_begin, index_t r
     return columns;
 }
 
-constexpr offset_t most_units = offset_t{1} << 30;                // of 32 bytes: what SellColumn can address
-
 }  // namespace
 
 template <class M>
@@ -178,7 +172,7 @@ Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort)
     launch(q, by_slice, fill_columns_kernel<false, M>, a, slices, s.slice_begin.data(), s.row.data(), bytes.data(), nullptr, nullptr);
     prim::exclusive_scan(q, bytes.data(), bytes.data(), columns);
     const auto units = read_value<offset_t>(q, bytes.data() + columns);
-    require<ValueError>(units < most_units, "the distances of this matrix exceed 32 GiB", "force another kernel than sell");
+    require_units(units);
     s.column = Buffer<SellColumn>(q, columns);
     s.distance = Buffer<std::uint8_t>(q, units * slice_rows);
     s.value = Buffer<M>(q, columns * slice_rows);

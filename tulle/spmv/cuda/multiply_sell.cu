@@ -6,7 +6,7 @@
 // Sliced ELL: Monakov, Lokhmotov, Avetisyan, HiPEAC 2010, doi:10.1007/978-3-642-11515-8_10; sorting inside windows: Kreutzer et al., SIAM
 // J. Sci. Comput. 36, 2014, doi:10.1137/130930352.
 #include "tulle/spmv/cuda/dots.cuh"
-#include "tulle/spmv/cuda/sell.cuh"
+#include "tulle/spmv/sell.hpp"
 
 namespace tulle::spmv {
 namespace {
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(threads_per_block, resident_blocks)
 }  // namespace
 
 template <class V, class M>
-void multiply_sell(const CudaQueue& q, const CsrView<M>& a, const Sell<M>& s, const Vectors<V>& v)
+void multiply_sell(const CudaQueue& q, const CsrView<M>& a, int, const Sell<M>& s, const Vectors<V>& v)
 {
     const offset_t slices = s.slice_begin.size() - 1;
     const LaunchShape shape = one_thread_each(slices * slice_rows, threads_per_block);
@@ -106,8 +106,8 @@ void multiply_sell(const CudaQueue& q, const CsrView<M>& a, const Sell<M>& s, co
     with_or_without_dots<V, M>(v, go);
 }
 
-template void multiply_sell(const CudaQueue&, const CsrView<float>&, const Sell<float>&, const Vectors<float>&);
-template void multiply_sell(const CudaQueue&, const CsrView<double>&, const Sell<double>&, const Vectors<double>&);
-template void multiply_sell(const CudaQueue&, const CsrView<float>&, const Sell<float>&, const Vectors<double>&);
+template void multiply_sell(const CudaQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<float>&);
+template void multiply_sell(const CudaQueue&, const CsrView<double>&, int, const Sell<double>&, const Vectors<double>&);
+template void multiply_sell(const CudaQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<double>&);
 
 }  // namespace tulle::spmv
