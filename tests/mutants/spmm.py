@@ -49,7 +49,7 @@ MUTANTS = [
     spmm("rows: sums go on into the next row", CUDA + "multiply_rows.cu", "for (int c = 0; c < run_length; ++c) sum[c] = 0;", "for (int c = 0; c < 0; ++c) sum[c] = 0;", filter=ROWS),
     spmm("rows: empty rows at the end of a line", CUDA + "multiply_rows.cu", "row < line.row + line.count; ++row) finish", "row < line.row + 1; ++row) finish", filter=ROWS),
     spmm("rows: the nonzero loaded once more is added", CUDA + "multiply_rows.cu", "            if (k + i >= count) break;\n            for (; k", "            for (; k", filter=ROWS),
-    spmm("lines: rows behind a cut one join it", CUDA + "cut_rows.cu", " || pieces(row - 1) > 0 || ", " || ", filter=LINES),
+    spmm("lines: a long row joins those before it", CUDA + "cut_rows.cu", "row == 0 || pieces(row) > 0 || ", "row == 0 || ", filter=LINES),
     spmm("lines: as many pieces as it takes", CUDA + "cut_rows.cu", "wanted < most_pieces ? wanted : most_pieces", "wanted", filter=LINES),
     spmm("lines: a row of just the length is cut", CUDA + "cut_rows.cu", "(length(row) + piece - 1) / piece;", "length(row) / piece + 1;", filter=LINES),
     spmm("lines: slots of the row before", CUDA + "cut_rows.cu", "pieces * (line_unit + 1)", "pieces * line_unit + 1", filter=LINES),

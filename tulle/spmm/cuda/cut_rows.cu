@@ -33,8 +33,8 @@ struct Cut {
         const offset_t wanted = (length(row) + piece - 1) / piece;
         return wanted <= 1 ? 0 : wanted < most_pieces ? wanted : most_pieces;
     }
-    // Whether a line begins with this row.
-    __device__ bool begins(index_t row) const { return row == 0 || pieces(row) > 0 || pieces(row - 1) > 0 || (row_begin[row] + row) / piece != (row_begin[row - 1] + row - 1) / piece; }
+    // Whether a line begins with this row, as one does behind a row that is cut: that one has more than a piece of the count.
+    __device__ bool begins(index_t row) const { return row == 0 || pieces(row) > 0 || (row_begin[row] + row) / piece != (row_begin[row - 1] + row - 1) / piece; }
 };
 
 // Lines that begin with a row, and slots for sums among them, in one number: both are added up at once.
