@@ -11,6 +11,7 @@
 #include "tulle/base/hash.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
+#include "tulle/matrix/features.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/spmm/multi.hpp"
 
@@ -26,20 +27,23 @@ DenseView<V> view_of(V* data, index_t rows, const SpmmOptions& o)
     return {rows, o.n, by_rows ? o.n : rows, by_rows ? Layout::row_major : Layout::col_major, data};
 }
 
-// A forced kernel as tulle itself would use it: as many lanes, or as wide panels.
-spmm::Policy forced_policy(const SpmmOptions& o, spmm::OrderKind order, index_t rows, Backend backend)
+// A forced kernel as tulle itself would use it: as many lanes, or as wide panels; A's transposed rows are not looked at.
+template <class V>
+spmm::Policy forced_policy(const SpmmOptions& o, spmm::OrderKind order, const DenseProblem<V>& p, Backend backend)
 {
+    const offset_t longest = o.transpose ? 0 : row_statistics(Context::cpu(), p.a.rows, p.a.cols, p.a.row_begin).longest;
     const std::size_t bytes = o.type == "f64" ? 8 : o.type == "f32" || o.type == "tf32" ? 4 : 2;
-    return spmm::policy_of(spmm::parse_kernel(o.kernel), {.rows = rows, .n = o.n, .value_bytes = bytes, .order = order}, {backend});
+    return spmm::policy_of(spmm::parse_kernel(o.kernel), {.rows = p.rows, .nonzeros = p.a.nonzeros, .longest = longest, .n = o.n, .value_bytes = bytes, .order = order}, {backend});
 }
 
-spmm::Options options_of(const SpmmOptions& o, const Context& ctx, index_t rows)
+template <class V>
+spmm::Options options_of(const SpmmOptions& o, const Context& ctx, const DenseProblem<V>& p)
 {
     spmm::Options wish{.op = o.transpose ? spmm::Op::transpose : spmm::Op::none, .n = o.n, .b_layout = o.layout == "rows" ? Layout::row_major : Layout::col_major,
                        .math = o.type == "tf32" ? spmm::Math::tf32 : spmm::Math::exact, .expected_calls = o.expected_calls};
     if (!o.order.empty()) wish.order = spmm::parse_order(o.order);
     const bool tiles = o.kernel == spmm::to_text(spmm::Kernel::tiles);
-    if (!o.kernel.empty()) wish.force = forced_policy(o, wish.order.value_or(tiles ? spmm::OrderKind::bsa : spmm::OrderKind::natural), rows, ctx.backend());
+    if (!o.kernel.empty()) wish.force = forced_policy(o, wish.order.value_or(tiles ? spmm::OrderKind::bsa : spmm::OrderKind::natural), p, ctx.backend());
     if (o.delta >= 0) wish.delta = o.delta;
     if (o.search) wish.effort = spmm::Effort::search;
     return wish;
@@ -110,7 +114,7 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& p, const 
     auto c = to_device<C>(ctx, std::span<const C>(p.c));
     DenseResult result{.backend = ctx.name(), .policy = {}, .description = {}};
     const double begin = trace::now();
-    const auto plan = spmm::Plan<V, C>::make(ctx, a.view(), options_of(o, ctx, p.rows));
+    const auto plan = spmm::Plan<V, C>::make(ctx, a.view(), options_of(o, ctx, p));
     ctx.synchronize();
     result.plan_seconds = trace::now() - begin;
     const auto run = [&] {
@@ -139,7 +143,7 @@ DenseResult measure_on_team(const Session& session, const Context& like, const D
     const Team team = team_like(session, like, o.devices);
     DenseResult result{.backend = fmt::format("{} x {}", team.size(), team[0].name()), .policy = {}, .description = {}};
     const double begin = trace::now();
-    auto plan = spmm::TeamPlan<V, C>::make(team, p.matrix(), {.product = options_of(o, like, p.rows), .split = spmm::parse_split(o.split)});
+    auto plan = spmm::TeamPlan<V, C>::make(team, p.matrix(), {.product = options_of(o, like, p), .split = spmm::parse_split(o.split)});
     result.plan_seconds = trace::now() - begin;
     std::vector<C> c = p.c;
     const auto run = [&] { plan.run(static_cast<Scalar>(o.alpha), view_of(p.b.data(), p.cols, o), static_cast<Scalar>(o.beta), view_of(c.data(), p.rows, o)); };

@@ -5,7 +5,8 @@ CUDA = "tulle/spmm/cuda/"
 CPU = "tulle/spmm/cpu/"
 BATTERY = "*SpmmPanelsOn.MultiplyTheBattery/cuda*"
 CUT = "*CutLongPanels/cuda*"
-LANES = "*RowsOfAnyLanes/cuda*"
+ROWS = "*SpmmRowsOn.InAnyLanesAndLines/cuda*"
+LINES = "*LinesHoldEveryNonzeroOnce/cuda*"
 TILES = "*SpmmTilesOn.AndRestAreTheProduct/cuda*"
 
 
@@ -41,8 +42,17 @@ MUTANTS = [
     spmm("tiles: a panel has tiles that do not gain", CPU + "mark_tiles.cpp", "if (more <= rule.gain) tiles = 0;", "if (more <= 0) tiles = 0;", filter="SpmmTiles.AreDenseWhereTheyGain"),
     spmm("tiles: as dense as delta is enough", CPU + "mark_tiles.cpp", "dense[k] = nonzeros > rule.least;", "dense[k] = nonzeros >= rule.least;", filter="SpmmTiles.AreDenseWhereTheyGain"),
     spmm("tiles: new values stay outside", "tulle/spmm/spmm.cpp", "        fill_tiles(q, s.rows(), s.work.tiles);\n", "", filter="*SpmmTilesOn.TakeNewValues*/cuda*"),
-    spmm("rows: long rows are written whole as well", CUDA + "multiply_rows.cu", "if (row >= 0 && end - begin > longest) return;", "if (longest < 0) return;", filter=LANES),
-    spmm("rows: only the first piece of a long row", CUDA + "multiply_rows.cu", "sum += partial[offset_t{cut.first + p} * o.n + j];", "sum += p == 0 ? partial[offset_t{cut.first} * o.n + j] : 0;", filter=LANES),
+    spmm("rows: the first piece to come adds up", CUDA + "multiply_rows.cu", "    return before == slices - 1;", "    return before == 0;", filter=ROWS),
+    spmm("rows: pieces are counted on from the run before", CUDA + "multiply_rows.cu", "if (before == slices - 1) *arrived = 0;", "if (before == slices) *arrived = 0;", filter=ROWS),
+    spmm("rows: lanes leave their sums after they are counted", CUDA + "multiply_rows.cu", "    __syncwarp(mine);\n    int before = 0;", "    int before = 0;", filter=ROWS, seeds=[1, 2, 3]),
+    spmm("rows: only the first piece of a long row", CUDA + "multiply_rows.cu", "= left[p * pieces.runs];", "= left[p * 0];", filter=ROWS),
+    spmm("rows: sums go on into the next row", CUDA + "multiply_rows.cu", "for (int c = 0; c < run_length; ++c) sum[c] = 0;", "for (int c = 0; c < 0; ++c) sum[c] = 0;", filter=ROWS),
+    spmm("rows: empty rows at the end of a line", CUDA + "multiply_rows.cu", "row < line.row + line.count; ++row) finish", "row < line.row + 1; ++row) finish", filter=ROWS),
+    spmm("rows: the nonzero loaded once more is added", CUDA + "multiply_rows.cu", "            if (k + i >= count) break;\n            for (; k", "            for (; k", filter=ROWS),
+    spmm("lines: a long row joins those before it", CUDA + "cut_rows.cu", "row == 0 || pieces(row) > 0 || ", "row == 0 || ", filter=LINES),
+    spmm("lines: as many pieces as it takes", CUDA + "cut_rows.cu", "wanted < most_pieces ? wanted : most_pieces", "wanted", filter=LINES),
+    spmm("lines: a row of just the length is cut", CUDA + "cut_rows.cu", "(length(row) + piece - 1) / piece;", "length(row) / piece + 1;", filter=LINES),
+    spmm("lines: slots of the row before", CUDA + "cut_rows.cu", "pieces * (line_unit + 1)", "pieces * line_unit + 1", filter=LINES),
     spmm("beta of zero reads C", CUDA + "operands.cuh", "o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to)", "o.alpha * sum + o.beta * widen(*to)", filter="*ReadsCOnly*/cuda*"),
     spmm("a slice of columns goes to the first ones", "tulle/spmm/spmm.cpp", "Operands<V, C> o = all.columns(j, at_once);", "Operands<V, C> o = all.columns(0, at_once);", filter="*AnyColumnsAndLayout/cuda*"),
     spmm("columns of B beyond the last are turned", CUDA + "turn_columns.cu", "if (i + r < rows && j + x < n) to[", "if (i + r < rows) to[", filter="*AnyColumnsAndLayout/cuda*"),

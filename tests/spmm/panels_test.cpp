@@ -314,32 +314,6 @@ TEST_P(SpmmPanelsOn, TakeNewValues)
     }
 }
 
-// Every lane count of the row kernel, with rows long enough to be cut.
-template <class V>
-void check_lanes(const Context& c)
-{
-    const auto a = in_type<V>(matrix_where<double>(40, 1300, Values::integers, 5, [](index_t i, index_t j) { return i == 5 || i == 30 || (i + 3 * j) % 211 == 0; }));
-    const auto there = to_device(c, a.view());
-    for (const index_t n : {1, 16, 37}) {
-        const auto b = dense<V>(1300, n, Values::integers, 3);
-        const auto before = dense<float>(40, n, Values::integers, 4);
-        const Traits traits = Plan<V, float>::make(c, there.view(), {.n = n, .expected_calls = 1}).traits();
-        for (const Policy& policy : candidates(traits, {c.backend()})) {
-            if (policy.kernel != Kernel::rows) continue;
-            Lent<V> b_there(c, b, {});
-            Lent<float> c_there(c, before, {});
-            Plan<V, float>::make(c, there.view(), {.n = n, .force = policy}).run(2, b_there.view(), -1, c_there.view());
-            EXPECT_TRUE(is_product(a, false, {2, -1}, b, before, c_there.take(), true, false)) << name_of<V>() << ", " << to_text(policy);
-        }
-    }
-}
-
-TEST_P(SpmmPanelsOn, RowsOfAnyLanes)
-{
-    check_lanes<float>(ctx());
-    check_lanes<Float16>(ctx());
-}
-
 // What is chosen by itself for a matrix made for panels, and for one that is not.
 TEST_P(SpmmPanelsOn, AreChosenWhereRowsShareColumns)
 {

@@ -53,6 +53,26 @@ TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
     EXPECT_EQ(choose(traits_of(1000, 1, 33), gpu).policy.lanes, 32) << "numbers of 16 bits";
 }
 
+// A graph with hubs, one with short rows, and meshes: lines where one row would take longer than all others, or rows are too short to hide what they wait for.
+TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
+{
+    const auto piece = [](index_t rows, offset_t nonzeros, offset_t longest, index_t n, const Limits& limits = gpu) {
+        return policy_of(Kernel::rows, {.rows = rows, .cols = rows, .nonzeros = nonzeros, .longest = longest, .n = n, .value_bytes = 4}, limits).piece;
+    };
+    EXPECT_EQ(piece(10'000, 158'304, 123, 128), 32) << "Fashion";
+    EXPECT_EQ(piece(10'000, 158'304, 123, 32), 32) << "Fashion";
+    EXPECT_EQ(piece(36'692, 367'662, 1383, 32), 32) << "email-Enron";
+    EXPECT_EQ(piece(36'692, 367'662, 1383, 128), 64) << "email-Enron";
+    EXPECT_EQ(piece(1'000'005, 3'105'339, 4700, 128), 128) << "webbase-1M";
+    EXPECT_EQ(piece(62'451, 4'007'383, 78, 128), 0) << "cant";
+    EXPECT_EQ(piece(121'192, 2'631'245, 81, 128), 0) << "cop20k_A";
+    EXPECT_EQ(piece(10'000, 158'304, 123, 32, cpu), 0);
+    EXPECT_EQ(piece(0, 0, 0, 32), 0);
+    EXPECT_EQ(piece(1000, 3000, 9, 128), 0) << "taken together, short rows would leave multiprocessors without work";
+    EXPECT_EQ(piece(206'500, 1'273'389, 44, 128), 128) << "mac_econ";
+    EXPECT_EQ(piece(0, 0, max_offset, 1), piece(0, 0, max_offset, 500)) << "cut alike whoever has how many columns";
+}
+
 // Wide blocks where B is wide and there are enough of them.
 TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
 {
@@ -124,12 +144,18 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 {
     const Traits t = traits_of(1000, 2);
     for (const Policy& p : candidates(t, gpu)) EXPECT_NO_THROW(check_policy(p, t, gpu)) << to_text(p);
-    EXPECT_EQ(candidates(t, gpu).size(), 31u);
+    EXPECT_EQ(candidates(t, gpu).size(), 40u);
     EXPECT_EQ(candidates(t, cpu).size(), 6u);
     EXPECT_NO_THROW(check_policy(policy_of(Kernel::tiles, t, cpu), t, cpu));
     EXPECT_NO_THROW(check_policy(policy_of(Kernel::tiles, t, gpu), t, gpu));
     EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128}, t, cpu), ValueError);
     EXPECT_THROW(check_policy({Kernel::rows, 3, OrderKind::natural}, t, gpu), ValueError);
+    EXPECT_NO_THROW(check_policy({Kernel::rows, 8, OrderKind::natural, 0, 1, 64}, t, gpu));
+    EXPECT_THROW(check_policy({Kernel::rows, 8, OrderKind::natural, 0, 1, 48}, t, gpu), ValueError);
+    EXPECT_THROW(check_policy({Kernel::rows, 1, OrderKind::natural, 0, 1, 64}, t, cpu), ValueError);
+    EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128, 1, 64}, t, gpu), ValueError);
+    EXPECT_NO_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 128}, t, gpu)) << "the rest may be cut in any way";
+    EXPECT_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 16}, t, gpu), ValueError);
     Traits twice = t;
     twice.unique = false;
     EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128}, twice, gpu), ValueError);
@@ -140,6 +166,7 @@ TEST(SpmmPolicy, NamesAreReadBack)
     for (const Kernel kernel : {Kernel::rows, Kernel::panels, Kernel::dense, Kernel::tiles}) EXPECT_EQ(parse_kernel(to_text(kernel)), kernel);
     EXPECT_THROW(parse_kernel("bricks"), ValueError);
     EXPECT_EQ(to_text(Policy{Kernel::rows, 8, OrderKind::natural}), "rows, 8 lanes");
+    EXPECT_EQ(to_text(Policy{Kernel::rows, 8, OrderKind::natural, 0, 1, 32}), "rows, 8 lanes, lines of 32");
     EXPECT_EQ(to_text(Policy{Kernel::rows, 1, OrderKind::natural}), "rows");
     EXPECT_EQ(to_text(Policy{Kernel::tiles, 8, OrderKind::bsa, 32}), "tiles of 32 and rest, bsa order");
     EXPECT_EQ(to_text(Policy{Kernel::panels, 1, OrderKind::bsa, 64}), "panels of 64, bsa order");

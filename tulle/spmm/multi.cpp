@@ -172,7 +172,8 @@ Options wish_of(const State& s, std::size_t member, bool deterministic)
     wish.op = Op::none;
     wish.checked = false;
     wish.n = columns_of(s, member);
-    if (deterministic && !wish.force) wish.force = policy_of(Kernel::rows, {.n = wish.n, .value_bytes = sizeof(*s.given.value)}, {s.members[member].ctx.backend()});
+    // Rows as if one might be of any length: they are cut alike whoever has them.
+    if (deterministic && !wish.force) wish.force = policy_of(Kernel::rows, {.longest = max_offset, .n = wish.n, .value_bytes = sizeof(*s.given.value)}, {s.members[member].ctx.backend()});
     return wish;
 }
 

@@ -12,6 +12,7 @@
 
 #include <utility>
 
+#include "tulle/base/math.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/matrix/entries.hpp"
@@ -186,9 +187,7 @@ PanelCost panel_cost(const Context& ctx, const Pattern& a, const RowOrder& order
         const Sorted sorted(q, a, true);
         const offset_t outside = inspect::first_where(q, inspect::Outside{order.row.data(), 0, a.rows}, a.rows);
         require<ValueError>(outside == a.rows, "the order names rows that the matrix does not have");
-        const HostPattern here(q, ctx.host(), sorted.view());
-        const Buffer<index_t> row = to_host<index_t>(ctx, order.row.span());
-        return count_panels(ctx.host(), here.view(), row.data(), height);
+        return count_panels(q, sorted.view(), order.row.data(), height, {ceil_div(a.rows, height)}).cost;
     });
 }
 

@@ -38,8 +38,7 @@ constexpr std::array gpu_prices{
     Price{OrderKind::pack, 0, 1000, 22},                 // on the host
     Price{OrderKind::bsa, 0, 600, 0},
 };
-// To count some panels: of a row, of a nonzero of a sampled panel; on a GPU these come to the host first. Reasoned from bytes: all panels of cant, consph and
-// pwtk took 1.6 to 2.6 ns a nonzero there, most of it the way to the host.
+// To count some panels on a CPU: of a row, of a nonzero of a sampled panel. On a GPU, reasoned: four launches, five arrays and two waits.
 constexpr double count_row = 1, count_nonzero = 7, count_once = 0.3e-3;
 
 // Seconds of the kernels on an H200, a fit to bench/results/spmm-h200-before.jsonl (cant, xenon1, cop20k_A in five orders; columns 128, f16; 7 % root mean
@@ -110,7 +109,7 @@ double order_seconds(Backend backend, OrderKind kind, index_t rows, offset_t non
     const Price& price = (gpu ? gpu_prices : cpu_prices)[static_cast<std::size_t>(kind)];
     const double times = kind == OrderKind::minhash ? hashes : 1, entries = static_cast<double>(nonzeros);
     const double sampled = std::min(1.0, 64.0 * 64.0 / std::max<double>(1, rows));
-    const double counting = kind == OrderKind::natural ? 0 : (gpu ? count_once : 0) + 1e-9 * (count_row * rows + count_nonzero * sampled * entries);
+    const double counting = kind == OrderKind::natural ? 0 : gpu ? count_once : 1e-9 * (count_row * rows + count_nonzero * sampled * entries);
     return times * (price.once + 1e-9 * (price.row * rows + price.nonzero * entries)) + counting;
 }
 

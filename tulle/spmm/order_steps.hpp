@@ -7,6 +7,7 @@
 
 #include "tulle/spmm/order.hpp"
 #include "tulle/spmm/order_encoding.hpp"
+#include "tulle/spmm/panel_counts.hpp"
 #include "tulle/spmm/tiles.hpp"
 
 namespace tulle::spmm {
@@ -40,11 +41,24 @@ void write_clusters(const CudaQueue& q, const index_t* cluster, offset_t n, std:
 void take_rows(const CpuQueue& q, const offset_t* from, offset_t n, index_t* to);                     // to narrower numbers
 void take_rows(const CudaQueue& q, const offset_t* from, offset_t n, index_t* to);
 
+// ---- counting
+
+// Panels by their numbers, on the host; without numbers the first ones.
+struct PanelList {
+    index_t count = 0;
+    const index_t* number = nullptr;
+
+    index_t operator[](index_t k) const { return number != nullptr ? number[k] : k; }
+};
+
+// What these panels of `height` rows cost together, with rows in the order row[0], row[1], …
+PanelCounts count_panels(const CpuQueue& q, const Pattern& a, const index_t* row, index_t height, const PanelList& list);
+PanelCounts count_panels(const CudaQueue& q, const Pattern& a, const index_t* row, index_t height, const PanelList& list);
+
 // ---- on the CPU only
 
 void pack_rows(const CpuQueue& q, const Pattern& a, index_t panel, index_t* row);
 // Rows row[0], row[1], … (null: as they are) in panels of tau: dense[k] = 1 where nonzero k lies in a dense tile of tau x tau, tiles[p] = how many panel p has.
 void mark_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, index_t tau, const TileRule& rule, unsigned char* dense, index_t* tiles);
-PanelCost count_panels(const CpuQueue& q, const Pattern& a, const index_t* row, index_t height);
 
 }  // namespace tulle::spmm

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array kernel_names{"rows", "panels", "dense", "tiles"};
 constexpr std::array lane_counts{2, 8, 32};
-constexpr int columns_per_lane = 4;
+constexpr std::array pieces{0, 32, 64, 128};
 constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa};
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
 constexpr std::array dense_widths{64, narrowest_panel};
@@ -71,6 +71,32 @@ int lanes_for(const Traits& t)
     return lane_counts.back();
 }
 
+// Reasoned: warps of the row kernel that a multiprocessor holds, and nonzeros of a row below which it waits for its own beginning more than for B.
+constexpr offset_t resident_warps = 32, few_nonzeros = 8;
+// Reasoned: so many times what all others have, and a row is still walked when they are done. On an H200 four nonzeros take 0.35 us, however few columns B has
+// (Fashion, 32 columns: 31 such steps, 11.9 us).
+constexpr offset_t uneven = 2;
+
+// The longest line that leaves all slices of lanes some at once; 0 where rows are even, and long enough or few.
+int piece_for(const Traits& t, const Limits& limits)
+{
+    const int lanes = lanes_for(t);
+    const offset_t slices = limits.multiprocessors * resident_warps * (32 / lanes), tiles = ceil_div(std::max(t.n, index_t{1}), index_t{columns_per_lane} * lanes);
+    const offset_t share = t.nonzeros * tiles / slices;
+    int piece = pieces[1];
+    for (const int longer : pieces)
+        if (longer <= share) piece = std::max(piece, longer);
+    const bool even = t.longest <= uneven * std::max(offset_t{piece}, share), fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
+    return even && fills_rows ? 0 : piece;
+}
+
+// Row by row, as the rest beside tiles.
+Policy rows_for(Kernel kernel, OrderKind order, int width, const Traits& t, const Limits& limits)
+{
+    if (!on_gpu(limits)) return {kernel, 1, order, width};
+    return {kernel, lanes_for(t), order, width, 1, piece_for(t, limits)};
+}
+
 // The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more columns.
 int width_for(const Traits& t, const Limits& limits)
 {
@@ -99,8 +125,8 @@ Policy policy_of(Kernel kernel, const Traits& t, const Limits& limits)
 {
     if (kernel == Kernel::panels) return {Kernel::panels, 1, t.order, width_for(t, limits)};
     if (kernel == Kernel::dense) return dense_for(t, limits);
-    if (kernel == Kernel::tiles) return {Kernel::tiles, on_gpu(limits) ? lanes_for(t) : 1, t.order, tile_side};
-    return {Kernel::rows, on_gpu(limits) ? lanes_for(t) : 1, OrderKind::natural};
+    if (kernel == Kernel::tiles) return rows_for(Kernel::tiles, t.order, tile_side, t, limits);
+    return rows_for(Kernel::rows, OrderKind::natural, 0, t, limits);
 }
 
 bool wants_cost(const Traits& t, const Limits& limits)
@@ -127,7 +153,9 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
 {
     std::vector<Policy> all;
     if (!on_gpu(limits)) all.push_back(policy_of(Kernel::rows, t, limits));
-    else for (const int lanes : lane_counts) all.push_back({Kernel::rows, lanes, OrderKind::natural});
+    else
+        for (const int lanes : lane_counts)
+            for (const int piece : pieces) all.push_back({Kernel::rows, lanes, OrderKind::natural, 0, 1, piece});
     if (can_be_panels(t, limits))
         for (const int width : dense_widths)
             for (const int parts : most_parts)
@@ -136,14 +164,16 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
         for (const OrderKind order : orders)
             for (const int width : widths) all.push_back({Kernel::panels, 1, order, width});
     if (t.unique && (t.tensor || !on_gpu(limits)))
-        for (const OrderKind order : orders) all.push_back({Kernel::tiles, on_gpu(limits) ? lanes_for(t) : 1, order, tile_side});
+        for (const OrderKind order : orders) all.push_back(rows_for(Kernel::tiles, order, tile_side, t, limits));
     return all;
 }
 
 void check_policy(const Policy& policy, const Traits& t, const Limits& limits)
 {
     const auto all = candidates(t, limits);
-    if (std::find(all.begin(), all.end(), policy) != all.end()) return;
+    Policy asked = policy;
+    if (on_gpu(limits) && policy.kernel == Kernel::tiles && std::find(pieces.begin(), pieces.end(), policy.piece) != pieces.end()) asked.piece = piece_for(t, limits);      // any will do
+    if (std::find(all.begin(), all.end(), asked) != all.end()) return;
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
     throw ValueError(concat("the policy '", to_text(policy), "' cannot multiply this matrix", !t.unique ? ", which stores positions twice," : "",
@@ -158,7 +188,7 @@ std::string to_text(const Policy& p)
     if (p.kernel == Kernel::panels) return concat("panels of ", p.width, ", ", to_text(p.order), " order");
     if (p.kernel == Kernel::dense) return concat("dense, ", p.width, " columns, ", p.parts, p.parts == 1 ? " part" : " parts");
     if (p.kernel == Kernel::tiles) return concat("tiles of ", p.width, " and rest, ", to_text(p.order), " order");
-    return p.lanes == 1 ? "rows" : concat("rows, ", p.lanes, " lanes");
+    return p.lanes == 1 ? "rows" : concat("rows, ", p.lanes, " lanes", p.piece > 0 ? concat(", lines of ", p.piece) : "");
 }
 
 Kernel parse_kernel(std::string_view name)

@@ -27,12 +27,16 @@ enum class Kernel {
     tiles,       // the paper's: dense tiles of 32 x 32 on tensor cores (in plain loops on a CPU), the rest by rows into the same C; only by force
 };
 
+// Columns of C that a lane of the row kernel holds.
+inline constexpr int columns_per_lane = 4;
+
 struct Policy {
     Kernel kernel = Kernel::rows;
     int lanes = 8;                            // rows on a GPU: lanes that share a row: 2, 8, 32 with four columns of C each; otherwise 1; the rest beside tiles alike
     OrderKind order = OrderKind::natural;     // panels, tiles: which rows stand together
     int width = 0;                            // panels: columns of C that a block computes (32, 64, 128; dense: 32, 64); tiles: 32, their side; otherwise 0
     int parts = 1;                            // dense: blocks that share the columns of a panel (1, 2, 4, 8)
+    int piece = 0;                            // rows on a GPU: nonzeros of a line of work: short rows are taken together, long ones cut; 0: each row for itself
 
     bool operator==(const Policy&) const = default;
 };
@@ -77,7 +81,7 @@ TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& lim
 TULLE_API void check_policy(const Policy& policy, const Traits& traits, const Limits& limits);
 
 TULLE_API std::string to_text(Kernel kernel);
-TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"; "panels of 128, pack order"; "dense, 64 columns, 8 parts"; "tiles of 32 and rest, bsa order"
+TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"; "rows, 8 lanes, lines of 32"; "panels of 128, pack order"; "dense, 64 columns, 8 parts"; "tiles of 32 and rest, bsa order"
 TULLE_API Kernel parse_kernel(std::string_view name);                // ValueError lists the names
 
 }  // namespace tulle::spmm

@@ -6,7 +6,7 @@
 //   arrange    op(A) by rows: the caller's arrays, or a transposed copy
 //   order      for tensor cores: what panels of 64 rows would fetch of B, in the order given and in better ones (order.hpp)
 //   choose     a kernel (policy.cpp), unless the caller forces one
-//   prepare    panels, tiles and rest, pieces of long rows, room for sums of pieces and for a slice of B whose columns are contiguous
+//   prepare    panels, tiles and rest, lines of rows, room for sums of pieces and for a slice of B whose columns are contiguous
 //   run        one slice of columns after the other where something of the plan holds only so many; usually one
 //
 // Tensor cores after the two-level idea that docs/design/spmm.md explains; the order of rows after BSA (Lee et al., Euro-Par 2024,
@@ -71,9 +71,7 @@ struct Plan<V, C>::State {
 
 namespace {
 
-// Reasoned: a slice of lanes adds this many products at most, …
-constexpr offset_t longest_row = 128;
-// … and a multiprocessor has this many units of panels to hide their latencies.
+// Reasoned: a multiprocessor has this many units of panels to hide their latencies.
 constexpr offset_t units_per_multiprocessor = 4;
 
 template <class State>
@@ -120,7 +118,7 @@ void take_order(State& s)
     if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(s.rows()), {.kind = s.choice.policy.order, .tau = tile_side});
 }
 
-// What only a GPU needs: panels, pieces, and room for the sums of pieces.
+// What only a GPU needs: panels, lines of rows, and room for the sums of pieces.
 template <class State, class V>
 void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
 {
@@ -137,12 +135,12 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
         columns = round_up(columns, index_t{widest_panel});
         work.arrived = Buffer<int>(q, work.panels.slots * (columns / narrowest_panel));
         fill_zero(q, work.arrived.data(), work.arrived.size());
-    } else if (s.traits.longest > longest_row) {
-        const CpuQueue host = s.ctx.host();
-        const auto row_begin = fetch(q, host, tiles ? work.tiles.rest_begin.data() : a.row_begin, offset_t{a.rows} + 1);
-        LongRows made = find_long_rows(host, a.rows, row_begin.data(), longest_row);
-        work.long_rows = {made.longest, lift(q, std::move(made.piece)), lift(q, std::move(made.row))};
-        sums = work.long_rows.piece.size();
+    } else if (s.choice.policy.piece > 0) {
+        work.lines = cut_rows(q, a.rows, tiles ? work.tiles.rest_begin.data() : a.row_begin, a.nonzeros, s.choice.policy.piece);
+        sums = work.lines.slots;
+        columns = round_up(columns, index_t{columns_per_lane});
+        work.arrived = Buffer<int>(q, sums * ceil_div(columns, index_t{columns_per_lane * s.choice.policy.lanes}));
+        fill_zero(q, work.arrived.data(), work.arrived.size());
     }
     work.partial = Buffer<Sum<V>>(q, checked_product(sums, columns, "sums of pieces"));
 }

@@ -33,35 +33,33 @@ struct Operands {
     }
 };
 
-// Rows of op(A) that are too long for one slice of lanes, in pieces whose sums are added up in their order.
-struct alignas(16) RowPiece {
+// Work for a slice of lanes of the row kernel: some whole rows of op(A), or a piece of a long one, whose pieces leave their sums in slots and are added up in
+// their order.
+struct alignas(16) RowLine {
     offset_t begin, end;                 // nonzeros
+    index_t row;                         // the first
+    std::int32_t count;                  // of whole rows; of pieces, where a row is cut
+    std::int32_t first_slot;             // of the cut row; -1: whole rows
+    std::int32_t piece;                  // of the cut row
 };
-struct alignas(16) LongRow {
-    index_t row;
-    std::int32_t first, pieces;
-};
-struct LongRows {
-    offset_t longest = max_offset;       // rows up to this length are not cut
-    Buffer<RowPiece> piece;
-    Buffer<LongRow> row;
-
-    std::size_t bytes() const { return piece.bytes() + row.bytes(); }
+struct RowLines {
+    Buffer<RowLine> line;                // none: every row is one
+    std::int32_t slots = 0;
 };
 
 // What kernels need beside the matrix, made with the plan.
 template <class V>
 struct Workspace {
     index_t columns = 0;                 // of B at once; more are multiplied one slice of them after the other
-    LongRows long_rows;
+    RowLines lines;
     Panels<V> panels;
     Tiles<V> tiles;
-    Buffer<Sum<V>> partial;              // sums of pieces: of long rows or of panels
-    Buffer<int> arrived;                 // panels: units that have left their sums
+    Buffer<Sum<V>> partial;              // sums of pieces: of rows or of panels
+    Buffer<int> arrived;                 // pieces of rows, units of panels that have left their sums
     Buffer<Sum<V>> merged;               // tiles: both products' sums, by rows, where C is narrower than they are
     Buffer<V> b_by_rows;                 // a slice of B whose columns are contiguous, by rows
 
-    std::size_t bytes() const { return long_rows.bytes() + panels.bytes() + tiles.bytes() + partial.bytes() + arrived.bytes() + merged.bytes() + b_by_rows.bytes(); }
+    std::size_t bytes() const { return lines.line.bytes() + panels.bytes() + tiles.bytes() + partial.bytes() + arrived.bytes() + merged.bytes() + b_by_rows.bytes(); }
 };
 
 // ---- preparing ----
@@ -84,8 +82,8 @@ template <class V> Panels<V> make_dense_panels(const CpuQueue& q, const Pattern&
 // Tiles and rest of op(A) with its rows in the order row[0], row[1], …: everything but the values and `row`, on the host. ValueError where a tile has a position twice.
 template <class V> Tiles<V> make_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, const TileRule& rule);
 
-// Rows longer than `longest`, in pieces of that length. On the host.
-LongRows find_long_rows(const CpuQueue& q, index_t rows, const offset_t* row_begin, offset_t longest);
+// Lines of about `piece` nonzeros. Only for a GPU; waits.
+RowLines cut_rows(const CudaQueue& q, index_t rows, const offset_t* row_begin, offset_t nonzeros, int piece);
 
 // ---- multiplying ----
 

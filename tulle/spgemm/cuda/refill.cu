@@ -64,13 +64,11 @@ struct FoundColumns {
     index_t* key;                            // (mask + 1)
     std::uint16_t* at_key;                   // (mask + 1)
     unsigned mask;
-    int shift;
-
-    __device__ unsigned first_slot(index_t col) const { return (static_cast<unsigned>(col) * 0x9E3779B1u) >> shift; }
+    int bits;                                // of mask
 
     __device__ void insert(index_t col, int at) const
     {
-        unsigned slot = first_slot(col);
+        unsigned slot = first_slot(col, bits);
         for (unsigned probe = 0; probe <= mask && atomicCAS(key + slot, vacant, col) != vacant; ++probe) slot = (slot + 1) & mask;
         at_key[slot] = static_cast<std::uint16_t>(at);
     }
@@ -78,7 +76,7 @@ struct FoundColumns {
     // A column that is not there, of another C, has a wrong place, but one of this table.
     __device__ int place(index_t col) const
     {
-        unsigned slot = first_slot(col);
+        unsigned slot = first_slot(col, bits);
 #pragma unroll 1
         for (unsigned probe = 0; probe <= mask && key[slot] != col; ++probe) slot = (slot + 1) & mask;
         return at_key[slot];
@@ -107,7 +105,7 @@ __global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<
     unsigned char* mine = memory + threadIdx.x / 32 * table_bytes<V>(bits);
     V* sum = reinterpret_cast<V*>(mine + Batch<V>::bytes());
     auto* key = reinterpret_cast<index_t*>(sum + slots / 2);
-    const FoundColumns find{b.col, col[0], col[count - 1], count == nonzeros, key, reinterpret_cast<std::uint16_t*>(key + slots), static_cast<unsigned>(slots) - 1, 32 - bits};
+    const FoundColumns find{b.col, col[0], col[count - 1], count == nonzeros, key, reinterpret_cast<std::uint16_t*>(key + slots), static_cast<unsigned>(slots) - 1, bits};
     team_fill<32>(key, slots, vacant);
     team_fill<32>(find.at_key, slots, std::uint16_t{0});
     team_fill<32>(sum, count, V(-0.0));                            // what changes no sum, not even the sign of zero

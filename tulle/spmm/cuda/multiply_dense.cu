@@ -75,12 +75,12 @@ __device__ inline void hand_over(Two<float>* sums, int part, int shift, const fl
     }
 }
 
-// Adds up what this block owns and writes it to C. As in write_sums, what can be written without looking is.
+// Adds up what this block owns and writes it to C, whose rows are those of panels. As in write_sums, what can be written without looking is.
 template <int Columns, class V, class C>
 __device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part, int shift, offset_t first_row, offset_t j)
 {
     const int share = Pairs<Columns>::count >> shift, parts = 1 << shift;
-    const bool pairs = writes_pairs(o), simple = sizeof(V) == 2 && pairs && o.beta == 0 && p.row == nullptr && j + Columns <= o.n;
+    const bool pairs = writes_pairs(o), simple = sizeof(V) == 2 && pairs && o.beta == 0 && j + Columns <= o.n;
     for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
         float left = 0, right = 0;
 #pragma unroll
@@ -97,11 +97,10 @@ __device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>&
             *reinterpret_cast<Two<C>*>(o.c + position * o.c_row + column) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
             continue;
         }
-        const offset_t row = p.row != nullptr ? p.row[position] : position;
-        if (next == column + 1) put_pair(o, pairs, row, column, left, right);
+        if (next == column + 1) put_pair(o, pairs, position, column, left, right);
         else {
-            if (column < o.n) put(o, row, column, left);
-            if (next < o.n) put(o, row, next, right);
+            if (column < o.n) put(o, position, column, left);
+            if (next < o.n) put(o, position, next, right);
         }
     }
 }

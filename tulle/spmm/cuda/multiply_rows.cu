@@ -1,8 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Row by row, without tensor cores: a slice of lanes walks a row of op(A), and each lane holds four columns of its row of C. Rows of B are read so many
-// numbers a lane, so that a slice reads whole lines. Long rows are cut into pieces, which come first: each leaves its sums, and a short second kernel adds
-// them up in their order. No atomics: the same bits every time.
+// Row by row, without tensor cores: a slice of lanes walks nonzeros of op(A), and each lane holds four columns of C. Rows of B are read so many numbers a lane,
+// so that a slice reads whole lines. Two ways to share the work:
+//
+//   rows     a row for a slice: nothing to look up, and neighbours share rows of B in the L1; for rows of even length
+//   lines    about so many nonzeros for a slice (cut_rows.cu): some short rows, whose loads do not wait for each other's ends, or a piece of a long row. Pieces
+//            leave their sums, and the last of a row to come adds them up in their order. No atomic additions: the same bits every time
 #include "tulle/spmm/cuda/operands.cuh"
 
 #include "tulle/base/constant.hpp"
@@ -13,63 +16,142 @@ namespace {
 
 constexpr int threads_per_block = 256;
 
+// Rows of B that a lane of a line asks for before it uses the first.
+template <class V> constexpr int batch = sizeof(V) == 8 ? 4 : 8;
+
 // Which line of work and which columns a thread has: blocks with the same columns come together, because they share rows of B.
 struct Share {
     offset_t line, j;
+    int tile;
 };
 template <int Lanes>
 __device__ inline Share share_of(int blocks_per_tile)
 {
     const int tile = static_cast<int>(blockIdx.x) / blocks_per_tile, block = static_cast<int>(blockIdx.x) % blocks_per_tile;
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
-    return {(static_cast<offset_t>(block) * threads_per_block + threadIdx.x) / Lanes, (static_cast<offset_t>(tile) * Lanes + lane) * run_length};
+    return {(static_cast<offset_t>(block) * threads_per_block + threadIdx.x) / Lanes, (static_cast<offset_t>(tile) * Lanes + lane) * run_length, tile};
 }
 
-// The products of nonzeros [begin, end) with the run of B's columns from j on.
+// Sum k of a lane += a nonzero's value times number k of its run of B.
+template <class V>
+__device__ inline void add_product(Sum<V> value, const Run<V>& b, Sum<V> (&sum)[run_length])
+{
+#pragma unroll
+    for (int c = 0; c < run_length; ++c) sum[c] += value * widen(b.value[c]);
+}
+
+// ---- rows ----
+
 template <bool Whole, class V, class C>
-__device__ inline void add_products(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
+__device__ inline void add_row(const CsrView<V>& a, offset_t row, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
 {
+    const offset_t end = a.row_begin[row + 1];
 #pragma unroll 4
-    for (offset_t k = begin; k < end; ++k) {
-        const Run<V> b = load_run(o, Whole, a.col[k], j);
-        const Sum<V> value = widen(a.value[k]);
-        for (int c = 0; c < run_length; ++c) sum[c] += value * widen(b.value[c]);
-    }
+    for (offset_t k = a.row_begin[row]; k < end; ++k) add_product(widen(a.value[k]), load_run(o, Whole, a.col[k], j), sum);
 }
 
-// One slice of lanes per line of work: a piece of a long row, or a row that is not long.
-//   grid: ceil(lines * Lanes / threads) for every Lanes runs of columns      shared memory: none      C: rows that are not cut, once; partial: n sums of every piece
+// One slice of lanes per row.
+//   grid: ceil(rows * Lanes / threads) for every Lanes runs of columns      shared memory: none      C: every row once
 template <int Lanes, class V, class C>
-__global__ void __launch_bounds__(threads_per_block)
-    multiply_rows_kernel(CsrView<V> a, offset_t longest, const RowPiece* piece, offset_t pieces, int blocks_per_tile, Operands<V, C> o, Sum<V>* partial)
+__global__ void __launch_bounds__(threads_per_block) multiply_rows_kernel(CsrView<V> a, int blocks_per_tile, Operands<V, C> o)
 {
-    const auto [line, j] = share_of<Lanes>(blocks_per_tile);
-    const offset_t row = line - pieces;
+    const auto [row, j, tile] = share_of<Lanes>(blocks_per_tile);
     if (row >= a.rows || j >= o.n) return;
-    const offset_t begin = row < 0 ? piece[line].begin : a.row_begin[row], end = row < 0 ? piece[line].end : a.row_begin[row + 1];
-    if (row >= 0 && end - begin > longest) return;
     Sum<V> sum[run_length] = {};
-    if (reads_runs(o) && j + run_length <= o.n) add_products<true>(a, begin, end, o, j, sum);
-    else add_products<false>(a, begin, end, o, j, sum);
-    const bool pairs = writes_pairs(o);
-    for (int c = 0; c < run_length; c += 2) {
-        if (row >= 0) put_pair(o, pairs, row, j + c, sum[c], sum[c + 1]);
-        for (int d = c; row < 0 && d < c + 2; ++d)
-            if (j + d < o.n) partial[line * o.n + j + d] = sum[d];
-    }
+    if (reads_runs(o) && j + run_length <= o.n) add_row<true>(a, row, o, j, sum);
+    else add_row<false>(a, row, o, j, sum);
+    put_run(o, writes_runs(o), row, j, sum);
 }
 
-// Adds up the pieces of a long row in their order; one thread per entry of C.
-//   grid: ceil(rows * n / threads)      shared memory: none      C: the long rows, once
-template <class V, class C>
-__global__ void __launch_bounds__(threads_per_block) add_pieces_kernel(const LongRow* row, offset_t rows, const Sum<V>* partial, Operands<V, C> o)
+// ---- lines ----
+
+// Where pieces leave their sums, and how many pieces of a row have.
+template <class V>
+struct Pieces {
+    Run<Sum<V>>* partial;                // of each slot, `runs` of them
+    int* arrived;                        // of each slot (the first of a row counts) and each tile of columns
+    offset_t runs;
+    int tiles;
+};
+
+// Walks a line: a row of C is written where its nonzeros end. What is left in `sum` is a piece's.
+template <bool Whole, class V, class C>
+__device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
 {
-    const offset_t i = global_thread() / o.n, j = global_thread() % o.n;
-    if (i >= rows) return;
-    const LongRow cut = row[i];
-    Sum<V> sum = 0;
-    for (int p = 0; p < cut.pieces; ++p) sum += partial[offset_t{cut.first + p} * o.n + j];
-    put(o, cut.row, j, sum);
+    constexpr int at_once = Whole ? batch<V> : 1;
+    const int count = static_cast<int>(line.end - line.begin);
+    const bool runs = writes_runs(o), cut = line.first_slot >= 0;
+    const index_t* col = a.col + line.begin;
+    const auto end_of = [&](index_t row) { return static_cast<int>(a.row_begin[row + 1] - line.begin); };
+    const auto finish = [&](index_t row) {
+        put_run(o, runs, row, j, sum);
+#pragma unroll
+        for (int c = 0; c < run_length; ++c) sum[c] = 0;
+    };
+    index_t row = line.row;
+    int end = cut ? count : end_of(row);
+    for (int k = 0; k < count; k += at_once) {
+        Run<V> b[at_once];
+        V value[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            const int at = k + i < count ? k + i : count - 1;                  // what is loaded once more is there already
+            b[i] = load_run(o, Whole, col[at], j);
+            value[i] = a.value[line.begin + at];
+        }
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            if (k + i >= count) break;
+            for (; k + i >= end; end = end_of(++row)) finish(row);
+            add_product(widen(value[i]), b[i], sum);
+        }
+    }
+    for (; !cut && row < line.row + line.count; ++row) finish(row);
+}
+
+// Counts a slice in, which has left its sums. True for the last of so many to come: it sees what all have left, and the counter is ready for the next run.
+template <int Lanes>
+__device__ inline bool comes_last(int* arrived, int slices)
+{
+    const unsigned lane = threadIdx.x % 32, mine = (0xffffffffu >> (32 - Lanes)) << (lane / Lanes * Lanes);
+    __syncwarp(mine);
+    int before = 0;
+    if (lane % Lanes == 0) {
+        before = arrive(arrived);
+        if (before == slices - 1) *arrived = 0;
+    }
+    before = __shfl_sync(mine, before, 0, Lanes);
+    __syncwarp(mine);
+    return before == slices - 1;
+}
+
+// Leaves the sums of a piece; the last of its row to come adds them all up and writes them.
+template <int Lanes, class V, class C>
+__device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o, const Pieces<V>& pieces, offset_t j, int tile, const Sum<V> (&sum)[run_length])
+{
+    Run<Sum<V>>* left = pieces.partial + line.first_slot * pieces.runs + j / run_length;
+    if (j < o.n) left[line.piece * pieces.runs] = {{sum[0], sum[1], sum[2], sum[3]}};
+    if (!comes_last<Lanes>(pieces.arrived + offset_t{line.first_slot} * pieces.tiles + tile, line.count) || j >= o.n) return;
+    Sum<V> whole[run_length] = {};
+#pragma unroll 4
+    for (int p = 0; p < line.count; ++p) {
+        const Run<Sum<V>> some = left[p * pieces.runs];
+        for (int c = 0; c < run_length; ++c) whole[c] += some.value[c];
+    }
+    put_run(o, writes_runs(o), line.row, j, whole);
+}
+
+// One slice of lanes per line; lanes beyond the last column stay for the others' sake.
+//   grid: ceil(lines * Lanes / threads) for every Lanes runs of columns      shared memory: none      C: every row once
+template <int Lanes, class V, class C>
+__global__ void __launch_bounds__(threads_per_block) multiply_lines_kernel(CsrView<V> a, const RowLine* list, offset_t lines, int blocks_per_tile, Operands<V, C> o, Pieces<V> pieces)
+{
+    const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
+    if (number >= lines) return;
+    Sum<V> sum[run_length] = {};
+    if (reads_runs(o) && j + run_length <= o.n) walk_line<true>(a, list[number], o, j, sum);
+    else if (j < o.n) walk_line<false>(a, list[number], o, j, sum);
+    if (list[number].first_slot >= 0) join_pieces<Lanes>(list[number], o, pieces, j, tile, sum);
 }
 
 // The grid for so many lines of work.
@@ -86,15 +168,17 @@ LaunchShape shape_for(offset_t lines, index_t n, int& blocks_per_tile)
 template <class V, class C>
 void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o)
 {
-    const LongRows& cut = work.long_rows;
-    Sum<V>* partial = const_cast<Sum<V>*>(work.partial.data());
-    const auto multiply = [&](auto n) {
+    const Buffer<RowLine>& line = work.lines.line;
+    with_constant<2, 8, 32>(lanes, [&](auto n) {
         int blocks = 0;
-        const LaunchShape shape = shape_for<n()>(cut.piece.size() + a.rows, o.n, blocks);
-        launch(q, shape, multiply_rows_kernel<n(), V, C>, a, cut.longest, cut.piece.data(), cut.piece.size(), blocks, o, partial);
-    };
-    with_constant<2, 8, 32>(lanes, multiply);
-    launch(q, one_thread_each(cut.row.size() * o.n, threads_per_block), add_pieces_kernel<V, C>, cut.row.data(), cut.row.size(), partial, o);
+        if (line.empty()) {
+            const LaunchShape shape = shape_for<n()>(a.rows, o.n, blocks);
+            return launch(q, shape, multiply_rows_kernel<n(), V, C>, a, blocks, o);
+        }
+        const LaunchShape shape = shape_for<n()>(line.size(), o.n, blocks);
+        const Pieces<V> pieces{reinterpret_cast<Run<Sum<V>>*>(const_cast<Sum<V>*>(work.partial.data())), const_cast<int*>(work.arrived.data()), ceil_div(o.n, index_t{run_length}), ceil_div(o.n, index_t{run_length * n()})};
+        launch(q, shape, multiply_lines_kernel<n(), V, C>, a, line.data(), line.size(), blocks, o, pieces);
+    });
 }
 
 template void multiply_rows(const CudaQueue&, const CsrView<double>&, int, const Workspace<double>&, const Operands<double, double>&);

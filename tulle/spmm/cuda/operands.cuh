@@ -41,6 +41,29 @@ __device__ inline void put_pair(const Operands<V, C>& o, bool pairs, offset_t ro
     if (j + 1 < o.n) put(o, row, j + 1, right);
 }
 
+// Whether runs of a row of C may be written at once.
+template <class V, class C>
+__device__ inline bool writes_runs(const Operands<V, C>& o)
+{
+    return o.c_col == 1 && o.beta == 0 && can_load_runs(o.c, o.c_row);
+}
+
+// The run of a row of C from column j on, as far as there is one.
+template <class V, class C>
+__device__ inline void put_run(const Operands<V, C>& o, bool runs, offset_t row, offset_t j, const Sum<V> (&sum)[run_length])
+{
+    if (runs && j + run_length <= o.n) {
+        Run<C> run;
+#pragma unroll
+        for (int c = 0; c < run_length; ++c) run.value[c] = Narrow<C>::from(o.alpha * sum[c]);
+        *reinterpret_cast<Run<C>*>(o.c + row * o.c_row + j) = run;
+        return;
+    }
+#pragma unroll
+    for (int c = 0; c < run_length; ++c)
+        if (j + c < o.n) put(o, row, j + c, sum[c]);
+}
+
 // Whether rows of B may be read a run at a time.
 template <class V, class C>
 __device__ inline bool reads_runs(const Operands<V, C>& o)

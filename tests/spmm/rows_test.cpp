@@ -1,0 +1,140 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The row kernel: rows of any length in any number of lanes, each for itself or in lines of work; how lines are cut.
+#include "spmm/dense_case.hpp"
+
+#include <limits>
+
+#include "support/backends.hpp"
+#include "tulle/spmm/steps.hpp"
+
+namespace tulle::spmm {
+namespace {
+
+using namespace test;
+
+class SpmmRowsOn : public tulle::test::OnBackend {};
+
+// Rows around the lengths at which they are cut or taken together, empty ones among them and at both ends.
+HostCsr<double> uneven_rows(Values values)
+{
+    const std::vector<index_t> length{0, 0, 1, 5, 31, 32, 33, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 63, 64, 65, 0, 600, 1, 129, 128, 2, 257, 7, 0, 0};
+    return matrix_where<double>(static_cast<index_t>(length.size()), 601, values, 5, [&](index_t i, index_t j) { return (j * 7 + i) % 601 < length[static_cast<std::size_t>(i)]; });
+}
+
+// Every candidate by rows, twice: the counters of pieces are ready again, and the bits the same.
+template <class V, class C>
+void check_rows(const Context& c, index_t n, Form form_b, Form form_c, Scalars s)
+{
+    const auto a = in_type<V>(uneven_rows(Values::integers));
+    const auto there = to_device(c, a.view());
+    const auto b = dense<V>(a.cols, n, Values::integers, 3);
+    const auto before = dense<C>(a.rows, n, Values::integers, 4);
+    const Traits traits = Plan<V, C>::make(c, there.view(), {.n = n, .expected_calls = 1}).traits();
+    for (const Policy& policy : candidates(traits, {c.backend()})) {
+        if (policy.kernel != Kernel::rows) continue;
+        SCOPED_TRACE(name_of<V>() + " to " + name_of<C>() + ", " + std::to_string(n) + " columns, " + to_text(policy));
+        const auto plan = Plan<V, C>::make(c, there.view(), {.n = n, .force = policy});
+        Lent<V> b_there(c, b, form_b);
+        Lent<C> first(c, before, form_c), second(c, before, form_c);
+        plan.run(static_cast<Sum<V>>(s.alpha), b_there.view(), static_cast<Sum<V>>(s.beta), first.view());
+        plan.run(static_cast<Sum<V>>(s.alpha), b_there.view(), static_cast<Sum<V>>(s.beta), second.view());
+        const auto x = first.take(), y = second.take();
+        EXPECT_TRUE(is_product(a, false, s, b, before, x, true, false));
+        EXPECT_TRUE(same_bits(x.at, y.at));
+    }
+}
+
+TEST_P(SpmmRowsOn, InAnyLanesAndLines)
+{
+    for_each_type([&](auto v, auto c) {
+        using V = decltype(v);
+        using C = decltype(c);
+        check_rows<V, C>(ctx(), 16, {}, {}, {2, 0});
+        if (build::simulated && !std::is_same_v<V, float> && !std::is_same_v<C, Float16>) return;
+        check_rows<V, C>(ctx(), 5, {Layout::row_major, 1, 61}, {Layout::row_major, 2, 63}, {2, -1});
+        check_rows<V, C>(ctx(), 36, {Layout::row_major, 4}, {Layout::col_major, 1}, {-1, 0});
+    });
+}
+
+// A row of C depends on the rows of B that its nonzeros name, and on no other that its line reads.
+TEST_P(SpmmRowsOn, KeepWhatIsNotFiniteToThemselves)
+{
+    const auto c = ctx();
+    const auto a = in_type<float>(uneven_rows(Values::integers));
+    const auto there = to_device(c, a.view());
+    auto b = dense<float>(a.cols, 8, Values::integers, 3);
+    for (const index_t i : {0, 33, 300, 600})
+        for (index_t j = 0; j < 8; ++j) b(i, j) = j % 2 ? std::numeric_limits<float>::infinity() : std::nanf("");
+    const Traits traits = Plan<float>::make(c, there.view(), {.n = 8}).traits();
+    for (const Policy& policy : candidates(traits, {c.backend()})) {
+        if (policy.kernel != Kernel::rows) continue;
+        Lent<float> b_there(c, b, {}), c_there(c, dense<float>(a.rows, 8, Values::integers, 4), {});
+        Plan<float>::make(c, there.view(), {.n = 8, .force = policy}).run(b_there.view(), c_there.view());
+        EXPECT_TRUE(is_product_entry_by_entry(a, b, c_there.take())) << to_text(policy);
+    }
+}
+
+// Lines follow each other without gaps; whole rows fill them as far as they fit; rows over the length are cut into equal pieces, which own slots of their own.
+void check_lines(const std::vector<offset_t>& row_begin, const std::vector<RowLine>& lines, std::int32_t slots, offset_t piece)
+{
+    constexpr offset_t most_pieces = 512;
+    const auto begin_of = [&](offset_t row) { return row_begin[static_cast<std::size_t>(row)]; };
+    offset_t at = 0, row = 0, slot = 0;
+    for (const RowLine& l : lines) {
+        ASSERT_EQ(l.begin, at);
+        ASSERT_EQ(l.row, row);
+        at = l.end;
+        if (l.first_slot < 0) {
+            row += l.count;
+            ASSERT_EQ(l.end, begin_of(row));
+            ASSERT_LT(l.end - l.begin + l.count, 2 * piece + 2);
+            for (offset_t i = row - l.count; i < row; ++i) ASSERT_LE(begin_of(i + 1) - begin_of(i), piece);
+            continue;
+        }
+        const offset_t length = begin_of(row + 1) - begin_of(row);
+        ASSERT_GT(length, piece);
+        ASSERT_EQ(l.count, std::min(most_pieces, (length + piece - 1) / piece));
+        ASSERT_EQ(l.first_slot + l.piece, slot++);
+        ASSERT_LE(std::abs((l.end - l.begin) * l.count - length), offset_t{l.count});
+        row += l.piece + 1 == l.count;
+        ASSERT_EQ(l.end == begin_of(row), l.piece + 1 == l.count);
+    }
+    EXPECT_EQ(at, row_begin.back());
+    EXPECT_EQ(row, std::ssize(row_begin) - 1);
+    EXPECT_EQ(slot, slots);
+}
+
+void check_cut(const Context& c, const std::vector<offset_t>& begin, int piece)
+{
+    const auto there = to_device<offset_t>(c, std::span<const offset_t>(begin));
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            const RowLines made = cut_rows(q, static_cast<index_t>(std::ssize(begin) - 1), there.data(), begin.back(), piece);
+            const auto here = to_host<RowLine>(c, std::span<const RowLine>(made.line.span()));
+            check_lines(begin, {here.data(), here.data() + here.size()}, made.slots, piece);
+        }
+    });
+}
+
+TEST_P(SpmmRowsOn, LinesHoldEveryNonzeroOnce)
+{
+    const auto c = ctx();
+    if (c.backend() != Backend::cuda) GTEST_SKIP() << "lines are for GPUs";
+    std::vector<std::vector<offset_t>> all{{0}, {0, 0}, {0, 70'000}, {0, 32, 32, 64, 97}, uneven_rows(Values::integers).row_begin, std::vector<offset_t>(1000, 0)};
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        std::vector<offset_t> begin{0};
+        for (index_t i = 0; i < 700; ++i) begin.push_back(begin.back() + static_cast<offset_t>(below(hash_of(seed, i), below(hash_of(seed, i, 1), 9) == 0 ? 300 : 2 + 9 * seed)));
+        all.push_back(begin);
+    }
+    for (const auto& begin : all)
+        for (const int piece : {32, 64, 128}) {
+            SCOPED_TRACE(std::to_string(begin.size()) + " offsets, " + std::to_string(piece));
+            check_cut(c, begin, piece);
+        }
+}
+
+TULLE_ON_BACKENDS(SpmmRowsOn);
+
+}  // namespace
+}  // namespace tulle::spmm
