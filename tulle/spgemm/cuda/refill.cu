@@ -142,6 +142,7 @@ void refill_group(const FillArguments<V>& f, Filler filler)
     const auto bytes_from = [&](Filler smallest) { return static_cast<std::size_t>(rank_bytes_of(static_cast<int>(filler) - static_cast<int>(smallest))) + 16; };
     if (is_run(filler)) launch(f.q, {f.task.rows, 32, bytes_from(Filler::run_tiny)}, refill_ranked_kernel<run_limit, V>, f.a, f.b, f.task, f.c);
     else if (filler == Filler::single_small || filler == Filler::single_large) launch(f.q, {f.task.rows, 32, bytes_from(Filler::single_small)}, refill_ranked_kernel<1, V>, f.a, f.b, f.task, f.c);
+    else if (is_list(filler)) fill_merged(f, filler, false);
     else if (filler >= Filler::hash64 && filler <= Filler::hash8192) refill_hashed(f, filler);
     else fill_group(f, filler);
 }

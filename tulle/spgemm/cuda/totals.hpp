@@ -15,6 +15,7 @@ static_assert(counters <= most_groups && fillers <= most_groups);
 
 struct Totals {
     unsigned long long products, longest;
+    unsigned long long pieces[2];            // of rows that are cut: with few lists, with more
     long long end;                           // of the last row of C that was asked for
     unsigned rows[most_groups];              // of each group
     unsigned alone[most_groups];             // the same if no rows were filled together
