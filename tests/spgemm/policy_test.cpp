@@ -49,6 +49,9 @@ TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
     EXPECT_NO_THROW(check_policy({.merge_lists = false, .columns_first = false}, {Backend::cuda, 1}));
     EXPECT_THROW(check_policy({.merge_lists = false}, {Backend::cpu, 1}), ValueError) << "there is nothing to leave out";
     EXPECT_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .columns_first = false}, {Backend::cuda, 1}), ValueError);
+    EXPECT_NO_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}));
+    EXPECT_THROW(check_policy({.method = Method::deltasparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}), ValueError);
+    EXPECT_THROW(check_policy({.side_by_side = false}, {Backend::cpu, 1}), ValueError);
     for (const Policy& p : candidates({Backend::cuda, 1, true})) EXPECT_TRUE(is_repeatable(p, Backend::cuda));
 }
 

@@ -56,7 +56,7 @@ Pair<V> few_lists(index_t rows, index_t most, index_t longest, index_t cols, Val
         col.erase(std::unique(col.begin(), col.end()), col.end());
         for (const index_t j : col) a.emplace_back(i, j, test_value<V>(values, 43, i, j));
         const index_t length = i % 7 == 3 ? 0 : i % 5 == 0 ? longest - i % 3 : 1 + static_cast<index_t>(below(hash_of(44, i), 9));
-        const index_t step = std::max(1, cols / longest / (1 + i % 3)), first = i % 4 == 0 ? 0 : static_cast<index_t>(below(hash_of(45, i), static_cast<std::uint64_t>(cols - (length + 1) * step)));
+        const index_t step = std::max(1, cols / longest / (1 + i % 3)), first = i % 4 == 0 ? 0 : static_cast<index_t>(below(hash_of(45, i), static_cast<std::uint64_t>(cols - length * step + 1)));
         for (index_t w = 0; w < length; ++w) b.emplace_back(i, first + w * step, test_value<V>(values, 46, i, w));
     }
     return {"", csr_of<V>(rows, rows, std::move(a)), csr_of<V>(rows, cols, std::move(b))};

@@ -12,7 +12,9 @@ namespace tulle::spgemm {
 namespace {
 
 constexpr int threads = 256;
-constexpr offset_t slice_limit = 8;                 // rounds of a slice; longer rows are looked at by a whole warp
+// Nonzeros of A that a slice of lanes looks at by itself, one after the other; longer rows are a whole warp's.
+template <int Lanes>
+constexpr offset_t slice_limit = Lanes == 1 ? 16 : 8 * Lanes;
 
 struct Sum {
     offset_t products = 0, pattern = 0, pieces = 0;
@@ -112,11 +114,13 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
     if (like_a && row < rows && lane % Lanes == 0) runs_a[row] = pack(run);
     const bool works = row < rows && run.place == 0;
     const offset_t begin = works ? m.a_begin[row] : 0, length = works ? m.a_begin[row + 1] - begin : 0;
-    const bool is_long = length > slice_limit * Lanes;
+    const bool is_long = length > slice_limit<Lanes>;
 
     Sum sum;
-    if (!is_long)
+    if (!is_long) {
+#pragma unroll 4
         for (offset_t k = lane % Lanes; k < length; k += Lanes) add_nonzero(m, begin, begin + k, sum);
+    }
     if (__any_sync(all_lanes, works)) sum = slice_total(sum, Lanes);
     for (unsigned left = __ballot_sync(all_lanes, is_long && lane % Lanes == 0); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
@@ -170,7 +174,8 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
         launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr,
                work.runs_a.data(), work.facts.data(), totals.data(), work.lists);
     };
-    if (mean <= 6) run(find_facts_kernel<4>, 4);
+    if (!policy.use_runs && mean <= 8) run(find_facts_kernel<1>, 1);      // with runs, several lanes share the look at the neighbours
+    else if (mean <= 6) run(find_facts_kernel<4>, 4);
     else if (mean <= 24) run(find_facts_kernel<8>, 8);
     else run(find_facts_kernel<32>, 32);
     const Totals found = read_value(q, totals.data());

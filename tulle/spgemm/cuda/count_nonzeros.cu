@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // How many columns each row of C has: lists that a thread merges, products in the lanes of a warp, bits of a bitmap, or slots of a hash table.
+#include "tulle/device/cuda/branches.hpp"
 #include "tulle/spgemm/cuda/nsparse.hpp"
 #include "tulle/spgemm/cuda/pieces.hpp"
 #include "tulle/spgemm/cuda/place_rows.hpp"
@@ -132,6 +133,8 @@ struct Launcher {
     }
 };
 
+constexpr bool is_cut(Counter c) { return c == Counter::cut4 || c == Counter::cut8; }
+
 bool has_larger_size(Counter c)
 {
     return c == Counter::lists4 || c == Counter::short8 || c == Counter::short16 || c == Counter::map_small || c == Counter::hash_small || c == Counter::hash_medium;
@@ -152,18 +155,19 @@ void count_cut(const CudaQueue& q, const Pattern& a, const Pattern& b, Workspace
 template <class V>
 void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count)
 {
-    if (policy.method == Method::nsparse) return nsparse::count_nonzeros(q, a, b, work, count);
+    if (policy.method == Method::nsparse) return nsparse::count_nonzeros(q, a, b, policy.side_by_side, work, count);
     if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
     place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V), work.lists}, work, count);
     const std::vector<RowGroup> groups = merged(work.symbolic, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
+    cuda::Branches side(q, branches_for(groups, policy.side_by_side));
+    count_cut(q, pattern_of(a), pattern_of(b), work, count);
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
-        if (group.rows > 0) Launcher{q, pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
+        if (group.rows > 0 && !is_cut(static_cast<Counter>(g))) Launcher{side.next(), pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
     }
-    count_cut(q, pattern_of(a), pattern_of(b), work, count);
 }
 
 template void count_nonzeros(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, offset_t*);

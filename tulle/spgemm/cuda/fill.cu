@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Columns and values of C, group after group.
+#include "tulle/device/cuda/branches.hpp"
 #include "tulle/spgemm/cuda/fill_steps.hpp"
 #include "tulle/spgemm/cuda/nsparse.hpp"
 #include "tulle/spgemm/cuda/pieces.hpp"
@@ -20,14 +21,15 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
 }
 
 template <class V, class Work>
-void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Work&& do_group)
+void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const Stretch<V>& c, Work&& do_group)
 {
     const FilledRuns runs = filled_runs(work);
     const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+    cuda::Branches side(q, branches_for(groups, side_by_side));
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, runs.b};
-        if (group.rows > 0) do_group(FillArguments<V>{q, a, b, task, c, work.pieces}, static_cast<Filler>(g));
+        if (group.rows > 0) do_group(FillArguments<V>{side.next(), a, b, task, c, work.pieces}, static_cast<Filler>(g));
     }
 }
 
@@ -93,9 +95,9 @@ offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& polic
 template <class V>
 void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
-    if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, work, c);
+    if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, policy.side_by_side, work, c);
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
-    each_group(q, a, b, work, c, [&](const FillArguments<V>& f, Filler filler) {
+    each_group(q, a, b, policy.side_by_side, work, c, [&](const FillArguments<V>& f, Filler filler) {
         if (!policy.columns_first || filler < Filler::hash1024 || filler > Filler::hash8192) return fill_group(f, filler);
         fill_columns(f, filler);
         refill_group(f, filler);
@@ -106,7 +108,7 @@ template <class V>
 void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
     if (policy.method != Method::adaptive) return fill(q, a, b, policy, work, c);
-    each_group(q, a, b, work, c, [](const FillArguments<V>& f, Filler filler) { refill_group(f, filler); });
+    each_group(q, a, b, policy.side_by_side, work, c, [](const FillArguments<V>& f, Filler filler) { refill_group(f, filler); });
 }
 
 void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)

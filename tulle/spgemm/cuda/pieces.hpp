@@ -3,22 +3,13 @@
 // Rows of C from few nonzeros of A: the rows of B they ask for are sorted lists, and a thread merges them. Long rows are cut into pieces first.
 #pragma once
 
-#include "tulle/matrix/csr.hpp"
+#include "tulle/spgemm/cuda/pattern.hpp"
 #include "tulle/spgemm/steps.hpp"
 
 namespace tulle::spgemm {
 
 struct Task;
 template <class V> struct FillArguments;
-
-// Values play no part where columns are looked for, so one type of them is enough.
-using Pattern = CsrView<float>;
-
-template <class V>
-Pattern pattern_of(const CsrView<V>& a)
-{
-    return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, nullptr, a.sorted, a.unique};
-}
 
 // Pieces of rows of C, one behind the other.
 struct PieceView {
