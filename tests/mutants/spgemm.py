@@ -22,7 +22,7 @@ MUTANTS = [
     spgemm("places: wide ones at odd halves reach into the next row", "tulle/spgemm/places.hpp", "is_wide(nonzeros) ? 2 * places + 1 : places;", "is_wide(nonzeros) ? 2 * places : places;", filter="*KnowsNarrowAndWidePlaces/cpu", seeds=[1]),
     spgemm("places: the budget forgets C and the plan", "tulle/spgemm/spgemm.cpp", "budget - std::min(budget, taken)", "budget", filter="*CountsThePlaces*/cpu", seeds=[1]),
     spgemm("refill: an entry between the parts of a long row is left out", CUDA + "refill.cu", "% parts) * (slots / 2), count", "% parts) * (slots / 2 + 1), count", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
-    spgemm("refill: a column of C is drawn in another place", CUDA + "refill.cu", "atomicOr(&s.word[at / 32].bits, 1u << at % 32);", "atomicOr(&s.word[at / 32].bits, 1u << at % 31);", filter="*RunsOfRows/cuda*", seeds=[1]),
+    spgemm("refill: a column of C is drawn in another place", CUDA + "fill_ranked.cu", "atomicOr(&s.word[at / 32].bits, 1u << at % 32);", "atomicOr(&s.word[at / 32].bits, 1u << at % 31);", filter="*RunsOfRows/cuda*", seeds=[1]),
     spgemm("cpu: refills leave their sums behind", "tulle/spgemm/cpu/fill.cpp", "value[k] = std::exchange(sums.value[std::clamp(col[k], 0, b.cols - 1)], V(-0.0));", "value[k] = sums.value[std::clamp(col[k], 0, b.cols - 1)];", filter="*RunsOfRows/cpu1", seeds=[1]),
     spgemm("dense: the window's last column left out", CUDA + "fill_dense.cu", "const offset_t low = below(begin), high = below(begin + window);", "const offset_t low = below(begin), high = below(begin + window - 1);"),
     spgemm("nsparse: rows that do not fit are not done again", CUDA + "nsparse_count.cu", "if (last.rows > 0) count_failed(", "if (last.rows > 1000) count_failed("),

@@ -52,7 +52,6 @@ void fill_merged(const FillArguments<V>& f, Filler filler, bool columns)
 template <class V>
 void fill_group(const FillArguments<V>& f, Filler filler)
 {
-    const auto bytes_from = [&](Filler smallest) { return rank_bytes_of(static_cast<int>(filler) - static_cast<int>(smallest)); };
     switch (filler) {
     case Filler::none: return;
     case Filler::copy: return fill_copied(f);
@@ -64,11 +63,11 @@ void fill_group(const FillArguments<V>& f, Filler filler)
     case Filler::short16: return fill_short(f, 16);
     case Filler::short32: return fill_short(f, 32);
     case Filler::single_small:
-    case Filler::single_large: return fill_ranked(f, false, bytes_from(Filler::single_small));
+    case Filler::single_large:
     case Filler::run_tiny:
     case Filler::run_small:
     case Filler::run_large:
-    case Filler::run_huge: return fill_ranked(f, true, bytes_from(Filler::run_tiny));
+    case Filler::run_huge: return fill_ranked(f, filler, true);
     case Filler::hash64:
     case Filler::hash128:
     case Filler::hash256:
