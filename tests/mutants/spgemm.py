@@ -3,6 +3,7 @@ from mutants import mutant
 
 CUDA = "tulle/spgemm/cuda/"
 ORACLE = "*SpgemmOn.MatchesTheOracle/cuda*"
+BITS = "*SpgemmRefill.MergesLists/cuda*"
 SEEDS = [1, 2, 3]
 
 
@@ -40,4 +41,18 @@ MUTANTS = [
     spgemm("delta: no barrier between clearing and adding", CUDA + "delta_fill.cu", "    if (threadIdx.x == 0) *t.entries = 0;\n    __syncthreads();", "    if (threadIdx.x == 0) *t.entries = 0;", filter="*RowsAlike*/cuda*"),
     spgemm("hash: lanes with the same column do not wait for their turn", CUDA + "fill_hashed.cu", "if (slot >= 0 && turn == k) t.sum[slot]", "if (slot >= 0 && k == 0) t.sum[slot]", build="sim-tsan", seeds=[1, 2]),
     spgemm("hash: no barrier between rows of B", CUDA + "fill_hashed.cu", "if (length > 0) __syncthreads(); ", "if (length > 5000) __syncthreads(); ", build="sim-tsan", seeds=[1, 2]),
+    spgemm("lists: every product is an entry", CUDA + "merge_lists.cuh", "const bool is_new = best >> list_bits != column;", "const bool is_new = true;", filter=BITS),
+    spgemm("lists: an unfinished entry is written", CUDA + "merge_lists.cuh", "const int ready = best < list_end ? collected - 1 : collected;", "const int ready = collected;", filter=BITS),
+    spgemm("lists: nothing behind a list of one", CUDA + "merge_lists.cuh", "if (lane % Slice == 0) t.col[to + length] = max_index;", "if (lane % Slice == 0 && length > 1) t.col[to + length] = max_index;", filter=BITS),
+    spgemm("lists: more lanes at a time than there is room for", CUDA + "merge_lists.cuh", "mine.end_slot - base <= slots ||", "mine.end_slot - base <= 2 * slots ||", filter=BITS, build="sim-asan"),
+    spgemm("lists: no wait for what was brought", CUDA + "merge_lists.cuh", "    wait_for_copies<0>();\n    __syncwarp();", "    __syncwarp();", filter=BITS),
+    spgemm("pieces: a piece ends where another row begins", CUDA + "merge_lists.cuh", "team_rank<32>() < 31 && next_row == row;", "team_rank<32>() < 31;", filter=BITS),
+    spgemm("pieces: a cut of two lists is one", CUDA + "cut_rows.cu", "if (k < list && below % cut_every == 0", "if (k < first && below % cut_every == 0", filter=BITS),
+    spgemm("pieces: cuts of other lists counted by half", CUDA + "cut_rows.cu", "before += pieces_in(below);", "before += below / cut_every;", filter=BITS),
+    spgemm("pieces: each begins where it ends", CUDA + "cut_rows.cu", "place[piece] = end - mine;", "place[piece] = end;", filter=BITS),
+    spgemm("columns first: no barrier before they are sorted", CUDA + "fill_hashed.cu", "[&](index_t col) { insert<Slots>(key, col); });\n    __syncthreads();", "[&](index_t col) { insert<Slots>(key, col); });", filter="*LongRowsOfCInParts/cuda*"),
+    spgemm("columns first: written without their padding", CUDA + "fill_hashed.cu", "+ k] = sorted[padded(k)];", "+ k] = sorted[k];", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
+    spgemm("columns first: values forgotten", CUDA + "fill.cu", "        fill_columns(f, filler);\n        refill_group(f, filler);", "        fill_columns(f, filler);", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
+    spgemm("groups side by side: nobody waits for them", "tulle/device/cuda/branches.cu", "        (void)cudaStreamWaitEvent(queues_[0].stream, event, 0);\n", "", filter=BITS),
+    spgemm("refill: ranks of another C reach beyond the row", CUDA + "fill_ranked.cu", "min(rank_of(s, col), s.nonzeros - 1)", "rank_of(s, col)", filter="*AnotherCs*/cuda*", build="sim-asan", seeds=[1]),
 ]

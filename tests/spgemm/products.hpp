@@ -62,6 +62,14 @@ Pair<V> few_lists(index_t rows, index_t most, index_t longest, index_t cols, Val
     return {"", csr_of<V>(rows, rows, std::move(a)), csr_of<V>(rows, cols, std::move(b))};
 }
 
+// Rows of C from four lists of 16 entries: a warp has no room for 32 of them at once.
+template <class V>
+Pair<V> crowded_lists(Values values)
+{
+    const auto a = matrix_where<V>(70, 70, values, 47, [](index_t i, index_t j) { return (j - i + 70) % 70 % 13 == 0 && (j - i + 70) % 70 < 52; });
+    return {"", a, matrix_where<V>(70, 400, values, 48, [](index_t i, index_t j) { return (j + 3 * i) % 25 == 0; })};
+}
+
 template <class V>
 std::vector<Pair<V>> products(Values values)
 {
@@ -96,6 +104,7 @@ std::vector<Pair<V>> products(Values values)
     add("up to 8 lists", [&] { return few_lists<V>(70, 8, 12, 500, values); });
     add("up to 4 lists in pieces", [&] { return few_lists<V>(60, 4, 200, 3000, values); });
     add("up to 8 lists in pieces", [&] { return few_lists<V>(50, 8, 97, 300, values); });
+    add("lists that do not fit at once", [&] { return crowded_lists<V>(values); });
     add("lists that follow each other", [&] { return long_row<V>("", 3, 96, 96, 2, values); });
     add("lists that are equal", [&] { return long_row<V>("", 5, 130, 0, 3, values); });
     add("columns a power of two apart", [&] { return long_row<V>("", 20, 30, 7, 4096, values); });

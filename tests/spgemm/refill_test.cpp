@@ -92,6 +92,16 @@ TEST_P(SpgemmRefill, RunsOfRows)
     for (const Refill way : ways) check_refills(c, Pair<double>{"", a, a}, {.refill = way});
 }
 
+// Rows of C from few nonzeros of A: short and long, with lists that are equal, follow each other, or need several turns.
+TEST_P(SpgemmRefill, MergesLists)
+{
+    const auto c = ctx();
+    std::vector<Pair<double>> pairs{few_lists<double>(90, 4, 12, 2000, Values::reals), few_lists<double>(70, 8, 12, 500, Values::reals), few_lists<double>(60, 4, 200, 3000, Values::reals),
+                                    few_lists<double>(50, 8, 97, 300, Values::reals), long_row<double>("", 3, 96, 96, 2, Values::reals), long_row<double>("", 5, 130, 0, 3, Values::reals),
+                                    crowded_lists<double>(Values::reals)};
+    for (const auto& pair : pairs) check_refills(c, pair, {});
+}
+
 TEST_P(SpgemmRefill, LongRowsOfCInParts)
 {
     const auto c = ctx();
