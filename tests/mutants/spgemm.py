@@ -3,6 +3,7 @@ from mutants import mutant
 
 CUDA = "tulle/spgemm/cuda/"
 ORACLE = "*SpgemmOn.MatchesTheOracle/cuda*"
+BITS = "*SpgemmRefill.MergesLists/cuda*"
 SEEDS = [1, 2, 3]
 
 
@@ -22,7 +23,7 @@ MUTANTS = [
     spgemm("places: wide ones at odd halves reach into the next row", "tulle/spgemm/places.hpp", "is_wide(nonzeros) ? 2 * places + 1 : places;", "is_wide(nonzeros) ? 2 * places : places;", filter="*KnowsNarrowAndWidePlaces/cpu", seeds=[1]),
     spgemm("places: the budget forgets C and the plan", "tulle/spgemm/spgemm.cpp", "budget - std::min(budget, taken)", "budget", filter="*CountsThePlaces*/cpu", seeds=[1]),
     spgemm("refill: an entry between the parts of a long row is left out", CUDA + "refill.cu", "% parts) * (slots / 2), count", "% parts) * (slots / 2 + 1), count", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
-    spgemm("refill: a column of C is drawn in another place", CUDA + "refill.cu", "atomicOr(&s.word[at / 32].bits, 1u << at % 32);", "atomicOr(&s.word[at / 32].bits, 1u << at % 31);", filter="*RunsOfRows/cuda*", seeds=[1]),
+    spgemm("refill: a column of C is drawn in another place", CUDA + "fill_ranked.cu", "atomicOr(&s.word[at / 32].bits, 1u << at % 32);", "atomicOr(&s.word[at / 32].bits, 1u << at % 31);", filter="*RunsOfRows/cuda*", seeds=[1]),
     spgemm("cpu: refills leave their sums behind", "tulle/spgemm/cpu/fill.cpp", "value[k] = std::exchange(sums.value[std::clamp(col[k], 0, b.cols - 1)], V(-0.0));", "value[k] = sums.value[std::clamp(col[k], 0, b.cols - 1)];", filter="*RunsOfRows/cpu1", seeds=[1]),
     spgemm("dense: the window's last column left out", CUDA + "fill_dense.cu", "const offset_t low = below(begin), high = below(begin + window);", "const offset_t low = below(begin), high = below(begin + window - 1);"),
     spgemm("nsparse: rows that do not fit are not done again", CUDA + "nsparse_count.cu", "if (last.rows > 0) count_failed(", "if (last.rows > 1000) count_failed("),
@@ -41,4 +42,18 @@ MUTANTS = [
     spgemm("delta: no barrier between clearing and adding", CUDA + "delta_fill.cu", "    if (threadIdx.x == 0) *t.entries = 0;\n    __syncthreads();", "    if (threadIdx.x == 0) *t.entries = 0;", filter="*RowsAlike*/cuda*"),
     spgemm("hash: lanes with the same column do not wait for their turn", CUDA + "fill_hashed.cu", "if (slot >= 0 && turn == k) t.sum[slot]", "if (slot >= 0 && k == 0) t.sum[slot]", build="sim-tsan", seeds=[1, 2]),
     spgemm("hash: no barrier between rows of B", CUDA + "fill_hashed.cu", "if (length > 0) __syncthreads(); ", "if (length > 5000) __syncthreads(); ", build="sim-tsan", seeds=[1, 2]),
+    spgemm("lists: every product is an entry", CUDA + "merge_lists.cuh", "const bool is_new = best >> list_bits != column;", "const bool is_new = true;", filter=BITS),
+    spgemm("lists: an unfinished entry is written", CUDA + "merge_lists.cuh", "const int ready = best < list_end ? collected - 1 : collected;", "const int ready = collected;", filter=BITS),
+    spgemm("lists: nothing behind a list of one", CUDA + "merge_lists.cuh", "if (lane % Slice == 0) t.col[to + length] = max_index;", "if (lane % Slice == 0 && length > 1) t.col[to + length] = max_index;", filter=BITS),
+    spgemm("lists: more lanes at a time than there is room for", CUDA + "merge_lists.cuh", "mine.end_slot - base <= slots ||", "mine.end_slot - base <= 2 * slots ||", filter=BITS, build="sim-asan"),
+    spgemm("lists: no wait for what was brought", CUDA + "merge_lists.cuh", "    wait_for_copies<0>();\n    __syncwarp();", "    __syncwarp();", filter=BITS),
+    spgemm("pieces: a piece ends where another row begins", CUDA + "merge_lists.cuh", "team_rank<32>() < 31 && next_row == row;", "team_rank<32>() < 31;", filter=BITS),
+    spgemm("pieces: a cut of two lists is one", CUDA + "cut_rows.cu", "if (k < list && below % cut_every == 0", "if (k < first && below % cut_every == 0", filter=BITS),
+    spgemm("pieces: cuts of other lists counted by half", CUDA + "cut_rows.cu", "before += pieces_in(below);", "before += below / cut_every;", filter=BITS),
+    spgemm("pieces: each begins where it ends", CUDA + "cut_rows.cu", "place[piece] = end - mine;", "place[piece] = end;", filter=BITS),
+    spgemm("columns first: no barrier before they are sorted", CUDA + "fill_hashed.cu", "[&](index_t col) { insert<Slots>(key, col); });\n    __syncthreads();", "[&](index_t col) { insert<Slots>(key, col); });", filter="*LongRowsOfCInParts/cuda*"),
+    spgemm("columns first: written without their padding", CUDA + "fill_hashed.cu", "+ k] = sorted[padded(k)];", "+ k] = sorted[k];", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
+    spgemm("columns first: values forgotten", CUDA + "fill.cu", "        fill_columns(f, filler);\n        refill_group(f, filler);", "        fill_columns(f, filler);", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
+    spgemm("groups side by side: nobody waits for them", "tulle/device/cuda/branches.cu", "        (void)cudaStreamWaitEvent(queues_[0].stream, event, 0);\n", "", filter=BITS),
+    spgemm("refill: ranks of another C reach beyond the row", CUDA + "fill_ranked.cu", "min(rank_of(s, col), s.nonzeros - 1)", "rank_of(s, col)", filter="*AnotherCs*/cuda*", build="sim-asan", seeds=[1]),
 ]

@@ -30,7 +30,7 @@ Example example(std::uint64_t seed)
     e.facts.pattern = std::min(e.facts.products, some(hash_of(seed, 2), 20) + 1);
     e.nonzeros = std::min(e.facts.pattern, some(hash_of(seed, 3), 18));
     e.facts.width = static_cast<index_t>(std::max<offset_t>(e.nonzeros, some(hash_of(seed, 4), 24)));
-    e.nonzeros_a = 1 + static_cast<offset_t>(below(hash_of(seed, 5), 300));
+    e.nonzeros_a = 1 + static_cast<offset_t>(below(hash_of(seed, 5), seed % 2 == 0 ? 12 : 300));
     if (e.facts.products > 0 && e.nonzeros == 0) e.nonzeros = 1;
     return e;
 }
@@ -41,6 +41,10 @@ void expect_counter_holds(const Example& e, Counter counter)
     const offset_t lanes = std::max(e.nonzeros_a, offset_t{f.products});
     switch (counter) {
     case Counter::none: EXPECT_TRUE(f.products == 0 || e.nonzeros_a == 1); break;
+    case Counter::lists4: EXPECT_TRUE(e.nonzeros_a <= 4 && f.products <= merged_at_once); break;
+    case Counter::lists8: EXPECT_TRUE(e.nonzeros_a <= 8 && f.products <= merged_at_once); break;
+    case Counter::cut4: EXPECT_LE(e.nonzeros_a, 4); break;
+    case Counter::cut8: EXPECT_LE(e.nonzeros_a, 8); break;
     case Counter::short8: EXPECT_LE(lanes, 8); break;
     case Counter::short16: EXPECT_LE(lanes, 16); break;
     case Counter::short32: EXPECT_LE(lanes, 32); break;
@@ -61,6 +65,10 @@ void expect_filler_holds(const Example& e, Filler filler, offset_t value_bytes)
     switch (filler) {
     case Filler::none: EXPECT_EQ(e.nonzeros, 0); break;
     case Filler::copy: EXPECT_EQ(e.nonzeros_a, 1); break;
+    case Filler::lists4: EXPECT_TRUE(e.nonzeros_a <= 4 && e.facts.products <= merged_at_once); break;
+    case Filler::lists8: EXPECT_TRUE(e.nonzeros_a <= 8 && e.facts.products <= merged_at_once); break;
+    case Filler::cut4: EXPECT_LE(e.nonzeros_a, 4); break;
+    case Filler::cut8: EXPECT_LE(e.nonzeros_a, 8); break;
     case Filler::short8: EXPECT_LE(lanes, 8); break;
     case Filler::short16: EXPECT_LE(lanes, 16); break;
     case Filler::short32: EXPECT_LE(lanes, 32); break;
@@ -82,16 +90,18 @@ void expect_filler_holds(const Example& e, Filler filler, offset_t value_bytes)
     }
 }
 
+constexpr ListUse ways_of_lists[]{{false, false}, {true, false}, {true, true}};
+
 TEST(SpgemmGroups, EveryRowFitsItsKernel)
 {
-    for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    for (const ListUse& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
         SCOPED_TRACE(seed);
         const Example e = example(seed);
         const RunByte alone{false, 0, 1}, first{false, 0, 3};
-        expect_counter_holds(e, counter_for(e.facts, e.nonzeros_a, alone));
+        expect_counter_holds(e, counter_for(e.facts, e.nonzeros_a, alone, lists));
         for (const offset_t value_bytes : {4, 8}) {
-            expect_filler_holds(e, filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, value_bytes), value_bytes);
-            expect_filler_holds(e, filler_for(e.facts, e.nonzeros_a, first, e.nonzeros, value_bytes), value_bytes);
+            expect_filler_holds(e, filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, value_bytes, lists), value_bytes);
+            expect_filler_holds(e, filler_for(e.facts, e.nonzeros_a, first, e.nonzeros, value_bytes, lists), value_bytes);
         }
     }
 }
@@ -100,13 +110,13 @@ TEST(SpgemmGroups, EveryRowFitsItsKernel)
 TEST(SpgemmGroups, RunsAreFilledOnceAndByOneKernel)
 {
     int together = 0;
-    for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    for (const ListUse& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
         const Example e = example(seed);
         if (e.nonzeros == 0) continue;
-        const Filler head = filler_for(e.facts, e.nonzeros_a, {false, 0, 3}, e.nonzeros, 8), next = filler_for(e.facts, e.nonzeros_a, {true, 1, 3}, e.nonzeros, 8);
+        const Filler head = filler_for(e.facts, e.nonzeros_a, {false, 0, 3}, e.nonzeros, 8, lists), next = filler_for(e.facts, e.nonzeros_a, {true, 1, 3}, e.nonzeros, 8, lists);
         const bool takes_along = head >= Filler::run_tiny && head <= Filler::run_huge;
         EXPECT_EQ(next, takes_along ? Filler::none : head) << seed;
-        EXPECT_EQ(counter_for(e.facts, e.nonzeros_a, {true, 1, 3}), Counter::none);
+        EXPECT_EQ(counter_for(e.facts, e.nonzeros_a, {true, 1, 3}, lists), Counter::none);
         together += takes_along;
     }
     EXPECT_GT(together, 100);
@@ -114,9 +124,28 @@ TEST(SpgemmGroups, RunsAreFilledOnceAndByOneKernel)
 
 TEST(SpgemmGroups, EmptyRowsAreNobodysWork)
 {
-    EXPECT_EQ(counter_for({0, 0, 0, 0}, 0, {false, 0, 1}), Counter::none);
-    EXPECT_EQ(counter_for({0, 0, 0, 0}, 7, {false, 0, 1}), Counter::none) << "all rows of B are empty";
-    EXPECT_EQ(filler_for({0, 0, 0, 0}, 7, {false, 0, 1}, 0, 8), Filler::none);
+    EXPECT_EQ(counter_for({0, 0, 0, 0}, 0, {false, 0, 1}, {true, true}), Counter::none);
+    EXPECT_EQ(counter_for({0, 0, 0, 0}, 7, {false, 0, 1}, {true, true}), Counter::none) << "all rows of B are empty";
+    EXPECT_EQ(filler_for({0, 0, 0, 0}, 7, {false, 0, 1}, 0, 8, {true, true}), Filler::none);
+}
+
+// Pieces exist only for rows that were counted as such.
+TEST(SpgemmGroups, RowsAreFilledInPiecesWhereTheyWereCountedInPieces)
+{
+    int cut = 0;
+    for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+        const Example e = example(seed);
+        if (e.nonzeros == 0) continue;
+        const RunByte alone{false, 0, 1};
+        const Counter counter = counter_for(e.facts, e.nonzeros_a, alone, {true, true});
+        const Filler filler = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, {true, true});
+        EXPECT_EQ(counter == Counter::cut4, filler == Filler::cut4);
+        EXPECT_EQ(counter == Counter::cut8, filler == Filler::cut8);
+        const Filler without = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, {true, false});
+        EXPECT_TRUE(without != Filler::cut4 && without != Filler::cut8);
+        cut += filler == Filler::cut4 || filler == Filler::cut8;
+    }
+    EXPECT_GT(cut, 100);
 }
 
 TEST(NsparseGroups, AreThoseOfThePaper)

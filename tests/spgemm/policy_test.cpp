@@ -30,6 +30,13 @@ TEST(SpgemmPolicy, UsesAnArrayWhereItStaysInTheCache)
     EXPECT_EQ(choose({.cols = 10'000'000}, {Backend::cpu, 2}).policy.method, Method::adaptive);
 }
 
+TEST(SpgemmPolicy, LooksForRunsWhereRowsAreNotShort)
+{
+    const auto use_runs = [](offset_t nonzeros) { return choose({.rows = 100, .inner = 100, .cols = 100, .nonzeros_a = nonzeros}, {Backend::cuda, 1}).policy.use_runs; };
+    EXPECT_FALSE(use_runs(800));
+    EXPECT_TRUE(use_runs(801));
+}
+
 TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
 {
     for (const Backend backend : {Backend::cpu, Backend::cuda})
@@ -39,6 +46,12 @@ TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
     EXPECT_THROW(check_policy({Method::nsparse, false}, {Backend::cuda, 1, true}), ValueError) << "it adds in no fixed order";
     EXPECT_THROW(check_policy({Method::deltasparse, false}, {Backend::cuda, 1, true}), ValueError);
     EXPECT_NO_THROW(check_policy({Method::deltasparse, false}, {Backend::cpu, 1, true})) << "a thread adds in order";
+    EXPECT_NO_THROW(check_policy({.merge_lists = false, .columns_first = false}, {Backend::cuda, 1}));
+    EXPECT_THROW(check_policy({.merge_lists = false}, {Backend::cpu, 1}), ValueError) << "there is nothing to leave out";
+    EXPECT_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .columns_first = false}, {Backend::cuda, 1}), ValueError);
+    EXPECT_NO_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}));
+    EXPECT_THROW(check_policy({.method = Method::deltasparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}), ValueError);
+    EXPECT_THROW(check_policy({.side_by_side = false}, {Backend::cpu, 1}), ValueError);
     for (const Policy& p : candidates({Backend::cuda, 1, true})) EXPECT_TRUE(is_repeatable(p, Backend::cuda));
 }
 
@@ -47,6 +60,7 @@ TEST(SpgemmPolicy, NamesAreReadBack)
     for (const Method m : {Method::adaptive, Method::dense, Method::hash, Method::nsparse, Method::deltasparse}) EXPECT_EQ(parse_method(to_text(m)), m);
     EXPECT_THROW(parse_method("magic"), ValueError);
     EXPECT_NE(to_text(Policy{Method::adaptive, true}), to_text(Policy{Method::adaptive, false}));
+    EXPECT_EQ(to_text(Policy{.use_runs = false, .merge_lists = false, .columns_first = false}), "adaptive, each row for itself, no lists merged, long rows at once");
     EXPECT_EQ(to_text(Policy{Method::deltasparse, false}), "deltasparse");
     EXPECT_EQ(to_text(Policy{Method::deltasparse, false, {delta::Grouping::plain, 200, 64}}), "deltasparse, plain, dense above 2.00 %, counted up to 64");
 }

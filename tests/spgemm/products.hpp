@@ -43,6 +43,33 @@ Pair<V> long_row(const std::string& name, index_t length, index_t width, index_t
     return {name, csr_of<V>(4, length, std::move(a)), csr_of<V>(length, (length * fresh + width) * stride + 1, std::move(b))};
 }
 
+// Rows of A with one to `most` nonzeros each; rows of B of all lengths up to `longest`, most of them short, some at the same columns, some empty.
+template <class V>
+Pair<V> few_lists(index_t rows, index_t most, index_t longest, index_t cols, Values values)
+{
+    std::vector<std::tuple<index_t, index_t, V>> a, b;
+    for (index_t i = 0; i < rows; ++i) {
+        const auto count = 1 + static_cast<index_t>(below(hash_of(41, i), static_cast<std::uint64_t>(most)));
+        std::vector<index_t> col;
+        for (index_t k = 0; k < count; ++k) col.push_back(static_cast<index_t>(below(hash_of(42, i, k), static_cast<std::uint64_t>(rows))));
+        std::sort(col.begin(), col.end());
+        col.erase(std::unique(col.begin(), col.end()), col.end());
+        for (const index_t j : col) a.emplace_back(i, j, test_value<V>(values, 43, i, j));
+        const index_t length = i % 7 == 3 ? 0 : i % 5 == 0 ? longest - i % 3 : 1 + static_cast<index_t>(below(hash_of(44, i), 9));
+        const index_t step = std::max(1, cols / longest / (1 + i % 3)), first = i % 4 == 0 ? 0 : static_cast<index_t>(below(hash_of(45, i), static_cast<std::uint64_t>(cols - length * step + 1)));
+        for (index_t w = 0; w < length; ++w) b.emplace_back(i, first + w * step, test_value<V>(values, 46, i, w));
+    }
+    return {"", csr_of<V>(rows, rows, std::move(a)), csr_of<V>(rows, cols, std::move(b))};
+}
+
+// Rows of C from four lists of 16 entries: a warp has no room for 32 of them at once.
+template <class V>
+Pair<V> crowded_lists(Values values)
+{
+    const auto a = matrix_where<V>(70, 70, values, 47, [](index_t i, index_t j) { return (j - i + 70) % 70 % 13 == 0 && (j - i + 70) % 70 < 52; });
+    return {"", a, matrix_where<V>(70, 400, values, 48, [](index_t i, index_t j) { return (j + 3 * i) % 25 == 0; })};
+}
+
 template <class V>
 std::vector<Pair<V>> products(Values values)
 {
@@ -73,6 +100,13 @@ std::vector<Pair<V>> products(Values values)
         const auto a = matrix_where<V>(140, 40, values, 37, [](index_t i, index_t j) { return i >= 5 && j % 3 == 0; });
         return Pair<V>{"", a, random_matrix<V>(40, 50, 0.2, values, 38)};
     });
+    add("up to 4 lists", [&] { return few_lists<V>(90, 4, 12, 2000, values); });
+    add("up to 8 lists", [&] { return few_lists<V>(70, 8, 12, 500, values); });
+    add("up to 4 lists in pieces", [&] { return few_lists<V>(60, 4, 200, 3000, values); });
+    add("up to 8 lists in pieces", [&] { return few_lists<V>(50, 8, 97, 300, values); });
+    add("lists that do not fit at once", [&] { return crowded_lists<V>(values); });
+    add("lists that follow each other", [&] { return long_row<V>("", 3, 96, 96, 2, values); });
+    add("lists that are equal", [&] { return long_row<V>("", 5, 130, 0, 3, values); });
     add("columns a power of two apart", [&] { return long_row<V>("", 20, 30, 7, 4096, values); });
     add("short rows of B", [&] { return long_row<V>("", 120, 3, 1, 501, values); });
     add("300 columns wide apart", [&] { return long_row<V>("", 30, 40, 9, 1001, values); });

@@ -92,11 +92,50 @@ TEST_P(SpgemmRefill, RunsOfRows)
     for (const Refill way : ways) check_refills(c, Pair<double>{"", a, a}, {.refill = way});
 }
 
+// Rows of C from few nonzeros of A: short and long, with lists that are equal, follow each other, or need several turns.
+TEST_P(SpgemmRefill, MergesLists)
+{
+    const auto c = ctx();
+    std::vector<Pair<double>> pairs{few_lists<double>(90, 4, 12, 2000, Values::reals), few_lists<double>(70, 8, 12, 500, Values::reals), few_lists<double>(60, 4, 200, 3000, Values::reals),
+                                    few_lists<double>(50, 8, 97, 300, Values::reals), long_row<double>("", 3, 96, 96, 2, Values::reals), long_row<double>("", 5, 130, 0, 3, Values::reals),
+                                    crowded_lists<double>(Values::reals)};
+    for (const auto& pair : pairs) check_refills(c, pair, {});
+}
+
 TEST_P(SpgemmRefill, LongRowsOfCInParts)
 {
     const auto c = ctx();
     const auto pair = long_row<double>("", 25, 100, 60, 800, Values::reals);
     for (const Refill way : ways) check_refills(c, pair, {.refill = way});
+}
+
+// The columns of C are taken to be right. Where they are not, values are wrong, but nothing else is touched, and the plan is as good as before.
+TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
+{
+    const auto c = ctx();
+    std::vector<Pair<double>> pairs{long_row<double>("in parts", 25, 100, 60, 800, Values::reals), long_row<double>("hashed", 30, 40, 9, 1001, Values::reals)};
+    const auto band = matrix_where<double>(40, 40, Values::reals, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 9; });
+    pairs.push_back({"ranked", band, band});
+    pairs.push_back(few_lists<double>(40, 4, 200, 3000, Values::reals));
+    const auto runs = repeated(matrix_where<double>(12, 12, Values::reals, 32, [](index_t i, index_t j) { return std::abs(i - j) <= 2; }), 3, Values::reals);
+    pairs.push_back({"runs", runs, runs});
+    for (const auto& pair : pairs) {
+        SCOPED_TRACE(pair.name);
+        const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view());
+        const auto plan = Plan<double>::make(c, a.view(), b.view());
+        Csr<double> product = plan.run();
+        const auto right = host_of(c, product.view());
+        for (const index_t foreign : {0, pair.b.cols - 1, -1}) {
+            const auto col = [&](std::size_t k) { return foreign < 0 ? pair.b.cols - 1 - right.col[k] : foreign; };         // below zero: the order turned round
+            std::vector<index_t> other(right.col.size());
+            for (std::size_t k = 0; k < other.size(); ++k) other[k] = col(k);
+            c.run([&](const auto& q) { upload(q, other.data(), product.col.data(), product.col.size()); });
+            plan.run(product);
+            c.run([&](const auto& q) { upload(q, right.col.data(), product.col.data(), product.col.size()); });
+            plan.run(product);
+            ASSERT_TRUE(same_bits(host_of(c, product.view()).value, right.value)) << foreign;
+        }
+    }
 }
 
 // 2^16 entries have 16-bit places, one more has 32-bit ones; a row of C among short ones, so that wide places begin at odd halves too.

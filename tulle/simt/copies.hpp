@@ -13,7 +13,7 @@
 namespace tulle {
 namespace simt {
 
-inline void perform(const Copy& copy) { std::memcpy(copy.to, copy.from, 16); }
+inline void perform(const Copy& copy) { std::memcpy(copy.to, copy.from, copy.bytes); }
 
 // A lane's part of four 8 x 8 matrices: the address of one row of eight numbers, and what it gets.
 struct MatrixRow {
@@ -42,9 +42,10 @@ struct SharedAddress {
     SharedAddress operator+(int bytes) const { return SharedAddress(at + bytes); }
 };
 
-inline void copy_async(SharedAddress to, const void* from, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+template <int Bytes = 16>
+void copy_async(SharedAddress to, const void* from, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    const simt::Copy copy{const_cast<unsigned char*>(to.at), from};
+    const simt::Copy copy{const_cast<unsigned char*>(to.at), from, Bytes};
     if (!simt::put_off(copy, {file, line})) simt::perform(copy);
 }
 

@@ -68,7 +68,8 @@ void sleep_a_little(const Where& at);
 // A copy to shared memory that the kernel does not wait for yet. The GPU may do it at any time up to the wait: chance decides between at once and then.
 struct Copy {
     void* to;
-    const void* from;                       // 16 bytes
+    const void* from;
+    unsigned bytes;
 };
 bool put_off(const Copy& copy, const Where& at);     // false: the caller does it now
 void end_group();

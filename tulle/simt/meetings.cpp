@@ -179,7 +179,8 @@ bool put_off(const Copy& copy, const Where& at)
     const Quiet quiet;
     Machine& m = machine();
     m.current()->at = at;
-    if (reinterpret_cast<std::uintptr_t>(copy.to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(copy.from) % 16 != 0) m.stop("a copy of 16 bytes from or to a misaligned address");
+    if (reinterpret_cast<std::uintptr_t>(copy.to) % copy.bytes != 0 || reinterpret_cast<std::uintptr_t>(copy.from) % copy.bytes != 0)
+        m.stop(concat("a copy of ", copy.bytes, " bytes from or to a misaligned address"));
     if (m.flip_coin()) return false;
     m.current()->copies.emplace_back(m.current()->groups, copy);
     return true;

@@ -17,6 +17,9 @@ constexpr std::array method_names{"adaptive", "dense", "hash", "nsparse", "delta
 // On a CPU an array as long as a row of C is hard to beat while it stays in the caches: 12 bytes a column (reasoned).
 constexpr index_t columns_in_cache = 1 << 18;
 
+// Nonzeros of A in a row, in the mean, up to which runs are not looked for on a GPU (measured: 4 to 10 % of whole calls on matrices with 3 to 6).
+constexpr offset_t short_rows = 8;
+
 void check_rules(const delta::Rules& r)
 {
     require<ValueError>(r.dense_share >= 0 && r.dense_share <= delta::dense_share_of,
@@ -39,7 +42,9 @@ std::string to_text(const delta::Rules& r)
 Choice choose(const Traits& t, const Limits& limits)
 {
     if (limits.backend == Backend::cuda)
-        return {{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"};
+        return t.nonzeros_a > short_rows * t.rows
+                   ? Choice{{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"}
+                   : Choice{{Method::adaptive, false}, "rows of A are short: where neighbours are equal, that saves less than looking for them takes"};
     if (t.cols <= columns_in_cache)
         return {{Method::dense, true}, concat("a row of C has ", t.cols, " columns: an array of that length stays in the cache")};
     return {{Method::adaptive, true}, concat("a row of C has ", t.cols, " columns: short rows are hashed, long ones use an array of that length")};
@@ -49,6 +54,10 @@ std::vector<Policy> candidates(const Limits& limits)
 {
     if (limits.backend == Backend::cuda) {
         std::vector<Policy> all{{Method::adaptive, true}, {Method::adaptive, false}};
+        all.push_back({.use_runs = false, .merge_lists = false});
+        all.push_back({.use_runs = false, .columns_first = false});
+        all.push_back({.use_runs = false, .side_by_side = false});
+        all.push_back({.merge_lists = false, .columns_first = false, .side_by_side = false});
         if (!limits.deterministic) all.insert(all.end(), {{Method::nsparse, false}, {Method::deltasparse, false}});
         return all;
     }
@@ -58,7 +67,9 @@ std::vector<Policy> candidates(const Limits& limits)
 void check_policy(const Policy& policy, const Limits& limits)
 {
     const auto all = candidates(limits);
-    const bool exists = std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
+    const bool on_gpu = limits.backend == Backend::cuda, adaptive = on_gpu && policy.method == Method::adaptive;
+    const bool exists = (adaptive || (policy.merge_lists && policy.columns_first)) && (adaptive || policy.side_by_side || (on_gpu && policy.method == Method::nsparse)) &&
+                        std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
     if (exists) return check_rules(policy.rules);
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
@@ -80,7 +91,7 @@ std::string to_text(Method method) { return method_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     const bool says_nothing = p.method == Method::nsparse || p.method == Method::deltasparse;
-    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself", p.method == Method::deltasparse ? to_text(p.rules) : "");
+    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself", p.merge_lists ? "" : ", no lists merged", p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
 
 Method parse_method(std::string_view name)

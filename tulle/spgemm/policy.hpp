@@ -26,6 +26,9 @@ struct Policy {
     Method method = Method::adaptive;
     bool use_runs = true;      // neighbouring rows of equal pattern are counted once, and on a GPU filled together
     delta::Rules rules = {};   // deltasparse
+    bool merge_lists = true;   // GPU, adaptive: rows from few nonzeros of A are merged by a thread each, long ones in pieces
+    bool columns_first = true; // GPU, adaptive: columns of long rows first, then their values in parts
+    bool side_by_side = true;  // GPU, adaptive and nsparse: groups of rows at the same time, not one after the other
 
     bool operator==(const Policy&) const = default;
 };

@@ -25,6 +25,20 @@ struct RowGroup {
     offset_t begin = 0, rows = 0;    // where its rows stand in Workspace::list
 };
 
+// GPU: whether rows of C from few nonzeros of A are merged by a thread, and whether long ones are cut for that.
+struct ListUse {
+    bool whole = false, cut = false;
+};
+
+// GPU: pieces of rows of C that are too long for a thread to merge; those of rows with the fewest lists first.
+struct Pieces {
+    offset_t few = 0, all = 0;
+    Buffer<index_t> row, col;                  // whose piece, and the first column it may have
+    Buffer<int> place;                         // where it begins in its row
+
+    std::size_t bytes() const { return row.bytes() + col.bytes() + place.bytes(); }
+};
+
 // What the steps hand to each other. Held by a plan.
 struct Workspace {
     offset_t products = 0;                     // all multiplications
@@ -40,6 +54,8 @@ struct Workspace {
     Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
     bool fills_runs = false;                   // GPU: rows of equal pattern are filled together
+    ListUse lists;
+    Pieces pieces;
     Buffer<index_t> list;                      // GPU: rows, group after group
     Buffer<offset_t> mask_begin;               // CPU: the pattern of B in words of 64 columns, where that is shorter; see cpu/masks.hpp
     Buffer<index_t> mask_word;
@@ -49,7 +65,7 @@ struct Workspace {
     std::size_t bytes() const
     {
         return sizes.bytes() + order.bytes() + collided.bytes() + facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes() +
-               mask_begin.bytes() + mask_word.bytes() + mask.bytes();
+               pieces.bytes() + mask_begin.bytes() + mask_word.bytes() + mask.bytes();
     }
 };
 

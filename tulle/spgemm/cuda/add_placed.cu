@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(threads) add_placed_short_kernel(CsrView<V> a,
     const index_t place = product.col < 0 ? product.col : index_t{p.half[p.begin[row] + team_rank<Lanes>()]};
     const unsigned peers = peers_of<Lanes>(place, Lanes), leaders = leaders_of<Lanes>(place, peers);
     const bool leads = (leaders >> threadIdx.x % Lanes & 1) != 0;
-    const V sum = sum_of_peers(product.value, peers, leads);
+    const V sum = sum_of_peers(product, peers, leads);
     if (leads) c.value[c.row_begin[row] - c.base + place] = sum;
 }
 
@@ -143,6 +143,7 @@ void add_group(const FillArguments<V>& f, const Places& places, const PlaceView&
             launch(f.q, one_thread_each(f.task.rows * n(), threads), add_placed_short_kernel<n(), V>, f.a, f.b, f.task, p, f.c);
         });
     default:
+        if (is_list(filler)) return fill_merged(f, filler, false);
         if (is_run(filler)) return launch(f.q, shape, add_placed_kernel<run_limit, V>, f.a, f.b, f.task, p, f.c, static_cast<int>(bytes));
         return launch(f.q, shape, add_placed_kernel<1, V>, f.a, f.b, f.task, p, f.c, static_cast<int>(bytes));
     }
@@ -167,7 +168,7 @@ void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, co
         const RowGroup& group = groups[g - 1];
         if (group.rows == 0 || is_long(filler)) continue;
         const Task rows{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, is_run(filler) ? runs.b : nullptr};
-        add_group(FillArguments<V>{q, a, b, rows, c}, places, p, filler);
+        add_group(FillArguments<V>{q, a, b, rows, c, work.pieces}, places, p, filler);
     }
 }
 

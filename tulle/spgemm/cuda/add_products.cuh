@@ -65,7 +65,7 @@ __device__ Part part_in(const Finder& f, offset_t at, offset_t length)
         low = low.low == low.high ? low : below ? Part{m + 1, low.high} : Part{low.low, m};
         high = high.low == high.high ? high : not_above ? Part{n + 1, high.high} : Part{high.low, n};
     }
-    return {low.low, high.low};
+    return {low.low, max(low.low, high.low)};                       // columns of another C need not ascend
 }
 
 // Returns how many products the batch has in the window. `before`: products before the batch.

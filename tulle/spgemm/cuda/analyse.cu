@@ -12,10 +12,12 @@ namespace tulle::spgemm {
 namespace {
 
 constexpr int threads = 256;
-constexpr offset_t slice_limit = 32;                // rounds of a slice; longer rows are looked at by a whole warp
+// Nonzeros of A that a slice of lanes looks at by itself, one after the other; longer rows are a whole warp's.
+template <int Lanes>
+constexpr offset_t slice_limit = Lanes == 1 ? 16 : 8 * Lanes;
 
 struct Sum {
-    offset_t products = 0, pattern = 0;
+    offset_t products = 0, pattern = 0, pieces = 0;
     index_t first = max_index, last = -1;
 };
 
@@ -23,17 +25,19 @@ struct Operands {
     const offset_t* a_begin;
     const index_t* a_col;
     const offset_t* b_begin;
-    const Span* span;
+    const index_t* b_col;
+    const Span* span;                        // null: the columns are looked at
     const unsigned char* runs_b;
 };
 
 __device__ void add_nonzero(const Operands& m, offset_t begin, offset_t k, Sum& sum)
 {
     const index_t j = m.a_col[k];
-    const offset_t length = m.b_begin[j + 1] - m.b_begin[j];
+    const offset_t from = m.b_begin[j], length = m.b_begin[j + 1] - from;
     sum.products += length;
+    sum.pieces += pieces_in(length);
     if (!repeats(m.a_col, begin, k, m.runs_b)) sum.pattern += length;
-    const Span s = m.span[j];
+    const Span s = m.span ? m.span[j] : length > 0 ? Span{m.b_col[from], m.b_col[from + length - 1]} : no_columns;
     sum.first = min(sum.first, s.first);
     sum.last = max(sum.last, s.last);
 }
@@ -43,11 +47,13 @@ __device__ Sum slice_total(Sum sum, int lanes)
 {
     if (lanes == 32 && !__any_sync(all_lanes, sum.products >= offset_t{1} << 26)) {
         return {__reduce_add_sync(all_lanes, static_cast<unsigned>(sum.products)), __reduce_add_sync(all_lanes, static_cast<unsigned>(sum.pattern)),
+                __reduce_add_sync(all_lanes, static_cast<unsigned>(sum.pieces)),
                 __reduce_min_sync(all_lanes, sum.first), __reduce_max_sync(all_lanes, sum.last)};
     }
     for (int distance = lanes / 2; distance > 0; distance /= 2) {
         sum.products += __shfl_xor_sync(all_lanes, sum.products, distance);
         sum.pattern += __shfl_xor_sync(all_lanes, sum.pattern, distance);
+        sum.pieces += __shfl_xor_sync(all_lanes, sum.pieces, distance);
         sum.first = min(sum.first, __shfl_xor_sync(all_lanes, sum.first, distance));
         sum.last = max(sum.last, __shfl_xor_sync(all_lanes, sum.last, distance));
     }
@@ -93,12 +99,14 @@ __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_produc
 //   grid: ceil(rows * Lanes / 256)      facts: every row written once      runs_a: the same, where like_a is given      totals: added to
 template <int Lanes>
 __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a,
-                                                             RowFacts* facts, Totals* totals)
+                                                             RowFacts* facts, Totals* totals, ListUse lists)
 {
     TULLE_SHARED(unsigned, histogram, counters);
+    TULLE_SHARED(unsigned long long, pieces, 2);
     TULLE_SHARED(offset_t, warp_products, threads / 32);
     TULLE_SHARED(offset_t, warp_longest, threads / 32);
     if (threadIdx.x < counters) histogram[threadIdx.x] = 0;
+    if (threadIdx.x < 2) pieces[threadIdx.x] = 0;
     __syncthreads();
     const offset_t row = global_thread() / Lanes;
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -106,11 +114,13 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
     if (like_a && row < rows && lane % Lanes == 0) runs_a[row] = pack(run);
     const bool works = row < rows && run.place == 0;
     const offset_t begin = works ? m.a_begin[row] : 0, length = works ? m.a_begin[row + 1] - begin : 0;
-    const bool is_long = length > slice_limit * Lanes;
+    const bool is_long = length > slice_limit<Lanes>;
 
     Sum sum;
-    if (!is_long)
+    if (!is_long) {
+#pragma unroll 4
         for (offset_t k = lane % Lanes; k < length; k += Lanes) add_nonzero(m, begin, begin + k, sum);
+    }
     if (__any_sync(all_lanes, works)) sum = slice_total(sum, Lanes);
     for (unsigned left = __ballot_sync(all_lanes, is_long && lane % Lanes == 0); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
@@ -124,10 +134,13 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
     if (works && lane % Lanes == 0) {
         const RowFacts f = facts_from(sum);
         for (int r = 0; r < run.length; ++r) facts[row + r] = f;
-        atomicAdd(histogram + static_cast<int>(counter_for(f, length, run)), 1u);
+        const Counter counter = counter_for(f, length, run, lists);
+        atomicAdd(histogram + static_cast<int>(counter), 1u);
+        if (counter == Counter::cut4 || counter == Counter::cut8) atomicAdd(pieces + (counter == Counter::cut8 ? 1 : 0), static_cast<unsigned long long>(sum.pieces));
     }
     add_to_totals(works && lane % Lanes == 0 ? sum.products : 0, run.length, warp_products, warp_longest, totals);
     if (threadIdx.x < counters && histogram[threadIdx.x] > 0) atomicAdd(&totals->rows[threadIdx.x], histogram[threadIdx.x]);
+    if (threadIdx.x < 2 && pieces[threadIdx.x] > 0) atomicAdd(&totals->pieces[threadIdx.x], pieces[threadIdx.x]);
 }
 
 }  // namespace
@@ -140,32 +153,37 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     work.facts = Buffer<RowFacts>(q, a.rows);
     work.list = Buffer<index_t>(q, a.rows);
     work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
-    Buffer<Span> span(q, b.rows);
+    work.lists = {.whole = policy.merge_lists && b.cols <= most_list_columns, .cut = policy.merge_lists && b.cols <= most_list_columns && !policy.use_runs};
+    Buffer<Span> span;
     Buffer<unsigned char> like_a;
     if (policy.use_runs) {
+        span = Buffer<Span>(q, b.rows);
         like_a = Buffer<unsigned char>(q, a.rows);
         work.runs_a = Buffer<unsigned char>(q, a.rows);
         if (!work.same_runs) {
             work.runs_b = Buffer<unsigned char>(q, b.rows);
             look_at_rows(q, a, like_a.data(), nullptr);
         }
+        look_at_rows(q, b, work.same_runs ? like_a.data() : work.runs_b.data(), span.data());
     }
-    look_at_rows(q, b, !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data(), span.data());
     Buffer<Totals> totals(q, 1);
     fill_zero(q, totals.data(), 1);
-    const Operands m{a.row_begin, a.col, b.row_begin, span.data(), !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data()};
+    const Operands m{a.row_begin, a.col, b.row_begin, b.col, policy.use_runs ? span.data() : nullptr, !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data()};
     const offset_t mean = a.rows > 0 ? a.nonzeros / a.rows : 0;
     const auto run = [&](auto kernel, int lanes) {
         launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr,
-               work.runs_a.data(), work.facts.data(), totals.data());
+               work.runs_a.data(), work.facts.data(), totals.data(), work.lists);
     };
-    if (mean <= 6) run(find_facts_kernel<4>, 4);
+    if (!policy.use_runs && mean <= 8) run(find_facts_kernel<1>, 1);      // with runs, several lanes share the look at the neighbours
+    else if (mean <= 6) run(find_facts_kernel<4>, 4);
     else if (mean <= 24) run(find_facts_kernel<8>, 8);
     else run(find_facts_kernel<32>, 32);
     const Totals found = read_value(q, totals.data());
     work.products = static_cast<offset_t>(found.products);
     work.longest = static_cast<offset_t>(found.longest);
     work.symbolic = groups_of(found.rows, counter_names);
+    work.pieces.few = static_cast<offset_t>(found.pieces[0]);
+    work.pieces.all = work.pieces.few + static_cast<offset_t>(found.pieces[1]);
 }
 
 template void analyse(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);

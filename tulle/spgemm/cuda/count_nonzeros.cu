@@ -1,7 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// How many columns each row of C has: products in the lanes of a warp, bits of a bitmap, or slots of a hash table.
+// How many columns each row of C has: lists that a thread merges, products in the lanes of a warp, bits of a bitmap, or slots of a hash table.
+#include "tulle/device/cuda/branches.hpp"
 #include "tulle/spgemm/cuda/nsparse.hpp"
+#include "tulle/spgemm/cuda/pieces.hpp"
 #include "tulle/spgemm/cuda/place_rows.hpp"
 #include "tulle/spgemm/cuda/short_rows.cuh"
 #include "tulle/spgemm/cuda/totals.hpp"
@@ -10,27 +12,11 @@
 namespace tulle::spgemm {
 namespace {
 
-// Values play no part here, so one type of them is enough.
-using Pattern = CsrView<float>;
-
-template <class V>
-Pattern pattern_of(const CsrView<V>& a)
-{
-    return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, nullptr, a.sorted, a.unique};
-}
-
 constexpr int warps_per_block = 4;
 constexpr int short_threads = 256;
 constexpr int hash_block_threads = 256, map_block_threads = 1024;
 constexpr int hash_block_slots = 2 * static_cast<int>(products_block);
 constexpr index_t map_block_columns = 48 * 1024 * 32;          // 192 KiB of bits; rows that are wider take several rounds
-
-// The row's count, and that of rows with equal columns behind it.
-__device__ void write_count(const Task& t, index_t row, int nonzeros, offset_t* count)
-{
-    const RunByte run = run_of(t.runs_a, row);
-    for (int r = 0; r < run.length; ++r) count[row + r] = nonzeros;
-}
 
 // A slice of lanes per row.
 //   grid: ceil(rows * Lanes / 256)      shared memory: a word a thread      count: every row of the group, once
@@ -128,7 +114,11 @@ struct Launcher {
     void run(Counter counter) const
     {
         switch (counter) {
-        case Counter::none: return;
+        case Counter::none:
+        case Counter::cut4:
+        case Counter::cut8: return;                                 // as pieces, see below
+        case Counter::lists4: return count_lists(q, a, b, task, few_lists, count);
+        case Counter::lists8: return count_lists(q, a, b, task, most_lists, count);
         case Counter::short8: return count_short<8>();
         case Counter::short16: return count_short<16>();
         case Counter::short32: return count_short<32>();
@@ -143,9 +133,21 @@ struct Launcher {
     }
 };
 
+constexpr bool is_cut(Counter c) { return c == Counter::cut4 || c == Counter::cut8; }
+
 bool has_larger_size(Counter c)
 {
-    return c == Counter::short8 || c == Counter::short16 || c == Counter::map_small || c == Counter::hash_small || c == Counter::hash_medium;
+    return c == Counter::lists4 || c == Counter::short8 || c == Counter::short16 || c == Counter::map_small || c == Counter::hash_small || c == Counter::hash_medium;
+}
+
+// Rows that are too long for a thread: cut, counted, and put together again.
+void count_cut(const CudaQueue& q, const Pattern& a, const Pattern& b, Workspace& work, offset_t* count)
+{
+    if (work.pieces.all == 0) return;
+    const Buffer<offset_t> begin = cut_rows(q, a, b, work);
+    count_pieces(q, a, b, pieces_for(work.pieces, true), few_lists);
+    count_pieces(q, a, b, pieces_for(work.pieces, false), most_lists);
+    add_up_pieces(q, work, begin.data(), count);
 }
 
 }  // namespace
@@ -153,16 +155,18 @@ bool has_larger_size(Counter c)
 template <class V>
 void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count)
 {
-    if (policy.method == Method::nsparse) return nsparse::count_nonzeros(q, a, b, work, count);
+    if (policy.method == Method::nsparse) return nsparse::count_nonzeros(q, a, b, policy.side_by_side, work, count);
     if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
-    place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V)}, work, count);
+    place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V), work.lists}, work, count);
     const std::vector<RowGroup> groups = merged(work.symbolic, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
+    cuda::Branches side(q, branches_for(groups, policy.side_by_side));
+    count_cut(q, pattern_of(a), pattern_of(b), work, count);
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
-        if (group.rows > 0) Launcher{q, pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
+        if (group.rows > 0 && !is_cut(static_cast<Counter>(g))) Launcher{side.next(), pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
     }
 }
 

@@ -1,8 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Columns and values of C, group after group.
+#include "tulle/device/cuda/branches.hpp"
 #include "tulle/spgemm/cuda/fill_steps.hpp"
 #include "tulle/spgemm/cuda/nsparse.hpp"
+#include "tulle/spgemm/cuda/pieces.hpp"
 #include "tulle/spgemm/cuda/place_rows.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
 #include "tulle/spgemm/cuda/totals.hpp"
@@ -19,14 +21,15 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
 }
 
 template <class V, class Work>
-void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Work&& do_group)
+void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const Stretch<V>& c, Work&& do_group)
 {
     const FilledRuns runs = filled_runs(work);
     const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+    cuda::Branches side(q, branches_for(groups, side_by_side));
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, runs.b};
-        if (group.rows > 0) do_group(FillArguments<V>{q, a, b, task, c}, static_cast<Filler>(g));
+        if (group.rows > 0) do_group(FillArguments<V>{side.next(), a, b, task, c, work.pieces}, static_cast<Filler>(g));
     }
 }
 
@@ -34,27 +37,37 @@ void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, co
 
 bool has_larger_size(Filler f)
 {
-    return f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny || f == Filler::run_small ||
-        f == Filler::run_large || f == Filler::hash64 ||
-           f == Filler::hash128 || f == Filler::hash256;
+    return f == Filler::lists4 || f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny ||
+           f == Filler::run_small || f == Filler::run_large || f == Filler::hash64 || f == Filler::hash128 || f == Filler::hash256;
+}
+
+template <class V>
+void fill_merged(const FillArguments<V>& f, Filler filler, bool columns)
+{
+    const bool few = filler == Filler::lists4 || filler == Filler::cut4;
+    if (filler == Filler::cut4 || filler == Filler::cut8) fill_pieces(f, pieces_for(f.pieces, few), few ? few_lists : most_lists, columns);
+    else fill_lists(f, few ? few_lists : most_lists, columns);
 }
 
 template <class V>
 void fill_group(const FillArguments<V>& f, Filler filler)
 {
-    const auto bytes_from = [&](Filler smallest) { return rank_bytes_of(static_cast<int>(filler) - static_cast<int>(smallest)); };
     switch (filler) {
     case Filler::none: return;
     case Filler::copy: return fill_copied(f);
+    case Filler::lists4:
+    case Filler::lists8:
+    case Filler::cut4:
+    case Filler::cut8: return fill_merged(f, filler, true);
     case Filler::short8: return fill_short(f, 8);
     case Filler::short16: return fill_short(f, 16);
     case Filler::short32: return fill_short(f, 32);
     case Filler::single_small:
-    case Filler::single_large: return fill_ranked(f, false, bytes_from(Filler::single_small));
+    case Filler::single_large:
     case Filler::run_tiny:
     case Filler::run_small:
     case Filler::run_large:
-    case Filler::run_huge: return fill_ranked(f, true, bytes_from(Filler::run_tiny));
+    case Filler::run_huge: return fill_ranked(f, filler, true);
     case Filler::hash64:
     case Filler::hash128:
     case Filler::hash256:
@@ -73,23 +86,28 @@ offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& polic
 {
     if (policy.method == Method::nsparse) return nsparse::group_rows(q, work, first, rows, row_begin);
     if (policy.method == Method::deltasparse) return delta::group_rows(q, policy.rules, work, first, rows, row_begin);
+    if (work.pieces.all > 0 && work.pieces.place.size() == 0) work.lists.cut = false;      // members of teams fill rows that others have counted
     return place_for_filling(q, {first, rows, a.row_begin, work.facts.data(), policy.use_runs ? work.runs_a.data() : nullptr, row_begin,
-                                 sizeof(V)}, work);
+                                 sizeof(V), work.lists}, work);
 }
 
 template <class V>
 void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
-    if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, work, c);
+    if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, policy.side_by_side, work, c);
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
-    each_group(q, a, b, work, c, [](const FillArguments<V>& f, Filler filler) { fill_group(f, filler); });
+    each_group(q, a, b, policy.side_by_side, work, c, [&](const FillArguments<V>& f, Filler filler) {
+        if (!policy.columns_first || filler < Filler::hash1024 || filler > Filler::hash8192) return fill_group(f, filler);
+        fill_columns(f, filler);
+        refill_group(f, filler);
+    });
 }
 
 template <class V>
 void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
     if (policy.method != Method::adaptive) return fill(q, a, b, policy, work, c);
-    each_group(q, a, b, work, c, [](const FillArguments<V>& f, Filler filler) { refill_group(f, filler); });
+    each_group(q, a, b, policy.side_by_side, work, c, [](const FillArguments<V>& f, Filler filler) { refill_group(f, filler); });
 }
 
 void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)
@@ -104,6 +122,8 @@ std::size_t fill_bytes_for(const CudaQueue&, const Policy& policy, const Workspa
 
 template offset_t group_rows(const CudaQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
 template offset_t group_rows(const CudaQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
+template void fill_merged(const FillArguments<float>&, Filler, bool);
+template void fill_merged(const FillArguments<double>&, Filler, bool);
 template void fill_group(const FillArguments<float>&, Filler);
 template void fill_group(const FillArguments<double>&, Filler);
 template void refill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);

@@ -3,7 +3,11 @@
 // Rows of C by a hash table in shared memory, at most half full: a warp per row for short ones, a block for longer ones. No sum is made by
 // atomics. A warp takes 32 products at a time, in order; lanes that may hold the same column take turns. A block takes one row of B at a time,
 // whose columns are all different. Then the keys alone are sorted, and each finds its sum in the table again.
+//
+// Long rows can also get their columns alone here: keys come in any order, so no thread waits for another, and tables take a third of the room.
+// Their values are then those of a refill, which cuts them into parts.
 #include "tulle/spgemm/cuda/fill_steps.hpp"
+#include "tulle/spgemm/cuda/pieces.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
 
 namespace tulle::spgemm {
@@ -190,20 +194,20 @@ __device__ void add_by_block(const Table<Slots, V>& t, const CsrView<V>& a, cons
 // ---- sorting ----
 
 // The keys of the table to the front of `sorted`, in any order.
-template <int Team, int Slots, class V>
-__device__ void gather_keys(const Table<Slots, V>& t, int* counter)
+template <int Team, int Slots>
+__device__ void gather_keys(const index_t* key, index_t* sorted, int* counter)
 {
     const int rank = team_rank<Team>(), lane = rank % 32;
     int found = 0;                                                  // warps: the keys so far
     for (int s = rank; s < Slots; s += Team) {
-        const index_t mine = t.key[s];
+        const index_t mine = key[s];
         const unsigned mask = __ballot_sync(all_lanes, mine != vacant);
         int base = found;
         if constexpr (Team > 32) {
             if (lane == 0) base = atomicAdd(counter, __popc(mask));
             base = __shfl_sync(all_lanes, base, 0);
         }
-        if (mine != vacant) t.sorted[base + __popc(mask & ((1u << lane) - 1))] = mine;
+        if (mine != vacant) sorted[base + __popc(mask & ((1u << lane) - 1))] = mine;
         found += __popc(mask);
     }
 }
@@ -260,22 +264,30 @@ __device__ void sort(index_t (&key)[Each], index_t* room)
         }
 }
 
+// The keys of a table, in order and padded, in `sorted`.
+template <int Team, int Slots>
+__device__ void sort_keys(const index_t* table, index_t* sorted, int nonzeros, int* counter)
+{
+    constexpr int each = Slots / 2 / Team;
+    const int rank = team_rank<Team>();
+    gather_keys<Team, Slots>(table, sorted, counter);
+    team_sync<Team>();
+    index_t key[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) key[e] = rank + e * Team < nonzeros ? sorted[rank + e * Team] : max_index;
+    team_sync<Team>();
+    sort<Team>(key, sorted);
+#pragma unroll
+    for (int e = 0; e < each; ++e) sorted[padded(rank * each + e)] = key[e];
+    team_sync<Team>();
+}
+
 // The table's entries in order of their columns to C.
 template <int Team, int Slots, class V>
 __device__ void write_sorted(const Table<Slots, V>& t, int nonzeros, int* counter, index_t* col, V* value)
 {
-    constexpr int each = Slots / 2 / Team;
     const int rank = team_rank<Team>();
-    gather_keys<Team>(t, counter);
-    team_sync<Team>();
-    index_t key[each];
-#pragma unroll
-    for (int e = 0; e < each; ++e) key[e] = rank + e * Team < nonzeros ? t.sorted[rank + e * Team] : max_index;
-    team_sync<Team>();
-    sort<Team>(key, t.sorted);
-#pragma unroll
-    for (int e = 0; e < each; ++e) t.sorted[padded(rank * each + e)] = key[e];
-    team_sync<Team>();
+    sort_keys<Team, Slots>(t.key, t.sorted, nonzeros, counter);
     for (int k = rank; k < nonzeros; k += Team) {
         const index_t mine = t.sorted[padded(k)];
         col[k] = mine;
@@ -314,7 +326,49 @@ void fill_hashed_by(const FillArguments<V>& f)
     launch(f.q, {ceil_div(f.task.rows, offset_t{teams}), Team * teams, bytes}, fill_hashed_kernel<Team, Slots, V>, f.a, f.b, f.task, f.c);
 }
 
+// ---- columns alone ----
+
+template <int Slots>
+constexpr std::size_t keys_bytes = (Slots + Slots / 2 + Slots / 64) * sizeof(index_t);
+
+// A block per row.
+//   grid: rows of the group      shared memory: keys_bytes      c.col: every column of the group's rows, once
+template <int Team, int Slots>
+__global__ void __launch_bounds__(Team) fill_columns_kernel(Pattern a, Pattern b, Task t, Stretch<float> c)
+{
+    TULLE_DYNAMIC_SHARED(index_t, key);
+    TULLE_SHARED(int, counter, 1);
+    index_t* sorted = key + Slots;
+    const index_t row = t.list[blockIdx.x];
+    const int nonzeros = static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]);
+    if (threadIdx.x == 0) *counter = 0;
+    team_fill<Team>(key, Slots, vacant);
+    __syncthreads();
+    walk_columns<Team>(a, b, nullptr, row, t.facts[row].products, [&](index_t col) { insert<Slots>(key, col); });
+    __syncthreads();
+    sort_keys<Team, Slots>(key, sorted, nonzeros, counter);
+    for (int k = team_rank<Team>(); k < nonzeros; k += Team) c.col[c.row_begin[row] - c.base + k] = sorted[padded(k)];
+}
+
+template <int Team, int Slots, class V>
+void fill_columns_by(const FillArguments<V>& f)
+{
+    launch(f.q, {f.task.rows, Team, keys_bytes<Slots>}, fill_columns_kernel<Team, Slots>, pattern_of(f.a), pattern_of(f.b), f.task,
+           Stretch<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr});
+}
+
 }  // namespace
+
+template <class V>
+void fill_columns(const FillArguments<V>& f, Filler size)
+{
+    switch (size) {
+    case Filler::hash1024: return fill_columns_by<128, 2048>(f);
+    case Filler::hash2048: return fill_columns_by<256, 4096>(f);
+    case Filler::hash4096: return fill_columns_by<512, 8192>(f);
+    default: return fill_columns_by<1024, 16384>(f);
+    }
+}
 
 template <class V>
 void fill_hashed(const FillArguments<V>& f, Filler size)
@@ -331,6 +385,8 @@ void fill_hashed(const FillArguments<V>& f, Filler size)
     }
 }
 
+template void fill_columns(const FillArguments<float>&, Filler);
+template void fill_columns(const FillArguments<double>&, Filler);
 template void fill_hashed(const FillArguments<float>&, Filler);
 template void fill_hashed(const FillArguments<double>&, Filler);
 

@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(threads) fill_short_kernel(CsrView<V> a, CsrVi
     const auto p = lane_product<Lanes, true>(a, b, row, owner + threadIdx.x / Lanes * Lanes);
     const unsigned peers = peers_of<Lanes>(p.col, b.cols), leaders = leaders_of<Lanes>(p.col, peers);
     const bool leads = (leaders >> threadIdx.x % Lanes & 1) != 0;
-    const V sum = sum_of_peers(p.value, peers, leads);
+    const V sum = sum_of_peers(p, peers, leads);
     const int rank = rank_among<Lanes>(p.col, leaders);
     if (!leads) return;
     const offset_t at = c.row_begin[row] - c.base + rank;

@@ -8,6 +8,7 @@
 namespace tulle::spgemm {
 
 struct Task;
+struct Pieces;
 
 // Whether a few rows of a group may join the next one, see merged().
 bool has_larger_size(Filler f);
@@ -29,15 +30,18 @@ struct FillArguments {
     CsrView<V> a, b;
     const Task& task;
     Stretch<V> c;
+    const Pieces& pieces;
 };
 
 template <class V> void fill_group(const FillArguments<V>& f, Filler filler);           // columns and values
 template <class V> void refill_group(const FillArguments<V>& f, Filler filler);         // values, the columns being there
 
+template <class V> void fill_merged(const FillArguments<V>& f, Filler filler, bool columns);     // lists, of whole rows or pieces; columns where wanted
 template <class V> void fill_copied(const FillArguments<V>& f);
 template <class V> void fill_short(const FillArguments<V>& f, int lanes);
-template <class V> void fill_ranked(const FillArguments<V>& f, bool runs, int bytes);
+template <class V> void fill_ranked(const FillArguments<V>& f, Filler size, bool columns);
 template <class V> void fill_hashed(const FillArguments<V>& f, Filler size);
+template <class V> void fill_columns(const FillArguments<V>& f, Filler size);            // columns of rows that have a block each; values are refill_group's
 template <class V> void fill_dense(const FillArguments<V>& f);
 
 }  // namespace tulle::spgemm

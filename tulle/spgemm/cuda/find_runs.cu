@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(threads) look_at_rows_kernel(const offset_t* r
     const bool equal = like && compare<Lanes>(row_begin, col, row, begin, length);
     if (!exists || threadIdx.x % Lanes != 0) return;
     if (like) like[row] = equal ? 1 : 0;
-    if (span) span[row] = length > 0 ? Span{col[begin], col[begin + length - 1]} : Span{max_index, -1};        // an empty one widens nothing
+    if (span) span[row] = length > 0 ? Span{col[begin], col[begin + length - 1]} : no_columns;
 }
 
 }  // namespace

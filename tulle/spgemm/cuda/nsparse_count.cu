@@ -3,20 +3,15 @@
 // nsparse, steps 1 to 3: products of every row, groups by products, nonzeros of every row of C.
 #include "tulle/base/constant.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/branches.hpp"
 #include "tulle/spgemm/cuda/nsparse.cuh"
 #include "tulle/spgemm/cuda/nsparse.hpp"
 #include "tulle/spgemm/cuda/nsparse_place.hpp"
+#include "tulle/spgemm/cuda/pattern.hpp"
+#include "tulle/spgemm/cuda/totals.hpp"
 
 namespace tulle::spgemm::nsparse {
 namespace {
-
-using Pattern = CsrView<float>;               // values play no part
-
-template <class V>
-Pattern pattern_of(const CsrView<V>& a)
-{
-    return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, nullptr, a.sorted, a.unique};
-}
 
 // One thread per row (the paper's algorithm 1).
 __global__ void __launch_bounds__(256) count_products_kernel(Pattern a, const offset_t* b_begin, offset_t* products)
@@ -75,6 +70,20 @@ __global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b,
     }
 }
 
+// Each group beside the others.
+void count_groups(const CudaQueue& q, const Pattern& pa, const Pattern& pb, bool side_by_side, const Workspace& work, index_t* failed, unsigned* failures, offset_t* count)
+{
+    cuda::Branches side(q, branches_for(work.symbolic, side_by_side));
+    for_each_index<groups>([&](auto k) {
+        constexpr Group g = counting[k()];
+        constexpr int team = g.warp_per_row ? 32 : g.threads;
+        const RowGroup& rows = work.symbolic[k()];
+        launch(side.next(), {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads}, count_kernel<team, g.threads, g.table>, pa, pb,
+               work.list.data() + rows.begin, rows.rows, count,
+               failed, failures);
+    });
+}
+
 // The rows of the last group that the tables in shared memory could not hold.
 void count_failed(const CudaQueue& q, const Pattern& a, const Pattern& b, const Workspace& work, const index_t* failed,
                   const unsigned* failures, offset_t* count)
@@ -101,7 +110,7 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, Works
 }
 
 template <class V>
-void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, Workspace& work, offset_t* count)
+void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, Workspace& work, offset_t* count)
 {
     fill_zero(q, count, a.rows);
     const Pattern pa = pattern_of(a), pb = pattern_of(b);
@@ -109,20 +118,13 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
     Buffer<index_t> failed(q, last.rows);
     Buffer<unsigned> failures(q, 1);
     fill_zero(q, failures.data(), 1);
-    for_each_index<groups>([&](auto k) {
-        constexpr Group g = counting[k()];
-        constexpr int team = g.warp_per_row ? 32 : g.threads;
-        const RowGroup& rows = work.symbolic[k()];
-        launch(q, {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads}, count_kernel<team, g.threads, g.table>, pa, pb,
-               work.list.data() + rows.begin, rows.rows, count,
-               failed.data(), failures.data());
-    });
+    count_groups(q, pa, pb, side_by_side, work, failed.data(), failures.data(), count);
     if (last.rows > 0) count_failed(q, pa, pb, work, failed.data(), failures.data(), count);
 }
 
 template void analyse(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, Workspace&);
 template void analyse(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, Workspace&);
-template void count_nonzeros(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, Workspace&, offset_t*);
-template void count_nonzeros(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, Workspace&, offset_t*);
+template void count_nonzeros(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, bool, Workspace&, offset_t*);
+template void count_nonzeros(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&, offset_t*);
 
 }  // namespace tulle::spgemm::nsparse

@@ -3,8 +3,10 @@
 // nsparse, step 6: columns and values. The hash table of step 3 with a sum beside every key; then the table is made compact, every entry counts
 // the smaller ones and so knows its place (count sort). Sums are added by atomics, in no fixed order.
 #include "tulle/base/constant.hpp"
+#include "tulle/device/cuda/branches.hpp"
 #include "tulle/spgemm/cuda/nsparse.cuh"
 #include "tulle/spgemm/cuda/nsparse.hpp"
+#include "tulle/spgemm/cuda/totals.hpp"
 
 namespace tulle::spgemm::nsparse {
 namespace {
@@ -127,22 +129,23 @@ GlobalTables global_tables(const Workspace& work, offset_t rows, std::size_t val
 }  // namespace
 
 template <class V>
-void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, Workspace& work, const Stretch<V>& c)
+void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, Workspace& work, const Stretch<V>& c)
 {
+    const RowGroup& last = work.numeric.back();
+    const GlobalTables tables = global_tables(work, last.rows, sizeof(V));
+    Buffer<index_t> keys(q, last.rows == 0 ? 0 : tables.rows_at_once * tables.entries);
+    Buffer<V> sums(q, last.rows == 0 ? 0 : tables.rows_at_once * tables.entries);
+    cuda::Branches side(q, branches_for(work.numeric, side_by_side));
     for_each_index<groups - 1>([&](auto k) {
         constexpr Group g = filling[k()];
         constexpr int team = g.warp_per_row ? 32 : g.threads;
         constexpr std::size_t bytes = g.threads / team * g.table * (sizeof(V) + sizeof(index_t)) + 32 * sizeof(int);
         const RowGroup& rows = work.numeric[k()];
-        launch(q, {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads, bytes}, fill_kernel<team, g.threads, g.table, V>, a, b,
+        launch(side.next(), {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads, bytes}, fill_kernel<team, g.threads, g.table, V>, a, b,
                work.list.data() + rows.begin, rows.rows, c);
     });
-    const RowGroup& last = work.numeric.back();
     if (last.rows == 0) return;
-    const GlobalTables tables = global_tables(work, last.rows, sizeof(V));
-    Buffer<index_t> keys(q, tables.rows_at_once * tables.entries);
-    Buffer<V> sums(q, tables.rows_at_once * tables.entries);
-    launch(q, {tables.rows_at_once, global_threads}, fill_global_kernel<V>, a, b, work.list.data() + last.begin, last.rows, keys.data(),
+    launch(side.next(), {tables.rows_at_once, global_threads}, fill_global_kernel<V>, a, b, work.list.data() + last.begin, last.rows, keys.data(),
            sums.data(), tables.entries, c);
 }
 
@@ -154,7 +157,7 @@ std::size_t fill_bytes(const Workspace& work, offset_t rows, index_t cols, std::
     return static_cast<std::size_t>(at_once * entries) * (sizeof(index_t) + value_bytes);
 }
 
-template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, Workspace&, const Stretch<float>&);
-template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, Workspace&, const Stretch<double>&);
+template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, bool, Workspace&, const Stretch<float>&);
+template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&, const Stretch<double>&);
 
 }  // namespace tulle::spgemm::nsparse

@@ -37,7 +37,7 @@ __device__ offset_t count_one_by_one(const RowView& v, const Patterns& p, index_
 
 __device__ offset_t places_of(const RowView& v, const Patterns& p, index_t row, Filler filler)
 {
-    if (filler == Filler::none || filler == Filler::copy) return 0;
+    if (!keeps_places(filler)) return 0;
     const RowFacts f = v.facts[row];
     const std::uint32_t known = is_run(filler) ? f.pattern : f.products;
     return known != saturated ? offset_t{known} : count_one_by_one(v, p, row, is_run(filler));
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(threads) count_places_kernel(RowView v, Patter
     if (k < v.rows) {
         const auto row = static_cast<index_t>(k);
         const offset_t nonzeros = v.row_begin[row + 1] - v.row_begin[row];
-        const Filler filler = filler_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row), nonzeros, v.value_bytes);
+        const Filler filler = filler_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row), nonzeros, v.value_bytes, v.lists);
         halves[row] = halves_for(places_of(v, p, row, filler), nonzeros);
         atomicMax(most + static_cast<int>(filler), static_cast<unsigned>(nonzeros));
     }
@@ -117,7 +117,7 @@ Places reserve_places(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>&
     places.begin = Buffer<offset_t>(q, offset_t{a.rows} + 1);
     Buffer<Longest> longest(q, 1);
     fill_zero(q, longest.data(), 1);
-    const RowView rows{0, a.rows, a.row_begin, work.facts.data(), runs.a, row_begin, sizeof(V)};
+    const RowView rows{0, a.rows, a.row_begin, work.facts.data(), runs.a, row_begin, sizeof(V), work.lists};
     launch(q, one_thread_each(a.rows, threads), count_places_kernel, rows, Patterns{a.col, b.row_begin, runs.b}, places.begin.data(), longest.data());
     prim::exclusive_scan(q, places.begin.data(), places.begin.data(), a.rows);
     const RowGroup of_long = long_rows_of(work.numeric);
@@ -138,7 +138,7 @@ void place_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
     for (std::size_t g = work.numeric.size(); g > 0; --g) {
         const RowGroup& group = work.numeric[g - 1];
         const auto filler = static_cast<Filler>(g);
-        if (group.rows == 0 || filler == Filler::copy) continue;
+        if (group.rows == 0 || !keeps_places(filler)) continue;
         const int warps = is_long(filler) ? warps_of_long_row : 1;
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, is_run(filler) ? runs.b : nullptr};
         launch(q, one_thread_each(group.rows * warps * 32, threads), place_products_kernel<V>, a, b, task, c, places.begin.data(), places.half.data(), warps);

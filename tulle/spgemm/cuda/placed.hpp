@@ -12,6 +12,9 @@ namespace tulle::spgemm {
 inline constexpr int window_entries = 1024;
 
 constexpr bool is_run(Filler f) { return f >= Filler::run_tiny && f <= Filler::run_huge; }
+constexpr bool is_list(Filler f) { return f >= Filler::lists4 && f <= Filler::cut8; }
+// Scaled rows have no places, and lists are merged again: that reads no more, and nothing is kept.
+constexpr bool keeps_places(Filler f) { return f != Filler::none && f != Filler::copy && !is_list(f); }
 constexpr bool is_long(Filler f) { return f >= Filler::hash1024; }
 
 // All long rows: their groups are the last ones and stand one behind the other in the list.

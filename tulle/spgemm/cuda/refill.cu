@@ -1,52 +1,15 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The values of C once more, where its columns are there. Rows whose columns lie close together get the bitmap of their ranks from the columns
-// of C, not from all products. Others get a hash table from columns to places, which nobody changes while products look them up; sums stand in
+// The values of C once more, where its columns are there. Rows whose columns lie close together are fill_ranked.cu's. Others get a hash table from columns to places, which nobody changes while products look them up; sums stand in
 // order, so that nothing is sorted. Long rows are cut into windows of neighbouring columns, a warp each, instead of a block that meets after
 // every row of B. Short rows, and rows too long for any table, are filled as they were.
 #include "tulle/spgemm/cuda/add_products.cuh"
 #include "tulle/spgemm/cuda/add_rows.cuh"
 #include "tulle/spgemm/cuda/placed.hpp"
-#include "tulle/spgemm/cuda/ranked.cuh"
 #include "tulle/spgemm/cuda/totals.hpp"
 
 namespace tulle::spgemm {
 namespace {
-
-// ---- ranks ----
-
-// A bit for every column of the row of C.
-template <class V>
-__device__ void draw_columns(const Sheet<V>& s, const index_t* col)
-{
-    for (int w = team_rank<32>(); w < s.words; w += 32) s.word[w].bits = 0;
-    __syncwarp();
-    for (int k = team_rank<32>(); k < s.nonzeros; k += 32) {
-        const auto at = static_cast<unsigned>(col[k] - s.first);
-        if (at / 32 < static_cast<unsigned>(s.words)) atomicOr(&s.word[at / 32].bits, 1u << at % 32);
-    }
-    __syncwarp();
-}
-
-// A warp per row, or per run of up to Rows rows.
-//   grid: rows of the group      block: a warp      shared memory: words and sums, what rank_bytes() says      c: every value, once
-template <int Rows, class V>
-__global__ void __launch_bounds__(32) refill_ranked_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
-{
-    TULLE_DYNAMIC_SHARED(V, memory);
-    const index_t row = t.list[blockIdx.x];
-    const RowFacts f = t.facts[row];
-    const int rows = Rows == 1 ? 1 : run_inside(t.runs_a, row, c.first, c.rows).length;
-    const offset_t at = c.row_begin[row] - c.base;
-    const Sheet<V> s = sheet_at<Rows>(memory, f, static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]));
-    team_fill<32>(s.sum, Rows * s.nonzeros, V(-0.0));              // what changes no sum, not even the sign of zero
-    draw_columns(s, c.col + at);
-    number_words(s);
-    add_products<Rows, false>(s.sum, s.nonzeros, [&](index_t col) { return rank_of(s, col); }, b.col, a, b, t.runs_b, row, rows);
-    write_values(s, c, row, rows);
-}
-
-// ---- hash tables ----
 
 constexpr int most_warps = 4;                // of a block
 constexpr std::size_t bytes_to_share = 7 * 1024;
@@ -137,9 +100,8 @@ void refill_hashed(const FillArguments<V>& f, Filler size)
 template <class V>
 void refill_group(const FillArguments<V>& f, Filler filler)
 {
-    const auto bytes_from = [&](Filler smallest) { return static_cast<std::size_t>(rank_bytes_of(static_cast<int>(filler) - static_cast<int>(smallest))) + 16; };
-    if (is_run(filler)) launch(f.q, {f.task.rows, 32, bytes_from(Filler::run_tiny)}, refill_ranked_kernel<run_limit, V>, f.a, f.b, f.task, f.c);
-    else if (filler == Filler::single_small || filler == Filler::single_large) launch(f.q, {f.task.rows, 32, bytes_from(Filler::single_small)}, refill_ranked_kernel<1, V>, f.a, f.b, f.task, f.c);
+    if (filler >= Filler::single_small && filler <= Filler::run_huge) fill_ranked(f, filler, false);
+    else if (is_list(filler)) fill_merged(f, filler, false);
     else if (filler >= Filler::hash64 && filler <= Filler::hash8192) refill_hashed(f, filler);
     else fill_group(f, filler);
 }

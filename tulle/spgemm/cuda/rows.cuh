@@ -36,6 +36,13 @@ __device__ inline RunByte run_inside(const unsigned char* runs, index_t row, ind
     return {run.like, row - begin, end - begin};
 }
 
+// The row's count, and that of rows with equal columns behind it.
+__device__ inline void write_count(const Task& t, index_t row, int nonzeros, offset_t* count)
+{
+    const RunByte run = run_of(t.runs_a, row);
+    for (int r = 0; r < run.length; ++r) count[row + r] = nonzeros;
+}
+
 // a b + sum, rounded once. Written out because a compiler fuses or not as it likes, and sums shall have the same bits whichever kernel adds them up.
 __device__ inline float fused(float a, float b, float sum) { return fmaf(a, b, sum); }
 __device__ inline double fused(double a, double b, double sum) { return fma(a, b, sum); }

@@ -11,7 +11,7 @@ namespace tulle::spgemm {
 template <class V>
 struct LaneProduct {
     index_t col;                             // below zero, and different in every lane, where there is no product; 0 where nobody asks
-    V value;
+    V factor, value;                         // to be multiplied when they are added
 };
 
 // Product number `lane` of the row, in the order of A's nonzeros. `owner` is a word of shared memory for every lane of the slice.
@@ -44,8 +44,8 @@ __device__ LaneProduct<V> lane_product(const CsrView<V>& a, const CsrView<V>& b,
     const int mine = active ? owner[31 - __clz(static_cast<int>(heads & ((2u << lane) - 1)))] : 0;
     const offset_t at = __shfl_sync(all_lanes, from - start, mine, Lanes) + lane;
     if (Values) factor = __shfl_sync(all_lanes, factor, mine, Lanes);
-    if (!active) return {-1 - lane, V(0)};
-    return {Columns ? b.col[at] : 0, Values ? factor * b.value[at] : V(0)};
+    if (!active) return {-1 - lane, V(0), V(0)};
+    return {Columns ? b.col[at] : 0, factor, Values ? b.value[at] : V(0)};
 }
 
 // Lanes of the same slice with the same column, of which there are `cols` in all. Matching 64 bits costs twice as much as 32.
@@ -70,14 +70,15 @@ __device__ unsigned leaders_of(index_t col, unsigned peers)
 
 // For leaders, the sum over the lanes with the same column, in order.
 template <class V>
-__device__ V sum_of_peers(V value, unsigned peers, bool leads)
+__device__ V sum_of_peers(const LaneProduct<V>& p, unsigned peers, bool leads)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     unsigned left = leads ? peers & ~(1u << lane) : 0;
-    V sum = value;
+    V sum = fused(p.factor, p.value, V(-0.0));
     while (__any_sync(all_lanes, left != 0)) {
-        const V other = __shfl_sync(all_lanes, value, left != 0 ? __ffs(static_cast<int>(left)) - 1 : lane);
-        if (left != 0) sum += other;
+        const int from = left != 0 ? __ffs(static_cast<int>(left)) - 1 : lane;
+        const V factor = __shfl_sync(all_lanes, p.factor, from), value = __shfl_sync(all_lanes, p.value, from);
+        if (left != 0) sum = fused(factor, value, sum);
         left &= left - 1;
     }
     return sum;

@@ -3,6 +3,7 @@
 // Sums over all rows that the host waits for.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -15,6 +16,7 @@ static_assert(counters <= most_groups && fillers <= most_groups);
 
 struct Totals {
     unsigned long long products, longest;
+    unsigned long long pieces[2];            // of rows that are cut: with few lists, with more
     long long end;                           // of the last row of C that was asked for
     unsigned rows[most_groups];              // of each group
     unsigned alone[most_groups];             // the same if no rows were filled together
@@ -32,6 +34,13 @@ std::vector<RowGroup> groups_of(const unsigned (&rows)[most_groups], const std::
         begin += rows[g];
     }
     return groups;
+}
+
+// Streams beside the queue's for so many groups that have rows: what is worth the events between them (reasoned).
+inline int branches_for(const std::vector<RowGroup>& groups, bool side_by_side)
+{
+    const auto busy = std::count_if(groups.begin(), groups.end(), [](const RowGroup& g) { return g.rows > 0; });
+    return side_by_side && busy > 2 ? 3 : 0;
 }
 
 // A launch takes at least as long as its longest row, so a few rows are better done with the next larger size of their kind, where
