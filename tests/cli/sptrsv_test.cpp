@@ -36,8 +36,10 @@ TEST_F(Sptrsv, SaysWhatIsWrong)
 TEST_F(Sptrsv, TunesAndMarksWhatItWouldChoose)
 {
     const auto done = parsed(tulle("tune sptrsv chain:500,2 --seconds 0.2 --backend cpu --threads 2 --json"));
-    ASSERT_EQ(done["trials"].size(), 2u);
-    EXPECT_NE(done["trials"][0]["chosen"], done["trials"][1]["chosen"]);
+    ASSERT_EQ(done["trials"].size(), 3u);
+    int chosen = 0;
+    for (const auto& trial : done["trials"]) chosen += trial["chosen"].get<bool>();
+    EXPECT_EQ(chosen, 1);
     EXPECT_NE(tulle("tune sptrsv chain:500,2 --seconds 0.2 --backend cpu").out.find("fastest"), std::string::npos);
 }
 
