@@ -185,10 +185,15 @@ TEST(SptrsvThreads, WaitForAllTheyNeed)
     for (const auto& stretches : plan.of_thread) EXPECT_FALSE(stretches.empty()) << "the levels are large enough for three threads";
 }
 
-// Chains that now and then need each other: a thread goes along some of them by itself, and waits once for a cluster where it waited for each row.
+// Chains of 3 to 14 rows, each of which begins after another: row by row their rows change threads as others end, as clusters they do not.
 TEST(SptrsvThreads, WaitLessForClusters)
 {
-    const Triangle t = triangle_of(triangle_where<double>(1200, 3, [](index_t i, index_t j) { return j == i - 12 || (i / 12 % 20 == 0 && i - j == 17); }));
+    std::vector<index_t> needs(1200, -1), first;
+    for (index_t i = 0; i < 1200; first.push_back(i), i += 3 + static_cast<index_t>(below(hash_of(9, i), 12))) {
+        for (index_t k = i + 1; k < std::min(i + 14, 1200); ++k) needs[static_cast<std::size_t>(k)] = k - 1;
+        needs[static_cast<std::size_t>(i)] = first.size() < 25 ? -1 : first[first.size() - 25];
+    }
+    const Triangle t = triangle_of(triangle_where<double>(1200, 3, [&](index_t i, index_t j) { return j == needs[static_cast<std::size_t>(i)]; }));
     const Graph alone = merge(host_queue, t, Merge::none);
     const std::size_t before = waits_in(plan_threads(host_queue, t, alone, 3, 1));
     for (const auto& [how, rows] : {std::pair{Merge::critical, 64}, {Merge::critical, 5}, {Merge::fixed, 16}}) {

@@ -273,7 +273,7 @@ __global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks
         for (offset_t u = thread; u < shared.half; u += blockDim.x) words[u] = armed<V>;
         if (thread == 0) *ticket = 0;
         meet_regime<R>();
-        Tickets<Team> tickets(R == Regime::block ? ticket : in_cluster(ticket, 0), static_cast<unsigned long long>(view.tasks) + shared.takers, thread == first, me.barrier, ticket_box + team);
+        Tickets<Team> tickets(R == Regime::block ? ticket : in_cluster(ticket, 0), 0, thread == first, me.barrier, ticket_box + team);
         solve_all<Team, Clusters>(view, shared, tickets, shared_unknowns<R, V>(words, shared.shift), sides, me);
         meet_regime<R>();                                  // a block's unknowns stay until nobody asks for them
     }

@@ -60,12 +60,12 @@ __device__ void meet(int barrier)
 template <int Team>
 class Tickets {
 public:
-    // counter: where all who take tickets find it. box: in shared memory, for teams of several warps.
+    // counter: where all who take tickets find it. of_a_launch: 0 if it starts anew with every launch. box: in shared memory, for teams of several warps.
     __device__ Tickets(unsigned long long* counter, unsigned long long of_a_launch, bool leader, int barrier, unsigned long long* box)
         : counter_(counter), box_(box), leader_(leader), barrier_(barrier)
     {
         take();
-        const unsigned long long first = tell(), launches = first / of_a_launch;
+        const unsigned long long first = tell(), launches = of_a_launch == 0 ? 0 : first / of_a_launch;
         odd_ = launches % 2 == 1;
         first_ = launches * of_a_launch;
         task_ = static_cast<offset_t>(first - first_);
