@@ -24,6 +24,16 @@ TEST_F(Sptrsv, SolvesAndChecksEveryTriangle)
     }
 }
 
+TEST_F(Sptrsv, SaysWhereAndWhyUnlessTold)
+{
+    const Outcome free = tulle("run sptrsv chain:500 --dominant --repeat 1");
+    EXPECT_EQ(free.code, 0) << free.err;
+    EXPECT_NE((free.out + free.err).find("on the CPU: "), std::string::npos) << free.out << free.err;
+    EXPECT_NE(free.out.find("cpu:"), std::string::npos) << free.out;
+    const Outcome told = tulle("run sptrsv chain:500 --dominant --repeat 1 --backend cpu");
+    EXPECT_EQ((told.out + told.err).find("on the CPU: "), std::string::npos) << told.out << told.err;
+}
+
 TEST_F(Sptrsv, SaysWhatIsWrong)
 {
     EXPECT_EQ(tulle("run sptrsv uniform:30,20,3").code, 2) << "not square";

@@ -87,7 +87,8 @@ TEST(ChooseSptrsv, SharesLargeLevelsAmongThreadsOnly)
 
 TEST(ChooseSptrsv, OffersOnlyWhatWorks)
 {
-    for (const Limits& limits : {gpu, Limits{Backend::cpu, 1}, Limits{Backend::cpu, 8}}) {
+    const Limits no_clusters{.backend = Backend::cuda, .cluster_blocks = 1}, small{.backend = Backend::cuda, .multiprocessors = 4, .cluster_blocks = 4};
+    for (const Limits& limits : {gpu, no_clusters, small, Limits{Backend::cpu, 1}, Limits{Backend::cpu, 8}}) {
         for (const Scheme& s : candidates(limits)) EXPECT_NO_THROW(check_scheme(s, limits)) << to_text(s);
         EXPECT_FALSE(candidates(limits).empty());
     }

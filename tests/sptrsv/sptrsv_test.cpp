@@ -44,7 +44,8 @@ std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::
 
 int power_of(const Scheme& scheme) { return scheme.kernel == Kernel::tasks && scheme.merge != Merge::none ? 2 : 1; }
 
-Limits limits_of(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4, .cluster_blocks = 2}; }
+// Fewer multiprocessors and smaller clusters than any GPU has: the simulator would be busy with idle threads.
+Limits small_limits(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4, .cluster_blocks = 2}; }
 
 // Lists made beforehand need all blocks at once; the simulator has as many multiprocessors as blocks at once, unless told otherwise.
 bool runs_all_blocks()
@@ -69,7 +70,7 @@ std::vector<Scheme> some_of_the_papers(std::size_t count)
 // The library's candidates, some of the paper's schemes, and levels shared by threads however small they are.
 std::vector<Scheme> schemes_for(const Context& ctx)
 {
-    std::vector<Scheme> all = candidates(limits_of(ctx));
+    std::vector<Scheme> all = candidates(small_limits(ctx));
     if (ctx.backend() == Backend::cuda) {
         all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4, .alpha = 0});
         all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 8, .warps = 2, .subwarps = 2, .share_above = unlimited});

@@ -102,6 +102,9 @@ struct Best {
 template <class V>
 TULLE_API Best best_context(const AnyView<V>& on_host, const Options& options = {}, int threads = 0, int device = 0);
 
+// What schemes can count on where a context works; for candidates() and check_scheme().
+TULLE_API Limits limits_of(const Context& ctx);
+
 // How long schemes take on a matrix, each tried within `seconds` in all; the fastest first, and remembered in Options::cache. For tuning; `progress`
 // may be empty.
 struct Trial {
