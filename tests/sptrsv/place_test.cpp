@@ -23,7 +23,8 @@ Backend where(const Features& f, index_t levels_left, const Work& work) { return
 
 TEST(SptrsvPlace, TinyAndDeepTrianglesStayOnTheCpu)
 {
-    EXPECT_EQ(where(wide(500, 3000, 100), 10, {.calls = 1e6}), Backend::cpu) << "copies alone take longer";
+    EXPECT_EQ(where(wide(500, 3000, 100), 10, {.calls = 1e6}), Backend::cpu);
+    EXPECT_EQ(where(wide(20'000, 40'000, 3), 2, {.calls = 1e6}), Backend::cpu) << "copies of b and x alone take longer";
     EXPECT_EQ(where(wide(200'000, 1'000'000, 150'000), 9000, {.calls = 1e6}), Backend::cpu) << "levels";
     EXPECT_EQ(where(wide(500'000, 20'000'000, 50), 20, {.calls = 1000}), Backend::cuda);
 }
