@@ -13,7 +13,7 @@ namespace {
 
 std::vector<sptrsv::Scheme> schemes_for(const Context& ctx, bool paper, const sptrsv::Scheme& predicted)
 {
-    std::vector<sptrsv::Scheme> all = sptrsv::candidates({.backend = ctx.backend(), .threads = ctx.host().threads});
+    std::vector<sptrsv::Scheme> all = sptrsv::candidates(sptrsv::limits_of(ctx));
     if (paper && ctx.backend() == Backend::cuda)
         for (const sptrsv::Scheme& s : sptrsv::reduced_schemes()) all.push_back(s);
     if (std::find(all.begin(), all.end(), predicted) == all.end()) all.push_back(predicted);

@@ -28,6 +28,7 @@ constexpr const char* examples =
     "  tulle-bench spmv stencil7:100 A.mtx --policy all        every way we have\n"
     "  tulle-bench spmv --suite real --cold --json out.jsonl   figures for docs (tools/bench_table.py out.jsonl)\n"
     "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves beside cuSPARSE SpSV; --rhs 32: SpSM\n"
+    "  tulle-bench sptrsv twin:cant --policy ablation          what each idea is worth\n"
     "  tulle-bench partition --suite paper                     cutting into 8 parts beside one upload, and what each part takes alone\n"
     "  tulle-bench roof                                        how fast this machine reads and copies memory\n";
 
@@ -77,7 +78,8 @@ void add_sptrsv(CLI::App& app, SptrsvOptions& o)
     app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
     app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
     app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
-    app.add_flag("--all-schemes", o.all_schemes, "Every scheme beside the chosen one");
+    app.add_option("--policy", o.policies, "Schemes beside the chosen one, by parts of their names: all; \"one block\"; by their lines: \"kernel=tasks warps=4\"; ablation: the fastest "
+                                           "of the paper's, and of those with one idea more at a time");
     app.add_option("--rhs", o.right_hand_sides, "Right-hand sides, row-major")->check(CLI::PositiveNumber)->capture_default_str();
     app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
     app.add_flag("--cold", o.wish.cold, "Also time with the last-level cache overwritten before each run");

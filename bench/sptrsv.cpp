@@ -5,6 +5,7 @@
 #include "bench/sptrsv.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -35,6 +36,55 @@ Contender our_sptrsv(SptrsvProblem<V>& problem, const std::string& name, const s
             }};
 }
 
+// What each idea adds: a step may use its own schemes and those of all steps before it.
+struct AblationStep {
+    const char* name;
+    bool (*is_new)(const sptrsv::Scheme&);
+};
+constexpr AblationStep ablation_steps[] = {
+    {"the paper's schemes", [](const sptrsv::Scheme& s) { return s.kernel == sptrsv::Kernel::groups; }},
+    {"+ the number is its own flag", [](const sptrsv::Scheme& s) { return s.kernel == sptrsv::Kernel::tasks && s.merge == sptrsv::Merge::none && s.team == 1 && s.regime == sptrsv::Regime::device; }},
+    {"+ clusters", [](const sptrsv::Scheme& s) { return s.kernel == sptrsv::Kernel::tasks && s.merge != sptrsv::Merge::none && s.team == 1 && s.regime == sptrsv::Regime::device; }},
+    {"+ teams", [](const sptrsv::Scheme& s) { return s.kernel == sptrsv::Kernel::tasks && s.team > 1 && s.regime == sptrsv::Regime::device; }},
+    {"+ regimes", [](const sptrsv::Scheme& s) { return s.regime != sptrsv::Regime::device; }},
+};
+constexpr double ablation_seconds = 2;                     // for trying the schemes of a step
+
+// The fastest scheme of each step, tried beforehand, races under the step's name.
+template <class V>
+void add_ablation(SptrsvProblem<V>& problem, std::vector<sptrsv::Scheme> schemes, std::vector<Contender>& all)
+{
+    for (const sptrsv::Scheme& s : sptrsv::reduced_schemes()) schemes.push_back(s);
+    std::optional<sptrsv::Trial> best;
+    for (const AblationStep& step : ablation_steps) {
+        std::vector<sptrsv::Scheme> added;
+        std::copy_if(schemes.begin(), schemes.end(), std::back_inserter(added), step.is_new);
+        const auto trials = sptrsv::try_schemes<V>(problem.ctx, problem.a, {.seconds = ablation_seconds, .checked = false}, added);
+        if (!trials.empty() && (!best || trials.front().solve_seconds < best->solve_seconds)) best = trials.front();
+        if (best) all.push_back(our_sptrsv(problem, concat("ablation: ", step.name), {.right_hand_sides = problem.sides, .force = best->scheme}));
+    }
+}
+
+// The schemes asked for.
+template <class V>
+void add_policies(SptrsvProblem<V>& problem, const std::vector<std::string>& policies, std::vector<Contender>& all)
+{
+    const sptrsv::Limits limits = sptrsv::limits_of(problem.ctx);
+    std::vector<sptrsv::Scheme> candidates = sptrsv::candidates(limits);
+    std::erase_if(candidates, [&](const sptrsv::Scheme& s) { return !sptrsv::fits(s, problem.host.rows, sizeof(V), limits); });
+    std::vector<std::string> parts;
+    for (const std::string& wanted : policies) {
+        if (wanted == "ablation" && problem.ctx.backend() == Backend::cuda) add_ablation(problem, candidates, all);
+        else if (wanted.starts_with("kernel=")) {
+            const std::optional<sptrsv::Scheme> scheme = sptrsv::parse_scheme(wanted);
+            require<ValueError>(scheme.has_value(), [&] { return concat("'", wanted, "' is no scheme"); }, "\"kernel=tasks merge=critical rows=32 team=4 warps=8\"");
+            all.push_back(our_sptrsv(problem, concat("tulle ", sptrsv::to_text(*scheme)), {.right_hand_sides = problem.sides, .force = *scheme}));
+        } else if (wanted != "ablation") parts.push_back(wanted);
+    }
+    for (const sptrsv::Scheme& s : candidates)
+        if (is_named(sptrsv::to_text(s), parts)) all.push_back(our_sptrsv(problem, concat("tulle ", sptrsv::to_text(s)), {.right_hand_sides = problem.sides, .force = s}));
+}
+
 template <class V>
 std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOptions& options)
 {
@@ -42,10 +92,7 @@ std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOpt
     std::vector<Contender> all{our_sptrsv(problem, "tulle", {.right_hand_sides = problem.sides})};
     if (problem.ctx.backend() == Backend::cuda)
         all.push_back(our_sptrsv(problem, "tulle, entries arranged on the GPU", {.right_hand_sides = problem.sides, .analysis = sptrsv::Analysis::device}));
-    const sptrsv::Limits limits{.backend = problem.ctx.backend(), .threads = problem.ctx.host().threads};
-    if (options.all_schemes)
-        for (const sptrsv::Scheme& scheme : sptrsv::candidates(limits))
-            all.push_back(our_sptrsv(problem, concat("tulle ", sptrsv::to_text(scheme)), {.right_hand_sides = problem.sides, .force = scheme}));
+    add_policies(problem, options.policies, all);
     if constexpr (has_eigen)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_sptrsv(problem));
     if constexpr (has_cusparse)

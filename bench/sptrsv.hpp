@@ -16,7 +16,7 @@ struct SptrsvOptions {
     std::string backend = "all";                           // cpu, cuda, all
     std::string type = "f64";                              // f32, f64
     std::vector<std::string> against = {"eigen", "cusparse"};
-    bool all_schemes = false;                              // beside the chosen one
+    std::vector<std::string> policies = {};                // beside the chosen one: parts of names of candidates, lines of schemes, "ablation"
     int right_hand_sides = 1;
     Wish wish = {};
     std::string json = {};                                 // file of JSON lines; "-" is standard output

@@ -188,13 +188,24 @@ void report(const Session& session, const RunSptrsvOptions& o, const CsrView<V>&
     session.console.print(text);
 }
 
+// Where no backend was asked for.
+template <class V>
+std::vector<Context> soonest(const Session& session, const RunSptrsvOptions& o, const CsrView<V>& a)
+{
+    sptrsv::Options options = o.triangle.plan();
+    options.right_hand_sides = o.right_hand_sides;
+    const sptrsv::Placement placement = sptrsv::best_context<V>(a, options, session.settings.threads, session.settings.device).placement;
+    session.console.say(placement.why);
+    return session.contexts(placement.backend == Backend::cpu ? "cpu" : "cuda");
+}
+
 template <class V>
 void run_as(const Session& session, const RunSptrsvOptions& o)
 {
-    const std::vector<Context> where = session.contexts(o.triangle.backend);
     const Context host = session.host();
     const Loaded<V> loaded = load_triangle<V>(session, host, o.triangle);
     const CsrView<V> a = loaded.matrix.view();
+    const std::vector<Context> where = o.triangle.backend == "auto" ? soonest(session, o, a) : session.contexts(o.triangle.backend);
     const std::vector<V> b = seeded_vector<V>(static_cast<index_t>(checked_product(a.rows, o.right_hand_sides, "right-hand sides")), o.seed);
     std::vector<SolveResult<V>> results;
     {
@@ -221,7 +232,7 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o)
     verb->add_flag("--unit-diagonal", o.unit_diagonal, "the diagonal is one, whatever is stored");
     verb->add_flag("--transpose", o.transpose, "solve with the transposed triangle");
     verb->add_flag("--dominant", o.dominant, "keep the pattern, but values that keep the solution small; missing diagonals are filled");
-    verb->add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
+    verb->add_option("--backend", o.backend, "cpu, cuda or all; run: where a thousand solves should take least, unless given")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
     Parser::type(verb, o.type);
     parser.device(verb);
 }
@@ -268,6 +279,7 @@ void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& o)
     CLI::App* verb = parser.verb("sptrsv", "op(T) X = alpha B for a triangle T of any square matrix, timed; B comes from a seed.",
                                  "tulle run sptrsv matrix.mtx --verify\ntulle run sptrsv twin:cant --dominant --backend all --verify\n"
                                  "tulle run sptrsv matrix.mtx --upper --unit-diagonal --rhs 32", run);
+    o.triangle.backend = "auto";
     add_triangle(parser, verb, o.triangle);
     verb->add_option("--rhs", o.right_hand_sides, "right-hand sides (1)")->check(CLI::Range(1, 100'000))->option_text("N");
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");

@@ -39,7 +39,7 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
     const auto planned = sptrsv::Plan<V>::make(ctx, there.view(), options);
     const sptrsv::Scheme chosen = planned.scheme();
     std::vector<sptrsv::Scheme> schemes{chosen};
-    for (const sptrsv::Scheme& s : sptrsv::candidates({.backend = ctx.backend(), .threads = ctx.host().threads}))
+    for (const sptrsv::Scheme& s : sptrsv::candidates(sptrsv::limits_of(ctx)))
         if (s != chosen) schemes.push_back(s);
     if (o.paper && on_gpu)
         for (const sptrsv::Scheme& s : sptrsv::reduced_schemes()) schemes.push_back(s);

@@ -53,6 +53,61 @@ TEST_F(Cluster, BlocksReachEachOther)
     }
 }
 
+// Words in dynamic shared memory that are their own flags: a number goes once round the blocks, each of which adds one.
+__global__ void pass_round(int parts, unsigned* out)
+{
+    TULLE_DYNAMIC_SHARED(unsigned, word);
+    const int part = static_cast<int>(blockIdx.x);
+    word[threadIdx.x] = armed<float>;
+    arrive_in_cluster();
+    wait_for_cluster();
+    if (part == 0) store_in_cluster(word + threadIdx.x, 1 % parts, threadIdx.x);
+    unsigned got = load_shared(word + threadIdx.x);
+    while (got == armed<float>) got = load_in_cluster(word + threadIdx.x, part);
+    if (part > 0) store_in_cluster(word + threadIdx.x, (part + 1) % parts, got + 1);
+    out[blockIdx.x * 32 + threadIdx.x] = got;
+    arrive_in_cluster();
+    wait_for_cluster();
+}
+
+TEST_F(Cluster, WordsAreTheirOwnFlags)
+{
+    for (const int parts : {2, 8, 16}) {
+        DeviceArray<unsigned> out(static_cast<std::size_t>(parts) * 32);
+        const CudaQueue q = cuda::open_queue(0);
+        launch(q, {parts, 32, 32 * sizeof(unsigned), parts}, pass_round, parts, out.data());
+        synchronize(q);
+        const auto got = out.to_host();
+        for (int part = 0; part < parts; ++part)
+            for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(got[static_cast<std::size_t>(part) * 32 + t], t + static_cast<unsigned>((part + parts - 1) % parts)) << "block " << part;
+    }
+}
+
+// Teams of a block that meet more or less often than the others.
+__global__ void meet_apart(int* out)
+{
+    TULLE_SHARED(int, given, 256);
+    const int t = static_cast<int>(threadIdx.x), team = t / 64, first = team * 64;
+    int mine = t;
+    for (int round = 0; round <= 3 * team; ++round) {
+        given[t] = mine;
+        meet_some(team + 1, 64);
+        mine = given[first + (t - first + 37) % 64];
+        meet_some(team + 1, 64);
+    }
+    out[t] = mine;
+}
+
+TEST_F(Cluster, TeamsOfABlockMeetApart)
+{
+    DeviceArray<int> out(256);
+    const CudaQueue q = cuda::open_queue(0);
+    launch(q, {1, 256}, meet_apart, out.data());
+    synchronize(q);
+    const auto got = out.to_host();
+    for (int t = 0; t < 256; ++t) EXPECT_EQ(got[static_cast<std::size_t>(t)], t / 64 * 64 + (t % 64 + 37 * (3 * (t / 64) + 1)) % 64) << t;
+}
+
 // Threads that have ended are not waited for.
 __global__ void leave_early(int* seen)
 {

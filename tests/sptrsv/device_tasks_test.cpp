@@ -8,6 +8,7 @@
 #include "sptrsv/on_host.hpp"
 #include "support/backends.hpp"
 #include "tulle/matrix/move.hpp"
+#include "tulle/sptrsv/prepare.hpp"
 #include "tulle/sptrsv/sptrsv.hpp"
 #include "tulle/sptrsv/steps.hpp"
 
@@ -135,6 +136,48 @@ TEST_P(SptrsvDeviceTasksOn, SolveAsThoseOfTheHost)
         }
         EXPECT_EQ(x[0], x[1]);
     }
+}
+
+// Levels found where the matrix is, for both triangles of a matrix that has both.
+TEST_P(SptrsvDeviceTasksOn, LevelsAreThoseOfTheHost)
+{
+    const auto c = ctx();
+    for (const auto& [name, a] : triangles<double>()) {
+        std::vector<std::tuple<index_t, index_t, double>> entries;
+        for (const auto& [i, j, v] : a.entries()) {
+            entries.emplace_back(i, j, v);
+            if (i != j && (i + j) % 3 != 0) entries.emplace_back(j, i, v);
+        }
+        std::sort(entries.begin(), entries.end());
+        const auto both = csr_of<double>(a.rows, a.rows, std::move(entries));
+        const auto there = to_device(c, both.view());
+        for (const bool upper : {false, true}) {
+            SCOPED_TRACE(name + (upper ? ", upper" : ", lower"));
+            const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = both.row_begin.data(), .col = both.col.data(), .upper = upper, .ignore_other_side = true});
+            const Graph want = merge(host_queue, t, Merge::none), got = find_levels_there<double>(c, there.view(), upper);
+            ASSERT_EQ(got.levels, want.levels);
+            ASSERT_EQ(got.nodes, want.nodes);
+            for (index_t i = 0; i < a.rows; ++i) ASSERT_EQ(got.level_of(i), want.level_of(i)) << "row " << i;
+        }
+    }
+}
+
+// Wide enough that the GPU's sweep is predicted to be shorter: whatever was used, nothing else changes.
+TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
+{
+    const auto c = ctx();
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < 2500; ++i) {
+        for (index_t k = 0; i >= 50 && k < 40; ++k) entries.emplace_back(i, k, 0.01);
+        entries.emplace_back(i, i, 1.0);
+    }
+    const auto a = csr_of<double>(2500, 2500, std::move(entries));
+    ASSERT_TRUE(worth_levels_there(2500, std::ssize(a.col) - 2500, guess_levels(host_queue, triangle_of(a))));
+    const auto there = to_device(c, a.view());
+    const auto host = Plan<double>::make(c, there.view()), device = Plan<double>::make(c, there.view(), {.analysis = Analysis::device});
+    EXPECT_EQ(device.features().levels, 2);
+    EXPECT_EQ(host.scheme(), device.scheme());
+    EXPECT_EQ(host.levels(), device.levels());
 }
 
 TULLE_ON_BACKENDS(SptrsvDeviceTasksOn);

@@ -124,21 +124,32 @@ TEST(SptrsvTasks, HoldEveryEntryOnceAndWaitForEarlierTasksOnly)
 }
 
 // Following the waits alone, in the worst order threads may run in, every row finds its parents solved.
-TEST(SptrsvThreads, WaitForAllTheyNeed)
+TEST(SptrsvGraph, GuessesLevelsFromTheFirstRows)
 {
-    const auto a = triangle_where<double>(900, 3, [](index_t i, index_t j) { return unit(hash_of(5, i, j)) < 0.05 && i - j > 150; });
-    const Triangle t = triangle_of(a);
-    const Graph g = merge(host_queue, t, Merge::none);
-    const ThreadPlan plan = plan_threads(host_queue, t, g, 3, 20);
-    std::vector<index_t> level_solved(static_cast<std::size_t>(plan.threads()), 0);
-    std::vector<int> owner(900, -1);
-    std::size_t shared = 0;
-    for (std::size_t u = 0; u < 3; ++u)
+    const auto guess = [](index_t n, auto&& keep) { return guess_levels(host_queue, triangle_of(triangle_where<double>(n, 1, keep))); };
+    EXPECT_EQ(guess(0, [](index_t, index_t) { return false; }), 0);
+    EXPECT_EQ(guess(500, [](index_t i, index_t j) { return j == i - 1; }), 500);
+    EXPECT_NEAR(guess(3000, [](index_t i, index_t j) { return j == i - 1; }), 3000, 1e-6) << "a chain goes on as it begins";
+    EXPECT_LE(guess(3000, [](index_t, index_t j) { return j == 0; }), 6);
+}
+
+// Every row is solved once, after those it needs: earlier by the same thread, or by one whose level was waited for.
+void check_threads(const Triangle& t, const Graph& g, const ThreadPlan& plan)
+{
+    const auto threads = static_cast<std::size_t>(plan.threads());
+    std::vector<int> owner(static_cast<std::size_t>(t.rows), -1);
+    std::vector<index_t> place(owner.size());
+    for (std::size_t u = 0; u < threads; ++u)
         for (const auto& stretch : plan.of_thread[u])
-            for (index_t r = stretch.begin; r < stretch.end; ++r) owner[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)])] = static_cast<int>(u);
-    for (std::size_t u = 0; u < 3; ++u) {
-        std::vector<index_t> known(3, 0);
-        shared += plan.of_thread[u].empty() ? 0 : 1;
+            for (index_t r = stretch.begin; r < stretch.end; ++r) {
+                const auto row = static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)]);
+                ASSERT_EQ(owner[row], -1) << "row " << row << " is solved twice";
+                owner[row] = static_cast<int>(u);
+                place[row] = r;
+            }
+    ASSERT_EQ(std::count(owner.begin(), owner.end(), -1), 0);
+    for (std::size_t u = 0; u < threads; ++u) {
+        std::vector<index_t> known(threads, 0);
         for (const auto& stretch : plan.of_thread[u]) {
             for (index_t w = stretch.wait_begin; w < stretch.wait_end; ++w) {
                 const auto& wait = plan.waits[u][static_cast<std::size_t>(w)];
@@ -150,13 +161,52 @@ TEST(SptrsvThreads, WaitForAllTheyNeed)
                 for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k) {
                     const index_t col = t.col.data()[k];
                     const int other = owner[static_cast<std::size_t>(col)];
-                    ASSERT_TRUE(other == static_cast<int>(u) || known[static_cast<std::size_t>(other)] >= g.level_of(col)) << "row " << row << " does not wait for row " << col;
+                    const bool ready = other == static_cast<int>(u) ? place[static_cast<std::size_t>(col)] < r : known[static_cast<std::size_t>(other)] >= g.level_of(col);
+                    ASSERT_TRUE(ready) << "row " << row << " does not wait for row " << col;
                 }
             }
         }
     }
-    EXPECT_EQ(shared, 3u) << "the levels are large enough for three threads";
-    EXPECT_EQ(std::count(owner.begin(), owner.end(), -1), 0);
+}
+
+std::size_t waits_in(const ThreadPlan& plan)
+{
+    std::size_t sum = 0;
+    for (const auto& waits : plan.waits) sum += waits.size();
+    return sum;
+}
+
+TEST(SptrsvThreads, WaitForAllTheyNeed)
+{
+    const Triangle t = triangle_of(triangle_where<double>(900, 3, [](index_t i, index_t j) { return unit(hash_of(5, i, j)) < 0.05 && i - j > 150; }));
+    const Graph g = merge(host_queue, t, Merge::none);
+    const ThreadPlan plan = plan_threads(host_queue, t, g, 3, 20);
+    check_threads(t, g, plan);
+    for (const auto& stretches : plan.of_thread) EXPECT_FALSE(stretches.empty()) << "the levels are large enough for three threads";
+}
+
+// Chains of 3 to 14 rows, each of which begins after another: row by row their rows change threads as others end, as clusters they do not.
+TEST(SptrsvThreads, WaitLessForClusters)
+{
+    std::vector<index_t> needs(1200, -1), first;
+    for (index_t i = 0; i < 1200; first.push_back(i), i += 3 + static_cast<index_t>(below(hash_of(9, i), 12))) {
+        for (index_t k = i + 1; k < std::min(i + 14, 1200); ++k) needs[static_cast<std::size_t>(k)] = k - 1;
+        needs[static_cast<std::size_t>(i)] = first.size() < 25 ? -1 : first[first.size() - 25];
+    }
+    const Triangle t = triangle_of(triangle_where<double>(1200, 3, [&](index_t i, index_t j) { return j == needs[static_cast<std::size_t>(i)]; }));
+    const Graph alone = merge(host_queue, t, Merge::none);
+    const std::size_t before = waits_in(plan_threads(host_queue, t, alone, 3, 1));
+    for (const auto& [how, rows] : {std::pair{Merge::critical, 64}, {Merge::critical, 5}, {Merge::fixed, 16}}) {
+        SCOPED_TRACE(to_text(how) + " " + std::to_string(rows));
+        const Graph g = merge(host_queue, t, how, rows);
+        const ThreadPlan plan = plan_threads(host_queue, t, g, 3, 1);
+        check_threads(t, g, plan);
+        EXPECT_TRUE(how == Merge::fixed || waits_in(plan) < before) << waits_in(plan) << " of " << before;
+    }
+    check_threads(t, alone, plan_threads(host_queue, t, alone, 3, 1));
+    const Triangle none = triangle_of(csr_of<double>(0, 0, {}));
+    const Graph empty = merge(host_queue, none, Merge::critical, 64);
+    EXPECT_EQ(waits_in(plan_threads(host_queue, none, empty, 3, 1)), 0u);
 }
 
 }  // namespace

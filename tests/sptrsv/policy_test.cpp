@@ -21,6 +21,55 @@ TEST(ChooseSptrsv, ClustersWhereTheyCutLevels)
     EXPECT_EQ(choose(deep(40), uncut, gpu).scheme.merge, Merge::none);
 }
 
+// Few multiprocessors where levels are many and small, and only where asked for as long as nobody has measured them.
+TEST(ChooseSptrsv, TakesARegimeOnlyWhereItIsPredictedToGain)
+{
+    Features narrow = deep(5000);
+    narrow.rows = 20'000;
+    narrow.nonzeros = 100'000;
+    const std::vector<Outlook> chains{{Merge::none, 1, 5000, 20'000}};
+    Limits open = gpu;
+    open.regimes = true;
+    EXPECT_EQ(choose(narrow, chains, gpu).scheme.regime, Regime::device);
+    EXPECT_EQ(choose(narrow, chains, open).scheme.regime, Regime::block);
+    EXPECT_NE(choose(narrow, chains, open).why.find("narrow enough for one block"), std::string::npos);
+    Features larger = narrow;
+    larger.rows = 200'000;                                                  // does not fit into one block
+    EXPECT_EQ(choose(larger, chains, open).scheme.regime, Regime::cluster);
+    Limits no_clusters = open;
+    no_clusters.cluster_blocks = 1;
+    EXPECT_EQ(choose(larger, chains, no_clusters).scheme.regime, Regime::device);
+    const std::vector<Outlook> wide{{Merge::none, 1, 40, 100'000}};
+    Features much = deep(40);
+    much.nonzeros = 50'000'000;
+    EXPECT_EQ(choose(much, wide, open).scheme.regime, Regime::device);
+}
+
+TEST(ChooseSptrsv, FindsLevelsOnTheGpuWhereTheyAreWide)
+{
+    EXPECT_TRUE(worth_levels_there(80'000, 3'000'000, 500));
+    EXPECT_FALSE(worth_levels_there(200'000, 6'000'000, 140'000));
+    EXPECT_FALSE(worth_levels_there(100, 1000, 3));
+    EXPECT_FALSE(worth_levels_there(0, 0, 0));
+}
+
+TEST(ChooseSptrsv, KnowsHowManyUnknownsABlockHas)
+{
+    Scheme s{.kernel = Kernel::tasks, .regime = Regime::block};
+    EXPECT_EQ(unknowns_of_a_block(s, 1), 32);
+    EXPECT_EQ(unknowns_of_a_block(s, 64), 64);
+    EXPECT_TRUE(fits(s, 27'000, 8, gpu));
+    EXPECT_FALSE(fits(s, 29'000, 8, gpu));
+    EXPECT_TRUE(fits(s, 29'000, 4, gpu));
+    s.regime = Regime::cluster;
+    s.blocks = 8;
+    EXPECT_EQ(unknowns_of_a_block(s, 257), 64);
+    EXPECT_TRUE(fits(s, 200'000, 8, gpu));
+    EXPECT_FALSE(fits(s, 300'000, 8, gpu));
+    s.regime = Regime::device;
+    EXPECT_TRUE(fits(s, 2'000'000'000, 8, gpu));
+}
+
 TEST(ChooseSptrsv, LooksForClustersOnlyWhereEnoughSolvesFollow)
 {
     EXPECT_FALSE(worth_clusters(deep(40), 1));
@@ -38,7 +87,8 @@ TEST(ChooseSptrsv, SharesLargeLevelsAmongThreadsOnly)
 
 TEST(ChooseSptrsv, OffersOnlyWhatWorks)
 {
-    for (const Limits& limits : {gpu, Limits{Backend::cpu, 1}, Limits{Backend::cpu, 8}}) {
+    const Limits no_clusters{.backend = Backend::cuda, .cluster_blocks = 1}, small{.backend = Backend::cuda, .multiprocessors = 4, .cluster_blocks = 4};
+    for (const Limits& limits : {gpu, no_clusters, small, Limits{Backend::cpu, 1}, Limits{Backend::cpu, 8}}) {
         for (const Scheme& s : candidates(limits)) EXPECT_NO_THROW(check_scheme(s, limits)) << to_text(s);
         EXPECT_FALSE(candidates(limits).empty());
     }
@@ -51,6 +101,12 @@ TEST(ChooseSptrsv, OffersOnlyWhatWorks)
     EXPECT_THROW(check_scheme({.kernel = Kernel::serial}, gpu), ValueError);
     EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .rows = 33}, gpu), ValueError);
     EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 0}, gpu), ValueError);
+    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 32, .regime = Regime::block}, gpu), ValueError);
+    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .team = 4, .warps = 6, .regime = Regime::block}, gpu), ValueError);
+    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps = 16, .regime = Regime::block}, gpu), ValueError);
+    EXPECT_THROW(check_scheme({.kernel = Kernel::groups, .merge = Merge::fixed, .warps = 8, .regime = Regime::block}, gpu), ValueError);
+    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 8, .regime = Regime::cluster, .blocks = 3}, gpu), ValueError);
+    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 8, .regime = Regime::cluster, .blocks = 32}, gpu), ValueError);
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::
 
 int power_of(const Scheme& scheme) { return scheme.kernel == Kernel::tasks && scheme.merge != Merge::none ? 2 : 1; }
 
-Limits limits_of(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4}; }
+// Fewer multiprocessors and smaller clusters than any GPU has: the simulator would be busy with idle threads.
+Limits small_limits(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4, .cluster_blocks = 2}; }
 
 // Lists made beforehand need all blocks at once; the simulator has as many multiprocessors as blocks at once, unless told otherwise.
 bool runs_all_blocks()
@@ -69,13 +70,14 @@ std::vector<Scheme> some_of_the_papers(std::size_t count)
 // The library's candidates, some of the paper's schemes, and levels shared by threads however small they are.
 std::vector<Scheme> schemes_for(const Context& ctx)
 {
-    std::vector<Scheme> all = candidates(limits_of(ctx));
+    std::vector<Scheme> all = candidates(small_limits(ctx));
     if (ctx.backend() == Backend::cuda) {
         all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4, .alpha = 0});
         all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 8, .warps = 2, .subwarps = 2, .share_above = unlimited});
         all.push_back({.kernel = Kernel::groups, .merge = Merge::threshold, .rows = 32, .limit = 8, .reorder = true, .warps = 8, .subwarps = 8, .share_above = 4, .grouping = Grouping::balance});
     }
-    if (ctx.backend() == Backend::cpu && ctx.host().threads > 1) all.push_back({.kernel = Kernel::levels, .limit = 1});
+    if (ctx.backend() == Backend::cpu && ctx.host().threads > 1)
+        for (const Merge merge : {Merge::none, Merge::critical, Merge::fixed}) all.push_back({.kernel = Kernel::levels, .merge = merge, .rows = merge == Merge::none ? 1 : 40, .limit = 1});
     return all;
 }
 
@@ -142,6 +144,62 @@ TEST_P(SptrsvOn, SolvesWithThePapersSchemes)
             ASSERT_TRUE(within_bound(run(c, plan, 0.5, b), want)) << "in the second solve";
         }
     }
+}
+
+// The same tasks and sums by fewer multiprocessors: the same bits as of the whole GPU, in every solve.
+template <class V>
+void check_regimes(const Context& c, const std::string& name, const HostCsr<V>& a)
+{
+    const auto there = to_device(c, a.view());
+    const auto b = vector_of<V>(a.rows, 5);
+    for (const Merge merge : {Merge::none, Merge::critical})
+        for (const int team : {1, 4}) {
+            const Scheme whole{.kernel = Kernel::tasks, .merge = merge, .rows = merge == Merge::none ? 1 : 32, .reorder = team == 1, .team = team, .warps = 8};
+            const auto want = run(c, Plan<V>::make(c, there.view(), {.force = whole}), V(0.5), b);
+            for (const int blocks : {1, 2, 4}) {
+                Scheme s = whole;
+                s.regime = blocks == 1 ? Regime::block : Regime::cluster;
+                s.blocks = blocks;
+                SCOPED_TRACE(name + ": " + to_text(s));
+                const auto plan = Plan<V>::make(c, there.view(), {.force = s});
+                for (int k = 0; k < 2; ++k) ASSERT_TRUE(same_bits(want, run(c, plan, V(0.5), b))) << "solve " << k;
+            }
+        }
+}
+
+TEST_P(SptrsvOn, SolvesInOneBlockOrCluster)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "regimes are of the GPU";
+    for (const auto& [name, a] : triangles<double>(5)) check_regimes(c, name, a);
+    check_regimes(c, "band, float", triangle_where<float>(150, 6, [](index_t i, index_t j) { return i - j <= 7; }));
+    check_regimes(c, "blocks", triangle_where<double>(200, 7, [](index_t i, index_t j) { return i / 40 == j / 40 && (i + j) % 3 == 0; }));
+}
+
+// Unknowns that do not fit into shared memory are refused where asked for, and left out of a search.
+TEST_P(SptrsvOn, KnowsWhatFitsIntoSharedMemory)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "regimes are of the GPU";
+    const index_t n = 30'000;
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < n; ++i) entries.emplace_back(i, i, 2.0);
+    const auto there = to_device(c, csr_of<double>(n, n, entries).view());
+    const Scheme block{.kernel = Kernel::tasks, .warps = 8, .regime = Regime::block};
+    Scheme cluster = block;
+    cluster.regime = Regime::cluster;
+    cluster.blocks = 2;
+    try {
+        Plan<double>::make(c, there.view(), {.force = block});
+        FAIL() << "30,000 unknowns fit into one block";
+    } catch (const ValueError& e) {
+        EXPECT_NE(std::string(e.what()).find("30000 unknowns do not fit into the shared memory of one block"), std::string::npos) << e.what();
+    }
+    const std::vector<double> b(static_cast<std::size_t>(n), 3.0);
+    EXPECT_EQ(run(c, Plan<double>::make(c, there.view(), {.force = cluster}), 1.0, b), std::vector<double>(static_cast<std::size_t>(n), 1.5));
+    const auto trials = try_schemes<double>(c, there.view(), {.seconds = 1000}, {block, cluster});
+    ASSERT_EQ(trials.size(), 1u);
+    EXPECT_EQ(trials.front().scheme, cluster);
 }
 
 // Lower and upper, plain and transposed, CSR and CSC, with what choose() takes: the same system written in eight ways.
@@ -306,6 +364,21 @@ TEST_P(SptrsvOn, GivesTheSameBitsEveryTime)
         const auto first = run(c, plan, 1.0f, b);
         for (int k = 0; k < (repeats ? std::atoi(repeats) : 4); ++k) ASSERT_TRUE(same_bits(first, run(c, plan, 1.0f, b))) << to_text(scheme);
         ASSERT_TRUE(same_bits(first, run(c, Plan<float>::make(c, there.view(), {.force = scheme}), 1.0f, b))) << to_text(scheme);
+    }
+}
+
+TEST_P(SptrsvOn, GivesTheSameBitsForAnyNumberOfThreads)
+{
+    if (ctx().backend() != Backend::cpu) GTEST_SKIP() << "threads are of the CPU";
+    for (const auto& [name, a] : triangles<double>()) {
+        const auto b = vector_of<double>(a.rows, 5);
+        const auto want = run(Context::cpu(1), Plan<double>::make(Context::cpu(1), a.view()), 0.5, b);
+        for (const Merge merge : {Merge::none, Merge::critical, Merge::fixed})
+            for (const int threads : {1, 2, 5}) {
+                const Context some = Context::cpu(threads);
+                const Scheme scheme{.kernel = Kernel::levels, .merge = merge, .rows = merge == Merge::none ? 1 : 100, .limit = 1};
+                EXPECT_TRUE(same_bits(want, run(some, Plan<double>::make(some, a.view(), {.force = scheme}), 0.5, b))) << name << ": " << to_text(scheme) << ", " << threads << " threads";
+            }
     }
 }
 

@@ -50,7 +50,7 @@ Outcome solve(const Queue& q, F&& kernel)
 }
 
 template <class Queue>
-void check_tasks(const Queue& q, const HostCsr<double>& a, int team)
+void check_tasks(const Queue& q, const HostCsr<double>& a, int team, Regime regime = Regime::device)
 {
     const CpuQueue host(1);
     const Triangle t = chain(host, a);
@@ -63,7 +63,8 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team)
     TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, rows), {}, {}};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_tasks(q, tasks, value.data(), values);
-    Shared<double> shared = make_shared<double>(q, rows, tasks.task.size(), 4, team);
+    const Scheme scheme{.kernel = Kernel::tasks, .team = team, .warps = 4, .regime = regime, .blocks = 2};
+    Shared<double> shared = regime == Regime::device ? make_shared<double>(q, rows, tasks.task.size(), 4, team) : make_shared<double>(q, rows, scheme);
     shared.patience = little_patience;
     expect_stuck(solve(q, [&](const Sides<double>& sides) {
         solve_tasks(q, tasks, values, shared, sides);
@@ -122,6 +123,10 @@ TEST_P(SptrsvWaitsOn, EndAndNameTheRow)
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             check_tasks(q, a, 1);
             check_tasks(q, a, 4);
+            for (const Regime regime : {Regime::block, Regime::cluster}) {
+                check_tasks(q, a, 1, regime);
+                check_tasks(q, a, 4, regime);
+            }
             check_many(q, a);
             check_groups(q, a, 0);
             check_groups(q, a, unlimited);

@@ -158,6 +158,8 @@ inline int arrive(int* counter, const char* file = __builtin_FILE(), int line = 
     return before;
 }
 
+inline void meet_some(int number, int threads, const char* file = __builtin_FILE(), int line = __builtin_LINE()) { simt::meet_some(number, threads, {file, line}); }
+
 template <class T>
 T load_once(const T* from) { return *from; }
 

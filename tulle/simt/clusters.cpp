@@ -72,7 +72,9 @@ void* Machine::in_cluster(const void* mine, int number, const Where& at)
         const std::ptrdiff_t offset = byte - array.bytes.get();
         if (offset >= 0 && static_cast<std::size_t>(offset) < array.size) return array_of(*other, array.site, array.size).bytes.get() + offset;
     }
-    stop("an address that is not in this block's static shared memory");
+    const std::ptrdiff_t offset = byte - thread.block->dynamic_shared.get();
+    if (thread.block->dynamic_shared && offset >= 0 && static_cast<std::size_t>(offset) < launch_->shared_bytes) return other->dynamic_shared.get() + offset;
+    stop("an address that is not in this block's shared memory");
 }
 
 // ---- doors ----

@@ -6,6 +6,7 @@
 // collectives are meetings: the last to arrive does the work and lets the others go. Kernels reach all this through kernel.hpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,6 +50,7 @@ struct Thread {
     unsigned groups = 0;                  // ended
     bool in_cluster = false;              // has arrived at the cluster's barrier and not waited for it
     unsigned cluster_turn = 0;            // which barrier that was
+    unsigned barrier = 0;                 // the number of the block's barrier it waits at
 };
 
 // Lanes that meet under one mask. The slots are the lanes' own variables; resolve() reads all and writes all.
@@ -67,6 +69,8 @@ struct Warp {
     unsigned live = 0;
     std::vector<std::unique_ptr<Meeting>> meetings;    // one per mask in use
 };
+
+constexpr unsigned most_barriers = 16;                     // of a block
 
 struct Barrier {
     unsigned arrived = 0;
@@ -102,7 +106,7 @@ struct Block {
     std::unique_ptr<unsigned char[]> dynamic_shared;
     std::size_t shared_bytes = 0;
     unsigned live = 0;
-    Barrier barrier;
+    std::array<Barrier, most_barriers> barrier;             // the first is __syncthreads'
 };
 
 class Machine {
@@ -115,6 +119,7 @@ public:
 
     // What threads call.
     int meet_at_barrier(bool predicate, const Where& at);
+    void meet_some(int number, int threads, const Where& at);
     void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
     void* shared_array(const void* site, std::size_t bytes);
     void arrive_in_cluster(const Where& at);
@@ -145,7 +150,8 @@ private:
     Stack take_stack();
     void* next_identity();
     void make_ready(Thread& thread);
-    void open_barrier(Block& block);
+    int pass_barrier(unsigned number, unsigned threads, bool predicate, const Where& at);
+    void open_barrier(Block& block, unsigned number);
     void open_cluster_barrier(Cluster& cluster);           // if all have arrived
     void leave_cluster(Thread& thread);
     SharedArray& array_of(Block& block, const void* site, std::size_t bytes);

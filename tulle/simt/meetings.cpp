@@ -28,35 +28,52 @@ std::string hex(unsigned mask)
 
 int Machine::meet_at_barrier(bool predicate, const Where& at)
 {
-    Thread& thread = *current_;
-    Block& block = *thread.block;
-    Barrier& barrier = block.barrier;
-    thread.at = at;
+    const Block& block = *current_->block;
+    const Barrier& barrier = block.barrier.front();
+    current_->at = at;
     if (barrier.arrived > 0 && !same_place(barrier.at, at))
         stop(concat("divergent __syncthreads: other threads of the block wait at ", text_of(barrier.at)));
     if (block.live != block.threads.size())
         stop(concat("__syncthreads after ", block.threads.size() - block.live, " threads of the block have exited"));
+    return pass_barrier(0, block.live, predicate, at);
+}
+
+// Some warps of the block at a barrier of their own; different calls may meet, as on a GPU.
+void Machine::meet_some(int number, int threads, const Where& at)
+{
+    current_->at = at;
+    if (number < 1 || number >= static_cast<int>(most_barriers)) stop(concat("there is no barrier ", number, " of some warps"));
+    if (threads < 1 || threads % 32 != 0 || static_cast<std::size_t>(threads) > current_->block->threads.size())
+        stop(concat("a barrier of ", threads, " of the ", current_->block->threads.size(), " threads of a block"));
+    pass_barrier(static_cast<unsigned>(number), static_cast<unsigned>(threads), false, at);
+}
+
+int Machine::pass_barrier(unsigned number, unsigned threads, bool predicate, const Where& at)
+{
+    Thread& thread = *current_;
+    Barrier& barrier = thread.block->barrier[number];
     barrier.at = at;
     const unsigned turn = barrier.generation & 1u;
     barrier.passed[turn].release();
     barrier.count += predicate;
     ++barrier.arrived;
     thread.state = State::at_barrier;
-    if (barrier.arrived == block.live) open_barrier(block);
+    thread.barrier = number;
+    if (barrier.arrived == threads) open_barrier(*thread.block, number);
     leave(false);
     barrier.passed[turn].acquire();
     return barrier.result[turn];
 }
 
-void Machine::open_barrier(Block& block)
+void Machine::open_barrier(Block& block, unsigned number)
 {
-    Barrier& barrier = block.barrier;
+    Barrier& barrier = block.barrier[number];
     barrier.result[barrier.generation & 1u] = barrier.count;
     barrier.count = 0;
     barrier.arrived = 0;
     ++barrier.generation;
     for (Thread& thread : block.threads)
-        if (thread.state == State::at_barrier) make_ready(thread);
+        if (thread.state == State::at_barrier && thread.barrier == number) make_ready(thread);
 }
 
 // ---- warp collectives: every lane of the mask that has not exited must come to the same call with the same mask ----
@@ -136,6 +153,12 @@ int meet_at_barrier(bool predicate, const Where& at)
 {
     const Quiet quiet;
     return machine().meet_at_barrier(predicate, at);
+}
+
+void meet_some(int number, int threads, const Where& at)
+{
+    const Quiet quiet;
+    machine().meet_some(number, threads, at);
 }
 
 void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)

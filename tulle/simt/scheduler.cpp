@@ -226,7 +226,7 @@ void Machine::finish(Thread& thread)
     --block.live;
     --live_;
     leave_cluster(thread);
-    if (block.live > 0 && block.barrier.arrived > 0) {
+    if (block.live > 0 && block.barrier.front().arrived > 0) {
         fault_ = concat("a thread exited while others wait in __syncthreads; ", place_of(thread), waiting());
         return;
     }
@@ -351,7 +351,7 @@ std::string Machine::waiting() const
     for (const auto& block : resident_)
         for (const Thread& thread : block->threads) {
             if (thread.state == State::done || thread.state == State::fresh || found++ >= shown) continue;
-            const char* why = thread.state == State::at_barrier      ? "in __syncthreads"
+            const char* why = thread.state == State::at_barrier      ? (thread.barrier == 0 ? "in __syncthreads" : "in a barrier of some warps")
                               : thread.state == State::in_collective ? "in a warp collective"
                               : thread.state == State::in_cluster    ? "in the barrier of a cluster"
                                                                      : "polling";

@@ -7,7 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 #include <vector>
+
+#include "tulle/matrix/inspect_steps.hpp"
 
 namespace tulle::sptrsv {
 namespace {
@@ -95,6 +99,25 @@ Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows, int li
     else merge_consecutive(t, how, how == Merge::none ? 1 : rows, limit, level.data(), g);
     for (index_t node = 0; node < g.nodes; ++node) g.levels = std::max(g.levels, g.level.data()[node]);
     return g;
+}
+
+Graph rows_alone(const CpuQueue& host, Buffer<index_t> level)
+{
+    const auto rows = static_cast<index_t>(level.size());
+    Graph g{.nodes = rows, .levels = 0, .node_of = Buffer<index_t>(host, rows), .level = std::move(level)};
+    std::iota(g.node_of.data(), g.node_of.data() + rows, 0);
+    for (index_t i = 0; i < rows; ++i) g.levels = std::max(g.levels, g.level.data()[i]);
+    return g;
+}
+
+double guess_levels(const CpuQueue& host, const Triangle& t)
+{
+    constexpr index_t share = 16, least = 1024;
+    const index_t first = std::min(t.rows, std::max(least, t.rows / share));
+    if (first == 0) return 0;
+    Buffer<index_t> level(host, first);
+    inspect::find_levels(host, t.row_begin.data(), t.col.data(), first, level.data());
+    return static_cast<double>(*std::max_element(level.data(), level.data() + first)) * t.rows / first;
 }
 
 Features features_of(const Triangle& t, const Graph& graph)

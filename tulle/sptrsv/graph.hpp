@@ -22,6 +22,12 @@ struct Graph {
 
 Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows = 1, int limit = 0);
 
+// Each row alone, from the level of each.
+Graph rows_alone(const CpuQueue& host, Buffer<index_t> level);
+
+// About how many levels there are, from those of the first rows: exact for a chain, too many where width grows.
+double guess_levels(const CpuQueue& host, const Triangle& t);
+
 // The ten features; `graph` is the one without merging.
 Features features_of(const Triangle& t, const Graph& graph);
 

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Look and transform: the triangle in the order it is solved, its levels and features, and the merged graphs a GPU scheme could work on.
 #include <algorithm>
+#include <utility>
 
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/matrix/inspect_steps.hpp"
 #include "tulle/matrix/validate.hpp"
 #include "tulle/sptrsv/search.hpp"
 
@@ -50,32 +52,53 @@ std::vector<offset_t> widths_of(const Graph& graph, index_t rows)
     return width;
 }
 
+// Where they should be found sooner: a GPU goes through wide levels at once, but needs longer for each.
+template <class V>
+Graph levels_of(const Context& ctx, const AnyView<V>& a, const Options& options, const Triangle& t)
+{
+    const auto* rows = std::get_if<CsrView<V>>(&a);
+    const bool may_be_there = ctx.backend() == Backend::cuda && options.analysis == Analysis::device && rows && options.op == Op::none;
+    if (may_be_there && worth_levels_there(t.rows, t.nonzeros(), guess_levels(ctx.host(), t))) return find_levels_there(ctx, *rows, options.uplo == Uplo::upper);
+    return merge(ctx.host(), t, Merge::none);
+}
+
 }  // namespace
+
+template <class V>
+Graph find_levels_there(const Context& ctx, const CsrView<V>& a, bool upper)
+{
+    const CpuQueue host = ctx.host();
+    Buffer<index_t> here(host, a.rows);
+    ctx.run([&](const auto& q) {
+        Buffer<index_t> level(q, a.rows);
+        inspect::find_levels(q, a.row_begin, a.col, a.rows, level.data(), upper);
+        download(q, std::as_const(level).data(), here.data(), here.size());
+    });
+    if (upper) std::reverse(here.data(), here.data() + a.rows);
+    return rows_alone(host, std::move(here));
+}
 
 template <class V>
 Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options)
 {
     Known known{look(ctx, a, options), {}, {}, {}, {}};
     const trace::Phase phase{"levels"};
-    known.levels = merge(ctx.host(), known.triangle, Merge::none);
+    known.levels = levels_of(ctx, a, options, known.triangle);
     known.features = features_of(known.triangle, known.levels);
     return known;
 }
 
 Limits limits_of(const Context& ctx)
 {
-    Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
-    ctx.run([&](const auto& q) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) limits.multiprocessors = multiprocessors(q);
-    });
-    return limits;
+    const Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
+    return ctx.run([&](const auto& q) { return limits_on(q, limits); });
 }
 
 // The graphs a GPU scheme could work on.
 void look_ahead(const Context& ctx, const Limits& limits, double expected_calls, Known& known)
 {
     const trace::Phase phase{"transform"};
-    if (ctx.backend() == Backend::cpu) return;
+    if (limits.backend == Backend::cpu) return;
     const auto outlook = [&](Merge how, int rows, const Graph& graph) { return Outlook{how, rows, graph.levels, count_tasks(graph, known.triangle.rows, limits.multiprocessors)}; };
     known.outlooks = {outlook(Merge::none, 1, known.levels)};
     if (!worth_clusters(known.features, expected_calls)) return;
@@ -97,6 +120,8 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options&
 
 template LevelWidths level_widths(const Context&, const AnyView<float>&, const Options&);
 template LevelWidths level_widths(const Context&, const AnyView<double>&, const Options&);
+template Graph find_levels_there(const Context&, const CsrView<float>&, bool);
+template Graph find_levels_there(const Context&, const CsrView<double>&, bool);
 template Known look_around(const Context&, const AnyView<float>&, const Options&);
 template Known look_around(const Context&, const AnyView<double>&, const Options&);
 

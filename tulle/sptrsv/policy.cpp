@@ -27,6 +27,19 @@ constexpr double shallow = 20;                     // tasks in a level, below wh
 constexpr double least_nearness = 0.5;
 constexpr double cluster_entry = 10e-9;            // of the analysis on the host, for each entry
 
+// One block or cluster: predicted from hops of 70 ns in a multiprocessor and 150 ns in a cluster, not measured yet.
+constexpr double block_level = 0.20e-6;
+constexpr double block_bandwidth = 70e9;           // bytes a second into one multiprocessor
+constexpr double cluster_level = 0.35e-6;
+constexpr double cluster_block_bandwidth = 62.5e9; // … and into each of a cluster
+constexpr double entry_bytes = 12;
+constexpr double dense_bytes = 16;                 // of a cluster's matrices, for each pair of its rows: its own and as many late columns
+constexpr std::size_t static_shared = 13 * 1024;   // of a block's shared memory is not for unknowns: sums of its threads, tickets
+
+// Levels: a host's sweep for each entry, measured; a GPU's for each level and row, with the way back, predicted.
+constexpr double host_level_entry = 1.3e-9;
+constexpr double there_start = 30e-6, there_level = 0.7e-6, there_row = 0.6e-9;
+
 // CPU, seconds.
 constexpr double cpu_entry = 1.2e-9;
 constexpr double cpu_wait = 0.6e-6;                // of a level shared by threads
@@ -40,6 +53,41 @@ Scheme scheme_for(const Outlook& o, int team)
     const bool few = tasks_per_level(o) < shallow;
     const int warps = o.merge == Merge::none ? (few ? 4 : 16) : team == 1 ? 8 : few ? 4 : 12;
     return {.kernel = Kernel::tasks, .merge = o.merge, .rows = o.rows, .team = team, .warps = warps};
+}
+
+// The schemes an outlook allows, the whole GPU's first.
+std::vector<Scheme> schemes_for(const Features& f, const Outlook& o, const Limits& limits)
+{
+    std::vector<Scheme> all;
+    for (const int team : {1, 4})
+        if (o.merge != Merge::none || team == 1) all.push_back(scheme_for(o, team));
+    if (!limits.regimes) return all;
+    for (const Regime regime : {Regime::block, Regime::cluster}) {
+        Scheme s = scheme_for(o, o.merge == Merge::none ? 1 : 4);
+        s.regime = regime;
+        s.warps = most_warps_in_block(s.team, o.merge != Merge::none);
+        s.blocks = std::min(s.blocks, limits.cluster_blocks);
+        if (works(s, limits) && fits(s, f.rows, sizeof(double), limits)) all.push_back(s);
+    }
+    return all;
+}
+
+std::string reason(const Features& f, const Outlook& o, const Scheme& s)
+{
+    std::string why = o.merge == Merge::none ? concat(f.levels, " levels; clusters would not pay") : concat("clusters leave ", o.levels, " of ", f.levels, " levels");
+    if (s.regime != Regime::device) why += concat(", narrow enough for one ", to_text(s.regime));
+    return why;
+}
+
+void check_regime(const Scheme& s, const Limits& limits)
+{
+    if (s.regime == Regime::device) return;
+    const int most = most_warps_in_block(s.team, s.merge != Merge::none);
+    require<ValueError>(s.kernel == Kernel::tasks, [&] { return concat("the kernel '", to_text(s.kernel), "' works on the whole GPU"); });
+    require<ValueError>(s.warps <= most && s.warps % s.team == 0, [&] { return concat("a block of ", s.warps, " warps in teams of ", s.team); }, concat("up to ", most, ", whole teams"));
+    if (s.regime == Regime::block) return;
+    require<ValueError>(limits.cluster_blocks > 1, "this GPU has no clusters of blocks");
+    require<ValueError>(is_power_of_two(s.blocks) && s.blocks > 1 && s.blocks <= limits.cluster_blocks, [&] { return concat("a cluster of ", s.blocks, " blocks"); }, concat("2, 4, … ", limits.cluster_blocks));
 }
 
 Choice choose_cpu(const Features& f, const Limits& limits)
@@ -63,11 +111,34 @@ double predict_seconds(const Features& f, const Outlook& o, int team)
     return start + levels * (warp_level + warp_level_entry * f.row_mean) + tasks * warp_task;
 }
 
+double predict_seconds(const Features& f, const Outlook& o, const Scheme& s)
+{
+    if (s.regime == Regime::device) return predict_seconds(f, o, s.team);
+    const double dense = o.merge == Merge::none ? 0 : static_cast<double>(o.tasks) * o.rows * o.rows * dense_bytes;
+    const double bytes = static_cast<double>(f.nonzeros) * entry_bytes + dense;
+    const double bandwidth = s.regime == Regime::block ? block_bandwidth : s.blocks * cluster_block_bandwidth;
+    return start + o.levels * (s.regime == Regime::block ? block_level : cluster_level) + bytes / bandwidth;
+}
+
+int blocks_of(const Scheme& s) { return s.regime == Regime::cluster ? s.blocks : 1; }
+
+offset_t unknowns_of_a_block(const Scheme& s, index_t rows) { return round_up(offset_t{rows}, offset_t{32} * blocks_of(s)) / blocks_of(s); }
+
+bool fits(const Scheme& s, index_t rows, std::size_t value_bytes, const Limits& limits)
+{
+    return s.regime == Regime::device || static_cast<std::size_t>(unknowns_of_a_block(s, rows)) * value_bytes + static_shared <= limits.block_bytes;
+}
+
 bool favours_neighbours(const Features& features) { return features.nearness >= least_nearness; }
 
 bool worth_clusters(const Features& f, double expected_calls)
 {
     return expected_calls * f.levels * row_level > static_cast<double>(f.nonzeros) * cluster_entry;
+}
+
+bool worth_levels_there(index_t rows, offset_t nonzeros, double levels)
+{
+    return there_start + levels * there_level + rows * there_row < static_cast<double>(nonzeros) * host_level_entry;
 }
 
 Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits)
@@ -76,11 +147,9 @@ Choice choose(const Features& features, const std::vector<Outlook>& outlooks, co
     require<ValueError>(!outlooks.empty(), "nothing to choose from");
     Choice best;
     for (const Outlook& o : outlooks)
-        for (const int team : {1, 4}) {
-            if (o.merge == Merge::none && team > 1) continue;
-            const double seconds = predict_seconds(features, o, team);
-            if (best.seconds != 0 && seconds >= best.seconds) continue;
-            best = {scheme_for(o, team), seconds, o.merge == Merge::none ? concat(features.levels, " levels; clusters would not pay") : concat("clusters leave ", o.levels, " of ", features.levels, " levels")};
+        for (const Scheme& s : schemes_for(features, o, limits)) {
+            const double seconds = predict_seconds(features, o, s);
+            if (best.seconds == 0 || seconds < best.seconds) best = {s, seconds, reason(features, o, s)};
         }
     return best;
 }
@@ -89,7 +158,7 @@ std::vector<Scheme> candidates(const Limits& limits)
 {
     if (limits.backend == Backend::cpu) {
         if (limits.threads == 1) return {{.kernel = Kernel::serial}};
-        return {{.kernel = Kernel::serial}, {.kernel = Kernel::levels}};
+        return {{.kernel = Kernel::serial}, {.kernel = Kernel::levels}, {.kernel = Kernel::levels, .merge = Merge::critical, .rows = 256}};
     }
     std::vector<Scheme> all;
     for (const int team : {4, 1})
@@ -99,6 +168,11 @@ std::vector<Scheme> candidates(const Limits& limits)
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .team = 4, .warps = 16});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .reorder = true, .warps = 16});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .reorder = true, .warps = 4});
+    for (const Regime regime : {Regime::block, Regime::cluster}) {
+        if (regime == Regime::cluster && limits.cluster_blocks < 2) continue;
+        for (const Merge merge : {Merge::critical, Merge::none})
+            all.push_back({.kernel = Kernel::tasks, .merge = merge, .rows = merge == Merge::none ? 1 : 32, .team = merge == Merge::none ? 1 : 4, .warps = merge == Merge::none ? 16 : 12, .regime = regime, .blocks = std::min(Scheme{}.blocks, limits.cluster_blocks)});
+    }
     return all;
 }
 
@@ -152,7 +226,9 @@ void check_scheme(const Scheme& s, const Limits& limits)
     const bool for_cpu = s.kernel == Kernel::serial || s.kernel == Kernel::levels;
     require<ValueError>(for_cpu == (limits.backend == Backend::cpu), [&] { return concat("the kernel '", to_text(s.kernel), "' is not for this backend"); },
                         limits.backend == Backend::cpu ? "serial, levels" : "tasks, groups");
-    require<ValueError>(s.rows >= 1 && s.rows <= 32, [&] { return concat("nodes of ", s.rows, " rows"); }, "1 to 32");
+    const int most_rows = s.kernel == Kernel::levels ? 4096 : 32;
+    require<ValueError>(s.rows >= 1 && s.rows <= most_rows, [&] { return concat("nodes of ", s.rows, " rows"); }, concat("1 to ", most_rows));
+    require<ValueError>(s.kernel != Kernel::levels || s.merge == Merge::none || s.merge == Merge::critical || s.merge == Merge::fixed, "the CPU merges rows along the critical path, or a fixed number", "none, critical, fixed");
     require<ValueError>(s.warps >= 1 && s.warps <= 64, [&] { return concat(s.warps, " warps on a multiprocessor"); }, "1 to 64");
     if (s.kernel == Kernel::groups) {
         require<ValueError>(s.merge != Merge::critical && s.merge != Merge::none, "the paper's kernels need nodes of consecutive rows", "merge_fixed, merge_avg, merge_thresh");
@@ -163,6 +239,7 @@ void check_scheme(const Scheme& s, const Limits& limits)
     require<ValueError>(s.team == 1 || s.team == 4, [&] { return concat("teams of ", s.team, " warps"); }, "1 or 4");
     require<ValueError>(s.kernel != Kernel::tasks || s.limit <= 256, [&] { return concat("clusters of rows of up to ", s.limit, " entries"); }, "up to 256");
     require<ValueError>(s.limit >= 0, [&] { return concat("rows of at most ", s.limit, " entries"); });
+    check_regime(s, limits);
 }
 
 bool works(const Scheme& scheme, const Limits& limits)
@@ -198,14 +275,28 @@ std::string to_text(Merge merge)
     return "?";
 }
 
+std::string to_text(Regime regime)
+{
+    switch (regime) {
+    case Regime::device: return "whole GPU";
+    case Regime::block: return "block";
+    case Regime::cluster: return "cluster";
+    }
+    return "?";
+}
+
 std::string to_text(const Scheme& s)
 {
-    if (s.kernel == Kernel::serial || s.kernel == Kernel::levels) return to_text(s.kernel);
+    const bool on_cpu = s.kernel == Kernel::serial || s.kernel == Kernel::levels;
+    if (on_cpu && s.merge == Merge::none) return to_text(s.kernel);
     std::string text = concat(to_text(s.kernel), ", ", to_text(s.merge));
     if (s.merge != Merge::none) text += concat(" of up to ", s.rows, " rows");
+    if (on_cpu) return text;
     if (s.merge == Merge::average || s.merge == Merge::threshold) text += concat(" with ", s.limit, " entries");
     text += concat(", ", s.warps, " warps");
     if (s.team > 1) text += concat(" in teams of ", s.team);
+    if (s.regime == Regime::block) text += ", in one block";
+    if (s.regime == Regime::cluster) text += concat(", in one cluster of ", s.blocks, " blocks");
     if (s.reorder) text += ", reordered";
     if (s.kernel == Kernel::groups)
         text += concat(", n_g ", s.subwarps, ", sw_rnnz ", number(s.share_above), s.grouping == Grouping::balance ? ", rg_balance" : ", rg_sequential",

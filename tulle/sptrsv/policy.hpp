@@ -6,6 +6,7 @@
 // rows and limit, rg_ Grouping, ws_ Warps, alpha_level alpha.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ namespace tulle::sptrsv {
 
 enum class Kernel {
     serial,      // CPU: one row after the other
-    levels,      // CPU: rows of a level dealt to threads, which wait for those they need
+    levels,      // CPU: rows of a level, or clusters of them, dealt to threads, which wait for those they need
     tasks,       // GPU: our own: warps take tasks by ticket, a number is its own flag, clusters of rows are solved at once
     groups,      // GPU: the paper's template
 };
@@ -33,6 +34,13 @@ enum class Merge {
     threshold,   // up to `rows` consecutive rows of at most `limit` entries; longer ones single
 };
 
+// Who works on the tasks of a solve, and where they keep the unknowns: the nearer, the shorter a hop, and the fewer read the matrix.
+enum class Regime {
+    device,      // all multiprocessors; global memory
+    block,       // one block; its shared memory
+    cluster,     // the blocks of one cluster; their shared memory
+};
+
 enum class Grouping { sequential, balance };
 enum class Warps { ticket, round_robin, balance, locality };
 
@@ -41,7 +49,7 @@ inline constexpr int unlimited = -1;
 struct Scheme {
     Kernel kernel = Kernel::serial;
     Merge merge = Merge::none;
-    int rows = 1;                                   // largest node, at most 32
+    int rows = 1;                                   // largest node, at most 32; levels: at most 4096
     int limit = 0;                                  // of Merge::average and Merge::threshold; levels: entries that make a thread's share, 0: as usual
     bool reorder = false;                           // unknowns in the order they are solved, not in the matrix's
     int team = 1;                                   // tasks: warps that work on a task together, 1 or 4
@@ -51,6 +59,8 @@ struct Scheme {
     Grouping grouping = Grouping::sequential;       // groups: which nodes of a level a warp takes together
     Warps order = Warps::ticket;                    // groups: which warp takes them
     int alpha = unlimited;                          // groups: levels with more than alpha times the resident warps get a kernel of their own
+    Regime regime = Regime::device;                 // tasks: who works on them, `warps` on each multiprocessor in any case
+    int blocks = 16;                                // tasks, Regime::cluster: blocks of the cluster
 
     bool operator==(const Scheme&) const = default;
 };
@@ -77,6 +87,9 @@ struct Limits {
     Backend backend = Backend::cpu;
     int threads = 1;                                // of the CPU queue
     int multiprocessors = 132;
+    std::size_t block_bytes = 227 * 1024;           // of shared memory that a block may have
+    int cluster_blocks = 16;                        // that can run as a cluster; 1: the GPU has none
+    bool regimes = false;                           // choose() may take one block or cluster: not before their costs are measured
 };
 
 struct Choice {
@@ -101,7 +114,25 @@ TULLE_API bool favours_neighbours(const Features& features);
 // Whether so many solves could gain what looking for clusters costs.
 TULLE_API bool worth_clusters(const Features& features, double expected_calls);
 
-// Schemes worth trying on a backend, the most promising first.
+// … and by one block or one cluster; predicted constants, not measured yet. Entries of the matrix, and clusters' matrices, come to few multiprocessors.
+TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, const Scheme& scheme);
+
+// Blocks that work on the tasks together; 1 for the whole GPU, whose blocks do not.
+TULLE_API int blocks_of(const Scheme& scheme);
+
+// Unknowns that each block keeps in its shared memory; rows stand in units of 32.
+TULLE_API offset_t unknowns_of_a_block(const Scheme& scheme, index_t rows);
+
+// Whether unknowns of so many bytes fit into the shared memory of the scheme's block or cluster.
+TULLE_API bool fits(const Scheme& scheme, index_t rows, std::size_t value_bytes, const Limits& limits);
+
+// Warps that fit into a block with the registers they need.
+constexpr int most_warps_in_block(int team, bool clusters) { return !clusters ? 16 : team == 1 ? 8 : 12; }
+
+// Whether a sweep on the GPU should find so many levels sooner than one on the host; predicted constants, not measured yet.
+TULLE_API bool worth_levels_there(index_t rows, offset_t nonzeros, double levels);
+
+// Schemes worth trying on a backend, the most promising first; those of one block or cluster may not fit a triangle.
 TULLE_API std::vector<Scheme> candidates(const Limits& limits);
 
 // The paper's: every combination of its tables, and those left of it by experience, with tickets instead of the hardware's order.
@@ -119,5 +150,6 @@ TULLE_API std::optional<Scheme> parse_scheme(std::string_view line);
 
 TULLE_API std::string to_text(Kernel kernel);
 TULLE_API std::string to_text(Merge merge);
+TULLE_API std::string to_text(Regime regime);
 
 }  // namespace tulle::sptrsv

@@ -68,9 +68,11 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 template <class V>
 void arrange(const CpuQueue& q, const Known& known, const Options&, const AnyView<V>&, Prepared<V>& p)
 {
-    const bool shared = p.scheme.kernel == Kernel::levels;
-    p.levels = known.levels.levels;
-    if (shared) p.threads = plan_threads(q, known.triangle, known.levels, q.threads, p.scheme.limit > 0 ? p.scheme.limit : entries_worth_sharing);
+    const bool shared = p.scheme.kernel == Kernel::levels, clusters = shared && p.scheme.merge != Merge::none;
+    const Graph merged = clusters ? merge(q, known.triangle, p.scheme.merge, p.scheme.rows) : Graph{};
+    const Graph& graph = clusters ? merged : known.levels;
+    p.levels = graph.levels;
+    if (shared) p.threads = plan_threads(q, known.triangle, graph, q.threads, p.scheme.limit > 0 ? p.scheme.limit : entries_worth_sharing);
     p.rows = make_rows(q, known.triangle, shared ? p.threads.order.data() : nullptr, Unknowns::by_row);
     p.row_values = room_for<V>(q, p.rows);
 }
@@ -89,6 +91,9 @@ template <class V>
 void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, const AnyView<V>& a, Prepared<V>& p)
 {
     const Scheme& s = p.scheme;
+    require<ValueError>(fits(s, known.triangle.rows, sizeof(V), limits_on(q, {})), [&] {
+        return concat(known.triangle.rows, " unknowns do not fit into the shared memory of one ", to_text(s.regime));
+    }, "Regime::device, or a cluster of more blocks");
     const Graph* found = find_graph(known, s);
     const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
     const Graph& merged = found ? *found : made;
@@ -97,7 +102,7 @@ void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known,
     if (options.analysis == Analysis::host) p.tasks = take_up(q, make_tasks(host, known.triangle, merged, packing));
     else p.tasks = write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), triangle_on(q, known.triangle, options, a));
     p.task_values = room_for<V>(q, p.tasks);
-    p.shared = make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team);
+    p.shared = s.regime == Regime::device ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team) : make_shared<V>(q, p.tasks.rows, s);
 }
 
 // The paper's four stages: rows in another order where asked for, merged in that order, grouped and dealt to warps.

@@ -51,7 +51,8 @@ CsrView<V> as_rows(const AnyView<V>& a)
 
 template <class V> inline constexpr const char* type_name = sizeof(V) == 4 ? "f32" : "f64";
 
-Limits limits_of(const Context& ctx);
+// Levels of the rows of a triangle, found where the matrix is: by rows, not transposed. The same as merge() finds on the host.
+template <class V> Graph find_levels_there(const Context& ctx, const CsrView<V>& a, bool upper);
 
 // The triangle, its levels and features.
 template <class V> Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options);

@@ -3,6 +3,7 @@
 #include "tulle/sptrsv/schedule.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tulle::sptrsv {
 namespace {
@@ -37,18 +38,45 @@ void add_waits(const Triangle& t, const Graph& graph, int thread, ThreadPlan::St
     stretch.wait_end = static_cast<index_t>(waits.size());
 }
 
-// Cuts the rows begin … end-1 into one stretch per thread with about the same number of entries.
-std::vector<index_t> cut(const Triangle& t, const ThreadPlan& plan, index_t begin, index_t end, int threads, int worth_sharing)
+// Rows in the order of their nodes' levels, those of a node together; units[n] is where the n-th node begins, and level_begin[l] the first node of level l.
+struct Line {
+    std::vector<index_t> order, units;
+    Buffer<index_t> level_begin;
+};
+
+Line line_up(const CpuQueue& host, const Triangle& t, const Graph& graph)
 {
+    const Bins rows_of = sort_into(host, graph.node_of.data(), t.rows, graph.nodes);
+    Bins by_level = sort_into(host, graph.level.data(), graph.nodes, graph.levels + 1);
+    Line line{{}, {}, std::move(by_level.begin)};
+    line.order.reserve(static_cast<std::size_t>(t.rows));
+    for (index_t n = 0; n < graph.nodes; ++n) {
+        const index_t node = by_level.item.data()[n];
+        line.units.push_back(static_cast<index_t>(line.order.size()));
+        line.order.insert(line.order.end(), rows_of.item.data() + rows_of.begin.data()[node], rows_of.item.data() + rows_of.begin.data()[node + 1]);
+    }
+    line.units.push_back(t.rows);
+    return line;
+}
+
+// Cuts the nodes first … last-1 into one stretch of rows per thread with about the same number of entries.
+std::vector<index_t> cut(const Triangle& t, const Line& line, index_t first, index_t last, int threads, int worth_sharing)
+{
+    const auto entries = [&](index_t n) {
+        offset_t sum = 0;
+        for (index_t r = line.units[static_cast<std::size_t>(n)]; r < line.units[static_cast<std::size_t>(n) + 1]; ++r) sum += entries_of(t, line.order[static_cast<std::size_t>(r)]);
+        return sum;
+    };
     offset_t total = 0;
-    for (index_t r = begin; r < end; ++r) total += entries_of(t, plan.order[static_cast<std::size_t>(r)]);
-    std::vector<index_t> cuts{begin};
+    for (index_t n = first; n < last; ++n) total += entries(n);
+    std::vector<index_t> cuts{line.units[static_cast<std::size_t>(first)]};
     if (total < offset_t{worth_sharing} * threads) threads = 1;
     offset_t sum = 0;
-    for (index_t r = begin; r < end; ++r) {
-        sum += entries_of(t, plan.order[static_cast<std::size_t>(r)]);
-        while (static_cast<int>(cuts.size()) < threads && sum * threads >= total * static_cast<offset_t>(cuts.size())) cuts.push_back(r + 1);
+    for (index_t n = first; n < last; ++n) {
+        sum += entries(n);
+        while (static_cast<int>(cuts.size()) < threads && sum * threads >= total * static_cast<offset_t>(cuts.size())) cuts.push_back(line.units[static_cast<std::size_t>(n) + 1]);
     }
+    const index_t end = line.units[static_cast<std::size_t>(last)];
     while (static_cast<int>(cuts.size()) < threads) cuts.push_back(end);
     cuts.push_back(end);
     return cuts;
@@ -59,15 +87,13 @@ std::vector<index_t> cut(const Triangle& t, const ThreadPlan& plan, index_t begi
 ThreadPlan plan_threads(const CpuQueue& host, const Triangle& t, const Graph& graph, int threads, int worth_sharing)
 {
     ThreadPlan plan;
-    std::vector<index_t> level(static_cast<std::size_t>(t.rows));
-    for (index_t i = 0; i < t.rows; ++i) level[static_cast<std::size_t>(i)] = graph.level_of(i);
-    const Bins by_level = sort_into(host, level.data(), t.rows, graph.levels + 1);
-    plan.order.assign(by_level.item.data(), by_level.item.data() + t.rows);
+    const Line line = line_up(host, t, graph);
+    plan.order = line.order;
     plan.of_thread.resize(static_cast<std::size_t>(threads));
     plan.waits.resize(static_cast<std::size_t>(threads));
     Owners owners{std::vector<int>(static_cast<std::size_t>(t.rows), 0), std::vector(static_cast<std::size_t>(threads), std::vector<index_t>(static_cast<std::size_t>(threads), 0))};
     for (index_t l = 1; l <= graph.levels; ++l) {
-        const std::vector<index_t> cuts = cut(t, plan, by_level.begin.data()[l], by_level.begin.data()[l + 1], threads, worth_sharing);
+        const std::vector<index_t> cuts = cut(t, line, line.level_begin.data()[l], line.level_begin.data()[l + 1], threads, worth_sharing);
         for (std::size_t u = 0; u + 1 < cuts.size(); ++u) {
             if (cuts[u] == cuts[u + 1]) continue;
             ThreadPlan::Stretch stretch{l, cuts[u], cuts[u + 1], 0, 0};

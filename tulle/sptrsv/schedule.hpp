@@ -9,8 +9,9 @@
 
 namespace tulle::sptrsv {
 
-// The CPU's schedule. Rows stand in the order of levels; in each level a thread has one stretch of them, and before it starts waits until some
-// other threads have passed a level. Levels too small to be shared belong to thread 0, so that runs of them cost nobody a wait.
+// The CPU's schedule. Rows stand in the order of their nodes' levels, those of a node together and by the same thread; in each level a thread has one
+// stretch of them, and before it starts waits until some other threads have passed a level. Levels too small to be shared belong to thread 0, so that
+// runs of them cost nobody a wait; nodes of many rows leave fewer levels, and more to share in each.
 struct ThreadPlan {
     struct Wait {
         int thread;

@@ -23,8 +23,10 @@ constexpr Names<Merge, 5> merges{"merge", &Scheme::merge, {"none", "critical", "
 constexpr Names<Grouping, 2> groupings{"grouping", &Scheme::grouping, {"sequential", "balance"}};
 constexpr Names<Warps, 4> orders{"order", &Scheme::order, {"ticket", "round_robin", "balance", "locality"}};
 
+constexpr Names<Regime, 3> regimes{"regime", &Scheme::regime, {"device", "block", "cluster"}};
+
 constexpr std::pair<std::string_view, int Scheme::*> numbers[] = {{"rows", &Scheme::rows}, {"limit", &Scheme::limit}, {"team", &Scheme::team}, {"warps", &Scheme::warps},
-                                                                  {"subwarps", &Scheme::subwarps}, {"share_above", &Scheme::share_above}, {"alpha", &Scheme::alpha}};
+                                                                  {"subwarps", &Scheme::subwarps}, {"share_above", &Scheme::share_above}, {"alpha", &Scheme::alpha}, {"blocks", &Scheme::blocks}};
 
 template <class E, std::size_t N>
 void write_name(const Names<E, N>& names, const Scheme& s, std::string& line)
@@ -70,6 +72,7 @@ std::string to_line(const Scheme& s)
     if (s.reorder) line += " reorder=1";
     write_name(groupings, s, line);
     write_name(orders, s, line);
+    write_name(regimes, s, line);
     return line;
 }
 
@@ -83,7 +86,7 @@ std::optional<Scheme> parse_scheme(std::string_view line)
         const std::size_t equals = word.find('=');
         if (equals == std::string_view::npos) return std::nullopt;
         const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
-        const bool understood = read_name(kernels, key, value, s) || read_name(merges, key, value, s) || read_name(groupings, key, value, s) || read_name(orders, key, value, s) || read_number(key, value, s);
+        const bool understood = read_name(kernels, key, value, s) || read_name(merges, key, value, s) || read_name(groupings, key, value, s) || read_name(orders, key, value, s) || read_name(regimes, key, value, s) || read_number(key, value, s);
         if (!understood) return std::nullopt;
     }
     return s;

@@ -34,7 +34,7 @@ double time_solve(const Context& ctx, const Prepared<V>& p, const V* b, V* x)
 }  // namespace
 
 template <class V>
-void try_each(const Context& ctx, const AnyView<V>& a, const Options& options, const Known& known, const std::vector<Scheme>& schemes, const Progress& progress, const std::type_identity_t<Taker<V>>& f)
+void try_each(const Context& ctx, const AnyView<V>& a, const Options& options, const Known& known, const std::vector<Scheme>& all, const Progress& progress, const std::type_identity_t<Taker<V>>& f)
 {
     Buffer<V> b = ctx.run([&](const auto& q) {
         Buffer<V> zeros(q, known.triangle.rows);
@@ -42,6 +42,8 @@ void try_each(const Context& ctx, const AnyView<V>& a, const Options& options, c
         return zeros;
     });
     Buffer<V> x = ctx.run([&](const auto& q) { return Buffer<V>(q, known.triangle.rows); });
+    std::vector<Scheme> schemes = all;
+    std::erase_if(schemes, [&](const Scheme& s) { return !fits(s, known.triangle.rows, sizeof(V), limits_of(ctx)); });
     const double begin = trace::now();
     for (std::size_t k = 0; k < schemes.size() && (k == 0 || trace::now() - begin < options.seconds); ++k) {
         const double start = trace::now();

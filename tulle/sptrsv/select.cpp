@@ -57,7 +57,7 @@ std::optional<Choice> choose_learned(const Features& features, const model::Perc
     for (std::size_t k = 0; k < judged.size(); ++k) {
         if (!(judged[k] > most)) continue;
         const std::optional<Scheme> scheme = parse_scheme(model.outputs()[k]);
-        if (!scheme || !works(*scheme, limits)) continue;
+        if (!scheme || !works(*scheme, limits) || !fits(*scheme, features.rows, sizeof(double), limits)) continue;
         most = judged[k];
         best = Choice{*scheme, 0, concat("the learned model judges it ", fixed(most, 2), ", the most of ", judged.size(), " schemes")};
     }

@@ -26,6 +26,7 @@
 #include "tulle/matrix/csc.hpp"
 #include "tulle/matrix/csr.hpp"
 #include "tulle/matrix/dense.hpp"
+#include "tulle/sptrsv/place.hpp"
 #include "tulle/sptrsv/policy.hpp"
 
 namespace tulle::sptrsv {
@@ -88,6 +89,21 @@ private:
     explicit Plan(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };
+
+// Where a triangle on the host is solved soonest, `options.expected_calls` times: a context and the reason. Without a usable GPU: the CPU. The triangle is looked
+// at once more by Plan::make.
+//
+//     const auto [ctx, placement] = tulle::sptrsv::best_context<double>(L.view());                // L on the host
+//     const auto there = to_device(ctx, L.view());
+struct Best {
+    Context ctx;
+    Placement placement;
+};
+template <class V>
+TULLE_API Best best_context(const AnyView<V>& on_host, const Options& options = {}, int threads = 0, int device = 0);
+
+// What schemes can count on where a context works; for candidates() and check_scheme().
+TULLE_API Limits limits_of(const Context& ctx);
 
 // How long schemes take on a matrix, each tried within `seconds` in all; the fastest first, and remembered in Options::cache. For tuning; `progress`
 // may be empty.

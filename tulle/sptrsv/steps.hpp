@@ -56,22 +56,29 @@ template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const 
 template <class V> void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, const Sides<V>& sides);
 
 // What GPU kernels share between solves: unknowns that are their own flags, twice (a solve arms the other half for the next one), tickets, and
-// the row of op(A), plus one, whose wait was the first to run out of patience.
+// the row of op(A), plus one, whose wait was the first to run out of patience. One block or cluster keeps unknowns and tickets in its shared memory.
 template <class V>
 struct Shared {
     Buffer<V> unknown;
     Buffer<unsigned long long> ticket;
     Buffer<int> fault;
-    offset_t half = 0;               // unknowns of one half
+    offset_t half = 0;               // unknowns of one half; of a block, where they are in shared memory
     int takers = 0;                  // warps or teams that take tickets; the same for all solves
     unsigned patience = 1u << 25;    // polls until a wait gives up: some ten seconds
+    Regime regime = Regime::device;
+    int blocks = 1;                  // of the cluster
 
     std::size_t bytes() const { return unknown.bytes() + ticket.bytes() + fault.bytes(); }
 };
 
-// `warps` on each multiprocessor, in teams.
+// `warps` on each multiprocessor, in teams; or on those of one block or cluster.
 template <class V> Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team);
+template <class V> Shared<V> make_shared(const CudaQueue& q, index_t unknowns, const Scheme& scheme);
 int multiprocessors(const CudaQueue& q);
+
+// With what the device of a queue has.
+inline Limits limits_on(const CpuQueue&, const Limits& limits) { return limits; }
+Limits limits_on(const CudaQueue& q, const Limits& limits);
 
 template <class V> void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const Shared<V>& shared, const Sides<V>& sides);
 

@@ -15,7 +15,7 @@
 #include "tulle/base/types.hpp"
 
 #ifdef TULLE_SIM
-#include "tulle/simt/kernel.hpp"       // TULLE_SHARED, TULLE_DYNAMIC_SHARED, load_acquire, store_release, load_relaxed, arrive, load_once, simt::enqueue
+#include "tulle/simt/kernel.hpp"       // TULLE_SHARED, TULLE_DYNAMIC_SHARED, load_acquire, store_release, load_relaxed, arrive, meet_some, load_once, simt::enqueue
 #else
 // Shared memory of a block. `TULLE_SHARED(int, key, 256);` declares int key[256]; the dynamic form takes the launch's shared_bytes.
 #define TULLE_SHARED(T, name, count) __shared__ T name[count]
@@ -74,6 +74,9 @@ __device__ inline int arrive(int* counter)
     return before;
 }
 
+// A barrier of some warps of a block, `threads` in all, which name the same number: 1 to 15 (0 is that of __syncthreads).
+__device__ inline void meet_some(int number, int threads) { asm volatile("barrier.sync %0, %1;" ::"r"(number), "r"(threads) : "memory"); }
+
 // A number that nobody will want again soon: it takes no place in the L1. For whole sectors read by neighbouring lanes; where a sector is
 // read in parts, the L1 is what puts them together.
 template <class T>
@@ -100,7 +103,7 @@ struct LaunchShape {
     offset_t blocks;
     int threads;
     std::size_t shared_bytes = 0;
-    int cluster = 1;                     // so many neighbouring blocks run together (cluster.cuh); divides their number
+    int cluster = 1;                     // so many neighbouring blocks run together (cluster.cuh), up to 16; divides their number
 };
 
 // Puts a kernel on a queue. No blocks is no launch: an empty matrix is ordinary.
@@ -117,6 +120,7 @@ void launch(const CudaQueue& q, LaunchShape shape, void (*kernel)(P...), A&&... 
 #else
     if (shape.shared_bytes > 48 * 1024)
         cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)));
+    if (shape.cluster > 8) cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     if (shape.cluster == 1) {
         kernel<<<static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes, q.stream>>>(
             static_cast<P>(std::forward<A>(args))...);

@@ -5,6 +5,8 @@
 //
 //     waiting:     Word word = load_relaxed(from);  while (word == armed) …;  number(word)
 //     publishing:  store_relaxed(to, word_of(value))            // a user's NaN with the bits of `armed` becomes the ordinary one
+//
+// Words in a block's own shared memory, between its warps: load_shared, store_shared; in that of a cluster's blocks: cluster.cuh.
 #pragma once
 
 #include <type_traits>
@@ -39,6 +41,11 @@ void store_relaxed(T* to, std::type_identity_t<T> value, const char* file = __bu
     __atomic_store(to, &value, __ATOMIC_RELAXED);
     simt::after_atomic(to, 0, true);
 }
+
+template <class T>
+T load_shared(const T* from, const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return load_relaxed(from, file, line); }
+template <class T>
+void store_shared(T* to, std::type_identity_t<T> value, const char* file = __builtin_FILE(), int line = __builtin_LINE()) { store_relaxed(to, value, file, line); }
 #else
 template <class T>
 __device__ inline void store_relaxed(T* to, std::type_identity_t<T> value)
@@ -48,6 +55,33 @@ __device__ inline void store_relaxed(T* to, std::type_identity_t<T> value)
         asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(to), "r"(__builtin_bit_cast(std::uint32_t, value)) : "memory");
     else
         asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(to), "l"(__builtin_bit_cast(std::uint64_t, value)) : "memory");
+}
+
+__device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+
+template <class T>
+__device__ inline T load_shared(const T* from)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (sizeof(T) == 4) {
+        std::uint32_t bits;
+        asm volatile("ld.relaxed.cta.shared.b32 %0, [%1];" : "=r"(bits) : "r"(shared_address(from)) : "memory");
+        return __builtin_bit_cast(T, bits);
+    } else {
+        std::uint64_t bits;
+        asm volatile("ld.relaxed.cta.shared.b64 %0, [%1];" : "=l"(bits) : "r"(shared_address(from)) : "memory");
+        return __builtin_bit_cast(T, bits);
+    }
+}
+
+template <class T>
+__device__ inline void store_shared(T* to, std::type_identity_t<T> value)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (sizeof(T) == 4)
+        asm volatile("st.relaxed.cta.shared.b32 [%0], %1;" ::"r"(shared_address(to)), "r"(__builtin_bit_cast(std::uint32_t, value)) : "memory");
+    else
+        asm volatile("st.relaxed.cta.shared.b64 [%0], %1;" ::"r"(shared_address(to)), "l"(__builtin_bit_cast(std::uint64_t, value)) : "memory");
 }
 #endif
 

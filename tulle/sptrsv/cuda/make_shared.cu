@@ -8,11 +8,27 @@
 
 namespace tulle::sptrsv {
 
-int multiprocessors(const CudaQueue& q)
+namespace {
+
+int attribute(const CudaQueue& q, cudaDeviceAttr which)
 {
-    int count = 1;
-    cuda::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, q.device));
-    return count;
+    int value = 0;
+    cuda::check(cudaDeviceGetAttribute(&value, which, q.device));
+    return value;
+}
+
+}  // namespace
+
+int multiprocessors(const CudaQueue& q) { return attribute(q, cudaDevAttrMultiProcessorCount); }
+
+Limits limits_on(const CudaQueue& q, const Limits& limits)
+{
+    Limits here = limits;
+    here.multiprocessors = multiprocessors(q);
+    here.block_bytes = static_cast<std::size_t>(attribute(q, cudaDevAttrMaxSharedMemoryPerBlockOptin));
+    while (here.cluster_blocks > here.multiprocessors) here.cluster_blocks /= 2;
+    if (attribute(q, cudaDevAttrComputeCapabilityMajor) < 9) here.cluster_blocks = 1;
+    return here;
 }
 
 template <class V>
@@ -27,6 +43,17 @@ Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int
     return s;
 }
 
+template <class V>
+Shared<V> make_shared(const CudaQueue& q, index_t unknowns, const Scheme& s)
+{
+    const int blocks = blocks_of(s);
+    Shared<V> shared{.unknown = {}, .ticket = {}, .fault = Buffer<int>(q, 1), .half = unknowns_of_a_block(s, unknowns), .takers = blocks * s.warps / s.team, .regime = s.regime, .blocks = blocks};
+    fill_zero(q, shared.fault.data(), 1);
+    return shared;
+}
+
+template Shared<float> make_shared(const CudaQueue&, index_t, const Scheme&);
+template Shared<double> make_shared(const CudaQueue&, index_t, const Scheme&);
 template Shared<float> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
 template Shared<double> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
 

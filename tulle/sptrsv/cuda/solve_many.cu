@@ -21,7 +21,7 @@ struct RowsView {
 
 // A row for the lane's side. Entries are the same for all lanes; lanes without a side wait for nothing.
 template <class V>
-__device__ V solve_row(const RowsView<V>& rows, index_t i, const Waits<V>& waits, bool has_side, V sum)
+__device__ V solve_row(const RowsView<V>& rows, index_t i, const Waits<V, GlobalUnknowns<V>>& waits, bool has_side, V sum)
 {
     for (offset_t k = rows.begin[i]; k < rows.begin[i + 1]; k += entries_at_once) {
         index_t col[entries_at_once];
@@ -46,13 +46,16 @@ __global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const bool has_side = lane < sides.columns;
-    for (Tickets<1, V> tickets(shared, rows.rows, lane, nullptr); tickets.task() < rows.rows; tickets.next()) {
+    Tickets<1> tickets = take_tickets<1>(shared, rows.rows, lane == 0, nullptr);
+    GlobalUnknowns<V> unknown = unknowns_of(shared, tickets);
+    unknown = {unknown.mine + lane, unknown.other + lane};
+    for (; tickets.task() < rows.rows; tickets.next()) {
         const auto i = static_cast<index_t>(tickets.task());
         tickets.take();
         const index_t row = rows.row[i];
-        const Waits<V> waits{tickets.mine + lane, shared.patience, shared.fault, row};
+        const Waits<V, GlobalUnknowns<V>> waits{unknown, shared.patience, shared.fault, row};
         const V right = has_side ? sides.alpha * sides.b[row * sides.b_row + lane * sides.b_col] * rows.reciprocal[i] : V(0);
-        const V x = publish(tickets.mine, tickets.other, offset_t{i} * sides_at_once + lane, solve_row(rows, i, waits, has_side, right));
+        const V x = publish(unknown, offset_t{i} * sides_at_once, solve_row(rows, i, waits, has_side, right));
         if (has_side) sides.x[row * sides.x_row + lane * sides.x_col] = x;
     }
 }

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Our own kernel: warps, or teams of four, take tasks by ticket; what a task needs last is kept apart, so that between the arrival of the last
-// number and the departure of the result lie a few multiplications. Order of additions: fixed by the tasks; the same bits every time.
+// number and the departure of the result lie a few multiplications. Order of additions: fixed by the tasks; the same bits every time, and in
+// every regime: the whole GPU, one block, or one cluster of blocks, which differ in who takes tasks and where unknowns live.
 #include "tulle/sptrsv/cuda/waiting.cuh"
 
 namespace tulle::sptrsv {
@@ -26,6 +27,7 @@ struct TasksView {
 template <class V>
 struct Member {
     int lane, warp;
+    int barrier;                     // of the team; 0: that of the block
     V *vector, *sums, *totals;
 };
 
@@ -70,7 +72,7 @@ __device__ V sum_of_team(V sum, const Member<V>& me, V* box)
 {
     if constexpr (Team == 1) return sum;
     box[me.warp * lanes + me.lane] = sum;
-    meet<Team>();
+    meet<Team>(me.barrier);
     V total = box[me.lane];
 #pragma unroll
     for (int w = 1; w < Team; ++w) total += box[w * lanes + me.lane];
@@ -78,8 +80,8 @@ __device__ V sum_of_team(V sum, const Member<V>& me, V* box)
 }
 
 // The early entries; the next steps are on their way while these are waited for.
-template <int Team, class V>
-__device__ V take_early(const TasksView<V>& view, const Task& task, const Waits<V>& waits, const Member<V>& me, V sum)
+template <int Team, class V, class Unknowns>
+__device__ V take_early(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, const Member<V>& me, V sum)
 {
     Entries<steps_at_once, V> now, next;
     now.template load<Team>(view, task, 0, me);
@@ -109,8 +111,8 @@ __device__ void share_late(const Task& task, int lane, index_t col, V value, Ent
 }
 
 // The first warp has the result.
-template <int Team, class V>
-__device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits<V>& waits, const Member<V>& me, V sum)
+template <int Team, class V, class Unknowns>
+__device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, const Member<V>& me, V sum)
 {
     Entries<most_late, V> late;
     const offset_t at = (task.step + offset_t{task.steps} * Team) * lanes + me.lane;
@@ -171,8 +173,8 @@ __device__ V substitute(const V* s, int width, int i, V sum)
 
 // A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end. Every warp takes its share of
 // the columns of both matrices.
-template <int Team, class V>
-__device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V>& waits, bool by_substitution, const Member<V>& me, V sum)
+template <int Team, class V, class Unknowns>
+__device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, bool by_substitution, const Member<V>& me, V sum)
 {
     constexpr int share = lanes / Team;
     const int width = task.width, i = me.lane % width;
@@ -204,43 +206,95 @@ __device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Wai
     return sum;
 }
 
-template <int Team, bool Clusters, class V>
-__device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared, const Tickets<Team, V>& tickets, const Sides<V>& sides, const Member<V>& me)
+template <int Team, bool Clusters, class V, class Unknowns>
+__device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared, offset_t number, const Unknowns& unknown, const Sides<V>& sides, const Member<V>& me)
 {
-    const Task task = view.task[tickets.task()];
+    const Task task = view.task[number];
     const int i = me.lane % task.width;
     const index_t place = task.first + i;
     const bool has_row = i < task.rows, first_lane = me.warp == 0 && me.lane < task.width;
     const index_t row = has_row ? view.row[place] : 0;
     const V right = has_row && first_lane ? sides.alpha * sides.b[row * sides.b_row] * view.reciprocal[place] : V(0);
-    const Waits<V> waits{tickets.mine, shared.patience, shared.fault, row};
+    const Waits<V, Unknowns> waits{unknown, shared.patience, shared.fault, row};
     V x;
-    if (Clusters && task.cluster != 0) x = solve_cluster<Team>(view, task, waits, view.substitute[tickets.task()] != 0, me, right);
+    if (Clusters && task.cluster != 0) x = solve_cluster<Team>(view, task, waits, view.substitute[number] != 0, me, right);
     else x = solve_alone<Team>(view, task, waits, me, right);
-    if (has_row && first_lane) sides.x[row * sides.x_row] = publish(tickets.mine, tickets.other, view.unknown(place, row), x);
+    if (has_row && first_lane) sides.x[row * sides.x_row] = publish(unknown, view.unknown(place, row), x);
 }
 
-//   grid: any number of teams, the same for all launches of a plan      shared memory: three numbers a thread      x: every row written once
-template <int Team, bool Clusters, class V>
-__global__ void __launch_bounds__(threads_per_block) solve_tasks_kernel(TasksView<V> view, SharedView<V> shared, Sides<V> sides)
+template <int Team, bool Clusters, class V, class Unknowns>
+__device__ void solve_all(const TasksView<V>& view, const SharedView<V>& shared, Tickets<Team>& tickets, const Unknowns& unknown, const Sides<V>& sides, const Member<V>& me)
 {
-    TULLE_SHARED(V, vector, threads_per_block);
-    TULLE_SHARED(V, sums, threads_per_block);
-    TULLE_SHARED(V, totals, threads_per_block);
-    TULLE_SHARED(unsigned long long, ticket_box, 1);
-    const int thread = static_cast<int>(threadIdx.x), first = Team == 1 ? thread / lanes * lanes : 0;
-    const Member<V> me{thread % lanes, (thread - first) / lanes, vector + first, sums + first, totals + first};
-    for (Tickets<Team, V> tickets(shared, view.tasks, thread - first, ticket_box); tickets.task() < view.tasks; tickets.next()) {
+    for (; tickets.task() < view.tasks; tickets.next()) {
+        const offset_t task = tickets.task();
         tickets.take();
-        solve_task<Team, Clusters>(view, shared, tickets, sides, me);
+        solve_task<Team, Clusters>(view, shared, task, unknown, sides, me);
     }
 }
 
-template <int Team, class V>
+// All blocks of the regime have come this far.
+template <Regime R>
+__device__ void meet_regime()
+{
+    if constexpr (R == Regime::block) return __syncthreads();
+    arrive_in_cluster();
+    wait_for_cluster();
+}
+
+template <Regime R, class V>
+__device__ auto shared_unknowns(Word<V>* words, int shift)
+{
+    if constexpr (R == Regime::block) return BlockUnknowns<V>{words};
+    else return ClusterUnknowns<V>{words, shift};
+}
+
+// Registers decide: a warp alone holds two matrices of a cluster.
+template <Regime R, int Team, bool Clusters>
+constexpr int most_threads = R == Regime::device ? threads_per_block : lanes * most_warps_in_block(Team, Clusters);
+
+//   grid: the whole GPU: any number of teams, the same for all launches of a plan; else one block or cluster      x: every row written once
+//   shared memory: three numbers a thread; with one block or cluster also the unknowns
+template <Regime R, int Team, bool Clusters, class V>
+__global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks_kernel(TasksView<V> view, SharedView<V> shared, Sides<V> sides)
+{
+    constexpr int threads = most_threads<R, Team, Clusters>;
+    TULLE_SHARED(V, vector, threads);
+    TULLE_SHARED(V, sums, threads);
+    TULLE_SHARED(V, totals, threads);
+    TULLE_SHARED(unsigned long long, ticket_box, threads / lanes);
+    const int thread = static_cast<int>(threadIdx.x), team = thread / (lanes * Team), first = team * lanes * Team;
+    const Member<V> me{thread % lanes, (thread - first) / lanes, R == Regime::device ? 0 : team + 1, vector + first, sums + first, totals + first};
+    if constexpr (R == Regime::device) {
+        Tickets<Team> tickets = take_tickets<Team>(shared, view.tasks, thread == first, ticket_box);
+        solve_all<Team, Clusters>(view, shared, tickets, unknowns_of(shared, tickets), sides, me);
+    } else {
+        TULLE_SHARED(unsigned long long, ticket, 1);
+        TULLE_DYNAMIC_SHARED(Word<V>, words);
+        for (offset_t u = thread; u < shared.half; u += blockDim.x) words[u] = armed<V>;
+        if (thread == 0) *ticket = 0;
+        meet_regime<R>();
+        Tickets<Team> tickets(R == Regime::block ? ticket : in_cluster(ticket, 0), 0, thread == first, me.barrier, ticket_box + team);
+        solve_all<Team, Clusters>(view, shared, tickets, shared_unknowns<R, V>(words, shared.shift), sides, me);
+        meet_regime<R>();                                  // a block's unknowns stay until nobody asks for them
+    }
+}
+
+template <Regime R, int Team, class V>
 void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const Shared<V>& shared, const Sides<V>& sides)
 {
-    if (tasks.dense_size > 0) launch(q, shape_of(shared, Team), solve_tasks_kernel<Team, true, V>, view, view_of(shared), sides);
-    else launch(q, shape_of(shared, Team), solve_tasks_kernel<Team, false, V>, view, view_of(shared), sides);
+    const LaunchShape shape = shape_of(shared, Team);
+    if (tasks.dense_size > 0) launch(q, shape, solve_tasks_kernel<R, Team, true, V>, view, view_of(shared), sides);
+    else launch(q, shape, solve_tasks_kernel<R, Team, false, V>, view, view_of(shared), sides);
+}
+
+template <int Team, class V>
+void launch_regime(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const Shared<V>& shared, const Sides<V>& sides)
+{
+    switch (shared.regime) {
+    case Regime::device: return launch_tasks<Regime::device, Team>(q, tasks, view, shared, sides);
+    case Regime::block: return launch_tasks<Regime::block, Team>(q, tasks, view, shared, sides);
+    case Regime::cluster: return launch_tasks<Regime::cluster, Team>(q, tasks, view, shared, sides);
+    }
 }
 
 }  // namespace
@@ -254,8 +308,8 @@ void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& va
         Sides<V> one = sides;
         one.b += j * sides.b_col;
         one.x += j * sides.x_col;
-        if (tasks.team == 1) launch_tasks<1>(q, tasks, view, shared, one);
-        else launch_tasks<most_team>(q, tasks, view, shared, one);
+        if (tasks.team == 1) launch_regime<1>(q, tasks, view, shared, one);
+        else launch_regime<most_team>(q, tasks, view, shared, one);
     }
 }
 

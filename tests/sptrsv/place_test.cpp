@@ -1,0 +1,86 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a triangle on the host is solved: place() is pure, and best_context() gives its reason.
+#include "tulle/sptrsv/place.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sptrsv/on_host.hpp"
+#include "tulle/base/error.hpp"
+#include "tulle/device/info.hpp"
+#include "tulle/sptrsv/sptrsv.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+using namespace tulle::test;
+
+constexpr Limits one_thread{.backend = Backend::cpu, .threads = 1};
+
+Features wide(index_t rows, offset_t nonzeros, index_t levels) { return {.rows = rows, .nonzeros = nonzeros, .row_mean = 10, .row_longest = 20, .level_mean = 1.0 * static_cast<double>(nonzeros) / levels, .levels = levels}; }
+
+Backend where(const Features& f, index_t levels_left, const Work& work) { return place(f, {{Merge::none, 1, f.levels, f.rows}, {Merge::critical, 32, levels_left, f.rows / 32}}, one_thread, gpu, work).backend; }
+
+TEST(SptrsvPlace, TinyAndDeepTrianglesStayOnTheCpu)
+{
+    EXPECT_EQ(where(wide(500, 3000, 100), 10, {.calls = 1e6}), Backend::cpu);
+    EXPECT_EQ(where(wide(20'000, 40'000, 3), 2, {.calls = 1e6}), Backend::cpu) << "copies of b and x alone take longer";
+    EXPECT_EQ(where(wide(200'000, 1'000'000, 150'000), 9000, {.calls = 1e6}), Backend::cpu) << "levels";
+    EXPECT_EQ(where(wide(500'000, 20'000'000, 50), 20, {.calls = 1000}), Backend::cuda);
+}
+
+// Analysis and copying the matrix are paid once.
+TEST(SptrsvPlace, MoreSolvesPayForTheWay)
+{
+    const Features f = wide(100'000, 1'000'000, 60);
+    EXPECT_EQ(where(f, 20, {.calls = 1}), Backend::cpu);
+    EXPECT_EQ(where(f, 20, {.calls = 1000}), Backend::cuda);
+    bool gone = false;
+    for (double calls = 1; calls < 1e5; calls *= 2) {
+        const bool now = where(f, 20, {.calls = calls}) == Backend::cuda;
+        EXPECT_TRUE(now || !gone) << "back to the CPU for " << calls << " solves";
+        gone = gone || now;
+    }
+    EXPECT_TRUE(gone);
+}
+
+TEST(SptrsvPlace, ManySidesAreWorthAGpuSooner)
+{
+    const Features f = wide(20'000, 150'000, 900);
+    EXPECT_EQ(where(f, 800, {.calls = 1000, .right_hand_sides = 1}), Backend::cpu);
+    EXPECT_EQ(where(f, 800, {.calls = 1000, .right_hand_sides = 32}), Backend::cuda);
+}
+
+TEST(SptrsvPlace, NoClustersAreBetterThanTheBestThinkable)
+{
+    for (const index_t levels : {1, 31, 32, 1000, 50'000}) {
+        const Features f = wide(60'000, 500'000, levels);
+        const Work work{.calls = 100};
+        const Price best = place(f, best_outlooks(f), one_thread, gpu, work).gpu;
+        const index_t left = std::max<index_t>(1, levels / 32);
+        EXPECT_LE(best.solve, place(f, {{Merge::none, 1, levels, 60'000}, {Merge::critical, 32, left, std::max<offset_t>(left, 2000)}}, one_thread, gpu, work).gpu.solve) << levels;
+    }
+}
+
+TEST(SptrsvPlace, SaysWhyAndGivesAContextToSolveWith)
+{
+    const auto a = triangle_where<double>(300, 4, [](index_t i, index_t j) { return j == i - 1; });
+    const Best best = best_context<double>(a.view());
+    EXPECT_EQ(best.ctx.backend(), Backend::cpu);
+    EXPECT_EQ(best.placement.why.find("on the CPU: "), 0u) << best.placement.why;
+    const std::string reason = why_no_cuda().empty() ? "1000 solves with analysis should take" : why_no_cuda();
+    EXPECT_NE(best.placement.why.find(reason), std::string::npos) << best.placement.why;
+    std::vector<double> b(300, 1.0), x(300);
+    Plan<double>::make(best.ctx, a.view()).solve(b, x);
+    EXPECT_TRUE(within_bound(x, oracle_solve(a, 1.0, b, 1)));
+    EXPECT_EQ(best_context<double>(csr_of<double>(0, 0, {}).view()).ctx.backend(), Backend::cpu) << "nothing to solve";
+    EXPECT_THROW(best_context<double>(csr_of<double>(2, 3, {{0, 0, 1.0}, {1, 1, 1.0}}).view()), ShapeError);
+    auto broken = a;
+    broken.col[3] = 7777;
+    if (why_no_cuda().empty()) {
+        EXPECT_THROW(best_context<double>(broken.view()), ValueError);
+    }
+}
+
+}  // namespace
+}  // namespace tulle::sptrsv
