@@ -6,6 +6,7 @@
 #include "spmm/dense_case.hpp"
 #include "support/faults.hpp"
 #include "support/teams.hpp"
+#include "tulle/spmm/arguments.hpp"
 
 namespace tulle::spmm {
 namespace {
@@ -79,15 +80,15 @@ TEST_P(SpmmOnTeam, IsExactForIntegers)
 
 // Every row is computed by one member, by the kernel that one device would use.
 template <class V, class C, class MakeTeam>
-void check_bits(const MakeTeam& team, Op op, const Form& form_b, const Form& form_c)
+void check_bits(const MakeTeam& team, Op op, const Form& form_b, const Form& form_c, const HostCsr<V>& a = uneven<V>(Values::reals, 0x1p-6))
 {
-    const auto a = uneven<V>(Values::reals, 0x1p-6);
     const bool t = op == Op::transpose;
     const auto b = dense<V>(t ? a.rows : a.cols, 21, Values::reals, 3);
     const auto before = dense<C>(t ? a.cols : a.rows, 21, Values::reals, 4);
     const Context one = team(1)[0];
     const auto there = to_device(one, a.view());
-    const Policy rows = policy_of(Kernel::rows, {.n = 21, .value_bytes = sizeof(V)}, {one.backend()});
+    const Traits traits = Plan<V, C>::make(one, there.view(), {.op = op, .n = 21, .expected_calls = 1}).traits();
+    const Policy rows = policy_of(Kernel::rows, traits, limits_of(one));
     Lent<V> b_there(one, b, form_b);
     Lent<C> c_there(one, before, form_c);
     Plan<V, C>::make(one, there.view(), {.op = op, .n = 21, .b_layout = form_b.layout, .force = rows}).run(Sum<V>(1.5), b_there.view(), Sum<V>(-0.25), c_there.view());
@@ -109,6 +110,16 @@ TEST_P(SpmmOnTeam, HasTheBitsOfOneDevice)
     check_bits<float, float>(any, Op::transpose, {Layout::col_major, 1}, {Layout::row_major, 2});
     check_bits<Float16, float>(deterministic, Op::none, {Layout::row_major, 3, 61}, {Layout::col_major, 1});
     if (!build::simulated) check_bits<Bfloat16, Bfloat16>(deterministic, Op::none, {}, {});
+}
+
+// All of the matrix has so many nonzeros that its rows are cut into longer pieces than those of a member would be by themselves.
+TEST_P(SpmmOnTeam, CutsRowsAsOneDeviceWould)
+{
+    if (GetParam() == "mixed") GTEST_SKIP() << "GPUs fuse multiplication and addition, CPUs need not";
+    const auto a = in_type<float>(matrix_where<double>(62, 700, Values::reals, 7, [](index_t i, index_t j) { return (i * 13 + j * 7) % 5 != 0; }));
+    const auto piece_for = [&](index_t rows) { return policy_of(Kernel::rows, {.rows = rows, .cols = 700, .nonzeros = rows * 560, .longest = 560, .n = 21, .value_bytes = 4}, limits_of(team(1)[0])).piece; };
+    EXPECT_TRUE(!build::simulated || team(1)[0].backend() == Backend::cpu || piece_for(62) != piece_for(62 / 7)) << "nothing is tested";
+    check_bits<float, float>([&](int members) { return team(members); }, Op::none, {}, {}, a);
 }
 
 // More members than rows, nothing at all, all of it in one row, rows at the end that are empty; no column, one, and fewer than members.

@@ -70,7 +70,6 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
     EXPECT_EQ(piece(0, 0, 0, 32), 0);
     EXPECT_EQ(piece(1000, 3000, 9, 128), 0) << "taken together, short rows would leave multiprocessors without work";
     EXPECT_EQ(piece(206'500, 1'273'389, 44, 128), 128) << "mac_econ";
-    EXPECT_EQ(piece(0, 0, max_offset, 1), piece(0, 0, max_offset, 500)) << "cut alike whoever has how many columns";
 }
 
 // Wide blocks where B is wide and there are enough of them.

@@ -75,6 +75,19 @@ TEST_P(SpmmRowsOn, KeepWhatIsNotFiniteToThemselves)
     }
 }
 
+// What a plan is asked for, unless it is no length that a line can have, or nothing is multiplied by rows on a GPU.
+TEST_P(SpmmRowsOn, TakeTheCallersLines)
+{
+    const auto c = ctx();
+    const auto a = in_type<float>(uneven_rows(Values::integers));
+    const auto there = to_device(c, a.view());
+    const bool gpu = c.backend() == Backend::cuda;
+    for (const int piece : {0, 32, 128}) EXPECT_EQ(Plan<float>::make(c, there.view(), {.piece = piece}).policy().piece, gpu ? piece : 0);
+    EXPECT_EQ(Plan<float>::make(c, there.view(), {.piece = 64, .force = policy_of(Kernel::rows, {.n = 32}, {c.backend()})}).policy().piece, 0) << "a forced policy is taken as it is";
+    if (!gpu) return;
+    EXPECT_THROW(Plan<float>::make(c, there.view(), {.piece = 48}), ValueError);
+}
+
 // Lines follow each other without gaps; whole rows fill them as far as they fit; rows over the length are cut into equal pieces, which own slots of their own.
 void check_lines(const std::vector<offset_t>& row_begin, const std::vector<RowLine>& lines, std::int32_t slots, offset_t piece)
 {

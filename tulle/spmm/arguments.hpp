@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tulle/base/text.hpp"
+#include "tulle/device/info.hpp"
 #include "tulle/device/placed.hpp"
 #include "tulle/matrix/convert_steps.hpp"
 #include "tulle/matrix/validate.hpp"
@@ -20,6 +21,21 @@ namespace tulle::spmm {
 inline constexpr index_t most_columns = 1024;
 
 template <class V> inline constexpr bool is_half = sizeof(V) == 2;
+
+// What choose() may count on where the context works.
+inline Limits limits_of(const Context& ctx)
+{
+    Limits limits{ctx.backend()};
+    ctx.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
+            for (const GpuInfo& gpu : cuda_devices())
+                if (gpu.device == q.device) {
+                    limits.multiprocessors = gpu.multiprocessors;
+                    limits.clusters = gpu.major >= 9;
+                }
+    });
+    return limits;
+}
 
 template <class V> std::string type_name()
 {

@@ -17,6 +17,7 @@
 #include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
+#include "tulle/matrix/features.hpp"
 #include "tulle/partition/crew.hpp"
 #include "tulle/partition/cutting.hpp"
 #include "tulle/partition/members.hpp"
@@ -60,6 +61,7 @@ struct TeamPlan<V, C>::State {
     Csr<V> copy = {};                         // A transposed by rows
     Buffer<offset_t> source = {};             // for every value of the copy where it stands in the caller's array
     SplitChoice choice = {};
+    int piece = 0;                            // of rows, by all of op(A): a row is added up alike whoever has it
     std::vector<Cut> cuts = {};               // of rows by nonzeros and rows, or of the columns expected
     partition::Crew crew;
     partition::Link link = {};
@@ -84,6 +86,17 @@ SplitChoice decide(const State& s, std::size_t value_bytes, bool deterministic)
     if (s.options.split != SplitBy::automatic) return {s.options.split, choice.by_rows, choice.by_columns, "asked for by the caller"};
     if (deterministic) return {SplitBy::rows, choice.by_rows, choice.by_columns, "which gives the same bits for any number of members"};
     return choice;
+}
+
+// Lines of the row kernel as one device would have them, the first GPU of the team.
+template <class State>
+int piece_of(const State& s, std::size_t value_bytes)
+{
+    const auto a = s.rows();
+    const auto gpu = std::find_if(s.members.begin(), s.members.end(), [](const auto& m) { return !m.borrows; });
+    if (gpu == s.members.end()) return 0;
+    const RowStatistics lengths = row_statistics(s.host, a.rows, a.cols, a.row_begin);
+    return policy_of(Kernel::rows, {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .longest = lengths.longest, .n = s.options.product.n, .value_bytes = value_bytes}, limits_of(gpu->ctx)).piece;
 }
 
 // A row costs its nonzeros and itself: rows of C are written, empty ones too.
@@ -172,8 +185,11 @@ Options wish_of(const State& s, std::size_t member, bool deterministic)
     wish.op = Op::none;
     wish.checked = false;
     wish.n = columns_of(s, member);
-    // Rows as if one might be of any length: they are cut alike whoever has them.
-    if (deterministic && !wish.force) wish.force = policy_of(Kernel::rows, {.longest = max_offset, .n = wish.n, .value_bytes = sizeof(*s.given.value)}, {s.members[member].ctx.backend()});
+    if (!wish.piece) wish.piece = s.piece;
+    if (!deterministic || wish.force) return wish;
+    const Backend backend = s.members[member].ctx.backend();
+    wish.force = policy_of(Kernel::rows, {.n = wish.n, .value_bytes = sizeof(*s.given.value)}, {backend});
+    if (backend == Backend::cuda) wish.force->piece = *wish.piece;
     return wish;
 }
 
@@ -295,6 +311,7 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const CsrView<V>& a, const
     if (s->transposed()) s->copy = turn(host, a, s->source);
     const bool deterministic = partition::is_deterministic(team);
     s->choice = decide(*s, sizeof(V), deterministic);
+    s->piece = piece_of(*s, sizeof(V));
     s->cuts = cut(*s);
     s->crew.run([&](int number) {
         const auto at = static_cast<std::size_t>(number);

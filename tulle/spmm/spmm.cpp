@@ -20,7 +20,6 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
-#include "tulle/device/info.hpp"
 #include "tulle/matrix/features.hpp"
 #include "tulle/spmm/arguments.hpp"
 #include "tulle/spmm/order_choice.hpp"
@@ -30,24 +29,6 @@
 #include "tulle/spmm/tiles_and_rest.hpp"
 
 namespace tulle::spmm {
-namespace {
-
-Limits limits_of(const Context& ctx)
-{
-    Limits limits{ctx.backend()};
-    ctx.run([&](const auto& q) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
-            for (const GpuInfo& gpu : cuda_devices())
-                if (gpu.device == q.device) {
-                    limits.multiprocessors = gpu.multiprocessors;
-                    limits.clusters = gpu.major >= 9;
-                }
-    });
-    return limits;
-}
-
-}  // namespace
-
 template <class V, class C>
 struct Plan<V, C>::State {
     Context ctx;
@@ -118,6 +99,16 @@ void take_order(State& s)
     if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(s.rows()), {.kind = s.choice.policy.order, .tau = tile_side});
 }
 
+// The caller's lines, where rows are multiplied on a GPU.
+template <class State>
+void take_piece(State& s, int piece)
+{
+    Policy& policy = s.choice.policy;
+    if (s.limits.backend != Backend::cuda || policy.kernel != Kernel::rows) return;
+    policy.piece = piece;
+    check_policy(policy, s.traits, s.limits);
+}
+
 // What only a GPU needs: panels, lines of rows, and room for the sums of pieces.
 template <class State, class V>
 void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
@@ -182,6 +173,7 @@ std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const
     if (options.force) check_policy(*options.force, s->traits, s->limits);
     else if (wants_cost(s->traits, s->limits)) consider_orders(*s);
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
+    if (options.piece && !options.force) take_piece(*s, *options.piece);
     s->rule = rule_of(*s);
     prepare(*s);
     return s;

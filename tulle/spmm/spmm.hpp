@@ -46,6 +46,7 @@ struct Options {
     Layout b_layout = Layout::row_major;      // of B expected; the other one is slower
     Math math = Math::exact;
     std::optional<OrderKind> order = {};      // of the rows of panels; none: what costs least
+    std::optional<int> piece = {};            // by rows on a GPU: nonzeros of a line of work (Policy::piece), which decides in which order a long row is added up; none: by the lengths of rows
     std::optional<double> delta = {};         // tiles: those with more than this share of nonzeros are dense; none: what costs least, panel by panel
     Effort effort = Effort::model;            // search: all panels of an order are counted; of tiles, some deltas are tried and timed on this device
     double expected_calls = 1000;             // runs that will follow: few are not worth much preparation
