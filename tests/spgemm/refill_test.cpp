@@ -96,8 +96,8 @@ TEST_P(SpgemmRefill, RunsOfRows)
 TEST_P(SpgemmRefill, MergesLists)
 {
     const auto c = ctx();
-    std::vector<Pair<double>> pairs{few_lists<double>(90, 4, 12, 2000, Values::reals), few_lists<double>(70, 8, 12, 500, Values::reals), few_lists<double>(60, 4, 200, 3000, Values::reals),
-                                    few_lists<double>(50, 8, 97, 300, Values::reals), long_row<double>("", 3, 96, 96, 2, Values::reals), long_row<double>("", 5, 130, 0, 3, Values::reals),
+    std::vector<Pair<double>> pairs{lists_of_all_lengths<double>(90, 4, 12, 2000, Values::reals), lists_of_all_lengths<double>(70, 8, 12, 500, Values::reals), lists_of_all_lengths<double>(60, 4, 200, 3000, Values::reals),
+                                    lists_of_all_lengths<double>(50, 8, 97, 300, Values::reals), long_row<double>("", 3, 96, 96, 2, Values::reals), long_row<double>("", 5, 130, 0, 3, Values::reals),
                                     crowded_lists<double>(Values::reals)};
     for (const auto& pair : pairs) check_refills(c, pair, {});
 }
@@ -116,7 +116,7 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
     std::vector<Pair<double>> pairs{long_row<double>("in parts", 25, 100, 60, 800, Values::reals), long_row<double>("hashed", 30, 40, 9, 1001, Values::reals)};
     const auto band = matrix_where<double>(40, 40, Values::reals, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 9; });
     pairs.push_back({"ranked", band, band});
-    pairs.push_back(few_lists<double>(40, 4, 200, 3000, Values::reals));
+    pairs.push_back(lists_of_all_lengths<double>(40, 4, 200, 3000, Values::reals));
     const auto runs = repeated(matrix_where<double>(12, 12, Values::reals, 32, [](index_t i, index_t j) { return std::abs(i - j) <= 2; }), 3, Values::reals);
     pairs.push_back({"runs", runs, runs});
     for (const auto& pair : pairs) {
