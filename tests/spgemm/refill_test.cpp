@@ -114,7 +114,7 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
 {
     const auto c = ctx();
     std::vector<Pair<double>> pairs{long_row<double>("in parts", 25, 100, 60, 800, Values::reals), long_row<double>("hashed", 30, 40, 9, 1001, Values::reals)};
-    const auto band = matrix_where<double>(40, 40, Values::reals, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 9; });
+    const auto band = matrix_where<double>(60, 60, Values::reals, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 18 && (i - j) % 2 == 0; });
     pairs.push_back({"ranked", band, band});
     pairs.push_back(lists_of_all_lengths<double>(40, 4, 200, 3000, Values::reals));
     const auto runs = repeated(matrix_where<double>(12, 12, Values::reals, 32, [](index_t i, index_t j) { return std::abs(i - j) <= 2; }), 3, Values::reals);
@@ -125,10 +125,11 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
         const auto plan = Plan<double>::make(c, a.view(), b.view());
         Csr<double> product = plan.run();
         const auto right = host_of(c, product.view());
-        for (const index_t foreign : {0, pair.b.cols - 1, -1}) {
-            const auto col = [&](std::size_t k) { return foreign < 0 ? pair.b.cols - 1 - right.col[k] : foreign; };         // below zero: the order turned round
+        for (const index_t foreign : {0, pair.b.cols - 1, -1, -2}) {                 // the same everywhere; the order turned round; moved together to the left
             std::vector<index_t> other(right.col.size());
-            for (std::size_t k = 0; k < other.size(); ++k) other[k] = col(k);
+            for (std::size_t i = 0; i < static_cast<std::size_t>(right.rows); ++i)
+                for (auto k = static_cast<std::size_t>(right.row_begin[i]), first = k; k < static_cast<std::size_t>(right.row_begin[i + 1]); ++k)
+                    other[k] = foreign >= 0 ? foreign : foreign == -1 ? pair.b.cols - 1 - right.col[k] : right.col[first] + static_cast<index_t>(k - first);
             c.run([&](const auto& q) { upload(q, other.data(), product.col.data(), product.col.size()); });
             plan.run(product);
             c.run([&](const auto& q) { upload(q, right.col.data(), product.col.data(), product.col.size()); });
