@@ -184,6 +184,34 @@ TEST_P(SpgemmOnTeam, TakesNewValues)
     }
 }
 
+TEST_P(SpgemmOnTeam, RefillsPartsInPlace)
+{
+    const auto pair = lopsided(Values::reals);
+    auto a2 = pair.a, b2 = pair.b;
+    for (double& v : a2.value) v *= 3;
+    for (double& v : b2.value) v -= 2;
+    for (const Refill way : {Refill::find_places, Refill::keep_places}) {
+        const Team members = team(3);
+        auto plan = TeamPlan<double>::make(members, pair.a.view(), pair.b.view(), {.refill = way});
+        auto parts = plan.run_parts();
+        const auto first = joined(members, plan, parts);
+        for (int times = 0; times < 2; ++times) {                     // places are noted by the first refill
+            plan.update_values(a2.view(), b2.view());
+            plan.run_parts(parts);
+            expect_equal(joined(members, plan, parts), joined(members, plan, plan.run_parts()));
+            plan.update_values(pair.a.view(), pair.b.view());
+            plan.run_parts(parts);
+            expect_equal(joined(members, plan, parts), first);
+        }
+        std::swap(parts.front(), parts.back());
+        EXPECT_THROW(plan.run_parts(parts), PlanMismatch);
+        parts.pop_back();
+        EXPECT_THROW(plan.run_parts(parts), PlanMismatch);
+    }
+    if (GetParam() == "cpu" || GetParam() == "mixed") return;
+    EXPECT_THROW(TeamPlan<double>::make(team(2), pair.a.view(), pair.b.view(), {.force = Policy{Method::nsparse, false}, .refill = Refill::keep_places}), ValueError);
+}
+
 // A times itself: a member gets the matrix once, as B, and its rows of A are a slice of that.
 TEST_P(SpgemmOnTeam, SendsASquareOnce)
 {

@@ -45,7 +45,7 @@ Pair<V> long_row(const std::string& name, index_t length, index_t width, index_t
 
 // Rows of A with one to `most` nonzeros each; rows of B of all lengths up to `longest`, most of them short, some at the same columns, some empty.
 template <class V>
-Pair<V> few_lists(index_t rows, index_t most, index_t longest, index_t cols, Values values)
+Pair<V> lists_of_all_lengths(index_t rows, index_t most, index_t longest, index_t cols, Values values)
 {
     std::vector<std::tuple<index_t, index_t, V>> a, b;
     for (index_t i = 0; i < rows; ++i) {
@@ -100,10 +100,10 @@ std::vector<Pair<V>> products(Values values)
         const auto a = matrix_where<V>(140, 40, values, 37, [](index_t i, index_t j) { return i >= 5 && j % 3 == 0; });
         return Pair<V>{"", a, random_matrix<V>(40, 50, 0.2, values, 38)};
     });
-    add("up to 4 lists", [&] { return few_lists<V>(90, 4, 12, 2000, values); });
-    add("up to 8 lists", [&] { return few_lists<V>(70, 8, 12, 500, values); });
-    add("up to 4 lists in pieces", [&] { return few_lists<V>(60, 4, 200, 3000, values); });
-    add("up to 8 lists in pieces", [&] { return few_lists<V>(50, 8, 97, 300, values); });
+    add("up to 4 lists", [&] { return lists_of_all_lengths<V>(90, 4, 12, 2000, values); });
+    add("up to 8 lists", [&] { return lists_of_all_lengths<V>(70, 8, 12, 500, values); });
+    add("up to 4 lists in pieces", [&] { return lists_of_all_lengths<V>(60, 4, 200, 3000, values); });
+    add("up to 8 lists in pieces", [&] { return lists_of_all_lengths<V>(50, 8, 97, 300, values); });
     add("lists that do not fit at once", [&] { return crowded_lists<V>(values); });
     add("lists that follow each other", [&] { return long_row<V>("", 3, 96, 96, 2, values); });
     add("lists that are equal", [&] { return long_row<V>("", 5, 130, 0, 3, values); });

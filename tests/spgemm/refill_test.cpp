@@ -96,8 +96,8 @@ TEST_P(SpgemmRefill, RunsOfRows)
 TEST_P(SpgemmRefill, MergesLists)
 {
     const auto c = ctx();
-    std::vector<Pair<double>> pairs{few_lists<double>(90, 4, 12, 2000, Values::reals), few_lists<double>(70, 8, 12, 500, Values::reals), few_lists<double>(60, 4, 200, 3000, Values::reals),
-                                    few_lists<double>(50, 8, 97, 300, Values::reals), long_row<double>("", 3, 96, 96, 2, Values::reals), long_row<double>("", 5, 130, 0, 3, Values::reals),
+    std::vector<Pair<double>> pairs{lists_of_all_lengths<double>(90, 4, 12, 2000, Values::reals), lists_of_all_lengths<double>(70, 8, 12, 500, Values::reals), lists_of_all_lengths<double>(60, 4, 200, 3000, Values::reals),
+                                    lists_of_all_lengths<double>(50, 8, 97, 300, Values::reals), long_row<double>("", 3, 96, 96, 2, Values::reals), long_row<double>("", 5, 130, 0, 3, Values::reals),
                                     crowded_lists<double>(Values::reals)};
     for (const auto& pair : pairs) check_refills(c, pair, {});
 }
@@ -114,9 +114,9 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
 {
     const auto c = ctx();
     std::vector<Pair<double>> pairs{long_row<double>("in parts", 25, 100, 60, 800, Values::reals), long_row<double>("hashed", 30, 40, 9, 1001, Values::reals)};
-    const auto band = matrix_where<double>(40, 40, Values::reals, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 9; });
+    const auto band = matrix_where<double>(60, 60, Values::reals, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 18 && (i - j) % 2 == 0; });
     pairs.push_back({"ranked", band, band});
-    pairs.push_back(few_lists<double>(40, 4, 200, 3000, Values::reals));
+    pairs.push_back(lists_of_all_lengths<double>(40, 4, 200, 3000, Values::reals));
     const auto runs = repeated(matrix_where<double>(12, 12, Values::reals, 32, [](index_t i, index_t j) { return std::abs(i - j) <= 2; }), 3, Values::reals);
     pairs.push_back({"runs", runs, runs});
     for (const auto& pair : pairs) {
@@ -125,10 +125,11 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
         const auto plan = Plan<double>::make(c, a.view(), b.view());
         Csr<double> product = plan.run();
         const auto right = host_of(c, product.view());
-        for (const index_t foreign : {0, pair.b.cols - 1, -1}) {
-            const auto col = [&](std::size_t k) { return foreign < 0 ? pair.b.cols - 1 - right.col[k] : foreign; };         // below zero: the order turned round
+        for (const index_t foreign : {0, pair.b.cols - 1, -1, -2}) {                 // the same everywhere; the order turned round; moved together to the left
             std::vector<index_t> other(right.col.size());
-            for (std::size_t k = 0; k < other.size(); ++k) other[k] = col(k);
+            for (std::size_t i = 0; i < static_cast<std::size_t>(right.rows); ++i)
+                for (auto k = static_cast<std::size_t>(right.row_begin[i]), first = k; k < static_cast<std::size_t>(right.row_begin[i + 1]); ++k)
+                    other[k] = foreign >= 0 ? foreign : foreign == -1 ? pair.b.cols - 1 - right.col[k] : right.col[first] + static_cast<index_t>(k - first);
             c.run([&](const auto& q) { upload(q, other.data(), product.col.data(), product.col.size()); });
             plan.run(product);
             c.run([&](const auto& q) { upload(q, right.col.data(), product.col.data(), product.col.size()); });

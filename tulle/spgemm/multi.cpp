@@ -22,6 +22,7 @@
 #include "tulle/partition/nodes.hpp"
 #include "tulle/prim/scan.hpp"
 #include "tulle/spgemm/factor.hpp"
+#include "tulle/spgemm/places.hpp"
 #include "tulle/spgemm/steps.hpp"
 
 namespace tulle::spgemm {
@@ -44,11 +45,13 @@ struct Member {
     Workspace work = {};
     Buffer<offset_t> row_begin = {};          // of its rows of C, in numbers of the whole C; empty where it borrows
     const offset_t* c_begin = nullptr;
+    Places places = {};                       // of its products, where they are kept
     offset_t c_from = 0, c_nonzeros = 0;      // its entries in the whole C
     offset_t moved = 0;
     double count_seconds = 0, fill_seconds = 0;
 
-    std::size_t bytes() const { return pointer.bytes() + col.bytes() + value.bytes() + b.bytes() + work.bytes() + row_begin.bytes(); }
+    std::size_t bytes() const { return pointer.bytes() + col.bytes() + value.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + places.bytes(); }
+    Stretch<V> rows(index_t* to_col, V* to_value) const { return {0, filled.lines(), c_begin, c_from, to_col, to_value}; }
 };
 
 }  // namespace
@@ -66,6 +69,7 @@ struct TeamPlan<V>::State {
     partition::Link link = {};
     std::vector<Member<V>> members = {};
 
+    bool keeps_places() const { return options.refill == Refill::keep_places; }
     bool one_pattern() const { return a.view().col == b.view().col && a.view().row_begin == b.view().row_begin; }
     bool one_matrix() const { return one_pattern() && a.view().value == b.view().value; }
 };
@@ -179,7 +183,7 @@ template <class State, class V>
 void analyse_rows(const State& s, Member<V>& m)
 {
     m.work = Workspace{};
-    m.work.sorted = s.options.sorted;
+    m.work.sorted = s.options.sorted || s.keeps_places();
     m.ctx.run([&](const auto& q) { analyse(q, m.a_view, m.b_view, m.policy, m.work); });
 }
 
@@ -220,6 +224,7 @@ void deal(State& s, Member<V>& m)
         if (!m.borrows) m.row_begin = to_queue(q, whole, offset_t{m.filled.lines()} + 1);
         m.c_begin = m.borrows ? whole : m.row_begin.data();
         group_rows(q, m.a_view, m.policy, m.work, 0, m.filled.lines(), m.c_begin);
+        if (s.keeps_places()) m.places = reserve_places(q, m.a_view, m.b_view, m.work, m.c_begin);
     });
 }
 
@@ -231,6 +236,7 @@ std::vector<Member<V>> members_of(const Team& team, const Traits& traits, const 
     for (int number = 0; number < team.size(); ++number) {
         const Limits limits{team[number].backend(), team[number].host().threads, deterministic};
         if (options.force) check_policy(*options.force, limits);
+        if (options.force && options.refill == Refill::keep_places) check_keeps_places(*options.force, limits.backend);
         members.push_back({.ctx = team[number], .policy = options.force ? *options.force : choose(traits, limits).policy,
                            .borrows = team[number].backend() == Backend::cpu});
     }
@@ -260,14 +266,32 @@ void deal_all(State& s)
 
 // ---- computing ----
 
+// work(queue) with a member's clock running.
+template <class V, class Work>
+void timed(Member<V>& m, const Work& work)
+{
+    const double begin = trace::now();
+    m.ctx.run(work);
+    m.ctx.synchronize();
+    m.fill_seconds = trace::now() - begin;
+}
+
 template <class V>
 void fill_into(Member<V>& m, index_t* col, V* value)
 {
-    const double begin = trace::now();
-    const Stretch<V> c{0, m.filled.lines(), m.c_begin, m.c_from, col, value};
-    m.ctx.run([&](const auto& q) { fill(q, m.a_view, m.b_view, m.policy, m.work, c); });
-    m.ctx.synchronize();
-    m.fill_seconds = trace::now() - begin;
+    timed(m, [&](const auto& q) { fill(q, m.a_view, m.b_view, m.policy, m.work, m.rows(col, value)); });
+}
+
+// The values of a part whose columns are there; the first time, where places are kept, they are noted on the way.
+template <class V>
+void refill_part(Member<V>& m, Csr<V>& part, bool keeps_places)
+{
+    const Stretch<V> c = m.rows(part.col.data(), part.value.data());
+    timed(m, [&](const auto& q) {
+        if (keeps_places && !m.places.known) place_products(q, m.a_view, m.b_view, m.work, c, m.places);
+        if (m.places.known) add_placed(q, m.a_view, m.b_view, m.work, m.places, c);
+        else refill(q, m.a_view, m.b_view, m.policy, m.work, c);
+    });
 }
 
 template <class V>
@@ -343,6 +367,19 @@ std::vector<Csr<V>> TeamPlan<V>::run_parts()
     std::vector<Csr<V>> parts(s.members.size());
     for_members(s, [&](Member<V>& m) { parts[static_cast<std::size_t>(&m - s.members.data())] = fill_here(m); });
     return parts;
+}
+
+template <class V>
+void TeamPlan<V>::run_parts(std::vector<Csr<V>>& parts)
+{
+    State& s = *state_;
+    const trace::Phase phase{"refill"};
+    require<PlanMismatch>(parts.size() == s.members.size(), [&] { return concat("the plan gives ", s.members.size(), " parts, those to compute again are ", parts.size()); });
+    for (std::size_t k = 0; k < parts.size(); ++k)
+        require<PlanMismatch>(parts[k].rows == s.members[k].filled.lines() && parts[k].cols == cols() && parts[k].nonzeros() == s.members[k].c_nonzeros, [&] {
+            return concat("part ", k, " has ", s.members[k].filled.lines(), " rows with ", s.members[k].c_nonzeros, " nonzeros, the one to compute again ", parts[k].rows, " with ", parts[k].nonzeros());
+        });
+    for_members(s, [&](Member<V>& m) { refill_part(m, parts[static_cast<std::size_t>(&m - s.members.data())], s.keeps_places()); });
 }
 
 template <class V>

@@ -32,6 +32,7 @@ struct TeamOptions {
     Op op_a = Op::none, op_b = Op::none;
     std::optional<Policy> force = {};         // for every member; it must exist on each
     bool sorted = true;                       // columns of C must ascend in every row
+    Refill refill = Refill::find_places;      // whether members keep the places of their products for run_parts(parts)
     Cutting cutting = Cutting::search;
     bool take_turns = false;                  // members work one after the other: their times are what each would take alone
     bool checked = true;                      // validate the matrices first
@@ -62,6 +63,7 @@ public:
     Csr<V> run();                             // C on the host
     Csr<V> run_on(int member);                // C in the memory of one member
     std::vector<Csr<V>> run_parts();          // its rows where they were computed, one matrix a member
+    void run_parts(std::vector<Csr<V>>& parts);          // the values of parts that run_parts() gave again, in place; PlanMismatch if their sizes are others
     index_t first_row(int member) const;      // of its part; first_row(members()) is rows()
 
     // Same patterns, new numbers; no new cuts. PlanMismatch if shapes or nonzeros differ.

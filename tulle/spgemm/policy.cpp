@@ -84,6 +84,12 @@ bool is_repeatable(const Policy& policy, Backend backend)
     return backend == Backend::cpu || (policy.method != Method::nsparse && policy.method != Method::deltasparse);
 }
 
+void check_keeps_places(const Policy& policy, Backend backend)
+{
+    require<ValueError>(is_repeatable(policy, backend), [&] { return concat("places are not kept for the policy '", to_text(policy), "', which adds in no fixed order"); },
+                        "let the plan choose, or leave the refill at Refill::find_places");
+}
+
 bool always_sorts(const Policy& policy, Backend backend) { return backend == Backend::cuda && policy.method != Method::deltasparse; }
 
 std::string to_text(Method method) { return method_names[static_cast<std::size_t>(method)]; }

@@ -62,6 +62,9 @@ TULLE_API void check_policy(const Policy& policy, const Limits& limits);
 // Whether sums are taken in a fixed order there.
 TULLE_API bool is_repeatable(const Policy& policy, Backend backend);
 
+// ValueError if places of products cannot be kept for it: where they fall is a question of sums in a fixed order.
+TULLE_API void check_keeps_places(const Policy& policy, Backend backend);
+
 // Whether rows of C are sorted there although nobody asks for it.
 TULLE_API bool always_sorts(const Policy& policy, Backend backend);
 

@@ -72,15 +72,6 @@ void count_on(const Queue& q, State& s)
     prim::exclusive_scan(q, s.row_begin.data(), s.row_begin.data(), a.rows);
 }
 
-// Where products fall is a question of columns in order, summed up in a fixed order.
-template <class State>
-void check_refill(const State& s)
-{
-    require<ValueError>(is_repeatable(s.choice.policy, s.limits.backend),
-                        [&] { return concat("places are not kept for the policy '", to_text(s.choice.policy), "', which adds in no fixed order"); },
-                        "let the plan choose, or leave Options::refill at Refill::find_places");
-}
-
 template <class State, class V>
 std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
@@ -97,7 +88,7 @@ std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const
     const Traits traits{s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
     s->work.sorted = s->options.sorted = options.sorted || s->keeps_places();
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(traits, s->limits);
-    if (s->keeps_places()) check_refill(*s);
+    if (s->keeps_places()) check_keeps_places(s->choice.policy, limits.backend);
     ctx.run([&](const auto& q) { count_on(q, *s); });
     return s;
 }

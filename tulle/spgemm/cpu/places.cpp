@@ -62,7 +62,7 @@ void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
         const offset_t nonzeros = c.row_begin[i + 1] - c.row_begin[i];
         index_t* mine = where.data() + omp_get_thread_num() * offset_t{b.cols};
         with_places(places.half.data(), places.begin.data()[i], nonzeros,
-                    [&](auto* place) { place_row(a, b, i, c.col + c.row_begin[i], nonzeros, place, mine); });
+                    [&](auto* place) { place_row(a, b, i, c.col + (c.row_begin[i] - c.base), nonzeros, place, mine); });
     }
     places.known = true;
 }
@@ -74,8 +74,8 @@ void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, con
 {
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < c.rows; ++i) {
-        V* value = c.value + c.row_begin[i];
-        std::fill(value, c.value + c.row_begin[i + 1], V(-0.0));               // what changes no sum, not even the sign of zero
+        V* value = c.value + (c.row_begin[i] - c.base);
+        std::fill(value, value + (c.row_begin[i + 1] - c.row_begin[i]), V(-0.0));        // what changes no sum, not even the sign of zero
         with_places(places.half.data(), places.begin.data()[i], c.row_begin[i + 1] - c.row_begin[i],
                     [&](const auto* place) { add_row(a, b, i, place, value); });
     }
