@@ -154,6 +154,22 @@ const Plant shared_used_again("shared_used_again", [](bool broken) {
     return results_of<int>(1, {1, 512}, broken ? used_again<true> : used_again<false>) == std::vector<int>{512};
 });
 
+// Two teams of 64 threads turn their numbers round; the barrier's number and size are what may be wrong.
+__global__ void turn_round(int* out, int barrier, int size)
+{
+    TULLE_SHARED(int, part, 128);
+    const int t = static_cast<int>(threadIdx.x), team = t / 64;
+    part[t] = t;
+    meet_some(barrier + team, size);
+    out[t] = part[team * 64 + 63 - t % 64];
+}
+
+bool turns_round(int barrier, int size) { return results_of<int>(128, {1, 128}, turn_round, barrier, size)[127] == 64; }
+
+const Plant some_warps_without_a_number("some_warps_without_a_number", [](bool broken) { return turns_round(broken ? 15 : 14, 64); });
+const Plant some_warps_and_a_half("some_warps_and_a_half", [](bool broken) { return turns_round(1, broken ? 40 : 64); });
+const Plant some_warps_not_all_there("some_warps_not_all_there", [](bool broken) { return turns_round(1, broken ? 96 : 64); });
+
 __global__ void mirror(int* out)
 {
     TULLE_DYNAMIC_SHARED(int, part);

@@ -28,6 +28,9 @@ inline constexpr PlantedBug planted_bugs[] = {
     {"shared_increment", tsan, "data race"},
     {"shared_used_again", tsan, "data race"},
     {"dynamic_shared_too_short", asan, "heap-buffer-overflow"},
+    {"some_warps_without_a_number", everywhere, "there is no barrier 16"},
+    {"some_warps_and_a_half", everywhere, "a barrier of 40 of the 128 threads"},
+    {"some_warps_not_all_there", everywhere, "deadlock"},
     // lanes of a warp
     {"warp_synchronous", everywhere, "wrong result"},
     {"full_mask_in_a_branch", everywhere, "warp collective"},
