@@ -40,7 +40,7 @@ TEST_F(Cluster, BlocksReachEachOther)
     for (const int parts : {2, 4, 8}) {
         const int blocks = 3 * parts;
         DeviceArray<int> sums(static_cast<std::size_t>(blocks) * 64);
-        const CudaQueue q = cuda::open_queue(0);
+        const CudaQueue& q = queue_of(0);
         launch(q, {blocks, 64, 0, parts}, exchange, parts, sums.data());
         synchronize(q);
         const auto got = sums.to_host();
@@ -74,7 +74,7 @@ TEST_F(Cluster, WordsAreTheirOwnFlags)
 {
     for (const int parts : {2, 8, 16}) {
         DeviceArray<unsigned> out(static_cast<std::size_t>(parts) * 32);
-        const CudaQueue q = cuda::open_queue(0);
+        const CudaQueue& q = queue_of(0);
         launch(q, {parts, 32, 32 * sizeof(unsigned), parts}, pass_round, parts, out.data());
         synchronize(q);
         const auto got = out.to_host();
@@ -101,7 +101,7 @@ __global__ void meet_apart(int* out)
 TEST_F(Cluster, TeamsOfABlockMeetApart)
 {
     DeviceArray<int> out(256);
-    const CudaQueue q = cuda::open_queue(0);
+    const CudaQueue& q = queue_of(0);
     launch(q, {1, 256}, meet_apart, out.data());
     synchronize(q);
     const auto got = out.to_host();
@@ -124,7 +124,7 @@ __global__ void leave_early(int* seen)
 TEST_F(Cluster, IsNotKeptByThreadsThatEnded)
 {
     DeviceArray<int> seen(4);
-    const CudaQueue q = cuda::open_queue(0);
+    const CudaQueue& q = queue_of(0);
     launch(q, {4, 64, 0, 2}, leave_early, seen.data());
     synchronize(q);
     EXPECT_EQ(seen.to_host(), (std::vector<int>{8, 7, 10, 9}));
@@ -136,7 +136,7 @@ __global__ void note(int* seen) { seen[0] = 1; }
 TEST_F(Cluster, AnErrorIsToldOnce)
 {
     DeviceArray<int> seen(1), sums(3);
-    const CudaQueue q = cuda::open_queue(0);
+    const CudaQueue& q = queue_of(0);
     EXPECT_THROW(launch(q, {3, 64, 0, 2}, leave_early, sums.data()), DeviceError);
     EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
     EXPECT_NO_THROW(launch(q, {1, 1}, note, seen.data()));

@@ -3,6 +3,7 @@
 // For tests with kernels of their own: arrays on a device, and kernels run to their end.
 #pragma once
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -13,11 +14,19 @@
 
 namespace tulle::test {
 
-// An array on a device, with a queue of its own.
+// The one queue of such tests on a device; it ends with the program.
+inline const CudaQueue& queue_of(int device)
+{
+    static auto& queues = *new std::map<int, CudaQueue>;
+    const auto found = queues.find(device);
+    return found != queues.end() ? found->second : queues.emplace(device, cuda::open_queue(device)).first->second;
+}
+
+// An array on a device.
 template <class T>
 class DeviceArray {
 public:
-    explicit DeviceArray(std::size_t size, int device = 0) : queue_(cuda::open_queue(device)), buffer_(queue_, static_cast<offset_t>(size))
+    explicit DeviceArray(std::size_t size, int device = 0) : queue_(queue_of(device)), buffer_(queue_, static_cast<offset_t>(size))
     {
         synchronize(queue_);    // other streams may use it from now on
     }
@@ -44,7 +53,7 @@ private:
 template <class... P, class... A>
 void run(offset_t blocks, int threads, std::size_t shared_bytes, void (*kernel)(P...), A&&... args)
 {
-    const CudaQueue q = cuda::open_queue(0);
+    const CudaQueue& q = queue_of(0);
     launch(q, {blocks, threads, shared_bytes}, kernel, std::forward<A>(args)...);
     synchronize(q);
 }
