@@ -91,7 +91,7 @@ std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOpt
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Contender> all{our_sptrsv(problem, "tulle", {.right_hand_sides = problem.sides})};
     if (problem.ctx.backend() == Backend::cuda)
-        all.push_back(our_sptrsv(problem, "tulle, entries arranged on the GPU", {.right_hand_sides = problem.sides, .analysis = sptrsv::Analysis::device}));
+        all.push_back(our_sptrsv(problem, "tulle, analysed on the host", {.right_hand_sides = problem.sides, .analysis = sptrsv::Analysis::host}));
     add_policies(problem, options.policies, all);
     if constexpr (has_eigen)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_sptrsv(problem));

@@ -174,7 +174,7 @@ TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
     const auto a = csr_of<double>(2500, 2500, std::move(entries));
     ASSERT_TRUE(worth_levels_there(2500, std::ssize(a.col) - 2500, guess_levels(host_queue, triangle_of(a))));
     const auto there = to_device(c, a.view());
-    const auto host = Plan<double>::make(c, there.view()), device = Plan<double>::make(c, there.view(), {.analysis = Analysis::device});
+    const auto host = Plan<double>::make(c, there.view(), {.analysis = Analysis::host}), device = Plan<double>::make(c, there.view(), {.analysis = Analysis::device});
     EXPECT_EQ(device.features().levels, 2);
     EXPECT_EQ(host.scheme(), device.scheme());
     EXPECT_EQ(host.levels(), device.levels());

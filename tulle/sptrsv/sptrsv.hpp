@@ -51,7 +51,7 @@ struct Options {
     std::optional<Scheme> force = {};         // decides instead
     bool checked = true;                      // validate the matrix first
     std::string cache = {};                   // folder that remembers what a search found for a pattern on a device; empty: none
-    Analysis analysis = Analysis::host;
+    Analysis analysis = Analysis::device;
     std::string model = {};                   // file of a perceptron (tulle/model) that chooses instead of the one built in; empty: that one
 };
 
