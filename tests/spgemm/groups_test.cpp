@@ -90,11 +90,11 @@ void expect_filler_holds(const Example& e, Filler filler, offset_t value_bytes)
     }
 }
 
-constexpr ListUse ways_of_lists[]{{false, false}, {true, false}, {true, true}};
+constexpr Kinds ways_of_lists[]{{false, false}, {true, false}, {true, true}, {.registers = false}, {.lists = true, .ranks = false}};
 
 TEST(SpgemmGroups, EveryRowFitsItsKernel)
 {
-    for (const ListUse& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    for (const Kinds& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
         SCOPED_TRACE(seed);
         const Example e = example(seed);
         const RunByte alone{false, 0, 1}, first{false, 0, 3};
@@ -110,7 +110,7 @@ TEST(SpgemmGroups, EveryRowFitsItsKernel)
 TEST(SpgemmGroups, RunsAreFilledOnceAndByOneKernel)
 {
     int together = 0;
-    for (const ListUse& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    for (const Kinds& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
         const Example e = example(seed);
         if (e.nonzeros == 0) continue;
         const Filler head = filler_for(e.facts, e.nonzeros_a, {false, 0, 3}, e.nonzeros, 8, lists), next = filler_for(e.facts, e.nonzeros_a, {true, 1, 3}, e.nonzeros, 8, lists);

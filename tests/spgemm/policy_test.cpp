@@ -52,6 +52,7 @@ TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
     EXPECT_NO_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}));
     EXPECT_THROW(check_policy({.method = Method::deltasparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}), ValueError);
     EXPECT_THROW(check_policy({.side_by_side = false}, {Backend::cpu, 1}), ValueError);
+    EXPECT_THROW(check_policy({.ranks = false}, {Backend::cpu, 1}), ValueError);
     for (const Policy& p : candidates({Backend::cuda, 1, true})) EXPECT_TRUE(is_repeatable(p, Backend::cuda));
 }
 

@@ -66,10 +66,10 @@ inline constexpr index_t most_list_columns = (1 << 29) - 1;      // of C: a colu
 constexpr offset_t pieces_in(offset_t entries) { return (entries + cut_every - 1) / cut_every; }
 
 // 0: the row is not merged; 1: at once; 2: in pieces.
-constexpr int turns_of(const RowFacts& f, offset_t nonzeros_a, const ListUse& lists)
+constexpr int turns_of(const RowFacts& f, offset_t nonzeros_a, const Kinds& kinds)
 {
-    if (!lists.whole || nonzeros_a > most_lists) return 0;
-    return f.products <= merged_at_once ? 1 : lists.cut ? 2 : 0;
+    if (!kinds.lists || nonzeros_a > most_lists) return 0;
+    return f.products <= merged_at_once ? 1 : kinds.cut ? 2 : 0;
 }
 
 constexpr offset_t words_of(index_t width) { return (offset_t{width} + 31) / 32; }
@@ -83,14 +83,14 @@ constexpr offset_t rank_bytes(index_t width, offset_t nonzeros, int rows, offset
 // A bitmap is cleared and read once for all products: it must not be much longer than they are many.
 constexpr bool map_pays(const RowFacts& f) { return words_of(f.width) <= offset_t{f.pattern}; }
 
-constexpr Counter counter_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, const ListUse& lists)
+constexpr Counter counter_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, const Kinds& kinds)
 {
     if (f.products == 0 || nonzeros_a == 1 || run.place > 0) return Counter::none;
-    if (const int turns = turns_of(f, nonzeros_a, lists); turns > 0)
+    if (const int turns = turns_of(f, nonzeros_a, kinds); turns > 0)
         return nonzeros_a <= few_lists ? (turns == 1 ? Counter::lists4 : Counter::cut4) : turns == 1 ? Counter::lists8 : Counter::cut8;
     const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});
-    if (lanes <= 32) return lanes <= 8 ? Counter::short8 : lanes <= 16 ? Counter::short16 : Counter::short32;
-    if (f.pattern <= mapped_by_warp && map_pays(f) && f.width <= large_map_columns)
+    if (kinds.registers && lanes <= 32) return lanes <= 8 ? Counter::short8 : lanes <= 16 ? Counter::short16 : Counter::short32;
+    if (kinds.ranks && f.pattern <= mapped_by_warp && map_pays(f) && f.width <= large_map_columns)
         return f.width <= small_map_columns ? Counter::map_small : Counter::map_large;
     if (f.pattern <= products_large)
         return f.pattern <= products_small ? Counter::hash_small : f.pattern <= products_medium ? Counter::hash_medium : Counter::hash_large;
@@ -113,20 +113,20 @@ constexpr Filler filler_by_size(offset_t nonzeros)
     return nonzeros <= 4096 ? Filler::hash4096 : nonzeros <= 8192 ? Filler::hash8192 : Filler::dense;
 }
 
-constexpr Filler filler_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, offset_t nonzeros, offset_t value_bytes, const ListUse& lists)
+constexpr Filler filler_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, offset_t nonzeros, offset_t value_bytes, const Kinds& kinds)
 {
     if (nonzeros == 0) return Filler::none;
     if (nonzeros_a == 1) return Filler::copy;
     const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});
-    const int turns = turns_of(f, nonzeros_a, lists);
-    if (lanes <= 32 && turns == 0) return lanes <= 8 ? Filler::short8 : lanes <= 16 ? Filler::short16 : Filler::short32;
-    if (lanes > 32 && run.length > 1 && words_of(f.width) <= offset_t{f.products}) {
+    const int turns = turns_of(f, nonzeros_a, kinds);
+    if (kinds.registers && lanes <= 32 && turns == 0) return lanes <= 8 ? Filler::short8 : lanes <= 16 ? Filler::short16 : Filler::short32;
+    if (kinds.ranks && lanes > 32 && run.length > 1 && words_of(f.width) <= offset_t{f.products}) {
         const Filler together = filler_for_run(f, nonzeros, value_bytes);
         if (together != Filler::none) return run.place > 0 ? Filler::none : together;
     }
     if (turns > 0) return nonzeros_a <= few_lists ? (turns == 1 ? Filler::lists4 : Filler::cut4) : turns == 1 ? Filler::lists8 : Filler::cut8;
     const offset_t alone = rank_bytes(f.width, nonzeros, 1, value_bytes);
-    if (words_of(f.width) * 8 <= offset_t{f.products} && alone <= rank_bytes_of(single_sizes - 1))
+    if (kinds.ranks && words_of(f.width) * 8 <= offset_t{f.products} && alone <= rank_bytes_of(single_sizes - 1))
         return alone <= rank_bytes_of(0) ? Filler::single_small : Filler::single_large;
     return filler_by_size(nonzeros);
 }

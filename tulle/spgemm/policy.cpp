@@ -55,6 +55,8 @@ std::vector<Policy> candidates(const Limits& limits)
     if (limits.backend == Backend::cuda) {
         std::vector<Policy> all{{Method::adaptive, true}, {Method::adaptive, false}};
         all.push_back({.use_runs = false, .merge_lists = false});
+        all.push_back({.registers = false});
+        all.push_back({.ranks = false});
         all.push_back({.use_runs = false, .columns_first = false});
         all.push_back({.use_runs = false, .side_by_side = false});
         all.push_back({.merge_lists = false, .columns_first = false, .side_by_side = false});
@@ -68,7 +70,7 @@ void check_policy(const Policy& policy, const Limits& limits)
 {
     const auto all = candidates(limits);
     const bool on_gpu = limits.backend == Backend::cuda, adaptive = on_gpu && policy.method == Method::adaptive;
-    const bool exists = (adaptive || (policy.merge_lists && policy.columns_first)) && (adaptive || policy.side_by_side || (on_gpu && policy.method == Method::nsparse)) &&
+    const bool exists = (adaptive || (policy.merge_lists && policy.registers && policy.ranks && policy.columns_first)) && (adaptive || policy.side_by_side || (on_gpu && policy.method == Method::nsparse)) &&
                         std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
     if (exists) return check_rules(policy.rules);
     std::string possible;
@@ -97,7 +99,7 @@ std::string to_text(Method method) { return method_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     const bool says_nothing = p.method == Method::nsparse || p.method == Method::deltasparse;
-    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself", p.merge_lists ? "" : ", no lists merged", p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.method == Method::deltasparse ? to_text(p.rules) : "");
+    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself", p.merge_lists ? "" : ", no lists merged", p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks", p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
 
 Method parse_method(std::string_view name)

@@ -27,6 +27,8 @@ struct Policy {
     bool use_runs = true;      // neighbouring rows of equal pattern are counted once, and on a GPU filled together
     delta::Rules rules = {};   // deltasparse
     bool merge_lists = true;   // GPU, adaptive: rows from few nonzeros of A are merged by a thread each, long ones in pieces
+    bool registers = true;     // GPU, adaptive: rows with few products in registers
+    bool ranks = true;         // GPU, adaptive: rows whose columns lie close together by bitmaps and ranks
     bool columns_first = true; // GPU, adaptive: columns of long rows first, then their values in parts
     bool side_by_side = true;  // GPU, adaptive and nsparse: groups of rows at the same time, not one after the other
 

@@ -25,9 +25,10 @@ struct RowGroup {
     offset_t begin = 0, rows = 0;    // where its rows stand in Workspace::list
 };
 
-// GPU: whether rows of C from few nonzeros of A are merged by a thread, and whether long ones are cut for that.
-struct ListUse {
-    bool whole = false, cut = false;
+// GPU: the kinds of kernels that rows may go to; hash tables and arrays take what is left.
+struct Kinds {
+    bool lists = false, cut = false;           // rows of C from few nonzeros of A merged by a thread; long ones as well, in pieces
+    bool registers = true, ranks = true;       // few products in registers; columns close together by bitmaps and ranks
 };
 
 // GPU: pieces of rows of C that are too long for a thread to merge; those of rows with the fewest lists first.
@@ -54,7 +55,7 @@ struct Workspace {
     Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
     bool fills_runs = false;                   // GPU: rows of equal pattern are filled together
-    ListUse lists;
+    Kinds kinds;
     Pieces pieces;
     Buffer<index_t> list;                      // GPU: rows, group after group
     Buffer<offset_t> mask_begin;               // CPU: the pattern of B in words of 64 columns, where that is shorter; see cpu/masks.hpp

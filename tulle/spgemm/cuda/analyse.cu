@@ -99,7 +99,7 @@ __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_produc
 //   grid: ceil(rows * Lanes / 256)      facts: every row written once      runs_a: the same, where like_a is given      totals: added to
 template <int Lanes>
 __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a,
-                                                             RowFacts* facts, Totals* totals, ListUse lists)
+                                                             RowFacts* facts, Totals* totals, Kinds kinds)
 {
     TULLE_SHARED(unsigned, histogram, counters);
     TULLE_SHARED(unsigned long long, pieces, 2);
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
     if (works && lane % Lanes == 0) {
         const RowFacts f = facts_from(sum);
         for (int r = 0; r < run.length; ++r) facts[row + r] = f;
-        const Counter counter = counter_for(f, length, run, lists);
+        const Counter counter = counter_for(f, length, run, kinds);
         atomicAdd(histogram + static_cast<int>(counter), 1u);
         if (counter == Counter::cut4 || counter == Counter::cut8) atomicAdd(pieces + (counter == Counter::cut8 ? 1 : 0), static_cast<unsigned long long>(sum.pieces));
     }
@@ -153,7 +153,8 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     work.facts = Buffer<RowFacts>(q, a.rows);
     work.list = Buffer<index_t>(q, a.rows);
     work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
-    work.lists = {.whole = policy.merge_lists && b.cols <= most_list_columns, .cut = policy.merge_lists && b.cols <= most_list_columns && !policy.use_runs};
+    const bool lists = policy.merge_lists && b.cols <= most_list_columns;
+    work.kinds = {.lists = lists, .cut = lists && !policy.use_runs, .registers = policy.registers, .ranks = policy.ranks};
     Buffer<Span> span;
     Buffer<unsigned char> like_a;
     if (policy.use_runs) {
@@ -172,7 +173,7 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     const offset_t mean = a.rows > 0 ? a.nonzeros / a.rows : 0;
     const auto run = [&](auto kernel, int lanes) {
         launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr,
-               work.runs_a.data(), work.facts.data(), totals.data(), work.lists);
+               work.runs_a.data(), work.facts.data(), totals.data(), work.kinds);
     };
     if (!policy.use_runs && mean <= 8) run(find_facts_kernel<1>, 1);      // with runs, several lanes share the look at the neighbours
     else if (mean <= 6) run(find_facts_kernel<4>, 4);

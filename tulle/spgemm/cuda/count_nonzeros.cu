@@ -159,7 +159,7 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
     if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
-    place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V), work.lists}, work, count);
+    place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V), work.kinds}, work, count);
     const std::vector<RowGroup> groups = merged(work.symbolic, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
     cuda::Branches side(q, branches_for(groups, policy.side_by_side));
     count_cut(q, pattern_of(a), pattern_of(b), work, count);

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(threads) count_places_kernel(RowView v, Patter
     if (k < v.rows) {
         const auto row = static_cast<index_t>(k);
         const offset_t nonzeros = v.row_begin[row + 1] - v.row_begin[row];
-        const Filler filler = filler_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row), nonzeros, v.value_bytes, v.lists);
+        const Filler filler = filler_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row), nonzeros, v.value_bytes, v.kinds);
         halves[row] = halves_for(places_of(v, p, row, filler), nonzeros);
         atomicMax(most + static_cast<int>(filler), static_cast<unsigned>(nonzeros));
     }
@@ -117,7 +117,7 @@ Places reserve_places(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>&
     places.begin = Buffer<offset_t>(q, offset_t{a.rows} + 1);
     Buffer<Longest> longest(q, 1);
     fill_zero(q, longest.data(), 1);
-    const RowView rows{0, a.rows, a.row_begin, work.facts.data(), runs.a, row_begin, sizeof(V), work.lists};
+    const RowView rows{0, a.rows, a.row_begin, work.facts.data(), runs.a, row_begin, sizeof(V), work.kinds};
     launch(q, one_thread_each(a.rows, threads), count_places_kernel, rows, Patterns{a.col, b.row_begin, runs.b}, places.begin.data(), longest.data());
     prim::exclusive_scan(q, places.begin.data(), places.begin.data(), a.rows);
     const RowGroup of_long = long_rows_of(work.numeric);

@@ -27,12 +27,12 @@ Begins begins_of(const std::vector<RowGroup>& groups)
 __device__ int filling_group(const RowView& v, index_t row, const RunByte& run)
 {
     const offset_t nonzeros = v.row_begin[row + 1] - v.row_begin[row];
-    return static_cast<int>(filler_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run, nonzeros, v.value_bytes, v.lists));
+    return static_cast<int>(filler_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run, nonzeros, v.value_bytes, v.kinds));
 }
 
 __device__ int counting_group(const RowView& v, index_t row)
 {
-    return static_cast<int>(counter_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row), v.lists));
+    return static_cast<int>(counter_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row), v.kinds));
 }
 
 // Rows that nobody counts: empty, or one scaled row of B.

@@ -15,7 +15,7 @@ struct RowView {
     const unsigned char* runs_a;             // may be null
     const offset_t* row_begin;
     offset_t value_bytes;
-    ListUse lists;
+    Kinds kinds;
 };
 
 // The list of work.symbolic; rows that need no counting get their count.
