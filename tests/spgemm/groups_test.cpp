@@ -90,7 +90,7 @@ void expect_filler_holds(const Example& e, Filler filler, offset_t value_bytes)
     }
 }
 
-constexpr Kinds ways_of_lists[]{{false, false}, {true, false}, {true, true}, {.registers = false}, {.lists = true, .ranks = false}};
+constexpr Kinds ways_of_lists[]{{}, {.lists = 4}, {.lists = 8}, {.lists = 8, .cut_above = 64}, {.lists = 4, .cut_above = 512}, {.registers = false}, {.lists = 8, .ranks = false}};
 
 TEST(SpgemmGroups, EveryRowFitsItsKernel)
 {
@@ -137,11 +137,13 @@ TEST(SpgemmGroups, RowsAreFilledInPiecesWhereTheyWereCountedInPieces)
         const Example e = example(seed);
         if (e.nonzeros == 0) continue;
         const RunByte alone{false, 0, 1};
-        const Counter counter = counter_for(e.facts, e.nonzeros_a, alone, {true, true});
-        const Filler filler = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, {true, true});
+        const Kinds kinds{.lists = 8, .cut_above = seed % 2 == 0 ? merged_at_once : 512};
+        const Counter counter = counter_for(e.facts, e.nonzeros_a, alone, kinds);
+        const Filler filler = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, kinds);
+        EXPECT_TRUE((filler != Filler::cut4 && filler != Filler::cut8) || e.facts.products > kinds.cut_above);
         EXPECT_EQ(counter == Counter::cut4, filler == Filler::cut4);
         EXPECT_EQ(counter == Counter::cut8, filler == Filler::cut8);
-        const Filler without = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, {true, false});
+        const Filler without = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, {.lists = 8});
         EXPECT_TRUE(without != Filler::cut4 && without != Filler::cut8);
         cut += filler == Filler::cut4 || filler == Filler::cut8;
     }

@@ -46,8 +46,11 @@ TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
     EXPECT_THROW(check_policy({Method::nsparse, false}, {Backend::cuda, 1, true}), ValueError) << "it adds in no fixed order";
     EXPECT_THROW(check_policy({Method::deltasparse, false}, {Backend::cuda, 1, true}), ValueError);
     EXPECT_NO_THROW(check_policy({Method::deltasparse, false}, {Backend::cpu, 1, true})) << "a thread adds in order";
-    EXPECT_NO_THROW(check_policy({.merge_lists = false, .columns_first = false}, {Backend::cuda, 1}));
-    EXPECT_THROW(check_policy({.merge_lists = false}, {Backend::cpu, 1}), ValueError) << "there is nothing to leave out";
+    EXPECT_NO_THROW(check_policy({.merge_lists = 0, .columns_first = false}, {Backend::cuda, 1}));
+    EXPECT_NO_THROW(check_policy({.use_runs = false, .merge_lists = 4, .cut_above = 512}, {Backend::cuda, 1}));
+    EXPECT_THROW(check_policy({.merge_lists = 5}, {Backend::cuda, 1}), ValueError) << "kernels are for 4 and 8";
+    EXPECT_THROW(check_policy({.cut_above = 32}, {Backend::cuda, 1}), ValueError) << "a thread merges so few at once";
+    EXPECT_THROW(check_policy({.merge_lists = 0}, {Backend::cpu, 1}), ValueError) << "there is nothing to leave out";
     EXPECT_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .columns_first = false}, {Backend::cuda, 1}), ValueError);
     EXPECT_NO_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}));
     EXPECT_THROW(check_policy({.method = Method::deltasparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}), ValueError);
@@ -61,7 +64,7 @@ TEST(SpgemmPolicy, NamesAreReadBack)
     for (const Method m : {Method::adaptive, Method::dense, Method::hash, Method::nsparse, Method::deltasparse}) EXPECT_EQ(parse_method(to_text(m)), m);
     EXPECT_THROW(parse_method("magic"), ValueError);
     EXPECT_NE(to_text(Policy{Method::adaptive, true}), to_text(Policy{Method::adaptive, false}));
-    EXPECT_EQ(to_text(Policy{.use_runs = false, .merge_lists = false, .columns_first = false}), "adaptive, each row for itself, no lists merged, long rows at once");
+    EXPECT_EQ(to_text(Policy{.use_runs = false, .merge_lists = 0, .columns_first = false}), "adaptive, each row for itself, no lists merged, long rows at once");
     EXPECT_EQ(to_text(Policy{Method::deltasparse, false}), "deltasparse");
     EXPECT_EQ(to_text(Policy{Method::deltasparse, false, {delta::Grouping::plain, 200, 64}}), "deltasparse, plain, dense above 2.00 %, counted up to 64");
 }

@@ -68,8 +68,8 @@ constexpr offset_t pieces_in(offset_t entries) { return (entries + cut_every - 1
 // 0: the row is not merged; 1: at once; 2: in pieces.
 constexpr int turns_of(const RowFacts& f, offset_t nonzeros_a, const Kinds& kinds)
 {
-    if (!kinds.lists || nonzeros_a > most_lists) return 0;
-    return f.products <= merged_at_once ? 1 : kinds.cut ? 2 : 0;
+    if (nonzeros_a > kinds.lists) return 0;
+    return f.products <= merged_at_once ? 1 : f.products > kinds.cut_above ? 2 : 0;
 }
 
 constexpr offset_t words_of(index_t width) { return (offset_t{width} + 31) / 32; }

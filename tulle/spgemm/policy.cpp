@@ -8,6 +8,7 @@
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/spgemm/groups.hpp"
 
 namespace tulle::spgemm {
 namespace {
@@ -19,6 +20,13 @@ constexpr index_t columns_in_cache = 1 << 18;
 
 // Nonzeros of A in a row, in the mean, up to which runs are not looked for on a GPU (measured: 4 to 10 % of whole calls on matrices with 3 to 6).
 constexpr offset_t short_rows = 8;
+
+void check_lists(const Policy& p)
+{
+    require<ValueError>(p.merge_lists == 0 || p.merge_lists == few_lists || p.merge_lists == most_lists, [&] { return concat("rows from up to ", p.merge_lists, " nonzeros of A cannot be merged"); },
+                        concat("0, ", few_lists, " or ", most_lists));
+    require<ValueError>(p.cut_above >= static_cast<int>(merged_at_once), [&] { return concat("rows of ", p.cut_above, " products are not cut"); }, concat("from ", merged_at_once, " on"));
+}
 
 void check_rules(const delta::Rules& r)
 {
@@ -54,12 +62,15 @@ std::vector<Policy> candidates(const Limits& limits)
 {
     if (limits.backend == Backend::cuda) {
         std::vector<Policy> all{{Method::adaptive, true}, {Method::adaptive, false}};
-        all.push_back({.use_runs = false, .merge_lists = false});
+        all.push_back({.use_runs = false, .merge_lists = 0});
+        all.push_back({.use_runs = false, .merge_lists = 4});
+        for (const int products : {256, 512, 1024}) all.push_back({.use_runs = false, .cut_above = products});
+        all.push_back({.use_runs = false, .merge_lists = 4, .cut_above = 512});
         all.push_back({.registers = false});
         all.push_back({.ranks = false});
         all.push_back({.use_runs = false, .columns_first = false});
         all.push_back({.use_runs = false, .side_by_side = false});
-        all.push_back({.merge_lists = false, .columns_first = false, .side_by_side = false});
+        all.push_back({.merge_lists = 0, .columns_first = false, .side_by_side = false});
         if (!limits.deterministic) all.insert(all.end(), {{Method::nsparse, false}, {Method::deltasparse, false}});
         return all;
     }
@@ -70,8 +81,9 @@ void check_policy(const Policy& policy, const Limits& limits)
 {
     const auto all = candidates(limits);
     const bool on_gpu = limits.backend == Backend::cuda, adaptive = on_gpu && policy.method == Method::adaptive;
-    const bool exists = (adaptive || (policy.merge_lists && policy.registers && policy.ranks && policy.columns_first)) && (adaptive || policy.side_by_side || (on_gpu && policy.method == Method::nsparse)) &&
+    const bool exists = (adaptive || (policy.merge_lists == Policy{}.merge_lists && policy.cut_above == Policy{}.cut_above && policy.registers && policy.ranks && policy.columns_first)) && (adaptive || policy.side_by_side || (on_gpu && policy.method == Method::nsparse)) &&
                         std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
+    if (exists) check_lists(policy);
     if (exists) return check_rules(policy.rules);
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
@@ -99,7 +111,7 @@ std::string to_text(Method method) { return method_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     const bool says_nothing = p.method == Method::nsparse || p.method == Method::deltasparse;
-    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself", p.merge_lists ? "" : ", no lists merged", p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks", p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.method == Method::deltasparse ? to_text(p.rules) : "");
+    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself", p.merge_lists == 0 ? ", no lists merged" : p.merge_lists < most_lists ? concat(", up to ", p.merge_lists, " lists merged") : "", p.cut_above == Policy{}.cut_above ? "" : concat(", cut above ", p.cut_above, " products"), p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks", p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
 
 Method parse_method(std::string_view name)

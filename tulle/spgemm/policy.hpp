@@ -26,7 +26,8 @@ struct Policy {
     Method method = Method::adaptive;
     bool use_runs = true;      // neighbouring rows of equal pattern are counted once, and on a GPU filled together
     delta::Rules rules = {};   // deltasparse
-    bool merge_lists = true;   // GPU, adaptive: rows from few nonzeros of A are merged by a thread each, long ones in pieces
+    int merge_lists = 8;       // GPU, adaptive: rows from up to so many nonzeros of A (0, 4, 8) are merged by a thread each, …
+    int cut_above = 64;        // … in pieces where they have more products than this
     bool registers = true;     // GPU, adaptive: rows with few products in registers
     bool ranks = true;         // GPU, adaptive: rows whose columns lie close together by bitmaps and ranks
     bool columns_first = true; // GPU, adaptive: columns of long rows first, then their values in parts

@@ -25,9 +25,12 @@ struct RowGroup {
     offset_t begin = 0, rows = 0;    // where its rows stand in Workspace::list
 };
 
+inline constexpr std::uint32_t never_cut = ~std::uint32_t{0};
+
 // GPU: the kinds of kernels that rows may go to; hash tables and arrays take what is left.
 struct Kinds {
-    bool lists = false, cut = false;           // rows of C from few nonzeros of A merged by a thread; long ones as well, in pieces
+    int lists = 0;                             // rows of C from up to so many nonzeros of A are merged by a thread, …
+    std::uint32_t cut_above = never_cut;       // … with more products than this in pieces; those between go elsewhere
     bool registers = true, ranks = true;       // few products in registers; columns close together by bitmaps and ranks
 };
 

@@ -153,8 +153,7 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     work.facts = Buffer<RowFacts>(q, a.rows);
     work.list = Buffer<index_t>(q, a.rows);
     work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
-    const bool lists = policy.merge_lists && b.cols <= most_list_columns;
-    work.kinds = {.lists = lists, .cut = lists && !policy.use_runs, .registers = policy.registers, .ranks = policy.ranks};
+    work.kinds = {.lists = b.cols <= most_list_columns ? policy.merge_lists : 0, .cut_above = policy.use_runs ? never_cut : static_cast<std::uint32_t>(policy.cut_above), .registers = policy.registers, .ranks = policy.ranks};
     Buffer<Span> span;
     Buffer<unsigned char> like_a;
     if (policy.use_runs) {

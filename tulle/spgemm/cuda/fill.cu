@@ -86,7 +86,7 @@ offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& polic
 {
     if (policy.method == Method::nsparse) return nsparse::group_rows(q, work, first, rows, row_begin);
     if (policy.method == Method::deltasparse) return delta::group_rows(q, policy.rules, work, first, rows, row_begin);
-    if (work.pieces.all > 0 && work.pieces.place.size() == 0) work.kinds.cut = false;      // members of teams fill rows that others have counted
+    if (work.pieces.all > 0 && work.pieces.place.size() == 0) work.kinds.cut_above = never_cut;      // members of teams fill rows that others have counted
     return place_for_filling(q, {first, rows, a.row_begin, work.facts.data(), policy.use_runs ? work.runs_a.data() : nullptr, row_begin,
                                  sizeof(V), work.kinds}, work);
 }
