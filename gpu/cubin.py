@@ -19,6 +19,21 @@ UNSTABLE = re.compile(r"\d+_GLOBAL__N__[0-9a-f]{8}_\d+_(\w+?)_cu_[0-9a-f]{8}(?:_
 CODE = (".text.", ".nv.constant", ".nv.shared.", ".nv.global.init")
 
 
+SUITES = ["base", "device", "mma", "prim", "matrix", "partition", "spmv", "spmv_multi", "spmm", "spmm_multi", "spmm_order", "spgemm", "sptrsv"]
+TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
+
+
+def folder_of(suite):
+    """Where its test program lies, and under tulle/ the kernels it is about."""
+    return {"mma": "simt", "spmv_multi": "spmv", "spmm_multi": "spmm", "spmm_order": "spmm"}.get(suite, suite)
+
+
+def code_of(kernels, suite):
+    """One digest of all recorded kernels that a suite is about."""
+    lines = [f"{file} {kernel} {digest}" for file, found in sorted(kernels.items()) if file.startswith(f"tulle/{folder_of(suite)}/") for kernel, digest in sorted(found.items())]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
 def sources():
     """All .cu files of the library, as paths from the repository's root."""
     return sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tulle").rglob("*.cu"))
