@@ -99,7 +99,12 @@ TEST_P(SpgemmRefill, MergesLists)
     std::vector<Pair<double>> pairs{lists_of_all_lengths<double>(90, 4, 12, 2000, Values::reals), lists_of_all_lengths<double>(70, 8, 12, 500, Values::reals), lists_of_all_lengths<double>(60, 4, 200, 3000, Values::reals),
                                     lists_of_all_lengths<double>(50, 8, 97, 300, Values::reals), long_row<double>("", 3, 96, 96, 2, Values::reals), long_row<double>("", 5, 130, 0, 3, Values::reals),
                                     crowded_lists<double>(Values::reals)};
-    for (const auto& pair : pairs) check_refills(c, pair, {});
+    Options in_pieces;
+    if (c.backend() == Backend::cuda) in_pieces.force = Policy{.use_runs = false, .cut_above = 64};
+    for (const auto& pair : pairs) {
+        check_refills(c, pair, in_pieces);
+        if (c.backend() == Backend::cuda) check_refills(c, pair, {});
+    }
 }
 
 TEST_P(SpgemmRefill, LongRowsOfCInParts)

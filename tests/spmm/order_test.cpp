@@ -115,11 +115,11 @@ TEST_P(OrderOn, EncodesThePapersRows)
         const auto blocks = to_host<index_t>(c, e.blocks.span()), sum = to_host<index_t>(c, e.sum.span());
         EXPECT_EQ(std::vector<index_t>(blocks.span().begin(), blocks.span().end()), (std::vector<index_t>{4, 0, 3}));
         EXPECT_EQ(std::vector<index_t>(sum.span().begin(), sum.span().end()), (std::vector<index_t>{39, 0, 35}));
-        const auto entry = to_host<BlockCount>(c, e.entry.span());
-        EXPECT_EQ(entry.data()[3].block, 4);
-        EXPECT_EQ(entry.data()[3].count, 3);
-        EXPECT_EQ(entry.data()[39 + 2].block, 3);
-        EXPECT_EQ(entry.data()[39 + 2].count, 14);
+        const auto last = read_value<BlockCount>(q, e.entry.data() + 3), other = read_value<BlockCount>(q, e.entry.data() + 39 + 2);      // between rows nothing is written
+        EXPECT_EQ(last.block, 4);
+        EXPECT_EQ(last.count, 3);
+        EXPECT_EQ(other.block, 3);
+        EXPECT_EQ(other.count, 14);
         Buffer<std::uint64_t> key(q, 3);
         for (const auto which : {Dispersion::paper, Dispersion::released}) {
             write_dispersions(q, e.view(), which, key.data());

@@ -60,7 +60,7 @@ constexpr int rank_bytes_of(int size) { return (7 * 1024) << size; }
 
 // Rows of C from few nonzeros of A: the rows of B are sorted lists.
 inline constexpr int few_lists = 4, most_lists = 8;
-inline constexpr std::uint32_t merged_at_once = 64;              // products; longer rows are cut (reasoned: steps of a thread while its neighbours wait)
+inline constexpr std::uint32_t merged_at_once = 64;              // products; longer rows go elsewhere or are cut (reasoned: steps of a thread while its neighbours wait)
 inline constexpr int cut_every = 32;                             // entries of a list between two cuts
 inline constexpr index_t most_list_columns = (1 << 29) - 1;      // of C: a column and the number of its list share 32 bits
 constexpr offset_t pieces_in(offset_t entries) { return (entries + cut_every - 1) / cut_every; }

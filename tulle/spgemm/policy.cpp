@@ -64,8 +64,7 @@ std::vector<Policy> candidates(const Limits& limits)
         std::vector<Policy> all{{Method::adaptive, true}, {Method::adaptive, false}};
         all.push_back({.use_runs = false, .merge_lists = 0});
         all.push_back({.use_runs = false, .merge_lists = 4});
-        for (const int products : {256, 512, 1024}) all.push_back({.use_runs = false, .cut_above = products});
-        all.push_back({.use_runs = false, .merge_lists = 4, .cut_above = 512});
+        for (const int products : {64, 256}) all.push_back({.use_runs = false, .cut_above = products});
         all.push_back({.registers = false});
         all.push_back({.ranks = false});
         all.push_back({.use_runs = false, .columns_first = false});
