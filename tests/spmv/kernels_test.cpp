@@ -21,6 +21,7 @@ using namespace tulle::test;
 class SpmvKernelsOn : public OnBackend {
 protected:
     bool on_gpu() const { return ctx().backend() == Backend::cuda; }
+    std::vector<int> lanes_of_slices() const { return on_gpu() ? std::vector{32} : std::vector{1, 8}; }
 };
 
 // y = 2 A x - y under a policy must be exact, twice: counters of the first run are ready for the second.
@@ -97,7 +98,6 @@ TEST_P(SpmvKernelsOn, GroupsAreFoundInMeshes)
 // Bands follow each other (no distances kept), then distances of one, two and four bytes, and a slice with rows of all lengths.
 TEST_P(SpmvKernelsOn, SlicesKeepColumnsInEveryForm)
 {
-    if (!on_gpu()) GTEST_SKIP() << "sliced ELL is the GPU's";
     const index_t n = 70000;
     std::vector<std::tuple<index_t, index_t, double>> entries;
     for (index_t i = 0; i < 200; ++i) {
@@ -110,14 +110,14 @@ TEST_P(SpmvKernelsOn, SlicesKeepColumnsInEveryForm)
             for (index_t k = 0; k < i - 159; ++k) put(3 * k + i % 5);
     }
     const auto a = csr_of<double>(200, n, std::move(entries));
-    for (const bool sort : {false, true}) expect_exact(ctx(), a, {Kernel::sell, 32, false, false, sort});
+    for (const int lanes : lanes_of_slices())
+        for (const bool sort : {false, true}) expect_exact(ctx(), a, {Kernel::sell, lanes, false, false, sort});
 }
 
 TEST_P(SpmvKernelsOn, SlicesAreSortedInsideWindows)
 {
-    if (!on_gpu()) GTEST_SKIP() << "sliced ELL is the GPU's";
     const auto a = matrix_where<float>(4200, 60, Values::integers, 5, [](index_t i, index_t j) { return j % 20 == i % 20 && j < (i * 13) % 70; });
-    expect_exact(ctx(), a, {Kernel::sell, 32, false, false, true});
+    for (const int lanes : lanes_of_slices()) expect_exact(ctx(), a, {Kernel::sell, lanes, false, false, true});
 }
 
 // 65535 columns apart is the most that narrow columns can hold; the base is the row's first column.
