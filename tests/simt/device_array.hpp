@@ -22,15 +22,17 @@ inline const CudaQueue& queue_of(int device)
     return found != queues.end() ? found->second : queues.emplace(device, cuda::open_queue(device)).first->second;
 }
 
-// An array on a device.
+// An array on a device, on the tests' queue or on another.
 template <class T>
 class DeviceArray {
 public:
-    explicit DeviceArray(std::size_t size, int device = 0) : queue_(queue_of(device)), buffer_(queue_, static_cast<offset_t>(size))
+    DeviceArray(std::size_t size, const CudaQueue& q) : queue_(q), buffer_(queue_, static_cast<offset_t>(size))
     {
         synchronize(queue_);    // other streams may use it from now on
     }
-    explicit DeviceArray(const std::vector<T>& values, int device = 0) : DeviceArray(values.size(), device)
+    explicit DeviceArray(std::size_t size, int device = 0) : DeviceArray(size, queue_of(device)) {}
+    explicit DeviceArray(const std::vector<T>& values, int device = 0) : DeviceArray(values, queue_of(device)) {}
+    DeviceArray(const std::vector<T>& values, const CudaQueue& q) : DeviceArray(values.size(), q)
     {
         upload(queue_, values.data(), buffer_.data(), buffer_.size());
     }

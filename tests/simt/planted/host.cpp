@@ -42,7 +42,7 @@ const Plant host_pointer_in_a_view("host_pointer_in_a_view", [](bool broken) {
 
 // One stream writes, another reads: only an event puts them in order.
 const Plant missing_event("missing_event", [](bool broken) {
-    DeviceArray<int> data(std::vector<int>(n, 0)), out(std::vector<int>(n, 0));
+    DeviceArray<int> data(std::vector<int>(n, 0), cuda::open_queue(0)), out(std::vector<int>(n, 0), cuda::open_queue(0));
     cudaEvent_t written = nullptr;
     cuda::check(cudaEventCreateWithFlags(&written, cudaEventDisableTiming));
     launch(data.queue(), one_thread_each(n), set_all, data.data(), 5);
@@ -55,8 +55,8 @@ const Plant missing_event("missing_event", [](bool broken) {
 
 // Memory is given back on a stream that does not wait for the one that still reads it.
 const Plant early_free("early_free", [](bool broken) {
-    DeviceArray<int> out(std::vector<int>(n, 0));
-    std::optional<DeviceArray<int>> in(std::in_place, fives);
+    DeviceArray<int> out(std::vector<int>(n, 0), cuda::open_queue(0));
+    std::optional<DeviceArray<int>> in(std::in_place, fives, cuda::open_queue(0));
     launch(out.queue(), one_thread_each(n), copy_view, out.data(), View{n, in->data(), true});
     if (!broken) synchronize(out.queue());
     in.reset();
