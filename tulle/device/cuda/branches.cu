@@ -17,14 +17,20 @@ struct Lent {
 };
 
 std::mutex lending;
-std::unordered_map<int, std::vector<Lent>> idle;                 // of each device; kept as long as the process
+
+// Those of each device that nobody has; never destroyed, so that no other object's end can come too late.
+std::unordered_map<int, std::vector<Lent>>& idle()
+{
+    static auto& all = *new std::unordered_map<int, std::vector<Lent>>;
+    return all;
+}
 
 // The device must be current.
 Lent borrow(int device)
 {
     {
         const std::lock_guard lock(lending);
-        auto& here = idle[device];
+        auto& here = idle()[device];
         if (!here.empty()) {
             const Lent lent = here.back();
             here.pop_back();
@@ -63,7 +69,7 @@ Branches::~Branches()
         (void)cudaEventRecord(event, queues_[k].stream);
         (void)cudaStreamWaitEvent(queues_[0].stream, event, 0);
         const std::lock_guard lock(lending);
-        idle[queues_[0].device].push_back({queues_[k].stream, event});
+        idle()[queues_[0].device].push_back({queues_[k].stream, event});
     }
     (void)cudaSetDevice(before);
 }
