@@ -28,6 +28,15 @@ void check_lists(const Policy& p)
     require<ValueError>(p.cut_above >= static_cast<int>(merged_at_once), [&] { return concat("rows of ", p.cut_above, " products are not cut"); }, concat("from ", merged_at_once, " on"));
 }
 
+// Whether nothing is asked for that only another method, or the GPU, can leave out.
+bool only_what_it_has(const Policy& p, Backend backend)
+{
+    if (backend == Backend::cuda && p.method == Method::adaptive) return true;
+    Policy usual{p.method, p.use_runs, p.rules};
+    if (backend == Backend::cuda && p.method == Method::nsparse) usual.side_by_side = p.side_by_side;
+    return p == usual;
+}
+
 void check_rules(const delta::Rules& r)
 {
     require<ValueError>(r.dense_share >= 0 && r.dense_share <= delta::dense_share_of,
@@ -79,11 +88,11 @@ std::vector<Policy> candidates(const Limits& limits)
 void check_policy(const Policy& policy, const Limits& limits)
 {
     const auto all = candidates(limits);
-    const bool on_gpu = limits.backend == Backend::cuda, adaptive = on_gpu && policy.method == Method::adaptive;
-    const bool exists = (adaptive || (policy.merge_lists == Policy{}.merge_lists && policy.cut_above == Policy{}.cut_above && policy.registers && policy.ranks && policy.columns_first)) && (adaptive || policy.side_by_side || (on_gpu && policy.method == Method::nsparse)) &&
-                        std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
-    if (exists) check_lists(policy);
-    if (exists) return check_rules(policy.rules);
+    const bool exists = std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
+    if (exists && only_what_it_has(policy, limits.backend)) {
+        check_lists(policy);
+        return check_rules(policy.rules);
+    }
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
     throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ", limits.backend == Backend::cpu ? "a CPU" : "a GPU",
@@ -110,7 +119,10 @@ std::string to_text(Method method) { return method_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     const bool says_nothing = p.method == Method::nsparse || p.method == Method::deltasparse;
-    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself", p.merge_lists == 0 ? ", no lists merged" : p.merge_lists < most_lists ? concat(", up to ", p.merge_lists, " lists merged") : "", p.cut_above == Policy{}.cut_above ? "" : concat(", cut above ", p.cut_above, " products"), p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks", p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.method == Method::deltasparse ? to_text(p.rules) : "");
+    return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself",
+                  p.merge_lists == 0 ? ", no lists merged" : p.merge_lists < most_lists ? concat(", up to ", p.merge_lists, " lists merged") : "",
+                  p.cut_above == Policy{}.cut_above ? "" : concat(", cut above ", p.cut_above, " products"), p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks",
+                  p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
 
 Method parse_method(std::string_view name)
