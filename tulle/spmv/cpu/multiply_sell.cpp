@@ -59,8 +59,9 @@ void sum_plain(const SliceView<V, M>& s, V* sum)
 
 bool has_vectors() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"); }
 
-TULLE_VECTORS inline __m512d load8(__mmask8 m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
-TULLE_VECTORS inline __m512d load8(__mmask8 m, const float* p) { return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, p)); }
+TULLE_VECTORS inline __m512d load(__mmask8 m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
+TULLE_VECTORS inline __m512d load(__mmask8 m, const float* p) { return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, p)); }
+TULLE_VECTORS inline __m512 load(__mmask16 m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
 
 // Distances of the lanes from `lane` on.
 template <SellKind Kind>
@@ -88,42 +89,37 @@ TULLE_VECTORS inline std::uint32_t lanes_with(const SliceSpan& span, const std::
     return low | high << 16;
 }
 
-// x of eight or sixteen lanes from `lane` on.
+// A vector of doubles or floats: values, x of the lanes from `lane` on, and the sum of products.
 template <SellKind Kind>
-TULLE_VECTORS inline __m512d pick8(__mmask8 m, const std::uint8_t* from, int lane, const double* x)
+TULLE_VECTORS inline __m512d pick(__mmask8 m, const std::uint8_t* from, int lane, const double* x)
 {
     if constexpr (Kind == SellKind::follow) return _mm512_maskz_loadu_pd(m, x + lane);
     else return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, distances8<Kind>(from, lane), x, 8);
 }
 
 template <SellKind Kind>
-TULLE_VECTORS inline __m512 pick16(__mmask16 m, const std::uint8_t* from, int lane, const float* x)
+TULLE_VECTORS inline __m512 pick(__mmask16 m, const std::uint8_t* from, int lane, const float* x)
 {
     if constexpr (Kind == SellKind::follow) return _mm512_maskz_loadu_ps(m, x + lane);
     else return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, distances16<Kind>(from, lane), x, 4);
 }
 
-// The 32 sums of a slice in registers.
-struct Doubles {
-    __m512d part[4];
-    template <SellKind Kind, class M>
-    TULLE_VECTORS void add(std::uint32_t here, const std::uint8_t* from, const M* value, const double* x)
-    {
-        for (int p = 0; p < 4; ++p) {
-            const auto m = static_cast<__mmask8>(here >> (8 * p));
-            part[p] = _mm512_fmadd_pd(load8(m, value + 8 * p), pick8<Kind>(m, from, 8 * p, x), part[p]);
-        }
-    }
-};
+TULLE_VECTORS inline __m512d add_product(__m512d a, __m512d x, __m512d sum) { return _mm512_fmadd_pd(a, x, sum); }
+TULLE_VECTORS inline __m512 add_product(__m512 a, __m512 x, __m512 sum) { return _mm512_fmadd_ps(a, x, sum); }
 
-struct Floats {
-    __m512 part[2];
+// The 32 sums of a slice in registers.
+template <class V>
+struct Sums {
+    static constexpr int lanes = 64 / sizeof(V);
+    using Mask = std::conditional_t<lanes == 8, __mmask8, __mmask16>;
+    decltype(load(Mask{}, static_cast<const V*>(nullptr))) part[slice_rows / lanes];
+
     template <SellKind Kind, class M>
-    TULLE_VECTORS void add(std::uint32_t here, const std::uint8_t* from, const M* value, const float* x)
+    TULLE_VECTORS void add(std::uint32_t here, const std::uint8_t* from, const M* value, const V* x)
     {
-        for (int p = 0; p < 2; ++p) {
-            const auto m = static_cast<__mmask16>(here >> (16 * p));
-            part[p] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(m, value + 16 * p), pick16<Kind>(m, from, 16 * p, x), part[p]);
+        for (int p = 0; p < slice_rows / lanes; ++p) {
+            const auto m = static_cast<Mask>(here >> (lanes * p));
+            part[p] = add_product(load(m, value + lanes * p), pick<Kind>(m, from, lanes * p, x), part[p]);
         }
     }
 };
@@ -131,7 +127,7 @@ struct Floats {
 template <class V, class M>
 TULLE_VECTORS void sum_vectors(const SliceView<V, M>& s, V* to)
 {
-    std::conditional_t<std::is_same_v<V, double>, Doubles, Floats> sum{};
+    Sums<V> sum{};
     for (offset_t j = s.span.begin; j < s.span.end; ++j) {
         const SellColumn column = s.column[j];
         const auto k = static_cast<std::int32_t>(j - s.span.begin);
