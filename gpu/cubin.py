@@ -21,6 +21,8 @@ CODE = (".text.", ".nv.constant", ".nv.shared.", ".nv.global.init")
 
 SUITES = ["base", "device", "mma", "prim", "matrix", "partition", "spmv", "spmv_multi", "spmm", "spmm_multi", "spmm_order", "spgemm", "sptrsv"]
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
+# What each tool has to look at: all suites on a GPU, but initcheck none whose tests are of teams alone (gpu/run says why).
+PAIRS = [(tool, suite) for tool in TOOLS for suite in SUITES[1:] if not (tool == "initcheck" and suite.endswith("_multi"))]
 
 
 def folder_of(suite):

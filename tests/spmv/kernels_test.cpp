@@ -3,6 +3,7 @@
 // Matrices made for one kernel each: giants, runs of equal rows, rows that follow each other, wide and narrow ones; dots and mixed types.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,8 +11,11 @@
 #include "support/battery.hpp"
 #include "support/guarded.hpp"
 #include "support/oracle.hpp"
+#include "tulle/device/copy.hpp"
 #include "tulle/matrix/move.hpp"
+#include "tulle/spmv/group_size.hpp"
 #include "tulle/spmv/spmv.hpp"
+#include "tulle/spmv/steps.hpp"
 
 namespace tulle::spmv {
 namespace {
@@ -78,6 +82,70 @@ TEST_P(SpmvKernelsOn, GroupsTakeRunsOfAnyLength)
         return p >= 10 ? j == p : p != 4 && j % (p + 1) == 0 && (p != 7 || j < 20);
     });
     for (const int lanes : on_gpu() ? std::vector{8, 16, 32} : std::vector{1}) expect_exact(ctx(), a, {Kernel::groups, lanes, false});
+}
+
+// More rows than a kernel looks at in one turn: runs of 1 to 7 rows with one entry each, here and there an empty one.
+HostCsr<double> many_short_runs(index_t rows)
+{
+    HostCsr<double> a{.rows = rows, .cols = 1000, .row_begin = {0}, .col = {}, .value = {}};
+    for (index_t i = 0, run = 0, left = 0; i < rows; ++i) {
+        if (left == 0) left = ++run % 11 == 0 ? 1 : 1 + run % 7;
+        --left;
+        if (run % 11 != 0) a.col.push_back(run % 1000);
+        a.row_begin.push_back(std::ssize(a.col));
+    }
+    a.value.assign(a.col.size(), 1);
+    return a;
+}
+
+TEST_P(SpmvKernelsOn, GroupsCoverEveryRowOnceAndAreAsFewAsCanBe)
+{
+    const auto c = ctx();
+    for (const index_t rows : {1, 255, 257, 66000}) {
+        const auto a = many_short_runs(rows);
+        const auto there = to_device(c, a.view());
+        const index_t chunk = on_gpu() ? 256 : rows;                     // a GPU cuts runs there
+        const auto same = [&](index_t i) {
+            const auto begin = a.row_begin[static_cast<std::size_t>(i)], length = a.row_begin[static_cast<std::size_t>(i) + 1] - begin, before = a.row_begin[static_cast<std::size_t>(i) - 1];
+            return i % chunk != 0 && begin - before == length && (length == 0 || a.col[static_cast<std::size_t>(begin)] == a.col[static_cast<std::size_t>(before)]);
+        };
+        c.run([&](const auto& q) {
+            const Groups made = make_groups(q, there.view());
+            std::vector<RowGroup> group(static_cast<std::size_t>(made.group.size()));
+            download(q, made.group.data(), group.data(), made.group.size());
+            index_t row = 0;
+            for (const RowGroup& g : group) {
+                ASSERT_EQ(g.row, row);
+                ASSERT_EQ(g.begin, a.row_begin[static_cast<std::size_t>(row)]);
+                ASSERT_EQ(g.length(), a.row_begin[static_cast<std::size_t>(row) + 1] - g.begin);
+                ASSERT_LE(g.rows(), made.most);
+                for (index_t i = row + 1; i < row + g.rows(); ++i) ASSERT_TRUE(same(i)) << "row " << i;
+                row += g.rows();
+                ASSERT_TRUE(g.rows() == made.most || row == rows || !same(row)) << "row " << row << " could have joined";
+            }
+            EXPECT_EQ(row, rows);
+        });
+    }
+}
+
+TEST_P(SpmvKernelsOn, KnowsRowsOfALargeMatrix)
+{
+    const auto c = ctx();
+    const auto a = many_short_runs(135000);
+    const auto there = to_device(c, a.view());
+    const RowTraits row = c.run([&](const auto& q) { return survey(q, there.view(), false).row; });
+    index_t repeats = 0, shifts = 0;
+    offset_t padded = 0;
+    for (std::size_t i = 0; i < 135000; ++i) {
+        const auto begin = static_cast<std::size_t>(a.row_begin[i]);
+        const bool here = a.row_begin[i + 1] > a.row_begin[i], before = i > 0 && a.row_begin[i] > a.row_begin[i - 1];
+        if (here && before) repeats += a.col[begin] == a.col[begin - 1], shifts += a.col[begin] == a.col[begin - 1] + 1;
+        if (i % 32 == 0 && a.row_begin[std::min<std::size_t>(i + 32, 135000)] > a.row_begin[i]) padded += 32;
+    }
+    EXPECT_EQ(row.repeats, repeats);
+    EXPECT_EQ(row.shifts, shifts);
+    EXPECT_EQ(row.padded, padded);
+    EXPECT_EQ(row.longest, 1);
 }
 
 // Unknowns of one node have the same columns: nodes of 2, 3, 4 and 6 unknowns lead to groups of 2, 3, 4 and 3 rows.

@@ -86,14 +86,11 @@ TEST(ChooseSpmv, SlicesWhereRowsFollowEachOther)
     EXPECT_NE(choose(t, gpu).policy.kernel, Kernel::sell);
 }
 
-TEST(ChooseSpmv, CpusTakeSlicesWhereRowsAreShortForAVector)
+TEST(ChooseSpmv, CpusTakeTwoSumsOrSlicesWhereRowsAreShortForAVector)
 {
     Traits t = even_rows(6);
     t.row.longest = 40;
-    EXPECT_EQ(choose(t, cpu8).policy, (Policy{Kernel::sell, 8, false, false, true})) << "sorted by length";
-    t.reused = false;
-    EXPECT_EQ(choose(t, cpu8).policy, (Policy{Kernel::rows, 1, false})) << "used once, it is not worth a copy";
-    t.reused = true;
+    EXPECT_EQ(choose(t, cpu8).policy, (Policy{Kernel::rows, 2, false}));
     t.row.longest = 400;
     EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy, (Policy{Kernel::rows, 8, false})) << "uneven";
     t = even_rows(20);

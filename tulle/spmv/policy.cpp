@@ -46,8 +46,9 @@ constexpr double long_row_share_on_cpu = 0.25;
 // Sums side by side that stand for a vector of the CPU, whatever it holds …
 constexpr int lanes_of_a_vector = 8;
 // … which lose only where rows take most of a vector for few products and are so even that their ends can be foreseen (measured: mac_econ
-// has 6.2 a row and at most 44); up to four, half a vector is enough. A plan has slices of rows by length there, a vector of rows at a time.
+// has 6.2 a row and at most 44); up to four, half a vector is enough. Two sums are best there.
 constexpr double half_a_vector = 4.0, even_row_on_cpu = 16.0;
+constexpr int lanes_of_short_rows = 2;
 
 // op(A) can be read row by row as it is stored.
 bool by_rows(const Traits& t)
@@ -92,7 +93,7 @@ bool is_short_and_even(const RowTraits& row)
 
 int lanes_for(const RowTraits& row, const Limits& limits)
 {
-    if (limits.backend == Backend::cpu) return is_short_and_even(row) ? 1 : lanes_of_a_vector;
+    if (limits.backend == Backend::cpu) return is_short_and_even(row) ? lanes_of_short_rows : lanes_of_a_vector;
     return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
@@ -135,7 +136,6 @@ Choice choose_on_cpu(const Traits& t, const Limits& limits, bool copy)
 {
     if (!t.reused || is_skewed(t.row, limits)) return choose_unprepared(t, limits, copy);
     if (has_shifts(t.row)) return {{Kernel::sell, lanes_of_a_vector, copy}, share_that_shifts(t.row)};
-    if (is_short_and_even(t.row)) return {{Kernel::sell, lanes_of_a_vector, copy, false, true}, concat(in_lengths(t.row), ": rows too short for a vector each, but enough of a length")};
     return choose_unprepared(t, limits, copy);
 }
 

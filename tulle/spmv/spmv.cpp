@@ -193,7 +193,7 @@ void prepare(State& s)
         if (p.kernel == Kernel::split) prepare_split(q, rows_of(s), s.work);
         if (p.kernel == Kernel::groups) s.work.groups = make_groups(q, rows_of(s));
         if (p.narrow) s.work.narrow = make_narrow(q, rows_of(s));
-        if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort);
+        if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort, s.traits.row.padded);
         if (p.kernel == Kernel::stream) s.work.stream = stream_of<Sum>(q, rows_of(s), s.traits.row.longest);
         if (scatters(p, s.transposed())) s.work.private_sums = make_private_sums<Sum>(q, s.traits.row.rows);
         if (s.options.dots) prepare_dots(q, s.traits.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);

@@ -152,8 +152,8 @@ template <class V, class M> Stream<V> make_stream(const CudaQueue& q, const CsrV
 template <class V, class M> void multiply_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v);
 
 // Slices; fill_sell takes the values once more from the caller's arrays.
-template <class M> Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort);
-template <class M> Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort);
+template <class M> Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort, offset_t padded);       // padded: as the survey counted
+template <class M> Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort, offset_t padded);
 template <class M> void fill_sell(const CpuQueue& q, const CsrView<M>& a, Sell<M>& sell);
 template <class M> void fill_sell(const CudaQueue& q, const CsrView<M>& a, Sell<M>& sell);
 template <class V, class M> void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v);

@@ -106,7 +106,7 @@ void fill_sell(const CpuQueue& q, const CsrView<M>& a, Sell<M>& s)
 }
 
 template <class M>
-Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort)
+Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort, offset_t)          // counting the places again costs nothing here
 {
     Sell<M> s;
     if (sort) s.row = sort_rows(q, a.row_begin, a.rows);
@@ -147,7 +147,7 @@ Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort)
 
 template void fill_sell(const CpuQueue&, const CsrView<float>&, Sell<float>&);
 template void fill_sell(const CpuQueue&, const CsrView<double>&, Sell<double>&);
-template Sell<float> make_sell(const CpuQueue&, const CsrView<float>&, bool);
-template Sell<double> make_sell(const CpuQueue&, const CsrView<double>&, bool);
+template Sell<float> make_sell(const CpuQueue&, const CsrView<float>&, bool, offset_t);
+template Sell<double> make_sell(const CpuQueue&, const CsrView<double>&, bool, offset_t);
 
 }  // namespace tulle::spmv

@@ -139,15 +139,15 @@ Buffer<index_t> sort_rows(const CudaQueue& q, const offset_t* row_begin, index_t
     return list;
 }
 
-// Slices as wide as their longest row; how many columns they have together.
-offset_t measure_slices(const CudaQueue& q, const offset_t* row_begin, index_t rows, const index_t* list, Buffer<offset_t>& slice_begin)
+// Slices as wide as their longest row; how many columns they have together. In the natural order the survey has counted them: no waiting.
+offset_t measure_slices(const CudaQueue& q, const offset_t* row_begin, index_t rows, const index_t* list, offset_t padded, Buffer<offset_t>& slice_begin)
 {
     const offset_t slices = ceil_div(rows, slice_rows);
     Buffer<std::uint8_t> ragged(q, slices);
     slice_begin = Buffer<offset_t>(q, slices + 1);
     launch(q, one_thread_each(slices * slice_rows, threads_per_block), measure_slices_kernel, rows, row_begin, slices, list, slice_begin.data(), ragged.data());
     prim::exclusive_scan(q, slice_begin.data(), slice_begin.data(), slices);
-    const auto columns = read_value<offset_t>(q, slice_begin.data() + slices);
+    const offset_t columns = list == nullptr ? padded / slice_rows : read_value<offset_t>(q, slice_begin.data() + slices);
     launch(q, one_thread_each(slices + 1, threads_per_block), mark_ragged_kernel, slices, ragged.data(), slice_begin.data());
     return columns;
 }
@@ -162,11 +162,11 @@ void fill_sell(const CudaQueue& q, const CsrView<M>& a, Sell<M>& s)
 }
 
 template <class M>
-Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort)
+Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort, offset_t padded)
 {
     Sell<M> s;
     if (sort) s.row = sort_rows(q, a.row_begin, a.rows);
-    const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), s.slice_begin), slices = s.slice_begin.size() - 1;
+    const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), padded, s.slice_begin), slices = s.slice_begin.size() - 1;
     const LaunchShape by_slice = one_thread_each(slices * slice_rows, threads_per_block);
     Buffer<offset_t> bytes(q, columns + 1);
     launch(q, by_slice, fill_columns_kernel<false, M>, a, slices, s.slice_begin.data(), s.row.data(), bytes.data(), nullptr, nullptr);
@@ -183,7 +183,7 @@ Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort)
 
 template void fill_sell(const CudaQueue&, const CsrView<float>&, Sell<float>&);
 template void fill_sell(const CudaQueue&, const CsrView<double>&, Sell<double>&);
-template Sell<float> make_sell(const CudaQueue&, const CsrView<float>&, bool);
-template Sell<double> make_sell(const CudaQueue&, const CsrView<double>&, bool);
+template Sell<float> make_sell(const CudaQueue&, const CsrView<float>&, bool, offset_t);
+template Sell<double> make_sell(const CudaQueue&, const CsrView<double>&, bool, offset_t);
 
 }  // namespace tulle::spmv

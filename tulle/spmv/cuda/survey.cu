@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What choose() wants to know, and whether the matrix may be used at all, in two short kernels and one reading back. Order inside rows is
+// What choose() wants to know, and whether the matrix may be used at all, in one short kernel and one reading back. Order inside rows is
 // checked without knowing which row a nonzero is in: places where a column does not exceed the one before are counted over all nonzeros and
 // over the beginnings of rows; where the two counts agree, there are none inside rows.
 #include "tulle/device/cuda/kernel.cuh"
@@ -15,16 +15,18 @@ namespace tulle::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
-constexpr offset_t most_blocks = 2048;
+constexpr offset_t most_row_blocks = 512, most_column_blocks = 1024;      // every block ends with a few atomics on the same line
 constexpr unsigned all_lanes = 0xffffffffu;
 
 using Count = unsigned long long;
 
 struct Tally {
-    Count longest, widest, repeats, shifts, padded;
+    Count longest, widest;               // the largest of all; the others are sums
+    Count repeats, shifts, padded;
     Count wrong;                         // offsets that do not ascend, columns out of range
     Count steps_back, steps_back_at_rows;
 };
+constexpr unsigned raised = 2;           // members that are the largest of all
 
 __device__ Count warp_sum(Count value) { return slice_sum<32>(value); }
 
@@ -37,7 +39,7 @@ __device__ Count warp_max(Count value)
     return value;
 }
 
-// One lane of each warp adds; a warp with nothing to say stays silent.
+// What a thread has seen; warps put it together in the block's tally, and blocks theirs in the matrix's.
 __device__ void add(Count* to, Count value)
 {
     const Count sum = warp_sum(value);
@@ -79,42 +81,75 @@ __device__ Count width_of(const index_t* col, Ends r)
     return static_cast<Count>(min(width < 0 ? -width : width, offset_t{max_index}));
 }
 
-// One thread per row, one warp per slice of 32 rows.
-//   grid: ceil(rows / threads)      shared memory: none      tally: atomically, integers
-__global__ void __launch_bounds__(threads_per_block) survey_rows_kernel(index_t rows, offset_t nonzeros, const offset_t* row_begin, const index_t* col, bool strict, Tally* tally)
+struct Pattern {
+    index_t rows, cols;
+    offset_t nonzeros;
+    const offset_t* row_begin;
+    const index_t* col;
+    bool strict;                         // no column twice in a row
+    __device__ bool is_back(offset_t k) const { return k > 0 && (strict ? col[k] <= col[k - 1] : col[k] < col[k - 1]); }
+};
+
+// A thread per row, a warp per slice of 32 rows, `blocks` blocks in turn.
+__device__ void look_at_rows(const Pattern& a, offset_t block, offset_t blocks, Tally& of_block)
 {
-    const offset_t row = global_thread();
-    bool wrong = false, wrong_before = false;
-    Ends r{0, 0}, p{0, 0};
-    if (row < rows) r = ends_of(row_begin, nonzeros, row, wrong);
-    if (row > 0 && row < rows) p = ends_of(row_begin, nonzeros, row - 1, wrong_before);
-    if (row == 0 && rows > 0) wrong = wrong || row_begin[0] != 0 || row_begin[rows] != nonzeros;
-    const bool some = r.length() > 0;
-    const bool back = some && r.begin > 0 && (strict ? col[r.begin] <= col[r.begin - 1] : col[r.begin] < col[r.begin - 1]);
-    const Count slice_width = warp_max(static_cast<Count>(r.length()));
-    if (threadIdx.x % 32 == 0 && slice_width != 0) {
-        atomicMax(&tally->longest, slice_width);
-        atomicAdd(&tally->padded, slice_width * 32);
+    Tally t{};
+    for (offset_t first = block * threads_per_block; first < a.rows; first += blocks * threads_per_block) {
+        const offset_t row = first + threadIdx.x;
+        bool wrong = false, wrong_before = false;
+        Ends r{0, 0}, p{0, 0};
+        if (row < a.rows) r = ends_of(a.row_begin, a.nonzeros, row, wrong);
+        if (row > 0 && row < a.rows) p = ends_of(a.row_begin, a.nonzeros, row - 1, wrong_before);
+        if (row == 0) wrong = wrong || a.row_begin[0] != 0 || a.row_begin[a.rows] != a.nonzeros;
+        const auto length = static_cast<Count>(r.length());
+        const Count slice_width = warp_max(length);
+        t.longest = max(t.longest, length);
+        t.padded += slice_width;                           // as a lane's share: 32 of them are the slice
+        t.widest = max(t.widest, width_of(a.col, r));
+        t.repeats += looks_like(a.col, r, p, 0);
+        t.shifts += looks_like(a.col, r, p, 1);
+        t.wrong += wrong;
+        t.steps_back_at_rows += length > 0 && a.is_back(r.begin);
     }
-    raise(&tally->widest, width_of(col, r));
-    add(&tally->repeats, looks_like(col, r, p, 0) ? 1 : 0);
-    add(&tally->shifts, looks_like(col, r, p, 1) ? 1 : 0);
-    add(&tally->wrong, wrong ? 1 : 0);
-    add(&tally->steps_back_at_rows, back ? 1 : 0);
+    raise(&of_block.longest, t.longest);
+    raise(&of_block.widest, t.widest);
+    add(&of_block.padded, t.padded);
+    add(&of_block.repeats, t.repeats);
+    add(&of_block.shifts, t.shifts);
+    add(&of_block.wrong, t.wrong);
+    add(&of_block.steps_back_at_rows, t.steps_back_at_rows);
 }
 
-// Every thread strides the nonzeros.
-//   grid: as many as fit the GPU well      shared memory: none      tally: atomically, integers
-__global__ void __launch_bounds__(threads_per_block) survey_columns_kernel(offset_t nonzeros, index_t cols, const index_t* col, bool strict, Tally* tally)
+// The nonzeros, `blocks` blocks in turn.
+__device__ void look_at_columns(const Pattern& a, offset_t block, offset_t blocks, Tally& of_block)
 {
     Count wrong = 0, back = 0;
-    for (offset_t k = global_thread(); k < nonzeros; k += static_cast<offset_t>(gridDim.x) * threads_per_block) {
-        const index_t c = col[k], before = k > 0 ? col[k - 1] : -1;
-        wrong += c < 0 || c >= cols;
-        back += k > 0 && (strict ? c <= before : c < before);
+    for (offset_t k = block * threads_per_block + threadIdx.x; k < a.nonzeros; k += blocks * threads_per_block) {
+        const index_t c = a.col[k];
+        wrong += c < 0 || c >= a.cols;
+        back += a.is_back(k);
     }
-    add(&tally->wrong, wrong);
-    add(&tally->steps_back, back);
+    add(&of_block.wrong, wrong);
+    add(&of_block.steps_back, back);
+}
+
+// The first row_blocks blocks look at rows, the others at columns.
+//   grid: row_blocks and as many more as look at columns      shared memory: a tally      tally: atomically, integers
+__global__ void __launch_bounds__(threads_per_block) survey_kernel(Pattern a, int row_blocks, Tally* tally)
+{
+    TULLE_SHARED(Tally, here, 1);
+    if (threadIdx.x == 0) here[0] = {};
+    __syncthreads();
+    const offset_t block = blockIdx.x;
+    if (block < row_blocks) look_at_rows(a, block, row_blocks, here[0]);
+    else look_at_columns(a, block - row_blocks, static_cast<offset_t>(gridDim.x) - row_blocks, here[0]);
+    __syncthreads();
+    if (threadIdx.x >= sizeof(Tally) / sizeof(Count)) return;
+    const Count seen = reinterpret_cast<const Count*>(here)[threadIdx.x];
+    Count* to = reinterpret_cast<Count*>(tally) + threadIdx.x;
+    if (seen == 0) return;
+    if (threadIdx.x < raised) atomicMax(to, seen);
+    else atomicAdd(to, seen);
 }
 
 }  // namespace
@@ -124,9 +159,10 @@ Survey survey(const CudaQueue& q, const CsrView<M>& a, bool whole)
 {
     Buffer<Tally> there(q, 1);
     fill_zero(q, there.data(), 1);
-    launch(q, one_thread_each(a.rows, threads_per_block), survey_rows_kernel, a.rows, a.nonzeros, a.row_begin, a.col, a.unique, there.data());
-    const offset_t blocks = std::min(most_blocks, ceil_div(a.nonzeros, offset_t{threads_per_block} * 4));
-    if (whole) launch(q, {blocks, threads_per_block}, survey_columns_kernel, a.nonzeros, a.cols, a.col, a.unique, there.data());
+    const offset_t row_blocks = std::min(most_row_blocks, ceil_div(offset_t{a.rows}, offset_t{threads_per_block}));
+    const offset_t column_blocks = whole ? std::min(most_column_blocks, ceil_div(a.nonzeros, offset_t{threads_per_block} * 4)) : 0;
+    const Pattern pattern{a.rows, a.cols, a.nonzeros, a.row_begin, a.col, a.unique};
+    launch(q, {row_blocks + column_blocks, threads_per_block}, survey_kernel, pattern, static_cast<int>(row_blocks), there.data());
     const auto t = read_value<Tally>(q, there.data());
     Survey s;
     s.row = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .longest = static_cast<offset_t>(t.longest),
