@@ -28,10 +28,7 @@ int collect_runs(const CollectOptions& options, const std::function<void(const C
 {
     const Report report({}, options.quiet);
     std::ofstream file;
-    if (options.json != "-") {
-        file.open(options.json, std::ios::app);
-        require<FileError>(file.good(), [&] { return concat("cannot write to '", options.json, "'"); }, "give a file with --json; lines are added to it");
-    }
+    if (options.json != "-") file = add_lines_to(options.json);
     std::ostream& out = options.json == "-" ? std::cout : file;
     const Context ctx = options.backend == "cpu" ? Context::cpu(options.threads) : Context::cuda(0);
     const std::vector<Case> cases = cases_for(options, "learn", report);

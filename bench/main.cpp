@@ -54,7 +54,7 @@ void add_timing(CLI::App& app, Wish& wish, std::string& json, bool& quiet)
 {
     auto* repeat = app.add_option("--repeat", wish.repeat, "Samples of each contender")->check(CLI::PositiveNumber);
     app.add_option("--seconds", wish.seconds, "Time for each contender and each way of timing")->check(CLI::PositiveNumber)->capture_default_str()->excludes(repeat);
-    app.add_option("--json", json, "Write JSON lines to this file; - is standard output, instead of the table");
+    app.add_option("--json", json, "Add JSON lines to this file; - is standard output, instead of the table");
     app.add_flag("--quiet", quiet, "Results only");
 }
 

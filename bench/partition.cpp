@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/machine.hpp"
+#include "bench/report.hpp"
 #include "bench/suite.hpp"
 #include "bench/verify.hpp"
 #include "tulle/base/hash.hpp"
@@ -35,8 +36,11 @@ struct Row {
     double halo = 0;                                       // entries that travel beside those of a gather
     bool right = false;
     std::string kernels = {};                              // of the slowest part
-    double alone = 0, slowest = 0, predicted = 0;          // seconds: one device, the slowest part alone, a team by the model
-    double fixed = 0;                                      // the slowest part of a deterministic team, alone
+    double alone = 0, predicted = 0;                       // seconds: one device, a team by the model
+    struct Way {                                           // of sharing the work
+        double slowest = 0;                                // seconds: the slowest part alone
+        double moved = 0;                                  // bytes that a product with vectors on the host copies, in all directions
+    } standard = {}, fixed = {}, paper = {};               // fixed: a deterministic team
 };
 
 double shortest(int repeat, const std::function<void()>& work)
@@ -90,34 +94,49 @@ std::vector<double> part_seconds(const Team& team, spmv::TeamPlan<double>& plan)
     return seconds;
 }
 
+// A product and its traffic, then every part alone.
+struct Timed {
+    std::vector<double> seconds;
+    Row::Way way;
+};
+Timed time_way(const Team& team, spmv::TeamPlan<double>& plan, std::span<const double> x, const SpmvReference<double>& reference, bool& right)
+{
+    std::vector<double> y(static_cast<std::size_t>(plan.rows()));
+    plan.reset_traffic();
+    plan.run(x, y);
+    right = right && reference.worst_share(y) <= 1;
+    const partition::Traffic moved = plan.traffic();
+    Timed timed{part_seconds(team, plan), {}};
+    timed.way = {*std::max_element(timed.seconds.begin(), timed.seconds.end()), static_cast<double>(moved.up + moved.down + moved.across)};
+    return timed;
+}
+
 void time_parts(const Context& ctx, const Csr<double>& host, const CsrView<double>& there, const PartitionOptions& options, Row& row)
 {
     const Team team = team_like(ctx, options.parts, false), fixed = team_like(ctx, options.parts, true);
     const spmv::Overlap overlap = options.overlap == "always" ? spmv::Overlap::always : options.overlap == "never" ? spmv::Overlap::never : spmv::Overlap::automatic;
-    auto plan = spmv::TeamPlan<double>::make(team, host.view(), {.overlap = overlap, .checked = false});
-    std::vector<double> x(static_cast<std::size_t>(host.cols)), y(static_cast<std::size_t>(host.rows));
+    std::vector<double> x(static_cast<std::size_t>(host.cols));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * unit(hash_of(1, i)) - 1;
-    plan.run(x, y);
     const SpmvReference<double> reference(host.view(), x.data());
-    row.right = reference.worst_share(y) <= 1;
+    row.right = true;
+    const auto timed = [&](const Team& who, spmv::TeamPlan<double>& plan) { return time_way(who, plan, x, reference, row.right); };
 
-    const std::vector<double> seconds = part_seconds(team, plan);
+    auto plan = spmv::TeamPlan<double>::make(team, host.view(), {.overlap = overlap, .checked = false});
+    const auto [seconds, standard] = timed(team, plan);
+    row.standard = standard;
     auto fixed_plan = spmv::TeamPlan<double>::make(fixed, host.view(), {.overlap = overlap, .checked = false});
-    fixed_plan.run(x, y);
-    row.right = row.right && reference.worst_share(y) <= 1;
-    const std::vector<double> fixed_seconds = part_seconds(fixed, fixed_plan);
-    row.fixed = *std::max_element(fixed_seconds.begin(), fixed_seconds.end());
+    row.fixed = timed(fixed, fixed_plan).way;
+    auto paper_plan = spmv::TeamPlan<double>::make(team, host.view(), {.paper = true, .checked = false});
+    row.paper = timed(team, paper_plan).way;
     offset_t halo = 0;
     for (const auto& part : plan.parts()) halo += part.halo;
     row.halo = static_cast<double>(halo) / std::max(1.0, static_cast<double>(options.parts - 1) * host.cols);
-    const auto slowest = std::max_element(seconds.begin(), seconds.end());
-    row.slowest = *slowest;
-    row.kernels = plan.parts()[static_cast<std::size_t>(slowest - seconds.begin())].kernels;
+    row.kernels = plan.parts()[static_cast<std::size_t>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin())].kernels;
     row.predicted = spmv::predict_seconds(plan.parts(), seconds, sizeof(double), {.bytes_per_second = options.link * 1e9});
 
     const auto whole = spmv::Plan<double>::make(ctx, there, {.checked = false});
     const Buffer<double> x_there = to_device(ctx, std::span<const double>(x));
-    Buffer<double> y_there = to_device(ctx, std::span<const double>(y));
+    auto y_there = ctx.run([&](const auto& q) { return Buffer<double>(q, host.rows); });
     const auto watch = make_stopwatch(ctx);
     row.alone = 1e30;
     for (int i = 0; i < 5; ++i) row.alone = std::min(row.alone, watch->warm([&] { whole.run(x_there.span(), y_there.span()); }, 20));
@@ -144,25 +163,28 @@ Row measure_one(const Context& ctx, const Case& which, const PartitionOptions& o
 
 void print(const Row& r)
 {
-    fmt::print("{:<16} {:>11} {:>9.3f} {:>8.1f} {:>6.2f}% {:>7.3f} {:>7.4f} {:>7.4f} {:>7.1f}% {:>9.1f} {:>9.1f} {:>9.1f} {:>6.2f} {:>6.2f}  {}  {}\n", r.matrix, grouped(r.nonzeros), r.upload * 1e3, r.cut * 1e6,
-               100 * r.cut / r.upload, r.by_rows, r.whole, r.tolerant, 100 * r.halo, r.alone * 1e6, r.slowest * 1e6, r.fixed * 1e6, r.alone / r.slowest, r.alone / r.predicted, r.right ? "ok" : "WRONG", r.kernels);
+    fmt::print("{:<16} {:>11} {:>9.3f} {:>7.1f} {:>6.2f}% {:>6.3f} {:>7.4f} {:>7.4f} {:>6.1f}% {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>6.2f} {:>6.2f} {:>7.1f} {:>7.1f}  {}  {}\n", r.matrix, grouped(r.nonzeros),
+               r.upload * 1e3, r.cut * 1e6, 100 * r.cut / r.upload, r.by_rows, r.whole, r.tolerant, 100 * r.halo, r.alone * 1e6, r.standard.slowest * 1e6, r.fixed.slowest * 1e6, r.paper.slowest * 1e6,
+               r.alone / r.standard.slowest, r.alone / r.predicted, r.standard.moved / 1e6, r.paper.moved / 1e6, r.right ? "ok" : "WRONG", r.kernels);
 }
 
 void print_header(const PartitionOptions& o, const std::string& device)
 {
     fmt::print("\n{} parts on {}. Upload: one copy of the matrix from the host. Cut: cuts and local pointers. Imbalance by equal rows, by nonzeros between rows, and as cut by\n"
-               "default. Halo beside all of x for everybody. One: a product on the whole device; slowest: the slowest part alone; fixed: the same in a deterministic team. x kernel = one / slowest;\n"
-               "x model = one / predicted, for {} devices like this one with {} GB/s between them (assumed, 5 us a message).\n",
+               "default. Halo beside all of x for everybody. One: a product on the whole device; slowest: the slowest part alone; fixed: the same in a deterministic team; paper: as MSREP\n"
+               "has it (cuts to the nonzero, x replicated). x kernel = one / slowest; x model = one / predicted, for {} devices like this one with {} GB/s between them (assumed, 5 us a\n"
+               "message). MB moved: by a product with vectors on the host, by default and as in the paper.\n",
                o.parts, device, o.parts, o.link);
-    fmt::print("{:<16} {:>11} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7} {:>8} {:>9} {:>9} {:>9} {:>6} {:>6}\n", "matrix", "nonzeros", "upload ms", "cut us", "share", "rows", "whole", "default", "halo", "one us",
-               "slowest", "fixed", "kernel", "model");
+    fmt::print("{:<16} {:>11} {:>9} {:>7} {:>7} {:>6} {:>7} {:>7} {:>7} {:>8} {:>8} {:>8} {:>8} {:>6} {:>6} {:>7} {:>7}\n", "matrix", "nonzeros", "upload ms", "cut us", "share", "rows", "whole", "default", "halo", "one us",
+               "slowest", "fixed", "paper", "kernel", "model", "MB", "paper");
 }
 
 nlohmann::json to_json(const Row& r, const PartitionOptions& o)
 {
     return {{"operation", "partition"}, {"matrix", r.matrix}, {"device", r.device}, {"commit", commit()}, {"date", today()}, {"parts", o.parts}, {"rows", r.rows}, {"nonzeros", r.nonzeros},
             {"upload_seconds", r.upload}, {"cut_seconds", r.cut}, {"imbalance", {{"rows", r.by_rows}, {"whole", r.whole}, {"default", r.tolerant}}}, {"halo_share", r.halo}, {"right", r.right},
-            {"one_seconds", r.alone}, {"overlap", o.overlap}, {"kernels", r.kernels}, {"slowest_part_seconds", r.slowest}, {"slowest_part_deterministic_seconds", r.fixed}, {"predicted_seconds", r.predicted}, {"assumed_link_gb_per_second", o.link}};
+            {"one_seconds", r.alone}, {"overlap", o.overlap}, {"kernels", r.kernels}, {"slowest_part_seconds", r.standard.slowest}, {"slowest_part_deterministic_seconds", r.fixed.slowest},
+            {"slowest_part_paper_seconds", r.paper.slowest}, {"bytes_moved", r.standard.moved}, {"bytes_moved_paper", r.paper.moved}, {"predicted_seconds", r.predicted}, {"assumed_link_gb_per_second", o.link}};
 }
 
 std::vector<Case> cases_for(const PartitionOptions& options)
@@ -184,7 +206,7 @@ int bench_partition(const PartitionOptions& options)
     if (options.backend != "cpu" && why.empty()) places.push_back(Context::cuda(0));
     if (!why.empty() && !options.quiet) fmt::print(stderr, "cuda skipped: {}\n", why);
     std::ofstream file;
-    if (!options.json.empty()) file.open(options.json);
+    if (!options.json.empty()) file = add_lines_to(options.json);
     bool right = true;
     for (const Context& ctx : places) {
         print_header(options, device_name(ctx));

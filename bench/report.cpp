@@ -130,12 +130,18 @@ double share_of_reading(const MatrixResult& result, const Entry& entry, const Wa
     return 0;
 }
 
+std::ofstream add_lines_to(const std::string& path)
+{
+    std::ofstream file(path, std::ios::app);
+    require<FileError>(file.good(), [&] { return concat("cannot write to '", path, "'"); }, "--json wants a file; lines are added to it");
+    return file;
+}
+
 Report::Report(const std::string& json, bool quiet) : quiet_(quiet), table_(json != "-")
 {
     if (json == "-") json_ = &std::cout;
     if (json.empty() || json == "-") return;
-    file_.open(json);
-    require<FileError>(file_.good(), [&] { return concat("cannot write '", json, "'"); });
+    file_ = add_lines_to(json);
     json_ = &file_;
 }
 

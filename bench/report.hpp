@@ -51,6 +51,8 @@ const Entry* best_yardstick(const MatrixResult& result, const Way& way);     // 
 double ratio(const MatrixResult& result, const Entry& entry, const Way& way);            // best yardstick's time over this one's; 0 if unknown
 double share_of_reading(const MatrixResult& result, const Entry& entry, const Way& way); // time to read the compulsory bytes over this one's
 
+std::ofstream add_lines_to(const std::string& path);          // behind those that are there: a table takes the newest (tools/bench_table.py)
+
 class Report {
 public:
     Report(const std::string& json, bool quiet);
