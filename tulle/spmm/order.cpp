@@ -167,9 +167,10 @@ RowOrder order_rows(const Context& ctx, const Pattern& a, const OrderOptions& op
     return ctx.run([&](const auto& q) {
         const Sorted sorted(q, a, options.checked);
         const Pattern& p = sorted.view();
-        const index_t empty = row_statistics(ctx, a.rows, a.cols, a.row_begin).empty_rows;
+        if (options.kind == OrderKind::natural) return natural_order(q, p);
+        const index_t empty = (options.lengths ? *options.lengths : row_statistics(ctx, a.rows, a.cols, a.row_begin)).empty_rows;
         switch (options.kind) {
-            case OrderKind::natural: return natural_order(q, p);
+            case OrderKind::natural: break;
             case OrderKind::degree: return degree_order(q, p, empty);
             case OrderKind::minhash: return minhash_order(q, p, options.hashes, empty);
             case OrderKind::pack: return pack_order(q, ctx.host(), p, options.panel, empty);

@@ -10,6 +10,7 @@
 // Jaccard similarity of their block counts. The permutation is that of the sequential definition, on every backend.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "tulle/device/buffer.hpp"
 #include "tulle/device/context.hpp"
 #include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/features.hpp"
 
 namespace tulle::spmm {
 
@@ -58,6 +60,7 @@ struct OrderOptions {
     index_t panel = 64;                                  // pack: rows of a panel
     int hashes = 2;                                      // minhash: 1 to 8
     bool checked = true;                                 // look at offsets and columns first
+    std::optional<RowStatistics> lengths = {};           // of the rows, where they are known already
 };
 
 struct RowOrder {

@@ -58,10 +58,9 @@ constexpr double cpu_bytes_per_second = 10e9;            // of a thread: judgeme
 // Degrees as even as these leave nothing to sort.
 constexpr double even_degrees = 4;                       // the longest row, beside the mean
 
-bool has_even_degrees(const Context& ctx, const Pattern& a)
+bool has_even_degrees(const RowStatistics& lengths)
 {
-    const RowStatistics lengths = row_statistics(ctx, a.rows, a.cols, a.row_begin);
-    return static_cast<double>(lengths.longest) * a.rows <= even_degrees * static_cast<double>(a.nonzeros);
+    return static_cast<double>(lengths.longest) * lengths.rows <= even_degrees * static_cast<double>(lengths.nonzeros);
 }
 
 OrderCandidate candidate(const Context& ctx, const Pattern& a, const OrderQuestion& question, const RowOrder& order, const CostModel& model, Backend backend)
@@ -140,6 +139,7 @@ OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuesti
     OrderChoice choice{.order = order_rows(ctx, a, options), .candidates = {}, .why = {}};
     options.checked = false;
     options.panel = question.height;
+    if (!options.lengths) options.lengths = row_statistics(ctx, a.rows, a.cols, a.row_begin);
     choice.candidates.push_back(candidate(ctx, a, question, choice.order, model, backend));
     const OrderCandidate natural = choice.candidates.front();
     const double at_best = multiply_seconds(model, ideal_cost(natural.cost, question.height), question.n, question.value_bytes);
@@ -149,7 +149,7 @@ OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuesti
         choice.candidates.push_back({.kind = kind, .call_seconds = at_best, .order_seconds = price, .made = false});
         if (choice.candidates.back().total(calls) >= cheapest_yet) continue;
         if (kind == OrderKind::bsa && (!question.bsa || a.nonzeros > max_index)) continue;
-        if (kind == OrderKind::degree && has_even_degrees(ctx, a)) continue;
+        if (kind == OrderKind::degree && has_even_degrees(*options.lengths)) continue;
         options.kind = kind;
         RowOrder order = order_rows(ctx, a, options);
         choice.candidates.back() = candidate(ctx, a, question, order, model, backend);

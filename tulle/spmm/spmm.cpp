@@ -36,6 +36,7 @@ struct Plan<V, C>::State {
     Options options;
     Limits limits;
     Traits traits;
+    RowStatistics lengths;               // of op(A)
     Choice choice;
     Csr<V> copy;                         // A transposed by rows
     Buffer<offset_t> source;             // for every value of the copy where it stands in the caller's array
@@ -64,11 +65,11 @@ void look(State& s)
     if (s.options.checked) check_matrix(s.ctx, s.a);
     if (s.transposed()) s.copy = turn(s.ctx, s.a, s.source);
     const auto rows = s.rows();
-    const RowStatistics lengths = row_statistics(s.ctx, rows.rows, rows.cols, rows.row_begin);
+    s.lengths = row_statistics(s.ctx, rows.rows, rows.cols, rows.row_begin);
     s.traits.rows = rows.rows;
     s.traits.cols = rows.cols;
     s.traits.nonzeros = rows.nonzeros;
-    s.traits.longest = lengths.longest;
+    s.traits.longest = s.lengths.longest;
     s.traits.unique = rows.unique;
     s.traits.n = s.options.n;
     s.traits.expected_calls = s.options.expected_calls;
@@ -81,10 +82,10 @@ void consider_orders(State& s)
     const trace::Phase phase{"order"};
     const Pattern pattern = pattern_of(s.rows());
     if (s.options.order) {
-        s.order = order_rows(s.ctx, pattern, {.kind = *s.options.order});
+        s.order = order_rows(s.ctx, pattern, {.kind = *s.options.order, .lengths = s.lengths});
         s.traits.cost = panel_cost(s.ctx, pattern, s.order);
     } else {
-        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.traits.value_bytes, .expected_calls = s.options.expected_calls, .sample = s.options.effort == Effort::search ? 0 : OrderQuestion{}.sample, .options = {.checked = false}});
+        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.traits.value_bytes, .expected_calls = s.options.expected_calls, .sample = s.options.effort == Effort::search ? 0 : OrderQuestion{}.sample, .options = {.checked = false, .lengths = s.lengths}});
         for (const OrderCandidate& c : found.candidates)
             if (c.kind == found.order.kind) s.traits.cost = c.cost;
         s.order = std::move(found.order);
@@ -96,7 +97,7 @@ void consider_orders(State& s)
 template <class State>
 void take_order(State& s)
 {
-    if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(s.rows()), {.kind = s.choice.policy.order, .tau = tile_side});
+    if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(s.rows()), {.kind = s.choice.policy.order, .tau = tile_side, .lengths = s.lengths});
 }
 
 // The caller's lines, where rows are multiplied on a GPU.
@@ -166,7 +167,7 @@ void prepare(State& s)
 template <class State, class V>
 std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const Options& options)
 {
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .limits = limits_of(ctx), .traits = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .limits = limits_of(ctx), .traits = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
     s->traits.value_bytes = sizeof(V);
     s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
     look(*s);
