@@ -36,6 +36,12 @@ def code_of(kernels, suite):
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
+def is_clean(record, tool, suite):
+    """Whether a sanitizer has run on a suite with the recorded kernels, to its end, and found nothing."""
+    run = record["sanitizers"].get(f"{tool} {suite}")
+    return bool(run) and run["errors"] == 0 and run.get("code") == code_of(record["kernels"], suite)
+
+
 def sources():
     """All .cu files of the library, as paths from the repository's root."""
     return sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tulle").rglob("*.cu"))
