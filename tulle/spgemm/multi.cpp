@@ -10,261 +10,27 @@
 //   deal       rows of A that have changed hands, values, groups for the rows each member fills
 //   fill       columns and values (numeric), gathered on the host, on one member, or nowhere
 //
-// The steps are those of one device (steps.hpp); the paper's sections are mapped to files in docs/design/spgemm.md.
+// The stages up to deal are in multi_prepare.cpp. The steps are those of one device (steps.hpp); the paper's sections are mapped to files in docs/design/spgemm.md.
 #include "tulle/spgemm/multi.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "tulle/base/text.hpp"
-#include "tulle/partition/crew.hpp"
+#include "tulle/base/trace.hpp"
 #include "tulle/partition/members.hpp"
 #include "tulle/partition/nodes.hpp"
-#include "tulle/prim/scan.hpp"
-#include "tulle/spgemm/factor.hpp"
-#include "tulle/spgemm/places.hpp"
-#include "tulle/spgemm/steps.hpp"
+#include "tulle/spgemm/multi_member.hpp"
 
 namespace tulle::spgemm {
-namespace {
 
-using partition::Cut;
-using partition::Part;
-
-template <class V>
-struct Member {
-    Context ctx;
-    Policy policy = {};
-    Part counted = {}, filled = {};           // rows of A, and of C
-    bool borrows = false;                     // works on the host's arrays
-    Buffer<offset_t> pointer = {};            // of its rows of A
-    Buffer<index_t> col = {};                 // theirs, unless they are a slice of B's or the host's
-    Buffer<V> value = {};
-    Csr<V> b = {};                            // empty where it borrows
-    CsrView<V> a_view = {}, b_view = {};
-    Workspace work = {};
-    Buffer<offset_t> row_begin = {};          // of its rows of C, in numbers of the whole C; empty where it borrows
-    const offset_t* c_begin = nullptr;
-    Places places = {};                       // of its products, where they are kept
-    offset_t c_from = 0, c_nonzeros = 0;      // its entries in the whole C
-    offset_t moved = 0;
-    double count_seconds = 0, fill_seconds = 0;
-
-    std::size_t bytes() const { return pointer.bytes() + col.bytes() + value.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + places.bytes(); }
-    Stretch<V> rows(index_t* to_col, V* to_value) const { return {0, filled.lines(), c_begin, c_from, to_col, to_value}; }
-};
-
-}  // namespace
+using team::for_members;
+using team::Member;
 
 template <class V>
-struct TeamPlan<V>::State {
-    Context host;
-    TeamOptions options;
-    Factor<V> a = {}, b = {};                 // on the host
-    offset_t products = 0, nonzeros = 0;
-    Buffer<offset_t> product_begin = {};      // products before every row
-    Buffer<offset_t> row_begin = {};          // of C
-    std::vector<Cut> count_cuts = {}, fill_cuts = {};
-    partition::Crew crew;
-    partition::Link link = {};
-    std::vector<Member<V>> members = {};
-
-    bool keeps_places() const { return options.refill == Refill::keep_places; }
-    bool one_pattern() const { return a.view().col == b.view().col && a.view().row_begin == b.view().row_begin; }
-    bool one_matrix() const { return one_pattern() && a.view().value == b.view().value; }
-};
+struct TeamPlan<V>::State : team::State<V> {};
 
 namespace {
-
-CpuQueue queue_of(const Context& host) { return host.host(); }
-
-// work(member) on every member's thread, or one after the other.
-template <class State, class Work>
-void for_members(State& s, const Work& work)
-{
-    const auto one = [&](int number) { work(s.members[static_cast<std::size_t>(number)]); };
-    if (!s.options.take_turns) return s.crew.run(one);
-    for (int number = 0; number < static_cast<int>(s.members.size()); ++number) one(number);
-}
-
-// ---- preparing ----
-
-template <class State>
-void bound(State& s)
-{
-    const trace::Phase phase{"bound"};
-    const CpuQueue q = queue_of(s.host);
-    const auto a = s.a.view(), b = s.b.view();
-    s.product_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1);
-    count_products(q, a, b, s.product_begin.data());
-    prim::exclusive_scan(q, s.product_begin.data(), s.product_begin.data(), a.rows);
-    s.products = s.product_begin.data()[a.rows];
-}
-
-template <class State>
-std::vector<Cut> cut(const State& s, const Buffer<offset_t>& prefix)
-{
-    return cut_rows(queue_of(s.host), prefix.data(), prefix.size() - 1, static_cast<int>(s.members.size()), s.options.cutting);
-}
-
-// The rows of A between two cuts.
-template <class State>
-Part rows_between(const State& s, const Cut& from, const Cut& to)
-{
-    const offset_t* row_begin = s.a.view().row_begin;
-    return {row_begin[from.item], row_begin[to.item], static_cast<index_t>(from.item), static_cast<index_t>(to.item), false};
-}
-
-template <class State, class V>
-void bring_b(State& s, Member<V>& m)
-{
-    if (m.borrows) return;
-    const auto b = s.b.view();
-    m.b = m.ctx.run([&](const auto& q) { return Csr<V>::make(q, b.rows, b.cols, b.nonzeros); });
-    s.link.up(m.ctx, b.row_begin, m.b.row_begin.data(), offset_t{b.rows} + 1);
-    s.link.up(m.ctx, b.col, m.b.col.data(), b.nonzeros);
-}
-
-// What the member has of these columns already stays; the rest comes from the host.
-template <class State, class V>
-void bring_columns(State& s, Member<V>& m, const Part& had, const Part& part)
-{
-    const index_t* col = s.a.view().col;
-    Buffer<index_t> mine = m.ctx.run([&](const auto& q) { return Buffer<index_t>(q, part.nonzeros()); });
-    const offset_t begin = std::clamp(had.begin, part.begin, part.end), end = std::clamp(had.end, begin, part.end);
-    if (end > begin) {
-        const index_t* stays = m.col.data() + (begin - had.begin);
-        m.ctx.run([&](const auto& q) { copy(q, stays, mine.data() + (begin - part.begin), end - begin); });
-    }
-    s.link.up(m.ctx, col + part.begin, mine.data(), begin - part.begin);
-    s.link.up(m.ctx, col + end, mine.data() + (end - part.begin), part.end - end);
-    m.col = std::move(mine);
-}
-
-// Where the member's arrays are, for the steps.
-template <class State, class V>
-void look_at_arrays(State& s, Member<V>& m, const Part& part)
-{
-    const auto a = s.a.view(), b = s.b.view();
-    m.b_view = m.borrows ? b : m.b.view();
-    const index_t* col = m.borrows ? a.col + part.begin : s.one_pattern() ? m.b.col.data() + part.begin : m.col.data();
-    const V* value = m.borrows ? a.value + part.begin : s.one_matrix() ? m.b.value.data() + part.begin : m.value.data();
-    m.a_view = {part.lines(), a.cols, part.nonzeros(), m.pointer.data(), col, value, a.sorted, a.unique};
-}
-
-template <class State, class V>
-void bring_rows(State& s, Member<V>& m, const Part& had, const Part& part)
-{
-    const offset_t* row_begin = s.a.view().row_begin + part.first_line;
-    m.ctx.run([&](const auto& q) {
-        m.pointer = Buffer<offset_t>(q, offset_t{part.lines()} + 1);
-        if (!m.borrows) s.link.up(m.ctx, row_begin, m.pointer.data(), m.pointer.size());
-        partition::write_pointer(q, m.borrows ? row_begin : m.pointer.data(), part, m.pointer.data());
-    });
-    if (!m.borrows && !s.one_pattern()) bring_columns(s, m, had, part);
-    look_at_arrays(s, m, part);
-}
-
-template <class State, class V>
-void bring_values(State& s, Member<V>& m)
-{
-    const auto a = s.a.view(), b = s.b.view();
-    if (!m.borrows) {
-        s.link.up(m.ctx, b.value, m.b.value.data(), b.nonzeros);
-        if (!s.one_matrix()) {
-            if (m.value.size() != m.filled.nonzeros()) m.value = m.ctx.run([&](const auto& q) { return Buffer<V>(q, m.filled.nonzeros()); });
-            s.link.up(m.ctx, a.value + m.filled.begin, m.value.data(), m.filled.nonzeros());
-        }
-    }
-    look_at_arrays(s, m, m.filled);
-}
-
-template <class State, class V>
-void analyse_rows(const State& s, Member<V>& m)
-{
-    m.work = Workspace{};
-    m.work.sorted = s.options.sorted || s.keeps_places();
-    m.ctx.run([&](const auto& q) { analyse(q, m.a_view, m.b_view, m.policy, m.work); });
-}
-
-// The symbolic phase of one member; its counts go to their places on the host.
-template <class State, class V>
-void count(State& s, Member<V>& m)
-{
-    bring_b(s, m);
-    bring_rows(s, m, {}, m.counted);
-    m.ctx.synchronize();
-    const double begin = trace::now();
-    analyse_rows(s, m);
-    Buffer<offset_t> counts = m.ctx.run([&](const auto& q) {
-        Buffer<offset_t> found(q, offset_t{m.counted.lines()} + 1);
-        count_nonzeros(q, m.a_view, m.b_view, m.policy, m.work, found.data());
-        return found;
-    });
-    m.ctx.synchronize();
-    m.count_seconds = trace::now() - begin;
-    s.link.down(m.ctx, std::as_const(counts).data(), s.row_begin.data() + m.counted.first_line, m.counted.lines());
-}
-
-// Gets ready to fill other rows than were counted, perhaps.
-template <class State, class V>
-void deal(State& s, Member<V>& m)
-{
-    const offset_t stay = std::min(m.counted.end, m.filled.end) - std::max(m.counted.begin, m.filled.begin);
-    m.moved = m.filled.nonzeros() - std::max(offset_t{0}, stay);
-    if (m.filled != m.counted) {
-        bring_rows(s, m, m.counted, m.filled);
-        analyse_rows(s, m);
-    }
-    bring_values(s, m);
-    const offset_t* whole = s.row_begin.data() + m.filled.first_line;
-    m.c_from = whole[0];
-    m.c_nonzeros = whole[m.filled.lines()] - whole[0];
-    m.ctx.run([&](const auto& q) {
-        if (!m.borrows) m.row_begin = to_queue(q, whole, offset_t{m.filled.lines()} + 1);
-        m.c_begin = m.borrows ? whole : m.row_begin.data();
-        group_rows(q, m.a_view, m.policy, m.work, 0, m.filled.lines(), m.c_begin);
-        if (s.keeps_places()) m.places = reserve_places(q, m.a_view, m.b_view, m.work, m.c_begin);
-    });
-}
-
-template <class V>
-std::vector<Member<V>> members_of(const Team& team, const Traits& traits, const TeamOptions& options)
-{
-    const bool deterministic = partition::is_deterministic(team);
-    std::vector<Member<V>> members;
-    for (int number = 0; number < team.size(); ++number) {
-        const Limits limits{team[number].backend(), team[number].host().threads, deterministic};
-        if (options.force) check_policy(*options.force, limits);
-        if (options.force && options.refill == Refill::keep_places) check_keeps_places(*options.force, limits.backend);
-        members.push_back({.ctx = team[number], .policy = options.force ? *options.force : choose(traits, limits).policy,
-                           .borrows = team[number].backend() == Backend::cpu});
-    }
-    return members;
-}
-
-template <class State>
-void count_all(State& s)
-{
-    const trace::Phase phase{"symbolic"};
-    s.count_cuts = cut(s, s.product_begin);
-    for (std::size_t m = 0; m < s.members.size(); ++m) s.members[m].counted = rows_between(s, s.count_cuts[m], s.count_cuts[m + 1]);
-    s.row_begin = Buffer<offset_t>(queue_of(s.host), offset_t{s.a.view().rows} + 1);
-    for_members(s, [&](auto& m) { count(s, m); });
-    prim::exclusive_scan(queue_of(s.host), s.row_begin.data(), s.row_begin.data(), s.a.view().rows);
-    s.nonzeros = s.row_begin.data()[s.a.view().rows];
-}
-
-template <class State>
-void deal_all(State& s)
-{
-    const trace::Phase phase{"group"};
-    s.fill_cuts = cut(s, s.row_begin);
-    for (std::size_t m = 0; m < s.members.size(); ++m) s.members[m].filled = rows_between(s, s.fill_cuts[m], s.fill_cuts[m + 1]);
-    for_members(s, [&](auto& m) { deal(s, m); });
-}
-
-// ---- computing ----
 
 // work(queue) with a member's clock running.
 template <class V, class Work>
@@ -331,13 +97,8 @@ TeamPlan<V> TeamPlan<V>::make(const Team& team, const CsrView<V>& a, const CsrVi
 {
     const Context host = partition::host_for(a.nonzeros + b.nonzeros);
     check_factors(host, a, b, {.op_a = options.op_a, .op_b = options.op_b, .checked = options.checked});
-    auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .crew = partition::Crew(team.size(), partition::nodes_of(team))});
-    s->a = arrange(host, a, options.op_a, false);
-    s->b = arrange(host, b, options.op_b, true);
-    s->members = members_of<V>(team, {s->a.view().rows, s->a.view().cols, s->b.view().cols, a.nonzeros, b.nonzeros}, options);
-    bound(*s);
-    count_all(*s);
-    deal_all(*s);
+    auto s = std::unique_ptr<State>(new State{{.host = host, .options = options, .crew = partition::Crew(team.size(), partition::nodes_of(team))}});
+    team::prepare(*s, team, a, b);
     return TeamPlan(std::move(s));
 }
 
@@ -346,7 +107,7 @@ Csr<V> TeamPlan<V>::run()
 {
     State& s = *state_;
     const trace::Phase phase{"numeric"};
-    const CpuQueue q = queue_of(s.host);
+    const CpuQueue q = s.host.host();
     Csr<V> c = Csr<V>::make(q, rows(), cols(), s.nonzeros);
     c.sorted = std::all_of(s.members.begin(), s.members.end(), gives_sorted<V>);
     copy(q, std::as_const(s.row_begin).data(), c.row_begin.data(), c.row_begin.size());
