@@ -222,6 +222,25 @@ TEST_P(SpgemmOn, ChunksTogetherAreC)
     }
 }
 
+// Rows merged from lists: beside C no more than where each row stands; others keep what they look at.
+TEST_P(SpgemmOn, ShortRowsNeedLittleBesideC)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "lists are of the GPU";
+    const index_t rows = 3000;
+    HostCsr<double> a{.rows = rows, .cols = rows, .row_begin = {0}, .col = {}, .value = {}};
+    for (index_t i = 0; i < rows; ++i) {
+        for (index_t j = std::max(i - 1, 0); j <= std::min(i + 1, rows - 1); ++j) a.col.push_back(j);
+        a.row_begin.push_back(std::ssize(a.col));
+    }
+    a.value.assign(a.col.size(), 1);
+    const auto there = to_device(c, a.view());
+    const std::size_t before = c.memory().live(Space::device);
+    c.memory().reset_peak();
+    const Csr<double> product = multiply(c, there.view(), there.view(), {.checked = false});
+    EXPECT_LE(c.memory().peak(Space::device) - before, product.bytes() + std::size_t{rows} * 8 + 4096) << "of C " << product.bytes();
+}
+
 // More than fits at once: several chunks, never more than the budget, and the same C.
 TEST_P(SpgemmOn, SmallBudgetsMeanManyChunks)
 {

@@ -72,6 +72,12 @@ constexpr int turns_of(const RowFacts& f, offset_t nonzeros_a, const Kinds& kind
     return f.products <= merged_at_once ? 1 : f.products > kinds.cut_above ? 2 : 0;
 }
 
+// Whether the kernel looks at the facts of its rows; the others know enough from C's offsets.
+constexpr bool reads_facts(Filler f)
+{
+    return (f >= Filler::single_small && f <= Filler::run_huge) || f >= Filler::hash1024;
+}
+
 constexpr offset_t words_of(index_t width) { return (offset_t{width} + 31) / 32; }
 
 // Shared memory of a row, or of a run of rows, whose values are kept by rank: a word and a count for every 32 columns, and the values.

@@ -23,6 +23,7 @@
 #include "tulle/matrix/move.hpp"
 #include "tulle/prim/scan.hpp"
 #include "tulle/spgemm/factor.hpp"
+#include "tulle/spgemm/groups.hpp"
 #include "tulle/spgemm/places.hpp"
 #include "tulle/spgemm/steps.hpp"
 
@@ -99,6 +100,15 @@ offset_t group_all(State& s)
 {
     const trace::Phase phase{"group"};
     return s.ctx.run([&](const auto& q) { return group_rows(q, s.a.view(), s.choice.policy, s.work, 0, s.rows(), s.row_begin.data()); });
+}
+
+// A product that is computed once holds nothing beside C that no kernel will look at.
+template <class State>
+void drop_facts(State& s)
+{
+    bool read = s.choice.policy.method != Method::adaptive;
+    for (std::size_t f = 0; f < s.work.numeric.size(); ++f) read = read || (s.work.numeric[f].rows > 0 && reads_facts(static_cast<Filler>(f + 1)));     // none has no group
+    if (!read) s.work.facts = {};
 }
 
 // While it lives, no more than `bytes` beyond what is held now may be allocated where the context works.
@@ -229,6 +239,7 @@ Csr<V> Plan<V>::once(const Context& ctx, const CsrView<V>& a, const CsrView<V>& 
 {
     const auto s = make_state<State>(ctx, a, b, options);
     s->nonzeros = group_all(*s);
+    drop_facts(*s);
     const offset_t* row_begin = s->row_begin.data();
     Csr<V> c = allocate(*s, s->rows(), s->nonzeros, std::move(s->row_begin), static_cast<const V*>(nullptr));
     fill_rows(*s, Stretch<V>{0, c.rows, row_begin, 0, c.col.data(), c.value.data()});
