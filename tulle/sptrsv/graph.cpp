@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tulle/matrix/inspect_steps.hpp"
+#include "tulle/sptrsv/scratch.hpp"
 
 namespace tulle::sptrsv {
 namespace {
@@ -20,39 +21,54 @@ offset_t length(const Triangle& t, index_t row) { return t.row_begin.data()[row 
 
 // The highest level among the nodes a row needs, the node that has it, and whether only one has.
 struct Latest {
-    index_t level = 0, node = -1;
+    index_t level = 0, node = 0;
     bool alone = true;
 };
 
-// `level` is that of each row's node; the node itself is looked up only where it matters.
-Latest latest_parent(const Triangle& t, const Graph& g, const index_t* level, index_t row)
+// Level and node of a row in one word: the latest parent has the largest. Turned round, the smallest node of a level is the largest word; it is the
+// same node where the latest is alone. Nothing branches on what is found.
+constexpr std::uint64_t node_bits = 0xffff'ffff;
+std::uint64_t standing_of(index_t level, index_t node) { return (static_cast<std::uint64_t>(level) << 32) | static_cast<std::uint32_t>(node); }
+
+Latest latest_parent(const Triangle& t, const std::uint64_t* standing, index_t row)
 {
-    Latest latest;
-    const index_t *col = t.col.data(), *node_of = g.node_of.data();
-    for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k) {
-        const index_t at = level[col[k]];
-        if (at > latest.level) latest = {at, node_of[col[k]], true};
-        else if (at == latest.level && node_of[col[k]] != latest.node) latest.alone = false;
+    std::uint64_t largest = 0, turned = 0;
+    const index_t *col = t.col.data() + t.row_begin.data()[row], *end = t.col.data() + t.row_begin.data()[row + 1];
+    for (; col != end; ++col) {
+        const std::uint64_t one = standing[*col];
+        largest = std::max(largest, one);
+        turned = std::max(turned, one ^ node_bits);
     }
-    return latest;
+    return {static_cast<index_t>(largest >> 32), static_cast<index_t>(largest & node_bits), (turned ^ node_bits) == largest};
 }
 
-void merge_critical(const CpuQueue& host, const Triangle& t, int rows, index_t* level, Graph& g)
+index_t highest_parent(const Triangle& t, const index_t* level, index_t row)
 {
-    Buffer<index_t> size(host, t.rows);
+    index_t highest = 0;
+    for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k) highest = std::max(highest, level[t.col.data()[k]]);
+    return highest;
+}
+
+void merge_critical(const CpuQueue& host, const Triangle& t, int rows, Graph& g)
+{
+    Buffer<std::uint64_t> standing = touched<std::uint64_t>(host, t.rows);
+    index_t *size = g.size.data(), *level = g.level.data();
     for (index_t i = 0; i < t.rows; ++i) {
-        const Latest latest = latest_parent(t, g, level, i);
+        const Latest latest = latest_parent(t, standing.data(), i);
         const bool is_long = length(t, i) > long_row;
         index_t node = latest.node;
-        if (node < 0 || !latest.alone || is_long || size.data()[node] >= rows) {
+        if (latest.level == 0 || !latest.alone || is_long || size[node] >= rows) {
             node = g.nodes++;
-            size.data()[node] = is_long ? rows : 0;
-            g.level.data()[node] = latest.level + 1;
+            size[node] = 0;
+            level[node] = latest.level + 1;
         }
-        ++size.data()[node];
         g.node_of.data()[i] = node;
-        level[i] = g.level.data()[node];
+        g.position.data()[i] = static_cast<std::uint16_t>(size[node]);
+        size[node] = is_long ? rows + 1 : size[node] + 1;                 // nobody joins a long row
+        standing.data()[i] = standing_of(level[node], node);
     }
+    for (index_t node = 0; node < g.nodes; ++node)
+        if (size[node] > rows) size[node] = 1;
 }
 
 // Where a node of consecutive rows that begins at `first` ends.
@@ -74,9 +90,13 @@ void merge_consecutive(const Triangle& t, Merge how, int rows, int limit, index_
     for (index_t first = 0; first < t.rows;) {
         const index_t end = end_of_run(t, first, how, rows, limit), node = g.nodes++;
         std::fill(g.node_of.data() + first, g.node_of.data() + end, node);
+        if (!g.size.empty()) {
+            g.size.data()[node] = end - first;
+            std::iota(g.position.data() + first, g.position.data() + end, std::uint16_t{0});
+        }
         std::fill(level + first, level + end, 0);       // of itself, while it is being looked at
         index_t highest = 0;
-        for (index_t i = first; i < end; ++i) highest = std::max(highest, latest_parent(t, g, level, i).level);
+        for (index_t i = first; i < end; ++i) highest = std::max(highest, highest_parent(t, level, i));
         g.level.data()[node] = highest + 1;
         std::fill(level + first, level + end, highest + 1);
         first = end;
@@ -93,10 +113,15 @@ double variation(double sum, double squares, double n)
 
 Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows, int limit)
 {
-    Graph g{.nodes = 0, .levels = 0, .node_of = Buffer<index_t>(host, t.rows), .level = Buffer<index_t>(host, t.rows)};
-    Buffer<index_t> level(host, t.rows);                // of each row's node
-    if (how == Merge::critical) merge_critical(host, t, rows, level.data(), g);
-    else merge_consecutive(t, how, how == Merge::none ? 1 : rows, limit, level.data(), g);
+    const index_t merged = how == Merge::none ? 0 : t.rows;
+    Graph g{.nodes = 0, .levels = 0, .node_of = touched<index_t>(host, t.rows), .level = touched<index_t>(host, t.rows), .size = touched<index_t>(host, merged),
+            .position = touched<std::uint16_t>(host, merged)};
+    if (how == Merge::critical) {
+        merge_critical(host, t, rows, g);
+    } else {
+        Buffer<index_t> level = touched<index_t>(host, t.rows);             // of each row's node
+        merge_consecutive(t, how, how == Merge::none ? 1 : rows, limit, level.data(), g);
+    }
     for (index_t node = 0; node < g.nodes; ++node) g.levels = std::max(g.levels, g.level.data()[node]);
     return g;
 }
@@ -104,7 +129,7 @@ Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows, int li
 Graph rows_alone(const CpuQueue& host, Buffer<index_t> level)
 {
     const auto rows = static_cast<index_t>(level.size());
-    Graph g{.nodes = rows, .levels = 0, .node_of = Buffer<index_t>(host, rows), .level = std::move(level)};
+    Graph g{.nodes = rows, .levels = 0, .node_of = touched<index_t>(host, rows), .level = std::move(level), .size = {}, .position = {}};
     std::iota(g.node_of.data(), g.node_of.data() + rows, 0);
     for (index_t i = 0; i < rows; ++i) g.levels = std::max(g.levels, g.level.data()[i]);
     return g;
@@ -162,6 +187,18 @@ Bins sort_into(const CpuQueue& host, const index_t* bin, index_t items, index_t 
     for (index_t i = 0; i < items; ++i) sorted.item.data()[begin[bin[i]]++] = i;
     for (index_t b = bins; b > 0; --b) begin[b] = begin[b - 1];
     begin[0] = 0;
+    return sorted;
+}
+
+Bins rows_of_nodes(const CpuQueue& host, const Graph& graph)
+{
+    const auto rows = static_cast<index_t>(graph.node_of.size());
+    Bins sorted{.begin = Buffer<index_t>(host, offset_t{graph.nodes} + 1), .item = Buffer<index_t>(host, rows)};
+    index_t* begin = sorted.begin.data();
+    begin[0] = 0;
+    for (index_t node = 0; node < graph.nodes; ++node) begin[node + 1] = begin[node] + (graph.size.empty() ? 1 : graph.size.data()[node]);
+#pragma omp parallel for num_threads(host.threads) schedule(static)
+    for (index_t i = 0; i < rows; ++i) sorted.item.data()[begin[graph.node_of.data()[i]] + (graph.position.empty() ? 0 : graph.position.data()[i])] = i;
     return sorted;
 }
 

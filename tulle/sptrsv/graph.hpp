@@ -3,6 +3,8 @@
 // The computation graph: rows are merged into nodes, a node needs the nodes its rows need, and its level is one above the highest of those.
 #pragma once
 
+#include <cstdint>
+
 #include "tulle/sptrsv/policy.hpp"
 #include "tulle/sptrsv/triangle.hpp"
 
@@ -16,6 +18,8 @@ struct Graph {
     index_t nodes = 0, levels = 0;
     Buffer<index_t> node_of;         // of each row
     Buffer<index_t> level;           // of each node, from 1: first `nodes` entries
+    Buffer<index_t> size;            // rows of each node, likewise; empty where each row is alone
+    Buffer<std::uint16_t> position;  // of each row among its node's; empty likewise
 
     index_t level_of(index_t row) const { return level.data()[node_of.data()[row]]; }
 };
@@ -36,5 +40,8 @@ struct Bins {
     Buffer<index_t> begin, item;
 };
 Bins sort_into(const CpuQueue& host, const index_t* bin, index_t items, index_t bins);
+
+// The rows of each node.
+Bins rows_of_nodes(const CpuQueue& host, const Graph& graph);
 
 }  // namespace tulle::sptrsv

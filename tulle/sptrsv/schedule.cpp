@@ -46,7 +46,7 @@ struct Line {
 
 Line line_up(const CpuQueue& host, const Triangle& t, const Graph& graph)
 {
-    const Bins rows_of = sort_into(host, graph.node_of.data(), t.rows, graph.nodes);
+    const Bins rows_of = rows_of_nodes(host, graph);
     Bins by_level = sort_into(host, graph.level.data(), graph.nodes, graph.levels + 1);
     Line line{{}, {}, std::move(by_level.begin)};
     line.order.reserve(static_cast<std::size_t>(t.rows));

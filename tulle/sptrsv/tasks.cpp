@@ -24,7 +24,8 @@ struct Source {
     const Triangle& t;
     const Graph& graph;
     Bins rows_of;                    // of each node
-    Buffer<index_t> place;           // of each row in the order of tasks
+    Buffer<index_t> order;           // rows in the order of tasks
+    Buffer<index_t> place;           // of each row in it
     Buffer<index_t> level;           // of each row
     Packing packing;
 
@@ -36,6 +37,7 @@ struct Source {
 struct Packs {
     std::vector<index_t> node, begin{0};
     std::vector<std::uint8_t> width;
+    Buffer<index_t> first;           // place of the first row of each node in that order, and the end
 };
 
 index_t size_of(const Source& s, index_t node) { return s.rows_of.begin.data()[node + 1] - s.rows_of.begin.data()[node]; }
@@ -82,26 +84,39 @@ void pack_clusters(const Source& s, const std::vector<index_t>& nodes, Packs& pa
     if (rows > 0) close_pack(packs, power_of_two_from(rows));
 }
 
+// What a node is packed with: rows alone by the logarithm of their width, or clusters.
+constexpr std::uint8_t cluster_kind = 6;
+Buffer<std::uint8_t> kinds_of(const CpuQueue& host, const Source& s)
+{
+    Buffer<std::uint8_t> kind(host, s.graph.nodes);
+#pragma omp parallel for num_threads(host.threads) schedule(static)
+    for (index_t node = 0; node < s.graph.nodes; ++node) {
+        const index_t first = s.rows_of.item.data()[s.rows_of.begin.data()[node]];
+        const int width = width_for(s, s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first]);
+        kind.data()[node] = size_of(s, node) > 1 ? cluster_kind : static_cast<std::uint8_t>(std::countr_zero(static_cast<unsigned>(width)));
+    }
+    return kind;
+}
+
 Packs pack(const CpuQueue& host, const Source& s)
 {
     const Bins by_level = sort_into(host, s.graph.level.data(), s.graph.nodes, s.graph.levels + 1);
+    const Buffer<std::uint8_t> kind = kinds_of(host, s);
     Packs packs;
-    std::array<std::vector<index_t>, 6> alone;          // by the logarithm of their width
-    std::vector<index_t> clusters;
+    packs.node.reserve(static_cast<std::size_t>(s.graph.nodes));
+    std::array<std::vector<index_t>, cluster_kind + 1> alike;
     for (index_t level = 1; level <= s.graph.levels; ++level) {
         for (index_t k = by_level.begin.data()[level]; k < by_level.begin.data()[level + 1]; ++k) {
-            const index_t node = by_level.item.data()[k], first = s.rows_of.item.data()[s.rows_of.begin.data()[node]];
-            const int width = width_for(s, s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first]);
-            if (size_of(s, node) > 1) clusters.push_back(node);
-            else alone[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(width)))].push_back(node);
+            const index_t node = by_level.item.data()[k];
+            alike[kind.data()[node]].push_back(node);
         }
-        pack_clusters(s, clusters, packs);
-        clusters.clear();
-        for (std::size_t log = 0; log < alone.size(); ++log) {
-            pack_rows(alone[log], 1 << log, packs);
-            alone[log].clear();
-        }
+        pack_clusters(s, alike[cluster_kind], packs);
+        for (std::size_t log = 0; log < cluster_kind; ++log) pack_rows(alike[log], 1 << log, packs);
+        for (auto& nodes : alike) nodes.clear();
     }
+    packs.first = Buffer<index_t>(host, offset_t{s.graph.nodes} + 1);
+    packs.first.data()[0] = 0;
+    for (std::size_t k = 0; k < packs.node.size(); ++k) packs.first.data()[k + 1] = packs.first.data()[k] + size_of(s, packs.node[k]);
     return packs;
 }
 
@@ -116,14 +131,13 @@ struct Pack {
 Pack look_at(const Source& s, const Packs& packs, index_t p)
 {
     Pack pack;
+    const index_t begin = packs.begin[static_cast<std::size_t>(p)], end = packs.begin[static_cast<std::size_t>(p) + 1], first = packs.first.data()[begin];
     pack.width = packs.width[static_cast<std::size_t>(p)];
     pack.lanes_per_row = s.lanes_of_team() / pack.width;
-    for (index_t k = packs.begin[static_cast<std::size_t>(p)]; k < packs.begin[static_cast<std::size_t>(p) + 1]; ++k) {
-        const index_t node = packs.node[static_cast<std::size_t>(k)];
-        pack.level = s.graph.level.data()[node];
-        pack.cluster = pack.cluster || size_of(s, node) > 1;
-        for (index_t r = s.rows_of.begin.data()[node]; r < s.rows_of.begin.data()[node + 1]; ++r) pack.row[static_cast<std::size_t>(pack.rows++)] = s.rows_of.item.data()[r];
-    }
+    pack.rows = packs.first.data()[end] - first;
+    pack.level = s.graph.level.data()[packs.node[static_cast<std::size_t>(begin)]];
+    pack.cluster = pack.rows > end - begin;
+    std::copy_n(s.order.data() + first, pack.rows, pack.row.begin());
     return pack;
 }
 
@@ -291,14 +305,14 @@ offset_t units_of(const Task& task, int team) { return offset_t{task.steps} * te
 offset_t dense_of(const Task& task) { return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late); }
 
 // Sizes become offsets. Returns where each task's dense entries begin, and leaves in `tasks` how much room all of them need.
-Buffer<offset_t> place(const CpuQueue& host, const std::vector<Measured>& measured, Tasks& tasks, TaskSizes& sizes)
+Buffer<offset_t> place(const CpuQueue& host, const Buffer<Measured>& measured, Tasks& tasks, TaskSizes& sizes)
 {
-    const auto n = static_cast<offset_t>(measured.size());
+    const offset_t n = measured.size();
     tasks.task = Buffer<Task>(host, n);
     Buffer<offset_t> dense_first(host, n + 1);
     index_t first = 0;
     for (offset_t p = 0; p < n; ++p) {
-        const auto& [size, dense_entries] = measured[static_cast<std::size_t>(p)];
+        const auto& [size, dense_entries] = measured.data()[p];
         Task& task = tasks.task.data()[p] = size;
         task.step = sizes.units;
         task.dense = tasks.dense_size;
@@ -353,11 +367,17 @@ void write(const Source& s, const Pack& pack, const LateColumns& late, const Tas
 }
 
 // Rows numbered in the order of tasks.
-void number_rows(Source& s, const Packs& packs)
+void number_rows(const CpuQueue& host, const Packs& packs, Source& s)
 {
-    index_t next = 0;
-    for (const index_t node : packs.node)
-        for (index_t r = s.rows_of.begin.data()[node]; r < s.rows_of.begin.data()[node + 1]; ++r) s.place.data()[s.rows_of.item.data()[r]] = next++;
+#pragma omp parallel for num_threads(host.threads) schedule(static)
+    for (index_t k = 0; k < s.graph.nodes; ++k) {
+        const index_t node = packs.node[static_cast<std::size_t>(k)], *row = s.rows_of.item.data() + s.rows_of.begin.data()[node];
+        for (index_t at = packs.first.data()[k]; at < packs.first.data()[k + 1]; ++at, ++row) {
+            s.order.data()[at] = *row;
+            s.place.data()[*row] = at;
+            s.level.data()[*row] = s.graph.level.data()[node];
+        }
+    }
 }
 
 // Everything but the entries themselves.
@@ -372,18 +392,17 @@ struct Drawn {
 
 Drawn draw(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
 {
-    Drawn d{{t, graph, sort_into(host, graph.node_of.data(), t.rows, graph.nodes), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing}, {}, {}, {}, {}, {}};
+    Drawn d{{t, graph, rows_of_nodes(host, graph), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing}, {}, {}, {}, {}, {}};
     Source& s = d.s;
-    for (index_t i = 0; i < t.rows; ++i) s.level.data()[i] = graph.level_of(i);
     d.packs = pack(host, s);
-    number_rows(s, d.packs);
+    number_rows(host, d.packs, s);
     const auto n = static_cast<index_t>(d.packs.width.size());
-    std::vector<Measured> measured(static_cast<std::size_t>(n));
+    Buffer<Measured> measured(host, n);
     d.late = Buffer<index_t>(host, offset_t{n} * s.lanes_of_team());
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
     for (index_t p = 0; p < n; ++p) {
         LateColumns late;
-        measured[static_cast<std::size_t>(p)] = measure(s, look_at(s, d.packs, p), late);
+        measured.data()[p] = measure(s, look_at(s, d.packs, p), late);
         std::copy_n(late.col.data(), late.count, d.late.data() + offset_t{p} * s.lanes_of_team());
     }
     d.tasks.rows = t.rows;
@@ -419,16 +438,14 @@ TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& g
     Drawn d = draw(host, t, graph, packing);
     const Source& s = d.s;
     const auto n = static_cast<index_t>(d.tasks.task.size());
-    TaskLayout layout{.tasks = {}, .sizes = d.sizes, .order = Buffer<index_t>(host, t.rows), .level = {}, .place = {}, .task_level = Buffer<index_t>(host, n),
-                      .late = Buffer<index_t>(host, d.sizes.late), .dense_first = {}};
-    for (index_t i = 0; i < t.rows; ++i) layout.order.data()[s.place.data()[i]] = i;
+    TaskLayout layout{.tasks = {}, .sizes = d.sizes, .order = {}, .task_level = Buffer<index_t>(host, n), .late = Buffer<index_t>(host, d.sizes.late), .dense_first = {}};
+#pragma omp parallel for num_threads(host.threads) schedule(static)
     for (index_t p = 0; p < n; ++p) {
         const Task& task = d.tasks.task.data()[p];
-        layout.task_level.data()[p] = s.level.data()[layout.order.data()[task.first]];
+        layout.task_level.data()[p] = s.level.data()[s.order.data()[task.first]];
         if (task.cluster != 0) std::copy_n(d.late.data() + offset_t{p} * s.lanes_of_team(), task.late, layout.late.data() + task.late_first);
     }
-    layout.level = std::move(d.s.level);
-    layout.place = std::move(d.s.place);
+    layout.order = std::move(d.s.order);
     layout.dense_first = std::move(d.dense_first);
     layout.tasks = std::move(d.tasks);
     return layout;

@@ -89,7 +89,6 @@ struct TaskLayout {
     Tasks tasks;                     // `task` only
     TaskSizes sizes;
     Buffer<index_t> order;           // rows of the triangle in the order of tasks
-    Buffer<index_t> level, place;    // of each row of the triangle; its place in that order
     Buffer<index_t> task_level;
     Buffer<index_t> late;            // late columns as columns of the triangle, ascending for each task
     Buffer<offset_t> dense_first;    // of each task, and the end

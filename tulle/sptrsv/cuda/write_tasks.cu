@@ -179,6 +179,18 @@ __global__ void __launch_bounds__(writers* lanes) write_tasks_kernel(Writing w)
     }
 }
 
+// The place and the level of each row of the triangle, from the tasks.
+//   grid: one warp per task      place, level: every row written once
+__global__ void __launch_bounds__(writers* lanes) place_rows_kernel(const Task* tasks, offset_t n, const index_t* order, const index_t* task_level, index_t* place, index_t* level)
+{
+    const offset_t p = global_thread() / lanes;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    if (p >= n || lane >= tasks[p].rows) return;
+    const index_t at = tasks[p].first + lane, row = order[at];
+    place[row] = at;
+    level[row] = task_level[p];
+}
+
 // Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
 //   grid: one warp per row      col, source, diagonal: every entry written once
 __global__ void __launch_bounds__(writers* lanes)
@@ -221,9 +233,11 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
     fill_bytes(q, tasks.col.data(), 0xff, tasks.col.bytes());
     fill_bytes(q, tasks.source.data(), 0xff, tasks.source.bytes());
     const auto up = [&](const auto& host) { return to_queue(q, host.data(), host.size()); };
-    const auto order = up(layout.order), level = up(layout.level), place = up(layout.place), task_level = up(layout.task_level), late = up(layout.late);
+    const auto order = up(layout.order), task_level = up(layout.task_level), late = up(layout.late);
     const auto dense_first = up(layout.dense_first);
     const offset_t n = tasks.task.size();
+    Buffer<index_t> place(q, there.rows), level(q, there.rows);
+    launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, order.data(), task_level.data(), place.data(), level.data());
     launch(q, one_thread_each(n * lanes, writers * lanes), write_tasks_kernel,
            Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), order.data(), level.data(), place.data(), task_level.data(), late.data(), dense_first.data(),
                    tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.dense_row.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
