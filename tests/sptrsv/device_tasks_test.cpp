@@ -3,10 +3,12 @@
 // Tasks written by a GPU are those the host writes, bit for bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "sptrsv/on_host.hpp"
 #include "support/backends.hpp"
+#include "tulle/matrix/inspect_steps.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/sptrsv/prepare.hpp"
 #include "tulle/sptrsv/sptrsv.hpp"
@@ -59,7 +61,11 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
-    const Triangle there = take_triangle(q, t, stored_begin.data(), stored_col.data());
+    const auto taken = take_triangle(q, host_queue, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
+    ASSERT_TRUE(taken.has_value());
+    const Triangle& there = taken->there;
+    ASSERT_TRUE(std::ranges::equal(taken->here.row_begin.span(), t.row_begin.span()) && std::ranges::equal(taken->here.col.span(), t.col.span()));
+    ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));
     ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
     ASSERT_TRUE(same(q, t.source, there.source, "the triangle's sources"));
     ASSERT_TRUE(same(q, t.diagonal, there.diagonal, "the triangle's diagonal"));
@@ -70,6 +76,20 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
         const Packing packing{way.reorder, way.team, 8};
         expect_same(q, make_tasks(host_queue, t, graph, packing), write_tasks(q, lay_out_tasks(host_queue, t, graph, packing), there));
     }
+}
+
+[[maybe_unused]] void check_levels(const CudaQueue& q, const HostCsr<double>& a, bool upper, const Graph& want, const Features& features)
+{
+    const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
+    const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
+    if (a.rows == 0) return;
+    const Triangle there = take_triangle(q, host_queue, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .ignore_other_side = true}).value().there;
+    Buffer<index_t> level(q, a.rows);
+    inspect::find_levels(q, there.row_begin.data(), there.col.data(), a.rows, level.data());
+    ASSERT_TRUE(same(q, want.level, level, "levels"));
+    const Features got = survey(q, there, level.data());
+    for (const std::string& name : feature_names()) ASSERT_EQ(feature(got, name), feature(features, name)) << name;
+    ASSERT_EQ(got.levels, want.levels);
 }
 
 // Both triangles of a general matrix: what is on the other side is left out.
@@ -104,7 +124,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                 const Triangle t = make_triangle(host_queue, {.rows = a->rows, .row_begin = a->row_begin.data(), .col = a->col.data()});
                 const Buffer<offset_t> stored_begin = to_queue(q, a->row_begin.data(), offset_t{a->rows} + 1);
                 const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
-                const Triangle there = take_triangle(q, t, stored_begin.data(), stored_col.data());
+                const Triangle there = take_triangle(q, host_queue, {.rows = a->rows, .row_begin = stored_begin.data(), .col = stored_col.data()}).value().there;
                 for (const TeamWay& way : {TeamWay{Merge::none, 1, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 4, true}, TeamWay{Merge::average, 32, 200, 1, false}}) {
                     SCOPED_TRACE(to_text(way.how));
                     const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
@@ -138,10 +158,11 @@ TEST_P(SptrsvDeviceTasksOn, SolveAsThoseOfTheHost)
     }
 }
 
-// Levels found where the matrix is, for both triangles of a matrix that has both.
-TEST_P(SptrsvDeviceTasksOn, LevelsAreThoseOfTheHost)
+// Levels and features found where the matrix is, for both triangles of a matrix that has both.
+TEST_P(SptrsvDeviceTasksOn, LevelsAndFeaturesAreThoseOfTheHost)
 {
     const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU finds them on the host";
     for (const auto& [name, a] : triangles<double>()) {
         std::vector<std::tuple<index_t, index_t, double>> entries;
         for (const auto& [i, j, v] : a.entries()) {
@@ -150,16 +171,58 @@ TEST_P(SptrsvDeviceTasksOn, LevelsAreThoseOfTheHost)
         }
         std::sort(entries.begin(), entries.end());
         const auto both = csr_of<double>(a.rows, a.rows, std::move(entries));
-        const auto there = to_device(c, both.view());
         for (const bool upper : {false, true}) {
             SCOPED_TRACE(name + (upper ? ", upper" : ", lower"));
             const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = both.row_begin.data(), .col = both.col.data(), .upper = upper, .ignore_other_side = true});
-            const Graph want = merge(host_queue, t, Merge::none), got = find_levels_there<double>(c, there.view(), upper);
-            ASSERT_EQ(got.levels, want.levels);
-            ASSERT_EQ(got.nodes, want.nodes);
-            for (index_t i = 0; i < a.rows; ++i) ASSERT_EQ(got.level_of(i), want.level_of(i)) << "row " << i;
+            const Graph want = merge(host_queue, t, Merge::none);
+            c.run([&](const auto& q) {
+                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) check_levels(q, both, upper, want, features_of(t, want));
+                (void)q;
+            });
         }
     }
+}
+
+// Many rows of one level, which a warp adds up before it tells; a row for each of two levels in turn; more rows than the survey has threads is too much here.
+TEST_P(SptrsvDeviceTasksOn, FeaturesOfManyRows)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU finds them on the host";
+    const auto a = triangle_where<double>(700, 5, [](index_t i, index_t j) { return i < 350 ? false : i % 2 == 0 ? j == i - 350 : j == i - 1 || j == 3; });
+    const Triangle t = triangle_of(a);
+    const Graph want = merge(host_queue, t, Merge::none);
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) check_levels(q, a, false, want, features_of(t, want));
+        (void)q;
+    });
+}
+
+// What the GPU does not take is left to the host, which says what is wrong.
+TEST_P(SptrsvDeviceTasksOn, TakesNoFaultyTriangle)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU makes its own";
+    struct Faulty {
+        const char* what;
+        std::vector<offset_t> begin;
+        std::vector<index_t> col;
+        bool upper, unit, ignore, taken;
+    };
+    const std::vector<Faulty> all{{"good", {0, 1, 3}, {0, 0, 1}, false, false, false, true},       {"no diagonal", {0, 1, 2}, {0, 0}, false, false, false, false},
+                                  {"none is needed", {0, 0, 1}, {0}, false, true, false, true},      {"other side", {0, 2, 3}, {0, 1, 1}, false, false, false, false},
+                                  {"other side left out", {0, 2, 3}, {0, 1, 1}, false, false, true, true}, {"upper", {0, 2, 3}, {0, 1, 1}, true, false, false, true},
+                                  {"other side of upper", {0, 1, 3}, {0, 0, 1}, true, false, false, false}, {"unsorted", {0, 1, 3}, {0, 1, 0}, false, false, false, false},
+                                  {"twice", {0, 1, 4}, {0, 0, 0, 1}, false, false, false, false},      {"an empty row", {0, 0, 2}, {0, 1}, false, false, false, false}};
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
+            for (const Faulty& f : all) {
+                const Buffer<offset_t> begin = to_queue(q, f.begin.data(), 3);
+                const Buffer<index_t> col = to_queue(q, f.col.data(), std::ssize(f.col));
+                const Stored stored{.rows = 2, .row_begin = begin.data(), .col = col.data(), .upper = f.upper, .unit_diagonal = f.unit, .ignore_other_side = f.ignore};
+                EXPECT_EQ(take_triangle(q, host_queue, stored).has_value(), f.taken) << f.what;
+            }
+        (void)q;
+    });
 }
 
 // Wide enough that the GPU's sweep is predicted to be shorter: whatever was used, nothing else changes.

@@ -147,28 +147,35 @@ double guess_levels(const CpuQueue& host, const Triangle& t)
 
 Features features_of(const Triangle& t, const Graph& graph)
 {
-    Features f{.rows = t.rows, .nonzeros = t.nonzeros() + t.rows, .levels = graph.levels};
-    if (t.rows == 0) return f;
-    std::vector<double> of_level(static_cast<std::size_t>(graph.levels), 0.0);
-    double squares = 0;
+    std::vector<unsigned long long> of_level(static_cast<std::size_t>(graph.levels), 0);
+    RowSums sums{.squares = 0, .nearness = 0, .longest = 0, .levels = static_cast<unsigned long long>(graph.levels)};
     for (index_t i = 0; i < t.rows; ++i) {
-        const auto entries = static_cast<double>(length(t, i) + 1);
-        squares += entries * entries;
-        f.row_longest = std::max(f.row_longest, entries);
+        const auto entries = static_cast<unsigned long long>(length(t, i) + 1);
+        sums.squares += entries * entries;
+        sums.longest = std::max(sums.longest, entries);
         of_level[static_cast<std::size_t>(graph.level_of(i) - 1)] += entries;
-        if (length(t, i) > 0) f.nearness += 1.0 / (i - t.col.data()[t.row_begin.data()[i + 1] - 1]);
+        if (entries > 1) sums.nearness += near_unit / static_cast<unsigned long long>(i - t.col.data()[t.row_begin.data()[i + 1] - 1]);
     }
-    const double rows = t.rows, nonzeros = static_cast<double>(f.nonzeros);
-    f.nearness /= rows;
-    f.row_mean = nonzeros / rows;
-    f.row_variation = variation(nonzeros, squares, rows);
+    return features_from(t.rows, t.nonzeros(), sums, of_level);
+}
+
+Features features_from(index_t rows, offset_t nonzeros, const RowSums& sums, const std::vector<unsigned long long>& of_level)
+{
+    Features f{.rows = rows, .nonzeros = nonzeros + rows, .levels = static_cast<index_t>(sums.levels)};
+    if (rows == 0) return f;
+    const auto all = static_cast<double>(f.nonzeros), levels = static_cast<double>(sums.levels);
+    f.nearness = static_cast<double>(sums.nearness) / static_cast<double>(near_unit) / rows;
+    f.row_longest = static_cast<double>(sums.longest);
+    f.row_mean = all / rows;
+    f.row_variation = variation(all, static_cast<double>(sums.squares), rows);
     double level_squares = 0;
-    for (const double entries : of_level) {
+    for (const unsigned long long count : of_level) {
+        const auto entries = static_cast<double>(count);
         level_squares += entries * entries;
         f.level_longest = std::max(f.level_longest, entries);
     }
-    f.level_mean = nonzeros / graph.levels;
-    f.level_variation = variation(nonzeros, level_squares, graph.levels);
+    f.level_mean = all / levels;
+    f.level_variation = variation(all, level_squares, levels);
     return f;
 }
 

@@ -35,6 +35,14 @@ double guess_levels(const CpuQueue& host, const Triangle& t);
 // The ten features; `graph` is the one without merging.
 Features features_of(const Triangle& t, const Graph& graph);
 
+// … from whole numbers that can be added up in any order: over all rows, and the entries of each level, diagonals included.
+inline constexpr unsigned long long near_unit = 1ull << 32;
+struct RowSums {
+    unsigned long long squares, nearness;            // nearness in parts of near_unit, each rounded down
+    unsigned long long longest, levels;
+};
+Features features_from(index_t rows, offset_t nonzeros, const RowSums& sums, const std::vector<unsigned long long>& of_level);
+
 // Things in the order of their bins, ascending inside each: bin b holds item[begin[b]] … item[begin[b+1]-1].
 struct Bins {
     Buffer<index_t> begin, item;

@@ -2,35 +2,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Look and transform: the triangle in the order it is solved, its levels and features, and the merged graphs a GPU scheme could work on.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/matrix/inspect_steps.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/sptrsv/scratch.hpp"
 #include "tulle/sptrsv/search.hpp"
 
 namespace tulle::sptrsv {
 namespace {
 
+// How the caller's matrix is to be read, where the context works.
 template <class V>
-Triangle look(const Context& ctx, const AnyView<V>& a, const Options& options)
+Stored stored_as(const AnyView<V>& a, const Options& options)
 {
-    const trace::Phase phase{"look"};
-    const CsrView<V> stored = as_rows(a);
+    const CsrView<V> m = as_rows(a);
     const bool transpose = std::holds_alternative<CscView<V>>(a) != (options.op == Op::transpose);
-    Stored s{.rows = stored.rows, .row_begin = stored.row_begin, .col = stored.col, .transpose = transpose, .upper = (options.uplo == Uplo::upper) != (options.op == Op::transpose),
-             .unit_diagonal = options.unit_diagonal, .ignore_other_side = options.other_side == OtherSide::ignore};
-    if (ctx.backend() == Backend::cpu) return make_triangle(ctx.host(), s);
-    Buffer<offset_t> row_begin(ctx.host(), offset_t{stored.rows} + 1);
-    Buffer<index_t> col(ctx.host(), stored.nonzeros);
-    ctx.run([&](const auto& q) {
-        download(q, stored.row_begin, row_begin.data(), row_begin.size());
-        download(q, stored.col, col.data(), col.size());
-    });
+    return {.rows = m.rows, .row_begin = m.row_begin, .col = m.col, .transpose = transpose, .upper = (options.uplo == Uplo::upper) != (options.op == Op::transpose),
+            .unit_diagonal = options.unit_diagonal, .ignore_other_side = options.other_side == OtherSide::ignore};
+}
+
+template <class V>
+void look(const CpuQueue&, const CpuQueue& host, const AnyView<V>& a, const Options& options, Known& known)
+{
+    known.triangle = make_triangle(host, stored_as(a, options));
+}
+
+// Taken there where rows are what is stored; else, or where something is wrong with them, what is stored comes to the host.
+template <class V>
+void look(const CudaQueue& q, const CpuQueue& host, const AnyView<V>& a, const Options& options, Known& known)
+{
+    const CsrView<V> m = as_rows(a);
+    Stored s = stored_as(a, options);
+    if (options.analysis == Analysis::device && !s.transpose && m.sorted && m.rows > 0)
+        if (std::optional<Taken> taken = take_triangle(q, host, s)) {
+            known.triangle = std::move(taken->here);
+            known.there = std::move(taken->there);
+            return;
+        }
+    Buffer<offset_t> row_begin = touched<offset_t>(host, offset_t{m.rows} + 1);
+    Buffer<index_t> col = touched<index_t>(host, m.nonzeros);
+    download(q, m.row_begin, row_begin.data(), row_begin.size());
+    download(q, m.col, col.data(), col.size());
     s.row_begin = row_begin.data();
     s.col = col.data();
-    return make_triangle(ctx.host(), s);
+    known.triangle = make_triangle(host, s);
+}
+
+template <class V>
+Known look(const Context& ctx, const AnyView<V>& a, const Options& options)
+{
+    const trace::Phase phase{"look"};
+    Known known;
+    ctx.run([&](const auto& q) { look(q, ctx.host(), a, options, known); });
+    if (!options.cache.empty()) fetch_sources(ctx, known);                // a triangle is remembered by what it has on the host
+    return known;
 }
 
 // How many tasks a graph becomes, about: a node each, unless a level has more than the GPU takes at once; then 32 rows each.
@@ -52,38 +81,53 @@ std::vector<offset_t> widths_of(const Graph& graph, index_t rows)
     return width;
 }
 
-// Where they should be found sooner: a GPU goes through wide levels at once, but needs longer for each.
-template <class V>
-Graph levels_of(const Context& ctx, const AnyView<V>& a, const Options& options, const Triangle& t)
+// Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs longer for each.
+bool find_levels_there(const CpuQueue&, const CpuQueue&, Known&) { return false; }
+
+template <class Queue>
+bool find_levels_there(const Queue& q, const CpuQueue& host, Known& known)
 {
-    const auto* rows = std::get_if<CsrView<V>>(&a);
-    const bool may_be_there = ctx.backend() == Backend::cuda && options.analysis == Analysis::device && rows && options.op == Op::none;
-    if (may_be_there && worth_levels_there(t.rows, t.nonzeros(), guess_levels(ctx.host(), t))) return find_levels_there(ctx, *rows, options.uplo == Uplo::upper);
-    return merge(ctx.host(), t, Merge::none);
+    if (known.there.rows == 0 || !worth_levels_there(known.triangle.rows, known.triangle.nonzeros(), guess_levels(host, known.triangle))) return false;
+    known.level_there = Buffer<index_t>(q, known.there.rows);
+    inspect::find_levels(q, known.there.row_begin.data(), known.there.col.data(), known.there.rows, known.level_there.data());
+    known.features = survey(q, known.there, known.level_there.data());
+    known.levels.levels = known.features.levels;
+    return true;
+}
+
+template <class T>
+void fetch(const Context& ctx, const Buffer<T>& there, Buffer<T>& here)
+{
+    if (here.size() == there.size()) return;
+    here = touched<T>(ctx.host(), there.size());
+    ctx.run([&](const auto& q) { download(q, there.data(), here.data(), here.size()); });
 }
 
 }  // namespace
 
-template <class V>
-Graph find_levels_there(const Context& ctx, const CsrView<V>& a, bool upper)
+void fetch_sources(const Context& ctx, Known& known)
 {
-    const CpuQueue host = ctx.host();
-    Buffer<index_t> here(host, a.rows);
-    ctx.run([&](const auto& q) {
-        Buffer<index_t> level(q, a.rows);
-        inspect::find_levels(q, a.row_begin, a.col, a.rows, level.data(), upper);
-        download(q, std::as_const(level).data(), here.data(), here.size());
-    });
-    if (upper) std::reverse(here.data(), here.data() + a.rows);
-    return rows_alone(host, std::move(here));
+    if (known.there.rows == 0) return;
+    fetch(ctx, known.there.source, known.triangle.source);
+    fetch(ctx, known.there.diagonal, known.triangle.diagonal);
+}
+
+void fetch_levels(const Context& ctx, Known& known)
+{
+    if (known.level_there.empty()) return;
+    Buffer<index_t> level;
+    fetch(ctx, known.level_there, level);
+    known.levels = rows_alone(ctx.host(), std::move(level));
+    known.level_there = {};
 }
 
 template <class V>
 Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options)
 {
-    Known known{look(ctx, a, options), {}, {}, {}, {}};
+    Known known = look(ctx, a, options);
     const trace::Phase phase{"levels"};
-    known.levels = levels_of(ctx, a, options, known.triangle);
+    if (ctx.run([&](const auto& q) { return find_levels_there(q, ctx.host(), known); })) return known;
+    known.levels = merge(ctx.host(), known.triangle, Merge::none);
     known.features = features_of(known.triangle, known.levels);
     return known;
 }
@@ -99,6 +143,7 @@ void look_ahead(const Context& ctx, const Limits& limits, double expected_calls,
 {
     const trace::Phase phase{"transform"};
     if (limits.backend == Backend::cpu) return;
+    fetch_levels(ctx, known);
     const auto outlook = [&](Merge how, int rows, const Graph& graph) { return Outlook{how, rows, graph.levels, count_tasks(graph, known.triangle.rows, limits.multiprocessors)}; };
     known.outlooks = {outlook(Merge::none, 1, known.levels)};
     if (!worth_clusters(known.features, expected_calls)) return;
@@ -114,14 +159,13 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options&
 {
     require_square(a);
     if (options.checked) std::visit([&](const auto& m) { check(ctx, m); }, a);
-    const Triangle triangle = look(ctx, a, options);
+    const Known known = look(ctx, a, options);
+    const Triangle& triangle = known.triangle;
     return {widths_of(merge(ctx.host(), triangle, Merge::none), triangle.rows), widths_of(merge(ctx.host(), triangle, Merge::critical, most_rows), triangle.rows)};
 }
 
 template LevelWidths level_widths(const Context&, const AnyView<float>&, const Options&);
 template LevelWidths level_widths(const Context&, const AnyView<double>&, const Options&);
-template Graph find_levels_there(const Context&, const CsrView<float>&, bool);
-template Graph find_levels_there(const Context&, const CsrView<double>&, bool);
 template Known look_around(const Context&, const AnyView<float>&, const Options&);
 template Known look_around(const Context&, const AnyView<double>&, const Options&);
 

@@ -53,8 +53,9 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 // The graph of a scheme, if it is one of those looked at. (A build without CUDA uses neither this nor the next.)
 [[maybe_unused]] const Graph* find_graph(const Known& known, const Scheme& s)
 {
-    for (std::size_t k = 0; k < known.outlooks.size(); ++k)
-        if (known.outlooks[k].merge == s.merge && (known.outlooks[k].rows == s.rows || s.merge == Merge::none)) return k == 0 ? &known.levels : &known.merged[k - 1];
+    if (s.merge == Merge::none) return &known.levels;
+    for (std::size_t k = 1; k < known.outlooks.size(); ++k)
+        if (known.outlooks[k].merge == s.merge && known.outlooks[k].rows == s.rows) return &known.merged[k - 1];
     return nullptr;
 }
 
@@ -66,7 +67,7 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 }
 
 template <class V>
-void arrange(const CpuQueue& q, const Known& known, const Options&, const AnyView<V>&, Prepared<V>& p)
+void arrange(const CpuQueue& q, const Known& known, const Options&, Prepared<V>& p)
 {
     const bool shared = p.scheme.kernel == Kernel::levels, clusters = shared && p.scheme.merge != Merge::none;
     const Graph merged = clusters ? merge(q, known.triangle, p.scheme.merge, p.scheme.rows) : Graph{};
@@ -77,18 +78,16 @@ void arrange(const CpuQueue& q, const Known& known, const Options&, const AnyVie
     p.row_values = room_for<V>(q, p.rows);
 }
 
-// The triangle where the kernels write tasks: from the caller's rows, or, where these are in another order, the host's.
-template <class V>
-Triangle triangle_on(const CudaQueue& q, const Triangle& t, const Options& options, const AnyView<V>& a)
+// The triangle where the kernels write tasks, if it was not taken there.
+template <class Queue>
+Triangle triangle_on(const Queue& q, const Triangle& t)
 {
-    const auto* rows = std::get_if<CsrView<V>>(&a);
-    if (rows && rows->sorted && options.op == Op::none) return take_triangle(q, t, rows->row_begin, rows->col);
     const auto up = [&](const auto& host) { return to_queue(q, host.data(), host.size()); };
     return {t.rows, t.reversed, up(t.row_begin), up(t.col), up(t.source), up(t.diagonal)};
 }
 
 template <class V>
-void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, const AnyView<V>& a, Prepared<V>& p)
+void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, Prepared<V>& p)
 {
     const Scheme& s = p.scheme;
     require<ValueError>(fits(s, known.triangle.rows, sizeof(V), limits_on(q, {})), [&] {
@@ -100,7 +99,8 @@ void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known,
     p.levels = merged.levels;
     const Packing packing{s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)};
     if (options.analysis == Analysis::host) p.tasks = take_up(q, make_tasks(host, known.triangle, merged, packing));
-    else p.tasks = write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), triangle_on(q, known.triangle, options, a));
+    else if (known.there.rows > 0) p.tasks = write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), known.there);
+    else p.tasks = write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), triangle_on(q, known.triangle));
     p.task_values = room_for<V>(q, p.tasks);
     p.shared = s.regime == Regime::device ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team) : make_shared<V>(q, p.tasks.rows, s);
 }
@@ -123,11 +123,11 @@ void arrange_groups(const CudaQueue& q, const CpuQueue& host, const Known& known
 }
 
 template <class V>
-void arrange(const CudaQueue& q, const Known& known, const Options& options, const AnyView<V>& a, Prepared<V>& p)
+void arrange(const CudaQueue& q, const Known& known, const Options& options, Prepared<V>& p)
 {
     const CpuQueue host(0, q.memory);
     if (p.scheme.kernel == Kernel::groups) arrange_groups(q, host, known, p);
-    else arrange_tasks(q, host, known, options, a, p);
+    else arrange_tasks(q, host, known, options, p);
     if (options.right_hand_sides <= 1) return;
     p.many = take_up(q, make_rows(host, known.triangle, rows_by_level(host, known).data(), Unknowns::by_place));
     p.many_values = room_for<V>(q, p.many);
@@ -171,13 +171,15 @@ void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p)
 }
 
 template <class V>
-Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, const Known& known, const Scheme& scheme)
+Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const Scheme& scheme)
 {
     Prepared<V> p;
     p.scheme = scheme;
     {
         const trace::Phase phase{"arrange"};
-        ctx.run([&](const auto& q) { arrange(q, known, options, a, p); });
+        if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || options.analysis == Analysis::host) fetch_sources(ctx, known);
+        if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || scheme.merge == Merge::none) fetch_levels(ctx, known);
+        ctx.run([&](const auto& q) { arrange(q, known, options, p); });
     }
     fill_or_refuse(ctx, as_rows(a).value, p);
     return p;
@@ -190,10 +192,10 @@ void run(const Context& ctx, const Prepared<V>& p, const Sides<V>& sides)
 }
 
 template void fill_or_refuse(const Context&, const float*, Prepared<float>&);
-template Prepared<float> prepare(const Context&, const AnyView<float>&, const Options&, const Known&, const Scheme&);
+template Prepared<float> prepare(const Context&, const AnyView<float>&, const Options&, Known&, const Scheme&);
 template void run(const Context&, const Prepared<float>&, const Sides<float>&);
 template void fill_or_refuse(const Context&, const double*, Prepared<double>&);
-template Prepared<double> prepare(const Context&, const AnyView<double>&, const Options&, const Known&, const Scheme&);
+template Prepared<double> prepare(const Context&, const AnyView<double>&, const Options&, Known&, const Scheme&);
 template void run(const Context&, const Prepared<double>&, const Sides<double>&);
 
 }  // namespace tulle::sptrsv

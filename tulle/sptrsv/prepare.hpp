@@ -35,12 +35,18 @@ struct Prepared {
 
 // What is known of a pattern, whatever the scheme.
 struct Known {
-    Triangle triangle;
-    Graph levels;
+    Triangle triangle;                   // on the host; without sources where it was taken there
+    Graph levels;                        // of each row alone, likewise; fetch_levels()
     Features features;
     std::vector<Graph> merged;           // those of the outlooks but the first, which is `levels`
     std::vector<Outlook> outlooks;
+    Triangle there = {};                 // the triangle where the context works, if it was taken there
+    Buffer<index_t> level_there = {};    // of each of its rows, if they were found there
 };
+
+// What was left where the context works, to the host.
+void fetch_sources(const Context& ctx, Known& known);
+void fetch_levels(const Context& ctx, Known& known);
 
 template <class V>
 CsrView<V> as_rows(const AnyView<V>& a)
@@ -50,9 +56,6 @@ CsrView<V> as_rows(const AnyView<V>& a)
 }
 
 template <class V> inline constexpr const char* type_name = sizeof(V) == 4 ? "f32" : "f64";
-
-// Levels of the rows of a triangle, found where the matrix is: by rows, not transposed. The same as merge() finds on the host.
-template <class V> Graph find_levels_there(const Context& ctx, const CsrView<V>& a, bool upper);
 
 // The triangle, its levels and features.
 template <class V> Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options);
@@ -64,7 +67,7 @@ void look_ahead(const Context& ctx, const Limits& limits, double expected_calls,
 template <class V> void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p);
 
 // What a scheme works on, values filled in.
-template <class V> Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, const Known& known, const Scheme& scheme);
+template <class V> Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const Scheme& scheme);
 
 // One solve, put on the context's queue.
 template <class V> void run(const Context& ctx, const Prepared<V>& p, const Sides<V>& sides);

@@ -34,7 +34,7 @@ double time_solve(const Context& ctx, const Prepared<V>& p, const V* b, V* x)
 }  // namespace
 
 template <class V>
-void try_each(const Context& ctx, const AnyView<V>& a, const Options& options, const Known& known, const std::vector<Scheme>& all, const Progress& progress, const std::type_identity_t<Taker<V>>& f)
+void try_each(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const std::vector<Scheme>& all, const Progress& progress, const std::type_identity_t<Taker<V>>& f)
 {
     Buffer<V> b = ctx.run([&](const auto& q) {
         Buffer<V> zeros(q, known.triangle.rows);
@@ -70,7 +70,7 @@ std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Op
     if (options.checked) std::visit([&](const auto& m) { check(ctx, m); }, a);
     const Limits limits = limits_of(ctx);
     for (const Scheme& s : schemes) check_scheme(s, limits);
-    const Known known = look_around(ctx, a, options);
+    Known known = look_around(ctx, a, options);
     std::vector<Trial> trials;
     try_each(ctx, a, options, known, schemes, progress,
              [&](const Prepared<V>& p, double prepared, double seconds) { trials.push_back({p.scheme, p.levels, prepared, seconds}); });
@@ -80,10 +80,10 @@ std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Op
     return trials;
 }
 
-template void try_each(const Context&, const AnyView<float>&, const Options&, const Known&, const std::vector<Scheme>&, const Progress&, const Taker<float>&);
+template void try_each(const Context&, const AnyView<float>&, const Options&, Known&, const std::vector<Scheme>&, const Progress&, const Taker<float>&);
 template void require_square(const AnyView<float>&);
 template std::vector<Trial> try_schemes(const Context&, const AnyView<float>&, const Options&, const std::vector<Scheme>&, const Progress&);
-template void try_each(const Context&, const AnyView<double>&, const Options&, const Known&, const std::vector<Scheme>&, const Progress&, const Taker<double>&);
+template void try_each(const Context&, const AnyView<double>&, const Options&, Known&, const std::vector<Scheme>&, const Progress&, const Taker<double>&);
 template void require_square(const AnyView<double>&);
 template std::vector<Trial> try_schemes(const Context&, const AnyView<double>&, const Options&, const std::vector<Scheme>&, const Progress&);
 

@@ -4,6 +4,8 @@
 // returns the row of op(A) with the first zero on its diagonal in the order of solving, or -1 (and so waits). Solving decides and allocates nothing.
 #pragma once
 
+#include <optional>
+
 #include "tulle/device/buffer.hpp"
 #include "tulle/matrix/dense.hpp"
 #include "tulle/sptrsv/groups.hpp"
@@ -46,9 +48,13 @@ template <class V> index_t fill_rows(const CpuQueue& q, const Rows& rows, const 
 template <class V> index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
 template <class V> index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to);
 
-// The analysis where the matrix is: the triangle from the caller's rows, which are sorted and not transposed, and the entries of all tasks. The same
-// as make_triangle and make_tasks give on the host.
-Triangle take_triangle(const CudaQueue& q, const Triangle& t, const offset_t* stored_begin, const index_t* stored_col);
+// The analysis where the matrix is: the triangle from the caller's rows, as stored there and not transposed; its features, from the levels of its rows; and the
+// entries of all tasks. The same as make_triangle, features_of and make_tasks give on the host.
+struct Taken {
+    Triangle there, here;            // the host's without sources
+};
+std::optional<Taken> take_triangle(const CudaQueue& q, const CpuQueue& host, const Stored& stored);      // none where the host has to say what is wrong, or to sort
+Features survey(const CudaQueue& q, const Triangle& there, const index_t* level);
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);
 
 // The CPU's kernels.

@@ -25,7 +25,7 @@ struct Triangle {
 // What is stored, by rows, and how it is to be read.
 struct Stored {
     index_t rows = 0;
-    const offset_t* row_begin = nullptr;     // on the host
+    const offset_t* row_begin = nullptr;     // where it is looked at
     const index_t* col = nullptr;
     bool transpose = false;                  // the system's matrix is what is stored, transposed
     bool upper = false;                      // triangle of the system's matrix that counts

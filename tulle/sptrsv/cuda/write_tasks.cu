@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the analysis that moves every entry, on the GPU: the triangle is taken from the caller's rows, and the entries of all tasks are written to
-// the places that lay_out_tasks gave them. The result is that of make_tasks on the host, bit for bit.
+// The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that lay_out_tasks gave them. The result is
+// that of make_tasks on the host, bit for bit.
 //
 // A warp writes a task, row after row. The place of an entry follows from its rank: early entries first, then those kept apart, each by rising level and
 // then by number. The warp keeps the keys of a row in shared memory and counts how many are smaller; very long rows stay in the order they are stored in.
@@ -191,39 +191,12 @@ __global__ void __launch_bounds__(writers* lanes) place_rows_kernel(const Task* 
     level[row] = task_level[p];
 }
 
-// Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
-//   grid: one warp per row      col, source, diagonal: every entry written once
-__global__ void __launch_bounds__(writers* lanes)
-take_triangle_kernel(index_t rows, bool reversed, const offset_t* stored_begin, const index_t* stored_col, const offset_t* row_begin, index_t* col, offset_t* source, offset_t* diagonal)
-{
-    const offset_t i = global_thread() / lanes;
-    if (i >= rows) return;
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const offset_t row = reversed ? rows - 1 - i : i, begin = row_begin[i], count = row_begin[i + 1] - begin;
-    const offset_t first = reversed ? stored_begin[row + 1] - 1 : stored_begin[row], step = reversed ? -1 : 1;
-    for (offset_t k = lane; k < count; k += lanes) {
-        const offset_t at = first + step * k;
-        col[begin + k] = reversed ? rows - 1 - stored_col[at] : stored_col[at];
-        source[begin + k] = at;
-    }
-    if (diagonal && lane == 0) diagonal[i] = first + step * count;
-}
-
 TriangleView view_of(const Triangle& t)
 {
     return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), t.source.data(), t.diagonal.empty() ? nullptr : t.diagonal.data()};
 }
 
 }  // namespace
-
-Triangle take_triangle(const CudaQueue& q, const Triangle& t, const offset_t* stored_begin, const index_t* stored_col)
-{
-    Triangle there{.rows = t.rows, .reversed = t.reversed, .row_begin = to_queue(q, t.row_begin.data(), t.row_begin.size()), .col = Buffer<index_t>(q, t.nonzeros()),
-                   .source = Buffer<offset_t>(q, t.nonzeros()), .diagonal = Buffer<offset_t>(q, t.diagonal.size())};
-    launch(q, one_thread_each(offset_t{t.rows} * lanes, writers * lanes), take_triangle_kernel, t.rows, t.reversed, stored_begin, stored_col, there.row_begin.data(), there.col.data(),
-           there.source.data(), there.diagonal.empty() ? nullptr : there.diagonal.data());
-    return there;
-}
 
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
 {

@@ -1,0 +1,87 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The sums that features are made of, over all rows of a triangle whose levels are known. All of them are sums of whole numbers, so that the order in which
+// threads add does not matter, and the features are those of the host.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/kernel.cuh"
+#include "tulle/sptrsv/steps.hpp"
+
+namespace tulle::sptrsv {
+namespace {
+
+constexpr int threads = 256;
+constexpr offset_t most_blocks = 1024;                     // each adds to the same few numbers at its end
+constexpr unsigned whole_warp = 0xffffffffu;
+
+__device__ unsigned long long warp_maximum(unsigned long long value)
+{
+    for (int distance = lanes / 2; distance > 0; distance /= 2) {
+        const unsigned long long other = __shfl_xor_sync(whole_warp, value, distance);
+        value = other > value ? other : value;
+    }
+    return value;
+}
+
+// Where a warp's rows are all of one level, as in wide graphs, it adds once.
+__device__ void add_to_level(unsigned long long entries, index_t level, int lane, unsigned long long* of_level)
+{
+    const index_t first = __shfl_sync(whole_warp, level, 0);
+    if (__all_sync(whole_warp, level == first || level == 0) != 0) {
+        const unsigned long long sum = slice_sum<lanes>(entries);
+        if (lane == 0) atomicAdd(&of_level[first - 1], sum);
+    } else if (level > 0) {
+        atomicAdd(&of_level[level - 1], entries);
+    }
+}
+
+// A thread for a row, again and again; level 0: no row.
+//   grid: up to most_blocks      sums, of_level: zero before
+__global__ void __launch_bounds__(threads) survey_kernel(index_t rows, const offset_t* row_begin, const index_t* col, const index_t* level, RowSums* sums, unsigned long long* of_level)
+{
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const offset_t step = offset_t{gridDim.x} * threads;
+    unsigned long long squares = 0, nearness = 0, longest = 0, levels = 0;
+    for (offset_t first = global_thread() - lane; first < rows; first += step) {
+        const offset_t i = first + lane;
+        const bool there = i < rows;
+        const offset_t begin = there ? row_begin[i] : 0, end = there ? row_begin[i + 1] : 0;
+        const unsigned long long entries = there ? static_cast<unsigned long long>(end - begin) + 1 : 0;
+        const index_t at = there ? level[i] : 0;
+        squares += entries * entries;
+        if (begin < end) nearness += near_unit / static_cast<unsigned long long>(i - col[end - 1]);
+        longest = entries > longest ? entries : longest;
+        levels = static_cast<unsigned long long>(at) > levels ? static_cast<unsigned long long>(at) : levels;
+        add_to_level(entries, at, lane, of_level);
+    }
+    squares = slice_sum<lanes>(squares);
+    nearness = slice_sum<lanes>(nearness);
+    longest = warp_maximum(longest);
+    levels = warp_maximum(levels);
+    if (lane != 0) return;
+    atomicAdd(&sums->squares, squares);
+    atomicAdd(&sums->nearness, nearness);
+    atomicMax(&sums->longest, longest);
+    atomicMax(&sums->levels, levels);
+}
+
+}  // namespace
+
+Features survey(const CudaQueue& q, const Triangle& there, const index_t* level)
+{
+    Buffer<RowSums> sums(q, 1);
+    Buffer<unsigned long long> of_level(q, there.rows);
+    fill_zero(q, sums.data(), 1);
+    fill_zero(q, of_level.data(), of_level.size());
+    const offset_t blocks = std::min(most_blocks, (offset_t{there.rows} + threads - 1) / threads);
+    launch(q, one_thread_each(blocks * threads, threads), survey_kernel, there.rows, there.row_begin.data(), there.col.data(), level, sums.data(), of_level.data());
+    const RowSums sum = read_value(q, std::as_const(sums).data());
+    std::vector<unsigned long long> entries(static_cast<std::size_t>(sum.levels));
+    download(q, std::as_const(of_level).data(), entries.data(), static_cast<offset_t>(sum.levels));
+    return features_from(there.rows, there.nonzeros(), sum, entries);
+}
+
+}  // namespace tulle::sptrsv
