@@ -42,7 +42,7 @@ testing::AssertionResult same(const CudaQueue& q, const Buffer<T>& want, const B
     ASSERT_TRUE(same(q, want.late_col, got.late_col, "late_col"));
     ASSERT_TRUE(same(q, want.dense_at, got.dense_at, "dense_at"));
     ASSERT_TRUE(same(q, want.dense_source, got.dense_source, "dense_source"));
-    ASSERT_TRUE(same(q, want.dense_row, got.dense_row, "dense_row"));
+    ASSERT_TRUE(same(q, want.dense_first, got.dense_first, "dense_first"));
     ASSERT_EQ(want.dense_size, got.dense_size);
     ASSERT_TRUE(want.rows == got.rows && want.levels == got.levels && want.team == got.team && want.reordered == got.reordered && want.reversed == got.reversed);
 }

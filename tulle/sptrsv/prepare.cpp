@@ -28,7 +28,7 @@ template <class Queue>
 Tasks take_up(const Queue& q, Tasks host)
 {
     return {host.rows, host.levels, host.team, host.reversed, host.reordered, host.dense_size, take_up(q, host.task), take_up(q, host.row), take_up(q, host.diagonal), take_up(q, host.col),
-            take_up(q, host.source), take_up(q, host.late_col), take_up(q, host.dense_at), take_up(q, host.dense_source), take_up(q, host.dense_row)};
+            take_up(q, host.source), take_up(q, host.late_col), take_up(q, host.dense_at), take_up(q, host.dense_source), take_up(q, host.dense_first)};
 }
 
 template <class Queue>

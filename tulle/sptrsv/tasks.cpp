@@ -304,12 +304,12 @@ Measured measure(const Source& s, const Pack& pack, LateColumns& late)
 offset_t units_of(const Task& task, int team) { return offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0); }
 offset_t dense_of(const Task& task) { return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late); }
 
-// Sizes become offsets. Returns where each task's dense entries begin, and leaves in `tasks` how much room all of them need.
-Buffer<offset_t> place(const CpuQueue& host, const Buffer<Measured>& measured, Tasks& tasks, TaskSizes& sizes)
+// Sizes become offsets, and in `sizes` stands how much room all of them need.
+void place(const CpuQueue& host, const Buffer<Measured>& measured, Tasks& tasks, TaskSizes& sizes)
 {
     const offset_t n = measured.size();
     tasks.task = Buffer<Task>(host, n);
-    Buffer<offset_t> dense_first(host, n + 1);
+    tasks.dense_first = Buffer<offset_t>(host, n + 1);
     index_t first = 0;
     for (offset_t p = 0; p < n; ++p) {
         const auto& [size, dense_entries] = measured.data()[p];
@@ -318,15 +318,14 @@ Buffer<offset_t> place(const CpuQueue& host, const Buffer<Measured>& measured, T
         task.dense = tasks.dense_size;
         task.first = first;
         task.late_first = sizes.late;
-        dense_first.data()[p] = sizes.dense_entries;
+        tasks.dense_first.data()[p] = sizes.dense_entries;
         sizes.units += units_of(size, tasks.team);
         tasks.dense_size += dense_of(size);
         sizes.dense_entries += dense_entries;
         first += size.rows;
         sizes.late += size.cluster ? size.late : 0;
     }
-    dense_first.data()[n] = sizes.dense_entries;
-    return dense_first;
+    tasks.dense_first.data()[n] = sizes.dense_entries;
 }
 
 void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i, const Task& task, offset_t& dense_entry, Tasks& tasks)
@@ -347,8 +346,7 @@ void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i
         } else {
             const offset_t column = part == Part::late ? task.width + j : s.place.data()[s.t.col.data()[k]] - task.first;
             tasks.dense_at.data()[dense_entry] = task.dense + column * task.width + i;
-            tasks.dense_source.data()[dense_entry] = source[k];
-            tasks.dense_row.data()[dense_entry++] = task.first + i;
+            tasks.dense_source.data()[dense_entry++] = source[k];
         }
     });
 }
@@ -387,12 +385,11 @@ struct Drawn {
     Tasks tasks;
     TaskSizes sizes;
     Buffer<index_t> late;            // columns of each task, with room for lanes_of_team() of them
-    Buffer<offset_t> dense_first;
 };
 
 Drawn draw(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
 {
-    Drawn d{{t, graph, rows_of_nodes(host, graph), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing}, {}, {}, {}, {}, {}};
+    Drawn d{{t, graph, rows_of_nodes(host, graph), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing}, {}, {}, {}, {}};
     Source& s = d.s;
     d.packs = pack(host, s);
     number_rows(host, d.packs, s);
@@ -410,7 +407,7 @@ Drawn draw(const CpuQueue& host, const Triangle& t, const Graph& graph, const Pa
     d.tasks.team = packing.team;
     d.tasks.reversed = t.reversed;
     d.tasks.reordered = packing.reorder;
-    d.dense_first = place(host, measured, d.tasks, d.sizes);
+    place(host, measured, d.tasks, d.sizes);
     return d;
 }
 
@@ -428,7 +425,7 @@ Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, co
         const Task& task = d.tasks.task.data()[p];
         late.count = task.cluster != 0 ? task.late : 0;
         std::copy_n(d.late.data() + offset_t{p} * s.lanes_of_team(), late.count, late.col.data());
-        write(s, look_at(s, d.packs, p), late, task, d.dense_first.data()[p], d.tasks);
+        write(s, look_at(s, d.packs, p), late, task, d.tasks.dense_first.data()[p], d.tasks);
     }
     return std::move(d.tasks);
 }
@@ -438,7 +435,7 @@ TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& g
     Drawn d = draw(host, t, graph, packing);
     const Source& s = d.s;
     const auto n = static_cast<index_t>(d.tasks.task.size());
-    TaskLayout layout{.tasks = {}, .sizes = d.sizes, .order = {}, .task_level = Buffer<index_t>(host, n), .late = Buffer<index_t>(host, d.sizes.late), .dense_first = {}};
+    TaskLayout layout{.tasks = {}, .sizes = d.sizes, .order = {}, .task_level = Buffer<index_t>(host, n), .late = Buffer<index_t>(host, d.sizes.late)};
 #pragma omp parallel for num_threads(host.threads) schedule(static)
     for (index_t p = 0; p < n; ++p) {
         const Task& task = d.tasks.task.data()[p];
@@ -446,7 +443,6 @@ TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& g
         if (task.cluster != 0) std::copy_n(d.late.data() + offset_t{p} * s.lanes_of_team(), task.late, layout.late.data() + task.late_first);
     }
     layout.order = std::move(d.s.order);
-    layout.dense_first = std::move(d.dense_first);
     layout.tasks = std::move(d.tasks);
     return layout;
 }

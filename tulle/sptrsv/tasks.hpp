@@ -48,11 +48,11 @@ struct Tasks {
     Buffer<offset_t> source;         // of the entry's value
     Buffer<index_t> late_col;        // clusters
     Buffer<offset_t> dense_at, dense_source;      // entries inside clusters and of late columns: where they go, where they come from
-    Buffer<index_t> dense_row;                    // … and their row, in the order of tasks
+    Buffer<offset_t> dense_first;                 // of each task, and the end
 
     std::size_t bytes() const
     {
-        return task.bytes() + row.bytes() + diagonal.bytes() + col.bytes() + source.bytes() + late_col.bytes() + dense_at.bytes() + dense_source.bytes() + dense_row.bytes();
+        return task.bytes() + row.bytes() + diagonal.bytes() + col.bytes() + source.bytes() + late_col.bytes() + dense_at.bytes() + dense_source.bytes() + dense_first.bytes();
     }
 };
 
@@ -81,17 +81,15 @@ void make_room(const Queue& q, const TaskSizes& sizes, bool has_diagonal, Tasks&
     tasks.late_col = Buffer<index_t>(q, sizes.late);
     tasks.dense_at = Buffer<offset_t>(q, sizes.dense_entries);
     tasks.dense_source = Buffer<offset_t>(q, sizes.dense_entries);
-    tasks.dense_row = Buffer<index_t>(q, sizes.dense_entries);
 }
 
 // What is decided before any entry is written, so that a GPU can write them: the tasks with their sizes and offsets, the rest by row or task.
 struct TaskLayout {
-    Tasks tasks;                     // `task` only
+    Tasks tasks;                     // `task` and `dense_first` only
     TaskSizes sizes;
     Buffer<index_t> order;           // rows of the triangle in the order of tasks
     Buffer<index_t> task_level;
     Buffer<index_t> late;            // late columns as columns of the triangle, ascending for each task
-    Buffer<offset_t> dense_first;    // of each task, and the end
 };
 TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing);
 

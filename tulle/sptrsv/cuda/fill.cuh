@@ -11,26 +11,26 @@ namespace tulle::sptrsv {
 
 constexpr int fill_threads = 256;
 
-// diagonal null: ones. first_zero: `rows` before, the first row with a zero after.
+// diagonal null: ones. first_zero: beyond all rows before, the first row with a zero after.
 template <class V>
-__global__ void __launch_bounds__(fill_threads) fill_reciprocals_kernel(const offset_t* diagonal, index_t rows, const V* value, V* reciprocal, int* first_zero)
+__global__ void __launch_bounds__(fill_threads) fill_reciprocals_kernel(const offset_t* diagonal, index_t rows, const V* value, V* reciprocal, unsigned* first_zero)
 {
     const offset_t i = global_thread();
     if (i >= rows) return;
     const V d = diagonal ? value[diagonal[i]] : V(1);
-    if (d == V(0)) atomicMin(first_zero, static_cast<int>(i));
+    if (d == V(0)) atomicMin(first_zero, static_cast<unsigned>(i));
     reciprocal[i] = V(1) / d;
 }
 
-// The first row, in the order of solving, with a zero; `rows` where there is none. Waits.
+// Where the first row, in the order of solving, with a zero will stand, or a number beyond all rows. Does not wait: others may be put behind it first.
 template <class V>
-offset_t fill_reciprocals(const CudaQueue& q, const Buffer<offset_t>& diagonal, index_t rows, const V* value, Buffer<V>& reciprocal)
+Buffer<unsigned> fill_reciprocals(const CudaQueue& q, const Buffer<offset_t>& diagonal, index_t rows, const V* value, Buffer<V>& reciprocal)
 {
-    const int none = rows;
-    Buffer<int> first_zero = to_queue(q, &none, 1);
+    Buffer<unsigned> first_zero(q, 1);
+    fill_bytes(q, first_zero.data(), 0xff, first_zero.bytes());
     const offset_t* sources = diagonal.empty() ? nullptr : diagonal.data();
     launch(q, one_thread_each(rows, fill_threads), fill_reciprocals_kernel<V>, sources, rows, value, reciprocal.data(), first_zero.data());
-    return read_value(q, first_zero.data());
+    return first_zero;
 }
 
 }  // namespace tulle::sptrsv

@@ -25,10 +25,11 @@ __global__ void __launch_bounds__(fill_threads) fill_rows_kernel(RowsView rows, 
 template <class V>
 index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to)
 {
-    const offset_t zero = fill_reciprocals(q, rows.diagonal, rows.rows, value, to.reciprocal);
+    const Buffer<unsigned> zero = fill_reciprocals(q, rows.diagonal, rows.rows, value, to.reciprocal);
     const RowsView view{rows.rows, rows.row.data(), rows.begin.data(), rows.source.data()};
     launch(q, one_thread_each(offset_t{rows.rows} * lanes, fill_threads), fill_rows_kernel<V>, view, value, to.reciprocal.data(), to.value.data());
-    return zero < rows.rows ? read_value(q, rows.row.data() + zero) : -1;
+    const unsigned first = read_value(q, zero.data());
+    return first < static_cast<unsigned>(rows.rows) ? read_value(q, rows.row.data() + first) : -1;
 }
 
 template index_t fill_rows(const CudaQueue&, const Rows&, const float*, RowValues<float>&);

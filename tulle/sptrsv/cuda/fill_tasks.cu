@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values to where tasks want them, and the clusters' matrices: (I + S)^-1 in place of S, and its product with F in place of F.
 //
-// A lane solves one column of the inverse by substitution. The growth of a cluster, the largest row sum of |(I + S)^-1| |I + S|, bounds how much
-// less accurate the inverse is; where it is too large, S and F stay as they are (docs/design/sptrsv.md).
+// A lane solves one column of the inverse by substitution. Both matrices have few entries, so only rows and columns that have some are gone through; a zero
+// left out changes no bit of a sum. The growth of a cluster, the largest row sum of |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is;
+// where it is too large, S and F stay as they are (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
 #include "tulle/sptrsv/cuda/fill.cuh"
 
 namespace tulle::sptrsv {
@@ -28,25 +29,49 @@ fill_tasks_kernel(const Task* tasks, offset_t n, int team, const offset_t* __res
     for (offset_t at = task.step * lanes + lane; at < (task.step + offset_t{task.steps} * team + more) * lanes; at += lanes) to[at] = source[at] < 0 ? V(0) : from[source[at]] * scale;
 }
 
-// dense: zero before.
+// The entries of a task's matrices, in the order lay_out_tasks gave them; `at` counts from the task's first.
 template <class V>
-__global__ void __launch_bounds__(fill_threads)
-fill_dense_kernel(offset_t n, const offset_t* at, const offset_t* source, const index_t* row, const V* __restrict__ from, const V* __restrict__ reciprocal, V* __restrict__ dense)
+struct Entries {
+    const offset_t *at, *source;
+    const V *from, *reciprocal;
+    offset_t begin, end;
+};
+
+// Columns first … first + 31 of a task's matrices to shared memory, (i, k) at to[k * column_step + i], by all lanes.
+template <class V>
+__device__ void gather_columns(const Entries<V>& e, const Task& task, int first, int lane, V* to)
 {
-    const offset_t k = global_thread();
-    if (k < n) dense[at[k]] = from[source[k]] * reciprocal[row[k]];
+    for (int k = 0; k < lanes; ++k) to[k * column_step + lane] = V(0);
+    __syncwarp(whole_warp);
+    for (offset_t n = e.begin + lane; n < e.end; n += lanes) {
+        const int at = static_cast<int>(e.at[n] - task.dense), i = at % task.width, k = at / task.width - first;
+        if (k >= 0 && k < lanes && (first > 0 || k < task.width)) to[k * column_step + i] = e.from[e.source[n]] * e.reciprocal[task.first + i];
+    }
+    __syncwarp(whole_warp);
 }
 
-// Column `lane` of (I + S)^-1, by substitution. S and the inverse stand column after column, S(i, k) at s[k * column_step + i].
+// Rows of the set, from the lowest: f(row).
+template <class F>
+__device__ void each_row(unsigned set, F&& f)
+{
+    for (; set != 0; set &= set - 1) f(__ffs(static_cast<int>(set)) - 1);
+}
+
+// Column `lane` of (I + S)^-1, by substitution, all lanes together. S and the inverse stand column after column.
 template <class V>
-__device__ void invert_column(const V* s, V* inverse, int width, int lane)
+__device__ void invert(const V* s, V* inverse, int width, int lane)
 {
     V* z = inverse + lane * column_step;
     for (int i = 0; i < width; ++i) {
+        const V mine = s[lane * column_step + i];
         V sum = i == lane ? V(1) : V(0);
-        for (int k = lane; k < i; ++k) sum -= s[k * column_step + i] * z[k];
+        each_row(__ballot_sync(whole_warp, lane < i && mine != V(0)), [&](int k) {
+            const V one = __shfl_sync(whole_warp, mine, k);
+            if (k >= lane) sum -= one * z[k];
+        });
         z[i] = sum;
     }
+    __syncwarp(whole_warp);
 }
 
 template <class V>
@@ -69,22 +94,21 @@ __device__ V row_growth(const V* s, const V* inverse, int width, int lane, V* bo
     return growth;
 }
 
-// f becomes (I + S)^-1 f, by all lanes; row `lane` is returned.
+// Row `lane` of (I + S)^-1 f, where f is one column.
 template <class V>
-__device__ V apply_inverse(const V* inverse, int width, int lane, V f, V* box)
+__device__ V apply_inverse(const V* inverse, const V* f, int lane)
 {
-    box[lane] = f;
-    __syncwarp(whole_warp);
+    const V mine = f[lane];
     V sum = 0;
-    for (int k = 0; k < width; ++k) sum += lane < width ? inverse[k * column_step + lane] * box[k] : V(0);
-    __syncwarp(whole_warp);
+    each_row(__ballot_sync(whole_warp, mine != V(0)), [&](int k) { sum += inverse[k * column_step + lane] * __shfl_sync(whole_warp, mine, k); });
     return sum;
 }
 
 // A warp for each task; tasks that are no clusters are passed over.
-//   grid: one warp per task      shared memory: two matrices of 32 x 33 and 32 numbers a warp
+//   grid: one warp per task      shared memory: two matrices of 32 x 33 and 32 numbers a warp      dense: every number written once
 template <class V>
-__global__ void __launch_bounds__(invert_warps* lanes) invert_clusters_kernel(const Task* tasks, offset_t n, V limit, V* dense, index_t* substitute)
+__global__ void __launch_bounds__(invert_warps* lanes)
+fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first, Entries<V> entries, V limit, V* dense, index_t* substitute)
 {
     TULLE_SHARED(V, s_of_warp, invert_warps * lanes * column_step);
     TULLE_SHARED(V, inverse_of_warp, invert_warps * lanes * column_step);
@@ -96,20 +120,23 @@ __global__ void __launch_bounds__(invert_warps* lanes) invert_clusters_kernel(co
     const int width = task.width;
     V *s = s_of_warp + warp * lanes * column_step, *inverse = inverse_of_warp + warp * lanes * column_step, *box = box_of_warp + warp * lanes;
     V *block = dense + task.dense, *late = block + width * width;
-    for (int k = 0; k < width; ++k)
-        if (lane < width) s[k * column_step + lane] = block[k * width + lane];
-    __syncwarp(whole_warp);
-    if (lane < width) invert_column(s, inverse, width, lane);
-    __syncwarp(whole_warp);
+    entries.begin = dense_first[t];
+    entries.end = dense_first[t + 1];
+    gather_columns(entries, task, 0, lane, s);
+    invert(s, inverse, width, lane);
     const V growth = row_growth(s, inverse, width, lane, box);
     const bool keep = __any_sync(whole_warp, lane < width && !(growth <= limit));      // NaN: keep
     if (lane == 0) substitute[t] = keep ? 1 : 0;
-    if (keep) return;
     for (int k = 0; k < width; ++k)
-        if (lane < width) block[k * width + lane] = inverse[k * column_step + lane];
-    for (int j = 0; j < task.late; ++j) {
-        const V product = apply_inverse(inverse, width, lane, lane < width ? late[j * width + lane] : V(0), box);
-        if (lane < width) late[j * width + lane] = product;
+        if (lane < width) block[k * width + lane] = keep ? s[k * column_step + lane] : inverse[k * column_step + lane];
+    for (int first = 0; first < task.late; first += lanes) {
+        __syncwarp(whole_warp);
+        gather_columns(entries, task, width + first, lane, s);
+        for (int j = 0; j < lanes && first + j < task.late; ++j) {
+            const V* f = s + j * column_step;
+            const V product = keep ? f[lane] : apply_inverse(inverse, f, lane);
+            if (lane < width) late[(first + j) * width + lane] = product;
+        }
     }
 }
 
@@ -118,17 +145,14 @@ __global__ void __launch_bounds__(invert_warps* lanes) invert_clusters_kernel(co
 template <class V>
 index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to)
 {
-    const offset_t zero = fill_reciprocals(q, tasks.diagonal, tasks.rows, value, to.reciprocal);
-    const offset_t n = tasks.task.size(), entries = tasks.dense_at.size();
+    const Buffer<unsigned> zero = fill_reciprocals(q, tasks.diagonal, tasks.rows, value, to.reciprocal);
+    const offset_t n = tasks.task.size();
     launch(q, one_thread_each(n * lanes, fill_threads), fill_tasks_kernel<V>, tasks.task.data(), n, tasks.team, tasks.source.data(), value, to.reciprocal.data(), to.value.data());
-    if (tasks.dense_size > 0) {
-        fill_zero(q, to.dense.data(), tasks.dense_size);
-        launch(q, one_thread_each(entries, fill_threads), fill_dense_kernel<V>, entries, tasks.dense_at.data(), tasks.dense_source.data(), tasks.dense_row.data(), value,
-               to.reciprocal.data(), to.dense.data());
-        launch(q, one_thread_each(n * lanes, invert_warps * lanes), invert_clusters_kernel<V>, tasks.task.data(), n, static_cast<V>(most_growth), to.dense.data(),
-               to.substitute.data());
-    }
-    return zero < tasks.rows ? read_value(q, tasks.row.data() + zero) : -1;
+    if (tasks.dense_size > 0)
+        launch(q, one_thread_each(n * lanes, invert_warps * lanes), fill_clusters_kernel<V>, tasks.task.data(), n, tasks.dense_first.data(),
+               Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), value, to.reciprocal.data(), 0, 0}, static_cast<V>(most_growth), to.dense.data(), to.substitute.data());
+    const unsigned first = read_value(q, zero.data());
+    return first < static_cast<unsigned>(tasks.rows) ? read_value(q, tasks.row.data() + first) : -1;
 }
 
 template index_t fill_tasks(const CudaQueue&, const Tasks&, const float*, TaskValues<float>&);

@@ -34,7 +34,7 @@ struct Writing {
     const Task* task;
     const index_t *order, *level, *place, *task_level, *late;
     const offset_t* dense_first;
-    index_t *row, *col, *late_col, *dense_row;
+    index_t *row, *col, *late_col;
     offset_t *diagonal, *source, *dense_at, *dense_source;
 
     __device__ index_t unknown(index_t row_of_triangle) const { return reordered ? place[row_of_triangle] : row_of_triangle; }
@@ -103,7 +103,6 @@ __device__ void write_apart(const Writing& w, const Row& r, offset_t e, offset_t
     if (r.task.cluster == 0) return put(w, (r.task.step + offset_t{r.task.steps} * w.team) * lanes + e * r.task.width + r.i, k);
     w.dense_at[dense + e] = r.task.dense + offset_t{column} * r.task.width + r.i;
     w.dense_source[dense + e] = w.t.source[k];
-    w.dense_row[dense + e] = r.task.first + r.i;
 }
 
 // By rank among the keys of the row. Returns how many are apart.
@@ -202,18 +201,18 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
 {
     Tasks tasks = std::move(layout.tasks);
     tasks.task = to_queue(q, tasks.task.data(), tasks.task.size());
+    tasks.dense_first = to_queue(q, tasks.dense_first.data(), tasks.dense_first.size());
     make_room(q, layout.sizes, !there.diagonal.empty(), tasks);
     fill_bytes(q, tasks.col.data(), 0xff, tasks.col.bytes());
     fill_bytes(q, tasks.source.data(), 0xff, tasks.source.bytes());
     const auto up = [&](const auto& host) { return to_queue(q, host.data(), host.size()); };
     const auto order = up(layout.order), task_level = up(layout.task_level), late = up(layout.late);
-    const auto dense_first = up(layout.dense_first);
     const offset_t n = tasks.task.size();
     Buffer<index_t> place(q, there.rows), level(q, there.rows);
     launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, order.data(), task_level.data(), place.data(), level.data());
     launch(q, one_thread_each(n * lanes, writers * lanes), write_tasks_kernel,
-           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), order.data(), level.data(), place.data(), task_level.data(), late.data(), dense_first.data(),
-                   tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.dense_row.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
+           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), order.data(), level.data(), place.data(), task_level.data(), late.data(), tasks.dense_first.data(),
+                   tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
     return tasks;
 }
 

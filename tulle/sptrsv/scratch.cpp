@@ -1,0 +1,15 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tulle/sptrsv/scratch.hpp"
+
+namespace tulle::sptrsv {
+
+void touch(const CpuQueue& host, void* data, std::size_t bytes)
+{
+    constexpr std::size_t page = 4096, worth_sharing = 64 * page;
+    volatile char* at = static_cast<char*>(data);
+#pragma omp parallel for num_threads(host.threads) schedule(static) if (bytes > worth_sharing)
+    for (std::size_t k = 0; k < bytes; k += page) at[k] = 0;
+}
+
+}  // namespace tulle::sptrsv
