@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks written by a GPU are those the host writes, bit for bit.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "sptrsv/on_host.hpp"
 #include "support/backends.hpp"
@@ -87,7 +89,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     Buffer<index_t> level(q, a.rows);
     inspect::find_levels(q, there.row_begin.data(), there.col.data(), a.rows, level.data());
     ASSERT_TRUE(same(q, want.level, level, "levels"));
-    const Features got = survey(q, there, level.data());
+    const Features got = features_of(q, there, start_survey(q, there, level.data()));
     for (const std::string& name : feature_names()) ASSERT_EQ(feature(got, name), feature(features, name)) << name;
     ASSERT_EQ(got.levels, want.levels);
 }
@@ -241,6 +243,40 @@ TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
     EXPECT_EQ(device.features().levels, 2);
     EXPECT_EQ(host.scheme(), device.scheme());
     EXPECT_EQ(host.levels(), device.levels());
+    for (const std::string& name : feature_names()) EXPECT_EQ(feature(host.features(), name), feature(device.features(), name)) << name;
+}
+
+// Where levels were found there, whatever is then asked for has what it needs: clusters made meanwhile, rows alone, the paper's kernel, many sides, a cache.
+TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU leaves nothing anywhere";
+    const auto a = triangle_where<double>(1500, 8, [](index_t i, index_t j) { return i >= 40 && j < 40 ? (i + j) % 2 == 0 : j >= 40 && j == i - 700; });
+    ASSERT_TRUE(worth_levels_there(1500, std::ssize(a.col) - 1500, guess_levels(host_queue, triangle_of(a))));
+    const auto there = to_device(c, a.view());
+    const std::vector<double> b(1500, 1.0);
+    const auto right = to_device(c, std::span<const double>(b));
+    const auto folder = std::filesystem::temp_directory_path() / ("tulle_sptrsv_left_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    const Scheme clusters{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps = 4}, alone{.kernel = Kernel::tasks, .warps = 4}, small{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 8, .warps = 4};
+    const Scheme paper{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1};
+    const std::vector<Options> all{{.force = clusters}, {.force = alone}, {.force = small}, {.force = paper}, {.right_hand_sides = 3, .force = clusters}, {.expected_calls = 1}, {.cache = folder.string()}};
+    for (std::size_t k = 0; k < all.size(); ++k) {
+        SCOPED_TRACE(k);
+        std::vector<std::vector<double>> x;
+        for (const Analysis analysis : {Analysis::host, Analysis::device}) {
+            Options options = all[k];
+            options.analysis = analysis;
+            const auto plan = Plan<double>::make(c, there.view(), options);
+            Buffer<double> solved = to_device(c, std::span<const double>(b));
+            plan.solve(right.span(), solved.span());
+            plan.wait();
+            const auto back = to_host(c, std::span<const double>(solved.span()));
+            x.emplace_back(back.data(), back.data() + back.size());
+        }
+        EXPECT_EQ(x[0], x[1]);
+    }
+    std::filesystem::remove_all(folder);
 }
 
 TULLE_ON_BACKENDS(SptrsvDeviceTasksOn);

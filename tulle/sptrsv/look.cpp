@@ -81,16 +81,30 @@ std::vector<offset_t> widths_of(const Graph& graph, index_t rows)
     return width;
 }
 
-// Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs longer for each.
-bool find_levels_there(const CpuQueue&, const CpuQueue&, Known&) { return false; }
+// Whether a GPU's scheme is likely to want critical clusters; `levels` may be a guess.
+bool may_cluster(const Options& options, const Triangle& t, double levels)
+{
+    if (options.force) return options.force->kernel == Kernel::tasks && options.force->merge == Merge::critical && options.force->rows == most_rows;
+    return worth_clusters({.rows = t.rows, .nonzeros = t.nonzeros() + t.rows, .levels = static_cast<index_t>(std::min<double>(levels, t.rows))}, options.expected_calls);
+}
+
+// Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs longer for each. The host clusters meanwhile.
+bool find_levels_there(const CpuQueue&, const CpuQueue&, const Options&, Known&) { return false; }
 
 template <class Queue>
-bool find_levels_there(const Queue& q, const CpuQueue& host, Known& known)
+bool find_levels_there(const Queue& q, const CpuQueue& host, const Options& options, Known& known)
 {
-    if (known.there.rows == 0 || !worth_levels_there(known.triangle.rows, known.triangle.nonzeros(), guess_levels(host, known.triangle))) return false;
+    if (known.there.rows == 0) return false;
+    const double levels = guess_levels(host, known.triangle);
+    if (!worth_levels_there(known.triangle.rows, known.triangle.nonzeros(), levels)) return false;
     known.level_there = Buffer<index_t>(q, known.there.rows);
     inspect::find_levels(q, known.there.row_begin.data(), known.there.col.data(), known.there.rows, known.level_there.data());
-    known.features = survey(q, known.there, known.level_there.data());
+    const auto survey = start_survey(q, known.there, known.level_there.data());
+    if (may_cluster(options, known.triangle, levels)) {
+        const trace::Phase phase{"clusters"};
+        known.critical = merge(host, known.triangle, Merge::critical, most_rows);
+    }
+    known.features = features_of(q, known.there, survey);
     known.levels.levels = known.features.levels;
     return true;
 }
@@ -126,7 +140,7 @@ Known look_around(const Context& ctx, const AnyView<V>& a, const Options& option
 {
     Known known = look(ctx, a, options);
     const trace::Phase phase{"levels"};
-    if (ctx.run([&](const auto& q) { return find_levels_there(q, ctx.host(), known); })) return known;
+    if (ctx.run([&](const auto& q) { return find_levels_there(q, ctx.host(), options, known); })) return known;
     known.levels = merge(ctx.host(), known.triangle, Merge::none);
     known.features = features_of(known.triangle, known.levels);
     return known;
@@ -149,7 +163,8 @@ void look_ahead(const Context& ctx, const Limits& limits, double expected_calls,
     if (!worth_clusters(known.features, expected_calls)) return;
     for (const Merge how : {Merge::critical, Merge::fixed}) {
         if (how == Merge::fixed && !favours_neighbours(known.features)) continue;
-        known.merged.push_back(merge(ctx.host(), known.triangle, how, most_rows));
+        known.merged.push_back(how == Merge::critical && known.critical ? std::move(*known.critical) : merge(ctx.host(), known.triangle, how, most_rows));
+        if (how == Merge::critical) known.critical.reset();
         known.outlooks.push_back(outlook(how, most_rows, known.merged.back()));
     }
 }

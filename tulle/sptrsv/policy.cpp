@@ -37,7 +37,7 @@ constexpr double dense_bytes = 16;                 // of a cluster's matrices, f
 constexpr std::size_t static_shared = 13 * 1024;   // of a block's shared memory is not for unknowns: sums of its threads, tickets
 
 // Levels: a host's sweep for each entry, measured; a GPU's for each level and row, with the way back, predicted.
-constexpr double host_level_entry = 1.3e-9;
+constexpr double host_level_entry = 1.7e-9, host_level_row = 10e-9;                // features included
 constexpr double there_start = 30e-6, there_level = 0.7e-6, there_row = 0.6e-9;
 
 // CPU, seconds.
@@ -138,7 +138,7 @@ bool worth_clusters(const Features& f, double expected_calls)
 
 bool worth_levels_there(index_t rows, offset_t nonzeros, double levels)
 {
-    return there_start + levels * there_level + rows * there_row < static_cast<double>(nonzeros) * host_level_entry;
+    return there_start + levels * there_level + rows * there_row < static_cast<double>(nonzeros) * host_level_entry + rows * host_level_row;
 }
 
 Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits)

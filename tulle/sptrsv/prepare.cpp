@@ -54,6 +54,7 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 [[maybe_unused]] const Graph* find_graph(const Known& known, const Scheme& s)
 {
     if (s.merge == Merge::none) return &known.levels;
+    if (s.merge == Merge::critical && s.rows == most_rows && known.critical) return &*known.critical;
     for (std::size_t k = 1; k < known.outlooks.size(); ++k)
         if (known.outlooks[k].merge == s.merge && known.outlooks[k].rows == s.rows) return &known.merged[k - 1];
     return nullptr;

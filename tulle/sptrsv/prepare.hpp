@@ -3,6 +3,7 @@
 // From a matrix to what a scheme's kernel works on: look, transform, arrange, fill. The parts of the story that sptrsv.cpp tells.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "tulle/sptrsv/sptrsv.hpp"
@@ -42,6 +43,7 @@ struct Known {
     std::vector<Outlook> outlooks;
     Triangle there = {};                 // the triangle where the context works, if it was taken there
     Buffer<index_t> level_there = {};    // of each of its rows, if they were found there
+    std::optional<Graph> critical = {};  // clusters of up to most_rows, if the host made them meanwhile
 };
 
 // What was left where the context works, to the host.

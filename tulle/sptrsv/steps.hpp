@@ -54,7 +54,14 @@ struct Taken {
     Triangle there, here;            // the host's without sources
 };
 std::optional<Taken> take_triangle(const CudaQueue& q, const CpuQueue& host, const Stored& stored);      // none where the host has to say what is wrong, or to sort
-Features survey(const CudaQueue& q, const Triangle& there, const index_t* level);
+
+// The survey is put on the queue, and waited for when its features are asked for: the host has time for something else.
+struct Survey {
+    Buffer<RowSums> sums;
+    Buffer<unsigned long long> of_level;
+};
+Survey start_survey(const CudaQueue& q, const Triangle& there, const index_t* level);
+Features features_of(const CudaQueue& q, const Triangle& there, const Survey& survey);
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);
 
 // The CPU's kernels.

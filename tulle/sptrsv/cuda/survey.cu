@@ -3,7 +3,6 @@
 // The sums that features are made of, over all rows of a triangle whose levels are known. All of them are sums of whole numbers, so that the order in which
 // threads add does not matter, and the features are those of the host.
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "tulle/device/copy.hpp"
@@ -70,18 +69,22 @@ __global__ void __launch_bounds__(threads) survey_kernel(index_t rows, const off
 
 }  // namespace
 
-Features survey(const CudaQueue& q, const Triangle& there, const index_t* level)
+Survey start_survey(const CudaQueue& q, const Triangle& there, const index_t* level)
 {
-    Buffer<RowSums> sums(q, 1);
-    Buffer<unsigned long long> of_level(q, there.rows);
-    fill_zero(q, sums.data(), 1);
-    fill_zero(q, of_level.data(), of_level.size());
+    Survey survey{Buffer<RowSums>(q, 1), Buffer<unsigned long long>(q, there.rows)};
+    fill_zero(q, survey.sums.data(), 1);
+    fill_zero(q, survey.of_level.data(), survey.of_level.size());
     const offset_t blocks = std::min(most_blocks, (offset_t{there.rows} + threads - 1) / threads);
-    launch(q, one_thread_each(blocks * threads, threads), survey_kernel, there.rows, there.row_begin.data(), there.col.data(), level, sums.data(), of_level.data());
-    const RowSums sum = read_value(q, std::as_const(sums).data());
-    std::vector<unsigned long long> entries(static_cast<std::size_t>(sum.levels));
-    download(q, std::as_const(of_level).data(), entries.data(), static_cast<offset_t>(sum.levels));
-    return features_from(there.rows, there.nonzeros(), sum, entries);
+    launch(q, one_thread_each(blocks * threads, threads), survey_kernel, there.rows, there.row_begin.data(), there.col.data(), level, survey.sums.data(), survey.of_level.data());
+    return survey;
+}
+
+Features features_of(const CudaQueue& q, const Triangle& there, const Survey& survey)
+{
+    const RowSums sums = read_value(q, survey.sums.data());
+    std::vector<unsigned long long> of_level(static_cast<std::size_t>(sums.levels));
+    download(q, survey.of_level.data(), of_level.data(), static_cast<offset_t>(sums.levels));
+    return features_from(there.rows, there.nonzeros(), sums, of_level);
 }
 
 }  // namespace tulle::sptrsv
