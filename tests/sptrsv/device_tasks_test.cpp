@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -277,6 +278,105 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
         EXPECT_EQ(x[0], x[1]);
     }
     std::filesystem::remove_all(folder);
+}
+
+template <class T>
+std::vector<T> fetched(const CudaQueue& q, const Buffer<T>& there)
+{
+    std::vector<T> here(static_cast<std::size_t>(there.size()));
+    download(q, there.data(), here.data(), there.size());
+    return here;
+}
+
+// (I + S)^-1 and its product with F, or S and F themselves, in long double, column after column; the largest row sum of |(I + S)^-1| |I + S|.
+struct Formed {
+    std::vector<long double> dense;
+    long double growth = 0;
+};
+
+Formed form(const std::vector<long double>& given, int width, int late)
+{
+    const auto at = [&](int i, int k) { return static_cast<std::size_t>(k * width + i); };
+    Formed formed{given, 0};
+    auto& z = formed.dense;
+    for (int k = 0; k < width + late; ++k)
+        for (int i = 0; i < width; ++i) {
+            long double sum = k >= width ? given[at(i, k)] : i == k ? 1 : 0;
+            for (int m = 0; m < i; ++m) sum -= given[at(i, m)] * z[at(m, k)];
+            z[at(i, k)] = sum;
+        }
+    for (int i = 0; i < width; ++i) {
+        long double growth = 0;
+        for (int k = 0; k < width; ++k) {
+            long double sum = 1;
+            for (int m = 0; m < width; ++m) sum += std::abs(given[at(k, m)]);
+            growth += std::abs(z[at(i, k)]) * sum;
+        }
+        formed.growth = std::max(formed.growth, growth);
+    }
+    return formed;
+}
+
+// What is filled in, against the matrices themselves. Returns how many clusters kept their entries.
+[[maybe_unused]] int check_fill(const CudaQueue& q, const HostCsr<double>& a, int team)
+{
+    const Triangle t = triangle_of(a);
+    const Graph graph = merge(host_queue, t, Merge::critical, 32);
+    const Tasks tasks = make_tasks(host_queue, t, graph, {false, team, 8});
+    const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
+    const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
+    const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
+    const Tasks there = write_tasks(q, lay_out_tasks(host_queue, t, graph, {false, team, 8}), take_triangle(q, host_queue, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value().there);
+    TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, a.rows), Buffer<double>(q, tasks.dense_size), Buffer<index_t>(q, tasks.task.size())};
+    fill_bytes(q, values.dense.data(), 0xff, values.dense.bytes());                   // whatever is not written is no number
+    EXPECT_EQ(fill_tasks(q, there, value.data(), values), -1);
+    const auto dense = fetched(q, values.dense);
+    const auto substitute = fetched(q, values.substitute);
+    int kept = 0;
+    for (offset_t p = 0; p < tasks.task.size(); ++p) {
+        const Task& task = tasks.task.data()[p];
+        if (task.cluster == 0) continue;
+        const auto count = static_cast<std::size_t>(task.width * (task.width + task.late));
+        std::vector<long double> given(count, 0);
+        for (offset_t e = tasks.dense_first.data()[p]; e < tasks.dense_first.data()[p + 1]; ++e) {
+            const auto place = static_cast<std::size_t>(tasks.dense_at.data()[e] - task.dense);
+            const auto diagonal = static_cast<std::size_t>(tasks.diagonal.data()[task.first + static_cast<index_t>(place) % task.width]);
+            given[place] = static_cast<long double>(a.value[static_cast<std::size_t>(tasks.dense_source.data()[e])]) / a.value[diagonal];
+        }
+        const Formed formed = form(given, task.width, task.late);
+        const bool keeps = substitute[static_cast<std::size_t>(p)] != 0;
+        kept += keeps ? 1 : 0;
+        EXPECT_EQ(keeps, formed.growth > most_growth) << "task " << p << ", growth " << formed.growth;
+        for (std::size_t k = 0; k < count; ++k) {
+            const long double want = keeps ? given[k] : formed.dense[k], got = dense[static_cast<std::size_t>(task.dense) + k];
+            if (!(std::abs(got - want) <= 1e-13L * (1 + std::abs(want)) * static_cast<long double>(most_growth))) {
+                ADD_FAILURE() << "task " << p << ", row " << k % task.width << ", column " << k / task.width << " of " << int{task.width} << " + " << int{task.late} << ": " << got << " instead of " << want;
+                return kept;
+            }
+        }
+    }
+    return kept;
+}
+
+TEST_P(SptrsvDeviceTasksOn, ClustersAreFilledWithTheirInverses)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no clusters to invert";
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            const auto mesh = triangle_where<double>(96, 7, [](index_t i, index_t j) { return i / 6 == j / 6 || (i / 6 - j / 6 == 1 && (i + j) % 2 == 0) || i - j == 40; });
+            const auto many_late = triangle_where<double>(240, 4, [](index_t i, index_t j) { return i >= 200 ? j == i - 1 || (j < 150 && (i + j) % 4 == 0) : false; });
+            auto steep = triangle_where<double>(40, 5, [](index_t i, index_t j) { return i < 20 ? j == i - 1 : i == 30 ? j < 3 : j == i - 1; });
+            EXPECT_EQ(check_fill(q, mesh, 1), 0);
+            EXPECT_EQ(check_fill(q, mesh, 4), 0);
+            EXPECT_EQ(check_fill(q, many_late, 1), 0);
+            EXPECT_EQ(check_fill(q, many_late, 4), 0);
+            for (std::size_t k = 0; k < steep.value.size(); ++k)
+                if (k % 2 == 1 && k < 30) steep.value[k] *= 500;                        // beside the diagonal: inverses grow beyond what is allowed
+            EXPECT_GT(check_fill(q, steep, 4), 0);
+        }
+        (void)q;
+    });
 }
 
 TULLE_ON_BACKENDS(SptrsvDeviceTasksOn);
