@@ -14,6 +14,9 @@ MANY = "*SolvesForManyRightHandSides/cuda*"
 REGIME = "*SolvesInOneBlockOrCluster/cuda*"
 TASKS = "SptrsvTasks.*"
 GRAPH = "SptrsvGraph.*"
+FAULTY = "*TakesNoFaultyTriangle/cuda*"
+LEVELS = "*LevelsAndFeaturesAreThoseOfTheHost/cuda*:*FeaturesOfManyRows/cuda*"
+FILLED = "*ClustersAreFilledWithTheirInverses/cuda*"
 
 MUTANTS = [
     mutant("sptrsv flags: a user's NaN may look as if it were not there yet", "tulle/device/cuda/value_flag.cuh",
@@ -31,7 +34,7 @@ MUTANTS = [
     mutant("sptrsv regimes: a cluster's blocks have no room for the last unknowns", "policy.cpp", "round_up(offset_t{rows}, offset_t{32} * blocks_of(s)) / blocks_of(s)", "round_up(offset_t{rows}, offset_t{32}) / blocks_of(s)", REGIME),
     mutant("sptrsv fill: inverses however inaccurate", "cuda/fill_tasks.cu", "!(growth <= limit)", "!(growth <= limit * V(1e30))", INVERSE),
     mutant("sptrsv many: the last entries of a long row left out", "cuda/solve_many.cu", "const bool there = has_side && k + n < rows.begin[i + 1];", "const bool there = has_side && k + n < rows.begin[i + 1] && n < 7;", MANY),
-    mutant("sptrsv graph: a row joins a cluster although another is as late", "graph.cpp", "if (node < 0 || !latest.alone || is_long", "if (node < 0 || is_long", GRAPH),
+    mutant("sptrsv graph: a row joins a cluster although another is as late", "graph.cpp", "if (latest.level == 0 || !latest.alone || is_long", "if (latest.level == 0 || is_long", GRAPH),
     mutant("sptrsv layout: late entries beside each other", "tasks.cpp", "j * task.width + i, k);", "j + i, k);", TASKS),
     mutant("sptrsv levels: a thread does not wait for others", "schedule.cpp", "if (static_cast<int>(u) != thread && needed[u] > known[u]) {", "if (static_cast<int>(u) != thread && needed[u] > known[u] + 1) {", "SptrsvThreads.*"),
     mutant("sptrsv clusters of the CPU: shared by two threads", "schedule.cpp", "cuts.push_back(line.units[static_cast<std::size_t>(n) + 1]);", "cuts.push_back(std::max(cuts.back(), line.units[static_cast<std::size_t>(n) + 1] - 1));", "SptrsvThreads.*"),
@@ -50,9 +53,27 @@ MUTANTS = [
     mutant("sptrsv select: the learned model's choice may be for another backend", "select.cpp", "if (!scheme || !works(*scheme, limits) || ", "if (!scheme || ", "SptrsvLearned.*"),
     mutant("sptrsv analysis: late columns beyond the room count as dense", "cuda/write_tasks.cu", "return j < 0 ? -1 : r.task.width + j;", "return r.task.width + j;", "*DeviceTasks*"),
     mutant("sptrsv analysis: entries of one level in any order", "cuda/write_tasks.cu", "| static_cast<unsigned long long>(k + lane);", "| static_cast<unsigned long long>(r.count - k - lane);", "*DeviceTasks*"),
-    mutant("sptrsv analysis: an upper triangle is not turned round", "cuda/write_tasks.cu", "step = reversed ? -1 : 1;", "step = 1;", "*DeviceTasks*"),
-    mutant("sptrsv levels on the GPU: a level is known before all it needs", "tulle/matrix/cuda/find_levels.cu", "while (known == 0) known = load_relaxed(level);", "if (known == 0) known = load_relaxed(level);", "*LevelsAreThoseOfTheHost/cuda*"),
-    mutant("sptrsv levels on the GPU: an upper triangle from the first row", "tulle/matrix/cuda/find_levels.cu", "upper ? col[k] <= row : col[k] >= row", "upper ? col[k] >= row : col[k] >= row", "*LevelsAreThoseOfTheHost/cuda*"),
-    mutant("sptrsv levels on the GPU: an upper triangle's levels are not turned round", "look.cpp", "if (upper) std::reverse(", "if (false) std::reverse(", "*LevelsAreThoseOfTheHost/cuda*"),
+    mutant("sptrsv analysis: an upper triangle is not turned round", "cuda/take_triangle.cu", "step = s.upper ? -1 : 1;", "step = 1;", "*DeviceTasks*"),
+    mutant("sptrsv levels on the GPU: a level is known before all it needs", "tulle/matrix/cuda/find_levels.cu", "while (known == 0) known = load_relaxed(level);", "if (known == 0) known = load_relaxed(level);", LEVELS),
+    mutant("sptrsv graph: several nodes of the highest level are taken for one", "graph.cpp", "(turned ^ node_bits) == largest}", "(turned ^ node_bits) >> 32 == largest >> 32}", GRAPH),
+    mutant("sptrsv graph: a row may join a long one", "graph.cpp", "size[node] = is_long ? rows + 1 : size[node] + 1;", "size[node] = size[node] + 1;", GRAPH),
+    mutant("sptrsv taking: a column that stands twice is not seen", "cuda/take_triangle.cu", "s.col[k - 1] >= col", "s.col[k - 1] > col", FAULTY),
+    mutant("sptrsv taking: the other side is not seen", "cuda/take_triangle.cu", "(!is_inside && col != row && !s.ignore_other_side)", "false", FAULTY),
+    mutant("sptrsv taking: a missing diagonal is not seen", "cuda/take_triangle.cu", "if (any_wrong || !any_diagonal)", "if (any_wrong)", FAULTY),
+    mutant("sptrsv taking: entries of an upper row are counted for its mirror", "cuda/take_triangle.cu", "count[s.upper ? s.rows - 1 - row : row] = inside;", "count[row] = inside;", "*DeviceTasks*"),
+    mutant("sptrsv survey: lanes without a row spoil what a warp adds up", "cuda/survey.cu", "level == first || level == 0", "true", LEVELS),
+    mutant("sptrsv survey: the nearest row needed is taken to be the first", "cuda/survey.cu", "i - col[end - 1]", "i - col[begin]", LEVELS),
+    mutant("sptrsv survey: the diagonal is no entry", "cuda/survey.cu", "static_cast<unsigned long long>(end - begin) + 1 : 0", "static_cast<unsigned long long>(end - begin) : 0", LEVELS),
+    mutant("sptrsv survey: the longest row of a lane, not of its warp", "cuda/survey.cu", "longest = warp_maximum(longest);", "longest = longest + 0;", LEVELS),
+    mutant("sptrsv analysis: a task's last row has no place", "cuda/write_tasks.cu", "lane >= tasks[p].rows) return;", "lane >= tasks[p].rows - 1) return;", "*DeviceTasks*"),
+    mutant("sptrsv analysis: rows of a task at one place", "cuda/write_tasks.cu", "place[row] = at;", "place[row] = tasks[p].first;", "*DeviceTasks*"),
+    mutant("sptrsv analysis: rows have the level of another task", "cuda/write_tasks.cu", "level[row] = task_level[p];", "level[row] = task_level[p / 2];", "*DeviceTasks*"),
+    mutant("sptrsv fill: columns of the inverse end before the row above", "cuda/fill_tasks.cu", "lane < i && mine != V(0)", "lane < i - 1 && mine != V(0)", FILLED),
+    mutant("sptrsv fill: late columns beyond the first 32 left as the first", "cuda/fill_tasks.cu", "gather_columns(entries, task, width + first, lane, s);", "gather_columns(entries, task, width, lane, s);", FILLED),
+    mutant("sptrsv fill: late columns stand among the cluster's own", "cuda/fill_tasks.cu", " && (first > 0 || k < task.width)", "", FILLED),
+    mutant("sptrsv fill: a matrix begins with what the last one left", "cuda/fill_tasks.cu", "to[k * column_step + lane] = V(0);", "to[k * column_step + lane] += V(0);", FILLED),
+    mutant("sptrsv fill: what is kept is multiplied all the same", "cuda/fill_tasks.cu", "keep ? f[lane] : apply_inverse(inverse, f, lane)", "apply_inverse(inverse, f, lane)", FILLED),
+    mutant("sptrsv analysis: clusters made meanwhile are those of any size", "prepare.cpp", "s.merge == Merge::critical && s.rows == most_rows && known.critical", "s.merge == Merge::critical && known.critical", "*WhatWasLeftThereIsFetched/cuda*"),
+    mutant("sptrsv analysis: levels left on the GPU are not fetched", "prepare.cpp", "|| scheme.merge == Merge::none) fetch_levels", "|| false) fetch_levels", "*WhatWasLeftThereIsFetched/cuda*"),
     mutant("sptrsv layout: most late columns are taken to be all", "tasks.cpp", "late.all = unique - begin <= room;", "late.all = true;", "SptrsvTasks.*:*DeviceTasks*"),
 ]

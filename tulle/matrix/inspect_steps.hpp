@@ -50,8 +50,8 @@ struct MirrorSums {
 template <class V> MirrorSums count_mirrored(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& mirror);
 template <class V> MirrorSums count_mirrored(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& mirror);
 
-// level[i] = 1 + the largest level[j] of entries (i, j) with j < i, or 1 if there is none. Upper: with j > i.
-void find_levels(const CpuQueue& q, const offset_t* row_begin, const index_t* col, index_t rows, index_t* level, bool upper = false);
-void find_levels(const CudaQueue& q, const offset_t* row_begin, const index_t* col, index_t rows, index_t* level, bool upper = false);
+// level[i] = 1 + the largest level[j] of entries (i, j) with j < i, or 1 if there is none.
+void find_levels(const CpuQueue& q, const offset_t* row_begin, const index_t* col, index_t rows, index_t* level);
+void find_levels(const CudaQueue& q, const offset_t* row_begin, const index_t* col, index_t rows, index_t* level);
 
 }  // namespace tulle::inspect
