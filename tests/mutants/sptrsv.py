@@ -76,4 +76,5 @@ MUTANTS = [
     mutant("sptrsv analysis: clusters made meanwhile are those of any size", "prepare.cpp", "s.merge == Merge::critical && s.rows == most_rows && known.critical", "s.merge == Merge::critical && known.critical", "*WhatWasLeftThereIsFetched/cuda*"),
     mutant("sptrsv analysis: levels left on the GPU are not fetched", "prepare.cpp", "|| scheme.merge == Merge::none) fetch_levels", "|| false) fetch_levels", "*WhatWasLeftThereIsFetched/cuda*"),
     mutant("sptrsv layout: most late columns are taken to be all", "tasks.cpp", "late.all = unique - begin <= room;", "late.all = true;", "SptrsvTasks.*:*DeviceTasks*"),
+    mutant("sptrsv layout: lower levels take the room of higher ones", "tasks.cpp", "left{std::min(room, higher), room - std::min(room, higher)};", "left{room - std::min(room, higher), std::min(room, higher)};", "SptrsvTasks.*:*DeviceTasks*"),
 ]

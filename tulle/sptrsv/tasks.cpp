@@ -155,7 +155,8 @@ struct LateColumns {
     }
 };
 
-// Columns of late levels as they are met, by level from the highest and then by number; most repetitions are left out at once.
+// Columns of late levels as they are met; most repetitions are left out at once. Sorted once, by column: which of them are of the higher level is the last
+// bit, so that those there is room for can be counted off in that order.
 class Met {
 public:
     Met() { last_.fill(-1); }
@@ -164,23 +165,26 @@ public:
         index_t& last = last_[static_cast<std::size_t>(col) % last_.size()];
         if (last == col) return;
         last = col;
-        key_[count_++] = (static_cast<std::uint64_t>(below) << 32) | static_cast<std::uint32_t>(col);
+        key_[count_++] = (static_cast<std::uint32_t>(col) << 1) | static_cast<std::uint32_t>(below - 1);
     }
     LateColumns latest(int room)
     {
         const auto begin = key_.begin(), end = begin + static_cast<std::ptrdiff_t>(count_);
         std::sort(begin, end);
         const auto unique = std::unique(begin, end);
+        const auto higher = static_cast<int>(std::count_if(begin, unique, [](std::uint32_t key) { return (key & 1) == 0; }));
         LateColumns late;
         late.all = unique - begin <= room;
-        for (auto key = begin; key != unique && late.count < room; ++key) late.col[static_cast<std::size_t>(late.count++)] = static_cast<index_t>(*key & 0xffff'ffff);
-        std::sort(late.col.begin(), late.col.begin() + late.count);
+        std::array<int, late_levels> left{std::min(room, higher), room - std::min(room, higher)};      // of each level
+        for (auto key = begin; key != unique; ++key)
+            if (left[*key & 1]-- > 0) late.col[static_cast<std::size_t>(late.count++)] = static_cast<index_t>(*key >> 1);
         return late;
     }
 
 private:
+    static_assert(late_levels == 2);
     std::array<index_t, 512> last_;                          // columns met last, by their number
-    std::array<std::uint64_t, most_entries> key_;            // levels below the cluster, column
+    std::array<std::uint32_t, most_entries> key_;            // column, and whether it is of the lower level
     std::size_t count_ = 0;
 };
 
