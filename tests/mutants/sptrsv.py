@@ -70,7 +70,6 @@ MUTANTS = [
     mutant("sptrsv analysis: rows have the level of another task", "cuda/write_tasks.cu", "level[row] = task_level[p];", "level[row] = task_level[p / 2];", "*DeviceTasks*"),
     mutant("sptrsv fill: columns of the inverse end before the row above", "cuda/fill_tasks.cu", "lane < i && mine != V(0)", "lane < i - 1 && mine != V(0)", FILLED),
     mutant("sptrsv fill: late columns beyond the first 32 left as the first", "cuda/fill_tasks.cu", "gather_columns(entries, task, width + first, lane, s);", "gather_columns(entries, task, width, lane, s);", FILLED),
-    mutant("sptrsv fill: late columns stand among the cluster's own", "cuda/fill_tasks.cu", " && (first > 0 || k < task.width)", "", FILLED),
     mutant("sptrsv fill: a matrix begins with what the last one left", "cuda/fill_tasks.cu", "to[k * column_step + lane] = V(0);", "to[k * column_step + lane] += V(0);", FILLED),
     mutant("sptrsv fill: what is kept is multiplied all the same", "cuda/fill_tasks.cu", "keep ? f[lane] : apply_inverse(inverse, f, lane)", "apply_inverse(inverse, f, lane)", FILLED),
     mutant("sptrsv analysis: clusters made meanwhile are those of any size", "prepare.cpp", "s.merge == Merge::critical && s.rows == most_rows && known.critical", "s.merge == Merge::critical && known.critical", "*WhatWasLeftThereIsFetched/cuda*"),

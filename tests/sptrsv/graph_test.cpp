@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -50,6 +51,23 @@ TEST(SptrsvGraph, ClustersCutAChain)
     EXPECT_EQ(merge(host_queue, t, Merge::critical, 32).levels, 10);
     EXPECT_EQ(merge(host_queue, t, Merge::fixed, 32).levels, 10);
     EXPECT_EQ(merge(host_queue, t, Merge::critical, 8).levels, 40);
+}
+
+// Rows of each node, and where each row stands among them; nobody joins a row of more than 256 entries.
+TEST(SptrsvGraph, KnowsTheRowsOfEachNode)
+{
+    const Triangle t = triangle_of(triangle_where<double>(400, 2, [](index_t i, index_t j) { return i == 270 || (i > 270 && j == i - 1) || (i < 40 && j == i - 2); }));
+    for (const Merge how : {Merge::none, Merge::critical, Merge::fixed}) {
+        const Graph g = merge(host_queue, t, how, 8);
+        const Bins got = rows_of_nodes(host_queue, g), want = sort_into(host_queue, g.node_of.data(), t.rows, g.nodes);
+        EXPECT_TRUE(std::ranges::equal(got.begin.span(), want.begin.span()));
+        EXPECT_TRUE(std::ranges::equal(got.item.span(), want.item.span()));
+    }
+    const Graph g = merge(host_queue, t, Merge::critical, 8);
+    EXPECT_EQ(std::ranges::count(g.node_of.span(), g.node_of.data()[270]), 1);
+    EXPECT_EQ(std::ranges::count(g.node_of.span(), g.node_of.data()[271]), 8);
+    const Graph none = merge(host_queue, triangle_of(triangle_where<double>(0, 2, [](index_t, index_t) { return false; })), Merge::critical, 8);
+    EXPECT_EQ(rows_of_nodes(host_queue, none).begin.data()[0], 0);
 }
 
 TEST(SptrsvGraph, MergesAsThePaperSays)

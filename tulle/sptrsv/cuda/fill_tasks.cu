@@ -45,7 +45,7 @@ __device__ void gather_columns(const Entries<V>& e, const Task& task, int first,
     __syncwarp(whole_warp);
     for (offset_t n = e.begin + lane; n < e.end; n += lanes) {
         const int at = static_cast<int>(e.at[n] - task.dense), i = at % task.width, k = at / task.width - first;
-        if (k >= 0 && k < lanes && (first > 0 || k < task.width)) to[k * column_step + i] = e.from[e.source[n]] * e.reciprocal[task.first + i];
+        if (k >= 0 && k < lanes) to[k * column_step + i] = e.from[e.source[n]] * e.reciprocal[task.first + i];
     }
     __syncwarp(whole_warp);
 }
