@@ -281,6 +281,9 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
         EXPECT_EQ(levels[0], levels[1]);
     }
     std::filesystem::remove_all(folder);
+    const auto trials = try_schemes<double>(c, there.view(), {.seconds = 1000}, {small, clusters});
+    ASSERT_EQ(trials.size(), 2u);
+    for (const Trial& trial : trials) EXPECT_EQ(trial.levels, merge(host_queue, triangle_of(a), Merge::critical, trial.scheme.rows).levels) << "of up to " << trial.scheme.rows;
 }
 
 template <class T>
