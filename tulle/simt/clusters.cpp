@@ -24,7 +24,10 @@ void Machine::wait_for_cluster(const Where& at)
     Thread& thread = *current_;
     Cluster& cluster = *thread.block->cluster;
     thread.at = at;
-    if (!thread.in_cluster) stop("a thread waits for the barrier of its cluster at which it has not arrived");
+    if (!thread.in_cluster) {
+        const Quiet quiet;
+        stop("a thread waits for the barrier of its cluster at which it has not arrived");
+    }
     if (cluster.generation == thread.cluster_turn) {
         thread.state = State::in_cluster;
         leave(false);
@@ -87,7 +90,6 @@ void arrive_in_cluster(const Where& at)
 
 void wait_for_cluster(const Where& at)
 {
-    const Quiet quiet;
     machine().wait_for_cluster(at);
 }
 

@@ -51,6 +51,7 @@ struct Thread {
     bool in_cluster = false;              // has arrived at the cluster's barrier and not waited for it
     unsigned cluster_turn = 0;            // which barrier that was
     unsigned barrier = 0;                 // the number of the block's barrier it waits at
+    unsigned barrier_turn = 0;            // which of its generations
 };
 
 // Lanes that meet under one mask. The slots are the lanes' own variables; resolve() reads all and writes all.
@@ -150,7 +151,8 @@ private:
     Stack take_stack();
     void* next_identity();
     void make_ready(Thread& thread);
-    int pass_barrier(unsigned number, unsigned threads, bool predicate, const Where& at);
+    void arrive_at_barrier(unsigned number, unsigned threads, bool predicate, const Where& at);
+    int pass_barrier();                                    // the one the thread has arrived at
     void open_barrier(Block& block, unsigned number);
     void open_cluster_barrier(Cluster& cluster);           // if all have arrived
     void leave_cluster(Thread& thread);

@@ -29,37 +29,52 @@ std::string hex(unsigned mask)
 int Machine::meet_at_barrier(bool predicate, const Where& at)
 {
     const Block& block = *current_->block;
-    const Barrier& barrier = block.barrier.front();
-    current_->at = at;
-    if (barrier.arrived > 0 && !same_place(barrier.at, at))
-        stop(concat("divergent __syncthreads: other threads of the block wait at ", text_of(barrier.at)));
-    if (block.live != block.threads.size())
-        stop(concat("__syncthreads after ", block.threads.size() - block.live, " threads of the block have exited"));
-    return pass_barrier(0, block.live, predicate, at);
+    {
+        const Quiet quiet;
+        const Barrier& barrier = block.barrier.front();
+        current_->at = at;
+        if (barrier.arrived > 0 && !same_place(barrier.at, at))
+            stop(concat("divergent __syncthreads: other threads of the block wait at ", text_of(barrier.at)));
+        if (block.live != block.threads.size())
+            stop(concat("__syncthreads after ", block.threads.size() - block.live, " threads of the block have exited"));
+        arrive_at_barrier(0, block.live, predicate, at);
+    }
+    return pass_barrier();
 }
 
 // Some warps of the block at a barrier of their own; different calls may meet, as on a GPU.
 void Machine::meet_some(int number, int threads, const Where& at)
 {
-    current_->at = at;
-    if (number < 1 || number >= static_cast<int>(most_barriers)) stop(concat("there is no barrier ", number, " of some warps"));
-    if (threads < 1 || threads % 32 != 0 || static_cast<std::size_t>(threads) > current_->block->threads.size())
-        stop(concat("a barrier of ", threads, " of the ", current_->block->threads.size(), " threads of a block"));
-    pass_barrier(static_cast<unsigned>(number), static_cast<unsigned>(threads), false, at);
+    {
+        const Quiet quiet;
+        current_->at = at;
+        if (number < 1 || number >= static_cast<int>(most_barriers)) stop(concat("there is no barrier ", number, " of some warps"));
+        if (threads < 1 || threads % 32 != 0 || static_cast<std::size_t>(threads) > current_->block->threads.size())
+            stop(concat("a barrier of ", threads, " of the ", current_->block->threads.size(), " threads of a block"));
+        arrive_at_barrier(static_cast<unsigned>(number), static_cast<unsigned>(threads), false, at);
+    }
+    pass_barrier();
 }
 
-int Machine::pass_barrier(unsigned number, unsigned threads, bool predicate, const Where& at)
+void Machine::arrive_at_barrier(unsigned number, unsigned threads, bool predicate, const Where& at)
 {
     Thread& thread = *current_;
     Barrier& barrier = thread.block->barrier[number];
     barrier.at = at;
-    const unsigned turn = barrier.generation & 1u;
-    barrier.passed[turn].release();
+    thread.barrier = number;
+    thread.barrier_turn = barrier.generation & 1u;
+    barrier.passed[thread.barrier_turn].release();
     barrier.count += predicate;
     ++barrier.arrived;
     thread.state = State::at_barrier;
-    thread.barrier = number;
     if (barrier.arrived == threads) open_barrier(*thread.block, number);
+}
+
+int Machine::pass_barrier()
+{
+    Thread& thread = *current_;
+    Barrier& barrier = thread.block->barrier[thread.barrier];
+    const unsigned turn = thread.barrier_turn;
     leave(false);
     barrier.passed[turn].acquire();
     return barrier.result[turn];
@@ -80,22 +95,26 @@ void Machine::open_barrier(Block& block, unsigned number)
 
 void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)
 {
-    Thread& thread = *current_;
-    thread.at = at;
-    if (!(mask >> thread.lane & 1u)) stop(concat("lane ", thread.lane, " calls a warp collective whose mask ", hex(mask), " does not name it"));
-    Meeting& meeting = meeting_of(*thread.warp, mask);
-    if (meeting.arrived && (meeting.resolve != resolve || !same_place(meeting.at, at)))
-        stop(concat("divergent warp collective: other lanes wait at ", text_of(meeting.at), " with the same mask ", hex(mask)));
-    meeting.resolve = resolve;
-    meeting.at = at;
-    meeting.slot[thread.lane] = slot;
-    meeting.arrived |= 1u << thread.lane;
-    const unsigned turn = meeting.generation & 1u;
-    meeting.passed[turn].release();
-    thread.state = State::in_collective;
-    complete(*thread.warp, meeting);
+    Token& passed = [&]() -> Token& {
+        const Quiet quiet;
+        Thread& thread = *current_;
+        thread.at = at;
+        if (!(mask >> thread.lane & 1u)) stop(concat("lane ", thread.lane, " calls a warp collective whose mask ", hex(mask), " does not name it"));
+        Meeting& meeting = meeting_of(*thread.warp, mask);
+        if (meeting.arrived && (meeting.resolve != resolve || !same_place(meeting.at, at)))
+            stop(concat("divergent warp collective: other lanes wait at ", text_of(meeting.at), " with the same mask ", hex(mask)));
+        meeting.resolve = resolve;
+        meeting.at = at;
+        meeting.slot[thread.lane] = slot;
+        meeting.arrived |= 1u << thread.lane;
+        Token& token = meeting.passed[meeting.generation & 1u];
+        token.release();
+        thread.state = State::in_collective;
+        complete(*thread.warp, meeting);
+        return token;
+    }();
     leave(false);
-    meeting.passed[turn].acquire();
+    passed.acquire();
 }
 
 Meeting& Machine::meeting_of(Warp& warp, unsigned mask)
@@ -149,23 +168,11 @@ SharedArray& Machine::array_of(Block& block, const void* site, std::size_t bytes
 
 // ---- doors ----
 
-int meet_at_barrier(bool predicate, const Where& at)
-{
-    const Quiet quiet;
-    return machine().meet_at_barrier(predicate, at);
-}
+int meet_at_barrier(bool predicate, const Where& at) { return machine().meet_at_barrier(predicate, at); }
 
-void meet_some(int number, int threads, const Where& at)
-{
-    const Quiet quiet;
-    machine().meet_some(number, threads, at);
-}
+void meet_some(int number, int threads, const Where& at) { machine().meet_some(number, threads, at); }
 
-void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)
-{
-    const Quiet quiet;
-    machine().meet_in_warp(mask, slot, resolve, at);
-}
+void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at) { machine().meet_in_warp(mask, slot, resolve, at); }
 
 void* shared_array(const void* site, std::size_t bytes)
 {
@@ -182,15 +189,15 @@ unsigned active_lanes() { return 1u << machine().current()->lane; }
 
 void before_atomic(const void* address, std::size_t bytes, const Where& at)
 {
-    const Quiet quiet;
     Machine& m = machine();
     m.maybe_switch(at);
-    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) m.stop(concat("an atomic operation on a misaligned address, ", bytes, " bytes"));
+    if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
+    const Quiet quiet;
+    m.stop(concat("an atomic operation on a misaligned address, ", bytes, " bytes"));
 }
 
 void after_atomic(const void* address, std::uint64_t value, bool changed)
 {
-    const Quiet quiet;
     if (changed)
         machine().note_change();
     else
@@ -226,14 +233,12 @@ bool next_due(unsigned newest_left, Copy& copy)
 
 void after_load(const void* address, std::uint64_t value, const Where& at)
 {
-    const Quiet quiet;
     machine().current()->at = at;
     machine().note_poll(address, value);
 }
 
 void sleep_a_little(const Where& at)
 {
-    const Quiet quiet;
     Machine& m = machine();
     m.current()->at = at;
     m.yield();

@@ -174,11 +174,10 @@ void Machine::resume(Thread& thread)
 #endif
 }
 
-// Back to the scheduler, which decides when this thread goes on. Quiet is not for others with the same identity.
+// Back to the scheduler, which decides when this thread goes on. Outside of any Quiet: that is not for others with the same identity.
 void Machine::leave(bool for_ever)
 {
     Thread& thread = *current_;
-    if (!for_ever) Quiet::end();
     become(host_.stack.identity);
 #ifdef TULLE_SIMT_ASAN
     void* fake_stack = nullptr;
@@ -190,7 +189,6 @@ void Machine::leave(bool for_ever)
 #ifdef TULLE_SIMT_ASAN
     __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
-    if (!for_ever) Quiet::begin();
 }
 
 void Machine::thread_main()
@@ -206,12 +204,11 @@ void Machine::thread_main()
     } catch (const std::exception& e) {
         thrown = concat("the kernel threw: ", e.what());
     }
-    {
+    if (!thrown.empty() || !has_mark(m.current_->stack.bottom)) {
         const Quiet quiet;
-        if (!thrown.empty()) m.stop(std::move(thrown));
-        if (!has_mark(m.current_->stack.bottom)) m.stop(concat("the thread used more than its stack of ", stack_bytes, " bytes"));
-        m.note_change();
+        m.stop(!thrown.empty() ? std::move(thrown) : concat("the thread used more than its stack of ", stack_bytes, " bytes"));
     }
+    m.note_change();
     m.ended_.release();
     m.current_->state = State::done;
     for (;;) m.leave(true);
@@ -243,7 +240,10 @@ void Machine::make_ready(Thread& thread)
 
 void Machine::yield()
 {
-    make_ready(*current_);
+    {
+        const Quiet quiet;
+        make_ready(*current_);
+    }
     leave(false);
 }
 
@@ -253,10 +253,11 @@ void Machine::maybe_switch(const Where& at)
     if (random_.chance(config_.switch_chance)) yield();
 }
 
-// The thread is never resumed, so that nothing on its stack is destroyed: nothing may be left there.
+// The thread is never resumed, so that nothing on its stack is destroyed: nothing may be left there, but for the Quiet in which this is called.
 void Machine::stop(std::string&& what)
 {
     note_fault(std::move(what), *current_);
+    Quiet::end();
     for (;;) leave(false);
 }
 
@@ -269,11 +270,13 @@ void Machine::note_fault(std::string&& what, const Thread& thread)
 
 // ---- stacks ----
 
-// Which stack is left to chance, so that ThreadSanitizer's thread of one block is not always the same one of the next.
+// The one used last, which the processor's caches still hold. Before ThreadSanitizer it is one of the last few hundred, left to chance, so that its thread of one
+// block is not always the same one of the next; the number is drawn everywhere, so that a seed means the same schedule.
 Stack Machine::take_stack()
 {
     if (free_stacks_.empty()) free_stacks_.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), next_identity(), false});
-    std::swap(free_stacks_[random_.below(free_stacks_.size())], free_stacks_.back());
+    const std::size_t drawn = random_.below(std::min<std::size_t>(free_stacks_.size(), 256));
+    if (under_tsan) std::swap(free_stacks_.rbegin()[static_cast<std::ptrdiff_t>(drawn)], free_stacks_.back());
     Stack stack = free_stacks_.back();
     free_stacks_.pop_back();
     // Red zones that nobody took away: of a thread that was abandoned anywhere, of one that ended only those of its first functions.
