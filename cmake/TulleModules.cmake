@@ -15,14 +15,12 @@ set_property(GLOBAL PROPERTY TULLE_MODULES "")
 #
 #   tulle_precompile(target HEADERS <vector> …)      a file of its own
 #   tulle_precompile(target FROM stories)            one of those below; the flags must be the same
-set(TULLE_PRECOMPILE OFF CACHE STRING "Precompile the headers of the standard library and others: OFF, LIBRARY, or ALL (programs too)")
-set_property(CACHE TULLE_PRECOMPILE PROPERTY STRINGS OFF LIBRARY ALL)
+option(TULLE_PRECOMPILE "Precompile the headers of the standard library and others" OFF)
 set(TULLE_STANDARD_HEADERS <algorithm> <array> <atomic> <bit> <charconv> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <limits> <map> <memory>
   <mutex> <numeric> <optional> <span> <string> <string_view> <thread> <type_traits> <utility> <variant> <vector>)
 function(tulle_precompile target)
   cmake_parse_arguments(arg "" "FROM" "HEADERS" ${ARGN})
-  get_target_property(type ${target} TYPE)
-  if(NOT TULLE_PRECOMPILE OR (TULLE_PRECOMPILE STREQUAL "LIBRARY" AND type STREQUAL "EXECUTABLE"))
+  if(NOT TULLE_PRECOMPILE)
     return()
   elseif(arg_FROM)
     target_precompile_headers(${target} REUSE_FROM tulle_precompiled_${arg_FROM})
@@ -34,10 +32,9 @@ endfunction()
 # Several source files in one go: what they include is read once, and templates are made once. That halves the compiler's work for tests and for host code,
 # but hides a missing include even of our own, and a name that two files give to different things is an error. So it is for builds beside others.
 # Kernels have flags of their own, by which CMake leaves them single.
-set(TULLE_UNITY OFF CACHE STRING "Compile several source files at a time: OFF, TESTS, or ALL (host code of the library and the command line tool too)")
-set_property(CACHE TULLE_UNITY PROPERTY STRINGS OFF TESTS ALL)
+option(TULLE_UNITY "Compile several source files at a time: tests, programs, host code of the library" OFF)
 function(tulle_unity target)
-  if(TULLE_UNITY STREQUAL "ALL" OR (TULLE_UNITY STREQUAL "TESTS" AND target MATCHES "^test_"))
+  if(TULLE_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
@@ -64,19 +61,21 @@ function(tulle_module name)
       list(APPEND own ${arg_CUDA} ${arg_NVCC})
     endif()
     add_library(${target} OBJECT ${own})
+    set_source_files_properties(${arg_CUDA} ${arg_NVCC} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     tulle_module_flags(${target} ${arg_LINK})
     tulle_precompile(${target} FROM steps)
+    tulle_unity(${target})
     return()
   endif()
 
   # Beside a simulated GPU, steps (cpu/, cuda/, sim/) and the stories around them are two targets: only the steps have work to do.
   set_source_files_properties(${arg_CUDA} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
-    "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion;$<$<BOOL:${TULLE_COVERAGE}>:--coverage;-fprofile-update=single>")      # kernels run one after the other
+    "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion;$<$<CXX_COMPILER_ID:GNU>:-Wshadow>;$<$<BOOL:${TULLE_COVERAGE}>:--coverage;-fprofile-update=single>")      # kernels run one after the other
   if(arg_HEAVY AND TULLE_SANITIZE MATCHES "address")
     set_property(SOURCE ${arg_HEAVY} APPEND PROPERTY COMPILE_OPTIONS -O0)
     set_property(SOURCE ${arg_HEAVY} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
   endif()
-  set_source_files_properties(${arg_SIM} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)      # no other build has them
+  set_source_files_properties(${arg_SIM} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)      # no other build has them
   set(steps ${arg_CPU} ${arg_CUDA} ${arg_SIM})
   set(stories ${arg_CPU})
   list(FILTER steps INCLUDE REGEX "/")
@@ -155,10 +154,8 @@ function(tulle_tests name)
   target_link_libraries(${target} PRIVATE tulle_flags tulle_test_support GTest::gtest GTest::gtest_main ${arg_LINK})
   tulle_link_modules(${target} ${arg_MODULES})
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${TULLE_LIGHT}>")
-  if(NOT arg_LABEL)      # tests of the simulator: no other build has them
+  if(NOT arg_LABEL OR TULLE_SANITIZE)      # tests of the simulator: no build without a simulated GPU has them, so one beside sanitizers takes them one by one
     tulle_precompile(${target} FROM tests)
-  endif()
-  if(NOT arg_LABEL OR TULLE_UNITY STREQUAL "ALL")
     tulle_unity(${target})
   endif()
   if(arg_HOST)
