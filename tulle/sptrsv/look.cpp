@@ -81,8 +81,8 @@ std::vector<offset_t> widths_of(const Graph& graph, index_t rows)
     return width;
 }
 
-// Whether a GPU's scheme is likely to want critical clusters; `levels` may be a guess.
-bool may_cluster(const Options& options, const Triangle& t, double levels)
+// Whether a GPU's scheme is likely to want critical clusters; `levels` may be a guess. (A library without GPUs does not ask.)
+[[maybe_unused]] bool may_cluster(const Options& options, const Triangle& t, double levels)
 {
     if (options.force) return options.force->kernel == Kernel::tasks && options.force->merge == Merge::critical && options.force->rows == most_rows;
     return worth_clusters({.rows = t.rows, .nonzeros = t.nonzeros() + t.rows, .levels = static_cast<index_t>(std::min<double>(levels, t.rows))}, options.expected_calls);
