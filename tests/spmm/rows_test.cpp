@@ -89,7 +89,7 @@ TEST_P(SpmmRowsOn, TakeTheCallersLines)
 }
 
 // Lines follow each other without gaps; whole rows fill them as far as they fit; rows over the length are cut into equal pieces, which own slots of their own.
-void check_lines(const std::vector<offset_t>& row_begin, const std::vector<RowLine>& lines, std::int32_t slots, offset_t piece)
+[[maybe_unused]] void check_lines(const std::vector<offset_t>& row_begin, const std::vector<RowLine>& lines, std::int32_t slots, offset_t piece)
 {
     constexpr offset_t most_pieces = 512;
     const auto begin_of = [&](offset_t row) { return row_begin[static_cast<std::size_t>(row)]; };
