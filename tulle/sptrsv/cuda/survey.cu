@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tulle/base/math.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/kernel.cuh"
 #include "tulle/sptrsv/steps.hpp"
@@ -74,7 +75,7 @@ Survey start_survey(const CudaQueue& q, const Triangle& there, const index_t* le
     Survey survey{Buffer<RowSums>(q, 1), Buffer<unsigned long long>(q, there.rows)};
     fill_zero(q, survey.sums.data(), 1);
     fill_zero(q, survey.of_level.data(), survey.of_level.size());
-    const offset_t blocks = std::min(most_blocks, (offset_t{there.rows} + threads - 1) / threads);
+    const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads}));
     launch(q, one_thread_each(blocks * threads, threads), survey_kernel, there.rows, there.row_begin.data(), there.col.data(), level, survey.sums.data(), survey.of_level.data());
     return survey;
 }
