@@ -26,6 +26,7 @@ struct Contender {
     std::function<Prepared()> prepare;                     // converts and analyses, once; throws where it must refuse
     std::function<void()> run;                             // the operation, put on the context's queue
     std::function<std::vector<double>()> result = {};      // of the last run, on the host; empty for a roof
+    bool prepares_again = false;                           // prepare() may be called once more and does the same
 };
 
 inline void append(std::vector<Contender>& all, std::vector<Contender> more)

@@ -51,17 +51,32 @@ std::vector<Context> contexts_for(const Options& options, const Report& report)
     return contexts;
 }
 
+inline double seconds_to_prepare(const Context& ctx, const Contender& contender, Entry& entry)
+{
+    const double begin = trace::now();
+    entry.prepared = contender.prepare();
+    ctx.synchronize();
+    return trace::now() - begin;
+}
+
+// A preparation is timed so many times where that is soon done: the first has to load kernels, and now and then a machine stops.
+inline constexpr int preparations = 5;
+inline constexpr double long_preparation = 0.1;            // seconds
+
 // Prepares and checks one contender; the entry's status says why it may not race. `poison` spoils the place of the result, `worst_share` judges one.
 inline Entry enter(const Context& ctx, const Contender& contender, const std::function<void()>& poison,
                    const std::function<double(const std::vector<double>&)>& worst_share)
 {
     Entry entry{.name = contender.name, .role = contender.role};
-    trace::Recorder recorder([&] { ctx.synchronize(); });
+    Series prepared;
     try {
-        const double begin = trace::now();
-        entry.prepared = contender.prepare();
-        ctx.synchronize();
-        entry.prepare_seconds = trace::now() - begin;
+        {
+            trace::Recorder recorder([&] { ctx.synchronize(); });
+            prepared.seconds.push_back(seconds_to_prepare(ctx, contender, entry));
+            entry.phases = recorder.phases();
+        }
+        while (contender.prepares_again && prepared.seconds.front() < long_preparation && std::ssize(prepared.seconds) < preparations)
+            prepared.seconds.push_back(seconds_to_prepare(ctx, contender, entry));
         poison();
         contender.run();
         if (contender.result) entry.worst_error = worst_share(contender.result());
@@ -69,7 +84,7 @@ inline Entry enter(const Context& ctx, const Contender& contender, const std::fu
     } catch (const std::exception& fault) {
         entry.status = concat("refused: ", fault.what());
     }
-    entry.phases = recorder.phases();
+    entry.prepare_seconds = prepared.median();
     return entry;
 }
 

@@ -28,7 +28,7 @@ Contender our_spmm(SpmmProblem<V>& problem, const std::string& name, std::option
                 *plan = Plan::make(problem.ctx, problem.a, {.n = problem.n, .math = problem.tf32 ? spmm::Math::tf32 : spmm::Math::exact, .force = force});
                 return Prepared{spmm::to_text((*plan)->policy()), (*plan)->bytes()};
             },
-            [plan, &problem] { (*plan)->run(problem.b, problem.c); }, [&problem] { return problem.download(); }};
+            [plan, &problem] { (*plan)->run(problem.b, problem.c); }, [&problem] { return problem.download(); }, true};
 }
 
 template <class V>

@@ -35,7 +35,7 @@ Contender our_spmv(SpmvProblem<V>& problem, const std::string& name, std::option
                 return Prepared{spmv::to_text((*plan)->policy()), (*plan)->bytes()};
             },
             [plan, &problem] { (*plan)->run(std::as_const(problem.x).span(), problem.y.span()); },
-            [&problem] { return problem.download_y(); }};
+            [&problem] { return problem.download_y(); }, true};
 }
 
 // "all", "split", "rows" or "rows:8" against a policy.

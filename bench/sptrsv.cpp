@@ -33,7 +33,8 @@ Contender our_sptrsv(SptrsvProblem<V>& problem, const std::string& name, const s
             [plan, &problem] {
                 (*plan)->wait();
                 return problem.download_x();
-            }};
+            },
+            true};
 }
 
 // What each idea adds: a step may use its own schemes and those of all steps before it.

@@ -4,6 +4,7 @@
 #include <cusparse.h>
 
 #include <memory>
+#include <utility>
 
 #include "bench/cuda/check.hpp"
 #include "bench/yardsticks/sparse_formats.hpp"
@@ -30,8 +31,7 @@ public:
     CusparseSptrsv& operator=(const CusparseSptrsv&) = delete;
     ~CusparseSptrsv()
     {
-        if (spsv_) (void)cusparseSpSV_destroyDescr(spsv_);
-        if (spsm_) (void)cusparseSpSM_destroyDescr(spsm_);
+        forget_analysis();
         if (b_vector_) (void)cusparseDestroyDnVec(b_vector_);
         if (x_vector_) (void)cusparseDestroyDnVec(x_vector_);
         if (b_matrix_) (void)cusparseDestroyDnMat(b_matrix_);
@@ -42,7 +42,8 @@ public:
 
     Prepared prepare()
     {
-        describe();
+        if (handle_ == nullptr) describe();
+        forget_analysis();
         synchronize(q_);
         const trace::Phase phase{"analyse"};
         if (problem_.sides == 1) analyse_one();
@@ -68,6 +69,12 @@ public:
     }
 
 private:
+    void forget_analysis()
+    {
+        if (spsv_) (void)cusparseSpSV_destroyDescr(std::exchange(spsv_, nullptr));
+        if (spsm_) (void)cusparseSpSM_destroyDescr(std::exchange(spsm_, nullptr));
+    }
+
     void describe()
     {
         const trace::Phase phase{"describe"};
@@ -149,7 +156,7 @@ std::vector<Contender> cusparse_sptrsv(SptrsvProblem<V>& problem)
     std::vector<Contender> all;
     const auto add = [&](const CudaQueue& q, const char* name, bool columns) {
         auto peer = std::make_shared<CusparseSptrsv<V>>(problem, q, columns);
-        all.push_back({name, Role::yardstick, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [peer] { return peer->result(); }});
+        all.push_back({name, Role::yardstick, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [peer] { return peer->result(); }, true});
     };
     problem.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {

@@ -59,17 +59,18 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
     const auto piece = [](index_t rows, offset_t nonzeros, offset_t longest, index_t n, const Limits& limits = gpu) {
         return policy_of(Kernel::rows, {.rows = rows, .cols = rows, .nonzeros = nonzeros, .longest = longest, .n = n, .value_bytes = 4}, limits).piece;
     };
-    EXPECT_EQ(piece(10'000, 158'304, 123, 128), 32) << "Fashion";
+    EXPECT_EQ(piece(10'000, 158'304, 123, 128), 64) << "Fashion, 24 warps a multiprocessor";
     EXPECT_EQ(piece(10'000, 158'304, 123, 32), 32) << "Fashion";
     EXPECT_EQ(piece(36'692, 367'662, 1383, 32), 32) << "email-Enron";
     EXPECT_EQ(piece(36'692, 367'662, 1383, 128), 64) << "email-Enron";
-    EXPECT_EQ(piece(1'000'005, 3'105'339, 4700, 128), 128) << "webbase-1M";
+    EXPECT_EQ(piece(1'000'005, 3'105'339, 4700, 128), 64) << "webbase-1M";
     EXPECT_EQ(piece(62'451, 4'007'383, 78, 128), 0) << "cant";
     EXPECT_EQ(piece(121'192, 2'631'245, 81, 128), 0) << "cop20k_A";
     EXPECT_EQ(piece(10'000, 158'304, 123, 32, cpu), 0);
     EXPECT_EQ(piece(0, 0, 0, 32), 0);
+    EXPECT_EQ(policy_of(Kernel::rows, {.rows = 10'000, .cols = 10'000, .nonzeros = 158'304, .longest = 123, .n = 128, .value_bytes = 2}, gpu).piece, 48) << "Fashion in 16 bits, 32 warps a multiprocessor";
     EXPECT_EQ(piece(1000, 3000, 9, 128), 0) << "taken together, short rows would leave multiprocessors without work";
-    EXPECT_EQ(piece(206'500, 1'273'389, 44, 128), 128) << "mac_econ";
+    EXPECT_EQ(piece(206'500, 1'273'389, 44, 128), 64) << "mac_econ";
 }
 
 // Wide blocks where B is wide and there are enough of them.

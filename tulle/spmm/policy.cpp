@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array kernel_names{"rows", "panels", "dense", "tiles"};
 constexpr std::array lane_counts{2, 8, 32};
-constexpr std::array pieces{0, 32, 64, 128};
+constexpr std::array pieces{0, 32, 48, 64};
 constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa};
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
 constexpr std::array dense_widths{64, narrowest_panel};
@@ -71,21 +71,23 @@ int lanes_for(const Traits& t)
     return lane_counts.back();
 }
 
-// Reasoned: warps of the row kernel that a multiprocessor holds, and nonzeros of a row below which it waits for its own beginning more than for B.
-constexpr offset_t resident_warps = 32, few_nonzeros = 8;
+// Warps of the row kernel that a multiprocessor holds, by the registers of a thread (64, 80 and 94), and, reasoned, nonzeros of a row below which it waits for
+// its own beginning more than for B.
+constexpr offset_t resident_warps(const Traits& t) { return t.value_bytes == 2 ? 32 : t.value_bytes == 4 ? 24 : 20; }
+constexpr offset_t few_nonzeros = 8;
 // Reasoned: so many times what all others have, and a row is still walked when they are done. On an H200 four nonzeros take 0.35 us, however few columns B has
 // (Fashion, 32 columns: 31 such steps, 11.9 us).
 constexpr offset_t uneven = 2;
 
-// The longest line that leaves all slices of lanes some at once; 0 where rows are even, and long enough or few.
+// The shortest lines, of rows and nonzeros, that are all walked at once (Fashion, f16, 128 columns on an H200: 11.8 us by lines of 48, which are; 13.4 by 32, which
+// are not; 12.9 by 64), or the longest; 0 where rows are even, and long enough or few.
 int piece_for(const Traits& t, const Limits& limits)
 {
     const int lanes = lanes_for(t);
-    const offset_t slices = limits.multiprocessors * resident_warps * (32 / lanes), tiles = ceil_div(std::max(t.n, index_t{1}), index_t{columns_per_lane} * lanes);
-    const offset_t share = t.nonzeros * tiles / slices;
-    int piece = pieces[1];
-    for (const int longer : pieces)
-        if (longer <= share) piece = std::max(piece, longer);
+    const offset_t slices = limits.multiprocessors * resident_warps(t) * (32 / lanes), tiles = ceil_div(std::max(t.n, index_t{1}), index_t{columns_per_lane} * lanes);
+    const offset_t share = (t.nonzeros + t.rows) * tiles / slices;
+    const auto shortest = std::find_if(pieces.begin() + 1, pieces.end(), [&](int piece) { return piece >= share; });
+    const int piece = shortest == pieces.end() ? pieces.back() : *shortest;
     const bool even = t.longest <= uneven * std::max(offset_t{piece}, share), fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
     return even && fills_rows ? 0 : piece;
 }

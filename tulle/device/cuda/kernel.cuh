@@ -146,11 +146,23 @@ constexpr LaunchShape one_thread_each(offset_t work, int threads = 256) { return
 // This thread's number in the grid.
 __device__ inline offset_t global_thread() { return static_cast<offset_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// Sum over the `Lanes` lanes of this slice of the warp, in a fixed order; every lane gets it. All 32 lanes must call.
+// Sum, largest and smallest over the `Lanes` lanes of this slice of the warp, in a fixed order; every lane gets it. All 32 lanes must call.
 template <int Lanes, class T>
 __device__ inline T slice_sum(T value)
 {
     for (int distance = Lanes / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
+    return value;
+}
+template <int Lanes, class T>
+__device__ inline T slice_max(T value)
+{
+    for (int distance = Lanes / 2; distance > 0; distance /= 2) value = max(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    return value;
+}
+template <int Lanes, class T>
+__device__ inline T slice_min(T value)
+{
+    for (int distance = Lanes / 2; distance > 0; distance /= 2) value = min(value, __shfl_xor_sync(0xffffffffu, value, distance));
     return value;
 }
 

@@ -11,42 +11,45 @@ namespace {
 
 using Counter = unsigned long long;   // what the atomics take; same size as offset_t
 constexpr int threads = 256;
-constexpr int rows_per_block = 16 * threads;
+constexpr int rows_per_block = 4 * threads;
 
-// The numbers of LengthSums as one array, so that a block can add its own to everybody's in one loop.
+// The numbers of LengthSums as one array.
 enum Place { shortest, longest, squares_low, squares_high, by_bits, places = by_bits + 64 };
 
-__device__ void join(Counter* sums, int place, Counter value)
-{
-    if (place == shortest) atomicMin(&sums[place], value);
-    else if (place == longest) atomicMax(&sums[place], value);
-    else atomicAdd(&sums[place], value);
-}
-
-__device__ Counter start_of(int place) { return place == shortest ? Counter{max_offset} : Counter{0}; }
-
-__device__ void join_row(Counter* sums, offset_t length, offset_t middle)
-{
-    const std::uint64_t square = squared_distance(length, middle);
-    join(sums, shortest, static_cast<Counter>(length));
-    join(sums, longest, static_cast<Counter>(length));
-    join(sums, squares_low, square & 0xffffffffu);
-    join(sums, squares_high, square >> 32);
-    join(sums, by_bits + bit_length(length), 1);
-}
-
-// A block joins its rows in shared memory and then its sums with those of the others.
+// Threads join their rows in registers, but for the lengths' histogram, warps theirs in shared memory, and blocks theirs with everybody's.
 //   grid: ceil(rows / rows_per_block)      shared memory: one set of sums      sums: start values before
 __global__ void __launch_bounds__(threads) add_lengths_kernel(const offset_t* row_begin, index_t rows, offset_t middle, Counter* sums)
 {
-    TULLE_SHARED(Counter, mine, places);
-    for (auto place = static_cast<int>(threadIdx.x); place < places; place += threads) mine[place] = start_of(place);
+    TULLE_SHARED(Counter, mine, by_bits);
+    TULLE_SHARED(unsigned, rows_of_bits, 64);
+    const auto me = static_cast<int>(threadIdx.x);
+    if (me < by_bits) mine[me] = me == shortest ? Counter{max_offset} : Counter{0};
+    if (me < 64) rows_of_bits[me] = 0;
     __syncthreads();
+    Counter least = max_offset, most = 0, low = 0, high = 0;
     const offset_t begin = offset_t{blockIdx.x} * rows_per_block;
     const offset_t end = begin + rows_per_block < rows ? begin + rows_per_block : rows;
-    for (offset_t i = begin + threadIdx.x; i < end; i += threads) join_row(mine, length_of(row_begin, i), middle);
+    for (offset_t i = begin + me; i < end; i += threads) {
+        const offset_t length = length_of(row_begin, i);
+        const std::uint64_t square = squared_distance(length, middle);
+        least = min(least, static_cast<Counter>(length));
+        most = max(most, static_cast<Counter>(length));
+        low += square & 0xffffffffu;
+        high += square >> 32;
+        atomicAdd(&rows_of_bits[bit_length(length)], 1u);
+    }
+    least = slice_min<32>(least), most = slice_max<32>(most), low = slice_sum<32>(low), high = slice_sum<32>(high);
+    if (me % 32 == 0) {
+        atomicMin(&mine[shortest], least);
+        atomicMax(&mine[longest], most);
+        atomicAdd(&mine[squares_low], low);
+        atomicAdd(&mine[squares_high], high);
+    }
     __syncthreads();
-    for (auto place = static_cast<int>(threadIdx.x); place < places; place += threads) join(sums, place, mine[place]);
+    if (me == shortest) atomicMin(&sums[me], mine[me]);
+    else if (me == longest) atomicMax(&sums[me], mine[me]);
+    else if (me < by_bits) atomicAdd(&sums[me], mine[me]);
+    if (me < 64 && rows_of_bits[me] > 0) atomicAdd(&sums[by_bits + me], Counter{rows_of_bits[me]});
 }
 
 }  // namespace

@@ -32,15 +32,6 @@ __device__ index_t level_before(const offset_t* row_begin, const index_t* col, i
     return before;
 }
 
-__device__ index_t warp_maximum(index_t value)
-{
-    for (int distance = 16; distance > 0; distance /= 2) {
-        const index_t other = __shfl_xor_sync(whole_warp, value, distance);
-        value = other > value ? other : value;
-    }
-    return value;
-}
-
 // A warp takes one ticket, which tells its row.      grid: ceil(rows * 32 / threads)      ticket, level: zero before
 __global__ void __launch_bounds__(threads) find_levels_kernel(const offset_t* row_begin, const index_t* col, index_t rows, unsigned* ticket, index_t* level)
 {
@@ -49,7 +40,7 @@ __global__ void __launch_bounds__(threads) find_levels_kernel(const offset_t* ro
     if (lane == 0) taken = atomicAdd(ticket, 1u);
     const offset_t turn = __shfl_sync(whole_warp, taken, 0);
     const auto row = static_cast<index_t>(turn);
-    const index_t before = warp_maximum(turn < rows ? level_before(row_begin, col, row, lane, level) : 0);
+    const index_t before = slice_max<32>(turn < rows ? level_before(row_begin, col, row, lane, level) : 0);
     if (turn < rows && lane == 0) store_relaxed(&level[row], before + 1);
 }
 

@@ -14,7 +14,7 @@
 namespace tulle::spmm {
 namespace {
 
-constexpr int threads_per_block = 256;
+constexpr int threads_per_block = 128;
 
 // Rows of B that a lane of a line asks for before it uses the first.
 template <class V> constexpr int batch = sizeof(V) == 8 ? 4 : 8;
@@ -43,11 +43,11 @@ __device__ inline void add_product(Sum<V> value, const Run<V>& b, Sum<V> (&sum)[
 // ---- rows ----
 
 template <bool Whole, class V, class C>
-__device__ inline void add_row(const CsrView<V>& a, offset_t row, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
+__device__ inline void add_row(const CsrView<V>& a, index_t row, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
 {
     const offset_t end = a.row_begin[row + 1];
 #pragma unroll 4
-    for (offset_t k = a.row_begin[row]; k < end; ++k) add_product(widen(a.value[k]), load_run(o, Whole, a.col[k], j), sum);
+    for (offset_t k = a.row_begin[row]; k < end; ++k) add_product(widen(a.value[k]), load_run<Whole>(o, a.col[k], j), sum);
 }
 
 // One slice of lanes per row.
@@ -55,12 +55,14 @@ __device__ inline void add_row(const CsrView<V>& a, offset_t row, const Operands
 template <int Lanes, class V, class C>
 __global__ void __launch_bounds__(threads_per_block) multiply_rows_kernel(CsrView<V> a, int blocks_per_tile, Operands<V, C> o)
 {
-    const auto [row, j, tile] = share_of<Lanes>(blocks_per_tile);
-    if (row >= a.rows || j >= o.n) return;
+    const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
+    if (number >= a.rows || j >= o.n) return;
+    const auto row = static_cast<index_t>(number);
     Sum<V> sum[run_length] = {};
-    if (reads_runs(o) && j + run_length <= o.n) add_row<true>(a, row, o, j, sum);
+    if (reads_runs(o, j)) add_row<true>(a, row, o, j, sum);
     else add_row<false>(a, row, o, j, sum);
-    put_run(o, writes_runs(o), row, j, sum);
+    if (writes_runs(o, j)) put_run<true>(o, row, j, sum);
+    else put_run<false>(o, row, j, sum);
 }
 
 // ---- lines ----
@@ -74,39 +76,57 @@ struct Pieces {
     int tiles;
 };
 
-// Walks a line: a row of C is written where its nonzeros end. What is left in `sum` is a piece's.
+// Walks a line: a row of C is written where its nonzeros end. What is left in `sum` is a piece's. So many nonzeros are asked for at once, then added up as far
+// as their row goes, as often as there are rows among them: each step stands here once, because a loop with the end of a row after every nonzero does not fit
+// the cache for instructions.
 template <bool Whole, class V, class C>
 __device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
 {
     constexpr int at_once = Whole ? batch<V> : 1;
-    const int count = static_cast<int>(line.end - line.begin);
-    const bool runs = writes_runs(o), cut = line.first_slot >= 0;
+    const int count = static_cast<int>(line.end - line.begin), first = line.begin < at_once ? -static_cast<int>(line.begin) : -at_once;
+    const bool cut = line.first_slot >= 0;
     const index_t* col = a.col + line.begin;
-    const auto end_of = [&](index_t row) { return static_cast<int>(a.row_begin[row + 1] - line.begin); };
-    const auto finish = [&](index_t row) {
-        put_run(o, runs, row, j, sum);
-#pragma unroll
-        for (int c = 0; c < run_length; ++c) sum[c] = 0;
-    };
+    const V* factor = a.value + line.begin;
+    const index_t last = line.row + line.count - 1;
+    const auto end_of = [&](index_t row) { return a.row_begin[(row < last ? row : last) + 1]; };
     index_t row = line.row;
-    int end = cut ? count : end_of(row);
-    for (int k = 0; k < count; k += at_once) {
-        Run<V> b[at_once];
-        V value[at_once];
+    int end = cut ? count : static_cast<int>(end_of(row) - line.begin);
+    offset_t next_end = cut ? 0 : end_of(row + 1);         // asked for a row ahead: nobody waits for it
+    int from = 0, stop = 0;                                // nonzeros that are here: never beyond the line's last, unless there are none before
+    Run<V> b[at_once];
+    V value[at_once];
+    for (int k = 0;;) {
+        for (; k >= end && !cut && row <= last; ++row) {
+            put_run<Whole>(o, row, j, sum);
 #pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-            const int at = k + i < count ? k + i : count - 1;                  // what is loaded once more is there already
-            b[i] = load_run(o, Whole, col[at], j);
-            value[i] = a.value[line.begin + at];
+            for (int c = 0; c < run_length; ++c) sum[c] = 0;
+            end = static_cast<int>(next_end - line.begin);
+            next_end = end_of(row + 2);
         }
+        if (k >= count) return;
+        if (k >= stop) {
+            from = max(first, min(k, count - at_once));
+            stop = min(from + at_once, count);
+            index_t at[at_once];
 #pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-            if (k + i >= count) break;
-            for (; k + i >= end; end = end_of(++row)) finish(row);
-            add_product(widen(value[i]), b[i], sum);
+            for (int i = 0; i < at_once; ++i) {
+                at[i] = col[from + i];
+                value[i] = factor[from + i];
+            }
+#pragma unroll
+            for (int i = 0; i < at_once; ++i) b[i] = load_run<Whole>(o, at[i], j);
         }
+        const int to = min(stop, end);
+        if (k == from && to == from + at_once) {
+#pragma unroll
+            for (int i = 0; i < at_once; ++i) add_product(widen(value[i]), b[i], sum);
+        } else {
+#pragma unroll
+            for (int i = 0; i < at_once; ++i)
+                if (from + i >= k && from + i < to) add_product(widen(value[i]), b[i], sum);
+        }
+        k = to;
     }
-    for (; !cut && row < line.row + line.count; ++row) finish(row);
 }
 
 // Counts a slice in, which has left its sums. True for the last of so many to come: it sees what all have left, and the counter is ready for the next run.
@@ -138,7 +158,8 @@ __device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o,
         const Run<Sum<V>> some = left[p * pieces.runs];
         for (int c = 0; c < run_length; ++c) whole[c] += some.value[c];
     }
-    put_run(o, writes_runs(o), line.row, j, whole);
+    if (writes_runs(o, j)) put_run<true>(o, line.row, j, whole);
+    else put_run<false>(o, line.row, j, whole);
 }
 
 // One slice of lanes per line; lanes beyond the last column stay for the others' sake.
@@ -149,7 +170,7 @@ __global__ void __launch_bounds__(threads_per_block) multiply_lines_kernel(CsrVi
     const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
     if (number >= lines) return;
     Sum<V> sum[run_length] = {};
-    if (reads_runs(o) && j + run_length <= o.n) walk_line<true>(a, list[number], o, j, sum);
+    if (reads_runs(o, j) && writes_runs(o, j) && a.nonzeros >= batch<V>) walk_line<true>(a, list[number], o, j, sum);
     else if (j < o.n) walk_line<false>(a, list[number], o, j, sum);
     if (list[number].first_slot >= 0) join_pieces<Lanes>(list[number], o, pieces, j, tile, sum);
 }

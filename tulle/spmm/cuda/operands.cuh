@@ -41,46 +41,64 @@ __device__ inline void put_pair(const Operands<V, C>& o, bool pairs, offset_t ro
     if (j + 1 < o.n) put(o, row, j + 1, right);
 }
 
-// Whether runs of a row of C may be written at once.
-template <class V, class C>
-__device__ inline bool writes_runs(const Operands<V, C>& o)
+// A product of 64 bits in one instruction; the compiler does not see by itself that both are short.
+__device__ inline std::uint64_t wide_product(std::uint32_t left, std::uint32_t right)
 {
-    return o.c_col == 1 && o.beta == 0 && can_load_runs(o.c, o.c_row);
+#ifdef TULLE_SIM
+    return std::uint64_t{left} * right;
+#else
+    std::uint64_t product;
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(left), "r"(right));
+    return product;
+#endif
 }
 
-// The run of a row of C from column j on, as far as there is one.
-template <class V, class C>
-__device__ inline void put_run(const Operands<V, C>& o, bool runs, offset_t row, offset_t j, const Sum<V> (&sum)[run_length])
+// The run from column j of row i on, for rows whose distance in bytes fits 32 bits.
+template <class T> using RunOf = std::conditional_t<std::is_const_v<T>, const Run<std::remove_const_t<T>>, Run<T>>;
+template <class T>
+__device__ inline RunOf<T>* run_at(T* first, offset_t step, index_t i, offset_t j)
 {
-    if (runs && j + run_length <= o.n) {
-        Run<C> run;
-#pragma unroll
-        for (int c = 0; c < run_length; ++c) run.value[c] = Narrow<C>::from(o.alpha * sum[c]);
-        *reinterpret_cast<Run<C>*>(o.c + row * o.c_row + j) = run;
-        return;
-    }
-#pragma unroll
-    for (int c = 0; c < run_length; ++c)
-        if (j + c < o.n) put(o, row, j + c, sum[c]);
+    using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
+    return reinterpret_cast<RunOf<T>*>(reinterpret_cast<Byte*>(first + j) + wide_product(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(step * static_cast<offset_t>(sizeof(T)))));
 }
 
-// Whether rows of B may be read a run at a time.
-template <class V, class C>
-__device__ inline bool reads_runs(const Operands<V, C>& o)
+// Whether the run of each row from column j on is there, and may be loaded and stored at once.
+template <class T>
+__device__ inline bool has_runs(const T* first, offset_t step, offset_t col_step, offset_t j, index_t n)
 {
-    return o.b_col == 1 && can_load_runs(o.b, o.b_row);
+    return col_step == 1 && j + run_length <= n && step <= static_cast<offset_t>(0xffffffff / sizeof(T)) && can_load_runs(first, step);
 }
+template <class V, class C> __device__ inline bool reads_runs(const Operands<V, C>& o, offset_t j) { return has_runs(o.b, o.b_row, o.b_col, j, o.n); }
+template <class V, class C> __device__ inline bool writes_runs(const Operands<V, C>& o, offset_t j) { return has_runs(o.c, o.c_row, o.c_col, j, o.n); }
 
-// The run of row i of B from column j on; what is beyond the last is zero. `whole`: all there, at once.
-template <class V, class C>
-__device__ inline Run<V> load_run(const Operands<V, C>& o, bool whole, offset_t i, offset_t j)
+// The run of row i of B from column j on; what is beyond the last is zero.
+template <bool Whole, class V, class C>
+__device__ inline Run<V> load_run(const Operands<V, C>& o, index_t i, offset_t j)
 {
+    if constexpr (Whole) return *run_at(o.b, o.b_row, i, j);
     const V* from = o.b + i * o.b_row + j * o.b_col;
-    if (whole) return *reinterpret_cast<const Run<V>*>(from);
     Run<V> run = {};
     for (int c = 0; c < run_length; ++c)
         if (j + c < o.n) run.value[c] = from[c * o.b_col];
     return run;
+}
+
+// The run of a row of C from column j on, as far as there is one; with beta == 0 it is not read.
+template <bool Whole, class V, class C>
+__device__ inline void put_run(const Operands<V, C>& o, index_t row, offset_t j, const Sum<V> (&sum)[run_length])
+{
+    if constexpr (Whole) {
+        Run<C>* to = run_at(o.c, o.c_row, row, j);
+        Run<C> run = {};
+        if (o.beta != 0) run = *to;
+#pragma unroll
+        for (int c = 0; c < run_length; ++c) run.value[c] = Narrow<C>::from(o.beta == 0 ? o.alpha * sum[c] : o.alpha * sum[c] + o.beta * widen(run.value[c]));
+        *to = run;
+    } else {
+#pragma unroll
+        for (int c = 0; c < run_length; ++c)
+            if (j + c < o.n) put(o, row, j + c, sum[c]);
+    }
 }
 
 }  // namespace tulle::spmm

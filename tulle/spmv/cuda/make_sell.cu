@@ -14,20 +14,6 @@ namespace {
 constexpr int threads_per_block = 256;
 constexpr unsigned all_lanes = 0xffffffffu;
 
-template <class T>
-__device__ T warp_max(T value)
-{
-    for (int distance = 16; distance > 0; distance /= 2) value = max(value, __shfl_xor_sync(all_lanes, value, distance));
-    return value;
-}
-
-template <class T>
-__device__ T warp_min(T value)
-{
-    for (int distance = 16; distance > 0; distance /= 2) value = min(value, __shfl_xor_sync(all_lanes, value, distance));
-    return value;
-}
-
 // Keys that bring the rows of a window together, longest first.
 //   grid: ceil(rows / threads)      shared memory: none
 __global__ void __launch_bounds__(threads_per_block) make_keys_kernel(index_t rows, const offset_t* row_begin, std::uint64_t* key, offset_t* row)
@@ -54,7 +40,7 @@ __global__ void __launch_bounds__(threads_per_block)
     const int lane = static_cast<int>(threadIdx.x) % slice_rows;
     if (slice >= slices) return;
     const index_t row = row_of(list, rows, slice, lane);
-    const offset_t length = length_of(row_begin, row), most = warp_max(length);
+    const offset_t length = length_of(row_begin, row), most = slice_max<slice_rows>(length);
     const bool differs = __ballot_sync(all_lanes, length != most) != 0;
     if (lane == 0) {
         width[slice] = most;
@@ -78,7 +64,7 @@ struct Form {
 
 __device__ Form form_of(index_t col, bool here, index_t cols, int lane)
 {
-    const index_t low = warp_min(here ? col : max_index), high = warp_max(here ? col : 0);
+    const index_t low = slice_min<slice_rows>(here ? col : max_index), high = slice_max<slice_rows>(here ? col : 0);
     const index_t start = low == max_index ? 0 : __shfl_sync(all_lanes, col - lane, __ffs(static_cast<int>(__ballot_sync(all_lanes, here))) - 1);
     const bool follows = __ballot_sync(all_lanes, here && col - lane != start) == 0 && may_follow(start, cols);
     if (follows) return {start, SellKind::follow, 0};
