@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 
 #include "sptrsv/on_host.hpp"
 #include "support/backends.hpp"
@@ -57,17 +58,33 @@ struct TeamWay {
 };
 const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge::none, 1, 0, 4, false},     {Merge::critical, 32, 0, 1, false}, {Merge::critical, 32, 0, 4, false},
                             {Merge::critical, 8, 0, 1, true},   {Merge::fixed, 32, 0, 4, false},   {Merge::fixed, 8, 0, 1, true},      {Merge::average, 32, 20, 1, false},
-                            {Merge::threshold, 32, 3, 1, false}};
+                            {Merge::threshold, 32, 3, 1, false}, {Merge::chains, 32, 0, 1, false}, {Merge::chains, 32, 0, 4, false},  {Merge::chains, 5, 0, 1, true}};
+
+// The layout found there, nodes included, whose words are compared with the host's graph.
+[[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Triangle& there, const TeamWay& way, const Graph& graph)
+{
+    const Packing packing{way.reorder, way.team, 8};
+    if (way.how == Merge::none) {
+        Buffer<index_t> level(q, there.rows);
+        inspect::find_levels(q, there.row_begin.data(), there.col.data(), there.rows, level.data());
+        return lay_out_tasks(q, there, {.level = level.data()}, graph.levels, packing);
+    }
+    const Chains chains = find_chains(q, there, way.rows);
+    const Widths widths = widths_of(q, start_widths(q, there.rows, {.chains = &chains}));
+    EXPECT_EQ(std::ssize(widths.nodes), graph.levels);
+    EXPECT_EQ(std::accumulate(widths.nodes.begin(), widths.nodes.end(), offset_t{0}), graph.nodes);
+    EXPECT_EQ(std::accumulate(widths.rows.begin(), widths.rows.end(), offset_t{0}), there.rows);
+    return lay_out_tasks(q, there, {.chains = &chains}, graph.levels, packing);
+}
 
 [[maybe_unused]] void check(const CudaQueue& q, const HostCsr<double>& a, bool upper, bool unit, const std::string& name)
 {
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
-    const auto taken = take_triangle(q, host_queue, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
+    const auto taken = take_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
     ASSERT_TRUE(taken.has_value());
-    const Triangle& there = taken->there;
-    ASSERT_TRUE(std::ranges::equal(taken->here.row_begin.span(), t.row_begin.span()) && std::ranges::equal(taken->here.col.span(), t.col.span()));
+    const Triangle& there = *taken;
     ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));
     ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
     ASSERT_TRUE(same(q, t.source, there.source, "the triangle's sources"));
@@ -77,7 +94,9 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
         SCOPED_TRACE(name + ": " + to_text(way.how) + " of " + std::to_string(way.rows) + ", " + std::to_string(way.team) + " warps");
         const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
         const Packing packing{way.reorder, way.team, 8};
-        expect_same(q, make_tasks(host_queue, t, graph, packing), write_tasks(q, lay_out_tasks(host_queue, t, graph, packing), there));
+        const Tasks want = make_tasks(host_queue, t, graph, packing);
+        expect_same(q, want, write_tasks(q, lay_out_tasks(host_queue, t, graph, packing), there));
+        if (way.how == Merge::none || way.how == Merge::chains) expect_same(q, want, write_tasks(q, lay_out_there(q, there, way, graph), there));
     }
 }
 
@@ -86,7 +105,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     if (a.rows == 0) return;
-    const Triangle there = take_triangle(q, host_queue, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .ignore_other_side = true}).value().there;
+    const Triangle there = take_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .ignore_other_side = true}).value();
     Buffer<index_t> level(q, a.rows);
     inspect::find_levels(q, there.row_begin.data(), there.col.data(), a.rows, level.data());
     ASSERT_TRUE(same(q, want.level, level, "levels"));
@@ -120,18 +139,23 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no tasks";
     const auto long_rows = triangle_where<double>(420, 3, [](index_t i, index_t j) { return j == i - 1 || (i % 70 == 69 && i > 300) || (i > 400 && j % 3 == 0); });
+    const auto very_many = triangle_where<double>(1040, 4, [](index_t i, index_t j) { return i >= 1000 ? j == i - 1 || (j < 900 && (i + j) % 4 == 0) : false; });      // late columns: more than a table holds
     const auto many_late = triangle_where<double>(420, 4, [](index_t i, index_t j) { return i >= 380 ? j == i - 1 || (j < 300 && (i + j) % 4 == 0) : false; });
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
-            for (const auto* a : {&long_rows, &many_late}) {
+            for (const auto* a : {&long_rows, &many_late, &very_many}) {
                 const Triangle t = make_triangle(host_queue, {.rows = a->rows, .row_begin = a->row_begin.data(), .col = a->col.data()});
                 const Buffer<offset_t> stored_begin = to_queue(q, a->row_begin.data(), offset_t{a->rows} + 1);
                 const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
-                const Triangle there = take_triangle(q, host_queue, {.rows = a->rows, .row_begin = stored_begin.data(), .col = stored_col.data()}).value().there;
-                for (const TeamWay& way : {TeamWay{Merge::none, 1, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 4, true}, TeamWay{Merge::average, 32, 200, 1, false}}) {
+                const Triangle there = take_triangle(q, {.rows = a->rows, .row_begin = stored_begin.data(), .col = stored_col.data()}).value();
+                for (const TeamWay& way : {TeamWay{Merge::none, 1, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 4, true}, TeamWay{Merge::average, 32, 200, 1, false}, TeamWay{Merge::chains, 32, 0, 1, false}, TeamWay{Merge::chains, 32, 0, 4, false}}) {
                     SCOPED_TRACE(to_text(way.how));
                     const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
-                    ASSERT_NO_FATAL_FAILURE(expect_same(q, make_tasks(host_queue, t, graph, {way.reorder, way.team, 8}), write_tasks(q, lay_out_tasks(host_queue, t, graph, {way.reorder, way.team, 8}), there)));
+                    const Tasks want = make_tasks(host_queue, t, graph, {way.reorder, way.team, 8});
+                    ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, lay_out_tasks(host_queue, t, graph, {way.reorder, way.team, 8}), there)));
+                    if (way.how == Merge::none || way.how == Merge::chains) {
+                        ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, lay_out_there(q, there, way, graph), there)));
+                    }
                 }
             }
         (void)q;
@@ -222,7 +246,7 @@ TEST_P(SptrsvDeviceTasksOn, TakesNoFaultyTriangle)
                 const Buffer<offset_t> begin = to_queue(q, f.begin.data(), 3);
                 const Buffer<index_t> col = to_queue(q, f.col.data(), std::ssize(f.col));
                 const Stored stored{.rows = 2, .row_begin = begin.data(), .col = col.data(), .upper = f.upper, .unit_diagonal = f.unit, .ignore_other_side = f.ignore};
-                EXPECT_EQ(take_triangle(q, host_queue, stored).has_value(), f.taken) << f.what;
+                EXPECT_EQ(take_triangle(q, stored).has_value(), f.taken) << f.what;
             }
         (void)q;
     });
@@ -332,7 +356,7 @@ Formed form(const std::vector<long double>& given, int width, int late)
     const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
-    const Tasks there = write_tasks(q, lay_out_tasks(host_queue, t, graph, {false, team, 8}), take_triangle(q, host_queue, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value().there);
+    const Tasks there = write_tasks(q, lay_out_tasks(host_queue, t, graph, {false, team, 8}), take_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value());
     TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, a.rows), Buffer<double>(q, tasks.dense_size), Buffer<index_t>(q, tasks.task.size())};
     fill_bytes(q, values.dense.data(), 0xff, values.dense.bytes());                   // whatever is not written is no number
     fill_bytes(q, values.substitute.data(), 0xff, values.substitute.bytes());         // written for clusters only

@@ -23,7 +23,7 @@ struct Way {
     int rows, limit;
 };
 const std::vector<Way> ways{{Merge::none, 1, 0}, {Merge::critical, 4, 0}, {Merge::critical, 32, 0}, {Merge::fixed, 8, 0}, {Merge::fixed, 32, 0},
-                            {Merge::average, 32, 4}, {Merge::threshold, 32, 3}};
+                            {Merge::average, 32, 4}, {Merge::threshold, 32, 3}, {Merge::chains, 4, 0}, {Merge::chains, 32, 0}};
 
 TEST(SptrsvGraph, LevelsRiseAlongEveryEdgeBetweenNodes)
 {
@@ -51,13 +51,23 @@ TEST(SptrsvGraph, ClustersCutAChain)
     EXPECT_EQ(merge(host_queue, t, Merge::critical, 32).levels, 10);
     EXPECT_EQ(merge(host_queue, t, Merge::fixed, 32).levels, 10);
     EXPECT_EQ(merge(host_queue, t, Merge::critical, 8).levels, 40);
+    EXPECT_EQ(merge(host_queue, t, Merge::chains, 32).levels, 10);
+}
+
+// Row 0 is needed by all others: the first of them follows it, and each of the others begins a chain.
+TEST(SptrsvGraph, OnlyTheFirstRowFollowsInAChain)
+{
+    const Triangle t = triangle_of(triangle_where<double>(6, 3, [](index_t i, index_t j) { return j == 0 || (i == 5 && j == 1); }));
+    const Graph chains = merge(host_queue, t, Merge::chains, 4), clusters = merge(host_queue, t, Merge::critical, 4);
+    EXPECT_EQ(std::vector<index_t>(chains.node_of.data(), chains.node_of.data() + 6), (std::vector<index_t>{0, 0, 1, 2, 3, 0}));
+    EXPECT_EQ(std::vector<index_t>(clusters.node_of.data(), clusters.node_of.data() + 6), (std::vector<index_t>{0, 0, 0, 0, 1, 2}));
 }
 
 // Rows of each node, and where each row stands among them; nobody joins a row of more than 256 entries.
 TEST(SptrsvGraph, KnowsTheRowsOfEachNode)
 {
     const Triangle t = triangle_of(triangle_where<double>(400, 2, [](index_t i, index_t j) { return i == 270 || (i > 270 && j == i - 1) || (i < 40 && j == i - 2); }));
-    for (const Merge how : {Merge::none, Merge::critical, Merge::fixed}) {
+    for (const Merge how : {Merge::none, Merge::critical, Merge::fixed, Merge::chains}) {
         const Graph g = merge(host_queue, t, how, 8);
         const Bins got = rows_of_nodes(host_queue, g), want = sort_into(host_queue, g.node_of.data(), t.rows, g.nodes);
         EXPECT_TRUE(std::ranges::equal(got.begin.span(), want.begin.span()));

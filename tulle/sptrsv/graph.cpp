@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Merging in one pass over the entries each, levels with it. Section 4.3 of the paper, and Merge::critical, which is ours: a row joins the
 // cluster of the parent that finishes last if no other cluster finishes as late. A cluster's level is fixed by its first row, because those
-// that join need, beside the cluster itself, only lower levels; so the merged graph has no cycle.
+// that join need, beside the cluster itself, only lower levels; so the merged graph has no cycle. Merge::chains lets a row join only behind the last one,
+// and only the first row that needs that one: who joins then depends on the rows a row needs alone, not on all rows before it.
 #include "tulle/sptrsv/graph.hpp"
 
 #include <algorithm>
@@ -49,15 +50,26 @@ index_t highest_parent(const Triangle& t, const index_t* level, index_t row)
     return highest;
 }
 
-void merge_critical(const CpuQueue& host, const Triangle& t, int rows, Graph& g)
+// The first row that needs each row.
+Buffer<index_t> first_to_need(const CpuQueue& host, const Triangle& t)
 {
+    Buffer<index_t> first = touched<index_t>(host, t.rows);
+    for (index_t i = t.rows; i-- > 0;)
+        for (offset_t k = t.row_begin.data()[i]; k < t.row_begin.data()[i + 1]; ++k) first.data()[t.col.data()[k]] = i;
+    return first;
+}
+
+void merge_critical(const CpuQueue& host, const Triangle& t, int rows, bool chains, Graph& g)
+{
+    const Buffer<index_t> first = chains ? first_to_need(host, t) : Buffer<index_t>();
+    Buffer<index_t> last = touched<index_t>(host, chains ? t.rows : 0);      // row of each chain
     Buffer<std::uint64_t> standing = touched<std::uint64_t>(host, t.rows);
     index_t *size = g.size.data(), *level = g.level.data();
     for (index_t i = 0; i < t.rows; ++i) {
         const Latest latest = latest_parent(t, standing.data(), i);
         const bool is_long = length(t, i) > long_row;
         index_t node = latest.node;
-        if (latest.level == 0 || !latest.alone || is_long || size[node] >= rows) {
+        if (latest.level == 0 || !latest.alone || is_long || size[node] >= rows || (chains && first.data()[last.data()[node]] != i)) {
             node = g.nodes++;
             size[node] = 0;
             level[node] = latest.level + 1;
@@ -66,6 +78,7 @@ void merge_critical(const CpuQueue& host, const Triangle& t, int rows, Graph& g)
         g.position.data()[i] = static_cast<std::uint16_t>(size[node]);
         size[node] = is_long ? rows + 1 : size[node] + 1;                 // nobody joins a long row
         standing.data()[i] = standing_of(level[node], node);
+        if (chains) last.data()[node] = i;
     }
     for (index_t node = 0; node < g.nodes; ++node)
         if (size[node] > rows) size[node] = 1;
@@ -116,8 +129,8 @@ Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows, int li
     const index_t merged = how == Merge::none ? 0 : t.rows;
     Graph g{.nodes = 0, .levels = 0, .node_of = touched<index_t>(host, t.rows), .level = touched<index_t>(host, t.rows), .size = touched<index_t>(host, merged),
             .position = touched<std::uint16_t>(host, merged)};
-    if (how == Merge::critical) {
-        merge_critical(host, t, rows, g);
+    if (how == Merge::critical || how == Merge::chains) {
+        merge_critical(host, t, rows, how == Merge::chains, g);
     } else {
         Buffer<index_t> level = touched<index_t>(host, t.rows);             // of each row's node
         merge_consecutive(t, how, how == Merge::none ? 1 : rows, limit, level.data(), g);
@@ -135,10 +148,15 @@ Graph rows_alone(const CpuQueue& host, Buffer<index_t> level)
     return g;
 }
 
-double guess_levels(const CpuQueue& host, const Triangle& t)
+index_t rows_to_guess_from(index_t rows)
 {
     constexpr index_t share = 16, least = 1024;
-    const index_t first = std::min(t.rows, std::max(least, t.rows / share));
+    return std::min(rows, std::max(least, rows / share));
+}
+
+double guess_levels(const CpuQueue& host, const Triangle& t)
+{
+    const index_t first = rows_to_guess_from(t.rows);
     if (first == 0) return 0;
     Buffer<index_t> level(host, first);
     inspect::find_levels(host, t.row_begin.data(), t.col.data(), first, level.data());

@@ -13,7 +13,7 @@ namespace tulle::sptrsv {
 inline constexpr int most_rows = 32;                // of a node: a warp's lanes
 inline constexpr offset_t long_row = 256;           // rows with more entries stay alone: one would hold up 31 others
 
-// Rows of a node ascend. Consecutive merges number nodes in the order of their rows, Merge::critical in the order of their first rows.
+// Rows of a node ascend. Consecutive merges number nodes in the order of their rows, clusters and chains in the order of their first rows.
 struct Graph {
     index_t nodes = 0, levels = 0;
     Buffer<index_t> node_of;         // of each row
@@ -29,7 +29,8 @@ Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows = 1, in
 // Each row alone, from the level of each.
 Graph rows_alone(const CpuQueue& host, Buffer<index_t> level);
 
-// About how many levels there are, from those of the first rows: exact for a chain, too many where width grows.
+// About how many levels there are, from those of the first rows, which is all of the triangle that is looked at: exact for a chain, too many where width grows.
+index_t rows_to_guess_from(index_t rows);
 double guess_levels(const CpuQueue& host, const Triangle& t);
 
 // The ten features; `graph` is the one without merging.

@@ -38,9 +38,10 @@ void look(const CudaQueue& q, const CpuQueue& host, const AnyView<V>& a, const O
     const CsrView<V> m = as_rows(a);
     Stored s = stored_as(a, options);
     if (options.analysis == Analysis::device && !s.transpose && m.sorted && m.rows > 0)
-        if (std::optional<Taken> taken = take_triangle(q, host, s)) {
-            known.triangle = std::move(taken->here);
-            known.there = std::move(taken->there);
+        if (std::optional<Triangle> taken = take_triangle(q, s)) {
+            known.there = std::move(*taken);
+            known.triangle.rows = m.rows;
+            known.triangle.reversed = known.there.reversed;
             return;
         }
     Buffer<offset_t> row_begin = touched<offset_t>(host, offset_t{m.rows} + 1);
@@ -58,54 +59,78 @@ Known look(const Context& ctx, const AnyView<V>& a, const Options& options)
     const trace::Phase phase{"look"};
     Known known;
     ctx.run([&](const auto& q) { look(q, ctx.host(), a, options, known); });
-    if (!options.cache.empty()) fetch_sources(ctx, known);                // a triangle is remembered by what it has on the host
+    if (!options.cache.empty()) {                                         // a triangle is remembered by what it has on the host
+        fetch_triangle(ctx, known);
+        fetch_sources(ctx, known);
+    }
     return known;
 }
 
 // How many tasks a graph becomes, about: a node each, unless a level has more than the GPU takes at once; then 32 rows each.
-offset_t count_tasks(const Graph& graph, index_t rows, int multiprocessors)
+offset_t count_tasks(const Widths& widths, int multiprocessors)
 {
     const offset_t at_once = offset_t{8} * multiprocessors;
-    std::vector<offset_t> nodes(static_cast<std::size_t>(graph.levels) + 1, 0), level_rows(nodes);
-    for (index_t node = 0; node < graph.nodes; ++node) ++nodes[static_cast<std::size_t>(graph.level.data()[node])];
-    for (index_t i = 0; i < rows; ++i) ++level_rows[static_cast<std::size_t>(graph.level_of(i))];
     offset_t tasks = 0;
-    for (std::size_t level = 1; level < nodes.size(); ++level) tasks += std::min(nodes[level], std::max(at_once, level_rows[level] / most_rows));
+    for (std::size_t k = 0; k < widths.nodes.size(); ++k) tasks += std::min(widths.nodes[k], std::max(at_once, widths.rows[k] / most_rows));
     return tasks;
 }
 
-std::vector<offset_t> widths_of(const Graph& graph, index_t rows)
+Widths widths_of(const Graph& graph, index_t rows)
 {
-    std::vector<offset_t> width(static_cast<std::size_t>(graph.levels), 0);
-    for (index_t i = 0; i < rows; ++i) ++width[static_cast<std::size_t>(graph.level_of(i) - 1)];
-    return width;
+    Widths widths{std::vector<offset_t>(static_cast<std::size_t>(graph.levels), 0), std::vector<offset_t>(static_cast<std::size_t>(graph.levels), 0)};
+    for (index_t node = 0; node < graph.nodes; ++node) ++widths.nodes[static_cast<std::size_t>(graph.level.data()[node] - 1)];
+    for (index_t i = 0; i < rows; ++i) ++widths.rows[static_cast<std::size_t>(graph.level_of(i) - 1)];
+    return widths;
 }
 
-// Whether a GPU's scheme is likely to want critical clusters; `levels` may be a guess. (A library without GPUs does not ask.)
-[[maybe_unused]] bool may_cluster(const Options& options, const Triangle& t, double levels)
+Outlook outlook_of(Merge how, int rows, const Widths& widths, int multiprocessors)
 {
-    if (options.force) return options.force->kernel == Kernel::tasks && options.force->merge == Merge::critical && options.force->rows == most_rows;
-    return worth_clusters({.rows = t.rows, .nonzeros = t.nonzeros() + t.rows, .levels = static_cast<index_t>(std::min<double>(levels, t.rows))}, options.expected_calls);
+    return {how, rows, static_cast<index_t>(widths.nodes.size()), count_tasks(widths, multiprocessors)};
 }
 
-// Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs longer for each. The host clusters meanwhile.
+// About how many levels there are, from the first rows.
+template <class Queue>
+double guess_levels_there(const Queue& q, const CpuQueue& host, const Triangle& there)
+{
+    const index_t first = rows_to_guess_from(there.rows);
+    Triangle here{.rows = there.rows, .reversed = there.reversed, .row_begin = Buffer<offset_t>(host, offset_t{first} + 1), .col = {}, .source = {}, .diagonal = {}};
+    download(q, there.row_begin.data(), here.row_begin.data(), here.row_begin.size());
+    here.col = Buffer<index_t>(host, here.row_begin.data()[first]);
+    download(q, there.col.data(), here.col.data(), here.col.size());
+    return guess_levels(host, here);
+}
+
+// Rows of a chain that a scheme may want; 0: none.
+[[maybe_unused]] int chains_for(const Options& options)
+{
+    if (options.force) return options.force->kernel == Kernel::tasks && options.force->merge == Merge::chains ? options.force->rows : 0;
+    return worth_chains(options.expected_calls) ? most_rows : 0;
+}
+
+// Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs longer for each.
 bool find_levels_there(const CpuQueue&, const CpuQueue&, const Options&, Known&) { return false; }
 
 template <class Queue>
 bool find_levels_there(const Queue& q, const CpuQueue& host, const Options& options, Known& known)
 {
-    if (known.there.rows == 0) return false;
-    const double levels = guess_levels(host, known.triangle);
-    if (!worth_levels_there(known.triangle.rows, known.triangle.nonzeros(), levels)) return false;
-    known.level_there = Buffer<index_t>(q, known.there.rows);
-    inspect::find_levels(q, known.there.row_begin.data(), known.there.col.data(), known.there.rows, known.level_there.data());
-    const auto survey = start_survey(q, known.there, known.level_there.data());
-    if (may_cluster(options, known.triangle, levels)) {
-        const trace::Phase phase{"clusters"};
-        known.critical = merge(host, known.triangle, Merge::critical, most_rows);
+    const bool is_there = known.there.rows > 0;
+    const Triangle& t = is_there ? known.there : known.triangle;
+    known.wide = t.rows < most_rows_there && worth_levels_there(t.rows, t.nonzeros(), is_there ? guess_levels_there(q, host, t) : guess_levels(host, t));
+    if (!known.wide || !is_there) return false;
+    known.level_there = Buffer<index_t>(q, t.rows);
+    inspect::find_levels(q, t.row_begin.data(), t.col.data(), t.rows, known.level_there.data());
+    const auto survey = start_survey(q, t, known.level_there.data());
+    const auto alone = start_widths(q, t.rows, {.level = known.level_there.data()});
+    const int most = chains_for(options);
+    WidthsThere chained;
+    if (most > 0) {
+        known.chains_there = find_chains(q, t, most);
+        chained = start_widths(q, t.rows, {.chains = &known.chains_there});
     }
-    known.features = features_of(q, known.there, survey);
+    known.features = features_of(q, t, survey);
     known.levels.levels = known.features.levels;
+    known.outlooks = {outlook_of(Merge::none, 1, widths_of(q, alone), multiprocessors(q))};
+    if (most > 0) known.outlooks.push_back(outlook_of(Merge::chains, most, widths_of(q, chained), multiprocessors(q)));
     return true;
 }
 
@@ -118,6 +143,13 @@ void fetch(const Context& ctx, const Buffer<T>& there, Buffer<T>& here)
 }
 
 }  // namespace
+
+void fetch_triangle(const Context& ctx, Known& known)
+{
+    if (known.there.rows == 0) return;
+    fetch(ctx, known.there.row_begin, known.triangle.row_begin);
+    fetch(ctx, known.there.col, known.triangle.col);
+}
 
 void fetch_sources(const Context& ctx, Known& known)
 {
@@ -141,6 +173,7 @@ Known look_around(const Context& ctx, const AnyView<V>& a, const Options& option
     Known known = look(ctx, a, options);
     const trace::Phase phase{"levels"};
     if (ctx.run([&](const auto& q) { return find_levels_there(q, ctx.host(), options, known); })) return known;
+    fetch_triangle(ctx, known);
     known.levels = merge(ctx.host(), known.triangle, Merge::none);
     known.features = features_of(known.triangle, known.levels);
     return known;
@@ -152,19 +185,29 @@ Limits limits_of(const Context& ctx)
     return ctx.run([&](const auto& q) { return limits_on(q, limits); });
 }
 
-// The graphs a GPU scheme could work on.
+void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, Known& known)
+{
+    if (!known.outlooks.empty()) return;                                  // found there
+    const index_t rows = known.triangle.rows;
+    known.outlooks = {outlook_of(Merge::none, 1, widths_of(known.levels, rows), limits.multiprocessors)};
+    if (!worth_chains(expected_calls)) return;
+    known.merged.push_back(merge(ctx.host(), known.triangle, Merge::chains, most_rows));
+    known.outlooks.push_back(outlook_of(Merge::chains, most_rows, widths_of(known.merged.back(), rows), limits.multiprocessors));
+}
+
 void look_ahead(const Context& ctx, const Limits& limits, double expected_calls, Known& known)
 {
     const trace::Phase phase{"transform"};
     if (limits.backend == Backend::cpu) return;
+    fetch_triangle(ctx, known);
     fetch_levels(ctx, known);
-    const auto outlook = [&](Merge how, int rows, const Graph& graph) { return Outlook{how, rows, graph.levels, count_tasks(graph, known.triangle.rows, limits.multiprocessors)}; };
+    const auto outlook = [&](Merge how, int rows, const Graph& graph) { return outlook_of(how, rows, widths_of(graph, known.triangle.rows), limits.multiprocessors); };
+    known.merged.clear();
     known.outlooks = {outlook(Merge::none, 1, known.levels)};
     if (!worth_clusters(known.features, expected_calls)) return;
     for (const Merge how : {Merge::critical, Merge::fixed}) {
         if (how == Merge::fixed && !favours_neighbours(known.features)) continue;
-        known.merged.push_back(how == Merge::critical && known.critical ? std::move(*known.critical) : merge(ctx.host(), known.triangle, how, most_rows));
-        if (how == Merge::critical) known.critical.reset();
+        known.merged.push_back(merge(ctx.host(), known.triangle, how, most_rows));
         known.outlooks.push_back(outlook(how, most_rows, known.merged.back()));
     }
 }
@@ -174,9 +217,10 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options&
 {
     require_square(a);
     if (options.checked) std::visit([&](const auto& m) { check(ctx, m); }, a);
-    const Known known = look(ctx, a, options);
-    const Triangle& triangle = known.triangle;
-    return {widths_of(merge(ctx.host(), triangle, Merge::none), triangle.rows), widths_of(merge(ctx.host(), triangle, Merge::critical, most_rows), triangle.rows)};
+    Known known = look(ctx, a, options);
+    fetch_triangle(ctx, known);
+    const auto rows_by_level = [&](Merge how) { return widths_of(merge(ctx.host(), known.triangle, how, most_rows), known.triangle.rows).rows; };
+    return {rows_by_level(Merge::none), rows_by_level(Merge::critical)};
 }
 
 template LevelWidths level_widths(const Context&, const AnyView<float>&, const Options&);

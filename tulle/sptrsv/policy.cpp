@@ -26,6 +26,8 @@ constexpr double warp_task = 2.5e-9;
 constexpr double shallow = 20;                     // tasks in a level, below which few warps are enough: fewer disturb each other less
 constexpr double least_nearness = 0.5;
 constexpr double cluster_entry = 10e-9;            // of the analysis on the host, for each entry
+constexpr double cluster_gain = 0.2;               // of a solve, that clusters of the host save beside chains or rows alone on wide graphs: 0 to 0.4 on eight
+constexpr double chain_sweeps = 4;                 // what chains cost beside rows alone, in sweeps through the levels
 
 // One block or cluster: predicted from hops of 70 ns in a multiprocessor and 150 ns in a cluster, not measured yet.
 constexpr double block_level = 0.20e-6;
@@ -74,7 +76,7 @@ std::vector<Scheme> schemes_for(const Features& f, const Outlook& o, const Limit
 
 std::string reason(const Features& f, const Outlook& o, const Scheme& s)
 {
-    std::string why = o.merge == Merge::none ? concat(f.levels, " levels; clusters would not pay") : concat("clusters leave ", o.levels, " of ", f.levels, " levels");
+    std::string why = o.merge == Merge::none ? concat(f.levels, " levels; clusters would not pay") : concat(o.merge == Merge::chains ? "chains leave " : "clusters leave ", o.levels, " of ", f.levels, " levels");
     if (s.regime != Regime::device) why += concat(", narrow enough for one ", to_text(s.regime));
     return why;
 }
@@ -136,6 +138,13 @@ bool worth_clusters(const Features& f, double expected_calls)
     return expected_calls * f.levels * row_level > static_cast<double>(f.nonzeros) * cluster_entry;
 }
 
+bool worth_chains(double expected_calls) { return expected_calls * row_level > chain_sweeps * there_level; }
+
+bool worth_more(const Features& f, double seconds, double expected_calls)
+{
+    return expected_calls * seconds * cluster_gain > static_cast<double>(f.nonzeros) * cluster_entry;
+}
+
 bool worth_levels_there(index_t rows, offset_t nonzeros, double levels)
 {
     return there_start + levels * there_level + rows * there_row < static_cast<double>(nonzeros) * host_level_entry + rows * host_level_row;
@@ -165,6 +174,7 @@ std::vector<Scheme> candidates(const Limits& limits)
         for (const int rows : {32, 16, 8}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = rows, .team = team, .warps = 8});
     for (const int warps : {4, 16}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .warps = warps});
     for (const int team : {4, 1}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 32, .team = team, .warps = 8});
+    for (const int team : {4, 1}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::chains, .rows = 32, .team = team, .warps = 8});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .team = 4, .warps = 16});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .reorder = true, .warps = 16});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .reorder = true, .warps = 4});
@@ -231,7 +241,7 @@ void check_scheme(const Scheme& s, const Limits& limits)
     require<ValueError>(s.kernel != Kernel::levels || s.merge == Merge::none || s.merge == Merge::critical || s.merge == Merge::fixed, "the CPU merges rows along the critical path, or a fixed number", "none, critical, fixed");
     require<ValueError>(s.warps >= 1 && s.warps <= 64, [&] { return concat(s.warps, " warps on a multiprocessor"); }, "1 to 64");
     if (s.kernel == Kernel::groups) {
-        require<ValueError>(s.merge != Merge::critical && s.merge != Merge::none, "the paper's kernels need nodes of consecutive rows", "merge_fixed, merge_avg, merge_thresh");
+        require<ValueError>(s.merge != Merge::critical && s.merge != Merge::chains && s.merge != Merge::none, "the paper's kernels need nodes of consecutive rows", "merge_fixed, merge_avg, merge_thresh");
         require<ValueError>(s.warps <= 16, [&] { return concat("blocks of ", s.warps, " warps"); }, "1 to 16");
         require<ValueError>(is_power_of_two(s.subwarps) && s.subwarps <= 32, [&] { return concat(s.subwarps, " subwarps"); }, "1, 2, 4, 8, 16, 32");
         require<ValueError>(s.alpha >= unlimited && s.share_above >= unlimited, "alpha_level and sw_rnnz are not negative, or unlimited");
@@ -271,6 +281,7 @@ std::string to_text(Merge merge)
     case Merge::fixed: return "merge_fixed";
     case Merge::average: return "merge_avg";
     case Merge::threshold: return "merge_thresh";
+    case Merge::chains: return "chains";
     }
     return "?";
 }

@@ -32,6 +32,7 @@ enum class Merge {
     fixed,       // `rows` consecutive rows
     average,     // `rows` consecutive rows whose mean length is at most `limit`, else single rows
     threshold,   // up to `rows` consecutive rows of at most `limit` entries; longer ones single
+    chains,      // as critical, but only the first row that needs a cluster's last one may follow it: what a GPU can find by itself
 };
 
 // Who works on the tasks of a solve, and where they keep the unknowns: the nearer, the shorter a hop, and the fewer read the matrix.
@@ -111,8 +112,12 @@ TULLE_API double predict_seconds(const Features& features, const Outlook& outloo
 // Whether merging consecutive rows could be worth a look: rows mostly need their neighbours.
 TULLE_API bool favours_neighbours(const Features& features);
 
-// Whether so many solves could gain what looking for clusters costs.
+// Whether so many solves could gain what looking for clusters costs: on the host, and for chains on the GPU.
 TULLE_API bool worth_clusters(const Features& features, double expected_calls);
+TULLE_API bool worth_chains(double expected_calls);
+
+// Whether so many solves of `seconds` each could gain what clusters of the host cost, beside a plan that was made on the GPU alone.
+TULLE_API bool worth_more(const Features& features, double seconds, double expected_calls);
 
 // … and by one block or one cluster; predicted constants, not measured yet. Entries of the matrix, and clusters' matrices, come to few multiprocessors.
 TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, const Scheme& scheme);

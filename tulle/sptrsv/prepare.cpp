@@ -54,8 +54,7 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 [[maybe_unused]] const Graph* find_graph(const Known& known, const Scheme& s)
 {
     if (s.merge == Merge::none) return &known.levels;
-    if (s.merge == Merge::critical && s.rows == most_rows && known.critical) return &*known.critical;
-    for (std::size_t k = 1; k < known.outlooks.size(); ++k)
+    for (std::size_t k = 1; k <= known.merged.size(); ++k)
         if (known.outlooks[k].merge == s.merge && known.outlooks[k].rows == s.rows) return &known.merged[k - 1];
     return nullptr;
 }
@@ -87,6 +86,23 @@ Triangle triangle_on(const Queue& q, const Triangle& t)
     return {t.rows, t.reversed, up(t.row_begin), up(t.col), up(t.source), up(t.diagonal)};
 }
 
+Tasks tasks_from_host(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, const Scheme& s, const Packing& packing)
+{
+    const Graph* found = find_graph(known, s);
+    const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
+    const Graph& merged = found ? *found : made;
+    if (options.analysis == Analysis::host) return take_up(q, make_tasks(host, known.triangle, merged, packing));
+    if (known.there.rows > 0) return write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), known.there);
+    return write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), triangle_on(q, known.triangle));
+}
+
+TaskLayout lay_out_there(const CudaQueue& q, const Known& known, const Scheme& s, const Packing& packing)
+{
+    const bool chains = s.merge == Merge::chains;
+    const NodesThere nodes = chains ? NodesThere{.chains = &known.chains_there} : NodesThere{.level = known.level_there.data()};
+    return lay_out_tasks(q, known.there, nodes, known.outlooks[chains ? 1 : 0].levels, packing);
+}
+
 template <class V>
 void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, Prepared<V>& p)
 {
@@ -94,14 +110,9 @@ void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known,
     require<ValueError>(fits(s, known.triangle.rows, sizeof(V), limits_on(q, {})), [&] {
         return concat(known.triangle.rows, " unknowns do not fit into the shared memory of one ", to_text(s.regime));
     }, "Regime::device, or a cluster of more blocks");
-    const Graph* found = find_graph(known, s);
-    const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
-    const Graph& merged = found ? *found : made;
-    p.levels = merged.levels;
     const Packing packing{s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)};
-    if (options.analysis == Analysis::host) p.tasks = take_up(q, make_tasks(host, known.triangle, merged, packing));
-    else if (known.there.rows > 0) p.tasks = write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), known.there);
-    else p.tasks = write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), triangle_on(q, known.triangle));
+    p.tasks = stays_there(known, options, s) ? write_tasks(q, lay_out_there(q, known, s, packing), known.there) : tasks_from_host(q, host, known, options, s, packing);
+    p.levels = p.tasks.levels;
     p.task_values = room_for<V>(q, p.tasks);
     p.shared = s.regime == Regime::device ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team) : make_shared<V>(q, p.tasks.rows, s);
 }
@@ -171,6 +182,12 @@ void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p)
     require<ValueError>(zero < 0, [&] { return concat("row ", zero, ": the diagonal is zero, the triangle is singular"); }, "set Options::unit_diagonal if it is meant to be one");
 }
 
+bool stays_there(const Known& known, const Options& options, const Scheme& scheme)
+{
+    if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || known.level_there.empty()) return false;
+    return scheme.merge == Merge::none || (scheme.merge == Merge::chains && scheme.rows == known.chains_there.most);
+}
+
 template <class V>
 Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const Scheme& scheme)
 {
@@ -178,8 +195,10 @@ Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& opti
     p.scheme = scheme;
     {
         const trace::Phase phase{"arrange"};
-        if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || options.analysis == Analysis::host) fetch_sources(ctx, known);
-        if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || scheme.merge == Merge::none) fetch_levels(ctx, known);
+        const bool needs_more = scheme.kernel != Kernel::tasks || options.right_hand_sides > 1;
+        if (!stays_there(known, options, scheme)) fetch_triangle(ctx, known);
+        if (needs_more || options.analysis == Analysis::host) fetch_sources(ctx, known);
+        if (needs_more || (scheme.merge == Merge::none && !stays_there(known, options, scheme))) fetch_levels(ctx, known);
         ctx.run([&](const auto& q) { arrange(q, known, options, p); });
     }
     fill_or_refuse(ctx, as_rows(a).value, p);

@@ -3,7 +3,6 @@
 // From a matrix to what a scheme's kernel works on: look, transform, arrange, fill. The parts of the story that sptrsv.cpp tells.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "tulle/sptrsv/sptrsv.hpp"
@@ -36,17 +35,19 @@ struct Prepared {
 
 // What is known of a pattern, whatever the scheme.
 struct Known {
-    Triangle triangle;                   // on the host; without sources where it was taken there
-    Graph levels;                        // of each row alone, likewise; fetch_levels()
+    Triangle triangle;                   // on the host; where it was taken there, only its rows are counted until it is fetched
+    Graph levels;                        // of each row alone, likewise
     Features features;
     std::vector<Graph> merged;           // those of the outlooks but the first, which is `levels`
     std::vector<Outlook> outlooks;
     Triangle there = {};                 // the triangle where the context works, if it was taken there
     Buffer<index_t> level_there = {};    // of each of its rows, if they were found there
-    std::optional<Graph> critical = {};  // clusters of up to most_rows, if the host made them meanwhile
+    Chains chains_there = {};            // likewise
+    bool wide = false;                   // levels are so wide that a GPU should make the plan by itself
 };
 
 // What was left where the context works, to the host.
+void fetch_triangle(const Context& ctx, Known& known);
 void fetch_sources(const Context& ctx, Known& known);
 void fetch_levels(const Context& ctx, Known& known);
 
@@ -62,11 +63,15 @@ template <class V> inline constexpr const char* type_name = sizeof(V) == 4 ? "f3
 // The triangle, its levels and features.
 template <class V> Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options);
 
-// The graphs a GPU scheme could work on, beside the one without merging.
+// The graphs a GPU scheme could work on, beside the one without merging: chains, or those that are found on the host.
+void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, Known& known);
 void look_ahead(const Context& ctx, const Limits& limits, double expected_calls, Known& known);
 
 // Values to their places; ValueError names the row of a zero on the diagonal.
 template <class V> void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p);
+
+// Whether a scheme's tasks are made where the triangle is, and nothing of it comes to the host.
+bool stays_there(const Known& known, const Options& options, const Scheme& scheme);
 
 // What a scheme works on, values filled in.
 template <class V> Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const Scheme& scheme);

@@ -19,7 +19,7 @@ struct Names {
     std::array<std::string_view, N> name;                // in the order of the enumerators
 };
 constexpr Names<Kernel, 4> kernels{"kernel", &Scheme::kernel, {"serial", "levels", "tasks", "groups"}};
-constexpr Names<Merge, 5> merges{"merge", &Scheme::merge, {"none", "critical", "fixed", "average", "threshold"}};
+constexpr Names<Merge, 6> merges{"merge", &Scheme::merge, {"none", "critical", "fixed", "average", "threshold", "chains"}};
 constexpr Names<Grouping, 2> groupings{"grouping", &Scheme::grouping, {"sequential", "balance"}};
 constexpr Names<Warps, 4> orders{"order", &Scheme::order, {"ticket", "round_robin", "balance", "locality"}};
 

@@ -75,6 +75,11 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
         if (found.scheme) return {.choice = {*found.scheme, found.seconds, "the fastest of an earlier search"}, .settled = true, .key = selected.key, .note = "remembered"};
         selected.note = found.note.empty() ? "nothing remembered" : found.note;
     }
+    if (known.wide) {
+        look_at_chains(ctx, limits, options.expected_calls, known);
+        selected.choice = choose(known.features, known.outlooks, limits);
+        if (!worth_more(known.features, selected.choice.seconds, options.expected_calls)) return selected;
+    }
     const bool may_cluster = limits.backend == Backend::cpu || worth_clusters(known.features, options.expected_calls);
     if (may_cluster)
         if (const std::optional<Choice> learned = ask_model(options, limits, known.features)) {

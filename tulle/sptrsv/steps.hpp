@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "tulle/device/buffer.hpp"
 #include "tulle/matrix/dense.hpp"
@@ -50,10 +51,36 @@ template <class V> index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, co
 
 // The analysis where the matrix is: the triangle from the caller's rows, as stored there and not transposed; its features, from the levels of its rows; and the
 // entries of all tasks. The same as make_triangle, features_of and make_tasks give on the host.
-struct Taken {
-    Triangle there, here;            // the host's without sources
+std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored);      // none where the host has to say what is wrong, or to sort
+
+// Merge::chains, found where the triangle is. A word for each row: its level, the first row of its chain, its place in the chain.
+inline constexpr int place_bits = 10, chain_bits = 27;
+inline constexpr index_t most_rows_there = index_t{1} << chain_bits;
+struct Chains {
+    int most = 0;                    // rows of a chain; 0: none were looked for
+    Buffer<unsigned long long> standing;
+    Buffer<index_t> size;            // rows of each chain, by its first row; 0 where that is alone
 };
-std::optional<Taken> take_triangle(const CudaQueue& q, const CpuQueue& host, const Stored& stored);      // none where the host has to say what is wrong, or to sort
+Chains find_chains(const CudaQueue& q, const Triangle& there, int most);
+
+// The nodes of a triangle there: chains, or, without them, rows of these levels.
+struct NodesThere {
+    const index_t* level = nullptr;
+    const Chains* chains = nullptr;
+};
+
+// Nodes and rows of each level, to be waited for as the survey below.
+struct WidthsThere {
+    Buffer<unsigned long long> levels, of_level;      // of_level: nodes in the upper half, rows in the lower
+};
+struct Widths {
+    std::vector<offset_t> nodes, rows;                // of each level, the first level first
+};
+WidthsThere start_widths(const CudaQueue& q, index_t rows, const NodesThere& nodes);
+Widths widths_of(const CudaQueue& q, const WidthsThere& widths);
+
+// lay_out_tasks, with everything it gives on the GPU.
+TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const NodesThere& nodes, index_t levels, const Packing& packing);
 
 // The survey is put on the queue, and waited for when its features are asked for: the host has time for something else.
 struct Survey {
@@ -62,7 +89,7 @@ struct Survey {
 };
 Survey start_survey(const CudaQueue& q, const Triangle& there, const index_t* level);
 Features features_of(const CudaQueue& q, const Triangle& there, const Survey& survey);
-Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);      // the layout may be the host's
 
 // The CPU's kernels.
 template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides);

@@ -1,12 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// From the graph to tasks: nodes in the order of their levels are packed into warps (pack), each task is measured (measure), the sizes are added
+// From the graph to tasks: nodes in the order of their levels and kinds are packed into warps (pack), each task is measured (measure), the sizes are added
 // up (place), and every task is written to its place (write). Measuring and writing go through the same entries in the same order.
 #include "tulle/sptrsv/tasks.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
 #include <vector>
 
@@ -15,8 +14,6 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr index_t late_levels = 2;                  // parents of a cluster so close below it are late
-constexpr offset_t entries_per_lane = 2;            // of a row alone, while 32 lanes last
 constexpr std::size_t most_entries = most_rows * static_cast<std::size_t>(long_row);
 
 // Everything the tasks are made from.
@@ -42,58 +39,30 @@ struct Packs {
 
 index_t size_of(const Source& s, index_t node) { return s.rows_of.begin.data()[node + 1] - s.rows_of.begin.data()[node]; }
 
-// Rows of this length that a team takes at once.
-int width_for(const Source& s, offset_t entries)
+// The nodes of one kind and level; `stretch` rows of them may begin in a task.
+void pack_kind(const Source& s, const std::vector<index_t>& nodes, int kind, index_t stretch, Packs& packs)
 {
-    const offset_t wanted = power_of_two_from(std::max(offset_t{1}, ceil_div(entries, entries_per_lane)));
-    return static_cast<int>(std::min<offset_t>(most_rows, s.lanes_of_team() / std::min<offset_t>(s.lanes_of_team(), wanted)));
-}
-
-void close_pack(Packs& packs, int width)
-{
-    if (packs.begin.back() == static_cast<index_t>(packs.node.size())) return;
-    packs.begin.push_back(static_cast<index_t>(packs.node.size()));
-    packs.width.push_back(static_cast<std::uint8_t>(width));
-}
-
-void pack_rows(const std::vector<index_t>& nodes, int width, Packs& packs)
-{
-    for (std::size_t k = 0; k < nodes.size(); ++k) {
-        packs.node.push_back(nodes[k]);
-        if ((k + 1) % static_cast<std::size_t>(width) == 0) close_pack(packs, width);
-    }
-    close_pack(packs, width);
-}
-
-// Clusters share a team only where a level has more of them than there are teams.
-void pack_clusters(const Source& s, const std::vector<index_t>& nodes, Packs& packs)
-{
-    offset_t total = 0;
-    for (const index_t node : nodes) total += size_of(s, node);
-    const index_t target = static_cast<index_t>(std::min<offset_t>(most_rows, ceil_div(total, s.packing.resident)));
-    index_t rows = 0;
+    offset_t begin = 0, task = 0;                    // of this node, and the first row of this task
+    const auto close = [&] {
+        packs.begin.push_back(static_cast<index_t>(packs.node.size()));
+        packs.width.push_back(static_cast<std::uint8_t>(kind < cluster_kinds ? power_of_two_from(begin - task) : stretch));
+        task = begin;
+    };
     for (const index_t node : nodes) {
-        const index_t more = size_of(s, node);
-        if (rows > 0 && rows + more > target) {
-            close_pack(packs, power_of_two_from(rows));
-            rows = 0;
-        }
+        if (begin > 0 && begin / stretch != (begin - size_of(s, packs.node.back())) / stretch) close();
         packs.node.push_back(node);
-        rows += more;
+        begin += size_of(s, node);
     }
-    if (rows > 0) close_pack(packs, power_of_two_from(rows));
+    if (!nodes.empty()) close();
 }
 
-// What a node is packed with: rows alone by the logarithm of their width, or clusters.
-constexpr std::uint8_t cluster_kind = 6;
 Buffer<std::uint8_t> kinds_of(const CpuQueue& host, const Source& s)
 {
     Buffer<std::uint8_t> kind(host, s.graph.nodes);
 #pragma omp parallel for num_threads(host.threads) schedule(static)
     for (index_t node = 0; node < s.graph.nodes; ++node) {
         const index_t first = s.rows_of.item.data()[s.rows_of.begin.data()[node]];
-        const int width = width_for(s, s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first]);
-        kind.data()[node] = size_of(s, node) > 1 ? cluster_kind : static_cast<std::uint8_t>(std::countr_zero(static_cast<unsigned>(width)));
+        kind.data()[node] = static_cast<std::uint8_t>(kind_of(size_of(s, node), s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first], s.packing.team));
     }
     return kind;
 }
@@ -104,15 +73,18 @@ Packs pack(const CpuQueue& host, const Source& s)
     const Buffer<std::uint8_t> kind = kinds_of(host, s);
     Packs packs;
     packs.node.reserve(static_cast<std::size_t>(s.graph.nodes));
-    std::array<std::vector<index_t>, cluster_kind + 1> alike;
+    std::array<std::vector<index_t>, node_kinds> alike;
     for (index_t level = 1; level <= s.graph.levels; ++level) {
+        offset_t in_clusters = 0;                    // rows of the level
         for (index_t k = by_level.begin.data()[level]; k < by_level.begin.data()[level + 1]; ++k) {
             const index_t node = by_level.item.data()[k];
             alike[kind.data()[node]].push_back(node);
+            if (kind.data()[node] < cluster_kinds) in_clusters += size_of(s, node);
         }
-        pack_clusters(s, alike[cluster_kind], packs);
-        for (std::size_t log = 0; log < cluster_kind; ++log) pack_rows(alike[log], 1 << log, packs);
-        for (auto& nodes : alike) nodes.clear();
+        for (int k = 0; k < node_kinds; ++k) {
+            pack_kind(s, alike[static_cast<std::size_t>(k)], k, stretch_of(k, in_clusters, s.packing.resident), packs);
+            alike[static_cast<std::size_t>(k)].clear();
+        }
     }
     packs.first = Buffer<index_t>(host, offset_t{s.graph.nodes} + 1);
     packs.first.data()[0] = 0;
@@ -304,9 +276,6 @@ Measured measure(const Source& s, const Pack& pack, LateColumns& late)
     m.task.steps = static_cast<index_t>(ceil_div(longest, offset_t{pack.lanes_per_row}));
     return m;
 }
-
-offset_t units_of(const Task& task, int team) { return offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0); }
-offset_t dense_of(const Task& task) { return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late); }
 
 // Sizes become offsets, and in `sizes` stands how much room all of them need.
 void place(const CpuQueue& host, const Buffer<Measured>& measured, Tasks& tasks, TaskSizes& sizes)

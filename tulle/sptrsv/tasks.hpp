@@ -21,6 +21,7 @@ namespace tulle::sptrsv {
 inline constexpr int lanes = 32;
 inline constexpr int most_team = 4;                 // warps
 inline constexpr int most_late = 4;                 // late entries of a row that is not in a cluster
+inline constexpr index_t late_levels = 2;           // parents of a cluster so close below it are late
 
 struct Task {
     offset_t step;                   // first of its entries, in units of 32
@@ -33,6 +34,9 @@ struct Task {
     std::uint8_t cluster;            // 1 if its rows may need each other
 };
 static_assert(sizeof(Task) == 32);
+
+constexpr offset_t units_of(const Task& task, int team) { return offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0); }      // of entries
+constexpr offset_t dense_of(const Task& task) { return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late); }                // of its matrices
 
 // All tasks, in the order they are handed out. Columns are unknowns by number: their place among the tasks' rows, or, without reordering, their
 // row in the triangle.
@@ -63,6 +67,34 @@ struct Packing {
     offset_t resident = 1;
 };
 
+// What a node is packed with: clusters of up to 2, 4, … 32 rows, then rows alone that a team takes 1, 2, … 32 of at once.
+inline constexpr int cluster_kinds = 5, node_kinds = 11;
+inline constexpr offset_t entries_per_lane = 2;     // of a row alone, while the team's lanes last
+
+constexpr int logarithm_from(offset_t n)            // of the smallest power of two that is not below n
+{
+    int log = 0;
+    while ((offset_t{1} << log) < n) ++log;
+    return log;
+}
+
+constexpr int kind_of(index_t rows, offset_t entries, int team)
+{
+    if (rows > 1) return logarithm_from(rows) - 1;
+    const int wanted = logarithm_from((entries + entries_per_lane - 1) / entries_per_lane), most = logarithm_from(offset_t{lanes} * team);
+    const int log = most - (wanted < most ? wanted : most);
+    return cluster_kinds + (log < 5 ? log : 5);
+}
+
+// Nodes of one kind and level share a task if they begin in the same stretch of so many rows. Clusters share one only where the level has more rows in
+// clusters than there are teams; a stretch leaves room for the rows of its last cluster.
+constexpr index_t stretch_of(int kind, offset_t rows_in_clusters, offset_t resident)
+{
+    if (kind >= cluster_kinds) return index_t{1} << (kind - cluster_kinds);
+    const offset_t wanted = (rows_in_clusters + resident - 1) / resident, room = most_rows + 1 - (offset_t{2} << kind);
+    return static_cast<index_t>(wanted < room ? wanted : room);
+}
+
 // How much the arrays of all tasks hold.
 struct TaskSizes {
     offset_t units = 0;              // of 32 entries
@@ -90,6 +122,7 @@ struct TaskLayout {
     Buffer<index_t> order;           // rows of the triangle in the order of tasks
     Buffer<index_t> task_level;
     Buffer<index_t> late;            // late columns as columns of the triangle, ascending for each task
+    int late_step = 0;               // from one task's to the next's; 0: where Task::late_first says
 };
 TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing);
 

@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The triangle from the caller's rows, on the GPU: rows are counted, a scan gives each its place, and every entry is written there. The result is that of
 // make_triangle, which is left to say what is wrong where anything is.
-#include <utility>
-
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/kernel.cuh"
 #include "tulle/prim/scan.hpp"
-#include "tulle/sptrsv/scratch.hpp"
 #include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
@@ -59,27 +56,23 @@ __global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(Stored s, 
 
 }  // namespace
 
-std::optional<Taken> take_triangle(const CudaQueue& q, const CpuQueue& host, const Stored& stored)
+std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
 {
     require<ValueError>(!stored.transpose, "rows are taken as they are stored");
     const index_t rows = stored.rows;
     const auto grid = one_thread_each(offset_t{rows} * lanes, takers * lanes);
     Triangle there{.rows = rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1), .col = {}, .source = {}, .diagonal = {}};
-    Triangle here{.rows = rows, .reversed = stored.upper, .row_begin = touched<offset_t>(host, offset_t{rows} + 1), .col = {}, .source = {}, .diagonal = {}};
     Buffer<int> fault(q, 1);
     fill_zero(q, fault.data(), 1);
     launch(q, grid, count_triangle_kernel, stored, there.row_begin.data(), fault.data());
     prim::exclusive_scan(q, there.row_begin.data(), there.row_begin.data(), rows);
     if (read_value(q, fault.data()) != 0) return std::nullopt;
-    download(q, std::as_const(there.row_begin).data(), here.row_begin.data(), here.row_begin.size());
-    const offset_t nonzeros = here.row_begin.data()[rows];
+    const offset_t nonzeros = read_value(q, there.row_begin.data() + rows);
     there.col = Buffer<index_t>(q, nonzeros);
     there.source = Buffer<offset_t>(q, nonzeros);
     there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
     launch(q, grid, take_triangle_kernel, stored, there.row_begin.data(), there.col.data(), there.source.data(), stored.unit_diagonal ? nullptr : there.diagonal.data());
-    here.col = touched<index_t>(host, nonzeros);
-    download(q, std::as_const(there.col).data(), here.col.data(), nonzeros);
-    return Taken{std::move(there), std::move(here)};
+    return there;
 }
 
 }  // namespace tulle::sptrsv

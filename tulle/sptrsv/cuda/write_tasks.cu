@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that lay_out_tasks gave them. The result is
+// The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that a layout gave them. The result is
 // that of make_tasks on the host, bit for bit.
 //
 // A warp writes a task, row after row. The place of an entry follows from its rank: early entries first, then those kept apart, each by rising level and
@@ -14,7 +14,6 @@ namespace {
 
 constexpr int writers = 4;                                 // warps of a block
 constexpr unsigned whole_warp = 0xffffffffu;
-constexpr index_t late_levels = 2;                         // as in tasks.cpp
 constexpr unsigned long long apart_bit = 1ull << 63;       // of a key: not early
 
 struct TriangleView {
@@ -33,10 +32,12 @@ struct Writing {
     bool reordered;
     const Task* task;
     const index_t *order, *level, *place, *task_level, *late;
+    int late_step;
     const offset_t* dense_first;
     index_t *row, *col, *late_col;
     offset_t *diagonal, *source, *dense_at, *dense_source;
 
+    __device__ const index_t* late_of(offset_t p) const { return late + (late_step > 0 ? p * late_step : task[p].late_first); }
     __device__ index_t unknown(index_t row_of_triangle) const { return reordered ? place[row_of_triangle] : row_of_triangle; }
 };
 
@@ -44,6 +45,7 @@ struct Writing {
 struct Row {
     Task task;
     index_t level;                                         // of the task
+    const index_t* late;                                   // columns of the task
     int i;                                                 // among the task's rows
     int lanes_per_row;
     offset_t begin, count;
@@ -68,7 +70,7 @@ __device__ index_t column_apart(const Writing& w, const Row& r, index_t col, ind
     if (r.task.cluster == 0) return r.keeps_late && level == r.level - 1 ? 0 : -1;
     if (level == r.level) return w.place[col] - r.task.first;
     if (level < r.level - late_levels) return -1;
-    const int j = find_late(w.late + r.task.late_first, r.task.late, col);
+    const int j = find_late(r.late, r.task.late, col);
     return j < 0 ? -1 : r.task.width + j;
 }
 
@@ -160,10 +162,10 @@ __global__ void __launch_bounds__(writers* lanes) write_tasks_kernel(Writing w)
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
     const offset_t p = global_thread() / lanes;
     if (p >= w.tasks) return;                              // the whole warp
-    Row r{.task = w.task[p], .level = w.task_level[p], .i = 0, .lanes_per_row = 1, .begin = 0, .count = 0, .keeps_late = false};
+    Row r{.task = w.task[p], .level = w.task_level[p], .late = w.late_of(p), .i = 0, .lanes_per_row = 1, .begin = 0, .count = 0, .keeps_late = false};
     r.lanes_per_row = lanes * w.team / r.task.width;
     if (r.task.cluster != 0)
-        for (int j = lane; j < r.task.late; j += lanes) w.late_col[r.task.late_first + j] = w.unknown(w.late[r.task.late_first + j]);
+        for (int j = lane; j < r.task.late; j += lanes) w.late_col[r.task.late_first + j] = w.unknown(r.late[j]);
     offset_t dense = w.dense_first[p];
     for (r.i = 0; r.i < r.task.rows; ++r.i) {
         const index_t row = w.order[r.task.first + r.i];
@@ -199,19 +201,23 @@ TriangleView view_of(const Triangle& t)
 
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
 {
+    const auto take_up = [&](auto& buffer) {
+        if (buffer.place().space != Space::device) buffer = to_queue(q, buffer.data(), buffer.size());
+    };
+    take_up(layout.tasks.task);
+    take_up(layout.tasks.dense_first);
+    take_up(layout.order);
+    take_up(layout.task_level);
+    take_up(layout.late);
     Tasks tasks = std::move(layout.tasks);
-    tasks.task = to_queue(q, tasks.task.data(), tasks.task.size());
-    tasks.dense_first = to_queue(q, tasks.dense_first.data(), tasks.dense_first.size());
     make_room(q, layout.sizes, !there.diagonal.empty(), tasks);
     fill_bytes(q, tasks.col.data(), 0xff, tasks.col.bytes());
     fill_bytes(q, tasks.source.data(), 0xff, tasks.source.bytes());
-    const auto up = [&](const auto& host) { return to_queue(q, host.data(), host.size()); };
-    const auto order = up(layout.order), task_level = up(layout.task_level), late = up(layout.late);
     const offset_t n = tasks.task.size();
     Buffer<index_t> place(q, there.rows), level(q, there.rows);
-    launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, order.data(), task_level.data(), place.data(), level.data());
+    launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, layout.order.data(), layout.task_level.data(), place.data(), level.data());
     launch(q, one_thread_each(n * lanes, writers * lanes), write_tasks_kernel,
-           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), order.data(), level.data(), place.data(), task_level.data(), late.data(), tasks.dense_first.data(),
+           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level.data(), place.data(), layout.task_level.data(), layout.late.data(), layout.late_step, tasks.dense_first.data(),
                    tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
     return tasks;
 }
