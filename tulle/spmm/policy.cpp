@@ -88,7 +88,7 @@ int piece_for(const Traits& t, const Limits& limits)
     const offset_t share = (t.nonzeros + t.rows) * tiles / slices;
     const auto shortest = std::find_if(pieces.begin() + 1, pieces.end(), [&](int piece) { return piece >= share; });
     const int piece = shortest == pieces.end() ? pieces.back() : *shortest;
-    const bool even = t.longest <= uneven * std::max(offset_t{piece}, share), fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
+    const bool even = t.longest <= uneven * std::max(offset_t{pieces[1]}, share), fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
     return even && fills_rows ? 0 : piece;
 }
 

@@ -11,6 +11,10 @@
 #include "tulle/base/constant.hpp"
 #include "tulle/base/math.hpp"
 
+#ifdef TULLE_SIM
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"     // walk_line: gcc does not see that the first turn loads
+#endif
+
 namespace tulle::spmm {
 namespace {
 
@@ -93,8 +97,8 @@ __device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const 
     int end = cut ? count : static_cast<int>(end_of(row) - line.begin);
     offset_t next_end = cut ? 0 : end_of(row + 1);         // asked for a row ahead: nobody waits for it
     int from = 0, stop = 0;                                // nonzeros that are here: never beyond the line's last, unless there are none before
-    Run<V> b[at_once] = {};
-    V value[at_once] = {};
+    Run<V> b[at_once];                                     // loaded in the first turn; zeros before that cost registers: 12.9 us instead of 11.7 (Fashion)
+    V value[at_once];
     for (int k = 0;;) {
         for (; k >= end && !cut && row <= last; ++row) {
             put_run<Whole>(o, row, j, sum);
