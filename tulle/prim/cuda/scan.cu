@@ -7,6 +7,7 @@
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
+#include "tulle/prim/cuda/scan_few.hpp"
 #include "tulle/prim/cuda/temporary.cuh"
 
 namespace tulle::prim {
@@ -24,6 +25,7 @@ struct CountOrZero {
 
 void exclusive_scan(const CudaQueue& q, const offset_t* count, offset_t* begin, offset_t n)
 {
+    if (n <= few_to_scan) return scan_few(q, count, begin, n);
     const auto counts = thrust::make_transform_iterator(thrust::make_counting_iterator(offset_t{0}), CountOrZero{count, n});
     with_scratch(q, [&](void* scratch, std::size_t& bytes) { return cub::DeviceScan::ExclusiveSum(scratch, bytes, counts, begin, n + 1, q.stream); });
 }
