@@ -1,0 +1,56 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tulle/device/cuda/mailbox.hpp"
+
+#include <mutex>
+#include <vector>
+
+#include "tulle/device/cuda/runtime.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+std::mutex lending;
+
+// Those that nobody has; every device sees them. Never given back, so that no other object's end can come too late.
+std::vector<void*>& idle()
+{
+    static auto& all = *new std::vector<void*>;
+    return all;
+}
+
+void* borrow(int device)
+{
+    {
+        const std::lock_guard lock(lending);
+        if (!idle().empty()) {
+            void* const page = idle().back();
+            idle().pop_back();
+            return page;
+        }
+        idle().reserve(idle().capacity() + 1);          // room for it when it comes back
+    }
+    const DeviceGuard guard(device);
+    void* page = nullptr;
+    check(cudaMallocHost(&page, Page::bytes));
+    return page;
+}
+
+}  // namespace
+
+Page::Page(const CudaQueue& q) : queue_(q), data_(borrow(q.device)) {}
+
+Page::~Page()
+{
+    if (!waited_) (void)cudaStreamSynchronize(queue_.stream);
+    const std::lock_guard lock(lending);
+    idle().push_back(data_);
+}
+
+void Page::wait()
+{
+    synchronize(queue_);
+    waited_ = true;
+}
+
+}  // namespace tulle::cuda
