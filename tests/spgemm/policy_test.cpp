@@ -32,9 +32,21 @@ TEST(SpgemmPolicy, UsesAnArrayWhereItStaysInTheCache)
 
 TEST(SpgemmPolicy, LooksForRunsWhereRowsAreNotShort)
 {
-    const auto use_runs = [](offset_t nonzeros) { return choose({.rows = 100, .inner = 100, .cols = 100, .nonzeros_a = nonzeros}, {Backend::cuda, 1}).policy.use_runs; };
-    EXPECT_FALSE(use_runs(800));
-    EXPECT_TRUE(use_runs(801));
+    const auto use_runs = [](offset_t nonzeros) { return choose({.rows = 100'000, .inner = 100, .cols = 100, .nonzeros_a = nonzeros}, {Backend::cuda, 1}).policy.use_runs; };
+    EXPECT_FALSE(use_runs(800'000));
+    EXPECT_TRUE(use_runs(800'001));
+}
+
+TEST(SpgemmPolicy, DoesSmallProductsAtOnce)
+{
+    const auto choice = [](index_t rows, index_t cols, offset_t nonzeros) { return choose({.rows = rows, .inner = 100, .cols = cols, .nonzeros_a = nonzeros}, {Backend::cuda, 1}).policy; };
+    EXPECT_TRUE(choice(11'397, 11'397, 150'645).at_once) << "cage10";
+    EXPECT_FALSE(choice(11'397, 11'397, 150'645).use_runs);
+    EXPECT_FALSE(choice(1 << 16, 11'397, 150'645).at_once) << "many rows";
+    EXPECT_FALSE(choice(11'397, 65'537, 150'645).at_once) << "rows of C longer than a warp's bitmap";
+    EXPECT_FALSE(choice(4'884, 4'884, 290'378).at_once) << "long rows: bcsstk16 has equal ones";
+    EXPECT_TRUE(choice(11'397, 11'397, 150'645).merge_lists == 0 && choice(11'397, 11'397, 50'000).merge_lists == 8) << "lists where most rows are short";
+    EXPECT_FALSE(choose({.rows = 10, .inner = 10, .cols = 10}, {Backend::cpu, 1}).policy.at_once);
 }
 
 TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
@@ -56,6 +68,8 @@ TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
     EXPECT_THROW(check_policy({.method = Method::deltasparse, .use_runs = false, .side_by_side = false}, {Backend::cuda, 1}), ValueError);
     EXPECT_THROW(check_policy({.side_by_side = false}, {Backend::cpu, 1}), ValueError);
     EXPECT_THROW(check_policy({.ranks = false}, {Backend::cpu, 1}), ValueError);
+    EXPECT_THROW(check_policy({.at_once = true}, {Backend::cuda, 1}), ValueError) << "equal rows are not looked for";
+    EXPECT_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .at_once = true}, {Backend::cuda, 1}), ValueError);
     for (const Policy& p : candidates({Backend::cuda, 1, true})) EXPECT_TRUE(is_repeatable(p, Backend::cuda));
 }
 
@@ -65,6 +79,7 @@ TEST(SpgemmPolicy, NamesAreReadBack)
     EXPECT_THROW(parse_method("magic"), ValueError);
     EXPECT_NE(to_text(Policy{Method::adaptive, true}), to_text(Policy{Method::adaptive, false}));
     EXPECT_EQ(to_text(Policy{.use_runs = false, .merge_lists = 0, .columns_first = false}), "adaptive, each row for itself, no lists merged, long rows at once");
+    EXPECT_EQ(to_text(Policy{.use_runs = false, .at_once = true}), "adaptive, each row for itself, at once");
     EXPECT_EQ(to_text(Policy{Method::deltasparse, false}), "deltasparse");
     EXPECT_EQ(to_text(Policy{Method::deltasparse, false, {delta::Grouping::plain, 200, 64}}), "deltasparse, plain, dense above 2.00 %, counted up to 64");
 }

@@ -82,10 +82,12 @@ TEST_P(SpgemmOn, PlansKnowTheSizeAndTakeNewValues)
         for (double& v : twice.b.value) v += 1;
         const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view()), a2 = to_device(c, twice.a.view()), b2 = to_device(c, twice.b.view());
         const SparseProduct want = oracle_product(pair.a, pair.b), want2 = oracle_product(twice.a, twice.b);
+        const offset_t multiplications = Plan<double>::make(c, a.view(), b.view()).products();
         for (const Policy& policy : policies_for(c, pair.name)) {
             SCOPED_TRACE(pair.name + ": " + to_text(policy));
             auto plan = Plan<double>::make(c, a.view(), b.view(), {.force = policy});
             EXPECT_EQ(plan.nonzeros(), want.nonzeros());
+            EXPECT_EQ(plan.products(), multiplications);
             EXPECT_EQ(plan.rows(), pair.a.rows);
             EXPECT_EQ(plan.cols(), pair.b.cols);
             Csr<double> product = plan.run();

@@ -51,6 +51,8 @@ inline constexpr std::array<const char*, fillers> filler_names{
     "hash table for 4096 nonzeros, a block each", "hash table for 8192 nonzeros, a block each", "array of values, a block each"};
 
 inline constexpr index_t small_map_columns = 8192, large_map_columns = 65536;
+inline constexpr index_t most_columns_at_once = large_map_columns;
+inline constexpr std::uint32_t counted_at_once = 2048;           // products of a row that a warp counts while others wait for it (reasoned: 50 µs)
 inline constexpr std::uint32_t mapped_by_warp = 8192;            // products; 16384 kept a warp busy for 0.4 ms (measured: email-Enron)
 inline constexpr std::uint32_t products_small = 64, products_medium = 256, products_large = 1024, products_block = 8192;
 // Shared memory of the kernels that keep values by rank, smallest first: 32, 16, 8 and 4 warps of a multiprocessor share its 227 KiB.
@@ -92,6 +94,7 @@ constexpr bool map_pays(const RowFacts& f) { return words_of(f.width) <= offset_
 constexpr Counter counter_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, const Kinds& kinds)
 {
     if (f.products == 0 || nonzeros_a == 1 || run.place > 0) return Counter::none;
+    if (kinds.at_once) return f.pattern <= counted_at_once ? Counter::map_large : Counter::map_block;
     if (const int turns = turns_of(f, nonzeros_a, kinds); turns > 0)
         return nonzeros_a <= few_lists ? (turns == 1 ? Counter::lists4 : Counter::cut4) : turns == 1 ? Counter::lists8 : Counter::cut8;
     const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});

@@ -21,6 +21,13 @@ constexpr index_t columns_in_cache = 1 << 18;
 // Nonzeros of A in a row, in the mean, up to which runs are not looked for on a GPU (measured: 4 to 10 % of whole calls on matrices with 3 to 6).
 constexpr offset_t short_rows = 8;
 
+// Small products, for which launches and waits take longer than the work (reasoned from cage10, 11397 rows with 13 nonzeros: 70 calls of the runtime, 2 waits and
+// 60 µs of kernels made 227 µs): so many rows, and not so long that equal ones among them would be worth looking for.
+constexpr index_t small_rows = 1 << 15;
+constexpr offset_t small_mean = 24;
+
+bool is_small(const Traits& t) { return t.rows <= small_rows && t.cols <= most_columns_at_once && t.nonzeros_a <= small_mean * t.rows; }
+
 void check_lists(const Policy& p)
 {
     require<ValueError>(p.merge_lists == 0 || p.merge_lists == few_lists || p.merge_lists == most_lists, [&] { return concat("rows from up to ", p.merge_lists, " nonzeros of A cannot be merged"); },
@@ -58,6 +65,10 @@ std::string to_text(const delta::Rules& r)
 
 Choice choose(const Traits& t, const Limits& limits)
 {
+    if (limits.backend == Backend::cuda && is_small(t)) {
+        const bool lists = t.nonzeros_a <= short_rows * t.rows;
+        return {{.use_runs = false, .merge_lists = lists ? most_lists : 0, .at_once = true}, "the product is small: launches and waits would take longer than the work"};
+    }
     if (limits.backend == Backend::cuda)
         return t.nonzeros_a > short_rows * t.rows
                    ? Choice{{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"}
@@ -79,6 +90,7 @@ std::vector<Policy> candidates(const Limits& limits)
         all.push_back({.use_runs = false, .columns_first = false});
         all.push_back({.use_runs = false, .side_by_side = false});
         all.push_back({.merge_lists = 0, .columns_first = false, .side_by_side = false});
+        for (const int lists : {0, most_lists}) all.push_back({.use_runs = false, .merge_lists = lists, .at_once = true});
         if (!limits.deterministic) all.insert(all.end(), {{Method::nsparse, false}, {Method::deltasparse, false}});
         return all;
     }
@@ -89,7 +101,7 @@ void check_policy(const Policy& policy, const Limits& limits)
 {
     const auto all = candidates(limits);
     const bool exists = std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
-    if (exists && only_what_it_has(policy, limits.backend)) {
+    if (exists && only_what_it_has(policy, limits.backend) && !(policy.at_once && policy.use_runs)) {
         check_lists(policy);
         return check_rules(policy.rules);
     }
@@ -122,7 +134,7 @@ std::string to_text(const Policy& p)
     return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself",
                   p.merge_lists == 0 ? ", no lists merged" : p.merge_lists < most_lists ? concat(", up to ", p.merge_lists, " lists merged") : "",
                   p.cut_above == Policy{}.cut_above ? "" : concat(", cut above ", p.cut_above, " products"), p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks",
-                  p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.method == Method::deltasparse ? to_text(p.rules) : "");
+                  p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.at_once ? ", at once" : "", p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
 
 Method parse_method(std::string_view name)

@@ -32,6 +32,7 @@ struct Policy {
     bool ranks = true;         // GPU, adaptive: rows whose columns lie close together by bitmaps and ranks
     bool columns_first = true; // GPU, adaptive: columns of long rows first, then their values in parts
     bool side_by_side = true;  // GPU, adaptive and nsparse: groups of rows at the same time, not one after the other
+    bool at_once = false;      // GPU, adaptive, each row for itself: small products with few launches and one wait; C has up to 65536 columns
 
     bool operator==(const Policy&) const = default;
 };

@@ -32,6 +32,25 @@ struct Kinds {
     int lists = 0;                             // rows of C from up to so many nonzeros of A are merged by a thread, …
     std::uint32_t cut_above = never_cut;       // … with more products than this in pieces; those between go elsewhere
     bool registers = true, ranks = true;       // few products in registers; columns close together by bitmaps and ranks
+    bool at_once = false;                      // all rows counted by bitmaps as long as a row of C, in the order they stand
+};
+
+// GPU: sums over all rows. Those that kernels still change stand last.
+inline constexpr int most_groups = 24;
+
+struct Totals {
+    unsigned long long products, longest;
+    unsigned long long pieces[2];            // of rows that are cut: with few lists, with more
+    long long end;                           // of the last row of C that was asked for
+    unsigned rows[most_groups];              // of each group
+    unsigned alone[most_groups];             // the same if no rows were filled together
+    unsigned cursor[most_groups];            // where the next row of each group goes
+    int blocks;                              // that have added theirs
+};
+
+// Of counting, and of filling.
+struct BothTotals {
+    Totals counting, filling;
 };
 
 // GPU: pieces of rows of C that are too long for a thread to merge; those of rows with the fewest lists first.
@@ -54,6 +73,8 @@ struct Workspace {
     index_t cols = 0;                          // deltasparse: of C
     bool grouped = true;                       // deltasparse: the rows were sorted into groups
     bool sorted = true;                        // columns must ascend
+    Buffer<BothTotals> totals;                 // GPU: one
+    bool totals_are_zero = false;              // GPU: those of filling
     Buffer<RowFacts> facts;                    // GPU: one per row
     Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
@@ -68,7 +89,7 @@ struct Workspace {
 
     std::size_t bytes() const
     {
-        return sizes.bytes() + order.bytes() + collided.bytes() + facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes() +
+        return sizes.bytes() + order.bytes() + collided.bytes() + totals.bytes() + facts.bytes() + runs_a.bytes() + runs_b.bytes() + list.bytes() +
                pieces.bytes() + mask_begin.bytes() + mask_word.bytes() + mask.bytes();
     }
 };

@@ -1,7 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Facts of every row of C, and how many rows each counting kernel will get.
+#include <optional>
+
 #include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/mailbox.hpp"
 #include "tulle/spgemm/cuda/find_runs.hpp"
 #include "tulle/spgemm/cuda/nsparse.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
@@ -97,14 +100,16 @@ __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_produc
 
 // A slice of lanes per row, the whole warp for very long ones; rows that equal their predecessor get its facts.
 //   grid: ceil(rows * Lanes / 256)      facts: every row written once      runs_a: the same, where like_a is given      totals: added to
+//   told: the totals, by the last block to come, where it is given
 template <int Lanes>
 __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a,
-                                                             RowFacts* facts, Totals* totals, Kinds kinds)
+                                                             RowFacts* facts, Totals* totals, Kinds kinds, Totals* told)
 {
     TULLE_SHARED(unsigned, histogram, counters);
     TULLE_SHARED(unsigned long long, pieces, 2);
     TULLE_SHARED(offset_t, warp_products, threads / 32);
     TULLE_SHARED(offset_t, warp_longest, threads / 32);
+    TULLE_SHARED(int, before, 1);
     if (threadIdx.x < counters) histogram[threadIdx.x] = 0;
     if (threadIdx.x < 2) pieces[threadIdx.x] = 0;
     __syncthreads();
@@ -141,6 +146,11 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
     add_to_totals(works && lane % Lanes == 0 ? sum.products : 0, run.length, warp_products, warp_longest, totals);
     if (threadIdx.x < counters && histogram[threadIdx.x] > 0) atomicAdd(&totals->rows[threadIdx.x], histogram[threadIdx.x]);
     if (threadIdx.x < 2 && pieces[threadIdx.x] > 0) atomicAdd(&totals->pieces[threadIdx.x], pieces[threadIdx.x]);
+    if (!told) return;
+    __syncthreads();
+    if (threadIdx.x == 0) *before = arrive(&totals->blocks);
+    __syncthreads();
+    if (*before == static_cast<int>(gridDim.x) - 1) tell(totals, totals->cursor, told);
 }
 
 }  // namespace
@@ -153,7 +163,10 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     work.facts = Buffer<RowFacts>(q, a.rows);
     work.list = Buffer<index_t>(q, a.rows);
     work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
-    work.kinds = {.lists = b.cols <= most_list_columns ? policy.merge_lists : 0, .cut_above = policy.use_runs ? never_cut : static_cast<std::uint32_t>(policy.cut_above), .registers = policy.registers, .ranks = policy.ranks};
+    const bool at_once = policy.at_once && b.cols <= most_columns_at_once;
+    work.kinds = {.lists = b.cols <= most_list_columns ? policy.merge_lists : 0,
+                  .cut_above = policy.use_runs || at_once ? never_cut : static_cast<std::uint32_t>(policy.cut_above),
+                  .registers = policy.registers, .ranks = policy.ranks, .at_once = at_once};
     Buffer<Span> span;
     Buffer<unsigned char> like_a;
     if (policy.use_runs) {
@@ -166,24 +179,22 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
         }
         look_at_rows(q, b, work.same_runs ? like_a.data() : work.runs_b.data(), span.data());
     }
-    Buffer<Totals> totals(q, 1);
-    fill_zero(q, totals.data(), 1);
+    work.totals = Buffer<BothTotals>(q, 1);
+    fill_zero(q, work.totals.data(), 1);
+    work.totals_are_zero = true;
     const Operands m{a.row_begin, a.col, b.row_begin, b.col, policy.use_runs ? span.data() : nullptr, !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data()};
     const offset_t mean = a.rows > 0 ? a.nonzeros / a.rows : 0;
+    std::optional<cuda::Mailbox<Totals>> box;                              // small products are not waited for: group_rows() will tell
+    if (!at_once) box.emplace(q);
     const auto run = [&](auto kernel, int lanes) {
-        launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr,
-               work.runs_a.data(), work.facts.data(), totals.data(), work.kinds);
+        launch(q, one_thread_each(std::max(offset_t{a.rows}, offset_t{1}) * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr,
+               work.runs_a.data(), work.facts.data(), &work.totals.data()->counting, work.kinds, box ? box->there() : nullptr);
     };
     if (!policy.use_runs && mean <= 8) run(find_facts_kernel<1>, 1);      // with runs, several lanes share the look at the neighbours
     else if (mean <= 6) run(find_facts_kernel<4>, 4);
     else if (mean <= 24) run(find_facts_kernel<8>, 8);
     else run(find_facts_kernel<32>, 32);
-    const Totals found = read_value(q, totals.data());
-    work.products = static_cast<offset_t>(found.products);
-    work.longest = static_cast<offset_t>(found.longest);
-    work.symbolic = groups_of(found.rows, counter_names);
-    work.pieces.few = static_cast<offset_t>(found.pieces[0]);
-    work.pieces.all = work.pieces.few + static_cast<offset_t>(found.pieces[1]);
+    if (box) note_counting(box->wait(), work);
 }
 
 template void analyse(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);

@@ -31,6 +31,24 @@ __global__ void __launch_bounds__(short_threads) count_short_kernel(Pattern a, P
     if (row >= 0 && threadIdx.x % Lanes == 0) write_count(t, row, __popc(leaders), count);
 }
 
+// Nonzeros of a row, for the first thread of its team, by a bitmap that the team clears. `cell` is a word of shared memory of the block.
+template <int Team>
+__device__ int count_bits(const Pattern& a, const Pattern& b, const unsigned char* runs_b, index_t row, const RowFacts& f, index_t columns, unsigned* word, int* cell)
+{
+    int nonzeros = 0;
+    for (offset_t done = 0; done < f.width; done += columns) {
+        const auto here = static_cast<index_t>(min(offset_t{columns}, f.width - done));
+        const int used = static_cast<int>(words_of(here));
+        team_fill<Team>(word, used, 0u);
+        team_sync<Team>();
+        mark_columns<Team>(a, b, runs_b, row, f.pattern, static_cast<index_t>(f.first + done), here, word);
+        team_sync<Team>();
+        for (int w = team_rank<Team>(); w < used; w += Team) nonzeros += __popc(word[w]);
+        team_sync<Team>();
+    }
+    return team_sum<Team>(nonzeros, cell);
+}
+
 // A warp and a bitmap per row, or a block.
 //   grid: ceil(rows / teams in a block)      shared memory: a bitmap for every team      count: every row of the group, once
 template <int Team>
@@ -43,19 +61,7 @@ count_mapped_kernel(Pattern a, Pattern b, Task t, index_t columns, offset_t* cou
     if (number >= t.rows) return;                                   // a whole team
     unsigned* word = words + (threadIdx.x / Team) * static_cast<unsigned>(columns / 32);
     const index_t row = t.list[number];
-    const RowFacts f = t.facts[row];
-    int nonzeros = 0;
-    for (offset_t done = 0; done < f.width; done += columns) {
-        const auto here = static_cast<index_t>(min(offset_t{columns}, f.width - done));
-        const int used = static_cast<int>(words_of(here));
-        team_fill<Team>(word, used, 0u);
-        team_sync<Team>();
-        mark_columns<Team>(a, b, t.runs_b, row, f.pattern, static_cast<index_t>(f.first + done), here, word);
-        team_sync<Team>();
-        for (int w = team_rank<Team>(); w < used; w += Team) nonzeros += __popc(word[w]);
-        team_sync<Team>();
-    }
-    nonzeros = team_sum<Team>(nonzeros, cell);
+    const int nonzeros = count_bits<Team>(a, b, t.runs_b, row, t.facts[row], columns, word, cell);
     if (team_rank<Team>() == 0) write_count(t, row, nonzeros, count);
 }
 
@@ -76,6 +82,54 @@ __global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) coun
     walk_columns<Team>(a, b, t.runs_b, row, t.facts[row].pattern, [&](index_t col) { nonzeros += insert<Slots>(key, col).is_new ? 1 : 0; });
     nonzeros = team_sum<Team>(nonzeros, cell);
     if (team_rank<Team>() == 0) write_count(t, row, nonzeros, count);
+}
+
+// ---- small products: the host has not been told how many rows of each kind there are ----
+
+constexpr int listed_threads = 512, most_listed_blocks = 264;       // two a multiprocessor
+constexpr int block_counter = static_cast<int>(Counter::map_block);
+
+// A warp per row, as they stand; rows that would keep a warp too long are listed.
+//   grid: ceil(rows / warps in a block)      shared memory: a bitmap for every warp      count: every row that is not listed, once
+__global__ void __launch_bounds__(32 * warps_per_block)
+count_in_order_kernel(Pattern a, Pattern b, const RowFacts* facts, Kinds kinds, index_t columns, offset_t* count, unsigned* listed, index_t* list)
+{
+    TULLE_DYNAMIC_SHARED(unsigned, words);
+    const offset_t number = team_number<32>();
+    if (number >= a.rows) return;                                   // a whole warp
+    const auto row = static_cast<index_t>(number);
+    const RowFacts f = facts[row];
+    const Counter counter = counter_for(f, a.row_begin[row + 1] - a.row_begin[row], {false, 0, 1}, kinds);
+    offset_t nonzeros = f.products;                                 // where there is nothing to count
+    if (counter == Counter::map_large) nonzeros = count_bits<32>(a, b, nullptr, row, f, columns, words + threadIdx.x / 32 * static_cast<unsigned>(columns / 32), nullptr);
+    if (threadIdx.x % 32 != 0) return;
+    if (counter == Counter::map_block) list[atomicAdd(listed, 1u)] = row;
+    else count[row] = nonzeros;
+}
+
+// A block per listed row, as many at a time as there are blocks.
+//   grid: any      shared memory: a bitmap      count: every row that is listed, once
+__global__ void __launch_bounds__(listed_threads)
+count_listed_kernel(Pattern a, Pattern b, const RowFacts* facts, const unsigned* listed, const index_t* list, index_t columns, offset_t* count)
+{
+    TULLE_DYNAMIC_SHARED(unsigned, words);
+    TULLE_SHARED(int, cell, 1);
+    for (unsigned k = blockIdx.x; k < *listed; k += gridDim.x) {
+        const int nonzeros = count_bits<listed_threads>(a, b, nullptr, list[k], facts[list[k]], columns, words, cell);
+        if (threadIdx.x == 0) count[list[k]] = nonzeros;
+        __syncthreads();                                            // before the next row's sum
+    }
+}
+
+void count_at_once(const CudaQueue& q, const Pattern& a, const Pattern& b, Workspace& work, offset_t* count)
+{
+    const auto columns = static_cast<index_t>(words_of(std::max(b.cols, 1)) * 32);
+    const auto bytes = static_cast<std::size_t>(columns) / 8;
+    unsigned* const listed = work.totals.data()->counting.cursor + block_counter;
+    launch(q, {ceil_div(offset_t{a.rows}, offset_t{warps_per_block}), 32 * warps_per_block, warps_per_block * bytes}, count_in_order_kernel, a, b, work.facts.data(), work.kinds,
+           columns, count, listed, work.list.data());
+    launch(q, {std::min(ceil_div(offset_t{a.rows}, offset_t{32}), offset_t{most_listed_blocks}), listed_threads, bytes}, count_listed_kernel, a, b, work.facts.data(), listed,
+           work.list.data(), columns, count);
 }
 
 struct Launcher {
@@ -157,10 +211,11 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
 {
     if (policy.method == Method::nsparse) return nsparse::count_nonzeros(q, a, b, policy.side_by_side, work, count);
     if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
+    if (work.kinds.at_once) return count_at_once(q, pattern_of(a), pattern_of(b), work, count);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
     place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V), work.kinds}, work, count);
-    const std::vector<RowGroup> groups = merged(work.symbolic, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
+    const std::vector<RowGroup> groups = merged(work.symbolic, work.kinds, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
     cuda::Branches side(q, branches_for(groups, policy.side_by_side));
     count_cut(q, pattern_of(a), pattern_of(b), work, count);
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first

@@ -24,8 +24,8 @@ template <class V, class Work>
 void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const Stretch<V>& c, Work&& do_group)
 {
     const FilledRuns runs = filled_runs(work);
-    const std::vector<RowGroup> groups = merged(work.numeric, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
-    cuda::Branches side(q, branches_for(groups, side_by_side));
+    const std::vector<RowGroup> groups = merged(work.numeric, work.kinds, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+    cuda::Branches side(q, branches_for(groups, side_by_side && !work.kinds.at_once));
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, runs.b};

@@ -5,6 +5,7 @@
 #include "tulle/spgemm/cuda/place_rows.hpp"
 
 #include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/mailbox.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
 #include "tulle/spgemm/cuda/totals.hpp"
 
@@ -13,15 +14,13 @@ namespace {
 
 constexpr int threads = 256;
 
-struct Begins {
-    offset_t at[most_groups];
-};
-
-Begins begins_of(const std::vector<RowGroup>& groups)
+// Where the group of this lane's number begins in the list; group 0 is nobody's work and is left out.
+__device__ unsigned begin_of_group(const unsigned* rows)
 {
-    Begins begins{};
-    for (std::size_t g = 0; g < groups.size(); ++g) begins.at[g + 1] = groups[g].begin;
-    return begins;
+    static_assert(most_groups <= 32);
+    const int group = team_rank<32>();
+    const unsigned mine = group > 0 && group < most_groups ? rows[group] : 0;
+    return warp_running_sum(mine) - mine;
 }
 
 __device__ int filling_group(const RowView& v, index_t row, const RunByte& run)
@@ -42,12 +41,18 @@ __device__ void count_trivial(const RowView& v, index_t row, offset_t* count)
     if (f.products == 0 || v.a_begin[row + 1] - v.a_begin[row] == 1) count[row] = f.products;
 }
 
-// One thread per row.      list: every row whose group is not 0, once      cursor: zero before      count: trivial ones, where it is given
+// One thread per row.      list: every row whose group is not 0, once      totals: rows of each group; cursor is zero before
+//   count: trivial ones, while counting      told: the totals, while filling
 template <bool Filling>
-__global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, Begins begins, unsigned* cursor, index_t* list, offset_t* count)
+__global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, BothTotals* totals, index_t* list, offset_t* count, BothTotals* told)
 {
     TULLE_SHARED(unsigned, mine, most_groups);
     TULLE_SHARED(unsigned, base, most_groups);
+    Totals& of = Filling ? totals->filling : totals->counting;
+    const bool together = !Filling || (v.runs_a && runs_pay(of, v.rows));
+    if (!together) v.runs_a = nullptr;
+    if (Filling && blockIdx.x == 0) tell(totals, of.cursor, told);
+    const unsigned begin = threadIdx.x < 32 ? begin_of_group(together ? of.rows : of.alone) : 0;
     if (threadIdx.x < most_groups) mine[threadIdx.x] = 0;
     __syncthreads();
     const offset_t k = global_thread();
@@ -58,10 +63,9 @@ __global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, Begins b
     if (exists) group = Filling ? filling_group(v, row, run_inside(v.runs_a, row, v.first, v.rows)) : counting_group(v, row);
     const unsigned at = exists ? atomicAdd(mine + group, 1u) : 0;
     __syncthreads();
-    if (threadIdx.x < most_groups && threadIdx.x > 0)
-        base[threadIdx.x] = mine[threadIdx.x] > 0 ? atomicAdd(cursor + threadIdx.x, mine[threadIdx.x]) : 0;
+    if (threadIdx.x < most_groups && threadIdx.x > 0) base[threadIdx.x] = mine[threadIdx.x] > 0 ? begin + atomicAdd(of.cursor + threadIdx.x, mine[threadIdx.x]) : 0;
     __syncthreads();
-    if (exists && group > 0) list[begins.at[group] + base[group] + at] = row;
+    if (exists && group > 0) list[base[group] + at] = row;
 }
 
 // How many rows each group has, with rows filled together and without.      grid: one thread per row
@@ -85,37 +89,26 @@ __global__ void __launch_bounds__(threads) count_groups_kernel(RowView v, Totals
     if (k == 0) totals->end = v.row_begin[v.first + v.rows];
 }
 
-// Filling rows together pays where there is a run among so many rows; fewer are not worth launches of their own (0.15 ms of cant, measured).
-constexpr offset_t rows_per_run = 50;
-
-offset_t runs_of(const Totals& totals)
-{
-    offset_t runs = 0;
-    for (int f = static_cast<int>(Filler::run_tiny); f <= static_cast<int>(Filler::run_huge); ++f) runs += totals.rows[f];
-    return runs;
-}
-
 }  // namespace
 
 void place_for_counting(const CudaQueue& q, const RowView& rows, Workspace& work, offset_t* count)
 {
-    Buffer<unsigned> cursor(q, most_groups);
-    fill_zero(q, cursor.data(), most_groups);
-    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<false>, rows, begins_of(work.symbolic), cursor.data(), work.list.data(), count);
+    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<false>, rows, work.totals.data(), work.list.data(), count, static_cast<BothTotals*>(nullptr));
 }
 
-offset_t place_for_filling(const CudaQueue& q, RowView rows, Workspace& work)
+offset_t place_for_filling(const CudaQueue& q, const RowView& rows, Workspace& work)
 {
-    Buffer<Totals> totals(q, 1);
-    fill_zero(q, totals.data(), 1);
-    launch(q, one_thread_each(std::max(rows.rows, 1), threads), count_groups_kernel, rows, totals.data());
-    const Totals found = read_value(q, totals.data());
-    work.fills_runs = rows.runs_a && runs_of(found) * rows_per_run > rows.rows;
-    if (!work.fills_runs) rows.runs_a = nullptr;
-    work.numeric = groups_of(work.fills_runs ? found.rows : found.alone, filler_names);
-    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<true>, rows, begins_of(work.numeric), totals.data()->cursor,
-           work.list.data(), static_cast<offset_t*>(nullptr));
-    return found.end;
+    BothTotals* const totals = work.totals.data();
+    if (!std::exchange(work.totals_are_zero, false)) fill_zero(q, &totals->filling, 1);
+    const LaunchShape shape = one_thread_each(std::max(rows.rows, 1), threads);
+    launch(q, shape, count_groups_kernel, rows, &totals->filling);
+    cuda::Mailbox<BothTotals> box(q);
+    launch(q, shape, place_rows_kernel<true>, rows, totals, work.list.data(), static_cast<offset_t*>(nullptr), box.there());
+    const BothTotals& found = box.wait();
+    if (work.kinds.at_once) note_counting(found.counting, work);
+    work.fills_runs = rows.runs_a && runs_pay(found.filling, rows.rows);
+    work.numeric = groups_of(work.fills_runs ? found.filling.rows : found.filling.alone, filler_names);
+    return found.filling.end;
 }
 
 }  // namespace tulle::spgemm

@@ -21,6 +21,6 @@ struct RowView {
 // The list of work.symbolic; rows that need no counting get their count.
 void place_for_counting(const CudaQueue& q, const RowView& rows, Workspace& work, offset_t* count);
 // The groups work.numeric and their list; returns row_begin[first + rows]. Waits.
-offset_t place_for_filling(const CudaQueue& q, RowView rows, Workspace& work);
+offset_t place_for_filling(const CudaQueue& q, const RowView& rows, Workspace& work);
 
 }  // namespace tulle::spgemm

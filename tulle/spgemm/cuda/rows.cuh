@@ -108,6 +108,15 @@ __device__ inline int team_sum(int value, int* cell)
     return *cell;
 }
 
+// What stands before `end`, word by word and by the whole block: for the host.
+template <class T>
+__device__ inline void tell(const T* from, const void* end, T* told)
+{
+    const auto* word = reinterpret_cast<const unsigned*>(from);
+    const auto words = static_cast<const unsigned*>(end) - word;
+    for (auto w = threadIdx.x; w < words; w += blockDim.x) reinterpret_cast<unsigned*>(told)[w] = word[w];
+}
+
 struct Found {
     int slot;                                // -1: not found, and no room for it
     bool is_new;

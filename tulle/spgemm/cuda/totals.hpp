@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums over all rows that the host waits for.
+// What follows from sums over all rows.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace tulle::spgemm {
 
-inline constexpr int most_groups = 24;
 static_assert(counters <= most_groups && fillers <= most_groups);
 
-struct Totals {
-    unsigned long long products, longest;
-    unsigned long long pieces[2];            // of rows that are cut: with few lists, with more
-    long long end;                           // of the last row of C that was asked for
-    unsigned rows[most_groups];              // of each group
-    unsigned alone[most_groups];             // the same if no rows were filled together
-    unsigned cursor[most_groups];            // where the next row of each group goes
-};
+// Filling rows together pays where there is a run among so many rows; fewer are not worth launches of their own (0.15 ms of cant, measured).
+inline constexpr offset_t rows_per_run = 50;
+
+constexpr bool runs_pay(const Totals& filling, offset_t rows)
+{
+    offset_t runs = 0;
+    for (int f = static_cast<int>(Filler::run_tiny); f <= static_cast<int>(Filler::run_huge); ++f) runs += filling.rows[f];
+    return runs * rows_per_run > rows;
+}
 
 // Where each group begins in the list; group 0 is nobody's work and is left out. The place in the result is the group's number less one.
 template <std::size_t N>
@@ -36,6 +36,16 @@ std::vector<RowGroup> groups_of(const unsigned (&rows)[most_groups], const std::
     return groups;
 }
 
+// What the host wants to know of counting.
+inline void note_counting(const Totals& found, Workspace& work)
+{
+    work.products = static_cast<offset_t>(found.products);
+    work.longest = static_cast<offset_t>(found.longest);
+    work.symbolic = groups_of(found.rows, counter_names);
+    work.pieces.few = static_cast<offset_t>(found.pieces[0]);
+    work.pieces.all = work.pieces.few + static_cast<offset_t>(found.pieces[1]);
+}
+
 // Streams beside the queue's for so many groups that have rows: what is worth the events between them (reasoned).
 inline int branches_for(const std::vector<RowGroup>& groups, bool side_by_side)
 {
@@ -44,15 +54,17 @@ inline int branches_for(const std::vector<RowGroup>& groups, bool side_by_side)
 }
 
 // A launch takes at least as long as its longest row, so a few rows are better done with the next larger size of their kind, where
-// has_larger(group) says that there is one; lists of neighbouring groups are neighbours.
-inline constexpr offset_t few_rows = 2000;
+// has_larger(group) says that there is one; lists of neighbouring groups are neighbours. Small products have launches to save more than work: as many
+// rows as there are warps on a GPU are few (reasoned: cage10 has 4133 rows of up to 64 nonzeros and 5547 of up to 128).
+inline constexpr offset_t few_rows = 2000, few_rows_of_small = 8192;
 
 template <class HasLarger>
-std::vector<RowGroup> merged(std::vector<RowGroup> groups, HasLarger&& has_larger)
+std::vector<RowGroup> merged(std::vector<RowGroup> groups, const Kinds& kinds, HasLarger&& has_larger)
 {
+    const offset_t few = kinds.at_once ? few_rows_of_small : few_rows;
     for (std::size_t g = 1; g < groups.size(); ++g) {
         RowGroup &small = groups[g - 1], &large = groups[g];
-        if (!has_larger(g) || small.rows == 0 || small.rows > few_rows || large.rows == 0) continue;
+        if (!has_larger(g) || small.rows == 0 || small.rows > few || large.rows == 0) continue;
         large.begin = small.begin;
         large.rows += small.rows;
         small.rows = 0;
