@@ -18,6 +18,7 @@ enum class Role { ours, yardstick, roof };
 struct Prepared {
     std::string choice;                                    // our policy; the yardstick's own words, if any
     std::size_t bytes = 0;                                 // held beside the matrix
+    std::size_t beside_result = 0;                         // of that, what stays between runs and is not the result; 0 where nobody asks
 };
 
 struct Contender {

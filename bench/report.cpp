@@ -66,6 +66,7 @@ Json line_of(const MatrixResult& result, const Entry& entry)
     line["prepare_us"] = entry.prepare_seconds * 1e6;
     line["phases"] = phases_of(entry);
     line["kept_bytes"] = entry.prepared.bytes;
+    if (entry.prepared.beside_result > 0) line["kept_beside_result_bytes"] = entry.prepared.beside_result;
     line["bytes"] = result.bytes;
     line["memory_gbps"] = number(result.memory_bandwidth);
     put_times(line, result, entry);

@@ -51,7 +51,7 @@ Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const 
                 state->plan = spgemm::Plan<V>::make(problem.ctx, problem.a, problem.a, options);
                 state->c = state->plan->run();
             },
-            [state] { state->plan->run(*state->c); }, spgemm::to_text(policy)};
+            [state] { state->plan->run(*state->c); }, spgemm::to_text(policy), [state] { return state->c->bytes(); }};
 }
 
 template <class V>
@@ -120,6 +120,7 @@ private:
                 entry.phases = recorder.phases();
             } else {
                 work(m);
+                entry.prepared.beside_result = memory.live(space_of(problem_.ctx)) - before - m.result_bytes();
             }
             entry.prepared.choice = m.choice;
             entry.prepared.bytes = memory.peak(space_of(problem_.ctx)) - before;

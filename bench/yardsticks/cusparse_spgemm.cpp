@@ -119,6 +119,8 @@ public:
         return problem_.worst_share(problem_.host.rows, begin.data(), col.data(), value.data());
     }
 
+    std::size_t result_bytes() const { return c_.row_begin.bytes() + c_.col.bytes() + c_.value.bytes(); }
+
     void forget() { c_ = {}; }
 
 private:
@@ -196,7 +198,7 @@ struct QueueOf {
         }
         auto reuse = std::make_shared<CusparseSpgemm<V>>(problem, q, CUSPARSE_SPGEMM_DEFAULT);
         all.push_back({"cusparse reuse", Role::yardstick, {}, [reuse] { return reuse->worst_share(); }, [reuse] { reuse->forget(); }, [reuse] { reuse->prepare_reuse(); },
-                       [reuse] { reuse->reuse(); }});
+                       [reuse] { reuse->reuse(); }, {}, [reuse] { return reuse->result_bytes(); }});
         return all;
     }
 };

@@ -22,6 +22,7 @@ struct Multiplier {
     std::function<void()> prepare_refill = {};             // whatever a refill needs beforehand, C included
     std::function<void()> refill = {};
     std::string choice = {};                               // our policy
+    std::function<std::size_t()> result_bytes = {};        // of the C kept, where refills are timed
 };
 
 // The problem must outlive them.
