@@ -57,7 +57,7 @@ MUTANTS = [
     spgemm("columns first: values forgotten", CUDA + "fill.cu", "        fill_columns(f, filler);\n        refill_group(f, filler);", "        fill_columns(f, filler);", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
     spgemm("groups side by side: nobody waits for them", "tulle/device/cuda/branches.cu", "        (void)cudaStreamWaitEvent(queues_[0].stream, event, 0);\n", "", filter=BITS),
     spgemm("at once: the last of the long rows is not counted", CUDA + "count_nonzeros.cu", "k < *listed;", "k + 1 < *listed;"),
-    spgemm("at once: a warp takes what is listed", CUDA + "count_nonzeros.cu", "if (counter == Counter::map_block) list[atomicAdd(listed, 1u)] = row;\n    else count", "if (counter == Counter::map_block) list[atomicAdd(listed, 1u)] = row;\n    count"),
+    spgemm("bitmap: the last word is not cleared", CUDA + "count_nonzeros.cu", "team_fill<Team>(word, used, 0u);", "team_fill<Team>(word, used - 1, 0u);"),
     spgemm("the first block tells the totals, not the last", CUDA + "analyse.cu", "if (*before == static_cast<int>(gridDim.x) - 1) tell", "if (*before == 0) tell"),
     spgemm("groups begin where they end", CUDA + "place_rows.cu", "return warp_running_sum(mine) - mine;", "return warp_running_sum(mine);", build="sim-asan"),
     spgemm("refill: ranks of another C reach beyond the row", CUDA + "fill_ranked.cu", "min(rank_of(s, col), s.nonzeros - 1)", "rank_of(s, col)", filter="*AnotherCs*/cuda*", build="sim-asan", seeds=[1]),
