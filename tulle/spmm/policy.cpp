@@ -30,7 +30,7 @@ constexpr offset_t panels_of(const Traits& t) { return ceil_div(offset_t{t.rows}
 constexpr double least_reuse(const Traits& t, const Limits& limits)
 {
     if (t.value_bytes != 2) return 4.5;
-    return panels_of(t) > 2 * limits.multiprocessors ? 1.25 : 2;
+    return panels_of(t) > 2 * limits.multiprocessors ? 1.7 : 2;
 }
 // A panel that needs so many of all rows of B may as well take them all, without lists; where all is done in a few microseconds, far fewer (measured).
 constexpr offset_t few_places = offset_t{1} << 22;
