@@ -24,7 +24,7 @@ TEST(SpmmPolicy, PanelsWhereRowsShareColumns)
 {
     EXPECT_EQ(choose(traits_of(1'000'000, 4), gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(choose(traits_of(1'000'000, 1.1), gpu).policy.kernel, Kernel::rows);
-    Traits many = traits_of(1'000'000, 1.5);
+    Traits many = traits_of(1'000'000, 1.8);
     EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::rows) << "157 panels are few";
     many.rows = 100'000;
     EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::panels);
@@ -59,7 +59,7 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
     const auto piece = [](index_t rows, offset_t nonzeros, offset_t longest, index_t n, const Limits& limits = gpu) {
         return policy_of(Kernel::rows, {.rows = rows, .cols = rows, .nonzeros = nonzeros, .longest = longest, .n = n, .value_bytes = 4}, limits).piece;
     };
-    EXPECT_EQ(piece(10'000, 158'304, 123, 128), 64) << "Fashion, 24 warps a multiprocessor";
+    EXPECT_EQ(piece(10'000, 158'304, 123, 128), 48) << "Fashion, 28 warps a multiprocessor";
     EXPECT_EQ(piece(10'000, 158'304, 123, 32), 32) << "Fashion";
     EXPECT_EQ(piece(36'692, 367'662, 1383, 32), 32) << "email-Enron";
     EXPECT_EQ(piece(36'692, 367'662, 1383, 128), 64) << "email-Enron";
@@ -68,7 +68,8 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
     EXPECT_EQ(piece(121'192, 2'631'245, 81, 128), 0) << "cop20k_A";
     EXPECT_EQ(piece(10'000, 158'304, 123, 32, cpu), 0);
     EXPECT_EQ(piece(0, 0, 0, 32), 0);
-    EXPECT_EQ(policy_of(Kernel::rows, {.rows = 10'000, .cols = 10'000, .nonzeros = 158'304, .longest = 123, .n = 128, .value_bytes = 2}, gpu).piece, 48) << "Fashion in 16 bits, 32 warps a multiprocessor";
+    EXPECT_EQ(policy_of(Kernel::rows, {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 123, .n = 128, .value_bytes = 8}, gpu).piece, 64) << "24 warps a multiprocessor";
+    EXPECT_EQ(policy_of(Kernel::rows, {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 123, .n = 128, .value_bytes = 2}, gpu).piece, 48) << "32 warps a multiprocessor";
     EXPECT_EQ(piece(1000, 3000, 9, 128), 0) << "taken together, short rows would leave multiprocessors without work";
     EXPECT_EQ(piece(206'500, 1'273'389, 44, 128), 64) << "mac_econ";
 }

@@ -71,9 +71,9 @@ int lanes_for(const Traits& t)
     return lane_counts.back();
 }
 
-// Warps of the row kernel that a multiprocessor holds, by the registers of a thread (64, 80 and 94), and, reasoned, nonzeros of a row below which it waits for
+// Warps of the row kernel that a multiprocessor holds, by the registers of a thread (64, 72 and 80), and, reasoned, nonzeros of a row below which it waits for
 // its own beginning more than for B.
-constexpr offset_t resident_warps(const Traits& t) { return t.value_bytes == 2 ? 32 : t.value_bytes == 4 ? 24 : 20; }
+constexpr offset_t resident_warps(const Traits& t) { return t.value_bytes == 2 ? 32 : t.value_bytes == 4 ? 28 : 24; }
 constexpr offset_t few_nonzeros = 8;
 // Reasoned: so many times what all others have, and a row is still walked when they are done. On an H200 four nonzeros take 0.35 us, however few columns B has
 // (Fashion, 32 columns: 31 such steps, 11.9 us).
