@@ -70,7 +70,9 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
         return lay_out_tasks(q, there, {.level = level.data()}, graph.levels, packing);
     }
     const Chains chains = find_chains(q, there, way.rows);
-    const Widths widths = widths_of(q, start_widths(q, there.rows, {.chains = &chains}));
+    Buffer<index_t> level(q, there.rows);
+    inspect::find_levels(q, there.row_begin.data(), there.col.data(), there.rows, level.data());
+    const Widths widths = read_survey(q, start_survey(q, there, level.data(), &chains)).chained;
     EXPECT_EQ(std::ssize(widths.nodes), graph.levels);
     EXPECT_EQ(std::accumulate(widths.nodes.begin(), widths.nodes.end(), offset_t{0}), graph.nodes);
     EXPECT_EQ(std::accumulate(widths.rows.begin(), widths.rows.end(), offset_t{0}), there.rows);
@@ -109,7 +111,11 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     Buffer<index_t> level(q, a.rows);
     inspect::find_levels(q, there.row_begin.data(), there.col.data(), a.rows, level.data());
     ASSERT_TRUE(same(q, want.level, level, "levels"));
-    const Features got = features_of(q, there, start_survey(q, there, level.data()));
+    const Surveyed found = read_survey(q, start_survey(q, there, level.data()));
+    const Features& got = found.features;
+    ASSERT_EQ(std::accumulate(found.alone.rows.begin(), found.alone.rows.end(), offset_t{0}), a.rows);
+    ASSERT_EQ(std::ssize(found.alone.rows), want.levels);
+    ASSERT_TRUE(found.chained.rows.empty());
     for (const std::string& name : feature_names()) ASSERT_EQ(feature(got, name), feature(features, name)) << name;
     ASSERT_EQ(got.levels, want.levels);
 }

@@ -305,6 +305,15 @@ Findings validate(const Context& ctx, const BlockedEllView<V>& a)
     return ctx.run([&](const auto& q) { return inspect_blocks(q, a); });
 }
 
+template <class V>
+void check_arrays(const Context& ctx, const CsrView<V>& a)
+{
+    const std::string outer = ctx.run([&](const auto& q) { return outer_problem(q, a, of_rows); });
+    require<ValueError>(outer.empty(), outer);
+}
+
+template void check_arrays(const Context&, const CsrView<float>&);
+template void check_arrays(const Context&, const CsrView<double>&);
 template Findings validate(const Context&, const CsrView<float>&);
 template Findings validate(const Context&, const CsrView<double>&);
 template Findings validate(const Context&, const CscView<float>&);

@@ -36,4 +36,7 @@ void check(const Context& ctx, const View& a)
     require<ValueError>(found.ok(), found.problem);
 }
 
+// ValueError where sizes or arrays cannot be those of a matrix here. No array is looked into.
+template <class V> TULLE_API void check_arrays(const Context& ctx, const CsrView<V>& a);
+
 }  // namespace tulle

@@ -50,10 +50,11 @@ index_t highest_parent(const Triangle& t, const index_t* level, index_t row)
     return highest;
 }
 
-// The first row that needs each row.
+// The first row that needs each row; none: beyond all rows.
 Buffer<index_t> first_to_need(const CpuQueue& host, const Triangle& t)
 {
     Buffer<index_t> first = touched<index_t>(host, t.rows);
+    std::fill_n(first.data(), t.rows, t.rows);
     for (index_t i = t.rows; i-- > 0;)
         for (offset_t k = t.row_begin.data()[i]; k < t.row_begin.data()[i + 1]; ++k) first.data()[t.col.data()[k]] = i;
     return first;

@@ -21,36 +21,53 @@ Stored stored_as(const AnyView<V>& a, const Options& options)
 {
     const CsrView<V> m = as_rows(a);
     const bool transpose = std::holds_alternative<CscView<V>>(a) != (options.op == Op::transpose);
-    return {.rows = m.rows, .row_begin = m.row_begin, .col = m.col, .transpose = transpose, .upper = (options.uplo == Uplo::upper) != (options.op == Op::transpose),
+    return {.rows = m.rows, .row_begin = m.row_begin, .col = m.col, .nonzeros = m.nonzeros, .transpose = transpose, .upper = (options.uplo == Uplo::upper) != (options.op == Op::transpose),
             .unit_diagonal = options.unit_diagonal, .ignore_other_side = options.other_side == OtherSide::ignore};
 }
 
 template <class V>
-void look(const CpuQueue&, const CpuQueue& host, const AnyView<V>& a, const Options& options, Known& known)
+void validate_all(const Context& ctx, const AnyView<V>& a, const Options& options)
 {
-    known.triangle = make_triangle(host, stored_as(a, options));
+    if (!options.checked) return;
+    const trace::Phase phase{"validate"};
+    std::visit([&](const auto& m) { check(ctx, m); }, a);
 }
 
-// Taken there where rows are what is stored; else, or where something is wrong with them, what is stored comes to the host.
+// Taken there where rows are what is stored, and looked at while they are taken; else, or where something is wrong with them, what is stored comes to the host.
 template <class V>
-void look(const CudaQueue& q, const CpuQueue& host, const AnyView<V>& a, const Options& options, Known& known)
+bool take_there(const Context&, const CpuQueue&, const AnyView<V>&, const Options&, Known&) { return false; }
+
+template <class V>
+bool take_there(const Context& ctx, const CudaQueue& q, const AnyView<V>& a, const Options& options, Known& known)
+{
+    const CsrView<V> m = as_rows(a);
+    const Stored s = stored_as(a, options);
+    if (options.analysis != Analysis::device || s.transpose || !m.sorted || m.rows == 0) return false;
+    if (options.checked) check_arrays(ctx, m);
+    std::optional<Triangle> taken = take_triangle(q, s);
+    if (!taken) return false;
+    known.there = std::move(*taken);
+    known.triangle.rows = m.rows;
+    known.triangle.reversed = known.there.reversed;
+    return true;
+}
+
+// The triangle of what is stored, once that is on the host.
+template <class V>
+Triangle triangle_of(const CpuQueue&, const CpuQueue& host, const AnyView<V>& a, const Options& options) { return make_triangle(host, stored_as(a, options)); }
+
+template <class V>
+Triangle triangle_of(const CudaQueue& q, const CpuQueue& host, const AnyView<V>& a, const Options& options)
 {
     const CsrView<V> m = as_rows(a);
     Stored s = stored_as(a, options);
-    if (options.analysis == Analysis::device && !s.transpose && m.sorted && m.rows > 0)
-        if (std::optional<Triangle> taken = take_triangle(q, s)) {
-            known.there = std::move(*taken);
-            known.triangle.rows = m.rows;
-            known.triangle.reversed = known.there.reversed;
-            return;
-        }
     Buffer<offset_t> row_begin = touched<offset_t>(host, offset_t{m.rows} + 1);
     Buffer<index_t> col = touched<index_t>(host, m.nonzeros);
     download(q, m.row_begin, row_begin.data(), row_begin.size());
     download(q, m.col, col.data(), col.size());
     s.row_begin = row_begin.data();
     s.col = col.data();
-    known.triangle = make_triangle(host, s);
+    return make_triangle(host, s);
 }
 
 template <class V>
@@ -58,7 +75,11 @@ Known look(const Context& ctx, const AnyView<V>& a, const Options& options)
 {
     const trace::Phase phase{"look"};
     Known known;
-    ctx.run([&](const auto& q) { look(q, ctx.host(), a, options, known); });
+    ctx.run([&](const auto& q) {
+        if (take_there(ctx, q, a, options, known)) return;
+        validate_all(ctx, a, options);
+        known.triangle = triangle_of(q, ctx.host(), a, options);
+    });
     if (!options.cache.empty()) {                                         // a triangle is remembered by what it has on the host
         fetch_triangle(ctx, known);
         fetch_sources(ctx, known);
@@ -119,18 +140,13 @@ bool find_levels_there(const Queue& q, const CpuQueue& host, const Options& opti
     if (!known.wide || !is_there) return false;
     known.level_there = Buffer<index_t>(q, t.rows);
     inspect::find_levels(q, t.row_begin.data(), t.col.data(), t.rows, known.level_there.data());
-    const auto survey = start_survey(q, t, known.level_there.data());
-    const auto alone = start_widths(q, t.rows, {.level = known.level_there.data()});
     const int most = chains_for(options);
-    WidthsThere chained;
-    if (most > 0) {
-        known.chains_there = find_chains(q, t, most);
-        chained = start_widths(q, t.rows, {.chains = &known.chains_there});
-    }
-    known.features = features_of(q, t, survey);
+    if (most > 0) known.chains_there = find_chains(q, t, most);
+    const Surveyed found = read_survey(q, start_survey(q, t, known.level_there.data(), most > 0 ? &known.chains_there : nullptr));
+    known.features = found.features;
     known.levels.levels = known.features.levels;
-    known.outlooks = {outlook_of(Merge::none, 1, widths_of(q, alone), multiprocessors(q))};
-    if (most > 0) known.outlooks.push_back(outlook_of(Merge::chains, most, widths_of(q, chained), multiprocessors(q)));
+    known.outlooks = {outlook_of(Merge::none, 1, found.alone, multiprocessors(q))};
+    if (most > 0) known.outlooks.push_back(outlook_of(Merge::chains, most, found.chained, multiprocessors(q)));
     return true;
 }
 
@@ -216,7 +232,6 @@ template <class V>
 LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options& options)
 {
     require_square(a);
-    if (options.checked) std::visit([&](const auto& m) { check(ctx, m); }, a);
     Known known = look(ctx, a, options);
     fetch_triangle(ctx, known);
     const auto rows_by_level = [&](Merge how) { return widths_of(merge(ctx.host(), known.triangle, how, most_rows), known.triangle.rows).rows; };

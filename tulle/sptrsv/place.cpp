@@ -7,7 +7,6 @@
 #include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/device/info.hpp"
-#include "tulle/matrix/validate.hpp"
 #include "tulle/sptrsv/prepare.hpp"
 #include "tulle/sptrsv/search.hpp"
 
@@ -75,7 +74,6 @@ Best best_context(const AnyView<V>& on_host, const Options& options, int threads
     require_square(on_host);
     const Context host = Context::cpu(threads);
     if (const std::string why = why_no_cuda(); !why.empty()) return {host, {.backend = Backend::cpu, .cpu = {}, .gpu = {}, .why = concat("on the CPU: ", why)}};
-    if (options.checked) std::visit([&](const auto& m) { check(host, m); }, on_host);
     const Context gpu = Context::cuda(device);
     const Placement placement = look_and_place(host, on_host, options, limits_of(gpu));
     return {placement.backend == Backend::cpu ? host : gpu, placement};

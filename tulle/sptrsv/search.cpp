@@ -8,7 +8,6 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
-#include "tulle/matrix/validate.hpp"
 #include "tulle/sptrsv/select.hpp"
 
 namespace tulle::sptrsv {
@@ -67,7 +66,6 @@ template <class V>
 std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Options& options, const std::vector<Scheme>& schemes, const Progress& progress)
 {
     require_square(a);
-    if (options.checked) std::visit([&](const auto& m) { check(ctx, m); }, a);
     const Limits limits = limits_of(ctx);
     for (const Scheme& s : schemes) check_scheme(s, limits);
     Known known = look_around(ctx, a, options);

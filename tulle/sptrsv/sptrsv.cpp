@@ -17,7 +17,6 @@
 
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
-#include "tulle/matrix/validate.hpp"
 #include "tulle/sptrsv/plan_state.hpp"
 #include "tulle/sptrsv/search.hpp"
 #include "tulle/sptrsv/select.hpp"
@@ -33,10 +32,6 @@ template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& options)
 {
     require_square(a);
-    if (options.checked) {
-        const trace::Phase phase{"validate"};
-        std::visit([&](const auto& m) { check(ctx, m); }, a);
-    }
     const Limits limits = limits_of(ctx);
     if (options.force) check_scheme(*options.force, limits);
     Known known = look_around(ctx, a, options);

@@ -69,26 +69,24 @@ struct NodesThere {
     const Chains* chains = nullptr;
 };
 
-// Nodes and rows of each level, to be waited for as the survey below.
-struct WidthsThere {
-    Buffer<unsigned long long> levels, of_level;      // of_level: nodes in the upper half, rows in the lower
+// lay_out_tasks, with everything it gives on the GPU.
+TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const NodesThere& nodes, index_t levels, const Packing& packing);
+
+// The survey of a triangle of fewer than most_rows_there rows is put on the queue, and waited for when it is read: the GPU has something else to do meanwhile.
+struct SurveyThere {
+    index_t rows;
+    offset_t nonzeros;
+    Buffer<unsigned long long> word;
 };
 struct Widths {
     std::vector<offset_t> nodes, rows;                // of each level, the first level first
 };
-WidthsThere start_widths(const CudaQueue& q, index_t rows, const NodesThere& nodes);
-Widths widths_of(const CudaQueue& q, const WidthsThere& widths);
-
-// lay_out_tasks, with everything it gives on the GPU.
-TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const NodesThere& nodes, index_t levels, const Packing& packing);
-
-// The survey is put on the queue, and waited for when its features are asked for: the host has time for something else.
-struct Survey {
-    Buffer<RowSums> sums;
-    Buffer<unsigned long long> of_level;
+struct Surveyed {
+    Features features;
+    Widths alone, chained;           // of rows alone, and of chains, if there were any
 };
-Survey start_survey(const CudaQueue& q, const Triangle& there, const index_t* level);
-Features features_of(const CudaQueue& q, const Triangle& there, const Survey& survey);
+SurveyThere start_survey(const CudaQueue& q, const Triangle& there, const index_t* level, const Chains* chains = nullptr);
+Surveyed read_survey(const CudaQueue& q, const SurveyThere& survey);
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);      // the layout may be the host's
 
 // The CPU's kernels.

@@ -27,6 +27,7 @@ struct Stored {
     index_t rows = 0;
     const offset_t* row_begin = nullptr;     // where it is looked at
     const index_t* col = nullptr;
+    offset_t nonzeros = max_offset;          // entries; a GPU refuses offsets that do not end with them, if they are told
     bool transpose = false;                  // the system's matrix is what is stored, transposed
     bool upper = false;                      // triangle of the system's matrix that counts
     bool unit_diagonal = false;              // its diagonal is one, whatever is stored

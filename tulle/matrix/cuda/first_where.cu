@@ -1,5 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/kernel.cuh"
 #include "tulle/matrix/inspect_steps.hpp"
@@ -11,7 +13,7 @@ using Position = unsigned long long;   // what atomicMin takes; same size as off
 static_assert(sizeof(Position) == sizeof(offset_t));
 
 // One thread per position. The look at what others have found spares the atomic where everything is wrong.
-//   grid: ceil(n / 256)      first: n before, the smallest position found after
+//   grid: ceil(n / 256)      first: beyond all positions before, the smallest position found after
 template <class Check>
 __global__ void first_where_kernel(Check check, offset_t n, Position* first)
 {
@@ -27,10 +29,10 @@ template <class Check>
 offset_t first_where(const CudaQueue& q, const Check& check, offset_t n)
 {
     if (n == 0) return 0;
-    const auto none = static_cast<Position>(n);
-    Buffer<Position> first = to_queue(q, &none, 1);
+    Buffer<Position> first(q, 1);
+    fill_bytes(q, first.data(), 0xff, first.bytes());
     launch(q, one_thread_each(n), first_where_kernel<Check>, check, n, first.data());
-    return static_cast<offset_t>(read_value(q, first.data()));
+    return static_cast<offset_t>(std::min(read_value(q, first.data()), static_cast<Position>(n)));
 }
 
 template offset_t first_where(const CudaQueue&, const BadBegin&, offset_t);

@@ -3,6 +3,7 @@
 // The sums that features are made of, over all rows of a triangle whose levels are known, and how wide levels are. All of them are sums of whole numbers, so
 // that the order in which threads add does not matter, and the features are those of the host.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "tulle/base/math.hpp"
@@ -16,7 +17,16 @@ namespace {
 constexpr int threads = 256;
 constexpr offset_t most_blocks = 1024;                     // each adds to the same few numbers at its end
 constexpr unsigned whole_warp = 0xffffffffu;
-constexpr unsigned long long node_and_row = 1ull << 32;    // what the first row of a node adds; the others add one
+
+// What is counted, in words: the sums, then two words for each level, each of them two counts.
+struct Head {
+    RowSums sums;
+    unsigned long long chain_levels;
+};
+constexpr offset_t head_words = sizeof(Head) / sizeof(unsigned long long);
+constexpr int words_of_level = 2;                          // of rows alone: rows and entries; of chains: chains and rows
+constexpr unsigned long long one_row = 1ull << (64 - chain_bits), one_node = 1ull << 32;
+constexpr offset_t levels_at_once = 2048;
 
 __device__ unsigned long long warp_maximum(unsigned long long value)
 {
@@ -28,20 +38,20 @@ __device__ unsigned long long warp_maximum(unsigned long long value)
 }
 
 // Where a warp's rows are all of one level, as in wide graphs, it adds once.
-__device__ void add_to_level(unsigned long long entries, index_t level, int lane, unsigned long long* of_level)
+__device__ void add_to_level(unsigned long long amount, index_t level, int lane, unsigned long long* of_level)
 {
     const index_t first = __shfl_sync(whole_warp, level, 0);
     if (__all_sync(whole_warp, level == first || level == 0) != 0) {
-        const unsigned long long sum = slice_sum<lanes>(entries);
-        if (lane == 0) atomicAdd(&of_level[first - 1], sum);
+        const unsigned long long sum = slice_sum<lanes>(amount);
+        if (lane == 0) atomicAdd(&of_level[(first - 1) * offset_t{words_of_level}], sum);
     } else if (level > 0) {
-        atomicAdd(&of_level[level - 1], entries);
+        atomicAdd(&of_level[(level - 1) * offset_t{words_of_level}], amount);
     }
 }
 
 // A thread for a row, again and again; level 0: no row.
-//   grid: up to most_blocks      sums, of_level: zero before
-__global__ void __launch_bounds__(threads) survey_kernel(index_t rows, const offset_t* row_begin, const index_t* col, const index_t* level, RowSums* sums, unsigned long long* of_level)
+//   grid: up to most_blocks      head, of_level: zero before
+__global__ void __launch_bounds__(threads) survey_kernel(index_t rows, const offset_t* row_begin, const index_t* col, const index_t* level, Head* head, unsigned long long* of_level)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t step = offset_t{gridDim.x} * threads;
@@ -56,77 +66,75 @@ __global__ void __launch_bounds__(threads) survey_kernel(index_t rows, const off
         if (begin < end) nearness += near_unit / static_cast<unsigned long long>(i - col[end - 1]);
         longest = entries > longest ? entries : longest;
         levels = static_cast<unsigned long long>(at) > levels ? static_cast<unsigned long long>(at) : levels;
-        add_to_level(entries, at, lane, of_level);
+        add_to_level(there ? one_row + entries : 0, at, lane, of_level);
     }
     squares = slice_sum<lanes>(squares);
     nearness = slice_sum<lanes>(nearness);
     longest = warp_maximum(longest);
     levels = warp_maximum(levels);
     if (lane != 0) return;
-    atomicAdd(&sums->squares, squares);
-    atomicAdd(&sums->nearness, nearness);
-    atomicMax(&sums->longest, longest);
-    atomicMax(&sums->levels, levels);
+    atomicAdd(&head->sums.squares, squares);
+    atomicAdd(&head->sums.nearness, nearness);
+    atomicMax(&head->sums.longest, longest);
+    atomicMax(&head->sums.levels, levels);
 }
 
-// Likewise.      grid: up to most_blocks      levels, of_level: zero before
-__global__ void __launch_bounds__(threads) widths_kernel(index_t rows, NodesView nodes, unsigned long long* levels, unsigned long long* of_level)
+// Likewise, of chains.      grid: up to most_blocks      head, of_level: zero before
+__global__ void __launch_bounds__(threads) survey_chains_kernel(index_t rows, NodesView nodes, Head* head, unsigned long long* of_level)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t step = offset_t{gridDim.x} * threads;
-    unsigned long long most = 0;
+    unsigned long long levels = 0;
     for (offset_t first = global_thread() - lane; first < rows; first += step) {
         const bool there = first + lane < rows;
         const auto row = static_cast<index_t>(first + lane);
-        const index_t level = there ? nodes.level_of(row) : 0;
-        most = static_cast<unsigned long long>(level) > most ? static_cast<unsigned long long>(level) : most;
-        add_to_level(!there ? 0 : nodes.first_of(row) == row ? node_and_row : 1, level, lane, of_level);
+        const index_t at = there ? nodes.level_of(row) : 0;
+        levels = static_cast<unsigned long long>(at) > levels ? static_cast<unsigned long long>(at) : levels;
+        add_to_level(!there ? 0 : nodes.first_of(row) == row ? one_node + 1 : 1, at, lane, of_level + 1);
     }
-    most = warp_maximum(most);
-    if (lane == 0) atomicMax(levels, most);
+    levels = warp_maximum(levels);
+    if (lane == 0) atomicMax(&head->chain_levels, levels);
 }
-
-offset_t survey_blocks(index_t rows) { return std::min(most_blocks, ceil_div(offset_t{rows}, offset_t{threads})); }
 
 }  // namespace
 
-WidthsThere start_widths(const CudaQueue& q, index_t rows, const NodesThere& nodes)
+SurveyThere start_survey(const CudaQueue& q, const Triangle& there, const index_t* level, const Chains* chains)
 {
-    WidthsThere widths{Buffer<unsigned long long>(q, 1), Buffer<unsigned long long>(q, rows)};
-    fill_zero(q, widths.levels.data(), 1);
-    fill_zero(q, widths.of_level.data(), rows);
-    launch(q, one_thread_each(survey_blocks(rows) * threads, threads), widths_kernel, rows, view_of(nodes), widths.levels.data(), widths.of_level.data());
-    return widths;
-}
-
-Widths widths_of(const CudaQueue& q, const WidthsThere& there)
-{
-    std::vector<unsigned long long> of_level(static_cast<std::size_t>(read_value(q, there.levels.data())));
-    download(q, there.of_level.data(), of_level.data(), std::ssize(of_level));
-    Widths widths;
-    for (const unsigned long long both : of_level) {
-        widths.nodes.push_back(static_cast<offset_t>(both / node_and_row));
-        widths.rows.push_back(static_cast<offset_t>(both % node_and_row));
-    }
-    for (std::size_t k = 0; k < of_level.size(); ++k) widths.rows[k] += widths.nodes[k];
-    return widths;
-}
-
-Survey start_survey(const CudaQueue& q, const Triangle& there, const index_t* level)
-{
-    Survey survey{Buffer<RowSums>(q, 1), Buffer<unsigned long long>(q, there.rows)};
-    fill_zero(q, survey.sums.data(), 1);
-    fill_zero(q, survey.of_level.data(), survey.of_level.size());
-    launch(q, one_thread_each(survey_blocks(there.rows) * threads, threads), survey_kernel, there.rows, there.row_begin.data(), there.col.data(), level, survey.sums.data(), survey.of_level.data());
+    SurveyThere survey{there.rows, there.nonzeros(), Buffer<unsigned long long>(q, head_words + offset_t{words_of_level} * there.rows)};
+    fill_zero(q, survey.word.data(), survey.word.size());
+    auto* head = reinterpret_cast<Head*>(survey.word.data());
+    const LaunchShape grid = one_thread_each(std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads})) * threads, threads);
+    launch(q, grid, survey_kernel, there.rows, there.row_begin.data(), there.col.data(), level, head, survey.word.data() + head_words);
+    if (chains) launch(q, grid, survey_chains_kernel, there.rows, view_of({.chains = chains}), head, survey.word.data() + head_words);
     return survey;
 }
 
-Features features_of(const CudaQueue& q, const Triangle& there, const Survey& survey)
+// The first levels come with the sums: one wait, for most graphs that are looked at here.
+Surveyed read_survey(const CudaQueue& q, const SurveyThere& survey)
 {
-    const RowSums sums = read_value(q, survey.sums.data());
-    std::vector<unsigned long long> of_level(static_cast<std::size_t>(sums.levels));
-    download(q, survey.of_level.data(), of_level.data(), static_cast<offset_t>(sums.levels));
-    return features_from(there.rows, there.nonzeros(), sums, of_level);
+    std::vector<unsigned long long> word(static_cast<std::size_t>(std::min(survey.word.size(), head_words + words_of_level * levels_at_once)));
+    download(q, survey.word.data(), word.data(), std::ssize(word));
+    Head head;
+    std::memcpy(&head, word.data(), sizeof(head));
+    const auto known = static_cast<offset_t>(word.size()), needed = head_words + words_of_level * static_cast<offset_t>(std::max(head.sums.levels, head.chain_levels));
+    if (needed > known) {
+        word.resize(static_cast<std::size_t>(needed));
+        download(q, survey.word.data() + known, word.data() + known, needed - known);
+    }
+    Surveyed found;
+    std::vector<unsigned long long> entries;
+    const auto at = [&](unsigned long long level, int which) { return word[static_cast<std::size_t>(head_words) + level * words_of_level + static_cast<std::size_t>(which)]; };
+    for (unsigned long long level = 0; level < head.sums.levels; ++level) {
+        entries.push_back(at(level, 0) % one_row);
+        found.alone.rows.push_back(static_cast<offset_t>(at(level, 0) / one_row));
+    }
+    found.alone.nodes = found.alone.rows;
+    for (unsigned long long level = 0; level < head.chain_levels; ++level) {
+        found.chained.nodes.push_back(static_cast<offset_t>(at(level, 1) / one_node));
+        found.chained.rows.push_back(static_cast<offset_t>(at(level, 1) % one_node));
+    }
+    found.features = features_from(survey.rows, survey.nonzeros, head.sums, entries);
+    return found;
 }
 
 }  // namespace tulle::sptrsv

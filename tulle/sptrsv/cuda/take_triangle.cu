@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The triangle from the caller's rows, on the GPU: rows are counted, a scan gives each its place, and every entry is written there. The result is that of
 // make_triangle, which is left to say what is wrong where anything is.
+#include <utility>
+
 #include "tulle/device/copy.hpp"
-#include "tulle/device/cuda/kernel.cuh"
+#include "tulle/device/cuda/value_flag.cuh"
 #include "tulle/prim/scan.hpp"
 #include "tulle/sptrsv/steps.hpp"
 
@@ -13,28 +15,35 @@ namespace {
 constexpr int takers = 4;                                  // warps of a block
 constexpr unsigned whole_warp = 0xffffffffu;
 
-// Entries of each row of the triangle; at fault: rows out of order, a column twice, an entry on the other side, no diagonal.
+// Whether a row can be gone through at all.
+__device__ bool is_sound(const Stored& s, offset_t row, offset_t begin, offset_t end)
+{
+    const bool ends = row + 1 < s.rows || s.nonzeros == max_offset || end == s.nonzeros;
+    return begin >= 0 && begin <= end && end <= s.nonzeros && ends && (row > 0 || begin == 0);
+}
+
+// Entries of each row of the triangle; at fault: offsets or columns beyond the matrix, rows out of order, a column twice, an entry on the other side, no diagonal.
 //   grid: one warp per row      count: every row written once      fault: zero before
-__global__ void __launch_bounds__(takers* lanes) count_triangle_kernel(Stored s, offset_t* count, int* fault)
+__global__ void __launch_bounds__(takers* lanes) count_triangle_kernel(Stored s, offset_t* count, offset_t* fault)
 {
     const offset_t row = global_thread() / lanes;
     if (row >= s.rows) return;                             // the whole warp
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t begin = s.row_begin[row], end = s.row_begin[row + 1];
     int inside = 0;
-    bool wrong = false, diagonal = s.unit_diagonal;
-    for (offset_t k = begin + lane; k < end; k += lanes) {
+    bool wrong = !is_sound(s, row, begin, end), diagonal = s.unit_diagonal;
+    for (offset_t k = begin + lane; k < end && !wrong; k += lanes) {
         const index_t col = s.col[k];
         const bool is_inside = s.upper ? col > row : col < row;
         inside += is_inside ? 1 : 0;
         diagonal = diagonal || col == row;
-        wrong = wrong || (k > begin && s.col[k - 1] >= col) || (!is_inside && col != row && !s.ignore_other_side);
+        wrong = wrong || col < 0 || col >= s.rows || (k > begin && s.col[k - 1] >= col) || (!is_inside && col != row && !s.ignore_other_side);
     }
     inside = slice_sum<lanes>(inside);
     const bool any_wrong = __any_sync(whole_warp, wrong), any_diagonal = __any_sync(whole_warp, diagonal);
     if (lane != 0) return;
     count[s.upper ? s.rows - 1 - row : row] = inside;
-    if (any_wrong || !any_diagonal) atomicMax(fault, 1);
+    if (any_wrong || !any_diagonal) store_relaxed(fault, 1);
 }
 
 // Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
@@ -62,12 +71,16 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     const index_t rows = stored.rows;
     const auto grid = one_thread_each(offset_t{rows} * lanes, takers * lanes);
     Triangle there{.rows = rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1), .col = {}, .source = {}, .diagonal = {}};
-    Buffer<int> fault(q, 1);
-    fill_zero(q, fault.data(), 1);
-    launch(q, grid, count_triangle_kernel, stored, there.row_begin.data(), fault.data());
+    struct Told {
+        offset_t fault, nonzeros;
+    };
+    Buffer<Told> told(q, 1);
+    fill_zero(q, told.data(), 1);
+    launch(q, grid, count_triangle_kernel, stored, there.row_begin.data(), &told.data()->fault);
     prim::exclusive_scan(q, there.row_begin.data(), there.row_begin.data(), rows);
-    if (read_value(q, fault.data()) != 0) return std::nullopt;
-    const offset_t nonzeros = read_value(q, there.row_begin.data() + rows);
+    copy(q, std::as_const(there.row_begin).data() + rows, &told.data()->nonzeros, 1);
+    const auto [fault, nonzeros] = read_value(q, told.data());
+    if (fault != 0) return std::nullopt;
     there.col = Buffer<index_t>(q, nonzeros);
     there.source = Buffer<offset_t>(q, nonzeros);
     there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
