@@ -22,7 +22,7 @@ MUTANTS = [
     mutant("split: wrong warp carries the rest", SPMV + "multiply_split.cu", "if (warp_row[w] < piece.rows)", "if (warp_row[w] <= piece.rows)", filter=LONG),
     mutant("rows: one row too many", SPMV + "multiply_rows.cu", "if (row < a.rows && lane == 0)", "if (row <= a.rows && lane == 0)", filter="*NewValuesReachEveryKernel/cuda*"),
     mutant("rows: tail of a row dropped", SPMV + "multiply_rows.cu", "const O end = a.row_begin[row + 1];", "const O end = a.row_begin[row + 1] - (a.row_begin[row + 1] % 33 == 32);", filter="*NewValuesReachEveryKernel/cuda*"),
-    mutant("rows: sum over half of the slice", "tulle/device/cuda/kernel.cuh", "for (int distance = Lanes / 2; distance > 0;", "for (int distance = Lanes / 4; distance > 0;", filter="*NewValuesReachEveryKernel/cuda*"),
+    mutant("rows: sum over half of the slice", "tulle/device/cuda/kernel.cuh", "for (int distance = Lanes / 2; distance > 0; distance /= 2) value += ", "for (int distance = Lanes / 4; distance > 0; distance /= 2) value += ", filter="*NewValuesReachEveryKernel/cuda*"),
     mutant("all: beta of zero reads y", "tulle/spmv/steps.hpp", "return beta == V(0) ? alpha * sum : alpha * sum + beta * *y;", "return alpha * sum + beta * *y;", filter="*PaddingDoesNotSpreadNan/cuda*"),
     mutant("scatter: beta of zero reads y", SPMV + "multiply_scatter.cu", "y[i] = beta == V(0) ? V(0) : beta * y[i];", "y[i] = beta * y[i];", filter="*ChoosesSomethingThatWorks*/cuda*"),
     mutant("entries: runs of a row joined over another row", SPMV + "multiply_scatter.cu", "if (lane - distance >= run_begin) sum += other;", "if (lane >= distance) sum += other;", filter="*ChoosesSomethingThatWorks*/cuda*"),
