@@ -50,79 +50,79 @@ int bench_roof(const RoofOptions& options)
     return 0;
 }
 
-void add_timing(CLI::App& app, Wish& wish, std::string& json, bool& quiet)
+template <class Options>
+void add_timing(CLI::App& app, Options& o)
 {
-    auto* repeat = app.add_option("--repeat", wish.repeat, "Samples of each contender")->check(CLI::PositiveNumber);
-    app.add_option("--seconds", wish.seconds, "Time for each contender and each way of timing")->check(CLI::PositiveNumber)->capture_default_str()->excludes(repeat);
-    app.add_option("--json", json, "Add JSON lines to this file; - is standard output, instead of the table");
-    app.add_flag("--quiet", quiet, "Results only");
+    auto* repeat = app.add_option("--repeat", o.wish.repeat, "Samples of each contender")->check(CLI::PositiveNumber);
+    app.add_option("--seconds", o.wish.seconds, "Time for each contender and each way of timing")->check(CLI::PositiveNumber)->capture_default_str()->excludes(repeat);
+    app.add_option("--json", o.json, "Add JSON lines to this file; - is standard output, instead of the table");
+    app.add_flag("--quiet", o.quiet, "Results only");
 }
+
+// What all races ask for: matrices, where, how long.
+template <class Options>
+void add_race(CLI::App& app, Options& o, const std::string& matrices, const std::string& suites = "paper, real, quick, or a file with one matrix a line")
+{
+    app.add_option("matrix", o.matrices, matrices);
+    app.add_option("--suite", o.suite, suites);
+    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    add_timing(app, o);
+}
+
+template <class Options>
+void add_type(CLI::App& app, Options& o)
+{
+    app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+}
+
+void add_cold(CLI::App& app, Wish& wish) { app.add_flag("--cold", wish.cold, "Also time with the last-level cache overwritten before each run"); }
 
 void add_spmv(CLI::App& app, SpmvOptions& o)
 {
-    app.add_option("matrix", o.matrices, "Files or generator sentences (twin:cant, stencil7:100); none: the suite quick");
-    app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
-    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
-    app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+    add_race(app, o, "Files or generator sentences (twin:cant, stencil7:100); none: the suite quick");
+    add_type(app, o);
     app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Policies beside the chosen one: all, split, rows, rows:8")->delimiter(',');
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
-    app.add_flag("--cold", o.wish.cold, "Also time with the last-level cache overwritten before each run");
-    add_timing(app, o.wish, o.json, o.quiet);
+    add_cold(app, o.wish);
 }
 
 void add_sptrsv(CLI::App& app, SptrsvOptions& o)
 {
-    app.add_option("matrix", o.matrices, "Files or generator sentences; their lower triangles are solved; none: the suite triangles");
-    app.add_option("--suite", o.suite, "triangles, paper, real, quick, or a file with one matrix a line");
-    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
-    app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+    add_race(app, o, "Files or generator sentences; their lower triangles are solved; none: the suite triangles", "triangles, paper, real, quick, or a file with one matrix a line");
+    add_type(app, o);
     app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Schemes beside the chosen one, by parts of their names: all; \"one block\"; by their lines: \"kernel=tasks warps=4\"; ablation: the fastest "
                                            "of the paper's, and of those with one idea more at a time");
     app.add_option("--rhs", o.right_hand_sides, "Right-hand sides, row-major")->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
-    app.add_flag("--cold", o.wish.cold, "Also time with the last-level cache overwritten before each run");
-    add_timing(app, o.wish, o.json, o.quiet);
+    add_cold(app, o.wish);
 }
 
 void add_partition(CLI::App& app, PartitionOptions& o)
 {
-    app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite quick");
-    app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
-    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+    add_race(app, o, "Files or generator sentences; none: the suite quick");
     app.add_option("--parts", o.parts, "Parts of each matrix")->check(CLI::Range(1, 1024))->capture_default_str();
     app.add_option("--overlap", o.overlap, "Of exchange and rows that need none: auto, always, never")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
     app.add_option("--link", o.link, "GB/s between devices, assumed for the prediction")->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
-    add_timing(app, o.wish, o.json, o.quiet);
 }
 
 void add_spgemm(CLI::App& app, SpgemmOptions& o)
 {
-    app.add_option("matrix", o.matrices, "Files or generator sentences of square matrices; none: the suite quick");
-    app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
-    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
-    app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+    add_race(app, o, "Files or generator sentences of square matrices; none: the suite quick");
+    add_type(app, o);
     app.add_option("--against", o.against, "Yardsticks: eigen, graphblas, cusparse")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse")->delimiter(',');
     app.add_flag("--checked", o.checked, "Let ours validate its input inside the clock");
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
-    add_timing(app, o.wish, o.json, o.quiet);
 }
 
 void add_spmm(CLI::App& app, SpmmOptions& o)
 {
-    app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite quick");
-    app.add_option("--suite", o.suite, "paper, real, quick, or a file with one matrix a line");
-    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+    add_race(app, o, "Files or generator sentences; none: the suite quick");
     app.add_option("--type", o.type, "f64, f32, tf32, f16 or bf16; the last two with sums and C in f32")->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))->capture_default_str();
     app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
     app.add_option("--against", o.against, "Yardsticks: eigen, cusparse, cublas")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; rows; \"64, natural\"");
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
-    app.add_flag("--cold", o.wish.cold, "Also time with the last-level cache overwritten before each run");
-    add_timing(app, o.wish, o.json, o.quiet);
+    add_cold(app, o.wish);
 }
 
 void add_collect(CLI::App& app, CollectOptions& o)
@@ -163,7 +163,7 @@ int parse_and_run(int argc, char** argv)
     SpmmOptions spmm;
     CLI::App* spmm_command = app.add_subcommand("spmm", "C = A B with a dense B: ours and the yardsticks");
     add_spmm(*spmm_command, spmm);
-    add_timing(*roof_command, roof.wish, roof.json, roof.quiet);
+    add_timing(*roof_command, roof);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& fault) {
