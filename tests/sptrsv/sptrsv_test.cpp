@@ -71,6 +71,7 @@ std::vector<Scheme> some_of_the_papers(std::size_t count)
 std::vector<Scheme> schemes_for(const Context& ctx)
 {
     std::vector<Scheme> all = candidates(small_limits(ctx));
+    if (without_regimes()) std::erase_if(all, [](const Scheme& s) { return s.regime != Regime::device; });
     if (ctx.backend() == Backend::cuda) {
         all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4, .alpha = 0});
         all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 8, .warps = 2, .subwarps = 2, .share_above = unlimited});
@@ -170,7 +171,7 @@ void check_regimes(const Context& c, const std::string& name, const HostCsr<V>& 
 TEST_P(SptrsvOn, SolvesInOneBlockOrCluster)
 {
     const auto c = ctx();
-    if (c.backend() == Backend::cpu) GTEST_SKIP() << "regimes are of the GPU";
+    if (c.backend() == Backend::cpu || without_regimes()) GTEST_SKIP() << "regimes are of the GPU";
     for (const auto& [name, a] : triangles<double>(5)) check_regimes(c, name, a);
     check_regimes(c, "band, float", triangle_where<float>(150, 6, [](index_t i, index_t j) { return i - j <= 7; }));
     check_regimes(c, "blocks", triangle_where<double>(200, 7, [](index_t i, index_t j) { return i / 40 == j / 40 && (i + j) % 3 == 0; }));
@@ -180,7 +181,7 @@ TEST_P(SptrsvOn, SolvesInOneBlockOrCluster)
 TEST_P(SptrsvOn, KnowsWhatFitsIntoSharedMemory)
 {
     const auto c = ctx();
-    if (c.backend() == Backend::cpu) GTEST_SKIP() << "regimes are of the GPU";
+    if (c.backend() == Backend::cpu || without_regimes()) GTEST_SKIP() << "regimes are of the GPU";
     const index_t n = 30'000;
     std::vector<std::tuple<index_t, index_t, double>> entries;
     for (index_t i = 0; i < n; ++i) entries.emplace_back(i, i, 2.0);
@@ -474,6 +475,7 @@ TEST_P(SptrsvOn, SolvesForManyRightHandSides)
 TEST_P(SptrsvOn, SearchesAmongSchemes)
 {
     const auto c = ctx();
+    if (without_regimes()) GTEST_SKIP() << "a search tries every regime";
     const auto a = triangle_where<double>(60, 4, [](index_t i, index_t j) { return i - j <= 2; });
     const auto there = to_device(c, a.view());
     const auto b = vector_of<double>(60, 5);
