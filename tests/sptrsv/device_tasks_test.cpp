@@ -12,7 +12,6 @@
 
 #include "sptrsv/on_host.hpp"
 #include "support/backends.hpp"
-#include "tulle/matrix/inspect_steps.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/sptrsv/prepare.hpp"
 #include "tulle/sptrsv/sptrsv.hpp"
@@ -63,20 +62,15 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
 // The layout found there, nodes included, whose words are compared with the host's graph.
 [[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Triangle& there, const TeamWay& way, const Graph& graph)
 {
-    const Packing packing{way.reorder, way.team, 8};
-    if (way.how == Merge::none) {
-        Buffer<index_t> level(q, there.rows);
-        inspect::find_levels(q, there.row_begin.data(), there.col.data(), there.rows, level.data());
-        return lay_out_tasks(q, there, {.level = level.data()}, graph.levels, packing);
-    }
-    const Chains chains = find_chains(q, there, way.rows);
-    Buffer<index_t> level(q, there.rows);
-    inspect::find_levels(q, there.row_begin.data(), there.col.data(), there.rows, level.data());
-    const Widths widths = read_survey(q, start_survey(q, there, level.data(), &chains)).chained;
+    const bool chains = way.how == Merge::chains;
+    const Swept swept = sweep(q, there, chains ? way.rows : 32, most_levels_swept);
+    const std::optional<Surveyed> found = survey(q, there, swept);
+    EXPECT_TRUE(found.has_value());
+    const Widths& widths = chains ? found->chained : found->alone;
     EXPECT_EQ(std::ssize(widths.nodes), graph.levels);
     EXPECT_EQ(std::accumulate(widths.nodes.begin(), widths.nodes.end(), offset_t{0}), graph.nodes);
     EXPECT_EQ(std::accumulate(widths.rows.begin(), widths.rows.end(), offset_t{0}), there.rows);
-    return lay_out_tasks(q, there, {.chains = &chains}, graph.levels, packing);
+    return lay_out_tasks(q, there, swept, chains, graph.levels, {way.reorder, way.team, 8});
 }
 
 [[maybe_unused]] void check(const CudaQueue& q, const HostCsr<double>& a, bool upper, bool unit, const std::string& name)
@@ -108,14 +102,13 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     if (a.rows == 0) return;
     const Triangle there = take_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .ignore_other_side = true}).value();
+    const Swept swept = sweep(q, there, 32, want.levels);
     Buffer<index_t> level(q, a.rows);
-    inspect::find_levels(q, there.row_begin.data(), there.col.data(), a.rows, level.data());
+    write_levels(q, swept, level.data());
     ASSERT_TRUE(same(q, want.level, level, "levels"));
-    const Surveyed found = read_survey(q, start_survey(q, there, level.data()));
+    const Surveyed found = survey(q, there, swept).value();
     const Features& got = found.features;
-    ASSERT_EQ(std::accumulate(found.alone.rows.begin(), found.alone.rows.end(), offset_t{0}), a.rows);
-    ASSERT_EQ(std::ssize(found.alone.rows), want.levels);
-    ASSERT_TRUE(found.chained.rows.empty());
+    ASSERT_FALSE(survey(q, there, sweep(q, there, 32, want.levels - 1)).has_value()) << "a level more than is looked for";
     for (const std::string& name : feature_names()) ASSERT_EQ(feature(got, name), feature(features, name)) << name;
     ASSERT_EQ(got.levels, want.levels);
 }
@@ -268,7 +261,7 @@ TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
         entries.emplace_back(i, i, 1.0);
     }
     const auto a = csr_of<double>(2500, 2500, std::move(entries));
-    ASSERT_TRUE(worth_levels_there(2500, std::ssize(a.col) - 2500, guess_levels(host_queue, triangle_of(a))));
+    ASSERT_GE(most_levels_there(2500, std::ssize(a.col) - 2500), 2);
     const auto there = to_device(c, a.view());
     const auto host = Plan<double>::make(c, there.view(), {.analysis = Analysis::host}), device = Plan<double>::make(c, there.view(), {.analysis = Analysis::device});
     EXPECT_EQ(device.features().levels, 2);
@@ -283,7 +276,7 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU leaves nothing anywhere";
     const auto a = triangle_where<double>(1500, 8, [](index_t i, index_t j) { return i >= 40 && j < 40 ? (i + j) % 2 == 0 : i >= 1450 ? j == i - 1 : j >= 40 && j == i - 700; });
-    ASSERT_TRUE(worth_levels_there(1500, std::ssize(a.col) - 1500, guess_levels(host_queue, triangle_of(a))));
+    ASSERT_GE(most_levels_there(1500, std::ssize(a.col) - 1500), merge(host_queue, triangle_of(a), Merge::none).levels);
     const auto there = to_device(c, a.view());
     const std::vector<double> b(1500, 1.0);
     const auto right = to_device(c, std::span<const double>(b));

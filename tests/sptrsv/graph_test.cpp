@@ -152,15 +152,6 @@ TEST(SptrsvTasks, HoldEveryEntryOnceAndWaitForEarlierTasksOnly)
 }
 
 // Following the waits alone, in the worst order threads may run in, every row finds its parents solved.
-TEST(SptrsvGraph, GuessesLevelsFromTheFirstRows)
-{
-    const auto guess = [](index_t n, auto&& keep) { return guess_levels(host_queue, triangle_of(triangle_where<double>(n, 1, keep))); };
-    EXPECT_EQ(guess(0, [](index_t, index_t) { return false; }), 0);
-    EXPECT_EQ(guess(500, [](index_t i, index_t j) { return j == i - 1; }), 500);
-    EXPECT_NEAR(guess(3000, [](index_t i, index_t j) { return j == i - 1; }), 3000, 1e-6) << "a chain goes on as it begins";
-    EXPECT_LE(guess(3000, [](index_t, index_t j) { return j == 0; }), 6);
-}
-
 // Every row is solved once, after those it needs: earlier by the same thread, or by one whose level was waited for.
 void check_threads(const Triangle& t, const Graph& g, const ThreadPlan& plan)
 {

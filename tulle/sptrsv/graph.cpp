@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "tulle/matrix/inspect_steps.hpp"
 #include "tulle/sptrsv/scratch.hpp"
 
 namespace tulle::sptrsv {
@@ -147,21 +146,6 @@ Graph rows_alone(const CpuQueue& host, Buffer<index_t> level)
     std::iota(g.node_of.data(), g.node_of.data() + rows, 0);
     for (index_t i = 0; i < rows; ++i) g.levels = std::max(g.levels, g.level.data()[i]);
     return g;
-}
-
-index_t rows_to_guess_from(index_t rows)
-{
-    constexpr index_t share = 16, least = 1024;
-    return std::min(rows, std::max(least, rows / share));
-}
-
-double guess_levels(const CpuQueue& host, const Triangle& t)
-{
-    const index_t first = rows_to_guess_from(t.rows);
-    if (first == 0) return 0;
-    Buffer<index_t> level(host, first);
-    inspect::find_levels(host, t.row_begin.data(), t.col.data(), first, level.data());
-    return static_cast<double>(*std::max_element(level.data(), level.data() + first)) * t.rows / first;
 }
 
 Features features_of(const Triangle& t, const Graph& graph)

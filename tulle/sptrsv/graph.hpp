@@ -29,10 +29,6 @@ Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows = 1, in
 // Each row alone, from the level of each.
 Graph rows_alone(const CpuQueue& host, Buffer<index_t> level);
 
-// About how many levels there are, from those of the first rows, which is all of the triangle that is looked at: exact for a chain, too many where width grows.
-index_t rows_to_guess_from(index_t rows);
-double guess_levels(const CpuQueue& host, const Triangle& t);
-
 // The ten features; `graph` is the one without merging.
 Features features_of(const Triangle& t, const Graph& graph);
 

@@ -7,7 +7,6 @@
 
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
-#include "tulle/matrix/inspect_steps.hpp"
 #include "tulle/matrix/validate.hpp"
 #include "tulle/sptrsv/scratch.hpp"
 #include "tulle/sptrsv/search.hpp"
@@ -109,44 +108,29 @@ Outlook outlook_of(Merge how, int rows, const Widths& widths, int multiprocessor
     return {how, rows, static_cast<index_t>(widths.nodes.size()), count_tasks(widths, multiprocessors)};
 }
 
-// About how many levels there are, from the first rows.
-template <class Queue>
-double guess_levels_there(const Queue& q, const CpuQueue& host, const Triangle& there)
-{
-    const index_t first = rows_to_guess_from(there.rows);
-    Triangle here{.rows = there.rows, .reversed = there.reversed, .row_begin = Buffer<offset_t>(host, offset_t{first} + 1), .col = {}, .source = {}, .diagonal = {}};
-    download(q, there.row_begin.data(), here.row_begin.data(), here.row_begin.size());
-    here.col = Buffer<index_t>(host, here.row_begin.data()[first]);
-    download(q, there.col.data(), here.col.data(), here.col.size());
-    return guess_levels(host, here);
-}
-
-// Rows of a chain that a scheme may want; 0: none.
+// Rows of a chain that a scheme may want.
 [[maybe_unused]] int chains_for(const Options& options)
 {
-    if (options.force) return options.force->kernel == Kernel::tasks && options.force->merge == Merge::chains ? options.force->rows : 0;
-    return worth_chains(options.expected_calls) ? most_rows : 0;
+    return options.force && options.force->merge == Merge::chains ? options.force->rows : most_rows;
 }
 
 // Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs longer for each.
-bool find_levels_there(const CpuQueue&, const CpuQueue&, const Options&, Known&) { return false; }
+bool find_levels_there(const CpuQueue&, const Options&, Known&) { return false; }
 
 template <class Queue>
-bool find_levels_there(const Queue& q, const CpuQueue& host, const Options& options, Known& known)
+bool find_levels_there(const Queue& q, const Options& options, Known& known)
 {
-    const bool is_there = known.there.rows > 0;
-    const Triangle& t = is_there ? known.there : known.triangle;
-    known.wide = t.rows < most_rows_there && worth_levels_there(t.rows, t.nonzeros(), is_there ? guess_levels_there(q, host, t) : guess_levels(host, t));
-    if (!known.wide || !is_there) return false;
-    known.level_there = Buffer<index_t>(q, t.rows);
-    inspect::find_levels(q, t.row_begin.data(), t.col.data(), t.rows, known.level_there.data());
-    const int most = chains_for(options);
-    if (most > 0) known.chains_there = find_chains(q, t, most);
-    const Surveyed found = read_survey(q, start_survey(q, t, known.level_there.data(), most > 0 ? &known.chains_there : nullptr));
-    known.features = found.features;
+    const Triangle& t = known.there;
+    const index_t deepest = most_levels_there(t.rows, t.nonzeros());
+    if (deepest == 0 || t.rows >= most_rows_swept) return false;
+    Swept swept = sweep(q, t, chains_for(options), deepest);
+    const std::optional<Surveyed> found = survey(q, t, swept);
+    if (!found) return false;
+    known.wide = true;
+    known.swept = std::move(swept);
+    known.features = found->features;
     known.levels.levels = known.features.levels;
-    known.outlooks = {outlook_of(Merge::none, 1, found.alone, multiprocessors(q))};
-    if (most > 0) known.outlooks.push_back(outlook_of(Merge::chains, most, found.chained, multiprocessors(q)));
+    known.outlooks = {outlook_of(Merge::none, 1, found->alone, multiprocessors(q)), outlook_of(Merge::chains, known.swept.most, found->chained, multiprocessors(q))};
     return true;
 }
 
@@ -176,11 +160,17 @@ void fetch_sources(const Context& ctx, Known& known)
 
 void fetch_levels(const Context& ctx, Known& known)
 {
-    if (known.level_there.empty()) return;
-    Buffer<index_t> level;
-    fetch(ctx, known.level_there, level);
+    if (known.swept.most == 0 || !known.levels.level.empty()) return;
+    Buffer<index_t> level = touched<index_t>(ctx.host(), known.there.rows);
+    ctx.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            Buffer<index_t> there(q, level.size());
+            write_levels(q, known.swept, there.data());
+            download(q, std::as_const(there).data(), level.data(), level.size());
+        }
+        (void)q;
+    });
     known.levels = rows_alone(ctx.host(), std::move(level));
-    known.level_there = {};
 }
 
 template <class V>
@@ -188,10 +178,11 @@ Known look_around(const Context& ctx, const AnyView<V>& a, const Options& option
 {
     Known known = look(ctx, a, options);
     const trace::Phase phase{"levels"};
-    if (ctx.run([&](const auto& q) { return find_levels_there(q, ctx.host(), options, known); })) return known;
+    if (ctx.run([&](const auto& q) { return find_levels_there(q, options, known); })) return known;
     fetch_triangle(ctx, known);
     known.levels = merge(ctx.host(), known.triangle, Merge::none);
     known.features = features_of(known.triangle, known.levels);
+    known.wide = ctx.backend() == Backend::cuda && known.levels.levels <= most_levels_there(known.triangle.rows, known.triangle.nonzeros());
     return known;
 }
 
@@ -203,8 +194,11 @@ Limits limits_of(const Context& ctx)
 
 void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, Known& known)
 {
-    if (!known.outlooks.empty()) return;                                  // found there
     const index_t rows = known.triangle.rows;
+    if (!known.outlooks.empty()) {                                        // found there
+        if (!worth_chains(expected_calls)) known.outlooks.resize(1);
+        return;
+    }
     known.outlooks = {outlook_of(Merge::none, 1, widths_of(known.levels, rows), limits.multiprocessors)};
     if (!worth_chains(expected_calls)) return;
     known.merged.push_back(merge(ctx.host(), known.triangle, Merge::chains, most_rows));

@@ -26,8 +26,9 @@ constexpr double warp_task = 2.5e-9;
 constexpr double shallow = 20;                     // tasks in a level, below which few warps are enough: fewer disturb each other less
 constexpr double least_nearness = 0.5;
 constexpr double cluster_entry = 10e-9;            // of the analysis on the host, for each entry
+constexpr double cluster_start = 0.9e-3;           // … and for copies and threads
 constexpr double cluster_gain = 0.2;               // of a solve, that clusters of the host save beside chains or rows alone on wide graphs: 0 to 0.4 on eight
-constexpr double chain_sweeps = 4;                 // what chains cost beside rows alone, in sweeps through the levels
+constexpr double chain_level = 2e-6;               // of the analysis, that chains cost beside rows alone, for each level
 
 // One block or cluster: predicted from hops of 70 ns in a multiprocessor and 150 ns in a cluster, not measured yet.
 constexpr double block_level = 0.20e-6;
@@ -38,9 +39,9 @@ constexpr double entry_bytes = 12;
 constexpr double dense_bytes = 16;                 // of a cluster's matrices, for each pair of its rows: its own and as many late columns
 constexpr std::size_t static_shared = 13 * 1024;   // of a block's shared memory is not for unknowns: sums of its threads, tickets
 
-// Levels: a host's sweep for each entry, measured; a GPU's for each level and row, with the way back, predicted.
+// Levels: a host's sweep for each entry, measured; a GPU's for each level, predicted, with something for those it gives up.
 constexpr double host_level_entry = 1.7e-9, host_level_row = 10e-9;                // features included
-constexpr double there_start = 30e-6, there_level = 0.7e-6, there_row = 0.6e-9;
+constexpr double there_level = 1.2e-6;
 
 // CPU, seconds.
 constexpr double cpu_entry = 1.2e-9;
@@ -138,16 +139,17 @@ bool worth_clusters(const Features& f, double expected_calls)
     return expected_calls * f.levels * row_level > static_cast<double>(f.nonzeros) * cluster_entry;
 }
 
-bool worth_chains(double expected_calls) { return expected_calls * row_level > chain_sweeps * there_level; }
+bool worth_chains(double expected_calls) { return expected_calls * row_level > chain_level; }
 
 bool worth_more(const Features& f, double seconds, double expected_calls)
 {
-    return expected_calls * seconds * cluster_gain > static_cast<double>(f.nonzeros) * cluster_entry;
+    return expected_calls * seconds * cluster_gain > cluster_start + static_cast<double>(f.nonzeros) * cluster_entry;
 }
 
-bool worth_levels_there(index_t rows, offset_t nonzeros, double levels)
+index_t most_levels_there(index_t rows, offset_t nonzeros)
 {
-    return there_start + levels * there_level + rows * there_row < static_cast<double>(nonzeros) * host_level_entry + rows * host_level_row;
+    const double on_host = static_cast<double>(nonzeros) * host_level_entry + rows * host_level_row;
+    return static_cast<index_t>(std::min(on_host / there_level, 65535.0));
 }
 
 Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits)

@@ -134,8 +134,8 @@ TULLE_API bool fits(const Scheme& scheme, index_t rows, std::size_t value_bytes,
 // Warps that fit into a block with the registers they need.
 constexpr int most_warps_in_block(int team, bool clusters) { return !clusters ? 16 : team == 1 ? 8 : 12; }
 
-// Whether a sweep on the GPU should find so many levels sooner than one on the host; predicted constants, not measured yet.
-TULLE_API bool worth_levels_there(index_t rows, offset_t nonzeros, double levels);
+// Up to how many levels a GPU should find by itself, where the host would need about as long: levels that wide are worked on at once. Predicted.
+TULLE_API index_t most_levels_there(index_t rows, offset_t nonzeros);
 
 // Schemes worth trying on a backend, the most promising first; those of one block or cluster may not fit a triangle.
 TULLE_API std::vector<Scheme> candidates(const Limits& limits);

@@ -99,8 +99,7 @@ Tasks tasks_from_host(const CudaQueue& q, const CpuQueue& host, const Known& kno
 TaskLayout lay_out_there(const CudaQueue& q, const Known& known, const Scheme& s, const Packing& packing)
 {
     const bool chains = s.merge == Merge::chains;
-    const NodesThere nodes = chains ? NodesThere{.chains = &known.chains_there} : NodesThere{.level = known.level_there.data()};
-    return lay_out_tasks(q, known.there, nodes, known.outlooks[chains ? 1 : 0].levels, packing);
+    return lay_out_tasks(q, known.there, known.swept, chains, known.outlooks[chains ? 1 : 0].levels, packing);
 }
 
 template <class V>
@@ -184,8 +183,8 @@ void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p)
 
 bool stays_there(const Known& known, const Options& options, const Scheme& scheme)
 {
-    if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || known.level_there.empty()) return false;
-    return scheme.merge == Merge::none || (scheme.merge == Merge::chains && scheme.rows == known.chains_there.most);
+    if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || known.swept.most == 0) return false;
+    return scheme.merge == Merge::none || (scheme.merge == Merge::chains && scheme.rows == known.swept.most);
 }
 
 template <class V>

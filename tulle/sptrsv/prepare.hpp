@@ -41,8 +41,7 @@ struct Known {
     std::vector<Graph> merged;           // those of the outlooks but the first, which is `levels`
     std::vector<Outlook> outlooks;
     Triangle there = {};                 // the triangle where the context works, if it was taken there
-    Buffer<index_t> level_there = {};    // of each of its rows, if they were found there
-    Chains chains_there = {};            // likewise
+    Swept swept = {};                    // levels and chains of its rows, if they were found there
     bool wide = false;                   // levels are so wide that a GPU should make the plan by itself
 };
 

@@ -53,40 +53,30 @@ template <class V> index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, co
 // entries of all tasks. The same as make_triangle, features_of and make_tasks give on the host.
 std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored);      // none where the host has to say what is wrong, or to sort
 
-// Merge::chains, found where the triangle is. A word for each row: its level, the first row of its chain, its place in the chain.
-inline constexpr int place_bits = 10, chain_bits = 27;
-inline constexpr index_t most_rows_there = index_t{1} << chain_bits;
-struct Chains {
-    int most = 0;                    // rows of a chain; 0: none were looked for
+// Levels of all rows, and Merge::chains of up to `most` rows, found where the triangle is: a word for each row (cuda/nodes.cuh). A triangle of more levels than
+// `deepest` is given up.
+inline constexpr index_t most_rows_swept = index_t{1} << 27, most_levels_swept = (1 << 16) - 1;
+struct Swept {
+    int most = 0;
     Buffer<unsigned long long> standing;
     Buffer<index_t> size;            // rows of each chain, by its first row; 0 where that is alone
+    Buffer<unsigned> too_deep;       // 1: given up
 };
-Chains find_chains(const CudaQueue& q, const Triangle& there, int most);
-
-// The nodes of a triangle there: chains, or, without them, rows of these levels.
-struct NodesThere {
-    const index_t* level = nullptr;
-    const Chains* chains = nullptr;
-};
+Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest);
+void write_levels(const CudaQueue& q, const Swept& swept, index_t* level);      // of each row alone
 
 // lay_out_tasks, with everything it gives on the GPU.
-TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const NodesThere& nodes, index_t levels, const Packing& packing);
+TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept& swept, bool chains, index_t levels, const Packing& packing);
 
-// The survey of a triangle of fewer than most_rows_there rows is put on the queue, and waited for when it is read: the GPU has something else to do meanwhile.
-struct SurveyThere {
-    index_t rows;
-    offset_t nonzeros;
-    Buffer<unsigned long long> word;
-};
+// What a sweep found, added up; none if it was given up.
 struct Widths {
     std::vector<offset_t> nodes, rows;                // of each level, the first level first
 };
 struct Surveyed {
     Features features;
-    Widths alone, chained;           // of rows alone, and of chains, if there were any
+    Widths alone, chained;           // of rows alone, and of chains
 };
-SurveyThere start_survey(const CudaQueue& q, const Triangle& there, const index_t* level, const Chains* chains = nullptr);
-Surveyed read_survey(const CudaQueue& q, const SurveyThere& survey);
+std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const Swept& swept);
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);      // the layout may be the host's
 
 // The CPU's kernels.

@@ -23,24 +23,24 @@ struct Sorted {
     const std::uint64_t* key;
     const offset_t* row;
     index_t rows;
-    int first_bits;
+    int row_bits;
     NodesView nodes;
 
-    __device__ std::uint64_t group(offset_t at) const { return key[at] >> first_bits; }
+    __device__ std::uint64_t group(offset_t at) const { return key[at] >> row_bits; }
     __device__ int kind(offset_t at) const { return static_cast<int>(group(at) & ((1u << kind_bits) - 1)); }
     __device__ index_t level(offset_t at) const { return static_cast<index_t>(group(at) >> kind_bits); }
     __device__ index_t place(offset_t at) const { return nodes.place_of(static_cast<index_t>(row[at])); }
 };
 
 //   grid: one thread per row
-__global__ void __launch_bounds__(threads) write_keys_kernel(NodesView nodes, const offset_t* row_begin, index_t rows, int team, int first_bits, std::uint64_t* key, offset_t* row)
+__global__ void __launch_bounds__(threads) write_keys_kernel(NodesView nodes, const offset_t* row_begin, index_t rows, int team, int row_bits, std::uint64_t* key, offset_t* row)
 {
     const offset_t i = global_thread();
     if (i >= rows) return;
     const index_t first = nodes.first_of(static_cast<index_t>(i));
     const int kind = kind_of(nodes.rows_of(first), row_begin[first + 1] - row_begin[first], team);
     const auto group = (static_cast<std::uint64_t>(nodes.level_of(static_cast<index_t>(i))) << kind_bits) | static_cast<std::uint64_t>(kind);
-    key[i] = (group << first_bits) | static_cast<std::uint64_t>(first);
+    key[i] = (group << row_bits) | static_cast<std::uint64_t>(first);
     row[i] = i;
 }
 
@@ -208,15 +208,6 @@ __device__ void choose_met(const Scratch& scratch, int lane, int met, int room)
     __syncwarp(whole_warp);
 }
 
-__device__ LateKey warp_minimum(LateKey key)
-{
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-        const LateKey other = __shfl_xor_sync(whole_warp, key, distance);
-        key = other < key ? other : key;
-    }
-    return key;
-}
-
 // The same where the table was too small: one after the other, each by going through all entries.
 __device__ void choose_one_by_one(const Measuring& m, const Pack& pack, int lane, const Scratch& scratch, int room)
 {
@@ -228,7 +219,7 @@ __device__ void choose_one_by_one(const Measuring& m, const Pack& pack, int lane
             const LateKey key = late_key(below, col);
             if ((is_first || key > before) && key < next) next = key;
         });
-        next = warp_minimum(next);
+        next = slice_min<lanes>(next);
         if (lane == 0) scratch.chosen[n] = next;
         __syncwarp(whole_warp);
     }
@@ -359,17 +350,18 @@ struct Totals {
 
 }  // namespace
 
-TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const NodesThere& nodes, index_t levels, const Packing& packing)
+TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept& swept, bool chains, index_t levels, const Packing& packing)
 {
+    const NodesView nodes = view_of(swept, chains);
     const index_t rows = there.rows;
     const auto each_row = one_thread_each(rows, threads);
-    const int first_bits = prim::bits_for(static_cast<std::uint64_t>(rows));
+    const int row_bits = prim::bits_for(static_cast<std::uint64_t>(rows));
     Buffer<std::uint64_t> key(q, rows);
     Buffer<offset_t> row(q, rows), begins(q, offset_t{rows} + 1);
-    launch(q, each_row, write_keys_kernel, view_of(nodes), there.row_begin.data(), rows, packing.team, first_bits, key.data(), row.data());
-    prim::sort_pairs(q, key.data(), row.data(), rows, first_bits + kind_bits + prim::bits_for(static_cast<std::uint64_t>(levels) + 1));
+    launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team, row_bits, key.data(), row.data());
+    prim::sort_pairs(q, key.data(), row.data(), rows, row_bits + kind_bits + prim::bits_for(static_cast<std::uint64_t>(levels) + 1));
     Buffer<index_t> of_group(q, (offset_t{levels} + 1) << kind_bits), of_level(q, offset_t{levels} + 1), clusters_end(q, offset_t{levels} + 1);
-    const Sorted sorted{key.data(), row.data(), rows, first_bits, view_of(nodes)};
+    const Sorted sorted{key.data(), row.data(), rows, row_bits, nodes};
     const Bounds bounds{of_group.data(), of_level.data(), clusters_end.data()};
     launch(q, each_row, mark_groups_kernel, sorted, bounds);
     launch(q, each_row, mark_tasks_kernel, sorted, bounds, packing.resident, begins.data());
@@ -377,7 +369,7 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const NodesT
     const offset_t n = read_value(q, begins.data() + rows);
 
     const int room = lanes * packing.team;
-    TaskLayout layout{.tasks = {}, .sizes = {}, .order = Buffer<index_t>(q, rows), .task_level = Buffer<index_t>(q, n), .late = Buffer<index_t>(q, nodes.chains ? n * room : 0), .late_step = room};
+    TaskLayout layout{.tasks = {}, .sizes = {}, .order = Buffer<index_t>(q, rows), .task_level = Buffer<index_t>(q, n), .late = Buffer<index_t>(q, chains ? n * room : 0), .late_step = room};
     Tasks& tasks = layout.tasks;
     tasks.rows = rows;
     tasks.levels = levels;
@@ -389,7 +381,7 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const NodesT
     Buffer<Totals> totals(q, 1);
     launch(q, each_row, enter_tasks_kernel, sorted, begins.data(), layout.order.data(), tasks.task.data(), layout.task_level.data());
     launch(q, one_thread_each(n * lanes, measurers * lanes), measure_tasks_kernel,
-           Measuring{there.row_begin.data(), there.col.data(), view_of(nodes), layout.order.data(), layout.task_level.data(), rows, n, packing.team, tasks.task.data(), layout.late.data(), tasks.dense_first.data()});
+           Measuring{there.row_begin.data(), there.col.data(), nodes, layout.order.data(), layout.task_level.data(), rows, n, packing.team, tasks.task.data(), layout.late.data(), tasks.dense_first.data()});
     launch(q, {1, placers}, place_tasks_kernel, tasks.task.data(), n, packing.team, tasks.dense_first.data(), totals.data()->size);
     const Totals total = read_value(q, totals.data());
     layout.sizes = {total.size[0], static_cast<index_t>(total.size[2]), total.size[3]};
