@@ -243,6 +243,26 @@ TEST_P(SpgemmOn, ShortRowsNeedLittleBesideC)
     EXPECT_LE(c.memory().peak(Space::device) - before, product.bytes() + std::size_t{rows} * 8 + 4096) << "of C " << product.bytes();
 }
 
+// A few rows whose kernels look at facts, by ranks and by hash tables of a block, do not keep those of all others.
+TEST_P(SpgemmOn, FewRowsKeepFewFacts)
+{
+    const auto c = ctx();
+    const index_t rows = 2000, apart = 10;
+    const auto a = matrix_where<double>(rows, rows, Values::integers, 51, [](index_t i, index_t j) { return i == 7 ? j % 5 == 0 : i == 900 ? j < 50 : i == 1999 ? j % 4 == 0 && j < 800 : i == j; });
+    const auto b = matrix_where<double>(rows, rows * apart, Values::integers, 52, [](index_t i, index_t j) { return j / apart == i && j % apart < 3; });
+    const auto left = to_device(c, a.view()), right = to_device(c, b.view());
+    const auto space = c.backend() == Backend::cpu ? Space::host : Space::device;
+    for (const bool small : {true, false}) {
+        const Options options{.force = c.backend() == Backend::cpu ? std::optional<Policy>{} : Policy{.use_runs = false, .at_once = small}, .checked = false};
+        const std::size_t before = c.memory().live(space);
+        c.memory().reset_peak();
+        const Csr<double> product = multiply(c, left.view(), right.view(), options);
+        const std::size_t beside = c.memory().peak(space) - before - product.bytes();
+        if (c.backend() == Backend::cuda) EXPECT_LE(beside, std::size_t{rows} * 8 + 4096) << "facts of all rows are " << rows * 16;
+        EXPECT_TRUE(matches(host_of(c, product.view()), oracle_product(a, b)));
+    }
+}
+
 // More than fits at once: several chunks, never more than the budget, and the same C.
 TEST_P(SpgemmOn, SmallBudgetsMeanManyChunks)
 {

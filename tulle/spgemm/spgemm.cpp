@@ -102,15 +102,6 @@ offset_t group_all(State& s)
     return s.ctx.run([&](const auto& q) { return group_rows(q, s.a.view(), s.choice.policy, s.work, 0, s.rows(), s.row_begin.data()); });
 }
 
-// A product that is computed once holds nothing beside C that no kernel will look at.
-template <class State>
-void drop_facts(State& s)
-{
-    bool read = s.choice.policy.method != Method::adaptive;
-    for (std::size_t f = 0; f < s.work.numeric.size(); ++f) read = read || (s.work.numeric[f].rows > 0 && reads_facts(static_cast<Filler>(f + 1)));     // none has no group
-    if (!read) s.work.facts = {};
-}
-
 // While it lives, no more than `bytes` beyond what is held now may be allocated where the context works.
 class Ceiling {
 public:
@@ -239,7 +230,7 @@ Csr<V> Plan<V>::once(const Context& ctx, const CsrView<V>& a, const CsrView<V>& 
 {
     const auto s = make_state<State>(ctx, a, b, options);
     s->nonzeros = group_all(*s);
-    drop_facts(*s);
+    ctx.run([&](const auto& q) { drop_facts(q, s->choice.policy, s->work, result_bytes(s->rows(), s->nonzeros, sizeof(V))); });
     const offset_t* row_begin = s->row_begin.data();
     Csr<V> c = allocate(*s, s->rows(), s->nonzeros, std::move(s->row_begin), static_cast<const V*>(nullptr));
     fill_rows(*s, Stretch<V>{0, c.rows, row_begin, 0, c.col.data(), c.value.data()});

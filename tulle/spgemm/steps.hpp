@@ -75,7 +75,8 @@ struct Workspace {
     bool sorted = true;                        // columns must ascend
     Buffer<BothTotals> totals;                 // GPU: one
     bool totals_are_zero = false;              // GPU: those of filling
-    Buffer<RowFacts> facts;                    // GPU: one per row
+    Buffer<RowFacts> facts;                    // GPU: one per row; after drop_facts() of some, in the order of the list
+    bool facts_listed = false;
     Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
     bool fills_runs = false;                   // GPU: rows of equal pattern are filled together
@@ -125,6 +126,10 @@ offset_t group_rows(const CpuQueue& q, const CsrView<V>& a, const Policy& policy
 template <class V>
 offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows,
                     const offset_t* row_begin);
+
+// A product that is computed once holds little beside a C of so many bytes that no kernel will look at. After group_rows() for all rows.
+inline void drop_facts(const CpuQueue&, const Policy&, Workspace&, std::size_t) {}
+void drop_facts(const CudaQueue& q, const Policy& policy, Workspace& work, std::size_t result_bytes);
 
 // Columns, ascending, and values of the stretch of rows that group_rows() was last called for.
 template <class V> void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);

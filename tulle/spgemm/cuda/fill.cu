@@ -20,6 +20,34 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
     if (i < n) to[i] = from[i] - base;
 }
 
+// Groups whose kernels look at facts stand in two parts of the list: those with ranks, and those with more than 512 nonzeros a row.
+struct ReadFacts {
+    offset_t ranked, ranks, long_rows, longs;       // where each part begins, and its rows
+
+    offset_t all() const { return ranks + longs; }
+    offset_t place(offset_t in_list) const { return in_list < ranked + ranks ? in_list - ranked : ranks + in_list - long_rows; }
+};
+
+ReadFacts read_facts(const std::vector<RowGroup>& groups)
+{
+    const auto begin = [&](Filler f) { return groups[static_cast<std::size_t>(f) - 1].begin; };
+    const offset_t ranked = begin(Filler::single_small), long_rows = begin(Filler::hash1024);
+    return {ranked, begin(Filler::hash64) - ranked, long_rows, groups.back().begin + groups.back().rows - long_rows};
+}
+
+// One thread for every row whose facts are looked at.
+__global__ void list_facts_kernel(const RowFacts* facts, const index_t* list, ReadFacts r, RowFacts* listed)
+{
+    const offset_t k = global_thread();
+    if (k < r.ranks + r.longs) listed[k] = facts[list[k < r.ranks ? r.ranked + k : r.long_rows + (k - r.ranks)]];
+}
+
+const RowFacts* facts_for(const Workspace& work, const RowGroup& group, Filler filler)
+{
+    if (!work.facts_listed) return work.facts.data();
+    return reads_facts(filler) ? work.facts.data() + read_facts(work.numeric).place(group.begin) : nullptr;
+}
+
 template <class V, class Work>
 void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const Stretch<V>& c, Work&& do_group)
 {
@@ -28,7 +56,7 @@ void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bo
     cuda::Branches side(q, branches_for(groups, side_by_side && !work.kinds.at_once));
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const RowGroup& group = groups[g - 1];
-        const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, runs.b};
+        const Task task{work.list.data() + group.begin, group.rows, facts_for(work, group, static_cast<Filler>(g)), runs.a, runs.b, work.facts_listed};
         if (group.rows > 0) do_group(FillArguments<V>{side.next(), a, b, task, c, work.pieces}, static_cast<Filler>(g));
     }
 }
@@ -89,6 +117,23 @@ offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& polic
     if (work.pieces.all > 0 && work.pieces.place.size() == 0) work.kinds.cut_above = never_cut;      // members of teams fill rows that others have counted
     return place_for_filling(q, {first, rows, a.row_begin, work.facts.data(), policy.use_runs ? work.runs_a.data() : nullptr, row_begin,
                                  sizeof(V), work.kinds}, work);
+}
+
+// Facts are worth a launch where C is less than this many times as large; the peak of others is C's (reasoned).
+constexpr std::size_t facts_matter = 16;
+
+void drop_facts(const CudaQueue& q, const Policy& policy, Workspace& work, std::size_t result_bytes)
+{
+    if (policy.method != Method::adaptive) return;
+    const ReadFacts r = read_facts(work.numeric);
+    if (r.all() > 0 && (r.all() * 4 > work.facts.size() || work.facts.bytes() * facts_matter < result_bytes)) return;
+    Buffer<RowFacts> listed;
+    if (r.all() > 0) {
+        listed = Buffer<RowFacts>(q, r.all());
+        launch(q, one_thread_each(r.all()), list_facts_kernel, work.facts.data(), work.list.data(), r, listed.data());
+    }
+    work.facts = std::move(listed);
+    work.facts_listed = true;
 }
 
 template <class V>

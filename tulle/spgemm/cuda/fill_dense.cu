@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(threads) fill_dense_kernel(CsrView<V> a, CsrVi
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     const auto s = Strip<V>::at(memory);
     const index_t row = t.list[blockIdx.x];
-    const RowFacts f = t.facts[row];
+    const RowFacts f = facts_of(t, blockIdx.x, row);
     offset_t to = c.row_begin[row] - c.base;
     for (offset_t done = 0; done < f.width; done += window) {
         team_fill<threads>(s.sum, window, V(-0.0));                // what changes no sum, not even the sign of zero

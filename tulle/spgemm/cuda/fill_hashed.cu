@@ -344,7 +344,7 @@ __global__ void __launch_bounds__(Team) fill_columns_kernel(Pattern a, Pattern b
     if (threadIdx.x == 0) *counter = 0;
     team_fill<Team>(key, Slots, vacant);
     __syncthreads();
-    walk_columns<Team>(a, b, nullptr, row, t.facts[row].products, [&](index_t col) { insert<Slots>(key, col); });
+    walk_columns<Team>(a, b, nullptr, row, facts_of(t, blockIdx.x, row).products, [&](index_t col) { insert<Slots>(key, col); });
     __syncthreads();
     sort_keys<Team, Slots>(key, sorted, nonzeros, counter);
     for (int k = team_rank<Team>(); k < nonzeros; k += Team) c.col[c.row_begin[row] - c.base + k] = sorted[padded(k)];

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(32) fill_ranked_kernel(CsrView<V> a, CsrView<V
 {
     TULLE_DYNAMIC_SHARED(V, memory);
     const index_t row = t.list[blockIdx.x];
-    const RowFacts f = t.facts[row];
+    const RowFacts f = facts_of(t, blockIdx.x, row);
     const int rows = Rows == 1 ? 1 : run_inside(t.runs_a, row, c.first, c.rows).length;
     const Sheet<V> s = sheet_at<Rows>(memory, f, static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]));
     team_fill<32>(s.sum, Rows * s.nonzeros, V(-0.0));                // what changes no sum, not even the sign of zero

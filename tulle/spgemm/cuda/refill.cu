@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<
     for (int k = team_rank<32>(); k < count; k += 32) find.insert(col[k], k);
     __syncwarp();
     const offset_t nonzeros_a = a.row_begin[row + 1] - a.row_begin[row];
-    if (find.whole && offset_t{t.facts[row].products} >= long_row_of_b * nonzeros_a)
+    if (find.whole && offset_t{facts_of(t, number / parts, row).products} >= long_row_of_b * nonzeros_a)
         add_products<1, false>(sum, count, [&](index_t found) { return find.place(found); }, b.col, a, b, nullptr, row, 1);
     else
         add_window(sum, Batch<V>::at(mine), a, b, find, row);
