@@ -258,7 +258,9 @@ TEST_P(SpgemmOn, FewRowsKeepFewFacts)
         c.memory().reset_peak();
         const Csr<double> product = multiply(c, left.view(), right.view(), options);
         const std::size_t beside = c.memory().peak(space) - before - product.bytes();
-        if (c.backend() == Backend::cuda) EXPECT_LE(beside, std::size_t{rows} * 8 + 4096) << "facts of all rows are " << rows * 16;
+        if (c.backend() == Backend::cuda) {
+            EXPECT_LE(beside, std::size_t{rows} * 8 + 4096) << "facts of all rows are " << rows * 16;
+        }
         EXPECT_TRUE(matches(host_of(c, product.view()), oracle_product(a, b)));
     }
 }

@@ -51,6 +51,7 @@ inline constexpr std::array<const char*, fillers> filler_names{
     "hash table for 4096 nonzeros, a block each", "hash table for 8192 nonzeros, a block each", "array of values, a block each"};
 
 inline constexpr index_t small_map_columns = 8192, large_map_columns = 65536;
+inline constexpr index_t map_block_columns = 48 * 1024 * 32;     // 192 KiB of bits, a block's; rows that are wider take several rounds
 inline constexpr index_t most_columns_at_once = large_map_columns;
 inline constexpr std::uint32_t counted_at_once = 2048;           // products of a row that a warp counts while others wait for it (reasoned: 50 µs)
 inline constexpr std::uint32_t mapped_by_warp = 8192;            // products; 16384 kept a warp busy for 0.4 ms (measured: email-Enron)

@@ -22,7 +22,8 @@ constexpr index_t columns_in_cache = 1 << 18;
 constexpr offset_t short_rows = 8;
 
 // Small products, for which launches and waits take longer than the work (reasoned from cage10, 11397 rows with 13 nonzeros: 70 calls of the runtime, 2 waits and
-// 60 µs of kernels made 227 µs): so many rows, and not so long that equal ones among them would be worth looking for.
+// 60 µs of kernels made 227 µs): so many rows, and not so long that equal ones among them would be worth looking for. Lists are not merged: a group more, in which
+// one thread goes over a row (measured: cage10 124 µs, with lists 150; delaunay_n13 75 and 86).
 constexpr index_t small_rows = 1 << 15;
 constexpr offset_t small_mean = 24;
 
@@ -65,10 +66,7 @@ std::string to_text(const delta::Rules& r)
 
 Choice choose(const Traits& t, const Limits& limits)
 {
-    if (limits.backend == Backend::cuda && is_small(t)) {
-        const bool lists = t.nonzeros_a <= short_rows * t.rows;
-        return {{.use_runs = false, .merge_lists = lists ? most_lists : 0, .at_once = true}, "the product is small: launches and waits would take longer than the work"};
-    }
+    if (limits.backend == Backend::cuda && is_small(t)) return {{.use_runs = false, .merge_lists = 0, .at_once = true}, "the product is small: launches and waits would take longer than the work"};
     if (limits.backend == Backend::cuda)
         return t.nonzeros_a > short_rows * t.rows
                    ? Choice{{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"}
@@ -90,7 +88,7 @@ std::vector<Policy> candidates(const Limits& limits)
         all.push_back({.use_runs = false, .columns_first = false});
         all.push_back({.use_runs = false, .side_by_side = false});
         all.push_back({.merge_lists = 0, .columns_first = false, .side_by_side = false});
-        for (const int lists : {0, most_lists}) all.push_back({.use_runs = false, .merge_lists = lists, .at_once = true});
+        all.push_back({.use_runs = false, .merge_lists = 0, .at_once = true});
         if (!limits.deterministic) all.insert(all.end(), {{Method::nsparse, false}, {Method::deltasparse, false}});
         return all;
     }

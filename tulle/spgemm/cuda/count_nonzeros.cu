@@ -16,7 +16,6 @@ constexpr int warps_per_block = 4;
 constexpr int short_threads = 256;
 constexpr int hash_block_threads = 256, map_block_threads = 1024;
 constexpr int hash_block_slots = 2 * static_cast<int>(products_block);
-constexpr index_t map_block_columns = 48 * 1024 * 32;          // 192 KiB of bits; rows that are wider take several rounds
 
 // A slice of lanes per row.
 //   grid: ceil(rows * Lanes / 256)      shared memory: a word a thread      count: every row of the group, once
@@ -86,7 +85,7 @@ __global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) coun
 
 // ---- small products: the host has not been told how many rows of each kind there are ----
 
-constexpr int listed_threads = 512, most_listed_blocks = 264;       // two a multiprocessor
+constexpr int listed_threads = 1024, most_listed_blocks = 132;
 constexpr int block_counter = static_cast<int>(Counter::map_block);
 
 // A warp per row, as they stand; rows that would keep a warp too long are listed.
@@ -215,7 +214,7 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
     place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V), work.kinds}, work, count);
-    const std::vector<RowGroup> groups = merged(work.symbolic, work.kinds, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
+    const std::vector<RowGroup> groups = merged(work.symbolic, few_rows, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
     cuda::Branches side(q, branches_for(groups, policy.side_by_side));
     count_cut(q, pattern_of(a), pattern_of(b), work, count);
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The longest rows of C: a block keeps an array of sums for a window of columns and moves it over the row's columns. Rows of B are taken one
 // at a time, so their columns are all different, and nothing is added by atomics. What was touched comes out in order.
+//
+// Where columns come first, they are bits that the block sets in any order; the values are then those of a refill, in parts that wait for nobody.
 #include "tulle/prim/search.hpp"
 #include "tulle/spgemm/cuda/fill_steps.hpp"
+#include "tulle/spgemm/cuda/pattern.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
 
 namespace tulle::spgemm {
@@ -130,7 +133,61 @@ __global__ void __launch_bounds__(threads) fill_dense_kernel(CsrView<V> a, CsrVi
     }
 }
 
+// ---- columns alone ----
+
+// The columns of `used` words of bits, from column `first` on, in order; returns how many there are. A warp has neighbouring words.
+__device__ int write_bits(const unsigned* word, int used, offset_t first, int* warp_total, index_t* col)
+{
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    const int stretch = (used + warps - 1) / warps, begin = min(used, warp * stretch), end = min(used, begin + stretch);
+    int mine = 0;
+    for (int w = begin + lane; w < end; w += 32) mine += __popc(word[w]);
+    mine = __reduce_add_sync(all_lanes, mine);
+    if (lane == 0) warp_total[warp] = mine;
+    __syncthreads();
+    int to = 0, total = 0;
+    for (int w = 0; w < warps; ++w) {
+        if (w == warp) to = total;
+        total += warp_total[w];
+    }
+    for (int w = begin; w < end; ++w) {
+        const unsigned bits = word[w];
+        if ((bits >> lane & 1) != 0) col[to + __popc(bits & ((1u << lane) - 1))] = static_cast<index_t>(first + w * 32 + lane);
+        to += __popc(bits);
+    }
+    __syncthreads();
+    return total;
+}
+
+// A block per row.
+//   grid: rows of the group      shared memory: a bit for every column of a round      c.col: every column of the group's rows, once
+__global__ void __launch_bounds__(threads) fill_wide_columns_kernel(Pattern a, Pattern b, Task t, Stretch<float> c, index_t columns)
+{
+    TULLE_DYNAMIC_SHARED(unsigned, word);
+    TULLE_SHARED(int, warp_total, warps);
+    const index_t row = t.list[blockIdx.x];
+    const RowFacts f = facts_of(t, blockIdx.x, row);
+    index_t* col = c.col + (c.row_begin[row] - c.base);
+    for (offset_t done = 0; done < f.width; done += columns) {
+        const auto here = static_cast<index_t>(min(offset_t{columns}, f.width - done));
+        const int used = static_cast<int>(words_of(here));
+        team_fill<threads>(word, used, 0u);
+        __syncthreads();
+        mark_columns<threads>(a, b, nullptr, row, f.products, static_cast<index_t>(f.first + done), here, word);
+        __syncthreads();
+        col += write_bits(word, used, f.first + done, warp_total, col);
+    }
+}
+
 }  // namespace
+
+template <class V>
+void fill_wide_columns(const FillArguments<V>& f)
+{
+    const auto columns = static_cast<index_t>(std::min(offset_t{map_block_columns}, words_of(f.b.cols) * 32));
+    launch(f.q, {f.task.rows, threads, static_cast<std::size_t>(columns) / 8}, fill_wide_columns_kernel, pattern_of(f.a), pattern_of(f.b), f.task,
+           Stretch<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr}, columns);
+}
 
 template <class V>
 void fill_dense(const FillArguments<V>& f)
@@ -139,6 +196,8 @@ void fill_dense(const FillArguments<V>& f)
     launch(f.q, {f.task.rows, threads, Strip<V>::bytes()}, fill_dense_kernel<V>, f.a, f.b, f.task, f.c);
 }
 
+template void fill_wide_columns(const FillArguments<float>&);
+template void fill_wide_columns(const FillArguments<double>&);
 template void fill_dense(const FillArguments<float>&);
 template void fill_dense(const FillArguments<double>&);
 

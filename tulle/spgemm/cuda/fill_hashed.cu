@@ -366,7 +366,8 @@ void fill_columns(const FillArguments<V>& f, Filler size)
     case Filler::hash1024: return fill_columns_by<128, 2048>(f);
     case Filler::hash2048: return fill_columns_by<256, 4096>(f);
     case Filler::hash4096: return fill_columns_by<512, 8192>(f);
-    default: return fill_columns_by<1024, 16384>(f);
+    case Filler::hash8192: return fill_columns_by<1024, 16384>(f);
+    default: return fill_wide_columns(f);
     }
 }
 

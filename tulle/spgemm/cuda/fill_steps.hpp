@@ -42,6 +42,7 @@ template <class V> void fill_short(const FillArguments<V>& f, int lanes);
 template <class V> void fill_ranked(const FillArguments<V>& f, Filler size, bool columns);
 template <class V> void fill_hashed(const FillArguments<V>& f, Filler size);
 template <class V> void fill_columns(const FillArguments<V>& f, Filler size);            // columns of rows that have a block each; values are refill_group's
+template <class V> void fill_wide_columns(const FillArguments<V>& f);                    // the same of the longest
 template <class V> void fill_dense(const FillArguments<V>& f);
 
 }  // namespace tulle::spgemm

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The values of C once more, where its columns are there. Rows whose columns lie close together are fill_ranked.cu's. Others get a hash table from columns to places, which nobody changes while products look them up; sums stand in
 // order, so that nothing is sorted. Long rows are cut into windows of neighbouring columns, a warp each, instead of a block that meets after
-// every row of B. Short rows, and rows too long for any table, are filled as they were.
+// every row of B. Short rows are filled as they were.
 #include "tulle/spgemm/cuda/add_products.cuh"
 #include "tulle/spgemm/cuda/add_rows.cuh"
 #include "tulle/spgemm/cuda/placed.hpp"
@@ -52,20 +52,12 @@ constexpr std::size_t table_bytes(int bits)
     return Batch<V>::bytes() + (std::size_t{1} << bits) * (sizeof(index_t) + sizeof(std::uint16_t)) + (std::size_t{1} << (bits - 1)) * sizeof(V);
 }
 
-// A warp per row, or per part of 2^(bits - 1) entries of one that has up to `parts` of them.
-//   grid: ceil(rows * parts / warps in a block)      shared memory: table_bytes() a warp      c: every value of the group's rows, once
+// `count` entries of a row of C from `first` on, by a warp. `products`: of the row.
 template <class V>
-__global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c, int parts, int bits)
+__device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, index_t row, std::uint32_t products, const Stretch<V>& c, int first, int count, int nonzeros, unsigned char* mine)
 {
-    TULLE_DYNAMIC_SHARED(unsigned char, memory);
-    const offset_t number = team_number<32>();
-    if (number >= t.rows * parts) return;                           // a whole warp
-    const index_t row = t.list[number / parts];
-    const int slots = 1 << bits, nonzeros = static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]);
-    const int first = static_cast<int>(number % parts) * (slots / 2), count = min(slots / 2, nonzeros - first);
-    if (count <= 0) return;                                         // a whole warp
+    const int bits = 32 - __clz(2 * count - 1), slots = 1 << bits;
     const index_t* col = c.col + (c.row_begin[row] - c.base) + first;
-    unsigned char* mine = memory + threadIdx.x / 32 * table_bytes<V>(bits);
     V* sum = reinterpret_cast<V*>(mine + Batch<V>::bytes());
     auto* key = reinterpret_cast<index_t*>(sum + slots / 2);
     const FoundColumns find{b.col, col[0], col[count - 1], count == nonzeros, key, reinterpret_cast<std::uint16_t*>(key + slots), static_cast<unsigned>(slots) - 1, bits};
@@ -76,19 +68,36 @@ __global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<
     for (int k = team_rank<32>(); k < count; k += 32) find.insert(col[k], k);
     __syncwarp();
     const offset_t nonzeros_a = a.row_begin[row + 1] - a.row_begin[row];
-    if (find.whole && offset_t{facts_of(t, number / parts, row).products} >= long_row_of_b * nonzeros_a)
+    if (find.whole && offset_t{products} >= long_row_of_b * nonzeros_a)
         add_products<1, false>(sum, count, [&](index_t found) { return find.place(found); }, b.col, a, b, nullptr, row, 1);
     else
         add_window(sum, Batch<V>::at(mine), a, b, find, row);
     V* value = c.value + (c.row_begin[row] - c.base) + first;
     for (int k = team_rank<32>(); k < count; k += 32) value[k] = sum[k];
+    __syncwarp();                                                   // before the table is cleared for the next part
+}
+
+// A warp per row, or `parts` of them, each with every parts-th part of 2^(bits - 1) entries.
+//   grid: ceil(rows * parts / warps in a block)      shared memory: table_bytes() a warp      c: every value of the group's rows, once
+template <class V>
+__global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c, int parts, int bits)
+{
+    TULLE_DYNAMIC_SHARED(unsigned char, memory);
+    const offset_t number = team_number<32>();
+    if (number >= t.rows * parts) return;                           // a whole warp
+    const index_t row = t.list[number / parts];
+    const int entries = 1 << (bits - 1), nonzeros = static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]);
+    for (offset_t first = number % parts * entries; first < nonzeros; first += offset_t{parts} * entries)
+        refill_part(a, b, row, facts_of(t, number / parts, row).products, c, static_cast<int>(first), static_cast<int>(min(offset_t{entries}, nonzeros - first)), nonzeros,
+                    memory + threadIdx.x / 32 * table_bytes<V>(bits));
 }
 
 template <class V>
 void refill_hashed(const FillArguments<V>& f, Filler size)
 {
     constexpr int part_bits = bits_of(2 * part_entries);
-    const int larger = static_cast<int>(size) - static_cast<int>(Filler::hash64), bits = std::min(7 + larger, part_bits), parts = 1 << std::max(0, 7 + larger - part_bits);
+    const int larger = static_cast<int>(size) - static_cast<int>(Filler::hash64), bits = std::min(7 + larger, part_bits);
+    const int parts = 1 << std::max(0, 7 + larger - part_bits);     // 32 for the longest rows, however long they are
     const std::size_t bytes = table_bytes<V>(bits);
     const int in_a_block = bytes <= bytes_to_share ? most_warps : 1;
     launch(f.q, {ceil_div(f.task.rows * parts, offset_t{in_a_block}), 32 * in_a_block, bytes * static_cast<std::size_t>(in_a_block)}, refill_hashed_kernel<V>, f.a, f.b,
@@ -102,7 +111,7 @@ void refill_group(const FillArguments<V>& f, Filler filler)
 {
     if (filler >= Filler::single_small && filler <= Filler::run_huge) fill_ranked(f, filler, false);
     else if (is_list(filler)) fill_merged(f, filler, false);
-    else if (filler >= Filler::hash64 && filler <= Filler::hash8192) refill_hashed(f, filler);
+    else if (filler >= Filler::hash64) refill_hashed(f, filler);
     else fill_group(f, filler);
 }
 

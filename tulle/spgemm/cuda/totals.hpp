@@ -55,13 +55,16 @@ inline int branches_for(const std::vector<RowGroup>& groups, bool side_by_side)
 
 // A launch takes at least as long as its longest row, so a few rows are better done with the next larger size of their kind, where
 // has_larger(group) says that there is one; lists of neighbouring groups are neighbours. Small products have launches to save more than work: as many
-// rows as there are warps on a GPU are few (reasoned: cage10 has 4133 rows of up to 64 nonzeros and 5547 of up to 128).
+// rows as there are warps on a GPU are few (reasoned: cage10 has 4133 rows of up to 64 nonzeros and 5547 of up to 128). All are few for refills, whose tables are
+// as large as a row needs whatever its group.
 inline constexpr offset_t few_rows = 2000, few_rows_of_small = 8192;
 
+// Small products, unless a long row among them has launches wait for it: memplus took 1030 µs group after group, and 670 side by side (measured).
+inline bool saves_launches(const Workspace& work) { return work.kinds.at_once && work.longest <= counted_at_once; }
+
 template <class HasLarger>
-std::vector<RowGroup> merged(std::vector<RowGroup> groups, const Kinds& kinds, HasLarger&& has_larger)
+std::vector<RowGroup> merged(std::vector<RowGroup> groups, offset_t few, HasLarger&& has_larger)
 {
-    const offset_t few = kinds.at_once ? few_rows_of_small : few_rows;
     for (std::size_t g = 1; g < groups.size(); ++g) {
         RowGroup &small = groups[g - 1], &large = groups[g];
         if (!has_larger(g) || small.rows == 0 || small.rows > few || large.rows == 0) continue;
