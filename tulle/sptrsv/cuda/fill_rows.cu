@@ -11,6 +11,14 @@ struct RowsView {
     const offset_t *begin, *source;
 };
 
+//   grid: one thread per row      reciprocal: every row written once
+template <class V>
+__global__ void __launch_bounds__(fill_threads) fill_reciprocals_kernel(const offset_t* diagonal, index_t rows, const V* value, V* reciprocal, unsigned* first_zero)
+{
+    const offset_t i = global_thread();
+    if (i < rows) reciprocal[i] = reciprocal_of(diagonal, i, value, first_zero);
+}
+
 // A warp for each row.      grid: one warp per row      value: every entry written once
 template <class V>
 __global__ void __launch_bounds__(fill_threads) fill_rows_kernel(RowsView rows, const V* __restrict__ from, const V* __restrict__ reciprocal, V* __restrict__ to)
@@ -25,11 +33,12 @@ __global__ void __launch_bounds__(fill_threads) fill_rows_kernel(RowsView rows, 
 template <class V>
 index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to)
 {
-    const Buffer<unsigned> zero = fill_reciprocals(q, rows.diagonal, rows.rows, value, to.reciprocal);
+    const offset_t* diagonal = rows.diagonal.empty() ? nullptr : rows.diagonal.data();
+    fill_bytes(q, to.first_zero.data(), 0xff, to.first_zero.bytes());
+    launch(q, one_thread_each(rows.rows, fill_threads), fill_reciprocals_kernel<V>, diagonal, rows.rows, value, to.reciprocal.data(), to.first_zero.data());
     const RowsView view{rows.rows, rows.row.data(), rows.begin.data(), rows.source.data()};
     launch(q, one_thread_each(offset_t{rows.rows} * lanes, fill_threads), fill_rows_kernel<V>, view, value, to.reciprocal.data(), to.value.data());
-    const unsigned first = read_value(q, zero.data());
-    return first < static_cast<unsigned>(rows.rows) ? read_value(q, rows.row.data() + first) : -1;
+    return row_of_zero(q, to.first_zero, rows.row);
 }
 
 template index_t fill_rows(const CudaQueue&, const Rows&, const float*, RowValues<float>&);

@@ -5,47 +5,66 @@
 // A lane solves one column of the inverse by substitution. Both matrices have few entries, so only rows and columns that have some are gone through; a zero
 // left out changes no bit of a sum. The growth of a cluster, the largest row sum of |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is;
 // where it is too large, S and F stay as they are (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
+#include "tulle/base/math.hpp"
 #include "tulle/sptrsv/cuda/fill.cuh"
 
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int invert_warps = 2;
+template <int Team> constexpr int invert_warps = Team == 1 ? 2 : Team;      // of a block
 constexpr int column_step = lanes + 1;                     // one more than a column, so that lanes on different columns meet different banks
 constexpr unsigned whole_warp = 0xffffffffu;
 
-// A warp for each task.      grid: one warp per task      value: every lane of every step written once
+// What a kernel reads, for all tasks.
 template <class V>
-__global__ void __launch_bounds__(fill_threads)
-fill_tasks_kernel(const Task* tasks, offset_t n, int team, const offset_t* __restrict__ source, const V* __restrict__ from, const V* __restrict__ reciprocal, V* __restrict__ to)
+struct Filling {
+    const Task* task;
+    offset_t tasks;
+    int team;
+    const offset_t *diagonal, *source;                     // diagonal null: ones
+    const V* from;
+    V *reciprocal, *to;
+    unsigned* first_zero;
+};
+
+// A warp for each task, which forms the reciprocals of its rows by the way.
+//   grid: one warp per task      value: every lane of every step written once      reciprocal: every row written once
+template <class V>
+__global__ void __launch_bounds__(fill_threads) fill_tasks_kernel(Filling<V> f)
 {
     const offset_t t = global_thread() / lanes;
-    if (t >= n) return;
+    if (t >= f.tasks) return;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const Task task = tasks[t];
+    const Task task = f.task[t];
     const int i = lane % task.width;
-    const V scale = i < task.rows ? reciprocal[task.first + i] : V(0);
-    const int more = task.cluster == 0 && task.late > 0 ? 1 : 0;
-    for (offset_t at = task.step * lanes + lane; at < (task.step + offset_t{task.steps} * team + more) * lanes; at += lanes) to[at] = source[at] < 0 ? V(0) : from[source[at]] * scale;
+    const V scale = i < task.rows ? reciprocal_of(f.diagonal, offset_t{task.first} + i, f.from, lane < task.width ? f.first_zero : nullptr) : V(0);
+    if (lane < task.rows) f.reciprocal[task.first + lane] = scale;
+    const offset_t end = (task.step + units_of(task, f.team)) * lanes;
+#pragma unroll 4
+    for (offset_t at = task.step * lanes + lane; at < end; at += lanes) {
+        const offset_t source = f.source[at];
+        f.to[at] = source < 0 ? V(0) : f.from[source] * scale;
+    }
 }
 
 // The entries of a task's matrices, in the order lay_out_tasks gave them; `at` counts from the task's first.
 template <class V>
 struct Entries {
-    const offset_t *at, *source;
-    const V *from, *reciprocal;
+    const offset_t *at, *source, *diagonal;
+    const V* from;
     offset_t begin, end;
 };
 
-// Columns first … first + 31 of a task's matrices to shared memory, (i, k) at to[k * column_step + i], by all lanes.
+// Columns first … first + 31 of a task's matrices to shared memory, (i, k) at to[k * column_step + i], by all lanes. scale: the reciprocal of each row.
 template <class V>
-__device__ void gather_columns(const Entries<V>& e, const Task& task, int first, int lane, V* to)
+__device__ void gather_columns(const Entries<V>& e, const Task& task, int first, int lane, const V* scale, V* to)
 {
+    const int shift = __ffs(task.width) - 1;
     for (int k = 0; k < lanes; ++k) to[k * column_step + lane] = V(0);
     __syncwarp(whole_warp);
     for (offset_t n = e.begin + lane; n < e.end; n += lanes) {
-        const int at = static_cast<int>(e.at[n] - task.dense), i = at % task.width, k = at / task.width - first;
-        if (k >= 0 && k < lanes) to[k * column_step + i] = e.from[e.source[n]] * e.reciprocal[task.first + i];
+        const int at = static_cast<int>(e.at[n] - task.dense), i = at & (task.width - 1), k = (at >> shift) - first;
+        if (k >= 0 && k < lanes) to[k * column_step + i] = e.from[e.source[n]] * scale[i];
     }
     __syncwarp(whole_warp);
 }
@@ -104,40 +123,77 @@ __device__ V apply_inverse(const V* inverse, const V* f, int lane)
     return sum;
 }
 
-// A warp for each task; tasks that are no clusters are passed over.
-//   grid: one warp per task      shared memory: two matrices of 32 x 33 and 32 numbers a warp      dense: every number written once
+// The matrices of one warp, or of a team that shares them, in shared memory.
 template <class V>
-__global__ void __launch_bounds__(invert_warps* lanes)
+struct Matrices {
+    V *columns, *inverse;                                  // columns: of each warp
+    V *scale, *box;                                        // of each warp
+    int* keep;
+};
+
+// All warps of a team have come this far.
+template <int Team>
+__device__ void meet()
+{
+    if constexpr (Team == 1) __syncwarp(whole_warp);
+    else __syncthreads();
+}
+
+// The inverse, by one warp, in place of S: where it may be used. Tells the others whether it may.
+template <class V>
+__device__ void fill_block(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane, V* block, index_t* substitute)
+{
+    const int width = task.width;
+    gather_columns(entries, task, 0, lane, m.scale, m.columns);
+    invert(m.columns, m.inverse, width, lane);
+    const V growth = row_growth(m.columns, m.inverse, width, lane, m.box);
+    const bool keep = __any_sync(whole_warp, lane < width && !(growth <= limit));      // NaN: keep
+    if (lane == 0) *substitute = *m.keep = keep ? 1 : 0;
+    for (int k = 0; k < width; ++k)
+        if (lane < width) block[k * width + lane] = keep ? m.columns[k * column_step + lane] : m.inverse[k * column_step + lane];
+    __syncwarp(whole_warp);
+}
+
+// A team of as many warps as solve it for each task: the first inverts while the others gather 32 late columns each. Tasks that are no clusters are passed over.
+//   grid: one team per task      shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp      dense: every number written once
+template <int Team, class V>
+__global__ void __launch_bounds__(invert_warps<Team>* lanes)
 fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first, Entries<V> entries, V limit, V* dense, index_t* substitute)
 {
-    TULLE_SHARED(V, s_of_warp, invert_warps * lanes * column_step);
-    TULLE_SHARED(V, inverse_of_warp, invert_warps * lanes * column_step);
-    TULLE_SHARED(V, box_of_warp, invert_warps * lanes);
-    const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
-    const offset_t t = global_thread() / lanes;
-    if (t >= n || tasks[t].cluster == 0) return;           // the whole warp
+    constexpr int warps = invert_warps<Team>, matrix = lanes * column_step;
+    TULLE_SHARED(V, columns_of_warp, warps * matrix);
+    TULLE_SHARED(V, inverse_of_team, warps / Team * matrix);
+    TULLE_SHARED(V, scale_of_warp, warps * lanes);
+    TULLE_SHARED(V, box_of_warp, warps * lanes);
+    TULLE_SHARED(int, keep_of_team, warps / Team);
+    const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes, team = warp / Team, member = warp % Team;
+    const offset_t t = offset_t{blockIdx.x} * (warps / Team) + team;
+    if (t >= n || tasks[t].cluster == 0) return;           // the whole team
     const Task task = tasks[t];
-    const int width = task.width;
-    V *s = s_of_warp + warp * lanes * column_step, *inverse = inverse_of_warp + warp * lanes * column_step, *box = box_of_warp + warp * lanes;
+    const Matrices<V> m{columns_of_warp + warp * matrix, inverse_of_team + team * matrix, scale_of_warp + warp * lanes, box_of_warp + warp * lanes, keep_of_team + team};
+    const int width = task.width, first = member * lanes;  // of this warp's late columns
     V *block = dense + task.dense, *late = block + width * width;
     entries.begin = dense_first[t];
     entries.end = dense_first[t + 1];
-    gather_columns(entries, task, 0, lane, s);
-    invert(s, inverse, width, lane);
-    const V growth = row_growth(s, inverse, width, lane, box);
-    const bool keep = __any_sync(whole_warp, lane < width && !(growth <= limit));      // NaN: keep
-    if (lane == 0) substitute[t] = keep ? 1 : 0;
-    for (int k = 0; k < width; ++k)
-        if (lane < width) block[k * width + lane] = keep ? s[k * column_step + lane] : inverse[k * column_step + lane];
-    for (int first = 0; first < task.late; first += lanes) {
-        __syncwarp(whole_warp);
-        gather_columns(entries, task, width + first, lane, s);
-        for (int j = 0; j < lanes && first + j < task.late; ++j) {
-            const V* f = s + j * column_step;
-            const V product = keep ? f[lane] : apply_inverse(inverse, f, lane);
-            if (lane < width) late[(first + j) * width + lane] = product;
-        }
+    m.scale[lane] = lane < task.rows ? reciprocal_of(entries.diagonal, offset_t{task.first} + lane, entries.from, nullptr) : V(0);
+    __syncwarp(whole_warp);
+    if (member == 0) fill_block(entries, task, limit, m, lane, block, substitute + t);
+    if (first < task.late) gather_columns(entries, task, width + first, lane, m.scale, m.columns);
+    meet<Team>();
+    const bool keep = *m.keep != 0;
+    for (int j = 0; j < lanes && first + j < task.late; ++j) {
+        const V* f = m.columns + j * column_step;
+        const V product = keep ? f[lane] : apply_inverse(m.inverse, f, lane);
+        if (lane < width) late[(first + j) * width + lane] = product;
     }
+}
+
+template <int Team, class V>
+void fill_clusters(const CudaQueue& q, const Tasks& tasks, const offset_t* diagonal, const V* value, TaskValues<V>& to)
+{
+    constexpr int tasks_of_block = invert_warps<Team> / Team;
+    launch(q, {ceil_div(tasks.task.size(), offset_t{tasks_of_block}), invert_warps<Team> * lanes}, fill_clusters_kernel<Team, V>, tasks.task.data(), tasks.task.size(), tasks.dense_first.data(),
+           Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), diagonal, value, 0, 0}, static_cast<V>(most_growth), to.dense.data(), to.substitute.data());
 }
 
 }  // namespace
@@ -145,14 +201,14 @@ fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first,
 template <class V>
 index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to)
 {
-    const Buffer<unsigned> zero = fill_reciprocals(q, tasks.diagonal, tasks.rows, value, to.reciprocal);
     const offset_t n = tasks.task.size();
-    launch(q, one_thread_each(n * lanes, fill_threads), fill_tasks_kernel<V>, tasks.task.data(), n, tasks.team, tasks.source.data(), value, to.reciprocal.data(), to.value.data());
-    if (tasks.dense_size > 0)
-        launch(q, one_thread_each(n * lanes, invert_warps * lanes), fill_clusters_kernel<V>, tasks.task.data(), n, tasks.dense_first.data(),
-               Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), value, to.reciprocal.data(), 0, 0}, static_cast<V>(most_growth), to.dense.data(), to.substitute.data());
-    const unsigned first = read_value(q, zero.data());
-    return first < static_cast<unsigned>(tasks.rows) ? read_value(q, tasks.row.data() + first) : -1;
+    const offset_t* diagonal = tasks.diagonal.empty() ? nullptr : tasks.diagonal.data();
+    fill_bytes(q, to.first_zero.data(), 0xff, to.first_zero.bytes());
+    launch(q, one_thread_each(n * lanes, fill_threads), fill_tasks_kernel<V>,
+           Filling<V>{tasks.task.data(), n, tasks.team, diagonal, tasks.source.data(), value, to.reciprocal.data(), to.value.data(), to.first_zero.data()});
+    if (tasks.dense_size > 0 && tasks.team == 1) fill_clusters<1>(q, tasks, diagonal, value, to);
+    else if (tasks.dense_size > 0) fill_clusters<most_team>(q, tasks, diagonal, value, to);
+    return row_of_zero(q, to.first_zero, tasks.row);
 }
 
 template index_t fill_tasks(const CudaQueue&, const Tasks&, const float*, TaskValues<float>&);
