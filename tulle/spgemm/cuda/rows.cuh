@@ -178,27 +178,18 @@ __device__ inline int slice_for(std::uint32_t products, offset_t rows)
     return mean <= 6 ? 4 : mean <= 12 ? 8 : mean <= 24 ? 16 : 32;
 }
 
-// visit(column) for the columns a row of C may have, many of them more than once: slices of the team take a row of B each, and look where the next
-// one stands before they go over it.
+// visit(column) for the columns a row of C may have, many of them more than once: slices of the team take a row of B each.
 template <int Team, class V, class Visit>
 __device__ inline void walk_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, std::uint32_t pattern,
                                     Visit&& visit)
 {
     const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
     const int slice = slice_for(pattern, end - begin), rank = team_rank<Team>();
-    struct Entries {
-        offset_t from = 0, last = 0;
-    };
-    const auto entries_for = [&](offset_t k) {
-        if (k >= end || repeats(a.col, begin, k, runs_b)) return Entries{};
+    for (offset_t k = begin + rank / slice; k < end; k += Team / slice) {
+        if (repeats(a.col, begin, k, runs_b)) continue;
         const index_t j = a.col[k];
-        return Entries{b.row_begin[j], b.row_begin[j + 1]};
-    };
-    offset_t k = begin + rank / slice;
-    for (Entries next = entries_for(k); k < end;) {
-        const Entries now = next;
-        next = entries_for(k += Team / slice);
-        for (offset_t l = now.from + rank % slice; l < now.last; l += slice) visit(b.col[l]);
+        const offset_t last = b.row_begin[j + 1];
+        for (offset_t l = b.row_begin[j] + rank % slice; l < last; l += slice) visit(b.col[l]);
     }
 }
 
