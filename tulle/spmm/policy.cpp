@@ -75,20 +75,21 @@ int lanes_for(const Traits& t)
 // its own beginning more than for B.
 constexpr offset_t resident_warps(const Traits& t) { return t.value_bytes == 2 ? 32 : t.value_bytes == 4 ? 28 : 24; }
 constexpr offset_t few_nonzeros = 8;
-// Reasoned: so many times what all others have, and a row is still walked when they are done. On an H200 four nonzeros take 0.35 us, however few columns B has
-// (Fashion, 32 columns: 31 such steps, 11.9 us).
-constexpr offset_t uneven = 2;
+// Measured: what is longer gains nothing (f16, 48: Fashion, email-Enron, webbase-1M and scircuit; the others, 64: email-Enron).
+constexpr int longest_piece(const Traits& t) { return t.value_bytes == 2 ? 48 : 64; }
 
 // The shortest lines, of rows and nonzeros, that are all walked at once (Fashion, f16, 128 columns on an H200: 11.8 us by lines of 48, which are; 13.4 by 32, which
-// are not; 12.9 by 64), or the longest; 0 where rows are even, and long enough or few.
+// are not; 12.9 by 64), or the longest; 0 where rows are even, the longest at most a third longer than what all others have (measured: Fashion, 256 columns, 123 beside 79,
+// takes 21.2 us by rows and 18.7 by lines), and long enough or few.
 int piece_for(const Traits& t, const Limits& limits)
 {
     const int lanes = lanes_for(t);
     const offset_t slices = limits.multiprocessors * resident_warps(t) * (32 / lanes), tiles = ceil_div(std::max(t.n, index_t{1}), index_t{columns_per_lane} * lanes);
     const offset_t share = (t.nonzeros + t.rows) * tiles / slices;
-    const auto shortest = std::find_if(pieces.begin() + 1, pieces.end(), [&](int piece) { return piece >= share; });
-    const int piece = shortest == pieces.end() ? pieces.back() : *shortest;
-    const bool even = t.longest <= uneven * std::max(offset_t{pieces[1]}, share), fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
+    int piece = pieces[1];
+    for (const int longer : pieces)
+        if (piece < share && longer <= longest_piece(t)) piece = std::max(piece, longer);
+    const bool even = 3 * t.longest <= 4 * std::max(offset_t{pieces[1]}, share), fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
     return even && fills_rows ? 0 : piece;
 }
 
