@@ -61,7 +61,7 @@ inline double seconds_to_prepare(const Context& ctx, const Contender& contender,
 
 // A preparation is timed so many times where that is soon done: the first has to load kernels, and now and then a machine stops.
 inline constexpr int preparations = 5;
-inline constexpr double long_preparation = 0.1;            // seconds
+inline constexpr double long_preparation = 0.03;           // seconds
 
 // Prepares and checks one contender; the entry's status says why it may not race. `poison` spoils the place of the result, `worst_share` judges one.
 inline Entry enter(const Context& ctx, const Contender& contender, const std::function<void()>& poison,
