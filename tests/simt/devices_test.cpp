@@ -267,14 +267,18 @@ TEST(Arguments, PointersAreFoundInsideViews)
     const long begin = 2;
     float end = 3;
     const Outer outer{1, 2, &begin, {&value, true}, &end};
-    const auto found = simt::pointers_in(std::tuple(7, outer, &end));
+    const auto pointers_among = [](const auto&... values) {
+        const simt::Argument arguments[] = {simt::argument_of(values)...};
+        return simt::pointers_of({.arguments = arguments, .count = sizeof...(values)});
+    };
+    const auto found = pointers_among(7, outer, &end);
     ASSERT_EQ(found.size(), 4u);
     EXPECT_EQ(found[0].pointer, &begin);
     EXPECT_EQ(found[1].pointer, &value);
     EXPECT_EQ(found[2].pointer, &end);
     EXPECT_EQ(found[2].argument, 2);
     EXPECT_EQ(found[3].argument, 3);
-    EXPECT_TRUE(simt::pointers_in(std::tuple(WithArray{})).empty());    // left alone, not misread
+    EXPECT_TRUE(pointers_among(WithArray{}).empty());    // left alone, not misread
 }
 
 // What was freed in stream order is still taken until the stream gets there: the pool is empty, so the device is waited for and asked

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -39,15 +38,15 @@ constexpr bool takes_braced(std::index_sequence<I...>)
 inline constexpr std::size_t most_members = 12;
 
 // The largest number of initialisers accepted; one more than most_members when it may be even larger.
-template <class T, bool Braced, std::size_t N = most_members + 1>
+template <class T, std::size_t N = most_members + 1>
 constexpr std::size_t count_members()
 {
     if constexpr (N == 0)
         return 0;
-    else if constexpr (Braced ? takes_braced<T>(std::make_index_sequence<N>{}) : takes_plain<T>(std::make_index_sequence<N>{}))
+    else if constexpr (takes_plain<T>(std::make_index_sequence<N>{}))
         return N;
     else
-        return count_members<T, Braced, N - 1>();
+        return count_members<T, N - 1>();
 }
 
 template <class T>
@@ -56,54 +55,60 @@ constexpr std::size_t members_of()
     if constexpr (!std::is_aggregate_v<T> || std::is_array_v<T> || std::is_empty_v<T>) {
         return 0;
     } else {
-        constexpr std::size_t plain = count_members<T, false>(), braced = count_members<T, true>();
-        return plain == braced && plain <= most_members ? plain : 0;
+        constexpr std::size_t n = count_members<T>();
+        return n <= most_members && takes_braced<T>(std::make_index_sequence<n>{}) && !takes_braced<T>(std::make_index_sequence<n + 1>{}) ? n : 0;
     }
 }
 
-// The members of a struct as a tuple of references.
 template <class T>
-auto members(const T& s)
+void collect_pointers(const T& value, int argument, std::vector<PointerArgument>& found);
+
+template <class... T>
+void collect_all(int argument, std::vector<PointerArgument>& found, const T&... member)
+{
+    (collect_pointers(member, argument, found), ...);
+}
+
+template <class T>
+void collect_members(const T& s, int argument, std::vector<PointerArgument>& found)
 {
     constexpr std::size_t n = members_of<T>();
     if constexpr (n == 1) {
         const auto& [a] = s;
-        return std::tie(a);
+        collect_all(argument, found, a);
     } else if constexpr (n == 2) {
         const auto& [a, b] = s;
-        return std::tie(a, b);
+        collect_all(argument, found, a, b);
     } else if constexpr (n == 3) {
         const auto& [a, b, c] = s;
-        return std::tie(a, b, c);
+        collect_all(argument, found, a, b, c);
     } else if constexpr (n == 4) {
         const auto& [a, b, c, d] = s;
-        return std::tie(a, b, c, d);
+        collect_all(argument, found, a, b, c, d);
     } else if constexpr (n == 5) {
         const auto& [a, b, c, d, e] = s;
-        return std::tie(a, b, c, d, e);
+        collect_all(argument, found, a, b, c, d, e);
     } else if constexpr (n == 6) {
         const auto& [a, b, c, d, e, f] = s;
-        return std::tie(a, b, c, d, e, f);
+        collect_all(argument, found, a, b, c, d, e, f);
     } else if constexpr (n == 7) {
         const auto& [a, b, c, d, e, f, g] = s;
-        return std::tie(a, b, c, d, e, f, g);
+        collect_all(argument, found, a, b, c, d, e, f, g);
     } else if constexpr (n == 8) {
         const auto& [a, b, c, d, e, f, g, h] = s;
-        return std::tie(a, b, c, d, e, f, g, h);
+        collect_all(argument, found, a, b, c, d, e, f, g, h);
     } else if constexpr (n == 9) {
         const auto& [a, b, c, d, e, f, g, h, i] = s;
-        return std::tie(a, b, c, d, e, f, g, h, i);
+        collect_all(argument, found, a, b, c, d, e, f, g, h, i);
     } else if constexpr (n == 10) {
         const auto& [a, b, c, d, e, f, g, h, i, j] = s;
-        return std::tie(a, b, c, d, e, f, g, h, i, j);
+        collect_all(argument, found, a, b, c, d, e, f, g, h, i, j);
     } else if constexpr (n == 11) {
         const auto& [a, b, c, d, e, f, g, h, i, j, k] = s;
-        return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+        collect_all(argument, found, a, b, c, d, e, f, g, h, i, j, k);
     } else if constexpr (n == 12) {
         const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = s;
-        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
-    } else {
-        return std::tuple<>();
+        collect_all(argument, found, a, b, c, d, e, f, g, h, i, j, k, l);
     }
 }
 
@@ -111,19 +116,26 @@ template <class T>
 void collect_pointers(const T& value, int argument, std::vector<PointerArgument>& found)
 {
     if constexpr (std::is_pointer_v<T>) {
-        if constexpr (!std::is_function_v<std::remove_pointer_t<T>>) found.push_back({value, argument});
-    } else if constexpr (std::is_class_v<T>) {
-        std::apply([&](const auto&... member) { (collect_pointers(member, argument, found), ...); }, members(value));
+        if constexpr (!std::is_function_v<std::remove_pointer_t<T>>) add_pointer(value, argument, found);
+    } else if constexpr (members_of<T>() > 0) {
+        collect_members(value, argument, found);
     }
 }
 
-template <class... T>
-std::vector<PointerArgument> pointers_in(const std::tuple<T...>& arguments)
+// One function for each struct, and one for pointers of all kinds.
+template <class T>
+void find_pointers(const void* value, int argument, std::vector<PointerArgument>& found) { collect_pointers(*static_cast<const T*>(value), argument, found); }
+
+template <class T>
+Argument argument_of(const T& value)
 {
-    std::vector<PointerArgument> found;
-    int argument = 0;
-    std::apply([&](const auto&... value) { (collect_pointers(value, ++argument, found), ...); }, arguments);
-    return found;
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16, "a GPU gets its arguments as bytes");
+    if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>)
+        return {&value, sizeof value, find_pointers<const void*>};
+    else if constexpr (members_of<T>() > 0)
+        return {&value, sizeof value, find_pointers<T>};
+    else
+        return {&value, sizeof value, nullptr};
 }
 
 }  // namespace tulle::simt

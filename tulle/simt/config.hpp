@@ -39,6 +39,9 @@ TULLE_API const Config& config();
 // same run. Devices that have memory in use stay.
 TULLE_API void configure(const Config& config);
 
+// What to set in the environment to see this run again.
+TULLE_API std::string replay(const Config& config);
+
 // Why the last call of this host thread returned an error.
 TULLE_API std::string last_fault();
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -60,26 +59,24 @@ constexpr auto min(A a, B b)
 
 namespace tulle::simt {
 
-struct Grid {
-    unsigned blocks, threads;
-    std::size_t shared_bytes = 0;
-    unsigned cluster = 1;
-};
+// Every thread takes its own copy of the arguments: nobody's memory, and the launch's doing.
+template <class... P, std::size_t... I>
+__attribute__((no_sanitize("thread"))) void call_kernel(void (*kernel)(P...), const void* const* value, std::index_sequence<I...>)
+{
+    kernel(*static_cast<const P*>(value[I])...);
+}
 
 // Puts a kernel on a stream; it runs when somebody waits for it. Arguments are copied now.
 template <class... P, class... A>
 cudaError_t enqueue(CUstream_st* stream, const Grid& grid, void (*kernel)(P...), A&&... args)
 {
-    std::tuple<std::remove_cv_t<P>...> values(std::forward<A>(args)...);
-    Launch launch;
-    launch.kernel = reinterpret_cast<const void*>(kernel);
-    launch.blocks = grid.blocks;
-    launch.threads = grid.threads;
-    launch.cluster = grid.cluster;
-    launch.shared_bytes = grid.shared_bytes;
-    launch.pointers = pointers_in(values);
-    launch.body = [kernel, values] { std::apply(kernel, values); };
-    return enqueue_launch(stream, std::move(launch));
+    return [&](const P&... values) {
+        const Argument arguments[] = {argument_of(values)..., {}};
+        const auto run = [](const void* any, const void* const* value) {
+            call_kernel(reinterpret_cast<void (*)(P...)>(const_cast<void*>(any)), value, std::index_sequence_for<P...>());
+        };
+        return enqueue_call(stream, grid, {reinterpret_cast<const void*>(kernel), run, arguments, sizeof...(P)});
+    }(static_cast<P>(std::forward<A>(args))...);
 }
 
 }  // namespace tulle::simt

@@ -25,6 +25,27 @@ struct PointerArgument {
     int argument = 0;           // which one, from 1
 };
 
+// One argument of a kernel, its type forgotten but for where that has pointers (null: nowhere).
+struct Argument {
+    const void* value = nullptr;
+    std::size_t bytes = 0;
+    void (*find_pointers)(const void* value, int argument, std::vector<PointerArgument>& found) = nullptr;
+};
+
+// A kernel with its arguments. What knows their types is compiled again for every kernel, so it shall be little: all else is done behind this.
+struct Call {
+    const void* kernel = nullptr;
+    void (*run)(const void* kernel, const void* const* value) = nullptr;      // value[i]: a copy of argument i
+    const Argument* arguments = nullptr;
+    std::size_t count = 0;
+};
+
+struct Grid {
+    unsigned blocks, threads;
+    std::size_t shared_bytes = 0;
+    unsigned cluster = 1;
+};
+
 struct Launch {
     const void* kernel = nullptr;
     std::string task;                       // the name of what is no kernel
@@ -38,6 +59,9 @@ struct Launch {
 };
 
 cudaError_t enqueue_launch(CUstream_st* stream, Launch launch);
+cudaError_t enqueue_call(CUstream_st* stream, const Grid& grid, const Call& call);      // copies the arguments
+std::vector<PointerArgument> pointers_of(const Call& call);
+void add_pointer(const void* pointer, int argument, std::vector<PointerArgument>& found);      // a call in place of a vector's many lines
 
 // Host work in the order of a stream, such as the plain twin of a library's kernel: a kernel of one thread. `pointers` are checked as a
 // kernel's arguments are.

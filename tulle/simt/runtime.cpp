@@ -3,6 +3,7 @@
 #include "tulle/simt/runtime.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include "tulle/base/error.hpp"
@@ -29,14 +30,15 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise)
     return number;
 }
 
+const char* text_of(Order order) { return order == Order::ascending ? "ascending" : order == Order::descending ? "descending" : "random"; }
+
 Order order_from(const char* name, Order otherwise)
 {
     const char* const text = std::getenv(name);
     if (!text) return otherwise;
-    const std::string order = text;
-    require<ValueError>(order == "ascending" || order == "descending" || order == "random",
-                        [&] { return concat(name, "=", order, " is neither ascending, descending nor random"); });
-    return order == "ascending" ? Order::ascending : order == "descending" ? Order::descending : Order::random;
+    for (const Order order : {Order::ascending, Order::descending, Order::random})
+        if (std::string(text) == text_of(order)) return order;
+    throw ValueError(concat(name, "=", text, " is neither ascending, descending nor random"));
 }
 
 std::string name_of(int device) { return device == host_memory ? "page-locked host memory" : concat("device ", device); }
@@ -61,6 +63,11 @@ Runtime& Runtime::get()
 {
     static Runtime* const runtime = new Runtime;    // never destroyed: static objects may still free their memory
     return *runtime;
+}
+
+std::string replay(const Config& c)
+{
+    return concat("TULLE_SIM_SEED=", c.seed, " TULLE_SIM_ORDER=", text_of(c.order), " TULLE_SIM_RESIDENT=", c.resident, " replays it");
 }
 
 const Config& config() { return Runtime::get().config; }
@@ -206,7 +213,7 @@ std::string Runtime::problem_with(const void* pointer, std::size_t bytes, int de
     return concat(bytes, " bytes from byte ", offset, " of an array of ", block ? block->bytes : 0);
 }
 
-void Runtime::fault(const std::string& what) const { throw Fault(concat(what, " (TULLE_SIM_SEED=", config.seed, " replays it)")); }
+void Runtime::fault(const std::string& what) const { throw Fault(concat(what, " (", replay(config), ")")); }
 
 void Runtime::run_launch(CUstream_st& stream, Launch& launch)
 {
@@ -240,6 +247,43 @@ cudaError_t enqueue_launch(CUstream_st* handle, Launch launch)
     auto kept = std::make_shared<Launch>(std::move(launch));
     runtime.enqueue(*stream, {.body = [&runtime, stream, kept] { runtime.run_launch(*stream, *kept); }, .after = {}, .enqueued = {}});
     return cudaSuccess;
+}
+
+void add_pointer(const void* pointer, int argument, std::vector<PointerArgument>& found) { found.push_back({pointer, argument}); }
+
+std::vector<PointerArgument> pointers_of(const Call& call)
+{
+    std::vector<PointerArgument> found;
+    for (std::size_t i = 0; i < call.count; ++i)
+        if (call.arguments[i].find_pointers) call.arguments[i].find_pointers(call.arguments[i].value, static_cast<int>(i) + 1, found);
+    return found;
+}
+
+cudaError_t enqueue_call(CUstream_st* stream, const Grid& grid, const Call& call)
+{
+    struct Room {
+        alignas(16) std::byte bytes[16];
+    };
+    struct Kept {
+        std::vector<std::vector<Room>> copies;
+        std::vector<const void*> value;
+    };
+    const auto kept = std::make_shared<Kept>();
+    for (std::size_t i = 0; i < call.count; ++i) {
+        const Argument& argument = call.arguments[i];
+        kept->copies.emplace_back((argument.bytes + sizeof(Room) - 1) / sizeof(Room));
+        std::memcpy(kept->copies.back().data(), argument.value, argument.bytes);
+        kept->value.push_back(kept->copies.back().data());
+    }
+    Launch launch;
+    launch.kernel = call.kernel;
+    launch.blocks = grid.blocks;
+    launch.threads = grid.threads;
+    launch.cluster = grid.cluster;
+    launch.shared_bytes = grid.shared_bytes;
+    launch.pointers = pointers_of(call);
+    launch.body = [kernel = call.kernel, run = call.run, kept] { run(kernel, kept->value.data()); };
+    return enqueue_launch(stream, std::move(launch));
 }
 
 cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vector<const void*>& pointers, std::function<void()> task)

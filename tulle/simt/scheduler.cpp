@@ -368,7 +368,7 @@ std::string Machine::place_of(const Thread& thread) const
 {
     const std::string place = thread.at.line > 0 ? concat(", ", short_path(thread.at.file), ":", thread.at.line) : std::string();
     return concat(name_of(*launch_), ", block ", thread.block->index.x, ", thread ", thread.index.x, place, " (device ",
-                  launch_->device, ", launch ", launch_->number, "; TULLE_SIM_SEED=", config_.seed, " replays it)");
+                  launch_->device, ", launch ", launch_->number, "; ", replay(config_), ")");
 }
 
 std::string Machine::whereabouts() const { return current_ && launch_ ? place_of(*current_) : std::string(); }

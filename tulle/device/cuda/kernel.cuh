@@ -111,8 +111,7 @@ template <class... P, class... A>
 void launch(const CudaQueue& q, LaunchShape shape, void (*kernel)(P...), A&&... args)
 {
     if (shape.blocks == 0) return;
-    require<ValueError>(shape.blocks > 0 && shape.blocks <= std::numeric_limits<std::int32_t>::max(),
-                        [&] { return concat("a grid of ", shape.blocks, " blocks exceeds what a GPU can start"); });
+    cuda::check_blocks(shape.blocks);
     const cuda::DeviceGuard guard(q.device);
 #ifdef TULLE_SIM
     cuda::check(simt::enqueue(q.stream, {static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes, static_cast<unsigned>(shape.cluster)}, kernel,

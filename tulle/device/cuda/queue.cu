@@ -3,7 +3,9 @@
 // Streams, copies and devices of the CUDA backend.
 #include "tulle/device/cuda/runtime.cuh"
 
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "tulle/base/text.hpp"
@@ -53,6 +55,24 @@ void require_device(int device)
 }
 
 }  // namespace
+
+void check_blocks(offset_t blocks)
+{
+    require<ValueError>(blocks > 0 && blocks <= std::numeric_limits<std::int32_t>::max(),
+                        [&] { return concat("a grid of ", blocks, " blocks exceeds what a GPU can start"); });
+}
+
+DeviceGuard::DeviceGuard(int device)
+{
+    check(cudaGetDevice(&before_));
+    changed_ = before_ != device;
+    if (changed_) check(cudaSetDevice(device));
+}
+
+DeviceGuard::~DeviceGuard()
+{
+    if (changed_) (void)cudaSetDevice(before_);
+}
 
 void throw_cuda_error(cudaError_t error, const char* file, int line)
 {

@@ -12,6 +12,7 @@
 #endif
 
 #include "tulle/base/error.hpp"
+#include "tulle/base/types.hpp"
 #include "tulle/device/queue.hpp"
 
 namespace tulle::cuda {
@@ -24,19 +25,13 @@ inline void check(cudaError_t error, const char* file = __builtin_FILE(), int li
     if (error != cudaSuccess) throw_cuda_error(error, file, line);
 }
 
+void check_blocks(offset_t blocks);          // ValueError for a grid that no GPU can start
+
 // Makes a device current while it lives.
 class DeviceGuard {
 public:
-    explicit DeviceGuard(int device)
-    {
-        check(cudaGetDevice(&before_));
-        changed_ = before_ != device;
-        if (changed_) check(cudaSetDevice(device));
-    }
-    ~DeviceGuard()
-    {
-        if (changed_) (void)cudaSetDevice(before_);
-    }
+    explicit DeviceGuard(int device);
+    ~DeviceGuard();
     DeviceGuard(const DeviceGuard&) = delete;
     DeviceGuard& operator=(const DeviceGuard&) = delete;
 
