@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simt/run.hpp"
+#include "support/schedule.hpp"
 #include "tulle/base/text.hpp"
 
 namespace tulle::test {
@@ -60,6 +64,24 @@ TEST(Schedule, ASeedReplaysARun)
     }
     std::sort(different.begin(), different.end());
     EXPECT_EQ(std::unique(different.begin(), different.end()), different.end());
+}
+
+// The case's name and the seed give a schedule, the same each time; over many seeds, or cases, all of them.
+TEST(Schedule, IsDrawnForEachCase)
+{
+    if (std::getenv("TULLE_SIM_ORDER") || std::getenv("TULLE_SIM_RESIDENT")) GTEST_SKIP() << "the environment says which";
+    const WithConfig with(simt::config());
+    std::set<std::pair<Order, unsigned>> seen;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        simt::configure(with_seed(seed));
+        draw_schedule();
+        const simt::Config once = simt::config();
+        draw_schedule();
+        EXPECT_EQ(std::pair(once.order, once.resident), std::pair(simt::config().order, simt::config().resident));
+        EXPECT_EQ(simt::config().seed, seed);
+        seen.emplace(once.order, once.resident);
+    }
+    EXPECT_EQ(seen.size(), 9u);
 }
 
 // The most blocks that were inside at the same time.
@@ -128,7 +150,7 @@ TEST(Faults, NameKernelBlockThreadPlaceAndSeed)
 {
     const std::string text = fault_of(with_seed(77));
     for (const std::string& part : {std::string("breaks_a_rule<17>"), std::string("block 1,"), std::string("thread 3,"),
-                                    concat("tests/simt/schedule_test.cpp:", line_of_the_fault), std::string("TULLE_SIM_SEED=77"),
+                                    concat("tests/simt/schedule_test.cpp:", line_of_the_fault), simt::replay(with_seed(77)),
                                     std::string("lane 3 shuffles from lane 9")})
         EXPECT_NE(text.find(part), std::string::npos) << text;
     EXPECT_EQ(text, fault_of(with_seed(77)));

@@ -47,14 +47,7 @@ int power_of(const Scheme& scheme) { return scheme.kernel == Kernel::tasks && sc
 // Fewer multiprocessors and smaller clusters than any GPU has: the simulator would be busy with idle threads.
 Limits small_limits(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4, .cluster_blocks = 2}; }
 
-// Lists made beforehand need all blocks at once; the simulator has as many multiprocessors as blocks at once, unless told otherwise.
-bool runs_all_blocks()
-{
-    const char* resident = std::getenv("TULLE_SIM_RESIDENT");
-    return resident == nullptr || std::atoi(resident) >= 4;
-}
-
-// Some of the paper's schemes, others for another seed: there are too many for any battery.
+// Some of the paper's schemes, others for another seed: there are too many for any battery. Lists made beforehand need all blocks at once.
 std::vector<Scheme> some_of_the_papers(std::size_t count)
 {
     const char *given = std::getenv("TULLE_SIM_SEED"), *seed = given ? given : std::getenv("TULLE_SEED");

@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "support/schedule.hpp"
 #include "tulle/device/context.hpp"
 #include "tulle/device/info.hpp"
 #include "tulle/simt/sanitizers.hpp"
@@ -24,6 +25,7 @@ protected:
         if (GetParam() == "cpu1" && simt::under_tsan) GTEST_SKIP() << "backend=cpu1: one thread races with nobody";
         if (GetParam() == "cpu" || GetParam() == "cpu1") return;
         if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << "backend=" << GetParam() << ": " << why;
+        draw_schedule();
     }
 
     // A fresh context, with its own memory accounts.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/schedule.hpp"
 #include "tulle/base/build.hpp"
 #include "tulle/device/info.hpp"
 #include "tulle/device/team.hpp"
@@ -24,6 +25,7 @@ protected:
     {
         if (GetParam() == "cpu") return;
         if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << "team=" << GetParam() << ": " << why;
+        draw_schedule();
     }
 
     Team team(int members, bool deterministic = false) const
