@@ -6,7 +6,6 @@
 #     CUDA  cuda/search.cu …      by nvcc for a real GPU, by the host compiler for the simulated one
 #     NVCC  cuda/scan.cu …        by nvcc only (CUB)
 #     SIM   sim/scan.cpp …        the plain twins of NVCC for the simulated GPU
-#     HEAVY cuda/search.cu …      those of CUDA with so many instances that optimising AddressSanitizer's checks takes half a minute and more
 #     LINK  ZLIB::ZLIB)           further libraries
 set_property(GLOBAL PROPERTY TULLE_MODULES "")
 
@@ -22,6 +21,8 @@ function(tulle_precompile target)
   cmake_parse_arguments(arg "" "FROM" "HEADERS" ${ARGN})
   if(NOT TULLE_PRECOMPILE)
     return()
+  elseif(arg_FROM STREQUAL "stories" AND NOT TULLE_STORY_FLAGS)
+    target_precompile_headers(${target} REUSE_FROM tulle_precompiled_steps)
   elseif(arg_FROM)
     target_precompile_headers(${target} REUSE_FROM tulle_precompiled_${arg_FROM})
   else()
@@ -40,7 +41,7 @@ function(tulle_unity target)
 endfunction()
 
 # What several targets share, one for each set of flags; nothing but the headers is in these. tests/support has that of the tests.
-set(TULLE_STORY_FLAGS "" CACHE STRING "With a simulated GPU: flags of host code outside cpu/, cuda/ and sim/ after those of the build type, e.g. -O0")
+set(TULLE_STORY_FLAGS "" CACHE STRING "With a simulated GPU: flags of kernels and of host code outside cpu/ and sim/ after those of the build type, e.g. -O0")
 if(TULLE_PRECOMPILE)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "int main() {}\n")
   foreach(which steps stories)
@@ -52,7 +53,7 @@ if(TULLE_PRECOMPILE)
 endif()
 
 function(tulle_module name)
-  cmake_parse_arguments(arg "" "" "CPU;CUDA;NVCC;SIM;HEAVY;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "CPU;CUDA;NVCC;SIM;LINK" ${ARGN})
   set(target tulle_${name})
   set_property(GLOBAL APPEND PROPERTY TULLE_MODULES ${name})
   if(NOT TULLE_SIMULATED)
@@ -68,27 +69,26 @@ function(tulle_module name)
     return()
   endif()
 
-  # Beside a simulated GPU, steps (cpu/, cuda/, sim/) and the stories around them are two targets: only the steps have work to do.
-  set_source_files_properties(${arg_CUDA} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
-    "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion;$<$<CXX_COMPILER_ID:GNU>:-Wshadow>;$<$<BOOL:${TULLE_COVERAGE}>:--coverage;-fprofile-update=single>")      # kernels run one after the other
-  if(arg_HEAVY AND TULLE_SANITIZE MATCHES "address")
-    set_property(SOURCE ${arg_HEAVY} APPEND PROPERTY COMPILE_OPTIONS -O0)
-    set_property(SOURCE ${arg_HEAVY} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+  # Beside a simulated GPU, the CPU's steps (cpu/, sim/) and the rest are two targets: only those have work to do. A kernel has little of its own, as nearly all
+  # of a simulated GPU's time is the simulator's, and what sanitizers add to its code takes a compiler four times as long to optimise as to write down.
+  # Kernels run one after the other there, so that counters need no atomics. ThreadSanitizer names the line of a race without being told of every function.
+  set(watched "")
+  if(TULLE_SANITIZE STREQUAL "thread")
+    set(watched "-mllvm;-tsan-instrument-func-entry-exit=0;")
   endif()
+  set_source_files_properties(${arg_CUDA} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
+    "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion;$<$<CXX_COMPILER_ID:GNU>:-Wshadow>;${watched}$<$<BOOL:${TULLE_COVERAGE}>:--coverage;-fprofile-update=single>")
   set_source_files_properties(${arg_SIM} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)      # no other build has them
-  set(steps ${arg_CPU} ${arg_CUDA} ${arg_SIM})
+  set(steps ${arg_CPU} ${arg_SIM})
   set(stories ${arg_CPU})
   list(FILTER steps INCLUDE REGEX "/")
   list(FILTER stories EXCLUDE REGEX "/")
+  list(APPEND stories ${arg_CUDA})
   if(name STREQUAL "simt")                                   # has flags of its own
     add_library(${target} OBJECT ${stories})
   elseif(name STREQUAL "io" AND TULLE_BUILD_FUZZ)      # so have readers that are fuzzed, and work to do
     add_library(${target} OBJECT ${stories})
     tulle_precompile(${target} HEADERS ${TULLE_STANDARD_HEADERS})
-    tulle_unity(${target})
-  elseif(NOT stories)
-    add_library(${target} OBJECT ${steps})
-    tulle_precompile(${target} FROM steps)
     tulle_unity(${target})
   else()
     add_library(${target} OBJECT ${stories})
