@@ -149,6 +149,7 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
 TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
 {
     const auto c = ctx();
+    if (simt::under_tsan && c.backend() == Backend::cuda) GTEST_SKIP() << "the same kernels as in the other tests, for long";
     for (const index_t width : {index_t{narrow_limit} / 2, index_t{narrow_limit} / 2 + 1}) {
         if (c.backend() == Backend::cuda && !is_drawn("places of " + std::to_string(width), 2)) continue;
         std::vector<std::tuple<index_t, index_t, float>> a, b;

@@ -74,7 +74,7 @@ void check_everything(const Context& ctx, Values values, V alpha, V beta)
             for (const auto& view : formats.views()) {
                 const Traits traits{.format = static_cast<Format>(view.index()), .transposed = t, .deterministic = ctx.is_deterministic()};
                 for (const Policy& policy : candidates(traits, {ctx.backend(), ctx.host().threads})) {
-                    if (!is_drawn(turn + name + label(traits.format, op, policy), simt::under_tsan ? 24 : 12)) continue;
+                    if (!is_drawn(turn + name + label(traits.format, op, policy), 12)) continue;
                     SCOPED_TRACE(name + ": " + label(traits.format, op, policy));
                     const auto plan = Plan<V>::make(ctx, view, {.op = op, .force = policy, .checked = false});
                     const auto got = run(ctx, plan, alpha, x, beta, y);

@@ -92,8 +92,8 @@ inline bool is_in_sample(const std::string& name, unsigned one_in)
     return below(h, one_in) == 0;
 }
 
-// Tests with many combinations draw among those in the same way; before AddressSanitizer, which looks at accesses rather than at numbers, half as many.
-inline bool is_drawn(const std::string& name, unsigned one_in) { return is_in_sample(name, simt::under_asan ? 2 * one_in : one_in); }
+// Tests with many combinations draw among those in the same way; before sanitizers, which look at accesses rather than at numbers, half as many.
+inline bool is_drawn(const std::string& name, unsigned one_in) { return is_in_sample(name, simt::under_asan || simt::under_tsan ? 2 * one_in : one_in); }
 
 template <class V>
 std::vector<Case<V>> battery(Values values)
