@@ -19,6 +19,25 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+def lines_of_gcov(data):
+    """[(file, line, times)] of one object file. g++'s gcov does not read what clang counts, and clang's tells it as text only."""
+    by_clang = data.read_bytes()[4:8] == b"*804"
+    return lines_of_clang(data) if by_clang else [(pathlib.Path(report["current_working_directory"], entry["file"]), line["line_number"], line["count"])
+                                                  for report in gcov(data) for entry in report["files"] for line in entry["lines"]]
+
+
+def lines_of_clang(data):
+    done = subprocess.run(["llvm-cov", "gcov", "-t", data.name], cwd=data.parent, capture_output=True, text=True, errors="replace")
+    found, file = [], None
+    for line in done.stdout.splitlines():
+        count, number, text = (line.split(":", 2) + ["", ""])[:3]
+        if number.strip() == "0":
+            file = pathlib.Path(text.removeprefix("Source:")) if text.startswith("Source:") else file
+        elif number.strip().isdigit() and count.strip() != "-":
+            found.append((file, int(number), int(re.sub(r"\D", "", count) or 0)))
+    return found
+
+
 def gcov(data):
     done = subprocess.run(["gcov", "--json-format", "--stdout", data.name], cwd=data.parent, capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -28,14 +47,11 @@ def collect(build, only):
     """{file: {line: times}} over all object files; a header's lines are added up."""
     times = collections.defaultdict(lambda: collections.defaultdict(int))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for reports in pool.map(gcov, sorted(build.rglob("*.gcda"))):
-            for report in reports:
-                for entry in report["files"]:
-                    path = pathlib.Path(os.path.normpath(os.path.join(report["current_working_directory"], entry["file"])))
-                    if not path.is_relative_to(ROOT) or not re.search(only, str(path.relative_to(ROOT))):
-                        continue
-                    for line in entry["lines"]:
-                        times[path.relative_to(ROOT)][line["line_number"]] += line["count"]
+        for lines in pool.map(lines_of_gcov, sorted(build.rglob("*.gcda"))):
+            for file, line, count in lines:
+                path = pathlib.Path(os.path.normpath(file))
+                if path.is_relative_to(ROOT) and re.search(only, str(path.relative_to(ROOT))):
+                    times[path.relative_to(ROOT)][line] += count
     return times
 
 

@@ -5,6 +5,7 @@
 
     tools/check_sources.py build/sources [-j N]           those of tests and programs that compile_commands.json there names; the library's are stage clang's
     tools/check_sources.py build/sources --draw 4         those that the last commit changed, and about one in four of the others, another share for another commit
+    tools/check_sources.py build/sim --simulator          those of the simulated GPU and its kernels instead: CI makes them with clang, users may with g++
     tools/check_sources.py --self-test                    shows that it can fail
 """
 import argparse
@@ -28,6 +29,13 @@ def drawn(entries, one_in):
     commit, changed = git("rev-parse", "HEAD"), set(git("diff", "--name-only", "HEAD~1").split("\n"))
     names = [str(pathlib.Path(e["file"]).relative_to(ROOT)) for e in entries]
     return [e for e, name in zip(entries, names) if name in changed or int(hashlib.sha256((commit + name).encode()).hexdigest(), 16) % one_in == 0]
+
+
+def is_meant(file, simulator):
+    if not file.is_relative_to(ROOT):
+        return False
+    folders = file.relative_to(ROOT).parts
+    return {"cuda", "sim", "simt"} & set(folders) != set() if simulator else folders[0] != "tulle"
 
 
 def look_at(entry):
@@ -64,6 +72,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", nargs="?")
     parser.add_argument("--draw", type=int, default=1, metavar="K")
+    parser.add_argument("--simulator", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
@@ -71,9 +80,9 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             sys.exit(self_test(pathlib.Path(folder)))
     entries = json.loads((pathlib.Path(args.build) / "compile_commands.json").read_text())
-    ours = [e for e in entries if pathlib.Path(e["file"]).is_relative_to(ROOT) and not pathlib.Path(e["file"]).is_relative_to(ROOT / "tulle")]
+    ours = [e for e in entries if is_meant(pathlib.Path(e["file"]), args.simulator)]
     if not ours:
-        sys.exit(f"sources: {args.build} has none of tests and programs")
+        sys.exit(f"sources: {args.build} has none of those")
     print(f"sources: there are {len(ours)}")
     sys.exit(1 if check(drawn(ours, args.draw), args.jobs) else 0)
 

@@ -286,6 +286,7 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
     const Scheme paper{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1};
     const std::vector<Options> all{{.force = clusters}, {.force = alone}, {.force = small}, {.force = paper}, {.right_hand_sides = 3, .force = clusters}, {.expected_calls = 1}, {.cache = folder.string()}};
     for (std::size_t k = 0; k < all.size(); ++k) {
+        if (!is_drawn("left there " + std::to_string(k), 1)) continue;
         SCOPED_TRACE(k);
         std::vector<std::vector<double>> x;
         std::vector<index_t> levels;
