@@ -72,8 +72,8 @@ TEST_P(SortOn, AllSizesAndWidths)
     for (const offset_t n : test::sizes) {
         const auto wide = test::random_integers<std::uint64_t>(n, 0, ~std::uint64_t{0}, random);
         const auto narrow = test::random_integers<std::uint32_t>(n, 0, ~std::uint32_t{0}, random);
-        for (const int bits : {1, 7, 8, 9, 31, 32, 33, 63, 64}) expect_sorts(wide, bits);
-        for (const int bits : {1, 8, 17, 31, 32}) expect_sorts(narrow, bits);
+        for (const int bits : simt::under_tsan ? std::vector{9, 64} : std::vector{1, 7, 8, 9, 31, 32, 33, 63, 64}) expect_sorts(wide, bits);      // races do not depend on it
+        for (const int bits : simt::under_tsan ? std::vector{17} : std::vector{1, 8, 17, 31, 32}) expect_sorts(narrow, bits);
     }
 }
 

@@ -52,6 +52,7 @@ TEST_P(SpgemmOn, MatchesTheOracle)
 
 TEST_P(SpgemmOn, MatchesTheOracleInSinglePrecision)
 {
+    if (simt::under_tsan) GTEST_SKIP() << "what numbers do is no race, and others run the same kernels";
     const auto c = ctx();
     for (const auto& pair : products<float>(Values::reals))
         if (is_drawn("float " + pair.name, 2)) check_policies(c, pair);

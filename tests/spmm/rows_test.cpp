@@ -60,6 +60,7 @@ TEST_P(SpmmRowsOn, InAnyLanesAndLines)
 // A row of C depends on the rows of B that its nonzeros name, and on no other that its line reads.
 TEST_P(SpmmRowsOn, KeepWhatIsNotFiniteToThemselves)
 {
+    if (simt::under_tsan) GTEST_SKIP() << "what numbers do is no race, and others run the same kernels";
     const auto c = ctx();
     const auto a = in_type<float>(uneven_rows(Values::integers));
     const auto there = to_device(c, a.view());

@@ -212,6 +212,7 @@ TEST_P(SpmmTilesOn, TakeAnyShare)
 
 TEST_P(SpmmTilesOn, KeepWhatIsNotFiniteWhereItBelongs)
 {
+    if (simt::under_tsan) GTEST_SKIP() << "what numbers do is no race, and others run the same kernels";
     const auto c = ctx();
     for_each_tile_type([&](auto v, auto r) {
         using V = decltype(v);
