@@ -45,7 +45,8 @@ TEST(SpgemmPolicy, DoesSmallProductsAtOnce)
     EXPECT_FALSE(choice(1 << 16, 11'397, 150'645).at_once) << "many rows";
     EXPECT_FALSE(choice(11'397, 65'537, 150'645).at_once) << "rows of C longer than a warp's bitmap";
     EXPECT_FALSE(choice(4'884, 4'884, 290'378).at_once) << "long rows: bcsstk16 has equal ones";
-    EXPECT_TRUE(choice(11'397, 11'397, 50'000).at_once) << "short rows";
+    EXPECT_TRUE(choice(8'192, 8'192, 49'094).at_once && choice(1'000, 1'000, 3'000).at_once) << "delaunay_n13, and few short rows";
+    EXPECT_FALSE(choice(22'963, 22'963, 96'872).at_once) << "many short rows: as-22july06";
     EXPECT_FALSE(choose({.rows = 10, .inner = 10, .cols = 10}, {Backend::cpu, 1}).policy.at_once);
 }
 

@@ -244,13 +244,13 @@ TEST_P(SpgemmOn, ShortRowsNeedLittleBesideC)
     EXPECT_LE(c.memory().peak(Space::device) - before, product.bytes() + std::size_t{rows} * 8 + 4096) << "of C " << product.bytes();
 }
 
-// A few rows whose kernels look at facts, by ranks and by hash tables of a block, do not keep those of all others.
+// A few rows whose kernels look at facts, by ranks, by hash tables of a block and by its bitmap, do not keep those of all others.
 TEST_P(SpgemmOn, FewRowsKeepFewFacts)
 {
     const auto c = ctx();
     const index_t rows = 2000, apart = 10;
-    const auto a = matrix_where<double>(rows, rows, Values::integers, 51, [](index_t i, index_t j) { return i == 7 ? j % 5 == 0 : i == 900 ? j < 50 : i == 1999 ? j % 4 == 0 && j < 800 : i == j; });
-    const auto b = matrix_where<double>(rows, rows * apart, Values::integers, 52, [](index_t i, index_t j) { return j / apart == i && j % apart < 3; });
+    const auto a = matrix_where<double>(rows, rows, Values::integers, 51, [](index_t i, index_t j) { return i == 7 ? j % 5 == 0 : i == 900 ? j < 50 : i == 1999 || i == j; });
+    const auto b = matrix_where<double>(rows, rows * apart, Values::integers, 52, [](index_t i, index_t j) { return j / apart == i && j % apart < 5; });
     const auto left = to_device(c, a.view()), right = to_device(c, b.view());
     const auto space = c.backend() == Backend::cpu ? Space::host : Space::device;
     for (const bool small : {true, false}) {

@@ -22,12 +22,18 @@ constexpr index_t columns_in_cache = 1 << 18;
 constexpr offset_t short_rows = 8;
 
 // Small products, for which launches and waits take longer than the work (reasoned from cage10, 11397 rows with 13 nonzeros: 70 calls of the runtime, 2 waits and
-// 60 µs of kernels made 227 µs): so many rows, and not so long that equal ones among them would be worth looking for. Lists are not merged: a group more, in which
+// 60 µs of kernels made 227 µs): so many rows, and not so long that equal ones among them would be worth looking for; nor many that are so short that they are
+// better merged from lists, in pieces where they meet long rows of B (measured: as-22july06, 4 in the mean, 1306 µs that way and 1936 at once). Lists are not merged: a group more, in which
 // one thread goes over a row (measured: cage10 124 µs, with lists 150; delaunay_n13 75 and 86).
 constexpr index_t small_rows = 1 << 15;
-constexpr offset_t small_mean = 24;
+constexpr index_t few_short_rows = 1 << 12;
+constexpr offset_t least_mean = 5, most_mean = 24;
 
-bool is_small(const Traits& t) { return t.rows <= small_rows && t.cols <= most_columns_at_once && t.nonzeros_a <= small_mean * t.rows; }
+bool is_small(const Traits& t)
+{
+    const bool of_short_rows = t.nonzeros_a < least_mean * t.rows;
+    return t.rows <= (of_short_rows ? few_short_rows : small_rows) && t.cols <= most_columns_at_once && t.nonzeros_a <= most_mean * t.rows;
+}
 
 void check_lists(const Policy& p)
 {

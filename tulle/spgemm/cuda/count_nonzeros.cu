@@ -217,10 +217,10 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
     const std::vector<RowGroup> groups = merged(work.symbolic, few_rows, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
     cuda::Branches side(q, branches_for(groups, policy.side_by_side));
     count_cut(q, pattern_of(a), pattern_of(b), work, count);
-    for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
+    for (const std::size_t g : launch_order(groups)) {
         const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
-        if (group.rows > 0 && !is_cut(static_cast<Counter>(g))) Launcher{side.next(), pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
+        if (!is_cut(static_cast<Counter>(g))) Launcher{side.next(), pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
     }
 }
 

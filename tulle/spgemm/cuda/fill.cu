@@ -49,15 +49,15 @@ const RowFacts* facts_for(const Workspace& work, const RowGroup& group, Filler f
 }
 
 template <class V, class Work>
-void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, offset_t few, const Workspace& work, const Stretch<V>& c, Work&& do_group)
+void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const Stretch<V>& c, Work&& do_group)
 {
     const FilledRuns runs = filled_runs(work);
-    const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few : few_rows, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+    const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
     cuda::Branches side(q, branches_for(groups, side_by_side && !saves_launches(work)));
-    for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
+    for (const std::size_t g : launch_order(groups)) {
         const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, facts_for(work, group, static_cast<Filler>(g)), runs.a, runs.b, work.facts_listed};
-        if (group.rows > 0) do_group(FillArguments<V>{side.next(), a, b, task, c, work.pieces}, static_cast<Filler>(g));
+        do_group(FillArguments<V>{side.next(), a, b, task, c, work.pieces}, static_cast<Filler>(g));
     }
 }
 
@@ -141,7 +141,7 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Po
 {
     if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, policy.side_by_side, work, c);
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
-    each_group(q, a, b, policy.side_by_side, few_rows_of_small, work, c, [&](const FillArguments<V>& f, Filler filler) {
+    each_group(q, a, b, policy.side_by_side, work, c, [&](const FillArguments<V>& f, Filler filler) {
         if (!policy.columns_first || filler < Filler::hash1024) return fill_group(f, filler);
         fill_columns(f, filler);
         refill_group(f, filler);
@@ -152,7 +152,7 @@ template <class V>
 void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
 {
     if (policy.method != Method::adaptive) return fill(q, a, b, policy, work, c);
-    each_group(q, a, b, policy.side_by_side, a.rows, work, c, [](const FillArguments<V>& f, Filler filler) { refill_group(f, filler); });
+    each_group(q, a, b, policy.side_by_side, work, c, [](const FillArguments<V>& f, Filler filler) { refill_group(f, filler); });
 }
 
 void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)

@@ -52,11 +52,11 @@ constexpr std::size_t table_bytes(int bits)
     return Batch<V>::bytes() + (std::size_t{1} << bits) * (sizeof(index_t) + sizeof(std::uint16_t)) + (std::size_t{1} << (bits - 1)) * sizeof(V);
 }
 
-// `count` entries of a row of C from `first` on, by a warp. `products`: of the row.
+// Entries of row `row` of C from `first` on, as many as a table of 2^bits slots is for, by a warp. `number`: the row's in its group.
 template <class V>
-__device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, index_t row, std::uint32_t products, const Stretch<V>& c, int first, int count, int nonzeros, unsigned char* mine)
+__device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, const Task& t, offset_t number, index_t row, const Stretch<V>& c, int first, int nonzeros, int bits, unsigned char* mine)
 {
-    const int bits = 32 - __clz(2 * count - 1), slots = 1 << bits;
+    const int slots = 1 << bits, count = min(slots / 2, nonzeros - first);
     const index_t* col = c.col + (c.row_begin[row] - c.base) + first;
     V* sum = reinterpret_cast<V*>(mine + Batch<V>::bytes());
     auto* key = reinterpret_cast<index_t*>(sum + slots / 2);
@@ -68,18 +68,17 @@ __device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, index_t ro
     for (int k = team_rank<32>(); k < count; k += 32) find.insert(col[k], k);
     __syncwarp();
     const offset_t nonzeros_a = a.row_begin[row + 1] - a.row_begin[row];
-    if (find.whole && offset_t{products} >= long_row_of_b * nonzeros_a)
+    if (find.whole && offset_t{facts_of(t, number, row).products} >= long_row_of_b * nonzeros_a)
         add_products<1, false>(sum, count, [&](index_t found) { return find.place(found); }, b.col, a, b, nullptr, row, 1);
     else
         add_window(sum, Batch<V>::at(mine), a, b, find, row);
     V* value = c.value + (c.row_begin[row] - c.base) + first;
     for (int k = team_rank<32>(); k < count; k += 32) value[k] = sum[k];
-    __syncwarp();                                                   // before the table is cleared for the next part
 }
 
-// A warp per row, or `parts` of them, each with every parts-th part of 2^(bits - 1) entries.
+// A warp per row, or per part of 2^(bits - 1) entries of one that has up to `parts` of them; the longest have more, and warps go on with every parts-th.
 //   grid: ceil(rows * parts / warps in a block)      shared memory: table_bytes() a warp      c: every value of the group's rows, once
-template <class V>
+template <bool Longest, class V>
 __global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c, int parts, int bits)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
@@ -87,9 +86,12 @@ __global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<
     if (number >= t.rows * parts) return;                           // a whole warp
     const index_t row = t.list[number / parts];
     const int entries = 1 << (bits - 1), nonzeros = static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]);
-    for (offset_t first = number % parts * entries; first < nonzeros; first += offset_t{parts} * entries)
-        refill_part(a, b, row, facts_of(t, number / parts, row).products, c, static_cast<int>(first), static_cast<int>(min(offset_t{entries}, nonzeros - first)), nonzeros,
-                    memory + threadIdx.x / 32 * table_bytes<V>(bits));
+    unsigned char* const mine = memory + threadIdx.x / 32 * table_bytes<V>(bits);
+    for (offset_t first = number % parts * entries; first < nonzeros; first += offset_t{parts} * entries) {
+        refill_part(a, b, t, number / parts, row, c, static_cast<int>(first), nonzeros, bits, mine);
+        if (!Longest) return;
+        __syncwarp();                                               // before the table is cleared for the next part
+    }
 }
 
 template <class V>
@@ -100,8 +102,8 @@ void refill_hashed(const FillArguments<V>& f, Filler size)
     const int parts = 1 << std::max(0, 7 + larger - part_bits);     // 32 for the longest rows, however long they are
     const std::size_t bytes = table_bytes<V>(bits);
     const int in_a_block = bytes <= bytes_to_share ? most_warps : 1;
-    launch(f.q, {ceil_div(f.task.rows * parts, offset_t{in_a_block}), 32 * in_a_block, bytes * static_cast<std::size_t>(in_a_block)}, refill_hashed_kernel<V>, f.a, f.b,
-           f.task, f.c, parts, bits);
+    launch(f.q, {ceil_div(f.task.rows * parts, offset_t{in_a_block}), 32 * in_a_block, bytes * static_cast<std::size_t>(in_a_block)},
+           size == Filler::dense ? refill_hashed_kernel<true, V> : refill_hashed_kernel<false, V>, f.a, f.b, f.task, f.c, parts, bits);
 }
 
 }  // namespace

@@ -53,10 +53,21 @@ inline int branches_for(const std::vector<RowGroup>& groups, bool side_by_side)
     return side_by_side && busy > 2 ? 3 : 0;
 }
 
+// Numbers of the groups that have rows, as they are launched: the longest rows first, which others hide, and then the group with the most rows, so that it does not wait for the host to launch all others.
+inline std::vector<std::size_t> launch_order(const std::vector<RowGroup>& groups)
+{
+    std::vector<std::size_t> order;
+    for (std::size_t g = groups.size(); g > 0; --g)
+        if (groups[g - 1].rows > 0) order.push_back(g);
+    if (order.size() < 3) return order;
+    const auto most = std::max_element(order.begin() + 1, order.end(), [&](std::size_t x, std::size_t y) { return groups[x - 1].rows < groups[y - 1].rows; });
+    std::rotate(order.begin() + 1, most, most + 1);
+    return order;
+}
+
 // A launch takes at least as long as its longest row, so a few rows are better done with the next larger size of their kind, where
 // has_larger(group) says that there is one; lists of neighbouring groups are neighbours. Small products have launches to save more than work: as many
-// rows as there are warps on a GPU are few (reasoned: cage10 has 4133 rows of up to 64 nonzeros and 5547 of up to 128). All are few for refills, whose tables are
-// as large as a row needs whatever its group.
+// rows as there are warps on a GPU are few (reasoned: cage10 has 4133 rows of up to 64 nonzeros and 5547 of up to 128).
 inline constexpr offset_t few_rows = 2000, few_rows_of_small = 8192;
 
 // Small products, unless a long row among them has launches wait for it: memplus took 1030 µs group after group, and 670 side by side (measured).
