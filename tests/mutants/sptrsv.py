@@ -17,6 +17,7 @@ GRAPH = "SptrsvGraph.*"
 FAULTY = "*TakesNoFaultyTriangle/cuda*"
 LEVELS = "*LevelsAndFeaturesAreThoseOfTheHost/cuda*:*FeaturesOfManyRows/cuda*"
 FILLED = "*ClustersAreFilledWithTheirInverses/cuda*"
+SAME = "*AreThoseOfTheHost/cuda*"
 
 MUTANTS = [
     mutant("sptrsv flags: a user's NaN may look as if it were not there yet", "tulle/device/cuda/value_flag.cuh",
@@ -54,7 +55,7 @@ MUTANTS = [
     mutant("sptrsv analysis: late columns beyond the room count as dense", "cuda/write_tasks.cu", "return j < 0 ? -1 : r.task.width + j;", "return r.task.width + j;", "*DeviceTasks*"),
     mutant("sptrsv analysis: entries of one level in any order", "cuda/write_tasks.cu", "| static_cast<unsigned long long>(k + lane);", "| static_cast<unsigned long long>(r.count - k - lane);", "*DeviceTasks*"),
     mutant("sptrsv analysis: an upper triangle is not turned round", "cuda/take_triangle.cu", "step = s.upper ? -1 : 1;", "step = 1;", "*DeviceTasks*"),
-    mutant("sptrsv levels on the GPU: a level is known before all it needs", "tulle/matrix/cuda/find_levels.cu", "while (known == 0) known = load_relaxed(level);", "if (known == 0) known = load_relaxed(level);", LEVELS),
+    mutant("sptrsv sweep: a row is known before all it needs", "cuda/sweep.cu", "if (word[n] == 0) return k + n;", "if (word[n] == 0 && n == 0) return k + n;", LEVELS),
     mutant("sptrsv graph: several nodes of the highest level are taken for one", "graph.cpp", "(turned ^ node_bits) == largest}", "(turned ^ node_bits) >> 32 == largest >> 32}", GRAPH),
     mutant("sptrsv graph: a row may join a long one", "graph.cpp", "size[node] = is_long ? rows + 1 : size[node] + 1;", "size[node] = size[node] + 1;", GRAPH),
     mutant("sptrsv taking: a column that stands twice is not seen", "cuda/take_triangle.cu", "s.col[k - 1] >= col", "s.col[k - 1] > col", FAULTY),
@@ -64,16 +65,27 @@ MUTANTS = [
     mutant("sptrsv survey: lanes without a row spoil what a warp adds up", "cuda/survey.cu", "level == first || level == 0", "true", LEVELS),
     mutant("sptrsv survey: the nearest row needed is taken to be the first", "cuda/survey.cu", "i - col[end - 1]", "i - col[begin]", LEVELS),
     mutant("sptrsv survey: the diagonal is no entry", "cuda/survey.cu", "static_cast<unsigned long long>(end - begin) + 1 : 0", "static_cast<unsigned long long>(end - begin) : 0", LEVELS),
-    mutant("sptrsv survey: the longest row of a lane, not of its warp", "cuda/survey.cu", "longest = warp_maximum(longest);", "longest = longest + 0;", LEVELS),
+    mutant("sptrsv survey: the longest row of a lane, not of its warp", "cuda/survey.cu", "longest = slice_max<lanes>(longest);", "longest = longest + 0;", LEVELS),
     mutant("sptrsv analysis: a task's last row has no place", "cuda/write_tasks.cu", "lane >= tasks[p].rows) return;", "lane >= tasks[p].rows - 1) return;", "*DeviceTasks*"),
     mutant("sptrsv analysis: rows of a task at one place", "cuda/write_tasks.cu", "place[row] = at;", "place[row] = tasks[p].first;", "*DeviceTasks*"),
     mutant("sptrsv analysis: rows have the level of another task", "cuda/write_tasks.cu", "level[row] = task_level[p];", "level[row] = task_level[p / 2];", "*DeviceTasks*"),
     mutant("sptrsv fill: columns of the inverse end before the row above", "cuda/fill_tasks.cu", "lane < i && mine != V(0)", "lane < i - 1 && mine != V(0)", FILLED),
-    mutant("sptrsv fill: late columns beyond the first 32 left as the first", "cuda/fill_tasks.cu", "gather_columns(entries, task, width + first, lane, s);", "gather_columns(entries, task, width, lane, s);", FILLED),
+    mutant("sptrsv fill: late columns beyond the first 32 left as the first", "cuda/fill_tasks.cu", "gather_columns(entries, task, width + first, lane, m.scale, m.columns);", "gather_columns(entries, task, width, lane, m.scale, m.columns);", FILLED),
     mutant("sptrsv fill: a matrix begins with what the last one left", "cuda/fill_tasks.cu", "to[k * column_step + lane] = V(0);", "to[k * column_step + lane] += V(0);", FILLED),
-    mutant("sptrsv fill: what is kept is multiplied all the same", "cuda/fill_tasks.cu", "keep ? f[lane] : apply_inverse(inverse, f, lane)", "apply_inverse(inverse, f, lane)", FILLED),
-    mutant("sptrsv analysis: clusters made meanwhile are those of any size", "prepare.cpp", "s.merge == Merge::critical && s.rows == most_rows && known.critical", "s.merge == Merge::critical && known.critical", "*WhatWasLeftThereIsFetched/cuda*"),
-    mutant("sptrsv analysis: levels left on the GPU are not fetched", "prepare.cpp", "|| scheme.merge == Merge::none) fetch_levels", "|| false) fetch_levels", "*WhatWasLeftThereIsFetched/cuda*"),
+    mutant("sptrsv fill: what is kept is multiplied all the same", "cuda/fill_tasks.cu", "keep ? f[lane] : apply_inverse(m.inverse, f, lane)", "apply_inverse(m.inverse, f, lane)", FILLED),
+    mutant("sptrsv fill: a team does not wait for the inverse", "cuda/fill_tasks.cu", "    meet<Team>();\n", "    meet<1>();\n", FILLED),
+    mutant("sptrsv analysis: chains left on the GPU are those of any size", "prepare.cpp", "&& scheme.rows == known.swept.most", "", "*WhatWasLeftThereIsFetched/cuda*"),
+    mutant("sptrsv analysis: levels left on the GPU are not fetched", "prepare.cpp", "if (needs_more || (scheme.merge == Merge::none", "if ((scheme.merge == Merge::none", "*WhatWasLeftThereIsFetched/cuda*"),
+    mutant("sptrsv sweep: a row joins a chain although another is as late", "cuda/sweep.cu", "latest.largest != 0 && latest.alone() && !is_long", "latest.largest != 0 && !is_long", SAME),
+    mutant("sptrsv sweep: a chain is one row too long", "cuda/sweep.cu", "place < s.most", "place <= s.most", SAME),
+    mutant("sptrsv sweep: a level more than asked for", "cuda/sweep.cu", "if (level > s.deepest)", "if (level > s.deepest + 1)", LEVELS),
+    mutant("sptrsv chains: any row may follow", "graph.cpp", "|| (chains && first.data()[last.data()[node]] != i)", "", GRAPH),
+    mutant("sptrsv layout on the GPU: a node begins where its last row stands", "cuda/lay_out_tasks.cu", "(at - 1 - s.place(at - 1) - begin)", "(at - 1 - begin)", SAME),
+    mutant("sptrsv layout on the GPU: late columns one by one do not go on", "cuda/lay_out_tasks.cu", "(is_first || key > before)", "(is_first || key >= before)", "*AreThoseOfTheHostForLongRows/cuda*"),
+    mutant("sptrsv layout on the GPU: the last late column counts as early", "cuda/lay_out_tasks.cu", "late_key(below, col) <= last", "late_key(below, col) < last", "*AreThoseOfTheHostForLongRows/cuda*"),
+    mutant("sptrsv layout on the GPU: sizes of one thread are not added", "cuda/lay_out_tasks.cu", "k < sizes_of_task && thread >= distance", "k < sizes_of_task && thread > distance", SAME),
+    mutant("sptrsv taking: columns beyond the matrix are not seen", "cuda/take_triangle.cu", "wrong || col < 0 || col >= s.rows || ", "wrong || ", FAULTY),
+    mutant("sptrsv taking: offsets may end anywhere", "cuda/take_triangle.cu", "end <= s.nonzeros && ends &&", "end <= s.nonzeros &&", FAULTY),
     mutant("sptrsv layout: most late columns are taken to be all", "tasks.cpp", "late.all = unique - begin <= room;", "late.all = true;", "SptrsvTasks.*:*DeviceTasks*"),
     mutant("sptrsv layout: lower levels take the room of higher ones", "tasks.cpp", "left{std::min(room, higher), room - std::min(room, higher)};", "left{room - std::min(room, higher), std::min(room, higher)};", "SptrsvTasks.*:*DeviceTasks*"),
 ]

@@ -238,13 +238,16 @@ TEST_P(SptrsvDeviceTasksOn, TakesNoFaultyTriangle)
                                   {"none is needed", {0, 0, 1}, {0}, false, true, false, true},      {"other side", {0, 2, 3}, {0, 1, 1}, false, false, false, false},
                                   {"other side left out", {0, 2, 3}, {0, 1, 1}, false, false, true, true}, {"upper", {0, 2, 3}, {0, 1, 1}, true, false, false, true},
                                   {"other side of upper", {0, 1, 3}, {0, 0, 1}, true, false, false, false}, {"unsorted", {0, 1, 3}, {0, 1, 0}, false, false, false, false},
-                                  {"twice", {0, 1, 4}, {0, 0, 0, 1}, false, false, false, false},      {"an empty row", {0, 0, 2}, {0, 1}, false, false, false, false}};
+                                  {"twice", {0, 1, 4}, {0, 0, 0, 1}, false, false, false, false},      {"an empty row", {0, 0, 2}, {0, 1}, false, false, false, false},
+                                  {"offsets begin later", {1, 2, 3}, {0, 0, 1}, false, true, true, false},  {"offsets fall", {0, 3, 1}, {0, 0, 1}, false, true, true, false},
+                                  {"offsets end earlier", {0, 1, 2}, {0, 1, 1}, false, true, true, false},  {"offsets end later", {0, 1, 4}, {0, 0, 1}, false, true, true, false},
+                                  {"a column beyond", {0, 2, 3}, {0, 2, 1}, true, false, true, false},      {"a column before", {0, 1, 3}, {0, -1, 1}, false, false, true, false}};
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
             for (const Faulty& f : all) {
                 const Buffer<offset_t> begin = to_queue(q, f.begin.data(), 3);
                 const Buffer<index_t> col = to_queue(q, f.col.data(), std::ssize(f.col));
-                const Stored stored{.rows = 2, .row_begin = begin.data(), .col = col.data(), .upper = f.upper, .unit_diagonal = f.unit, .ignore_other_side = f.ignore};
+                const Stored stored{.rows = 2, .row_begin = begin.data(), .col = col.data(), .nonzeros = std::ssize(f.col), .upper = f.upper, .unit_diagonal = f.unit, .ignore_other_side = f.ignore};
                 EXPECT_EQ(take_triangle(q, stored).has_value(), f.taken) << f.what;
             }
         (void)q;
@@ -305,9 +308,11 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
         EXPECT_EQ(levels[0], levels[1]);
     }
     std::filesystem::remove_all(folder);
-    const auto trials = try_schemes<double>(c, there.view(), {.seconds = 1000}, {small, clusters});
-    ASSERT_EQ(trials.size(), 2u);
-    for (const Trial& trial : trials) EXPECT_EQ(trial.levels, merge(host_queue, triangle_of(a), Merge::critical, trial.scheme.rows).levels) << "of up to " << trial.scheme.rows;
+    Scheme short_chains = small, long_chains = clusters;
+    short_chains.merge = long_chains.merge = Merge::chains;
+    const auto trials = try_schemes<double>(c, there.view(), {.seconds = 1000}, {small, clusters, short_chains, long_chains});
+    ASSERT_EQ(trials.size(), 4u);
+    for (const Trial& trial : trials) EXPECT_EQ(trial.levels, merge(host_queue, triangle_of(a), trial.scheme.merge, trial.scheme.rows).levels) << to_text(trial.scheme);
 }
 
 template <class T>
