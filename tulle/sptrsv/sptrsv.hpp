@@ -45,7 +45,7 @@ struct Options {
     bool unit_diagonal = false;               // the diagonal is one, whatever is stored
     OtherSide other_side = OtherSide::refuse;
     index_t right_hand_sides = 1;             // at once; more than one is prepared for, any number can be solved for
-    double expected_calls = 100;              // solves that will follow: few are not worth much analysis
+    double expected_calls = 100;              // solves that will follow, as many as an iterative solver takes: few are not worth much analysis
     Effort effort = Effort::model;
     double seconds = 1;                       // a search starts no new scheme after this long
     std::optional<Scheme> force = {};         // decides instead
