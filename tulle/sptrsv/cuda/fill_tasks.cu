@@ -12,6 +12,7 @@ namespace tulle::sptrsv {
 namespace {
 
 template <int Team> constexpr int invert_warps = Team == 1 ? 2 : Team;      // of a block
+constexpr int at_once = 4;                                 // loads of a lane that are on their way together: they come before all stores
 constexpr int column_step = lanes + 1;                     // one more than a column, so that lanes on different columns meet different banks
 constexpr unsigned whole_warp = 0xffffffffu;
 
@@ -40,10 +41,16 @@ __global__ void __launch_bounds__(fill_threads) fill_tasks_kernel(Filling<V> f)
     const V scale = i < task.rows ? reciprocal_of(f.diagonal, offset_t{task.first} + i, f.from, lane < task.width ? f.first_zero : nullptr) : V(0);
     if (lane < task.rows) f.reciprocal[task.first + lane] = scale;
     const offset_t end = (task.step + units_of(task, f.team)) * lanes;
-#pragma unroll 4
-    for (offset_t at = task.step * lanes + lane; at < end; at += lanes) {
-        const offset_t source = f.source[at];
-        f.to[at] = source < 0 ? V(0) : f.from[source] * scale;
+    for (offset_t first = task.step * lanes + lane; first < end; first += at_once * lanes) {
+        V value[at_once];
+#pragma unroll
+        for (int n = 0; n < at_once; ++n) {
+            const offset_t source = first + n * lanes < end ? f.source[first + n * lanes] : -1;
+            value[n] = source < 0 ? V(0) : f.from[source] * scale;
+        }
+#pragma unroll
+        for (int n = 0; n < at_once; ++n)
+            if (first + n * lanes < end) f.to[first + n * lanes] = value[n];
     }
 }
 
@@ -62,9 +69,22 @@ __device__ void gather_columns(const Entries<V>& e, const Task& task, int first,
     const int shift = __ffs(task.width) - 1;
     for (int k = 0; k < lanes; ++k) to[k * column_step + lane] = V(0);
     __syncwarp(whole_warp);
-    for (offset_t n = e.begin + lane; n < e.end; n += lanes) {
-        const int at = static_cast<int>(e.at[n] - task.dense), i = at & (task.width - 1), k = (at >> shift) - first;
-        if (k >= 0 && k < lanes) to[k * column_step + i] = e.from[e.source[n]] * scale[i];
+    for (offset_t entry = e.begin + lane; entry < e.end; entry += at_once * lanes) {
+        int at[at_once];
+        V value[at_once];
+#pragma unroll
+        for (int n = 0; n < at_once; ++n) at[n] = entry + n * lanes < e.end ? static_cast<int>(e.at[entry + n * lanes] - task.dense) : -1;
+#pragma unroll
+        for (int n = 0; n < at_once; ++n) {
+            const int k = (at[n] >> shift) - first;
+            if (k < 0 || k >= lanes) at[n] = -1;
+            value[n] = at[n] >= 0 ? e.from[e.source[entry + n * lanes]] : V(0);
+        }
+#pragma unroll
+        for (int n = 0; n < at_once; ++n) {
+            const int i = at[n] & (task.width - 1);
+            if (at[n] >= 0) to[((at[n] >> shift) - first) * column_step + i] = value[n] * scale[i];
+        }
     }
     __syncwarp(whole_warp);
 }
