@@ -28,6 +28,7 @@ struct Contender {
     std::function<void()> run;                             // the operation, put on the context's queue
     std::function<std::vector<double>()> result = {};      // of the last run, on the host; empty for a roof
     bool prepares_again = false;                           // prepare() may be called once more and does the same
+    std::function<void()> update = {};                     // new values, same pattern; empty where there is no such call
 };
 
 inline void append(std::vector<Contender>& all, std::vector<Contender> more)

@@ -63,6 +63,20 @@ inline double seconds_to_prepare(const Context& ctx, const Contender& contender,
 inline constexpr int preparations = 5;
 inline constexpr double long_preparation = 0.03;           // seconds
 
+// The median of some updates, each with its wait; the first is not counted.
+inline double seconds_to_update(const Context& ctx, const Contender& contender)
+{
+    constexpr int updates = 9;
+    Series taken;
+    for (int k = 0; k <= updates && contender.update; ++k) {
+        const double begin = trace::now();
+        contender.update();
+        ctx.synchronize();
+        if (k > 0) taken.seconds.push_back(trace::now() - begin);
+    }
+    return taken.median();
+}
+
 // Prepares and checks one contender; the entry's status says why it may not race. `poison` spoils the place of the result, `worst_share` judges one.
 inline Entry enter(const Context& ctx, const Contender& contender, const std::function<void()>& poison,
                    const std::function<double(const std::vector<double>&)>& worst_share)
@@ -77,6 +91,7 @@ inline Entry enter(const Context& ctx, const Contender& contender, const std::fu
         }
         while (contender.prepares_again && prepared.seconds.front() < long_preparation && std::ssize(prepared.seconds) < preparations)
             prepared.seconds.push_back(seconds_to_prepare(ctx, contender, entry));
+        entry.update_seconds = seconds_to_update(ctx, contender);
         poison();
         contender.run();
         if (contender.result) entry.worst_error = worst_share(contender.result());

@@ -64,6 +64,7 @@ Json line_of(const MatrixResult& result, const Entry& entry)
               {"role", to_text(entry.role)},   {"policy", entry.prepared.choice}, {"status", entry.status}};
     line["worst_error"] = std::isfinite(entry.worst_error) ? Json(entry.worst_error) : Json("infinite");
     line["prepare_us"] = entry.prepare_seconds * 1e6;
+    if (entry.update_seconds > 0) line["update_us"] = entry.update_seconds * 1e6;
     line["phases"] = phases_of(entry);
     line["kept_bytes"] = entry.prepared.bytes;
     if (entry.prepared.beside_result > 0) line["kept_beside_result_bytes"] = entry.prepared.beside_result;

@@ -22,6 +22,7 @@ struct Entry {
     Prepared prepared = {};
     std::vector<trace::Timing> phases = {};                // of the preparation
     double prepare_seconds = 0;
+    double update_seconds = 0;                             // 0: the contender has no such call
     double worst_error = 0;                                // in units of what is allowed
     std::string status = "ok";                             // or why there are no times
     Measured times = {};

@@ -34,7 +34,8 @@ Contender our_sptrsv(SptrsvProblem<V>& problem, const std::string& name, const s
                 (*plan)->wait();
                 return problem.download_x();
             },
-            true};
+            true,
+            [plan, &problem] { (*plan)->update_values(problem.a); }};
 }
 
 // What each idea adds: a step may use its own schemes and those of all steps before it.

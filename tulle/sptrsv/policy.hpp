@@ -134,7 +134,7 @@ TULLE_API bool fits(const Scheme& scheme, index_t rows, std::size_t value_bytes,
 // Warps that fit into a block with the registers they need.
 constexpr int most_warps_in_block(int team, bool clusters) { return !clusters ? 16 : team == 1 ? 8 : 12; }
 
-// Up to how many levels a GPU should find by itself, where the host would need about as long: levels that wide are worked on at once. Predicted.
+// Up to how many levels a GPU should find by itself, where the host would need about as long: levels that wide are worked on at once.
 TULLE_API index_t most_levels_there(index_t rows, offset_t nonzeros);
 
 // Schemes worth trying on a backend, the most promising first; those of one block or cluster may not fit a triangle.

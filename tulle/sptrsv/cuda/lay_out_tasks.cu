@@ -357,16 +357,18 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept&
     const auto each_row = one_thread_each(rows, threads);
     const int row_bits = prim::bits_for(static_cast<std::uint64_t>(rows));
     Buffer<std::uint64_t> key(q, rows);
-    Buffer<offset_t> row(q, rows), begins(q, offset_t{rows} + 1);
-    launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team, row_bits, key.data(), row.data());
-    prim::sort_pairs(q, key.data(), row.data(), rows, row_bits + kind_bits + prim::bits_for(static_cast<std::uint64_t>(levels) + 1));
-    Buffer<index_t> of_group(q, (offset_t{levels} + 1) << kind_bits), of_level(q, offset_t{levels} + 1), clusters_end(q, offset_t{levels} + 1);
-    const Sorted sorted{key.data(), row.data(), rows, row_bits, nodes};
-    const Bounds bounds{of_group.data(), of_level.data(), clusters_end.data()};
+    Buffer<offset_t> of_rows(q, 2 * offset_t{rows} + 1);       // arrays that come and go together are one: to ask for them takes longer than a small kernel
+    offset_t *row = of_rows.data(), *begins = row + rows;
+    launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team, row_bits, key.data(), row);
+    prim::sort_pairs(q, key.data(), row, rows, row_bits + kind_bits + prim::bits_for(static_cast<std::uint64_t>(levels) + 1));
+    const offset_t each_level = offset_t{levels} + 1;
+    Buffer<index_t> of_levels(q, (each_level << kind_bits) + 2 * each_level);
+    const Sorted sorted{key.data(), row, rows, row_bits, nodes};
+    const Bounds bounds{of_levels.data() + 2 * each_level, of_levels.data(), of_levels.data() + each_level};
     launch(q, each_row, mark_groups_kernel, sorted, bounds);
-    launch(q, each_row, mark_tasks_kernel, sorted, bounds, packing.resident, begins.data());
-    prim::exclusive_scan(q, begins.data(), begins.data(), rows);
-    const offset_t n = read_value(q, begins.data() + rows);
+    launch(q, each_row, mark_tasks_kernel, sorted, bounds, packing.resident, begins);
+    prim::exclusive_scan(q, begins, begins, rows);
+    const offset_t n = read_value(q, begins + rows);
 
     const int room = lanes * packing.team;
     TaskLayout layout{.tasks = {}, .sizes = {}, .order = Buffer<index_t>(q, rows), .task_level = Buffer<index_t>(q, n), .late = Buffer<index_t>(q, chains ? n * room : 0), .late_step = room};
@@ -379,7 +381,7 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept&
     tasks.task = Buffer<Task>(q, n);
     tasks.dense_first = Buffer<offset_t>(q, n + 1);
     Buffer<Totals> totals(q, 1);
-    launch(q, each_row, enter_tasks_kernel, sorted, begins.data(), layout.order.data(), tasks.task.data(), layout.task_level.data());
+    launch(q, each_row, enter_tasks_kernel, sorted, begins, layout.order.data(), tasks.task.data(), layout.task_level.data());
     launch(q, one_thread_each(n * lanes, measurers * lanes), measure_tasks_kernel,
            Measuring{there.row_begin.data(), there.col.data(), nodes, layout.order.data(), layout.task_level.data(), rows, n, packing.team, tasks.task.data(), layout.late.data(), tasks.dense_first.data()});
     launch(q, {1, placers}, place_tasks_kernel, tasks.task.data(), n, packing.team, tasks.dense_first.data(), totals.data()->size);

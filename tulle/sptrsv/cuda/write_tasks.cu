@@ -214,10 +214,11 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
     fill_bytes(q, tasks.col.data(), 0xff, tasks.col.bytes());
     fill_bytes(q, tasks.source.data(), 0xff, tasks.source.bytes());
     const offset_t n = tasks.task.size();
-    Buffer<index_t> place(q, there.rows), level(q, there.rows);
-    launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, layout.order.data(), layout.task_level.data(), place.data(), level.data());
+    Buffer<index_t> of_rows(q, 2 * offset_t{there.rows});
+    index_t *place = of_rows.data(), *level = place + there.rows;
+    launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, layout.order.data(), layout.task_level.data(), place, level);
     launch(q, one_thread_each(n * lanes, writers * lanes), write_tasks_kernel,
-           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level.data(), place.data(), layout.task_level.data(), layout.late.data(), layout.late_step, tasks.dense_first.data(),
+           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level, place, layout.task_level.data(), layout.late.data(), layout.late_step, tasks.dense_first.data(),
                    tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
     return tasks;
 }
