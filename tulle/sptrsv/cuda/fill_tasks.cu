@@ -174,7 +174,8 @@ __device__ void fill_block(const Entries<V>& entries, const Task& task, V limit,
     __syncwarp(whole_warp);
 }
 
-// A team of as many warps as solve it for each task: the first inverts while the others gather 32 late columns each. Tasks that are no clusters are passed over.
+// A team of as many warps as solve it for each task: the first inverts while the others gather 32 late columns each. Tasks that are no clusters are passed
+// over.
 //   grid: one team per task      shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp      dense: every number written once
 template <int Team, class V>
 __global__ void __launch_bounds__(invert_warps<Team>* lanes)
@@ -190,7 +191,8 @@ fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first,
     const offset_t t = offset_t{blockIdx.x} * (warps / Team) + team;
     if (t >= n || tasks[t].cluster == 0) return;           // the whole team
     const Task task = tasks[t];
-    const Matrices<V> m{columns_of_warp + warp * matrix, inverse_of_team + team * matrix, scale_of_warp + warp * lanes, box_of_warp + warp * lanes, keep_of_team + team};
+    const Matrices<V> m{columns_of_warp + warp * matrix, inverse_of_team + team * matrix, scale_of_warp + warp * lanes,
+                        box_of_warp + warp * lanes, keep_of_team + team};
     const int width = task.width, first = member * lanes;  // of this warp's late columns
     V *block = dense + task.dense, *late = block + width * width;
     entries.begin = dense_first[t];
@@ -212,8 +214,10 @@ template <int Team, class V>
 void fill_clusters(const CudaQueue& q, const Tasks& tasks, const offset_t* diagonal, const V* value, TaskValues<V>& to)
 {
     constexpr int tasks_of_block = invert_warps<Team> / Team;
-    launch(q, {ceil_div(tasks.task.size(), offset_t{tasks_of_block}), invert_warps<Team> * lanes}, fill_clusters_kernel<Team, V>, tasks.task.data(), tasks.task.size(), tasks.dense_first.data(),
-           Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), diagonal, value, 0, 0}, static_cast<V>(most_growth), to.dense.data(), to.substitute.data());
+    launch(q, {ceil_div(tasks.task.size(), offset_t{tasks_of_block}), invert_warps<Team> * lanes}, fill_clusters_kernel<Team, V>,
+           tasks.task.data(), tasks.task.size(), tasks.dense_first.data(),
+           Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), diagonal, value, 0, 0}, static_cast<V>(most_growth),
+           to.dense.data(), to.substitute.data());
 }
 
 }  // namespace

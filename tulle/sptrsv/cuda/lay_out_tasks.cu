@@ -33,7 +33,8 @@ struct Sorted {
 };
 
 //   grid: one thread per row
-__global__ void __launch_bounds__(threads) write_keys_kernel(NodesView nodes, const offset_t* row_begin, index_t rows, int team, int row_bits, std::uint64_t* key, offset_t* row)
+__global__ void __launch_bounds__(threads)
+write_keys_kernel(NodesView nodes, const offset_t* row_begin, index_t rows, int team, int row_bits, std::uint64_t* key, offset_t* row)
 {
     const offset_t i = global_thread();
     if (i >= rows) return;
@@ -371,7 +372,8 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept&
     const offset_t n = read_value(q, begins + rows);
 
     const int room = lanes * packing.team;
-    TaskLayout layout{.tasks = {}, .sizes = {}, .order = Buffer<index_t>(q, rows), .task_level = Buffer<index_t>(q, n), .late = Buffer<index_t>(q, chains ? n * room : 0), .late_step = room};
+    TaskLayout layout{.tasks = {}, .sizes = {}, .order = Buffer<index_t>(q, rows),
+                      .task_level = Buffer<index_t>(q, n), .late = Buffer<index_t>(q, chains ? n * room : 0), .late_step = room};
     Tasks& tasks = layout.tasks;
     tasks.rows = rows;
     tasks.levels = levels;
@@ -383,7 +385,8 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept&
     Buffer<Totals> totals(q, 1);
     launch(q, each_row, enter_tasks_kernel, sorted, begins, layout.order.data(), tasks.task.data(), layout.task_level.data());
     launch(q, one_thread_each(n * lanes, measurers * lanes), measure_tasks_kernel,
-           Measuring{there.row_begin.data(), there.col.data(), nodes, layout.order.data(), layout.task_level.data(), rows, n, packing.team, tasks.task.data(), layout.late.data(), tasks.dense_first.data()});
+           Measuring{there.row_begin.data(), there.col.data(), nodes, layout.order.data(), layout.task_level.data(), rows, n, packing.team,
+                     tasks.task.data(), layout.late.data(), tasks.dense_first.data()});
     launch(q, {1, placers}, place_tasks_kernel, tasks.task.data(), n, packing.team, tasks.dense_first.data(), totals.data()->size);
     const Totals total = read_value(q, totals.data());
     layout.sizes = {total.size[0], static_cast<index_t>(total.size[2]), total.size[3]};

@@ -13,7 +13,8 @@ using Standing = unsigned long long;
 constexpr int level_bits = 16, place_bits = 5, first_bits = 27;
 constexpr Standing most_place = (1ull << place_bits) - 1;  // nobody can follow
 constexpr Standing chain_bits = level_bits + place_bits, first_mask = ((1ull << first_bits) - 1) << chain_bits;
-static_assert(2 * level_bits + place_bits + first_bits == 64 && most_levels_swept == (1 << level_bits) - 1 && most_rows_swept == (1 << first_bits) && most_rows == most_place + 1);
+static_assert(2 * level_bits + place_bits + first_bits == 64 && most_rows == most_place + 1);
+static_assert(most_levels_swept == (1 << level_bits) - 1 && most_rows_swept == (1 << first_bits));
 
 __device__ inline Standing standing_of(Standing chain_level, index_t first, Standing place, Standing level)
 {

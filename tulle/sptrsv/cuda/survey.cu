@@ -43,7 +43,8 @@ __device__ void add_to_level(unsigned long long amount, index_t level, int lane,
 // A thread for a row, again and again; level 0: no row.
 //   grid: up to most_blocks      head, of_level: zero before
 __global__ void __launch_bounds__(threads)
-survey_kernel(index_t rows, const offset_t* row_begin, const index_t* col, const Standing* standing, const unsigned* too_deep, Head* head, unsigned long long* of_level)
+survey_kernel(index_t rows, const offset_t* row_begin, const index_t* col, const Standing* standing, const unsigned* too_deep, Head* head,
+              unsigned long long* of_level)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t step = offset_t{gridDim.x} * threads;
@@ -108,8 +109,8 @@ std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const 
     Buffer<unsigned long long> words(q, head_words + offset_t{words_of_level} * there.rows);
     fill_zero(q, words.data(), words.size());
     const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads}));
-    launch(q, {blocks, threads}, survey_kernel, there.rows, there.row_begin.data(), there.col.data(), swept.standing.data(), swept.too_deep.data(), reinterpret_cast<Head*>(words.data()),
-           words.data() + head_words);
+    launch(q, {blocks, threads}, survey_kernel, there.rows, there.row_begin.data(), there.col.data(), swept.standing.data(), swept.too_deep.data(),
+           reinterpret_cast<Head*>(words.data()), words.data() + head_words);
     Head head;
     const auto of_level = read_words(q, words, head);
     if (head.too_deep != 0) return std::nullopt;

@@ -116,8 +116,10 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
 
 Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest)
 {
-    require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows && deepest <= most_levels_swept, "so many rows or levels are not swept on a GPU");
-    Swept swept{.most = most, .standing = Buffer<unsigned long long>(q, there.rows), .size = Buffer<index_t>(q, there.rows), .too_deep = Buffer<unsigned>(q, 1)};
+    require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows && deepest <= most_levels_swept,
+                        "so many rows or levels are not swept on a GPU");
+    Swept swept{.most = most, .standing = Buffer<unsigned long long>(q, there.rows), .size = Buffer<index_t>(q, there.rows),
+                .too_deep = Buffer<unsigned>(q, 1)};
     Buffer<index_t> first(q, there.rows);
     Buffer<unsigned> ticket(q, 1);
     fill_bytes(q, first.data(), 0x7f, first.bytes());      // beyond all rows
@@ -126,9 +128,11 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
     fill_zero(q, swept.standing.data(), there.rows);
     fill_zero(q, swept.size.data(), there.rows);
     launch(q, one_thread_each(offset_t{there.rows} * lanes, threads), first_to_need_kernel, there.row_begin.data(), there.col.data(), there.rows, first.data());
-    const offset_t enough = (offset_t{there.rows} + threads - 1) / threads, most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
+    const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;
+    const offset_t most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
     launch(q, {enough < most_blocks ? enough : most_blocks, threads}, sweep_kernel,
-           Sweep{there.row_begin.data(), there.col.data(), there.rows, static_cast<Standing>(most), static_cast<Standing>(deepest), first.data(), ticket.data(), swept.too_deep.data(), swept.standing.data(), swept.size.data()});
+           Sweep{there.row_begin.data(), there.col.data(), there.rows, static_cast<Standing>(most), static_cast<Standing>(deepest),
+                 first.data(), ticket.data(), swept.too_deep.data(), swept.standing.data(), swept.size.data()});
     return swept;
 }
 
