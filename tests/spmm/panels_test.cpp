@@ -216,12 +216,12 @@ TEST_P(SpmmPanelsOn, MultiplyInAnyOrderAndTransposed)
 // Tiles multiply zeros that stand for nothing; infinities in B must not become NaN there, nor NaN spread to rows that do not name it.
 TEST_P(SpmmPanelsOn, KeepWhatIsNotFiniteWhereItBelongs)
 {
-    if (simt::under_tsan) GTEST_SKIP() << "what numbers do is no race, and others run the same kernels";
     const auto c = ctx();
     const auto in_double = matrix_where<double>(90, 80, Values::integers, 5, [](index_t i, index_t j) { return (i + j) % 5 == 0; });
     for_each_panel_type([&](auto v, auto r) {
         using V = decltype(v);
         using C = decltype(r);
+        if (simt::under_tsan && !(std::is_same_v<V, Float16> && std::is_same_v<C, Float16>)) return;      // kernels of their own, but one type is enough for a race
         auto a = in_type<V>(in_double);
         for (V& x : a.value)
             if (x == static_cast<V>(0)) x = static_cast<V>(2);

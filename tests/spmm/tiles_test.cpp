@@ -212,11 +212,11 @@ TEST_P(SpmmTilesOn, TakeAnyShare)
 
 TEST_P(SpmmTilesOn, KeepWhatIsNotFiniteWhereItBelongs)
 {
-    if (simt::under_tsan) GTEST_SKIP() << "what numbers do is no race, and others run the same kernels";
     const auto c = ctx();
     for_each_tile_type([&](auto v, auto r) {
         using V = decltype(v);
         using C = decltype(r);
+        if (simt::under_tsan && !(std::is_same_v<V, Float16> && std::is_same_v<C, Float16>)) return;      // kernels of their own, but one type is enough for a race
         auto a = in_type<V>(matrix_where<double>(70, 80, Values::integers, 5, [](index_t i, index_t j) { return (i + j) % 5 == 0; }));
         for (V& x : a.value)
             if (x == static_cast<V>(0)) x = static_cast<V>(2);
