@@ -32,14 +32,18 @@ TEST(SpgemmPolicy, UsesAnArrayWhereItStaysInTheCache)
 
 TEST(SpgemmPolicy, LooksForRunsWhereRowsAreNotShort)
 {
-    const auto use_runs = [](offset_t nonzeros) { return choose({.rows = 100'000, .inner = 100, .cols = 100, .nonzeros_a = nonzeros}, {Backend::cuda, 1}).policy.use_runs; };
+    const auto use_runs = [](offset_t nonzeros) {
+        return choose({.rows = 100'000, .inner = 100, .cols = 100, .nonzeros_a = nonzeros}, {Backend::cuda, 1}).policy.use_runs;
+    };
     EXPECT_FALSE(use_runs(800'000));
     EXPECT_TRUE(use_runs(800'001));
 }
 
 TEST(SpgemmPolicy, DoesSmallProductsAtOnce)
 {
-    const auto choice = [](index_t rows, index_t cols, offset_t nonzeros) { return choose({.rows = rows, .inner = 100, .cols = cols, .nonzeros_a = nonzeros}, {Backend::cuda, 1}).policy; };
+    const auto choice = [](index_t rows, index_t cols, offset_t nonzeros) {
+        return choose({.rows = rows, .inner = 100, .cols = cols, .nonzeros_a = nonzeros}, {Backend::cuda, 1}).policy;
+    };
     EXPECT_TRUE(choice(11'397, 11'397, 150'645).at_once) << "cage10";
     EXPECT_FALSE(choice(11'397, 11'397, 150'645).use_runs);
     EXPECT_FALSE(choice(1 << 16, 11'397, 150'645).at_once) << "many rows";

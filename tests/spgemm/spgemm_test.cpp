@@ -249,7 +249,8 @@ TEST_P(SpgemmOn, FewRowsKeepFewFacts)
 {
     const auto c = ctx();
     const index_t rows = 2000, apart = 10;
-    const auto a = matrix_where<double>(rows, rows, Values::integers, 51, [](index_t i, index_t j) { return i == 7 ? j % 5 == 0 : i == 900 ? j < 50 : i == 1999 || i == j; });
+    const auto chosen = [](index_t i, index_t j) { return i == 7 ? j % 5 == 0 : i == 900 ? j < 50 : i == 1999 || i == j; };
+    const auto a = matrix_where<double>(rows, rows, Values::integers, 51, chosen);
     const auto b = matrix_where<double>(rows, rows * apart, Values::integers, 52, [](index_t i, index_t j) { return j / apart == i && j % apart < 5; });
     const auto left = to_device(c, a.view()), right = to_device(c, b.view());
     const auto space = c.backend() == Backend::cpu ? Space::host : Space::device;

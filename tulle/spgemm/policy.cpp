@@ -21,10 +21,10 @@ constexpr index_t columns_in_cache = 1 << 18;
 // Nonzeros of A in a row, in the mean, up to which runs are not looked for on a GPU (measured: 4 to 10 % of whole calls on matrices with 3 to 6).
 constexpr offset_t short_rows = 8;
 
-// Small products, for which launches and waits take longer than the work (reasoned from cage10, 11397 rows with 13 nonzeros: 70 calls of the runtime, 2 waits and
-// 60 µs of kernels made 227 µs): so many rows, and not so long that equal ones among them would be worth looking for; nor many that are so short that they are
-// better merged from lists, in pieces where they meet long rows of B (measured: as-22july06, 4 in the mean, 1306 µs that way and 1936 at once). Lists are not merged: a group more, in which
-// one thread goes over a row (measured: cage10 124 µs, with lists 150; delaunay_n13 75 and 86).
+// Small products, for which launches and waits take longer than the work (reasoned from cage10, 11397 rows with 13 nonzeros: 70 calls of the runtime, two
+// waits and 60 µs of kernels made 227 µs): so many rows, and not so long that equal ones among them would be worth looking for; nor many that are so short
+// that they are better merged from lists, in pieces where they meet long rows of B (measured: as-22july06, 4 in the mean, 1306 µs that way and 1936 at
+// once). Lists are not merged: a group more, in which one thread goes over a row (measured: cage10 124 µs, with lists 150; delaunay_n13 75 and 86).
 constexpr index_t small_rows = 1 << 15;
 constexpr index_t few_short_rows = 1 << 12;
 constexpr offset_t least_mean = 5, most_mean = 24;
@@ -72,7 +72,8 @@ std::string to_text(const delta::Rules& r)
 
 Choice choose(const Traits& t, const Limits& limits)
 {
-    if (limits.backend == Backend::cuda && is_small(t)) return {{.use_runs = false, .merge_lists = 0, .at_once = true}, "the product is small: launches and waits would take longer than the work"};
+    if (limits.backend == Backend::cuda && is_small(t))
+        return {{.use_runs = false, .merge_lists = 0, .at_once = true}, "the product is small: launches and waits would take longer than the work"};
     if (limits.backend == Backend::cuda)
         return t.nonzeros_a > short_rows * t.rows
                    ? Choice{{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"}
@@ -138,7 +139,8 @@ std::string to_text(const Policy& p)
     return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself",
                   p.merge_lists == 0 ? ", no lists merged" : p.merge_lists < most_lists ? concat(", up to ", p.merge_lists, " lists merged") : "",
                   p.cut_above == Policy{}.cut_above ? "" : concat(", cut above ", p.cut_above, " products"), p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks",
-                  p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group", p.at_once ? ", at once" : "", p.method == Method::deltasparse ? to_text(p.rules) : "");
+                  p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group",
+                  p.at_once ? ", at once" : "", p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
 
 Method parse_method(std::string_view name)

@@ -162,7 +162,8 @@ void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, co
     const Task task{work.list.data() + of_long.begin, of_long.rows, work.facts.data(), nullptr, nullptr};
     launch(q, {ceil_div(places.all_windows, offset_t{most_warps}), 32 * most_warps, most_warps * bytes}, add_placed_windows_kernel<V>, a, b, task, p,
            places.windows.data(), c, static_cast<int>(bytes));
-    const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+    const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows,
+                                               [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
         const auto filler = static_cast<Filler>(g);
         const RowGroup& group = groups[g - 1];

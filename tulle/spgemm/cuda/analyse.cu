@@ -187,8 +187,9 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     std::optional<cuda::Mailbox<Totals>> box;                              // small products are not waited for: group_rows() will tell
     if (!at_once) box.emplace(q);
     const auto run = [&](auto kernel, int lanes) {
-        launch(q, one_thread_each(std::max(offset_t{a.rows}, offset_t{1}) * lanes, threads), kernel, m, offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr,
-               work.runs_a.data(), work.facts.data(), &work.totals.data()->counting, work.kinds, box ? box->there() : nullptr);
+        launch(q, one_thread_each(std::max(offset_t{a.rows}, offset_t{1}) * lanes, threads), kernel, m, offset_t{a.rows},
+               policy.use_runs ? like_a.data() : nullptr, work.runs_a.data(), work.facts.data(),
+               &work.totals.data()->counting, work.kinds, box ? box->there() : nullptr);
     };
     if (!policy.use_runs && mean <= 8 && !at_once) run(find_facts_kernel<1>, 1);      // with runs, several lanes share the look at the neighbours
     else if (mean <= 6 && !at_once) run(find_facts_kernel<4>, 4);

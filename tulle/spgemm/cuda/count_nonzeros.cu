@@ -32,7 +32,8 @@ __global__ void __launch_bounds__(short_threads) count_short_kernel(Pattern a, P
 
 // Nonzeros of a row, for the first thread of its team, by a bitmap that the team clears. `cell` is a word of shared memory of the block.
 template <int Team>
-__device__ int count_bits(const Pattern& a, const Pattern& b, const unsigned char* runs_b, index_t row, const RowFacts& f, index_t columns, unsigned* word, int* cell)
+__device__ int count_bits(const Pattern& a, const Pattern& b, const unsigned char* runs_b, index_t row, const RowFacts& f, index_t columns, unsigned* word,
+                          int* cell)
 {
     int nonzeros = 0;
     for (offset_t done = 0; done < f.width; done += columns) {
@@ -100,7 +101,8 @@ count_in_order_kernel(Pattern a, Pattern b, const RowFacts* facts, Kinds kinds, 
     const RowFacts f = facts[row];
     const Counter counter = counter_for(f, a.row_begin[row + 1] - a.row_begin[row], {false, 0, 1}, kinds);
     offset_t nonzeros = f.products;                                 // where there is nothing to count
-    if (counter == Counter::map_large) nonzeros = count_bits<32>(a, b, nullptr, row, f, columns, words + threadIdx.x / 32 * static_cast<unsigned>(columns / 32), nullptr);
+    if (counter == Counter::map_large)
+        nonzeros = count_bits<32>(a, b, nullptr, row, f, columns, words + threadIdx.x / 32 * static_cast<unsigned>(columns / 32), nullptr);
     if (threadIdx.x % 32 != 0) return;
     if (counter == Counter::map_block) list[atomicAdd(listed, 1u)] = row;
     else count[row] = nonzeros;
@@ -125,10 +127,10 @@ void count_at_once(const CudaQueue& q, const Pattern& a, const Pattern& b, Works
     const auto columns = static_cast<index_t>(words_of(std::max(b.cols, 1)) * 32);
     const auto bytes = static_cast<std::size_t>(columns) / 8;
     unsigned* const listed = work.totals.data()->counting.cursor + block_counter;
-    launch(q, {ceil_div(offset_t{a.rows}, offset_t{warps_per_block}), 32 * warps_per_block, warps_per_block * bytes}, count_in_order_kernel, a, b, work.facts.data(), work.kinds,
-           columns, count, listed, work.list.data());
-    launch(q, {std::min(ceil_div(offset_t{a.rows}, offset_t{32}), offset_t{most_listed_blocks}), listed_threads, bytes}, count_listed_kernel, a, b, work.facts.data(), listed,
-           work.list.data(), columns, count);
+    launch(q, {ceil_div(offset_t{a.rows}, offset_t{warps_per_block}), 32 * warps_per_block, warps_per_block * bytes}, count_in_order_kernel, a, b,
+           work.facts.data(), work.kinds, columns, count, listed, work.list.data());
+    launch(q, {std::min(ceil_div(offset_t{a.rows}, offset_t{32}), offset_t{most_listed_blocks}), listed_threads, bytes}, count_listed_kernel, a, b,
+           work.facts.data(), listed, work.list.data(), columns, count);
 }
 
 struct Launcher {

@@ -52,7 +52,8 @@ template <class V, class Work>
 void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const Stretch<V>& c, Work&& do_group)
 {
     const FilledRuns runs = filled_runs(work);
-    const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows, [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+    const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows,
+                                               [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
     cuda::Branches side(q, branches_for(groups, side_by_side && !saves_launches(work)));
     for (const std::size_t g : launch_order(groups)) {
         const RowGroup& group = groups[g - 1];

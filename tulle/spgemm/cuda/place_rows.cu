@@ -63,7 +63,8 @@ __global__ void __launch_bounds__(threads) place_rows_kernel(RowView v, BothTota
     if (exists) group = Filling ? filling_group(v, row, run_inside(v.runs_a, row, v.first, v.rows)) : counting_group(v, row);
     const unsigned at = exists ? atomicAdd(mine + group, 1u) : 0;
     __syncthreads();
-    if (threadIdx.x < most_groups && threadIdx.x > 0) base[threadIdx.x] = mine[threadIdx.x] > 0 ? begin + atomicAdd(of.cursor + threadIdx.x, mine[threadIdx.x]) : 0;
+    if (threadIdx.x < most_groups && threadIdx.x > 0)
+        base[threadIdx.x] = mine[threadIdx.x] > 0 ? begin + atomicAdd(of.cursor + threadIdx.x, mine[threadIdx.x]) : 0;
     __syncthreads();
     if (exists && group > 0) list[base[group] + at] = row;
 }
@@ -93,7 +94,8 @@ __global__ void __launch_bounds__(threads) count_groups_kernel(RowView v, Totals
 
 void place_for_counting(const CudaQueue& q, const RowView& rows, Workspace& work, offset_t* count)
 {
-    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<false>, rows, work.totals.data(), work.list.data(), count, static_cast<BothTotals*>(nullptr));
+    launch(q, one_thread_each(rows.rows, threads), place_rows_kernel<false>, rows, work.totals.data(), work.list.data(), count,
+           static_cast<BothTotals*>(nullptr));
 }
 
 offset_t place_for_filling(const CudaQueue& q, const RowView& rows, Workspace& work)

@@ -54,7 +54,8 @@ constexpr std::size_t table_bytes(int bits)
 
 // Entries of row `row` of C from `first` on, as many as a table of 2^bits slots is for, by a warp. `number`: the row's in its group.
 template <class V>
-__device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, const Task& t, offset_t number, index_t row, const Stretch<V>& c, int first, int nonzeros, int bits, unsigned char* mine)
+__device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, const Task& t, offset_t number, index_t row, const Stretch<V>& c,
+                            int first, int nonzeros, int bits, unsigned char* mine)
 {
     const int slots = 1 << bits, count = min(slots / 2, nonzeros - first);
     const index_t* col = c.col + (c.row_begin[row] - c.base) + first;

@@ -53,7 +53,8 @@ inline int branches_for(const std::vector<RowGroup>& groups, bool side_by_side)
     return side_by_side && busy > 2 ? 3 : 0;
 }
 
-// Numbers of the groups that have rows, as they are launched: the longest rows first, which others hide, and then the group with the most rows, so that it does not wait for the host to launch all others.
+// Numbers of the groups that have rows, as they are launched: the longest rows first, which others hide, and then the group with the most rows, so that
+// it does not wait for the host to launch all others.
 inline std::vector<std::size_t> launch_order(const std::vector<RowGroup>& groups)
 {
     std::vector<std::size_t> order;
