@@ -86,7 +86,7 @@ Triangle triangle_on(const Queue& q, const Triangle& t)
     return {t.rows, t.reversed, up(t.row_begin), up(t.col), up(t.source), up(t.diagonal)};
 }
 
-Tasks tasks_from_host(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, const Scheme& s, const Packing& packing)
+[[maybe_unused]] Tasks tasks_from_host(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, const Scheme& s, const Packing& packing)
 {
     const Graph* found = find_graph(known, s);
     const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
@@ -96,7 +96,7 @@ Tasks tasks_from_host(const CudaQueue& q, const CpuQueue& host, const Known& kno
     return write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), triangle_on(q, known.triangle));
 }
 
-TaskLayout lay_out_there(const CudaQueue& q, const Known& known, const Scheme& s, const Packing& packing)
+[[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Known& known, const Scheme& s, const Packing& packing)
 {
     const bool chains = s.merge == Merge::chains;
     return lay_out_tasks(q, known.there, known.swept, chains, known.outlooks[chains ? 1 : 0].levels, packing);
