@@ -132,6 +132,21 @@ TEST_P(ValidateOn, SizesAndPointers)
     EXPECT_EQ(validate(where, CsrView<double>{.rows = 1, .cols = 4, .nonzeros = 2, .row_begin = begin.data()}).problem, "col is null, but must have 2 entries");
 }
 
+// Arrays are there or not; what stands in them is not looked at.
+TEST_P(ValidateOn, ArraysAlone)
+{
+    const Context where = ctx();
+    const auto there = to_device(where, csr(2, 3, {0, 9, 2}, {7, -1}).view());
+    CsrView<double> view = there.view();
+    EXPECT_NO_THROW(check_arrays(where, view));
+    EXPECT_THROW(check(where, view), ValueError);
+    view.col = nullptr;
+    EXPECT_THROW(check_arrays(where, view), ValueError);
+    view = there.view();
+    view.rows = -1;
+    EXPECT_THROW(check_arrays(where, view), ValueError);
+}
+
 TEST_P(ValidateOn, ArraysOfTheWrongMemory)
 {
     const Context where = ctx();
