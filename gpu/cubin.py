@@ -31,8 +31,9 @@ def folder_of(suite):
 
 
 def code_of(kernels, suite):
-    """One digest of all recorded kernels that a suite is about."""
-    lines = [f"{file} {kernel} {digest}" for file, found in sorted(kernels.items()) if file.startswith(f"tulle/{folder_of(suite)}/") for kernel, digest in sorted(found.items())]
+    """One digest of all recorded kernels that a suite is about; files without a kernel do not count."""
+    about = {file: found for file, found in kernels.items() if file.startswith(f"tulle/{folder_of(suite)}/") and any(name.startswith(".text.") for name in found)}
+    lines = [f"{file} {kernel} {digest}" for file, found in sorted(about.items()) for kernel, digest in sorted(found.items())]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 

@@ -12,11 +12,18 @@ namespace {
 
 std::mutex lending;
 
-// Those that nobody has; every device sees them. Never given back, so that no other object's end can come too late.
+// Those that nobody has; every device sees them. Given back when the program ends, before the runtime does, which was there first.
+struct Idle {
+    std::vector<void*> pages;
+    ~Idle()
+    {
+        for (void* page : pages) (void)cudaFreeHost(page);
+    }
+};
 std::vector<void*>& idle()
 {
-    static auto& all = *new std::vector<void*>;
-    return all;
+    static Idle all;
+    return all.pages;
 }
 
 void* borrow(int device)

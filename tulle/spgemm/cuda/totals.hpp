@@ -53,16 +53,12 @@ inline int branches_for(const std::vector<RowGroup>& groups, bool side_by_side)
     return side_by_side && busy > 2 ? 3 : 0;
 }
 
-// Numbers of the groups that have rows, as they are launched: the longest rows first, which others hide, and then the group with the most rows, so that
-// it does not wait for the host to launch all others.
+// Numbers of the groups that have rows, as they are launched: the longest rows first, which others hide.
 inline std::vector<std::size_t> launch_order(const std::vector<RowGroup>& groups)
 {
     std::vector<std::size_t> order;
     for (std::size_t g = groups.size(); g > 0; --g)
         if (groups[g - 1].rows > 0) order.push_back(g);
-    if (order.size() < 3) return order;
-    const auto most = std::max_element(order.begin() + 1, order.end(), [&](std::size_t x, std::size_t y) { return groups[x - 1].rows < groups[y - 1].rows; });
-    std::rotate(order.begin() + 1, most, most + 1);
     return order;
 }
 

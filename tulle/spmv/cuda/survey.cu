@@ -16,6 +16,7 @@ namespace {
 
 constexpr int threads_per_block = 256;
 constexpr offset_t most_row_blocks = 512, most_column_blocks = 1024;      // every block ends with a few atomics on the same line
+constexpr unsigned all_lanes = 0xffffffffu;
 
 using Count = unsigned long long;
 
@@ -27,16 +28,27 @@ struct Tally {
 };
 constexpr unsigned raised = 2;           // members that are the largest of all
 
+__device__ Count warp_sum(Count value) { return slice_sum<32>(value); }
+
+__device__ Count warp_max(Count value)
+{
+    for (int distance = 16; distance > 0; distance /= 2) {
+        const Count other = __shfl_xor_sync(all_lanes, value, distance);
+        if (other > value) value = other;
+    }
+    return value;
+}
+
 // What a thread has seen; warps put it together in the block's tally, and blocks theirs in the matrix's.
 __device__ void add(Count* to, Count value)
 {
-    const Count sum = slice_sum<32>(value);
+    const Count sum = warp_sum(value);
     if (threadIdx.x % 32 == 0 && sum != 0) atomicAdd(to, sum);
 }
 
 __device__ void raise(Count* to, Count value)
 {
-    const Count most = slice_max<32>(value);
+    const Count most = warp_max(value);
     if (threadIdx.x % 32 == 0 && most != 0) atomicMax(to, most);
 }
 
@@ -90,7 +102,7 @@ __device__ void look_at_rows(const Pattern& a, offset_t block, offset_t blocks, 
         if (row > 0 && row < a.rows) p = ends_of(a.row_begin, a.nonzeros, row - 1, wrong_before);
         if (row == 0) wrong = wrong || a.row_begin[0] != 0 || a.row_begin[a.rows] != a.nonzeros;
         const auto length = static_cast<Count>(r.length());
-        const Count slice_width = slice_max<32>(length);
+        const Count slice_width = warp_max(length);
         t.longest = max(t.longest, length);
         t.padded += slice_width;                           // as a lane's share: 32 of them are the slice
         t.widest = max(t.widest, width_of(a.col, r));
