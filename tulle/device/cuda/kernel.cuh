@@ -165,4 +165,15 @@ __device__ inline T slice_min(T value)
     return value;
 }
 
+// The sum of this lane's value and those of the lanes before it. All 32 lanes must call.
+template <class T>
+__device__ inline T warp_running_sum(T value)
+{
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const T before = __shfl_up_sync(0xffffffffu, value, distance);
+        if (static_cast<int>(threadIdx.x) % 32 >= distance) value += before;
+    }
+    return value;
+}
+
 }  // namespace tulle

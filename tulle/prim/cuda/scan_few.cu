@@ -14,16 +14,6 @@ constexpr int most_threads = 1024, most_warps = most_threads / 32;
 constexpr int at_once = 4;                   // numbers of a lane on their way; nobody knows that begin is not count
 constexpr unsigned all_lanes = 0xffffffffu;
 
-// The sum of this lane's number and those of the lanes before it.
-__device__ offset_t sum_up_to_lane(offset_t value)
-{
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const offset_t before = __shfl_up_sync(all_lanes, value, distance);
-        if (static_cast<int>(threadIdx.x % 32) >= distance) value += before;
-    }
-    return value;
-}
-
 // A stretch of neighbouring numbers for every warp, which adds them up, learns what stands before them, and goes over them again.
 //   grid: one block      shared memory: a sum for every warp      begin: n + 1 entries, once each; each count is read before its place is written
 __global__ void __launch_bounds__(most_threads) scan_few_kernel(const offset_t* count, offset_t* begin, offset_t n)
@@ -37,7 +27,7 @@ __global__ void __launch_bounds__(most_threads) scan_few_kernel(const offset_t* 
     mine = slice_sum<32>(mine);
     if (lane == 0) sums[warp] = mine;
     __syncthreads();
-    const offset_t up_to = sum_up_to_lane(lane < warps ? sums[lane] : 0);
+    const offset_t up_to = warp_running_sum(lane < warps ? sums[lane] : 0);
     offset_t before = __shfl_sync(all_lanes, up_to, warp) - mine;
     if (warp == 0 && lane == warps - 1) begin[n] = up_to;
     for (offset_t k = first + lane; k - lane < last; k += 32 * at_once) {
@@ -46,7 +36,7 @@ __global__ void __launch_bounds__(most_threads) scan_few_kernel(const offset_t* 
         for (int e = 0; e < at_once; ++e) number[e] = k + 32 * e < last ? count[k + 32 * e] : 0;
 #pragma unroll
         for (int e = 0; e < at_once; ++e) {
-            const offset_t sum = sum_up_to_lane(number[e]);
+            const offset_t sum = warp_running_sum(number[e]);
             if (k + 32 * e < last) begin[k + 32 * e] = before + sum - number[e];
             before += __shfl_sync(all_lanes, sum, 31);
         }

@@ -87,17 +87,6 @@ __device__ inline offset_t team_number()
     return (static_cast<offset_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Team;
 }
 
-// The sum of this lane's value and those of the lanes before it.
-template <class T>
-__device__ inline T warp_running_sum(T value)
-{
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const T before = __shfl_up_sync(all_lanes, value, distance);
-        if (team_rank<32>() >= distance) value += before;
-    }
-    return value;
-}
-
 // The sum over a team, for its first thread. `cell` is a word of shared memory of the block; not needed by warps.
 template <int Team>
 __device__ inline int team_sum(int value, int* cell)
