@@ -40,7 +40,7 @@ Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const 
     const spgemm::Policy policy = options.force ? *options.force
                                                 : spgemm::choose({a.rows, a.cols, a.cols, a.nonzeros, a.nonzeros}, {problem.ctx.backend(), problem.ctx.host().threads}).policy;
     const auto call = [state, options, &problem] { state->c = spgemm::multiply(problem.ctx, problem.a, problem.a, options); };
-    const bool only_refills = options.refill == spgemm::Refill::keep_places;              // a whole call keeps nothing
+    const bool only_refills = options.refill != spgemm::Refill::find_places;              // a whole call keeps nothing
     return {name, Role::ours, only_refills ? std::function<void()>{} : call,
             [state, &problem] {
                 const Csr<V> c = to_host(problem.ctx, state->c->view());
@@ -60,6 +60,7 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
     all.push_back(our_spgemm(problem, "tulle, places kept", {.checked = options.checked, .refill = spgemm::Refill::keep_places}));
+    all.push_back(our_spgemm(problem, "tulle, products kept", {.checked = options.checked, .refill = spgemm::Refill::keep_products}));
     for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
         if (is_named(spgemm::to_text(p), options.policies)) all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
     const auto append = [&](std::vector<Multiplier> more) { all.insert(all.end(), more.begin(), more.end()); };

@@ -23,7 +23,7 @@ void plan_as(const Session& session, const SpgemmOptions& o)
         const spgemm::MemoryNeed need = plan.memory();
         if (session.settings.json)
             print(session, {{"backend", ctx.name()}, {"rows", plan.rows()}, {"cols", plan.cols()}, {"nonzeros", plan.nonzeros()}, {"products", plan.products()},
-                            {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"places_bytes", need.places}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
+                            {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"refill_bytes", need.refill}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
         else session.console.print(session.console.styled(equation(o) + "\n", Style::bold) + plan.describe() + "\n");
     }
 }

@@ -4,6 +4,7 @@ from mutants import mutant
 CUDA = "tulle/spgemm/cuda/"
 ORACLE = "*SpgemmOn.MatchesTheOracle/cuda*"
 BITS = "*SpgemmRefill.MergesLists/cuda*"
+LISTED = "*SumsOfListedProducts*/cuda*"
 SEEDS = [1, 2, 3]
 
 
@@ -21,7 +22,15 @@ MUTANTS = [
     spgemm("places: repeated rows of B have places of their own", CUDA + "add_rows.cuh", "const int last = warp_running_sum(repeat ? 0 : length);", "const int last = warp_running_sum(length);", filter="*RunsOfRows/cuda*", seeds=[1]),
     spgemm("places: the last entry of a window is left out", CUDA + "add_products.cuh", "static_cast<int>(f.index[at + n]) <= f.last", "static_cast<int>(f.index[at + n]) < f.last", filter="*KnowsNarrowAndWidePlaces/cuda*", seeds=[1]),
     spgemm("places: wide ones at odd halves reach into the next row", "tulle/spgemm/places.hpp", "is_wide(nonzeros) ? 2 * places + 1 : places;", "is_wide(nonzeros) ? 2 * places : places;", filter="*KnowsNarrowAndWidePlaces/cpu", seeds=[1]),
-    spgemm("places: the budget forgets C and the plan", "tulle/spgemm/spgemm.cpp", "budget - std::min(budget, taken)", "budget", filter="*CountsThePlaces*/cpu", seeds=[1]),
+    spgemm("places: the budget forgets C and the plan", "tulle/spgemm/spgemm.cpp", "budget - std::min(budget, taken)", "budget", filter="*CountsWhatIsKept*/cpu", seeds=[1]),
+    spgemm("listed: the sum is not handed on to the next products", CUDA + "add_listed.cu", "lane == 0 && r.open ? r.sum : V(-0.0)", "V(-0.0)", filter=LISTED, seeds=[1]),
+    spgemm("listed: two warps write an entry", CUDA + "add_listed.cu", "const bool mine = ended > 0 ? all : !r.foreign;", "const bool mine = ended == 0 || all;", filter=LISTED, seeds=[1]),
+    spgemm("listed: a warp ends before its last entry does", CUDA + "add_listed.cu", "r.open && !r.foreign; k += 32)", "r.open && !r.foreign && k < 0; k += 32)", filter=LISTED, seeds=[1]),
+    spgemm("listed: a warp goes on behind its last entry", CUDA + "add_listed.cu", "add_step(step, r, false, value);", "add_step(step, r, true, value);", filter=LISTED, seeds=[1], build="sim-tsan"),
+    spgemm("listed: turns one short", CUDA + "add_listed.cu", "for (int t = 1; t <= turns; ++t)", "for (int t = 1; t < turns; ++t)", filter=LISTED, seeds=[1]),
+    spgemm("listed: the last product of rows sorted together is not the last of its entry", CUDA + "list_products.cu", "i + 1 == chunk.products || entry[i + 1] != entry[i]", "i + 1 < chunk.products && entry[i + 1] != entry[i]", filter="*HoweverManyAtATime/cuda*", seeds=[1]),
+    spgemm("listed: rows at a time count products from the first", CUDA + "list_products.cu", "b.row_begin[a.col[k]] + chunk.first + i - before[k];", "b.row_begin[a.col[k]] + i - before[k];", filter="*HoweverManyAtATime/cuda*", seeds=[1]),
+    spgemm("cpu: numbers of A and B exchanged in the list", "tulle/spgemm/cpu/listed.cpp", "product[end[where[b.col[l]]]++] = listed(k, l);", "product[end[where[b.col[l]]]++] = listed(l, k);", filter="*SumsOfListedProducts*/cpu1", seeds=[1]),
     spgemm("refill: an entry between the parts of a long row is left out", CUDA + "refill.cu", "first = number % parts * entries;", "first = number % parts * (entries + 1);", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
     spgemm("refill: a column of C is drawn in another place", CUDA + "fill_ranked.cu", "atomicOr(&s.word[at / 32].bits, 1u << at % 32);", "atomicOr(&s.word[at / 32].bits, 1u << at % 31);", filter="*RunsOfRows/cuda*", seeds=[1]),
     spgemm("cpu: refills leave their sums behind", "tulle/spgemm/cpu/fill.cpp", "value[k] = std::exchange(sums.value[std::clamp(col[k], 0, b.cols - 1)], V(-0.0));", "value[k] = sums.value[std::clamp(col[k], 0, b.cols - 1)];", filter="*RunsOfRows/cpu1", seeds=[1]),

@@ -190,7 +190,7 @@ TEST_P(SpgemmOnTeam, RefillsPartsInPlace)
     auto a2 = pair.a, b2 = pair.b;
     for (double& v : a2.value) v *= 3;
     for (double& v : b2.value) v -= 2;
-    for (const Refill way : {Refill::find_places, Refill::keep_places}) {
+    for (const Refill way : {Refill::find_places, Refill::keep_places, Refill::keep_products, Refill::fastest}) {
         const Team members = team(3);
         auto plan = TeamPlan<double>::make(members, pair.a.view(), pair.b.view(), {.refill = way});
         auto parts = plan.run_parts();
@@ -209,7 +209,8 @@ TEST_P(SpgemmOnTeam, RefillsPartsInPlace)
         EXPECT_THROW(plan.run_parts(parts), PlanMismatch);
     }
     if (GetParam() == "cpu" || GetParam() == "mixed") return;
-    EXPECT_THROW(TeamPlan<double>::make(team(2), pair.a.view(), pair.b.view(), {.force = Policy{Method::nsparse, false}, .refill = Refill::keep_places}), ValueError);
+    for (const Refill way : {Refill::keep_places, Refill::keep_products})
+        EXPECT_THROW(TeamPlan<double>::make(team(2), pair.a.view(), pair.b.view(), {.force = Policy{Method::nsparse, false}, .refill = way}), ValueError);
 }
 
 // A times itself: a member gets the matrix once, as B, and its rows of A are a slice of that.

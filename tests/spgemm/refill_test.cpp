@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The values of a C that is there, computed once more: by places kept, and by places found again. The bits must be those of a first fill.
+// The values of a C that is there, computed once more: by places found again, by places kept, and by products listed. The bits must be those of a first fill.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "tulle/device/copy.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/prim/scan.hpp"
-#include "tulle/spgemm/places.hpp"
+#include "tulle/spgemm/kept.hpp"
 #include "tulle/spgemm/spgemm.hpp"
 
 namespace tulle::spgemm {
@@ -22,7 +22,8 @@ using namespace tulle::test;
 
 class SpgemmRefill : public OnBackend {};
 
-constexpr std::array ways{Refill::find_places, Refill::keep_places};
+constexpr std::array ways{Refill::find_places, Refill::keep_places, Refill::keep_products};
+constexpr std::array keeping{Refill::keep_places, Refill::keep_products};
 
 // Other numbers for the same pattern.
 template <class V>
@@ -67,8 +68,8 @@ TEST_P(SpgemmRefill, GivesTheBitsOfAFirstFill)
     const auto c = ctx();
     for (const auto& pair : products<double>(Values::reals))
         for (const Refill way : ways) {
-            if (!is_drawn("refill " + pair.name + (way == Refill::keep_places ? " kept" : ""), 2)) continue;
-            SCOPED_TRACE(pair.name + (way == Refill::keep_places ? ", places kept" : ""));
+            if (!is_drawn("refill " + pair.name + to_text(way), 2)) continue;
+            SCOPED_TRACE(pair.name + ", " + to_text(way));
             check_refills(c, pair, {.refill = way});
         }
 }
@@ -79,8 +80,8 @@ TEST_P(SpgemmRefill, GivesTheBitsOfAFirstFillInSinglePrecisionAndWithEveryPolicy
     for (const auto& pair : products<float>(Values::reals))
         for (const Policy& policy : candidates({c.backend(), c.host().threads, true}))
             for (const Refill way : ways) {
-                if (!is_drawn("refill " + pair.name + to_text(policy) + (way == Refill::keep_places ? " kept" : ""), 6)) continue;
-                SCOPED_TRACE(pair.name + ", " + to_text(policy));
+                if (!is_drawn("refill " + pair.name + to_text(policy) + to_text(way), 8)) continue;
+                SCOPED_TRACE(pair.name + ", " + to_text(policy) + ", " + to_text(way));
                 check_refills(c, pair, {.force = policy, .refill = way});
             }
 }
@@ -188,38 +189,114 @@ TEST_P(SpgemmRefill, FactorsMayBeTransposedOrHaveDuplicates)
     }
 }
 
-TEST_P(SpgemmRefill, CountsThePlacesBeforeTheyAreThere)
+// Entries of one product and of many; an entry that begins with one warp and ends with the next but one, between short ones.
+TEST_P(SpgemmRefill, SumsOfListedProductsGoFromWarpToWarp)
 {
     const auto c = ctx();
-    const auto a = to_device(c, random_matrix<double>(60, 60, 0.2, Values::integers, 7).view());
-    const auto space = c.backend() == Backend::cpu ? Space::host : Space::device;
-    const MemoryNeed without = Plan<double>::make(c, a.view(), a.view()).memory();
-    const std::size_t before = c.memory().live(space);
-    auto plan = Plan<double>::make(c, a.view(), a.view(), {.refill = Refill::keep_places});
-    const MemoryNeed need = plan.memory();
-    EXPECT_EQ(c.memory().live(space) - before, need.plan);
-    EXPECT_EQ(need.plan, without.plan + need.places);
-    EXPECT_EQ(without.places, 0u);
-    EXPECT_GE(need.places, 2 * static_cast<std::size_t>(plan.products()));
-    EXPECT_LE(need.places, 2 * static_cast<std::size_t>(plan.products()) + 100 * sizeof(offset_t));
-    EXPECT_NE(plan.describe().find("by the places of all products"), std::string::npos);
-    c.memory().reset_peak();
-    Csr<double> product = plan.run();
-    EXPECT_EQ(c.memory().live(space) - before, need.plan + need.result);
-    EXPECT_LE(c.memory().peak(space) - before, need.plan + need.result + need.workspace + 64) << "64: no room at all takes a byte";
-    c.memory().reset_peak();
-    plan.run(product);
-    EXPECT_EQ(c.memory().peak(space) - before, need.plan + need.result) << "a refill by places allocates nothing";
-
-    EXPECT_NO_THROW(Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + need.workspace + 4096, .refill = Refill::keep_places}));
-    try {
-        Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + need.workspace - 1, .refill = Refill::keep_places});
-        FAIL() << "a byte less is enough?";
-    } catch (const OutOfMemory& fault) {
-        EXPECT_NE(std::string(fault.what()).find("find_places"), std::string::npos) << fault.what();
+    for (const index_t inner : {1, 31, 32, 33, 511, 512, 513, 1100}) {
+        std::vector<std::tuple<index_t, index_t, double>> a, b;
+        for (const index_t i : {0, 1, 2})
+            for (index_t k = 0; k < inner; ++k)
+                if (i != 1 || k % 3 == 0) a.emplace_back(i, k, 1.0 / (1 + i + k));
+        for (index_t k = 0; k < inner; ++k) {
+            b.emplace_back(k, 2, 1.0 / (3 + k));
+            if (k % 7 == 0) b.emplace_back(k, 1, 0.5 + k);
+            if (k < 40) b.emplace_back(k, 3 + k, -1.0 - k);
+        }
+        b.emplace_back(0, 0, 3.0);
+        check_refills(c, Pair<double>{"", csr_of<double>(4, inner, std::move(a)), csr_of<double>(inner, 50, std::move(b))}, {.refill = Refill::keep_products});
     }
-    EXPECT_EQ(c.memory().budget(space), Memory::unlimited);
-    EXPECT_EQ(c.memory().live(space), before + need.plan + need.result);
+}
+
+// All rows at a time, some, and one by one: the same list as on a CPU. A row without nonzeros, one without products, one with most of them.
+TEST_P(SpgemmRefill, ListsTheSameProductsHoweverManyAtATime)
+{
+    const auto c = ctx();
+    const auto cpu = Context::cpu();
+    auto host = random_matrix<double>(50, 50, 0.1, Values::reals, 12);
+    const auto b_host = matrix_where<double>(50, 700, Values::reals, 5, [](index_t i, index_t j) { return i % 9 != 0 && (i == 4 || (i * 31 + j * 17) % 13 == 0); });
+    const auto list_on = [&](const Context& where, offset_t at_once) {
+        const auto a = to_device(where, host.view()), b = to_device(where, b_host.view());
+        const Csr<double> product = multiply(where, a.view(), b.view());
+        return where.run([&](const auto& q) {
+            Workspace work;
+            Buffer<offset_t> counts(q, offset_t{a.rows} + 1);
+            count_products(q, a.view(), b.view(), counts.data());
+            const auto of_rows = to_host<offset_t>(where, std::as_const(counts).span().first(static_cast<std::size_t>(a.rows)));
+            for (const offset_t n : of_rows.span()) work.products += n, work.longest = std::max(work.longest, n);
+            ProductList list = reserve_list(q, a.view(), b.view(), work);
+            const Stretch<double> all{0, a.rows, product.row_begin.data(), 0, const_cast<index_t*>(product.col.data()), nullptr};
+            if constexpr (std::is_same_v<std::decay_t<decltype(q)>, CpuQueue>) list_products(q, a.view(), b.view(), work, all, list);
+            else list_products(q, a.view(), b.view(), work, all, list, at_once);
+            const auto found = to_host<offset_t>(where, std::as_const(list.product).span());
+            return std::vector<offset_t>(found.span().begin(), found.span().end());
+        });
+    };
+    const auto want = list_on(cpu, 0);
+    ASSERT_GT(want.size(), 3 * static_cast<std::size_t>(listed_step));
+    for (const offset_t at_once : {offset_t{1}, offset_t{600}, listed_at_once}) EXPECT_EQ(list_on(c, at_once), want) << at_once;
+}
+
+TEST(SpgemmRefills, TheFastestIsAListWhereProductsAreFew)
+{
+    const Traits some{10, 10, 10, 100, 100};
+    EXPECT_EQ(choose_refill(some, 300, 150), Refill::keep_products);
+    EXPECT_EQ(choose_refill(some, 3000, 100), Refill::find_places);
+    EXPECT_EQ(choose_refill({10, 10, 10, offset_t{1} << 31, 100}, 300, 150), Refill::find_places) << "31 bits for a nonzero of A";
+    EXPECT_EQ(choose_refill({10, 10, 10, 100, (offset_t{1} << 32) + 1}, 300, 150), Refill::find_places);
+    EXPECT_EQ(choose_refill({10, 10, 10, 100, offset_t{1} << 32}, 0, 0), Refill::keep_products);
+    for (const Refill way : {Refill::find_places, Refill::keep_places, Refill::keep_products, Refill::fastest}) EXPECT_EQ(parse_refill(to_text(way)), way);
+    EXPECT_THROW(parse_refill("slowest"), ValueError);
+    EXPECT_EQ(of_a(as_last(listed((offset_t{1} << 31) - 1, (offset_t{1} << 32) - 1))), (offset_t{1} << 31) - 1);
+    EXPECT_EQ(of_b(as_last(listed((offset_t{1} << 31) - 1, (offset_t{1} << 32) - 1))), (offset_t{1} << 32) - 1);
+}
+
+TEST_P(SpgemmRefill, TheFastestIsDecidedWhenCIsCounted)
+{
+    const auto c = ctx();
+    const auto loose = to_device(c, matrix_where<double>(40, 40, Values::integers, 2, [](index_t i, index_t j) { return i == j; }).view()), dense = to_device(c, random_matrix<double>(40, 40, 0.8, Values::integers, 3).view());
+    EXPECT_NE(Plan<double>::make(c, loose.view(), loose.view(), {.refill = Refill::fastest}).describe().find("by a list of all products"), std::string::npos);
+    const auto plan = Plan<double>::make(c, dense.view(), dense.view(), {.refill = Refill::fastest});
+    EXPECT_NE(plan.describe().find("by the columns of C"), std::string::npos);
+    EXPECT_EQ(plan.memory().refill, 0u);
+}
+
+TEST_P(SpgemmRefill, CountsWhatIsKeptBeforeItIsThere)
+{
+    const auto c = ctx();
+    for (const Refill way : keeping) {
+        SCOPED_TRACE(to_text(way));
+        const std::size_t each = way == Refill::keep_places ? 2 : 8;
+        const auto a = to_device(c, random_matrix<double>(60, 60, 0.2, Values::integers, 7).view());
+        const auto space = c.backend() == Backend::cpu ? Space::host : Space::device;
+        const MemoryNeed without = Plan<double>::make(c, a.view(), a.view()).memory();
+        const std::size_t before = c.memory().live(space);
+        auto plan = Plan<double>::make(c, a.view(), a.view(), {.refill = way});
+        const MemoryNeed need = plan.memory();
+        EXPECT_EQ(c.memory().live(space) - before, need.plan);
+        EXPECT_EQ(need.plan, without.plan + need.refill);
+        EXPECT_EQ(without.refill, 0u);
+        EXPECT_GE(need.refill, each * static_cast<std::size_t>(plan.products()));
+        EXPECT_LE(need.refill, each * static_cast<std::size_t>(plan.products()) + 100 * sizeof(offset_t));
+        EXPECT_NE(plan.describe().find(way == Refill::keep_places ? "by the places of all products" : "by a list of all products"), std::string::npos);
+        c.memory().reset_peak();
+        Csr<double> product = plan.run();
+        EXPECT_EQ(c.memory().live(space) - before, need.plan + need.result);
+        EXPECT_LE(c.memory().peak(space) - before, need.plan + need.result + need.workspace + 64) << "64: no room at all takes a byte";
+        c.memory().reset_peak();
+        plan.run(product);
+        EXPECT_EQ(c.memory().peak(space) - before, need.plan + need.result) << "a refill by what is kept allocates nothing";
+
+        EXPECT_NO_THROW(Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + need.workspace + 4096, .refill = way}));
+        try {
+            Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + need.workspace - 1, .refill = way});
+            FAIL() << "a byte less is enough?";
+        } catch (const OutOfMemory& fault) {
+            EXPECT_NE(std::string(fault.what()).find("find_places"), std::string::npos) << fault.what();
+        }
+        EXPECT_EQ(c.memory().budget(space), Memory::unlimited);
+        EXPECT_EQ(c.memory().live(space), before + need.plan + need.result);
+    }
 }
 
 // Rows with more products than 32 bits hold, as far as their facts say.
@@ -248,14 +325,16 @@ TEST_P(SpgemmRefill, CountsPlacesThatFactsCannotCount)
     });
 }
 
-TEST_P(SpgemmRefill, RefusesPlacesWhereSumsHaveNoOrder)
+TEST_P(SpgemmRefill, KeepsNothingWhereSumsHaveNoOrder)
 {
     const auto c = ctx();
     const auto a = to_device(c, random_matrix<double>(6, 6, 0.5, Values::integers, 1).view());
     for (const Policy& policy : candidates({c.backend(), c.host().threads})) {
-        const auto make = [&] { Plan<double>::make(c, a.view(), a.view(), {.force = policy, .refill = Refill::keep_places}); };
-        if (is_repeatable(policy, c.backend())) EXPECT_NO_THROW(make());
-        else EXPECT_THROW(make(), ValueError);
+        for (const Refill way : keeping) {
+            const auto make = [&] { Plan<double>::make(c, a.view(), a.view(), {.force = policy, .refill = way}); };
+            if (is_repeatable(policy, c.backend())) EXPECT_NO_THROW(make());
+            else EXPECT_THROW(make(), ValueError);
+        }
     }
 }
 
@@ -263,11 +342,12 @@ TEST_P(SpgemmRefill, LeavesNothingBehindWhenMemoryRunsOut)
 {
     const auto c = ctx();
     const auto a = to_device(c, shuffled_with_duplicates(random_matrix<double>(8, 8, 0.3, Values::integers, 8), 3).view());
-    expect_clean_failures(c, [&] {
-        const auto plan = Plan<double>::make(c, a.view(), a.view(), {.refill = Refill::keep_places});
-        Csr<double> product = plan.run();
-        plan.run(product);
-    });
+    for (const Refill way : keeping)
+        expect_clean_failures(c, [&] {
+            const auto plan = Plan<double>::make(c, a.view(), a.view(), {.refill = way});
+            Csr<double> product = plan.run();
+            plan.run(product);
+        });
 }
 
 TULLE_ON_BACKENDS(SpgemmRefill);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -17,6 +18,9 @@ void sort_pairs(const CpuQueue& q, std::uint64_t* key, offset_t* payload, offset
 void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits = 64);
 void sort_pairs(const CpuQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
 void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
+
+// Bytes of the device's that it holds while it sorts n pairs with keys of 32 bits.
+std::size_t sort_bytes_for(const CudaQueue& q, offset_t n);
 
 template <class Key>
 void require_bits(int bits)

@@ -48,15 +48,14 @@ void fill_into(Member<V>& m, index_t* col, V* value)
     timed(m, [&](const auto& q) { fill(q, m.a_view, m.b_view, m.policy, m.work, m.rows(col, value)); });
 }
 
-// The values of a part whose columns are there; the first time, where places are kept, they are noted on the way.
+// The values of a part whose columns are there; the first time, what is kept of products is found on the way.
 template <class V>
-void refill_part(Member<V>& m, Csr<V>& part, bool keeps_places)
+void refill_part(Member<V>& m, Csr<V>& part)
 {
     const Stretch<V> c = m.rows(part.col.data(), part.value.data());
     timed(m, [&](const auto& q) {
-        if (keeps_places && !m.places.known) place_products(q, m.a_view, m.b_view, m.work, c, m.places);
-        if (m.places.known) add_placed(q, m.a_view, m.b_view, m.work, m.places, c);
-        else refill(q, m.a_view, m.b_view, m.policy, m.work, c);
+        keep(q, m.a_view, m.b_view, m.work, c, m.kept);
+        refill_by(q, m.a_view, m.b_view, m.policy, m.work, m.kept, c);
     });
 }
 
@@ -140,7 +139,7 @@ void TeamPlan<V>::run_parts(std::vector<Csr<V>>& parts)
         require<PlanMismatch>(parts[k].rows == s.members[k].filled.lines() && parts[k].cols == cols() && parts[k].nonzeros() == s.members[k].c_nonzeros, [&] {
             return concat("part ", k, " has ", s.members[k].filled.lines(), " rows with ", s.members[k].c_nonzeros, " nonzeros, the one to compute again ", parts[k].rows, " with ", parts[k].nonzeros());
         });
-    for_members(s, [&](Member<V>& m) { refill_part(m, parts[static_cast<std::size_t>(&m - s.members.data())], s.keeps_places()); });
+    for_members(s, [&](Member<V>& m) { refill_part(m, parts[static_cast<std::size_t>(&m - s.members.data())]); });
 }
 
 template <class V>

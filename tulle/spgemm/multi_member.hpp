@@ -9,8 +9,8 @@
 #include "tulle/partition/link.hpp"
 #include "tulle/partition/part.hpp"
 #include "tulle/spgemm/factor.hpp"
+#include "tulle/spgemm/kept.hpp"
 #include "tulle/spgemm/multi.hpp"
-#include "tulle/spgemm/places.hpp"
 #include "tulle/spgemm/steps.hpp"
 
 namespace tulle::spgemm::team {
@@ -32,12 +32,12 @@ struct Member {
     Workspace work = {};
     Buffer<offset_t> row_begin = {};          // of its rows of C, in numbers of the whole C; empty where it borrows
     const offset_t* c_begin = nullptr;
-    Places places = {};                       // of its products, where they are kept
+    Kept kept = {};                           // of its products, for refills
     offset_t c_from = 0, c_nonzeros = 0;      // its entries in the whole C
     offset_t moved = 0;
     double count_seconds = 0, fill_seconds = 0;
 
-    std::size_t bytes() const { return pointer.bytes() + col.bytes() + value.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + places.bytes(); }
+    std::size_t bytes() const { return pointer.bytes() + col.bytes() + value.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes(); }
     Stretch<V> rows(index_t* to_col, V* to_value) const { return {0, filled.lines(), c_begin, c_from, to_col, to_value}; }
 };
 
@@ -54,7 +54,6 @@ struct State {
     partition::Link link = {};
     std::vector<Member<V>> members = {};
 
-    bool keeps_places() const { return options.refill == Refill::keep_places; }
     bool one_pattern() const { return a.view().col == b.view().col && a.view().row_begin == b.view().row_begin; }
     bool one_matrix() const { return one_pattern() && a.view().value == b.view().value; }
 };

@@ -95,7 +95,7 @@ template <class V>
 void analyse_rows(const State<V>& s, Member<V>& m)
 {
     m.work = Workspace{};
-    m.work.sorted = s.options.sorted || s.keeps_places();
+    m.work.sorted = s.options.sorted || s.options.refill != Refill::find_places;
     m.ctx.run([&](const auto& q) { analyse(q, m.a_view, m.b_view, m.policy, m.work); });
 }
 
@@ -136,7 +136,7 @@ void deal(State<V>& s, Member<V>& m)
         if (!m.borrows) m.row_begin = to_queue(q, whole, offset_t{m.filled.lines()} + 1);
         m.c_begin = m.borrows ? whole : m.row_begin.data();
         group_rows(q, m.a_view, m.policy, m.work, 0, m.filled.lines(), m.c_begin);
-        if (s.keeps_places()) m.places = reserve_places(q, m.a_view, m.b_view, m.work, m.c_begin);
+        m.kept = reserve_kept(q, decide_refill(s.options.refill, m.a_view, m.b_view, m.work, m.c_nonzeros), m.a_view, m.b_view, m.work, m.c_begin);
     });
 }
 
@@ -148,7 +148,7 @@ std::vector<Member<V>> members_of(const Team& team, const Traits& traits, const 
     for (int number = 0; number < team.size(); ++number) {
         const Limits limits{team[number].backend(), team[number].host().threads, deterministic};
         if (options.force) check_policy(*options.force, limits);
-        if (options.force && options.refill == Refill::keep_places) check_keeps_places(*options.force, limits.backend);
+        if (options.force) check_refill(options.refill, *options.force, limits.backend);
         members.push_back({.ctx = team[number], .policy = options.force ? *options.force : choose(traits, limits).policy,
                            .borrows = team[number].backend() == Backend::cpu});
     }

@@ -7,7 +7,7 @@
 //   symbolic   exact nonzeros of every row, and by a running sum where each begins: now C can be allocated, exactly
 //   group      rows sorted by what they need
 //   numeric    columns and values
-//   place      where each product falls, for plans that are to be refilled fast (places.hpp)
+//   keep       where each product falls, or all of them, for plans that are to be refilled fast (kept.hpp)
 //
 // Nagasaka, Nukada, Matsuoka: GPU sparse matrix-matrix multiplication with reduced memory usage (nsparse), doi:10.1109/ICPP.2017.19; the map
 // from its sections to files, and where our own method departs from it, is docs/design/spgemm.md.
@@ -24,7 +24,7 @@
 #include "tulle/prim/scan.hpp"
 #include "tulle/spgemm/factor.hpp"
 #include "tulle/spgemm/groups.hpp"
-#include "tulle/spgemm/places.hpp"
+#include "tulle/spgemm/kept.hpp"
 #include "tulle/spgemm/steps.hpp"
 
 namespace tulle::spgemm {
@@ -47,12 +47,12 @@ struct Plan<V>::State {
     Workspace work;
     Buffer<offset_t> row_begin;              // of C
     offset_t nonzeros = 0;                   // of C
-    Places places = {};                      // where they are kept
+    Kept kept = {};                          // for refills
 
-    bool keeps_places() const { return options.refill == Refill::keep_places; }
+    bool misses_kept() const { return kept.way != Refill::find_places && !kept.is_known(); }
     index_t rows() const { return a.view().rows; }
     index_t cols() const { return b.view().cols; }
-    std::size_t held() const { return a.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + places.bytes(); }
+    std::size_t held() const { return a.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes(); }
 };
 
 namespace {
@@ -87,9 +87,9 @@ std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const
         s->b = arrange(ctx, b, options.op_b, true);
     }
     const Traits traits{s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
-    s->work.sorted = s->options.sorted = options.sorted || s->keeps_places();
+    s->work.sorted = s->options.sorted = options.sorted || options.refill != Refill::find_places;
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(traits, s->limits);
-    if (s->keeps_places()) check_keeps_places(s->choice.policy, limits.backend);
+    check_refill(options.refill, s->choice.policy, limits.backend);
     ctx.run([&](const auto& q) { count_on(q, *s); });
     return s;
 }
@@ -126,18 +126,18 @@ private:
     std::size_t before_;
 };
 
-// Room for the places, as far as the budget leaves it beside the plan and C; OutOfMemory says what would do without.
+// Room for what is kept, as far as the budget leaves it beside the plan and C; OutOfMemory says what would do without.
 template <class State>
 void reserve_for_refills(State& s, const MemoryNeed& need)
 {
-    const trace::Phase phase{"reserve places"};
+    const trace::Phase phase{"reserve"};
     const std::size_t taken = need.plan + need.result + need.workspace, budget = s.options.budget;
     const Ceiling ceiling(s.ctx, budget == Memory::unlimited ? budget : budget - std::min(budget, taken));
     try {
-        s.places = s.ctx.run([&](const auto& q) { return reserve_places(q, s.a.view(), s.b.view(), s.work, s.row_begin.data()); });
+        s.kept = s.ctx.run([&](const auto& q) { return reserve_kept(q, s.kept.way, s.a.view(), s.b.view(), s.work, s.row_begin.data()); });
     } catch (const OutOfMemory& fault) {
-        throw OutOfMemory(concat("the places of ", s.work.products, " products do not fit beside C, the plan and what it works with, ", taken, " bytes: ", fault.what()),
-                          fault.needed(), fault.available(), "Refill::find_places keeps none; or raise the budget");
+        throw OutOfMemory(concat("what a refill keeps of ", s.work.products, " products does not fit beside C, the plan and what it works with, ", taken, " bytes: ", fault.what()),
+                          fault.needed(), fault.available(), "Refill::find_places keeps nothing; or raise the budget");
     }
 }
 
@@ -148,15 +148,15 @@ void fill_rows(State& s, const Stretch<V>& c)
     s.ctx.run([&](const auto& q) { fill(q, s.a.view(), s.b.view(), s.choice.policy, s.work, c); });
 }
 
-// All of C, columns and values, and the places of its products where they are wanted and not known yet.
+// All of C, columns and values, and what is kept of its products where that is not known yet.
 template <class State, class V>
 void fill_all(State& s, Csr<V>& c)
 {
     const Stretch<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
     fill_rows(s, all);
-    if (!s.keeps_places() || s.places.known) return;
-    const trace::Phase phase{"place"};
-    s.ctx.run([&](const auto& q) { place_products(q, s.a.view(), s.b.view(), s.work, all, s.places); });
+    if (!s.misses_kept()) return;
+    const trace::Phase phase{"keep"};
+    s.ctx.run([&](const auto& q) { keep(q, s.a.view(), s.b.view(), s.work, all, s.kept); });
 }
 
 // The values of a C whose columns are there.
@@ -165,10 +165,7 @@ void refill_all(State& s, Csr<V>& c)
 {
     const trace::Phase phase{"refill"};
     const Stretch<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
-    s.ctx.run([&](const auto& q) {
-        if (s.places.known) add_placed(q, s.a.view(), s.b.view(), s.work, s.places, all);
-        else refill(q, s.a.view(), s.b.view(), s.choice.policy, s.work, all);
-    });
+    s.ctx.run([&](const auto& q) { refill_by(q, s.a.view(), s.b.view(), s.choice.policy, s.work, s.kept, all); });
 }
 
 // Room for rows of C; row_begin is the caller's to set.
@@ -195,7 +192,8 @@ Plan<V> Plan<V>::make(const Context& ctx, const CsrView<V>& a, const CsrView<V>&
     Plan plan(make_state<State>(ctx, a, b, options));
     State& s = *plan.state_;
     s.nonzeros = group_all(s);
-    if (s.keeps_places()) reserve_for_refills(s, plan.memory());
+    s.kept.way = decide_refill(options.refill, s.a.view(), s.b.view(), s.work, s.nonzeros);
+    if (s.kept.way != Refill::find_places) reserve_for_refills(s, plan.memory());
     return plan;
 }
 
@@ -221,8 +219,8 @@ void Plan<V>::run(Csr<V>& c) const
         return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros, " nonzeros, the one to compute again is ", c.rows,
                       " x ", c.cols, " with ", c.nonzeros());
     });
-    if (s.places.known || !s.keeps_places()) refill_all(s, c);
-    else fill_all(s, c);
+    if (s.misses_kept()) fill_all(s, c);
+    else refill_all(s, c);
 }
 
 template <class V>
@@ -259,9 +257,9 @@ MemoryNeed Plan<V>::memory() const
     const State& s = *state_;
     const std::size_t workspace = s.ctx.run([&](const auto& q) {
         const std::size_t filling = fill_bytes_for(q, s.choice.policy, s.work, rows(), cols(), sizeof(V));
-        return s.keeps_places() ? std::max(filling, place_bytes_for(q, cols())) : filling;
+        return std::max(filling, keeping_bytes_for(q, s.kept.way, s.a.view(), s.b.view(), s.work));
     });
-    return {result_bytes(rows(), s.nonzeros, sizeof(V)), s.held(), s.places.bytes(), workspace};
+    return {result_bytes(rows(), s.nonzeros, sizeof(V)), s.held(), s.kept.bytes(), workspace};
 }
 
 template <class V>
@@ -283,8 +281,8 @@ std::string Plan<V>::describe() const
                   is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ",
                   human_bytes(need.workspace), " while it runs",
-                  "\n  refill:  ", s.keeps_places() ? concat("by the places of all products, ", human_bytes(need.places), " of what the plan keeps")
-                                                   : std::string("by the columns of C, where products are looked up again"), groups,
+                  "\n  refill:  ", s.kept.way == Refill::find_places ? std::string("by the columns of C, where products are looked up again")
+                      : concat(s.kept.way == Refill::keep_places ? "by the places of all products, " : "by a list of all products, ", human_bytes(need.refill), " of what the plan keeps"), groups,
                   "\n  also possible: ", others);
 }
 

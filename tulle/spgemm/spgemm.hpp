@@ -9,7 +9,7 @@
 //     auto C = plan.run();                                                        // columns and values
 //     plan.update_values(A2.view(), B2.view());                                   // same patterns, new numbers
 //     plan.run(C);                                                                // only C's values are computed again; fastest with
-//                                                                                 // {.refill = Refill::keep_places}, which costs memory
+//                                                                                 // {.refill = Refill::fastest}, which may cost memory
 //
 //     tulle::spgemm::for_each_chunk(ctx, A.view(), B.view(), [](index_t first_row, tulle::Csr<double> rows) { … }, {.budget = 2_GiB});
 //
@@ -34,19 +34,12 @@ namespace tulle::spgemm {
 
 enum class Op { none, transpose };
 
-// How a plan computes the values of a C that is there once more.
-enum class Refill {
-    find_places,      // where a product falls is looked up again each time, in the columns of C; nothing is kept for it
-    keep_places,      // the first run() notes the place of every product, two bytes each (four in rows of C with more than 65536 nonzeros;
-                      // on a GPU neighbouring rows of equal pattern share them): a refill reads, multiplies and adds
-};
-
 struct Options {
     Op op_a = Op::none, op_b = Op::none;
     std::optional<Policy> force = {};         // decides instead of choose()
     bool sorted = true;                       // columns of C must ascend in every row; if not, in whatever order they come cheapest
     bool checked = true;                      // validate the matrices first
-    std::size_t budget = Memory::unlimited;   // for_each_chunk, and plans that keep places: bytes that may be held at once beside A and B
+    std::size_t budget = Memory::unlimited;   // for_each_chunk, and plans that keep something of products: bytes that may be held at once beside A and B
     Refill refill = Refill::find_places;      // plans: whether memory may be spent on refills
     bool to_host = false;                     // for_each_chunk: chunks come on the host, and where the context works they are gone by then
 };
@@ -54,9 +47,9 @@ struct Options {
 // What a plan takes, in bytes where the context works.
 struct MemoryNeed {
     std::size_t result = 0;                   // C
-    std::size_t plan = 0;                     // held by the plan: copies of op(A), op(B), offsets, lists of rows, places
-    std::size_t places = 0;                   // of these, what Refill::keep_places takes
-    std::size_t workspace = 0;                // held while run() works; a refill by places needs none
+    std::size_t plan = 0;                     // held by the plan: copies of op(A), op(B), offsets, lists of rows, what is kept for refills
+    std::size_t refill = 0;                   // of these, what Refill::keep_places or keep_products takes
+    std::size_t workspace = 0;                // held while run() works; a refill by what is kept needs none
 };
 
 // A product prepared for two matrices: the symbolic phase is done. It keeps the views: the caller's arrays must stay in place while the

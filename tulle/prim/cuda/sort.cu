@@ -33,4 +33,14 @@ void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offse
 
 void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits) { radix_sort(q, key, payload, n, bits); }
 
+std::size_t sort_bytes_for(const CudaQueue& q, offset_t n)
+{
+    const cuda::DeviceGuard guard(q.device);
+    cub::DoubleBuffer<std::uint32_t> keys(nullptr, nullptr);
+    cub::DoubleBuffer<offset_t> payloads(nullptr, nullptr);
+    std::size_t scratch = 0;
+    cuda::check(cub::DeviceRadixSort::SortPairs(nullptr, scratch, keys, payloads, n, 0, 32, q.stream));
+    return scratch + static_cast<std::size_t>(n) * (sizeof(std::uint32_t) + sizeof(offset_t));
+}
+
 }  // namespace tulle::prim
