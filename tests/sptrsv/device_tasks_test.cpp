@@ -63,7 +63,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
 [[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Triangle& there, const TeamWay& way, const Graph& graph)
 {
     const bool chains = way.how == Merge::chains;
-    const Swept swept = sweep(q, there, chains ? way.rows : 32, most_levels_swept);
+    const Swept swept = sweep(q, there, chains ? way.rows : 32, most_levels_swept(there.rows));
     const std::optional<Surveyed> found = survey(q, there, swept);
     EXPECT_TRUE(found.has_value());
     const Widths& widths = chains ? found->chained : found->alone;

@@ -48,10 +48,28 @@ TEST(ChooseSptrsv, TakesARegimeOnlyWhereItIsPredictedToGain)
 TEST(ChooseSptrsv, FindsLevelsOnTheGpuWhereTheyAreWide)
 {
     EXPECT_GT(most_levels_there(80'000, 3'000'000), 500);
-    EXPECT_LT(most_levels_there(200'000, 6'000'000), 140'000);
-    EXPECT_LT(most_levels_there(100, 1000), 4);
+    EXPECT_GT(most_levels_there(200'000, 6'000'000), 140'000);
+    EXPECT_LT(most_levels_there(100, 1000), 100);
     EXPECT_GT(most_levels_there(525'000, 525'000), 1025) << "rows with few entries cost the host as well";
     EXPECT_EQ(most_levels_there(0, 0), 0);
+    for (const index_t rows : {1, 2, 3, 1000, 1 << 19, most_rows_swept - 1}) {
+        EXPECT_LE(2 * level_bits_swept(rows) + place_bits + row_bits_swept(rows), 64) << rows;
+        EXPECT_GT(index_t{1} << row_bits_swept(rows), rows - 1) << rows;
+        EXPECT_GE(most_levels_swept(rows), std::min(rows, (1 << 16) - 1)) << "a triangle of " << rows << " rows is given up";
+    }
+}
+
+TEST(ChooseSptrsv, LooksForClustersWhereTheyCouldGainMoreThanTheyCost)
+{
+    Features narrow = deep(700), wide = deep(50);
+    narrow.rows = wide.rows = 5'000;
+    narrow.nonzeros = wide.nonzeros = 150'000;
+    EXPECT_FALSE(has_wide_levels(narrow));
+    EXPECT_TRUE(has_wide_levels(wide));
+    EXPECT_TRUE(worth_more(narrow, 106, 68e-6, 100));
+    EXPECT_FALSE(worth_more(narrow, 106, 68e-6, 10)) << "too few solves";
+    EXPECT_FALSE(worth_more(narrow, 22, 68e-6, 100)) << "32 rows each leave no fewer levels";
+    EXPECT_FALSE(worth_more(wide, 50, 68e-6, 100)) << "many nodes take the host longer";
 }
 
 TEST(ChooseSptrsv, KnowsHowManyUnknownsABlockHas)

@@ -27,7 +27,10 @@ constexpr double shallow = 20;                     // tasks in a level, below wh
 constexpr double least_nearness = 0.5;
 constexpr double cluster_entry = 10e-9;            // of the analysis on the host, for each entry
 constexpr double cluster_start = 0.9e-3;           // … and for copies and threads
-constexpr double cluster_gain = 0.2;               // of a solve, that clusters of the host save beside chains or rows alone on wide graphs: 0 to 0.4 on eight
+constexpr double narrow_entry = 3e-9;              // … where levels are narrow, so that there are few nodes: 0.3 to 3 ms on five, 13 ms on pwtk
+constexpr double narrow_start = 0.35e-3;
+constexpr double cluster_gain = 0.2;               // of a solve, that clusters of the host save beside chains or rows alone: 0 to 0.4 on eight wide graphs, 0 to 0.6 on seven narrow ones
+constexpr double cluster_rows = 32;
 constexpr double chain_level = 2e-6;               // of the analysis, that chains cost beside rows alone, for each level
 
 // One block or cluster: predicted from hops of 70 ns in a multiprocessor and 150 ns in a cluster, not measured yet.
@@ -39,9 +42,11 @@ constexpr double entry_bytes = 12;
 constexpr double dense_bytes = 16;                 // of a cluster's matrices, for each pair of its rows: its own and as many late columns
 constexpr std::size_t static_shared = 13 * 1024;   // of a block's shared memory is not for unknowns: sums of its threads, tickets
 
-// Levels: a sweep of the host for each entry and row, one of the GPU for each level; measured.
-constexpr double host_level_entry = 1.7e-9, host_level_row = 10e-9;                // features included
-constexpr double there_level = 0.85e-6;
+// Levels: a sweep of the host for each entry and row, measured, features included; a level that is wide beside that; levels and tasks by the host, about.
+constexpr double host_level_entry = 1.7e-9, host_level_row = 10e-9;
+constexpr double wide_level = 0.85e-6;
+constexpr double host_entry = 4e-9, host_row = 20e-9;
+constexpr double there_level = 0.09e-6;            // of a GPU's sweep, most of them inside a warp: predicted
 
 // CPU, seconds.
 constexpr double cpu_entry = 1.2e-9;
@@ -141,15 +146,22 @@ bool worth_clusters(const Features& f, double expected_calls)
 
 bool worth_chains(double expected_calls) { return expected_calls * row_level > chain_level; }
 
-bool worth_more(const Features& f, double seconds, double expected_calls)
+bool has_wide_levels(const Features& f)
 {
-    return expected_calls * seconds * cluster_gain > cluster_start + static_cast<double>(f.nonzeros) * cluster_entry;
+    return f.levels * wide_level <= static_cast<double>(f.nonzeros) * host_level_entry + f.rows * host_level_row;
+}
+
+bool worth_more(const Features& f, index_t levels, double seconds, double expected_calls)
+{
+    const double most_gain = 1 - f.levels / cluster_rows / std::max<index_t>(1, levels);      // no cluster is longer
+    const double costs = has_wide_levels(f) ? cluster_start + static_cast<double>(f.nonzeros) * cluster_entry : narrow_start + static_cast<double>(f.nonzeros) * narrow_entry;
+    return expected_calls * seconds * std::min(cluster_gain, most_gain) > costs;
 }
 
 index_t most_levels_there(index_t rows, offset_t nonzeros)
 {
-    const double on_host = static_cast<double>(nonzeros) * host_level_entry + rows * host_level_row;
-    return static_cast<index_t>(std::min(on_host / there_level, 65535.0));
+    const double on_host = static_cast<double>(nonzeros) * host_entry + rows * host_row;
+    return static_cast<index_t>(std::min<double>(on_host / there_level, most_levels_swept(rows)));
 }
 
 Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits)

@@ -117,7 +117,7 @@ TULLE_API bool worth_clusters(const Features& features, double expected_calls);
 TULLE_API bool worth_chains(double expected_calls);
 
 // Whether so many solves of `seconds` each could gain what clusters of the host cost, beside a plan that was made on the GPU alone.
-TULLE_API bool worth_more(const Features& features, double seconds, double expected_calls);
+TULLE_API bool worth_more(const Features& features, index_t levels, double seconds, double expected_calls);
 
 // … and by one block or one cluster; predicted constants, not measured yet. Entries of the matrix, and clusters' matrices, come to few multiprocessors.
 TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, const Scheme& scheme);
@@ -134,8 +134,27 @@ TULLE_API bool fits(const Scheme& scheme, index_t rows, std::size_t value_bytes,
 // Warps that fit into a block with the registers they need.
 constexpr int most_warps_in_block(int team, bool clusters) { return !clusters ? 16 : team == 1 ? 8 : 12; }
 
-// Up to how many levels a GPU should find by itself, where the host would need about as long: levels that wide are worked on at once.
+// A sweep on a GPU keeps what it finds of a row in one word: level alone, level of its chain, first row of that, place in it. Room for so many levels.
+inline constexpr index_t most_rows_swept = index_t{1} << 27;
+inline constexpr int place_bits = 5;
+constexpr int row_bits_swept(index_t rows)
+{
+    int bits = 1;
+    while (((rows - 1) >> bits) > 0) ++bits;
+    return bits;
+}
+constexpr int level_bits_swept(index_t rows)
+{
+    const int room = (64 - place_bits - row_bits_swept(rows)) / 2;
+    return room < 30 ? room : 30;
+}
+constexpr index_t most_levels_swept(index_t rows) { return (index_t{1} << level_bits_swept(rows)) - 1; }
+
+// Up to how many levels a GPU should find by itself, where the host would need about as long to find them and to lay out tasks.
 TULLE_API index_t most_levels_there(index_t rows, offset_t nonzeros);
+
+// Whether levels are so wide that clusters of the host take much longer than chains of the GPU.
+TULLE_API bool has_wide_levels(const Features& features);
 
 // Schemes worth trying on a backend, the most promising first; those of one block or cluster may not fit a triangle.
 TULLE_API std::vector<Scheme> candidates(const Limits& limits);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tulle/sptrsv/select.hpp"
 
+#include <algorithm>
+
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/info.hpp"
@@ -78,7 +80,9 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
     if (known.wide) {
         look_at_chains(ctx, limits, options.expected_calls, known);
         selected.choice = choose(known.features, known.outlooks, limits);
-        if (!worth_more(known.features, selected.choice.seconds, options.expected_calls)) return selected;
+        index_t fewest = known.features.levels;
+        for (const Outlook& o : known.outlooks) fewest = std::min(fewest, o.levels);
+        if (!worth_more(known.features, fewest, selected.choice.seconds, options.expected_calls)) return selected;
     }
     const bool may_cluster = limits.backend == Backend::cpu || worth_clusters(known.features, options.expected_calls);
     if (may_cluster)

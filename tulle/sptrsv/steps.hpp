@@ -57,7 +57,6 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored);
 
 // Levels of all rows, and Merge::chains of up to `most` rows, found where the triangle is: a word for each row (cuda/nodes.cuh). A triangle of more levels than
 // `deepest` is given up.
-inline constexpr index_t most_rows_swept = index_t{1} << 27, most_levels_swept = (1 << 16) - 1;
 struct Swept {
     int most = 0;
     Buffer<unsigned long long> standing;

@@ -9,32 +9,40 @@
 namespace tulle::sptrsv {
 
 // From the top: level of the chain, its first row, place in it, level of the row alone. The latest of a chain is the largest; 0: not known yet.
+// The fewer rows there are, the more levels there is room for.
 using Standing = unsigned long long;
-constexpr int level_bits = 16, place_bits = 5, first_bits = 27;
 constexpr Standing most_place = (1ull << place_bits) - 1;  // nobody can follow
-constexpr Standing chain_bits = level_bits + place_bits, first_mask = ((1ull << first_bits) - 1) << chain_bits;
-static_assert(2 * level_bits + place_bits + first_bits == 64 && most_rows == most_place + 1);
-static_assert(most_levels_swept == (1 << level_bits) - 1 && most_rows_swept == (1 << first_bits));
+static_assert(most_rows == most_place + 1);
 
-__device__ inline Standing standing_of(Standing chain_level, index_t first, Standing place, Standing level)
-{
-    return (chain_level << (first_bits + chain_bits)) | (static_cast<Standing>(first) << chain_bits) | (place << level_bits) | level;
-}
-__device__ inline Standing level_of(Standing s) { return s & most_levels_swept; }
-__device__ inline Standing place_of(Standing s) { return (s >> level_bits) & most_place; }
-__device__ inline index_t first_of(Standing s) { return static_cast<index_t>((s & first_mask) >> chain_bits); }
-__device__ inline Standing chain_level_of(Standing s) { return s >> (first_bits + chain_bits); }
+struct Split {
+    int level_bits, first_bits;
+
+    explicit Split(index_t rows) : level_bits(level_bits_swept(rows)), first_bits(row_bits_swept(rows)) {}
+    __device__ int chain_bits() const { return level_bits + place_bits; }      // below those that tell chains apart
+    __device__ Standing first_mask() const { return (1ull << first_bits) - 1; }
+
+    __device__ Standing standing_of(Standing chain_level, index_t first, Standing place, Standing level) const
+    {
+        return (((chain_level << first_bits) | static_cast<Standing>(first)) << chain_bits()) | (place << level_bits) | level;
+    }
+    __device__ Standing level_of(Standing s) const { return s & ((1ull << level_bits) - 1); }
+    __device__ Standing place_of(Standing s) const { return (s >> level_bits) & most_place; }
+    __device__ index_t first_of(Standing s) const { return static_cast<index_t>((s >> chain_bits()) & first_mask()); }
+    __device__ Standing chain_level_of(Standing s) const { return s >> chain_bits() >> first_bits; }
+};
 
 struct NodesView {
+    Split split;
     const Standing* standing;
     const index_t* size;                                   // null: rows alone
 
-    __device__ index_t level_of(index_t row) const { return static_cast<index_t>(size ? chain_level_of(standing[row]) : sptrsv::level_of(standing[row])); }
-    __device__ index_t first_of(index_t row) const { return size ? sptrsv::first_of(standing[row]) : row; }
+    __device__ index_t level_of(index_t row) const { return static_cast<index_t>(size ? split.chain_level_of(standing[row]) : split.level_of(standing[row])); }
+    __device__ index_t first_of(index_t row) const { return size ? split.first_of(standing[row]) : row; }
     __device__ index_t rows_of(index_t first) const { return size && size[first] > 0 ? size[first] : 1; }
-    __device__ index_t place_of(index_t row) const { return first_of(row) == row ? 0 : static_cast<index_t>(sptrsv::place_of(standing[row])); }
+    __device__ index_t place_of(index_t row) const { return first_of(row) == row ? 0 : static_cast<index_t>(split.place_of(standing[row])); }
 };
 
-inline NodesView view_of(const Swept& swept, bool chains) { return {swept.standing.data(), chains ? swept.size.data() : nullptr}; }
+inline Split split_of(const Swept& swept) { return Split(static_cast<index_t>(swept.standing.size())); }
+inline NodesView view_of(const Swept& swept, bool chains) { return {split_of(swept), swept.standing.data(), chains ? swept.size.data() : nullptr}; }
 
 }  // namespace tulle::sptrsv

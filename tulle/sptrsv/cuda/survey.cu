@@ -25,7 +25,8 @@ struct Head {
 };
 constexpr offset_t head_words = sizeof(Head) / sizeof(unsigned long long);
 constexpr int words_of_level = 2;                          // of rows alone: rows and entries; of chains: chains and rows
-constexpr unsigned long long one_row = 1ull << (64 - first_bits), one_node = 1ull << 32;
+constexpr unsigned long long one_row = 1ull << 37, one_node = 1ull << 32;
+static_assert(most_rows_swept <= 1ll << (64 - 37));
 constexpr offset_t levels_at_once = 2048;
 
 // Where a warp's rows are all of one level, as in wide graphs, it adds once.
@@ -43,7 +44,7 @@ __device__ void add_to_level(unsigned long long amount, index_t level, int lane,
 // A thread for a row, again and again; level 0: no row.
 //   grid: up to most_blocks      head, of_level: zero before
 __global__ void __launch_bounds__(threads)
-survey_kernel(index_t rows, const offset_t* row_begin, const index_t* col, const Standing* standing, const unsigned* too_deep, Head* head,
+survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_t* col, const Standing* standing, const unsigned* too_deep, Head* head,
               unsigned long long* of_level)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
@@ -62,10 +63,10 @@ survey_kernel(index_t rows, const offset_t* row_begin, const index_t* col, const
         squares += entries * entries;
         if (begin < end) nearness += near_unit / static_cast<unsigned long long>(i - col[end - 1]);
         longest = max(longest, entries);
-        levels = max(levels, level_of(found));
-        chain_levels = max(chain_levels, chain_level_of(found));
-        add_to_level(there ? one_row + entries : 0, static_cast<index_t>(level_of(found)), lane, of_level);
-        add_to_level(!there ? 0 : first_of(found) == i ? one_node + 1 : 1, static_cast<index_t>(chain_level_of(found)), lane, of_level + 1);
+        levels = max(levels, split.level_of(found));
+        chain_levels = max(chain_levels, split.chain_level_of(found));
+        add_to_level(there ? one_row + entries : 0, static_cast<index_t>(split.level_of(found)), lane, of_level);
+        add_to_level(!there ? 0 : split.first_of(found) == i ? one_node + 1 : 1, static_cast<index_t>(split.chain_level_of(found)), lane, of_level + 1);
     }
     squares = slice_sum<lanes>(squares);
     nearness = slice_sum<lanes>(nearness);
@@ -81,10 +82,10 @@ survey_kernel(index_t rows, const offset_t* row_begin, const index_t* col, const
 }
 
 //   grid: one thread per row
-__global__ void __launch_bounds__(threads) write_levels_kernel(index_t rows, const Standing* standing, index_t* level)
+__global__ void __launch_bounds__(threads) write_levels_kernel(Split split, index_t rows, const Standing* standing, index_t* level)
 {
     const offset_t i = global_thread();
-    if (i < rows) level[i] = static_cast<index_t>(level_of(standing[i]));
+    if (i < rows) level[i] = static_cast<index_t>(split.level_of(standing[i]));
 }
 
 // The words of the survey: the first levels come with the sums, so that most graphs need one wait.
@@ -109,7 +110,7 @@ std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const 
     Buffer<unsigned long long> words(q, head_words + offset_t{words_of_level} * there.rows);
     fill_zero(q, words.data(), words.size());
     const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads}));
-    launch(q, {blocks, threads}, survey_kernel, there.rows, there.row_begin.data(), there.col.data(), swept.standing.data(), swept.too_deep.data(),
+    launch(q, {blocks, threads}, survey_kernel, split_of(swept), there.rows, there.row_begin.data(), there.col.data(), swept.standing.data(), swept.too_deep.data(),
            reinterpret_cast<Head*>(words.data()), words.data() + head_words);
     Head head;
     const auto of_level = read_words(q, words, head);
@@ -132,7 +133,7 @@ std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const 
 void write_levels(const CudaQueue& q, const Swept& swept, index_t* level)
 {
     const auto rows = static_cast<index_t>(swept.standing.size());
-    launch(q, one_thread_each(rows, threads), write_levels_kernel, rows, swept.standing.data(), level);
+    launch(q, one_thread_each(rows, threads), write_levels_kernel, split_of(swept), rows, swept.standing.data(), level);
 }
 
 }  // namespace tulle::sptrsv
