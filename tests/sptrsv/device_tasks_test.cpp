@@ -362,7 +362,7 @@ Formed form(const std::vector<long double>& given, int width, int late)
     const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     const Tasks there = write_tasks(q, lay_out_tasks(host_queue, t, graph, {false, team, 8}), take_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value());
-    TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, a.rows), Buffer<double>(q, tasks.dense_size), Buffer<index_t>(q, tasks.task.size()), Buffer<unsigned>(q, 1)};
+    TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, a.rows), Buffer<double>(q, tasks.dense_size), Buffer<index_t>(q, tasks.task.size())};
     fill_bytes(q, values.dense.data(), 0xff, values.dense.bytes());                   // whatever is not written is no number
     fill_bytes(q, values.substitute.data(), 0xff, values.substitute.bytes());         // written for clusters only
     EXPECT_EQ(fill_tasks(q, there, value.data(), values), -1);

@@ -60,7 +60,7 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team, Regime regi
     for (index_t& c : col)
         if (c == stuck - 1) c = stuck;
     upload(q, col.data(), tasks.col.data(), tasks.col.size());
-    TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, rows), {}, {}, Buffer<unsigned>(q, 1)};
+    TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, rows), {}, {}};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_tasks(q, tasks, value.data(), values);
     const Scheme scheme{.kernel = Kernel::tasks, .team = team, .warps = 4, .regime = regime, .blocks = 2};
@@ -80,7 +80,7 @@ void check_many(const Queue& q, const HostCsr<double>& a)
     Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
     const index_t itself = stuck;
     upload(q, &itself, r.col.data() + stuck - 1, 1);
-    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows), Buffer<unsigned>(q, 1)};
+    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows)};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_rows(q, r, value.data(), values);
     Shared<double> shared = make_shared<double>(q, offset_t{rows} * sides_at_once, rows, 4, 1);
@@ -103,7 +103,7 @@ void check_groups(const Queue& q, const HostCsr<double>& a, int share_above)
     Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
     const index_t itself = stuck;
     upload(q, &itself, r.col.data() + stuck - 1, 1);
-    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows), Buffer<unsigned>(q, 1)};
+    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows)};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_rows(q, r, value.data(), values);
     Flags<double> flags = make_flags<double>(q, rows, groups);

@@ -41,13 +41,13 @@ Groups take_up(const Queue& q, Groups host)
 template <class V, class Queue>
 RowValues<V> room_for(const Queue& q, const Rows& rows)
 {
-    return {Buffer<V>(q, rows.nonzeros()), Buffer<V>(q, rows.rows), Buffer<unsigned>(q, 1)};
+    return {Buffer<V>(q, rows.nonzeros()), Buffer<V>(q, rows.rows)};
 }
 
 template <class V, class Queue>
 TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 {
-    return {Buffer<V>(q, tasks.col.size()), Buffer<V>(q, tasks.rows), Buffer<V>(q, tasks.dense_size), Buffer<index_t>(q, tasks.dense_size > 0 ? tasks.task.size() : 0), Buffer<unsigned>(q, 1)};
+    return {Buffer<V>(q, tasks.col.size()), Buffer<V>(q, tasks.rows), Buffer<V>(q, tasks.dense_size), Buffer<index_t>(q, tasks.dense_size > 0 ? tasks.task.size() : 0)};
 }
 
 // The graph of a scheme, if it is one of those looked at. (A build without CUDA uses neither this nor the next.)

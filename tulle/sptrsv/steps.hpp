@@ -31,8 +31,7 @@ struct Sides {
 template <class V>
 struct RowValues {
     Buffer<V> value, reciprocal;
-    Buffer<unsigned> first_zero = {};      // GPU: one, for fill_rows
-    std::size_t bytes() const { return value.bytes() + reciprocal.bytes() + first_zero.bytes(); }
+    std::size_t bytes() const { return value.bytes() + reciprocal.bytes(); }
 };
 
 // The numbers that go with Tasks. A cluster whose inverse would lose accuracy keeps its entries instead, and is solved by substitution.
@@ -40,8 +39,7 @@ template <class V>
 struct TaskValues {
     Buffer<V> value, reciprocal, dense;
     Buffer<index_t> substitute;      // of each task: 1 where its matrices are S and F, not their products with the inverse
-    Buffer<unsigned> first_zero;     // one, for fill_tasks
-    std::size_t bytes() const { return value.bytes() + reciprocal.bytes() + dense.bytes() + substitute.bytes() + first_zero.bytes(); }
+    std::size_t bytes() const { return value.bytes() + reciprocal.bytes() + dense.bytes() + substitute.bytes(); }
 };
 
 // The largest row sum of |(I + S)^-1| |I + S| that an inverse may have: it bounds how much larger errors may get than by substitution.

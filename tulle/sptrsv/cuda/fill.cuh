@@ -5,6 +5,7 @@
 
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/kernel.cuh"
+#include "tulle/device/cuda/mailbox.hpp"
 #include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
@@ -20,11 +21,22 @@ __device__ V reciprocal_of(const offset_t* diagonal, offset_t i, const V* value,
     return V(1) / d;
 }
 
-// The row of op(A) with the first zero in the order of solving, or -1; waits.
-inline index_t row_of_zero(const CudaQueue& q, const Buffer<unsigned>& first_zero, const Buffer<index_t>& row)
-{
-    const unsigned first = read_value(q, first_zero.data());
-    return first < static_cast<unsigned>(row.size()) ? read_value(q, row.data() + first) : -1;
-}
+// Where kernels tell of zeros. They are rare, so that nobody minds how far away that is.
+class FirstZero {
+public:
+    explicit FirstZero(const CudaQueue& q) : queue_(q), box_(q) { *box_.there() = ~0u; }
+    unsigned* there() const { return box_.there(); }
+
+    // The row of op(A) with the first zero in the order of solving, or -1.
+    index_t wait(const Buffer<index_t>& row)
+    {
+        const unsigned first = box_.wait();
+        return first < static_cast<unsigned>(row.size()) ? read_value(queue_, row.data() + first) : -1;
+    }
+
+private:
+    const CudaQueue& queue_;
+    cuda::Mailbox<unsigned> box_;
+};
 
 }  // namespace tulle::sptrsv

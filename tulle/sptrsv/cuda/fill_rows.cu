@@ -34,11 +34,11 @@ template <class V>
 index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to)
 {
     const offset_t* diagonal = rows.diagonal.empty() ? nullptr : rows.diagonal.data();
-    fill_bytes(q, to.first_zero.data(), 0xff, to.first_zero.bytes());
-    launch(q, one_thread_each(rows.rows, fill_threads), fill_reciprocals_kernel<V>, diagonal, rows.rows, value, to.reciprocal.data(), to.first_zero.data());
+    FirstZero zero(q);
+    launch(q, one_thread_each(rows.rows, fill_threads), fill_reciprocals_kernel<V>, diagonal, rows.rows, value, to.reciprocal.data(), zero.there());
     const RowsView view{rows.rows, rows.row.data(), rows.begin.data(), rows.source.data()};
     launch(q, one_thread_each(offset_t{rows.rows} * lanes, fill_threads), fill_rows_kernel<V>, view, value, to.reciprocal.data(), to.value.data());
-    return row_of_zero(q, to.first_zero, rows.row);
+    return zero.wait(rows.row);
 }
 
 template index_t fill_rows(const CudaQueue&, const Rows&, const float*, RowValues<float>&);

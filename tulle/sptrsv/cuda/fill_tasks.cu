@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values to where tasks want them, and the clusters' matrices: (I + S)^-1 in place of S, and its product with F in place of F.
 //
-// A lane solves one column of the inverse by substitution. Both matrices have few entries, so only rows and columns that have some are gone through; a zero
-// left out changes no bit of a sum. The growth of a cluster, the largest row sum of |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is;
-// where it is too large, S and F stay as they are (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
+// A lane solves one column of the inverse by substitution, in registers: all of S is gone through, since to look for its entries takes longer than to multiply with
+// zeros, which changes no bit of a sum of finite numbers; an inverse with others is not used. The growth of a cluster, the largest row sum of |(I + S)^-1| |I + S|, bounds how
+// much less accurate the inverse is; where it is too large, S and F stay as they are (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
 #include "tulle/base/math.hpp"
 #include "tulle/sptrsv/cuda/fill.cuh"
 
@@ -12,6 +12,7 @@ namespace tulle::sptrsv {
 namespace {
 
 template <int Team> constexpr int invert_warps = Team == 1 ? 2 : Team;      // of a block
+template <int Team> constexpr int invert_blocks = Team == 1 ? 6 : 5;        // of a multiprocessor, whose shared memory has room for so many
 constexpr int at_once = 4;                                 // loads of a lane that are on their way together: they come before all stores
 constexpr int column_step = lanes + 1;                     // one more than a column, so that lanes on different columns meet different banks
 constexpr unsigned whole_warp = 0xffffffffu;
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(fill_threads) fill_tasks_kernel(Filling<V> f)
 // The entries of a task's matrices, in the order lay_out_tasks gave them; `at` counts from the task's first.
 template <class V>
 struct Entries {
-    const offset_t *at, *source, *diagonal;
+    const offset_t *at, *source;
     const V* from;
     offset_t begin, end;
 };
@@ -71,14 +72,19 @@ __device__ void gather_columns(const Entries<V>& e, const Task& task, int first,
     __syncwarp(whole_warp);
     for (offset_t entry = e.begin + lane; entry < e.end; entry += at_once * lanes) {
         int at[at_once];
+        offset_t source[at_once];
         V value[at_once];
 #pragma unroll
-        for (int n = 0; n < at_once; ++n) at[n] = entry + n * lanes < e.end ? static_cast<int>(e.at[entry + n * lanes] - task.dense) : -1;
+        for (int n = 0; n < at_once; ++n) {
+            const bool there = entry + n * lanes < e.end;
+            at[n] = there ? static_cast<int>(e.at[entry + n * lanes] - task.dense) : -1;
+            source[n] = there ? e.source[entry + n * lanes] : 0;
+        }
 #pragma unroll
         for (int n = 0; n < at_once; ++n) {
             const int k = (at[n] >> shift) - first;
             if (k < 0 || k >= lanes) at[n] = -1;
-            value[n] = at[n] >= 0 ? e.from[e.source[entry + n * lanes]] : V(0);
+            value[n] = at[n] >= 0 ? e.from[source[n]] : V(0);
         }
 #pragma unroll
         for (int n = 0; n < at_once; ++n) {
@@ -89,27 +95,19 @@ __device__ void gather_columns(const Entries<V>& e, const Task& task, int first,
     __syncwarp(whole_warp);
 }
 
-// Rows of the set, from the lowest: f(row).
-template <class F>
-__device__ void each_row(unsigned set, F&& f)
+// Column `lane` of (I + S)^-1, by substitution: as soon as a number is known, it is taken off all that need it. S and the inverse stand column after column.
+template <int Width, class V>
+__device__ void invert(const V* s, V* inverse, int lane)
 {
-    for (; set != 0; set &= set - 1) f(__ffs(static_cast<int>(set)) - 1);
-}
-
-// Column `lane` of (I + S)^-1, by substitution, all lanes together. S and the inverse stand column after column.
-template <class V>
-__device__ void invert(const V* s, V* inverse, int width, int lane)
-{
-    V* z = inverse + lane * column_step;
-    for (int i = 0; i < width; ++i) {
-        const V mine = s[lane * column_step + i];
-        V sum = i == lane ? V(1) : V(0);
-        each_row(__ballot_sync(whole_warp, lane < i && mine != V(0)), [&](int k) {
-            const V one = __shfl_sync(whole_warp, mine, k);
-            if (k >= lane) sum -= one * z[k];
-        });
-        z[i] = sum;
-    }
+    V z[Width];
+#pragma unroll
+    for (int i = 0; i < Width; ++i) z[i] = i == lane ? V(1) : V(0);
+#pragma unroll
+    for (int k = 0; k < Width; ++k)
+#pragma unroll
+        for (int i = k + 1; i < Width; ++i) z[i] -= s[k * column_step + i] * z[k];
+#pragma unroll
+    for (int i = 0; i < Width; ++i) inverse[lane * column_step + i] = z[i];
     __syncwarp(whole_warp);
 }
 
@@ -120,27 +118,42 @@ __device__ V magnitude(V value)
 }
 
 // Row `lane` of |(I + S)^-1| |I + S| summed up; `box` has a number for each lane. NaN where a NaN is.
-template <class V>
-__device__ V row_growth(const V* s, const V* inverse, int width, int lane, V* box)
+template <int Width, class V>
+__device__ V row_growth(const V* s, const V* inverse, int lane, V* box)
 {
-    V sum = 1;
-    for (int k = 0; k < width; ++k) sum += lane < width ? magnitude(s[k * column_step + lane]) : V(0);
+    V sum = 1, growth = 0;
+#pragma unroll
+    for (int k = 0; k < Width; ++k) sum += lane < Width ? magnitude(s[k * column_step + lane]) : V(0);
     box[lane] = sum;
     __syncwarp(whole_warp);
-    V growth = 0;
-    for (int k = 0; k < width; ++k) growth += lane < width ? magnitude(inverse[k * column_step + lane]) * box[k] : V(0);
+#pragma unroll
+    for (int k = 0; k < Width; ++k) growth += lane < Width ? magnitude(inverse[k * column_step + lane]) * box[k] : V(0);
     __syncwarp(whole_warp);
     return growth;
 }
 
-// Row `lane` of (I + S)^-1 f, where f is one column.
-template <class V>
-__device__ V apply_inverse(const V* inverse, const V* f, int lane)
+// Late columns, so many of them at most 32, times the inverse unless that is not to be used. Lanes take rows of several columns side by side.
+template <int Width, class V>
+__device__ void fill_late(const V* inverse, const V* f, bool keep, int lane, int columns, V* to)
 {
-    const V mine = f[lane];
-    V sum = 0;
-    each_row(__ballot_sync(whole_warp, mine != V(0)), [&](int k) { sum += inverse[k * column_step + lane] * __shfl_sync(whole_warp, mine, k); });
-    return sum;
+    constexpr int side_by_side = lanes / Width, together = Width < at_once ? Width : at_once;
+    static_assert(lanes % (side_by_side * together) == 0);
+    const int i = lane % Width;
+    V row[Width];
+#pragma unroll
+    for (int k = 0; k < Width; ++k) row[k] = keep ? V(k == i ? 1 : 0) : inverse[k * column_step + i];
+    for (int j = lane / Width; j < columns; j += side_by_side * together) {
+        V sum[together] = {};
+#pragma unroll
+        for (int k = 0; k < Width; ++k)
+#pragma unroll
+            for (int n = 0; n < together; ++n) sum[n] += row[k] * f[(j + n * side_by_side) * column_step + k];
+#pragma unroll
+        for (int n = 0; n < together; ++n) {
+            const int column = j + n * side_by_side;
+            if (column < columns) to[column * Width + i] = keep ? f[column * column_step + i] : sum[n];
+        }
+    }
 }
 
 // The matrices of one warp, or of a team that shares them, in shared memory.
@@ -160,26 +173,38 @@ __device__ void meet()
 }
 
 // The inverse, by one warp, in place of S: where it may be used. Tells the others whether it may.
-template <class V>
+template <int Width, class V>
 __device__ void fill_block(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane, V* block, index_t* substitute)
 {
-    const int width = task.width;
     gather_columns(entries, task, 0, lane, m.scale, m.columns);
-    invert(m.columns, m.inverse, width, lane);
-    const V growth = row_growth(m.columns, m.inverse, width, lane, m.box);
-    const bool keep = __any_sync(whole_warp, lane < width && !(growth <= limit));      // NaN: keep
+    invert<Width>(m.columns, m.inverse, lane);
+    const V growth = row_growth<Width>(m.columns, m.inverse, lane, m.box);
+    const bool keep = __any_sync(whole_warp, lane < Width && !(growth <= limit));      // NaN: keep
     if (lane == 0) *substitute = *m.keep = keep ? 1 : 0;
-    for (int k = 0; k < width; ++k)
-        if (lane < width) block[k * width + lane] = keep ? m.columns[k * column_step + lane] : m.inverse[k * column_step + lane];
+    const V* from = keep ? m.columns : m.inverse;
+#pragma unroll
+    for (int n = lane; n < Width * Width; n += lanes) block[n] = from[n / Width * column_step + n % Width];
     __syncwarp(whole_warp);
+}
+
+// One task, by one of its team's warps.
+template <int Team, int Width, class V>
+__device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane, int member, V* block, index_t* substitute)
+{
+    const int first = member * lanes;                      // of this warp's late columns
+    if (member == 0) fill_block<Width>(entries, task, limit, m, lane, block, substitute);
+    if (first < task.late) gather_columns(entries, task, Width + first, lane, m.scale, m.columns);
+    meet<Team>();
+    const int columns = task.late - first < lanes ? task.late - first : lanes;
+    if (columns > 0) fill_late<Width>(m.inverse, m.columns, *m.keep != 0, lane, columns, block + Width * (Width + first));
 }
 
 // A team of as many warps as solve it for each task: the first inverts while the others gather 32 late columns each. Tasks that are no clusters are passed
 // over.
 //   grid: one team per task      shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp      dense: every number written once
 template <int Team, class V>
-__global__ void __launch_bounds__(invert_warps<Team>* lanes)
-fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first, Entries<V> entries, V limit, V* dense, index_t* substitute)
+__global__ void __launch_bounds__(invert_warps<Team>* lanes, invert_blocks<Team>)
+fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first, Entries<V> entries, const V* reciprocal, V limit, V* dense, index_t* substitute)
 {
     constexpr int warps = invert_warps<Team>, matrix = lanes * column_step;
     TULLE_SHARED(V, columns_of_warp, warps * matrix);
@@ -193,30 +218,25 @@ fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first,
     const Task task = tasks[t];
     const Matrices<V> m{columns_of_warp + warp * matrix, inverse_of_team + team * matrix, scale_of_warp + warp * lanes,
                         box_of_warp + warp * lanes, keep_of_team + team};
-    const int width = task.width, first = member * lanes;  // of this warp's late columns
-    V *block = dense + task.dense, *late = block + width * width;
     entries.begin = dense_first[t];
     entries.end = dense_first[t + 1];
-    m.scale[lane] = lane < task.rows ? reciprocal_of(entries.diagonal, offset_t{task.first} + lane, entries.from, nullptr) : V(0);
+    m.scale[lane] = lane < task.rows ? reciprocal[task.first + lane] : V(0);
     __syncwarp(whole_warp);
-    if (member == 0) fill_block(entries, task, limit, m, lane, block, substitute + t);
-    if (first < task.late) gather_columns(entries, task, width + first, lane, m.scale, m.columns);
-    meet<Team>();
-    const bool keep = *m.keep != 0;
-    for (int j = 0; j < lanes && first + j < task.late; ++j) {
-        const V* f = m.columns + j * column_step;
-        const V product = keep ? f[lane] : apply_inverse(m.inverse, f, lane);
-        if (lane < width) late[(first + j) * width + lane] = product;
-    }
+    V* const block = dense + task.dense;
+    if (task.width == 2) fill_cluster<Team, 2>(entries, task, limit, m, lane, member, block, substitute + t);
+    else if (task.width == 4) fill_cluster<Team, 4>(entries, task, limit, m, lane, member, block, substitute + t);
+    else if (task.width == 8) fill_cluster<Team, 8>(entries, task, limit, m, lane, member, block, substitute + t);
+    else if (task.width == 16) fill_cluster<Team, 16>(entries, task, limit, m, lane, member, block, substitute + t);
+    else fill_cluster<Team, 32>(entries, task, limit, m, lane, member, block, substitute + t);
 }
 
 template <int Team, class V>
-void fill_clusters(const CudaQueue& q, const Tasks& tasks, const offset_t* diagonal, const V* value, TaskValues<V>& to)
+void fill_clusters(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to)
 {
     constexpr int tasks_of_block = invert_warps<Team> / Team;
     launch(q, {ceil_div(tasks.task.size(), offset_t{tasks_of_block}), invert_warps<Team> * lanes}, fill_clusters_kernel<Team, V>,
            tasks.task.data(), tasks.task.size(), tasks.dense_first.data(),
-           Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), diagonal, value, 0, 0}, static_cast<V>(most_growth),
+           Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), value, 0, 0}, to.reciprocal.data(), static_cast<V>(most_growth),
            to.dense.data(), to.substitute.data());
 }
 
@@ -227,12 +247,12 @@ index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskV
 {
     const offset_t n = tasks.task.size();
     const offset_t* diagonal = tasks.diagonal.empty() ? nullptr : tasks.diagonal.data();
-    fill_bytes(q, to.first_zero.data(), 0xff, to.first_zero.bytes());
+    FirstZero zero(q);
     launch(q, one_thread_each(n * lanes, fill_threads), fill_tasks_kernel<V>,
-           Filling<V>{tasks.task.data(), n, tasks.team, diagonal, tasks.source.data(), value, to.reciprocal.data(), to.value.data(), to.first_zero.data()});
-    if (tasks.dense_size > 0 && tasks.team == 1) fill_clusters<1>(q, tasks, diagonal, value, to);
-    else if (tasks.dense_size > 0) fill_clusters<most_team>(q, tasks, diagonal, value, to);
-    return row_of_zero(q, to.first_zero, tasks.row);
+           Filling<V>{tasks.task.data(), n, tasks.team, diagonal, tasks.source.data(), value, to.reciprocal.data(), to.value.data(), zero.there()});
+    if (tasks.dense_size > 0 && tasks.team == 1) fill_clusters<1>(q, tasks, value, to);
+    else if (tasks.dense_size > 0) fill_clusters<most_team>(q, tasks, value, to);
+    return zero.wait(tasks.row);
 }
 
 template index_t fill_tasks(const CudaQueue&, const Tasks&, const float*, TaskValues<float>&);
