@@ -57,9 +57,8 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored);
 // `deepest` is given up.
 struct Swept {
     int most = 0;
-    Buffer<unsigned long long> standing;
-    Buffer<index_t> size;            // rows of each chain, by its first row; 0 where that is alone
-    Buffer<unsigned> too_deep;       // 1: given up
+    index_t rows = 0;
+    Buffer<unsigned long long> words;
 };
 Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest);
 void write_levels(const CudaQueue& q, const Swept& swept, index_t* level);      // of each row alone

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lay_out_tasks does on the host, where the triangle is: rows are sorted by level, kind and node; rows with which a task begins are marked and counted
 // (pack); a warp for each task finds its sizes and late columns (measure); sizes are added up (place). The layout is the host's, bit for bit.
-#include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/mailbox.cuh"
 #include "tulle/prim/scan.hpp"
 #include "tulle/prim/sort.hpp"
 #include "tulle/sptrsv/cuda/nodes.cuh"
@@ -369,7 +369,9 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept&
     launch(q, each_row, mark_groups_kernel, sorted, bounds);
     launch(q, each_row, mark_tasks_kernel, sorted, bounds, packing.resident, begins);
     prim::exclusive_scan(q, begins, begins, rows);
-    const offset_t n = read_value(q, begins + rows);
+    cuda::Mailbox<offset_t> count(q);
+    cuda::post<offset_t>(q, begins + rows, count.there());
+    const offset_t n = count.wait();
 
     const int room = lanes * packing.team;
     TaskLayout layout{.tasks = {}, .sizes = {}, .order = Buffer<index_t>(q, rows),
@@ -382,13 +384,13 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept&
     tasks.reordered = packing.reorder;
     tasks.task = Buffer<Task>(q, n);
     tasks.dense_first = Buffer<offset_t>(q, n + 1);
-    Buffer<Totals> totals(q, 1);
     launch(q, each_row, enter_tasks_kernel, sorted, begins, layout.order.data(), tasks.task.data(), layout.task_level.data());
     launch(q, one_thread_each(n * lanes, measurers * lanes), measure_tasks_kernel,
            Measuring{there.row_begin.data(), there.col.data(), nodes, layout.order.data(), layout.task_level.data(), rows, n, packing.team,
                      tasks.task.data(), layout.late.data(), tasks.dense_first.data()});
-    launch(q, {1, placers}, place_tasks_kernel, tasks.task.data(), n, packing.team, tasks.dense_first.data(), totals.data()->size);
-    const Totals total = read_value(q, totals.data());
+    cuda::Mailbox<Totals> totals(q);
+    launch(q, {1, placers}, place_tasks_kernel, tasks.task.data(), n, packing.team, tasks.dense_first.data(), totals.there()->size);
+    const Totals& total = totals.wait();
     layout.sizes = {total.size[0], static_cast<index_t>(total.size[2]), total.size[3]};
     tasks.dense_size = total.size[1];
     return layout;

@@ -3,6 +3,8 @@
 // What a sweep finds of each row, in one word, and the nodes of a triangle's rows as kernels see them: chains, or rows alone.
 #pragma once
 
+#include <type_traits>
+
 #include "tulle/device/cuda/kernel.cuh"
 #include "tulle/sptrsv/steps.hpp"
 
@@ -42,7 +44,28 @@ struct NodesView {
     __device__ index_t place_of(index_t row) const { return first_of(row) == row ? 0 : static_cast<index_t>(split.place_of(standing[row])); }
 };
 
-inline Split split_of(const Swept& swept) { return Split(static_cast<index_t>(swept.standing.size())); }
-inline NodesView view_of(const Swept& swept, bool chains) { return {split_of(swept), swept.standing.data(), chains ? swept.size.data() : nullptr}; }
+// The arrays of a sweep: one after the other, so that they are asked for and cleared at once.
+template <class Word>      // may be const
+struct SweptArrays {
+    using Small = std::conditional_t<std::is_const_v<Word>, const index_t, index_t>;
+    Word* standing;
+    Small* size;                                           // rows of each chain, by its first row; 0 where that is alone
+    Small* unneeded_from;                                  // the larger, the smaller the first row that needs each: max_index less that row; 0: none
+    Small *ticket, *too_deep;                              // too_deep 1: given up
+
+    SweptArrays(Word* words, index_t rows)
+        : standing(words), size(reinterpret_cast<Small*>(words + rows)), unneeded_from(size + rows), ticket(unneeded_from + rows), too_deep(ticket + 1)
+    {
+    }
+    static offset_t words(index_t rows) { return 2 * offset_t{rows} + 1; }
+};
+inline SweptArrays<const Standing> arrays_of(const Swept& swept) { return {swept.words.data(), swept.rows}; }
+inline SweptArrays<Standing> arrays_of(Swept& swept) { return {swept.words.data(), swept.rows}; }
+
+inline NodesView view_of(const Swept& swept, bool chains)
+{
+    const auto arrays = arrays_of(swept);
+    return {Split(swept.rows), arrays.standing, chains ? arrays.size : nullptr};
+}
 
 }  // namespace tulle::sptrsv

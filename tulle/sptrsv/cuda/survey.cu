@@ -3,12 +3,13 @@
 // The sums that features are made of, over all rows of a triangle that was swept, and how wide levels are. All of them are sums of whole numbers, so
 // that the order in which threads add does not matter, and the features are those of the host.
 #include <algorithm>
-#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "tulle/base/math.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/kernel.cuh"
+#include "tulle/device/cuda/mailbox.hpp"
 #include "tulle/sptrsv/cuda/nodes.cuh"
 
 namespace tulle::sptrsv {
@@ -22,12 +23,19 @@ constexpr unsigned whole_warp = 0xffffffffu;
 struct Head {
     RowSums sums;
     unsigned long long chain_levels, too_deep;
+    int came, unused;                                      // blocks that have added what they found
 };
 constexpr offset_t head_words = sizeof(Head) / sizeof(unsigned long long);
 constexpr int words_of_level = 2;                          // of rows alone: rows and entries; of chains: chains and rows
 constexpr unsigned long long one_row = 1ull << 37, one_node = 1ull << 32;
 static_assert(most_rows_swept <= 1ll << (64 - 37));
-constexpr offset_t levels_at_once = 2048;
+
+// What the last block leaves for the host: most graphs have no more levels.
+constexpr int levels_told = static_cast<int>((cuda::Page::bytes - sizeof(Head)) / sizeof(unsigned long long)) / words_of_level;
+struct Told {
+    Head head;
+    unsigned long long of_level[words_of_level * levels_told];
+};
 
 // Where a warp's rows are all of one level, as in wide graphs, it adds once.
 __device__ void add_to_level(unsigned long long amount, index_t level, int lane, unsigned long long* of_level)
@@ -41,37 +49,11 @@ __device__ void add_to_level(unsigned long long amount, index_t level, int lane,
     }
 }
 
-// A thread for a row, again and again; level 0: no row.
-//   grid: up to most_blocks      head, of_level: zero before
-__global__ void __launch_bounds__(threads)
-survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_t* col, const Standing* standing, const unsigned* too_deep, Head* head,
-              unsigned long long* of_level)
+// Adds what a warp found to the sums of all.
+__device__ void add_sums(RowSums found, unsigned long long chain_levels, int lane, Head* head)
 {
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const offset_t step = offset_t{gridDim.x} * threads;
-    if (*too_deep != 0) {
-        if (global_thread() == 0) head->too_deep = 1;
-        return;
-    }
-    unsigned long long squares = 0, nearness = 0, longest = 0, levels = 0, chain_levels = 0;
-    for (offset_t first = global_thread() - lane; first < rows; first += step) {
-        const offset_t i = first + lane;
-        const bool there = i < rows;
-        const offset_t begin = there ? row_begin[i] : 0, end = there ? row_begin[i + 1] : 0;
-        const unsigned long long entries = there ? static_cast<unsigned long long>(end - begin) + 1 : 0;
-        const Standing found = there ? standing[i] : 0;
-        squares += entries * entries;
-        if (begin < end) nearness += near_unit / static_cast<unsigned long long>(i - col[end - 1]);
-        longest = max(longest, entries);
-        levels = max(levels, split.level_of(found));
-        chain_levels = max(chain_levels, split.chain_level_of(found));
-        add_to_level(there ? one_row + entries : 0, static_cast<index_t>(split.level_of(found)), lane, of_level);
-        add_to_level(!there ? 0 : split.first_of(found) == i ? one_node + 1 : 1, static_cast<index_t>(split.chain_level_of(found)), lane, of_level + 1);
-    }
-    squares = slice_sum<lanes>(squares);
-    nearness = slice_sum<lanes>(nearness);
-    longest = slice_max<lanes>(longest);
-    levels = slice_max<lanes>(levels);
+    const unsigned long long squares = slice_sum<lanes>(found.squares), nearness = slice_sum<lanes>(found.nearness);
+    const unsigned long long longest = slice_max<lanes>(found.longest), levels = slice_max<lanes>(found.levels);
     chain_levels = slice_max<lanes>(chain_levels);
     if (lane != 0) return;
     atomicAdd(&head->sums.squares, squares);
@@ -81,6 +63,54 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
     atomicMax(&head->chain_levels, chain_levels);
 }
 
+// The sums, and the first levels that have some, to where the host sees them: by the block that comes last.
+__device__ void tell_host(Head* head, const unsigned long long* of_level, int* last, Told* told)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) *last = arrive(&head->came) + 1 == static_cast<int>(gridDim.x) ? 1 : 0;
+    __syncthreads();
+    if (*last == 0) return;
+    const unsigned long long levels = load_relaxed(&head->sums.levels);
+    for (unsigned long long k = threadIdx.x; k < words_of_level * min(levels, static_cast<unsigned long long>(levels_told)); k += threads) told->of_level[k] = load_relaxed(&of_level[k]);
+    if (threadIdx.x != 0) return;
+    told->head.sums = {load_relaxed(&head->sums.squares), load_relaxed(&head->sums.nearness), load_relaxed(&head->sums.longest), levels};
+    told->head.chain_levels = load_relaxed(&head->chain_levels);
+    told->head.too_deep = 0;
+}
+
+// A thread for a row, again and again; level 0: no row.
+//   grid: up to most_blocks      head, of_level: zero before
+__global__ void __launch_bounds__(threads)
+survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_t* col, const Standing* standing, const index_t* too_deep, Head* head,
+              unsigned long long* of_level, Told* told)
+{
+    TULLE_SHARED(int, last, 1);
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const offset_t step = offset_t{gridDim.x} * threads;
+    if (*too_deep != 0) {
+        if (global_thread() == 0) told->head.too_deep = 1;
+        return;
+    }
+    RowSums found{};
+    unsigned long long chain_levels = 0;
+    for (offset_t first = global_thread() - lane; first < rows; first += step) {
+        const offset_t i = first + lane;
+        const bool there = i < rows;
+        const offset_t begin = there ? row_begin[i] : 0, end = there ? row_begin[i + 1] : 0;
+        const unsigned long long entries = there ? static_cast<unsigned long long>(end - begin) + 1 : 0;
+        const Standing word = there ? standing[i] : 0;
+        found.squares += entries * entries;
+        if (begin < end) found.nearness += near_unit / static_cast<unsigned long long>(i - col[end - 1]);
+        found.longest = max(found.longest, entries);
+        found.levels = max(found.levels, split.level_of(word));
+        chain_levels = max(chain_levels, split.chain_level_of(word));
+        add_to_level(there ? one_row + entries : 0, static_cast<index_t>(split.level_of(word)), lane, of_level);
+        add_to_level(!there ? 0 : split.first_of(word) == i ? one_node + 1 : 1, static_cast<index_t>(split.chain_level_of(word)), lane, of_level + 1);
+    }
+    add_sums(found, chain_levels, lane, head);
+    tell_host(head, of_level, last, told);
+}
+
 //   grid: one thread per row
 __global__ void __launch_bounds__(threads) write_levels_kernel(Split split, index_t rows, const Standing* standing, index_t* level)
 {
@@ -88,18 +118,14 @@ __global__ void __launch_bounds__(threads) write_levels_kernel(Split split, inde
     if (i < rows) level[i] = static_cast<index_t>(split.level_of(standing[i]));
 }
 
-// The words of the survey: the first levels come with the sums, so that most graphs need one wait.
-std::vector<unsigned long long> read_words(const CudaQueue& q, const Buffer<unsigned long long>& there, Head& head)
+// The words of all levels: those that were told, and the others.
+std::vector<unsigned long long> read_levels(const CudaQueue& q, const Told& told, const unsigned long long* of_level)
 {
-    std::vector<unsigned long long> word(static_cast<std::size_t>(std::min(there.size(), head_words + words_of_level * levels_at_once)));
-    download(q, there.data(), word.data(), std::ssize(word));
-    std::memcpy(&head, word.data(), sizeof(head));
-    const auto known = std::ssize(word), needed = head_words + words_of_level * static_cast<offset_t>(head.sums.levels);
-    if (needed > known) {
-        word.resize(static_cast<std::size_t>(needed));
-        download(q, there.data() + known, word.data() + known, needed - known);
-    }
-    word.erase(word.begin(), word.begin() + head_words);
+    const auto needed = words_of_level * static_cast<offset_t>(told.head.sums.levels), known = std::min<offset_t>(needed, std::ssize(told.of_level));
+    std::vector<unsigned long long> word(told.of_level, told.of_level + known);
+    if (needed == known) return word;
+    word.resize(static_cast<std::size_t>(needed));
+    download(q, of_level + known, word.data() + known, needed - known);
     return word;
 }
 
@@ -109,12 +135,15 @@ std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const 
 {
     Buffer<unsigned long long> words(q, head_words + offset_t{words_of_level} * there.rows);
     fill_zero(q, words.data(), words.size());
+    cuda::Mailbox<Told> box(q);
+    const auto arrays = arrays_of(swept);
     const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads}));
-    launch(q, {blocks, threads}, survey_kernel, split_of(swept), there.rows, there.row_begin.data(), there.col.data(), swept.standing.data(), swept.too_deep.data(),
-           reinterpret_cast<Head*>(words.data()), words.data() + head_words);
-    Head head;
-    const auto of_level = read_words(q, words, head);
+    launch(q, {blocks, threads}, survey_kernel, Split(there.rows), there.rows, there.row_begin.data(), there.col.data(), arrays.standing, arrays.too_deep,
+           reinterpret_cast<Head*>(words.data()), words.data() + head_words, box.there());
+    const Told& told = box.wait();
+    const Head& head = told.head;
     if (head.too_deep != 0) return std::nullopt;
+    const auto of_level = read_levels(q, told, std::as_const(words).data() + head_words);
     Surveyed found;
     std::vector<unsigned long long> entries;
     for (std::size_t level = 0; level < head.sums.levels; ++level) {
@@ -132,8 +161,7 @@ std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const 
 
 void write_levels(const CudaQueue& q, const Swept& swept, index_t* level)
 {
-    const auto rows = static_cast<index_t>(swept.standing.size());
-    launch(q, one_thread_each(rows, threads), write_levels_kernel, split_of(swept), rows, swept.standing.data(), level);
+    launch(q, one_thread_each(swept.rows, threads), write_levels_kernel, Split(swept.rows), swept.rows, arrays_of(swept).standing, level);
 }
 
 }  // namespace tulle::sptrsv

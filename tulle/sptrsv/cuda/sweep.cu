@@ -21,13 +21,17 @@ constexpr int inner_at_once = 4;                           // of the rows of a w
 constexpr unsigned whole_warp = 0xffffffffu;
 constexpr unsigned polls_between_looks = 32;               // at whether others have given up
 
-// The first row that needs each row.      grid: one warp per row      first: beyond all rows before
+// The first row that needs each row, turned round so that none is zero.
+__device__ index_t turned(index_t row) { return max_index - row; }
+
+//   grid: one warp per row      first: zero before
 __global__ void __launch_bounds__(threads) first_to_need_kernel(const offset_t* row_begin, const index_t* col, index_t rows, index_t* first)
 {
     const offset_t row = global_thread() / lanes;
     if (row >= rows) return;
+    const index_t mine = turned(static_cast<index_t>(row));
     for (offset_t k = row_begin[row] + static_cast<int>(threadIdx.x) % lanes; k < row_begin[row + 1]; k += lanes)
-        if (load_relaxed(&first[col[k]]) > row) atomicMin(&first[col[k]], static_cast<index_t>(row));
+        if (load_relaxed(&first[col[k]]) < mine) atomicMax(&first[col[k]], mine);
 }
 
 struct Sweep {
@@ -36,9 +40,8 @@ struct Sweep {
     index_t rows;
     Split split;
     Standing most, deepest;                                // rows of a chain; level alone that is not exceeded
-    const index_t* first;                                  // row to need each
-    unsigned* ticket;
-    unsigned* too_deep;
+    const index_t* first;                                  // row to need each, turned
+    index_t *ticket, *too_deep;
     Standing* standing;
     index_t* size;
 };
@@ -105,12 +108,12 @@ __device__ void take_entries(const Sweep& s, Waiting& w)
 #pragma unroll
     for (int n = 0; n < entries_at_once; ++n) w.col[n] = w.next + n < w.outside ? s.col[w.next + n] : -1;
 #pragma unroll
-    for (int n = 0; n < entries_at_once; ++n) first[n] = w.col[n] >= 0 ? s.first[w.col[n]] : -1;
+    for (int n = 0; n < entries_at_once; ++n) first[n] = w.col[n] >= 0 ? s.first[w.col[n]] : 0;
     w.missing = w.leads = 0;
 #pragma unroll
     for (int n = 0; n < entries_at_once; ++n) {
         w.missing |= w.col[n] >= 0 ? 1u << n : 0;
-        w.leads |= first[n] == w.row ? 1u << n : 0;
+        w.leads |= first[n] == turned(w.row) ? 1u << n : 0;
     }
     w.next += entries_at_once;
 }
@@ -176,8 +179,8 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     for (;;) {
-        unsigned taken = 0;
-        if (lane == 0) taken = atomicAdd(s.ticket, static_cast<unsigned>(lanes));
+        index_t taken = 0;
+        if (lane == 0) taken = atomicAdd(s.ticket, lanes);
         const offset_t row = offset_t{__shfl_sync(whole_warp, taken, 0)} + lane;
         if (row - lane >= s.rows) return;                  // the whole warp
         Waiting w = begin_row(s, row, lane);
@@ -191,7 +194,7 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
             wanted = ask(s, w, wanted);
             tell_each_other(s, w, lane, wanted_inside);
             if (polls % polls_between_looks != 0) continue;
-            const unsigned given_up = lane == 0 ? load_relaxed(s.too_deep) : 0;
+            const index_t given_up = lane == 0 ? load_relaxed(s.too_deep) : 0;
             if (__shfl_sync(whole_warp, given_up, 0) != 0) return;
         }
     }
@@ -203,21 +206,15 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
 {
     require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows && deepest <= most_levels_swept(there.rows),
                         "so many rows or levels are not swept on a GPU");
-    Swept swept{.most = most, .standing = Buffer<unsigned long long>(q, there.rows), .size = Buffer<index_t>(q, there.rows),
-                .too_deep = Buffer<unsigned>(q, 1)};
-    Buffer<index_t> first(q, there.rows);
-    Buffer<unsigned> ticket(q, 1);
-    fill_bytes(q, first.data(), 0x7f, first.bytes());      // beyond all rows
-    fill_zero(q, ticket.data(), 1);
-    fill_zero(q, swept.too_deep.data(), 1);
-    fill_zero(q, swept.standing.data(), there.rows);
-    fill_zero(q, swept.size.data(), there.rows);
-    launch(q, one_thread_each(offset_t{there.rows} * lanes, threads), first_to_need_kernel, there.row_begin.data(), there.col.data(), there.rows, first.data());
+    Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::words(there.rows))};
+    fill_zero(q, swept.words.data(), swept.words.size());
+    const SweptArrays<Standing> arrays = arrays_of(swept);
+    launch(q, one_thread_each(offset_t{there.rows} * lanes, threads), first_to_need_kernel, there.row_begin.data(), there.col.data(), there.rows, arrays.unneeded_from);
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;
     const offset_t most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
     launch(q, {enough < most_blocks ? enough : most_blocks, threads}, sweep_kernel,
            Sweep{there.row_begin.data(), there.col.data(), there.rows, Split(there.rows), static_cast<Standing>(most), static_cast<Standing>(deepest),
-                 first.data(), ticket.data(), swept.too_deep.data(), swept.standing.data(), swept.size.data()});
+                 arrays.unneeded_from, arrays.ticket, arrays.too_deep, arrays.standing, arrays.size});
     return swept;
 }
 

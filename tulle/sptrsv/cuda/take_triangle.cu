@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The triangle from the caller's rows, on the GPU: rows are counted, a scan gives each its place, and every entry is written there. The result is that of
 // make_triangle, which is left to say what is wrong where anything is.
-#include <utility>
-
-#include "tulle/device/copy.hpp"
+#include "tulle/device/cuda/mailbox.cuh"
 #include "tulle/device/cuda/value_flag.cuh"
 #include "tulle/prim/scan.hpp"
 #include "tulle/sptrsv/steps.hpp"
@@ -23,7 +21,7 @@ __device__ bool is_sound(const Stored& s, offset_t row, offset_t begin, offset_t
 }
 
 // Entries of each row of the triangle; at fault: offsets or columns beyond the matrix, rows out of order, a column twice, an entry on the other side, no diagonal.
-//   grid: one warp per row      count: every row written once      fault: zero before
+//   grid: one warp per row      count: every row written once      fault: zero before; the host sees it
 __global__ void __launch_bounds__(takers* lanes) count_triangle_kernel(Stored s, offset_t* count, offset_t* fault)
 {
     const offset_t row = global_thread() / lanes;
@@ -74,12 +72,12 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     struct Told {
         offset_t fault, nonzeros;
     };
-    Buffer<Told> told(q, 1);
-    fill_zero(q, told.data(), 1);
-    launch(q, grid, count_triangle_kernel, stored, there.row_begin.data(), &told.data()->fault);
+    cuda::Mailbox<Told> told(q);
+    told.there()->fault = 0;
+    launch(q, grid, count_triangle_kernel, stored, there.row_begin.data(), &told.there()->fault);
     prim::exclusive_scan(q, there.row_begin.data(), there.row_begin.data(), rows);
-    copy(q, std::as_const(there.row_begin).data() + rows, &told.data()->nonzeros, 1);
-    const auto [fault, nonzeros] = read_value(q, told.data());
+    cuda::post<offset_t>(q, there.row_begin.data() + rows, &told.there()->nonzeros);
+    const auto [fault, nonzeros] = told.wait();
     if (fault != 0) return std::nullopt;
     there.col = Buffer<index_t>(q, nonzeros);
     there.source = Buffer<offset_t>(q, nonzeros);
