@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,6 +33,7 @@ enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, in_cl
 struct Stack {
     char* bottom = nullptr;
     void* identity = nullptr;
+    unsigned name = 0;         // the identity's number
     bool abandoned = false;    // the last thread on it never ended
 };
 
@@ -68,6 +70,7 @@ struct Meeting {
 struct Warp {
     Thread* lane[32] = {};
     unsigned live = 0;
+    unsigned names = 0;                                // which group of names its threads have
     std::vector<std::unique_ptr<Meeting>> meetings;    // one per mask in use
 };
 
@@ -148,8 +151,9 @@ private:
     void finish_block(Block& block);
     void give_stacks_back(Block& block, bool abandoned);
     void abandon(Thread& thread);
-    Stack take_stack();
-    void* next_identity();
+    void deal_out_names(std::uint64_t seed);
+    unsigned take_names();
+    Stack take_stack(const Warp& warp);
     void make_ready(Thread& thread);
     void arrive_at_barrier(unsigned number, unsigned threads, bool predicate, const Where& at);
     int pass_barrier();                                    // the one the thread has arrived at
@@ -180,9 +184,10 @@ private:
     Thread host_;
     const void* host_stack_ = nullptr;
     std::size_t host_stack_bytes_ = 0;
-    std::vector<Stack> free_stacks_;
+    std::vector<std::vector<Stack>> free_stacks_;      // of every name
     std::vector<void*> identities_;
-    std::size_t stacks_ = 0;               // made so far
+    unsigned names_each_ = 1;                          // of a warp
+    std::deque<unsigned> free_names_;                  // groups of so many; the one given back longest ago is first
     std::string fault_;
     std::uint64_t idle_ = 0, switches_ = 0;
     Token launched_, ended_;

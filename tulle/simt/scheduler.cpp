@@ -19,6 +19,7 @@ dim3 gridDim;
 namespace tulle::simt {
 namespace {
 
+constexpr unsigned most_names = 200;           // for ThreadSanitizer
 constexpr std::size_t stack_bytes = under_asan || under_tsan ? 256 * 1024 : 128 * 1024;
 constexpr std::size_t page = 4096;
 constexpr std::uint64_t stack_mark = 0x7a11e57ac4edfeedu;    // at the lower end; gone when a thread used more
@@ -49,6 +50,7 @@ void Machine::run(const Launch& launch, const Config& config, std::uint64_t seed
     idle_ = switches_ = 0;
     host_.stack.identity = current_identity();
     launched_.release();
+    deal_out_names(seed);
 
     start_blocks();
     run_threads();
@@ -97,6 +99,7 @@ Block& Machine::start_block(unsigned number)
     block->live = threads;
     block->threads.resize(threads);
     block->warps.resize((threads + 31) / 32);
+    for (Warp& warp : block->warps) warp.names = take_names();
     block->shared_bytes = launch_->shared_bytes;
     if (launch_->shared_bytes > 0) block->dynamic_shared = garbage(launch_->shared_bytes);
     for (unsigned i = 0; i < threads; ++i) {
@@ -155,7 +158,7 @@ Thread* Machine::pick()
 void Machine::resume(Thread& thread)
 {
     if (thread.state == State::fresh) {
-        thread.stack = take_stack();
+        thread.stack = take_stack(*thread.warp);
         prepare(thread.context, thread.stack.bottom, stack_bytes, thread_main);
         thread.state = State::ready;
     }
@@ -270,15 +273,17 @@ void Machine::note_fault(std::string&& what, const Thread& thread)
 
 // ---- stacks ----
 
-// The one used last, which the processor's caches still hold. Before ThreadSanitizer it is one of the last few hundred, left to chance, so that its thread of one
-// block is not always the same one of the next; the number is drawn everywhere, so that a seed means the same schedule.
-Stack Machine::take_stack()
+// The one used last, which the processor's caches still hold. Which of its warp's names a thread has is left to chance, and drawn everywhere, so that a seed
+// means the same schedule.
+Stack Machine::take_stack(const Warp& warp)
 {
-    if (free_stacks_.empty()) free_stacks_.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), next_identity(), false});
-    const std::size_t drawn = random_.below(std::min<std::size_t>(free_stacks_.size(), 256));
-    if (under_tsan) std::swap(free_stacks_.rbegin()[static_cast<std::ptrdiff_t>(drawn)], free_stacks_.back());
-    Stack stack = free_stacks_.back();
-    free_stacks_.pop_back();
+    const std::uint64_t drawn = random_();
+    const unsigned name = under_tsan ? static_cast<unsigned>(warp.names * names_each_ + drawn % names_each_) : 0;
+    if (!identities_[name]) identities_[name] = new_identity();
+    std::vector<Stack>& stacks = free_stacks_[name];
+    if (stacks.empty()) stacks.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), identities_[name], name, false});
+    Stack stack = stacks.back();
+    stacks.pop_back();
     // Red zones that nobody took away: of a thread that was abandoned anywhere, of one that ended only those of its first functions.
     const std::size_t touched = std::exchange(stack.abandoned, false) ? stack_bytes : page;
     unpoison(stack.bottom + stack_bytes - touched, touched);
@@ -291,8 +296,9 @@ void Machine::give_stacks_back(Block& block, bool abandoned)
     for (Thread& thread : block.threads) {
         if (!thread.stack.bottom) continue;
         if (abandoned && thread.state != State::done) abandon(thread);
-        free_stacks_.push_back(std::exchange(thread.stack, {}));
+        free_stacks_[thread.stack.name].push_back(std::exchange(thread.stack, {}));
     }
+    for (const Warp& warp : block.warps) free_names_.push_back(warp.names);
 }
 
 // The thread never ended: order what it did before what the stream does next.
@@ -304,12 +310,29 @@ void Machine::abandon(Thread& thread)
 }
 
 // ThreadSanitizer keeps 255 threads apart. It goes on with more, but finds next to nothing any more (seen from 384 on; the planted bug shared_used_again
-// has 512). So there are fewer, and stacks beyond that share them: two threads that share one are in order in its eyes, which hides what only they do to each other.
-void* Machine::next_identity()
+// has 512). So there are fewer names, and threads share them. Two threads with one name are in order in its eyes, and with them, by the collectives of warps,
+// all that their warps do before and after; so only threads of one warp share (the planted bug warps_write_one_word). How many names a warp has is drawn for each
+// launch: many find races between its lanes, few leave others for the warps of blocks that come later.
+void Machine::deal_out_names(std::uint64_t seed)
 {
-    constexpr std::size_t most = 200;
-    if (identities_.size() < most) identities_.push_back(new_identity());
-    return identities_[stacks_++ % most];
+    Random chance(~seed);
+    const unsigned warps = std::max(1u, std::min(std::max(config_.resident, launch_->cluster), launch_->blocks) * ((launch_->threads + 31) / 32));
+    const unsigned share = std::clamp(most_names / warps, 1u, 32u), drawn = static_cast<unsigned>(chance.below(3));
+    names_each_ = drawn == 0 ? share : drawn == 1 ? (share + 3) / 4 : 1;
+    const unsigned groups = std::min(most_names / names_each_, 4 * warps);
+    free_names_.clear();
+    for (unsigned k = 0, first = static_cast<unsigned>(chance.below(groups)); k < groups; ++k) free_names_.push_back((first + k) % groups);
+    identities_.resize(most_names);
+    free_stacks_.resize(most_names);
+}
+
+// Of a warp that begins. More warps at a time than names: they share after all.
+unsigned Machine::take_names()
+{
+    if (free_names_.empty()) return static_cast<unsigned>(started_) % most_names;
+    const unsigned names = free_names_.front();
+    free_names_.pop_front();
+    return names;
 }
 
 // ---- waiting for ever ----

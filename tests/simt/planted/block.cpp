@@ -154,6 +154,23 @@ const Plant shared_used_again("shared_used_again", [](bool broken) {
     return results_of<int>(1, {1, 512}, broken ? used_again<true> : used_again<false>) == std::vector<int>{512};
 });
 
+// Two warps write one word, the same number, long apart: what their lanes do together in between orders nothing between the two.
+template <bool Broken>
+__global__ void write_one_word(int* out)
+{
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    int sum = 0;
+    for (int round = 0; round < 20; ++round) {
+        if ((warp == 0 || warp == 15) && round == warp && lane == 5) out[Broken ? 0 : warp] = 1;
+        sum += __reduce_add_sync(~0u, 1);
+    }
+    if (lane == 0) out[16 + warp] = sum;
+}
+
+const Plant warps_write_one_word("warps_write_one_word", [](bool broken) {
+    return results_of<int>(32, {1, 512}, broken ? write_one_word<true> : write_one_word<false>)[31] == 640;
+});
+
 // Two teams of 64 threads turn their numbers round; the barrier's number and size are what may be wrong.
 __global__ void turn_round(int* out, int barrier, int size)
 {

@@ -27,6 +27,7 @@ inline constexpr PlantedBug planted_bugs[] = {
     {"shared_off_by_one", asan, "out of bounds"},
     {"shared_increment", tsan, "data race"},
     {"shared_used_again", tsan, "data race"},
+    {"warps_write_one_word", tsan, "data race"},
     {"dynamic_shared_too_short", asan, "heap-buffer-overflow"},
     {"some_warps_without_a_number", everywhere, "there is no barrier 16"},
     {"some_warps_and_a_half", everywhere, "a barrier of 40 of the 128 threads"},
