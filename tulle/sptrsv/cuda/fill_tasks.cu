@@ -12,7 +12,7 @@ namespace tulle::sptrsv {
 namespace {
 
 template <int Team> constexpr int invert_warps = Team == 1 ? 2 : Team;      // of a block
-template <int Team> constexpr int invert_blocks = Team == 1 ? 6 : 5;        // of a multiprocessor, whose shared memory has room for so many
+template <int Team> [[maybe_unused]] constexpr int invert_blocks = Team == 1 ? 6 : 5;        // of a multiprocessor, whose shared memory has room for so many
 constexpr int at_once = 4;                                 // loads of a lane that are on their way together: they come before all stores
 constexpr int column_step = lanes + 1;                     // one more than a column, so that lanes on different columns meet different banks
 constexpr unsigned whole_warp = 0xffffffffu;
