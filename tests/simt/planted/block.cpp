@@ -163,6 +163,7 @@ __global__ void write_one_word(int* out)
     for (int round = 0; round < 20; ++round) {
         if ((warp == 0 || warp == 15) && round == warp && lane == 5) out[Broken ? 0 : warp] = 1;
         sum += __reduce_add_sync(~0u, 1);
+        __syncwarp();
     }
     if (lane == 0) out[16 + warp] = sum;
 }
