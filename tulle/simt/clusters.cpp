@@ -30,7 +30,7 @@ void Machine::wait_for_cluster(const Where& at)
     }
     if (cluster.generation == thread.cluster_turn) {
         thread.state = State::in_cluster;
-        leave(false);
+        leave();
     }
     thread.in_cluster = false;
     cluster.passed[thread.cluster_turn & 1u].acquire();

@@ -29,17 +29,28 @@ struct Warp;
 
 enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, in_cluster, done };
 
+struct Identity;
+
 // A stack to run on, and who ThreadSanitizer thinks is running there. Both are used again by later threads.
 struct Stack {
     char* bottom = nullptr;
-    void* identity = nullptr;
-    unsigned name = 0;         // the identity's number
+    std::size_t bytes = 0;
+    Identity* identity = nullptr;
     bool abandoned = false;    // the last thread on it never ended
 };
+
+// A thread in ThreadSanitizer's eyes, and the last kernel it had a part in: only the first of the GPU's threads that go by it there has to learn what was before.
+struct Identity {
+    void* handle = nullptr;
+    std::uint64_t kernel = 0;
+    std::vector<Stack> free_stacks = {};
+};
+constexpr unsigned most_names = 200;      // identities; see Machine::deal_out_names
 
 struct Thread {
     StackContext context;
     Stack stack;
+    unsigned name = 0;                    // the number of its identity
     uint3 index{};
     int lane = 0;
     Block* block = nullptr;
@@ -124,7 +135,7 @@ public:
     // What threads call.
     int meet_at_barrier(bool predicate, const Where& at);
     void meet_some(int number, int threads, const Where& at);
-    void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
+    void meet_in_warp(unsigned mask, void* slot, Resolve resolve, Ordering ordering, const Where& at);
     void* shared_array(const void* site, std::size_t bytes);
     void arrive_in_cluster(const Where& at);
     void wait_for_cluster(const Where& at);
@@ -145,15 +156,17 @@ private:
     Block& start_block(unsigned number);
     void run_threads();
     Thread* pick();
-    void resume(Thread& thread);
-    void leave(bool for_ever);
+    void switch_stack(Thread& from, Thread& to, bool for_ever);
+    void leave();                                          // somebody else's turn
     void finish(Thread& thread);
     void finish_block(Block& block);
     void give_stacks_back(Block& block, bool abandoned);
-    void abandon(Thread& thread);
     void deal_out_names(std::uint64_t seed);
     unsigned take_names();
-    Stack take_stack(const Warp& warp);
+    Stack new_stack(Identity& identity);
+    Stack take_stack(unsigned name);
+    void begin_as(Identity& identity);
+    void end_identities();
     void make_ready(Thread& thread);
     void arrive_at_barrier(unsigned number, unsigned threads, bool predicate, const Where& at);
     int pass_barrier();                                    // the one the thread has arrived at
@@ -182,12 +195,17 @@ private:
     std::size_t live_ = 0;
     Thread* current_ = nullptr;
     Thread host_;
+    Thread* first_ = nullptr;              // picked, but has no stack yet
+    bool from_host_ = false;               // the last switch
     const void* host_stack_ = nullptr;
     std::size_t host_stack_bytes_ = 0;
-    std::vector<std::vector<Stack>> free_stacks_;      // of every name
-    std::vector<void*> identities_;
+    std::array<Identity, most_names> identities_;
     unsigned names_each_ = 1;                          // of a warp
     std::deque<unsigned> free_names_;                  // groups of so many; the one given back longest ago is first
+    Random names_;                                     // which of its warp's names a thread has
+    Identity host_identity_;
+    std::uint64_t kernels_ = 0;            // run so far
+    std::size_t stacks_ = 0;               // made so far
     std::string fault_;
     std::uint64_t idle_ = 0, switches_ = 0;
     Token launched_, ended_;

@@ -26,33 +26,37 @@ std::string hex(unsigned mask)
 
 // ---- barriers ----
 
+// Nothing that a thread does here on its usual way is seen by ThreadSanitizer, as the simulator is not instrumented; only words for a fault need a Quiet.
 int Machine::meet_at_barrier(bool predicate, const Where& at)
 {
     const Block& block = *current_->block;
-    {
+    const Barrier& barrier = block.barrier.front();
+    current_->at = at;
+    if (barrier.arrived > 0 && !same_place(barrier.at, at)) {
         const Quiet quiet;
-        const Barrier& barrier = block.barrier.front();
-        current_->at = at;
-        if (barrier.arrived > 0 && !same_place(barrier.at, at))
-            stop(concat("divergent __syncthreads: other threads of the block wait at ", text_of(barrier.at)));
-        if (block.live != block.threads.size())
-            stop(concat("__syncthreads after ", block.threads.size() - block.live, " threads of the block have exited"));
-        arrive_at_barrier(0, block.live, predicate, at);
+        stop(concat("divergent __syncthreads: other threads of the block wait at ", text_of(barrier.at)));
     }
+    if (block.live != block.threads.size()) {
+        const Quiet quiet;
+        stop(concat("__syncthreads after ", block.threads.size() - block.live, " threads of the block have exited"));
+    }
+    arrive_at_barrier(0, block.live, predicate, at);
     return pass_barrier();
 }
 
 // Some warps of the block at a barrier of their own; different calls may meet, as on a GPU.
 void Machine::meet_some(int number, int threads, const Where& at)
 {
-    {
+    current_->at = at;
+    if (number < 1 || number >= static_cast<int>(most_barriers)) {
         const Quiet quiet;
-        current_->at = at;
-        if (number < 1 || number >= static_cast<int>(most_barriers)) stop(concat("there is no barrier ", number, " of some warps"));
-        if (threads < 1 || threads % 32 != 0 || static_cast<std::size_t>(threads) > current_->block->threads.size())
-            stop(concat("a barrier of ", threads, " of the ", current_->block->threads.size(), " threads of a block"));
-        arrive_at_barrier(static_cast<unsigned>(number), static_cast<unsigned>(threads), false, at);
+        stop(concat("there is no barrier ", number, " of some warps"));
     }
+    if (threads < 1 || threads % 32 != 0 || static_cast<std::size_t>(threads) > current_->block->threads.size()) {
+        const Quiet quiet;
+        stop(concat("a barrier of ", threads, " of the ", current_->block->threads.size(), " threads of a block"));
+    }
+    arrive_at_barrier(static_cast<unsigned>(number), static_cast<unsigned>(threads), false, at);
     pass_barrier();
 }
 
@@ -75,7 +79,7 @@ int Machine::pass_barrier()
     Thread& thread = *current_;
     Barrier& barrier = thread.block->barrier[thread.barrier];
     const unsigned turn = thread.barrier_turn;
-    leave(false);
+    leave();
     barrier.passed[turn].acquire();
     return barrier.result[turn];
 }
@@ -93,34 +97,36 @@ void Machine::open_barrier(Block& block, unsigned number)
 
 // ---- warp collectives: every lane of the mask that has not exited must come to the same call with the same mask ----
 
-void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)
+void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, Ordering ordering, const Where& at)
 {
-    Token& passed = [&]() -> Token& {
+    Thread& thread = *current_;
+    thread.at = at;
+    if (!(mask >> thread.lane & 1u)) {
         const Quiet quiet;
-        Thread& thread = *current_;
-        thread.at = at;
-        if (!(mask >> thread.lane & 1u)) stop(concat("lane ", thread.lane, " calls a warp collective whose mask ", hex(mask), " does not name it"));
-        Meeting& meeting = meeting_of(*thread.warp, mask);
-        if (meeting.arrived && (meeting.resolve != resolve || !same_place(meeting.at, at)))
-            stop(concat("divergent warp collective: other lanes wait at ", text_of(meeting.at), " with the same mask ", hex(mask)));
-        meeting.resolve = resolve;
-        meeting.at = at;
-        meeting.slot[thread.lane] = slot;
-        meeting.arrived |= 1u << thread.lane;
-        Token& token = meeting.passed[meeting.generation & 1u];
-        token.release();
-        thread.state = State::in_collective;
-        complete(*thread.warp, meeting);
-        return token;
-    }();
-    leave(false);
-    passed.acquire();
+        stop(concat("lane ", thread.lane, " calls a warp collective whose mask ", hex(mask), " does not name it"));
+    }
+    Meeting& meeting = meeting_of(*thread.warp, mask);
+    if (meeting.arrived && (meeting.resolve != resolve || !same_place(meeting.at, at))) {
+        const Quiet quiet;
+        stop(concat("divergent warp collective: other lanes wait at ", text_of(meeting.at), " with the same mask ", hex(mask)));
+    }
+    meeting.resolve = resolve;
+    meeting.at = at;
+    meeting.slot[thread.lane] = slot;
+    meeting.arrived |= 1u << thread.lane;
+    Token& passed = meeting.passed[meeting.generation & 1u];
+    if (ordering == Ordering::memory) passed.release();
+    thread.state = State::in_collective;
+    complete(*thread.warp, meeting);
+    leave();
+    if (ordering == Ordering::memory) passed.acquire();
 }
 
 Meeting& Machine::meeting_of(Warp& warp, unsigned mask)
 {
     for (auto& meeting : warp.meetings)
         if (meeting->mask == mask) return *meeting;
+    const Quiet quiet;
     warp.meetings.push_back(std::make_unique<Meeting>());
     warp.meetings.back()->mask = mask;
     return *warp.meetings.back();
@@ -132,7 +138,10 @@ bool Machine::complete(Warp& warp, Meeting& meeting)
     if (expected == 0 || meeting.arrived != expected) return false;
     if (meeting.resolve) {
         std::string wrong = meeting.resolve({expected, meeting.slot});
-        if (!wrong.empty()) note_fault(std::move(wrong), *current_);
+        if (!wrong.empty()) {
+            const Quiet quiet;
+            note_fault(std::move(wrong), *current_);
+        }
     }
     meeting.arrived = 0;
     ++meeting.generation;
@@ -159,6 +168,7 @@ SharedArray& Machine::array_of(Block& block, const void* site, std::size_t bytes
 {
     for (SharedArray& array : block.shared)
         if (array.site == site) return array;
+    const Quiet quiet;
     block.shared_bytes += bytes;
     if (block.shared_bytes - launch_->shared_bytes > static_shared_limit)
         stop(concat("more than ", static_shared_limit, " bytes of static shared memory"));
@@ -172,11 +182,13 @@ int meet_at_barrier(bool predicate, const Where& at) { return machine().meet_at_
 
 void meet_some(int number, int threads, const Where& at) { machine().meet_some(number, threads, at); }
 
-void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at) { machine().meet_in_warp(mask, slot, resolve, at); }
+void meet_in_warp(unsigned mask, void* slot, Resolve resolve, Ordering ordering, const Where& at)
+{
+    machine().meet_in_warp(mask, slot, resolve, ordering, at);
+}
 
 void* shared_array(const void* site, std::size_t bytes)
 {
-    const Quiet quiet;
     return machine().shared_array(site, bytes);
 }
 

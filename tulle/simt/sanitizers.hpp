@@ -76,7 +76,6 @@ inline void* new_identity() { return __tsan_create_fiber(0); }
 inline void end_identity(void* identity) { __tsan_destroy_fiber(identity); }
 inline void* current_identity() { return __tsan_get_current_fiber(); }
 inline void become(void* identity) { __tsan_switch_to_fiber(identity, orders_nothing); }
-inline void become_after(void* identity) { __tsan_switch_to_fiber(identity, 0); }    // with an edge
 #else
 inline constexpr bool under_tsan = false;
 struct Token {
@@ -95,7 +94,6 @@ inline void* new_identity() { return nullptr; }
 inline void end_identity(void*) {}
 inline void* current_identity() { return nullptr; }
 inline void become(void*) {}
-inline void become_after(void*) {}
 #endif
 
 // Inside a Quiet: what a copy does to memory counts.

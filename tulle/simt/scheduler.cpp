@@ -19,7 +19,6 @@ dim3 gridDim;
 namespace tulle::simt {
 namespace {
 
-constexpr unsigned most_names = 200;           // for ThreadSanitizer
 constexpr std::size_t stack_bytes = under_asan || under_tsan ? 256 * 1024 : 128 * 1024;
 constexpr std::size_t page = 4096;
 constexpr std::uint64_t stack_mark = 0x7a11e57ac4edfeedu;    // at the lower end; gone when a thread used more
@@ -45,17 +44,21 @@ void Machine::run(const Launch& launch, const Config& config, std::uint64_t seed
     blockDim = dim3(launch.threads);
     fault_.clear();
     ready_.clear();
-    ready_.reserve(std::size_t{config.resident} * launch.threads);
+    ready_.reserve(std::size_t{std::max(config.resident, launch.cluster)} * launch.threads);      // all there can be at once: kernels must not see it grow
+    first_ = nullptr;
     live_ = 0;
     idle_ = switches_ = 0;
-    host_.stack.identity = current_identity();
+    host_.state = State::ready;
+    host_identity_.handle = current_identity();
+    host_.stack.identity = &host_identity_;
+    ++kernels_;
     launched_.release();
     deal_out_names(seed);
 
     start_blocks();
     run_threads();
 
-    ended_.acquire();
+    end_identities();
     for (auto& block : resident_) give_stacks_back(*block, true);
     resident_.clear();
     current_ = nullptr;
@@ -109,6 +112,7 @@ Block& Machine::start_block(unsigned number)
         thread.block = block.get();
         thread.warp = &block->warps[i / 32];
         thread.warp->lane[i % 32] = &thread;
+        thread.name = under_tsan ? static_cast<unsigned>(thread.warp->names * names_each_ + names_.below(names_each_)) : 0;
         thread.warp->live |= 1u << (i % 32);
         ready_.push_back(&thread);
     }
@@ -126,17 +130,19 @@ void Machine::finish_block(Block& block)
 
 // ---- turns ----
 
+// A thread that waits goes over to the next one by itself. It comes back here, to the stack of the host, when it has ended, when somebody needs a stack that
+// does not exist yet, and when nobody can go on.
 void Machine::run_threads()
 {
     while (live_ > 0 && fault_.empty()) {
-        if (ready_.empty()) {
+        if (!first_ && ready_.empty()) {
             fault_ = concat("deadlock: no thread can go on; ", place_of(someone_waiting()), waiting());
             return;
         }
-        Thread& thread = *pick();
-        resume(thread);
+        switch_stack(host_, first_ ? *std::exchange(first_, nullptr) : *pick(), false);
+        if (current_->state != State::done) continue;
         check_stuck();
-        if (thread.state == State::done) finish(thread);
+        finish(*current_);
     }
 }
 
@@ -155,52 +161,60 @@ Thread* Machine::pick()
     return thread;
 }
 
-void Machine::resume(Thread& thread)
+void Machine::switch_stack(Thread& from, Thread& to, bool for_ever)
 {
-    if (thread.state == State::fresh) {
-        thread.stack = take_stack(*thread.warp);
-        prepare(thread.context, thread.stack.bottom, stack_bytes, thread_main);
-        thread.state = State::ready;
+    if (to.state == State::fresh) {
+        to.stack = take_stack(to.name);
+        prepare(to.context, to.stack.bottom, to.stack.bytes, thread_main);
+        to.state = State::ready;
     }
-    ++switches_;
-    current_ = &thread;
-    threadIdx = thread.index;
-    blockIdx = thread.block->index;
-    become(thread.stack.identity);
+    if (to.block) {      // not the host
+        ++switches_;
+        current_ = &to;
+        threadIdx = to.index;
+        blockIdx = to.block->index;
+    }
+    from_host_ = &from == &host_;
+    become(to.stack.identity->handle);
 #ifdef TULLE_SIMT_ASAN
     void* fake_stack = nullptr;
-    __sanitizer_start_switch_fiber(&fake_stack, thread.stack.bottom, stack_bytes);
+    __sanitizer_start_switch_fiber(for_ever ? nullptr : &fake_stack, to.block ? to.stack.bottom : host_stack_, to.block ? to.stack.bytes : host_stack_bytes_);
+#else
+    (void)for_ever;
 #endif
-    switch_stacks(host_.context, thread.context);
+    switch_stacks(from.context, to.context);
 #ifdef TULLE_SIMT_ASAN
     __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
 }
 
-// Back to the scheduler, which decides when this thread goes on. Outside of any Quiet: that is not for others with the same identity.
-void Machine::leave(bool for_ever)
+// Somebody else's turn. Outside of any Quiet: that is not for others with the same identity.
+void Machine::leave()
 {
     Thread& thread = *current_;
-    become(host_.stack.identity);
-#ifdef TULLE_SIMT_ASAN
-    void* fake_stack = nullptr;
-    __sanitizer_start_switch_fiber(for_ever ? nullptr : &fake_stack, host_stack_, host_stack_bytes_);
-#else
-    (void)for_ever;
-#endif
-    switch_stacks(thread.context, host_.context);
-#ifdef TULLE_SIMT_ASAN
-    __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
-#endif
+    check_stuck();
+    if (!fault_.empty() || ready_.empty()) return switch_stack(thread, host_, false);
+    Thread& next = *pick();
+    if (next.state == State::fresh && identities_[next.name].free_stacks.empty()) {
+        first_ = &next;
+        return switch_stack(thread, host_, false);
+    }
+    if (&next == &thread)
+        ++switches_;
+    else
+        switch_stack(thread, next, false);
 }
 
 void Machine::thread_main()
 {
     Machine& m = machine();
 #ifdef TULLE_SIMT_ASAN
-    __sanitizer_finish_switch_fiber(nullptr, &m.host_stack_, &m.host_stack_bytes_);
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    __sanitizer_finish_switch_fiber(nullptr, &bottom, &bytes);
+    if (m.from_host_) m.host_stack_ = bottom, m.host_stack_bytes_ = bytes;
 #endif
-    m.launched_.acquire();
+    m.begin_as(*m.current_->stack.identity);
     std::string thrown;
     try {
         m.launch_->body();
@@ -212,9 +226,8 @@ void Machine::thread_main()
         m.stop(!thrown.empty() ? std::move(thrown) : concat("the thread used more than its stack of ", stack_bytes, " bytes"));
     }
     m.note_change();
-    m.ended_.release();
     m.current_->state = State::done;
-    for (;;) m.leave(true);
+    for (;;) m.switch_stack(*m.current_, m.host_, true);
 }
 
 // An exited lane no longer counts in collectives; leaving others in a barrier is a mistake.
@@ -243,11 +256,8 @@ void Machine::make_ready(Thread& thread)
 
 void Machine::yield()
 {
-    {
-        const Quiet quiet;
-        make_ready(*current_);
-    }
-    leave(false);
+    make_ready(*current_);
+    leave();
 }
 
 void Machine::maybe_switch(const Where& at)
@@ -261,7 +271,7 @@ void Machine::stop(std::string&& what)
 {
     note_fault(std::move(what), *current_);
     Quiet::end();
-    for (;;) leave(false);
+    for (;;) leave();
 }
 
 void Machine::note_fault(std::string&& what, const Thread& thread)
@@ -273,20 +283,28 @@ void Machine::note_fault(std::string&& what, const Thread& thread)
 
 // ---- stacks ----
 
-// The one used last, which the processor's caches still hold. Which of its warp's names a thread has is left to chance, and drawn everywhere, so that a seed
-// means the same schedule.
-Stack Machine::take_stack(const Warp& warp)
+// Stacks end at different distances from the ends of their pages: the innermost frames of all threads would otherwise share a few lines of every cache.
+Stack Machine::new_stack(Identity& identity)
 {
-    const std::uint64_t drawn = random_();
-    const unsigned name = under_tsan ? static_cast<unsigned>(warp.names * names_each_ + drawn % names_each_) : 0;
-    if (!identities_[name]) identities_[name] = new_identity();
-    std::vector<Stack>& stacks = free_stacks_[name];
-    if (stacks.empty()) stacks.push_back({static_cast<char*>(std::aligned_alloc(page, stack_bytes)), identities_[name], name, false});
+    constexpr std::size_t distances = 61, step = 448;
+    if (!identity.handle) identity.handle = new_identity();
+    char* const bottom = static_cast<char*>(std::aligned_alloc(page, stack_bytes));
+    return {bottom, stack_bytes - stacks_++ % distances * step, &identity, false};
+}
+
+// The one used last, which the processor's caches still hold; before ThreadSanitizer one that is left to chance. The number is drawn everywhere, so that a seed means
+// the same schedule.
+Stack Machine::take_stack(unsigned name)
+{
+    std::vector<Stack>& stacks = identities_[name].free_stacks;
+    if (stacks.empty()) stacks.push_back(new_stack(identities_[name]));
+    const std::size_t drawn = random_.below(stacks.size());
+    if (under_tsan) std::swap(stacks[drawn], stacks.back());
     Stack stack = stacks.back();
     stacks.pop_back();
     // Red zones that nobody took away: of a thread that was abandoned anywhere, of one that ended only those of its first functions.
-    const std::size_t touched = std::exchange(stack.abandoned, false) ? stack_bytes : page;
-    unpoison(stack.bottom + stack_bytes - touched, touched);
+    const std::size_t touched = std::exchange(stack.abandoned, false) ? stack.bytes : page;
+    unpoison(stack.bottom + stack.bytes - touched, touched);
     put_mark(stack.bottom);
     return stack;
 }
@@ -295,18 +313,10 @@ void Machine::give_stacks_back(Block& block, bool abandoned)
 {
     for (Thread& thread : block.threads) {
         if (!thread.stack.bottom) continue;
-        if (abandoned && thread.state != State::done) abandon(thread);
-        free_stacks_[thread.stack.name].push_back(std::exchange(thread.stack, {}));
+        thread.stack.abandoned = abandoned && thread.state != State::done;
+        identities_[thread.name].free_stacks.push_back(std::exchange(thread.stack, {}));
     }
     for (const Warp& warp : block.warps) free_names_.push_back(warp.names);
-}
-
-// The thread never ended: order what it did before what the stream does next.
-void Machine::abandon(Thread& thread)
-{
-    thread.stack.abandoned = true;
-    become(thread.stack.identity);
-    become_after(host_.stack.identity);
 }
 
 // ThreadSanitizer keeps 255 threads apart. It goes on with more, but finds next to nothing any more (seen from 384 on; the planted bug shared_used_again
@@ -315,15 +325,13 @@ void Machine::abandon(Thread& thread)
 // launch: many find races between its lanes, few leave others for the warps of blocks that come later.
 void Machine::deal_out_names(std::uint64_t seed)
 {
-    Random chance(~seed);
+    names_ = Random(~seed);
     const unsigned warps = std::max(1u, std::min(std::max(config_.resident, launch_->cluster), launch_->blocks) * ((launch_->threads + 31) / 32));
-    const unsigned share = std::clamp(most_names / warps, 1u, 32u), drawn = static_cast<unsigned>(chance.below(3));
+    const unsigned share = std::clamp(most_names / warps, 1u, 32u), drawn = static_cast<unsigned>(names_.below(3));
     names_each_ = drawn == 0 ? share : drawn == 1 ? (share + 3) / 4 : 1;
     const unsigned groups = std::min(most_names / names_each_, 4 * warps);
     free_names_.clear();
-    for (unsigned k = 0, first = static_cast<unsigned>(chance.below(groups)); k < groups; ++k) free_names_.push_back((first + k) % groups);
-    identities_.resize(most_names);
-    free_stacks_.resize(most_names);
+    for (unsigned k = 0, first = static_cast<unsigned>(names_.below(groups)); k < groups; ++k) free_names_.push_back((first + k) % groups);
 }
 
 // Of a warp that begins. More warps at a time than names: they share after all.
@@ -333,6 +341,25 @@ unsigned Machine::take_names()
     const unsigned names = free_names_.front();
     free_names_.pop_front();
     return names;
+}
+
+// What the stream did before the kernel happened before what its threads do.
+void Machine::begin_as(Identity& identity)
+{
+    if (std::exchange(identity.kernel, kernels_) != kernels_) launched_.acquire();
+}
+
+// And what they did, ended or not, before what the stream does next.
+void Machine::end_identities()
+{
+    if (!under_tsan) return;
+    for (const Identity& identity : identities_) {
+        if (identity.kernel != kernels_) continue;
+        become(identity.handle);
+        ended_.release();
+    }
+    become(host_identity_.handle);
+    ended_.acquire();
 }
 
 // ---- waiting for ever ----
@@ -354,10 +381,11 @@ void Machine::note_poll(const void* address, std::uint64_t value)
 
 void Machine::check_stuck()
 {
-    if (!fault_.empty()) return;
+    if (!fault_.empty() || (idle_ <= config_.patience + 256 * live_ && switches_ <= config_.max_switches)) return;
+    const Quiet quiet;
     if (idle_ > config_.patience + 256 * live_)
         fault_ = concat("livelock: threads poll, and nothing changes any more; ", place_of(*current_), waiting());
-    else if (switches_ > config_.max_switches)
+    else
         fault_ = concat("the kernel does not end: ", switches_, " switches; ", place_of(*current_), waiting());
 }
 
