@@ -52,6 +52,9 @@ if(TULLE_PRECOMPILE)
   target_compile_options(tulle_precompiled_stories PRIVATE ${TULLE_STORY_FLAGS})
 endif()
 
+# ThreadSanitizer names the line of a race without being told of every function that is entered, which kernels and tests need not do therefore.
+set(TULLE_LINES_ALONE -mllvm -tsan-instrument-func-entry-exit=0)
+
 function(tulle_module name)
   cmake_parse_arguments(arg "" "" "CPU;CUDA;NVCC;SIM;LINK" ${ARGN})
   set(target tulle_${name})
@@ -71,10 +74,10 @@ function(tulle_module name)
 
   # Beside a simulated GPU, the CPU's steps (cpu/, sim/) and the rest are two targets: only those have work to do. A kernel has little of its own, as nearly all
   # of a simulated GPU's time is the simulator's, and what sanitizers add to its code takes a compiler four times as long to optimise as to write down.
-  # Kernels run one after the other there, so that counters need no atomics. ThreadSanitizer names the line of a race without being told of every function.
+  # Kernels run one after the other there, so that counters need no atomics.
   set(watched "")
   if(TULLE_SANITIZE STREQUAL "thread")
-    set(watched "-mllvm;-tsan-instrument-func-entry-exit=0;")
+    set(watched "${TULLE_LINES_ALONE};")
   endif()
   set_source_files_properties(${arg_CUDA} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
     "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion;$<$<CXX_COMPILER_ID:GNU>:-Wshadow>;${watched}$<$<BOOL:${TULLE_COVERAGE}>:--coverage;-fprofile-update=single>")
@@ -141,6 +144,9 @@ endif()
 # Programs are compiled more often than they work hard: the work is the library's.
 set(TULLE_PROGRAM_FLAGS "" CACHE STRING "Flags of tests, the command line tool and the benchmark after those of the build type, e.g. -O0; by default -O1 in Release")
 set(TULLE_LIGHT "$<$<CONFIG:Release>:-O1>" ${TULLE_PROGRAM_FLAGS})
+if(TULLE_SIMULATED AND TULLE_SANITIZE STREQUAL "thread")
+  list(APPEND TULLE_LIGHT ${TULLE_LINES_ALONE})
+endif()
 
 # tulle_tests(io HOST MODULES base device prim matrix io SOURCES matrix_market_test.cpp …)
 # One program of GoogleTest cases for a folder. HOST: nothing of it runs on a GPU, so a simulated one need not run it again; such programs

@@ -25,14 +25,15 @@ if(TULLE_CCACHE AND PROJECT_IS_TOP_LEVEL)
 endif()
 
 if(TULLE_SANITIZE)
-  target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TULLE_SANITIZE};-fno-omit-frame-pointer>")
+  set(tulle_watched "$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:TULLE_UNWATCHED>>>>")      # all but the simulator of a GPU
+  target_compile_options(tulle_flags INTERFACE "$<${tulle_watched}:-fsanitize=${TULLE_SANITIZE};-fno-omit-frame-pointer>")
   target_link_options(tulle_flags INTERFACE -fsanitize=${TULLE_SANITIZE})
   find_program(TULLE_LLD ld.lld)
   if(TULLE_LLD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_link_options(tulle_flags INTERFACE -fuse-ld=lld)      # a third of the time for programs of this size
   endif()
   if(TULLE_SANITIZE MATCHES "undefined")
-    target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined;-fsanitize=signed-integer-overflow,alignment>")
+    target_compile_options(tulle_flags INTERFACE "$<${tulle_watched}:-fno-sanitize-recover=undefined;-fsanitize=signed-integer-overflow,alignment>")
   endif()
 endif()
 if(TULLE_COVERAGE)      # what is counted: tulle_module()

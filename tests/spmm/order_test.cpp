@@ -3,6 +3,9 @@
 // Row orders: BSA against its sequential definition, the same permutation everywhere; what every order keeps; what is refused.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <vector>
+
 #include "spmm/order_oracle.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
@@ -15,12 +18,6 @@ namespace tulle::spmm {
 namespace {
 
 using namespace tulle::test;
-
-std::vector<index_t> rows_of(const Context& ctx, const RowOrder& order)
-{
-    const auto here = to_host<index_t>(ctx, order.row.span());
-    return {here.span().begin(), here.span().end()};
-}
 
 RowOrder order_of(const Context& ctx, const HostCsr<float>& a, const OrderOptions& options)
 {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "spmm/order_oracle.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
@@ -20,12 +21,6 @@ namespace tulle::spmm {
 namespace {
 
 using namespace tulle::test;
-
-std::vector<index_t> rows_of(const Context& ctx, const RowOrder& order)
-{
-    const auto here = to_host<index_t>(ctx, order.row.span());
-    return {here.span().begin(), here.span().end()};
-}
 
 // Where each entry stands after reordering, values added up.
 std::map<std::pair<index_t, index_t>, float> entries_of(const HostCsr<float>& a, const std::vector<index_t>& row)

@@ -102,6 +102,12 @@ std::vector<Case<V>> battery(Values values)
     const auto add = [&](const std::string& name, HostCsr<V> a) {
         if (is_in_sample(name, 5)) all.push_back({name, std::move(a)});
     };
+    const auto add_where = [&](const std::string& name, index_t rows, index_t cols, std::uint64_t seed, bool (*keep)(index_t, index_t)) {
+        if (is_in_sample(name, 5)) all.push_back({name, matrix_where<V>(rows, cols, values, seed, keep)});
+    };
+    const auto add_random = [&](const std::string& name, index_t rows, index_t cols, double density, std::uint64_t seed) {
+        if (is_in_sample(name, 5)) all.push_back({name, random_matrix<V>(rows, cols, density, values, seed)});
+    };
     add("no rows, no columns", csr_of<V>(0, 0, {}));
     add("no rows", csr_of<V>(0, 5, {}));
     add("no columns", csr_of<V>(5, 0, {}));
@@ -109,19 +115,19 @@ std::vector<Case<V>> battery(Values values)
     add("one by one", csr_of<V>(1, 1, {{0, 0, V(3)}}));
     add("one entry in a corner", csr_of<V>(40, 70, {{39, 69, V(-2)}}));
     for (const index_t n : {2, 31, 32, 33, 63, 64, 65})
-        add("band of " + std::to_string(n), matrix_where<V>(n, n, values, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 1; }));
-    add("every other row empty", matrix_where<V>(67, 50, values, 5, [](index_t i, index_t j) { return i % 2 == 1 && (i + j) % 3 == 0; }));
-    add("one full row", matrix_where<V>(50, 300, values, 7, [](index_t i, index_t) { return i == 20; }));
-    add("one full row among short ones", matrix_where<V>(90, 2500, values, 8, [](index_t i, index_t j) { return i == 31 || j == (i * 7) % 2500; }));
-    add("one full column", matrix_where<V>(300, 50, values, 9, [](index_t, index_t j) { return j == 20; }));
-    add("full", matrix_where<V>(33, 31, values, 10, [](index_t, index_t) { return true; }));
-    add("block diagonal", matrix_where<V>(60, 60, values, 11, [](index_t i, index_t j) { return i / 4 == j / 4; }));
-    add("lengths double from row to row", matrix_where<V>(11, 1200, values, 12, [](index_t i, index_t j) { return j < (1 << i); }));
-    add("arrow", matrix_where<V>(130, 130, values, 13, [](index_t i, index_t j) { return i == j || i == 0 || j == 0; }));
-    add("power law", matrix_where<V>(200, 200, values, 14, [](index_t i, index_t j) { return below(hash_of(77, i, j), 200) < 400u / static_cast<unsigned>(i + 2); }));
-    add("tall", random_matrix<V>(700, 9, 0.2, values, 15));
-    add("wide", random_matrix<V>(9, 700, 0.2, values, 16));
-    add("random sparse", random_matrix<V>(150, 140, 0.03, values, 17));
+        add_where("band of " + std::to_string(n), n, n, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 1; });
+    add_where("every other row empty", 67, 50, 5, [](index_t i, index_t j) { return i % 2 == 1 && (i + j) % 3 == 0; });
+    add_where("one full row", 50, 300, 7, [](index_t i, index_t) { return i == 20; });
+    add_where("one full row among short ones", 90, 2500, 8, [](index_t i, index_t j) { return i == 31 || j == (i * 7) % 2500; });
+    add_where("one full column", 300, 50, 9, [](index_t, index_t j) { return j == 20; });
+    add_where("full", 33, 31, 10, [](index_t, index_t) { return true; });
+    add_where("block diagonal", 60, 60, 11, [](index_t i, index_t j) { return i / 4 == j / 4; });
+    add_where("lengths double from row to row", 11, 1200, 12, [](index_t i, index_t j) { return j < (1 << i); });
+    add_where("arrow", 130, 130, 13, [](index_t i, index_t j) { return i == j || i == 0 || j == 0; });
+    add_where("power law", 200, 200, 14, [](index_t i, index_t j) { return below(hash_of(77, i, j), 200) < 400u / static_cast<unsigned>(i + 2); });
+    add_random("tall", 700, 9, 0.2, 15);
+    add_random("wide", 9, 700, 0.2, 16);
+    add_random("random sparse", 150, 140, 0.03, 17);
     add("unsorted with duplicates", shuffled_with_duplicates(random_matrix<V>(80, 60, 0.15, Values::integers, 18), 99));
     return all;
 }

@@ -19,7 +19,7 @@ using tulle::simt::Runtime;
 
 namespace {
 
-int current_device()
+int device_in_use()
 {
     int device = 0;
     cudaGetDevice(&device);
@@ -55,7 +55,7 @@ cudaError_t refuse_free(int device, const std::string& why)
 cudaError_t enqueue_on(CUstream_st* handle, const char* user, bool always, std::function<void(int device)> body)
 {
     Runtime& runtime = Runtime::get();
-    CUstream_st* const stream = runtime.stream_of(handle, current_device());
+    CUstream_st* const stream = runtime.stream_of(handle, device_in_use());
     if (!stream) return fail(cudaErrorInvalidResourceHandle, concat(user, ": the stream does not exist, or not any more"));
     runtime.enqueue(*stream, {.body = [body = std::move(body), device = stream->device] { body(device); }, .after = {}, .always = always, .enqueued = {}});
     return cudaSuccess;
@@ -118,7 +118,7 @@ void copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind
 cudaError_t cudaMalloc(void** data, std::size_t bytes)
 {
     const std::lock_guard lock(Runtime::get().mutex);
-    return allocate(data, bytes, current_device(), Allocation::State::live);
+    return allocate(data, bytes, device_in_use(), Allocation::State::live);
 }
 
 cudaError_t cudaFree(void* data)
@@ -127,7 +127,7 @@ cudaError_t cudaFree(void* data)
     const std::lock_guard lock(runtime.mutex);
     if (!data) return cudaSuccess;
     const Allocation* const block = runtime.memory.starting_at(data);
-    const int device = block && block->device != host_memory ? block->device : current_device();
+    const int device = block && block->device != host_memory ? block->device : device_in_use();
     runtime.drain_device(device);
     const std::string wrong = runtime.memory.release(static_cast<char*>(data));
     return wrong.empty() ? cudaSuccess : refuse_free(device, concat("cudaFree: ", wrong));
@@ -137,7 +137,7 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t handle)
 {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
-    CUstream_st* const stream = runtime.stream_of(handle, current_device());
+    CUstream_st* const stream = runtime.stream_of(handle, device_in_use());
     if (!stream) return fail(cudaErrorInvalidResourceHandle, "cudaMallocAsync: the stream does not exist, or not any more");
     if (const cudaError_t error = allocate(data, bytes, stream->device, Allocation::State::promised); error != cudaSuccess) return error;
     char* const block = static_cast<char*>(*data);
@@ -149,7 +149,7 @@ cudaError_t cudaFreeAsync(void* data, cudaStream_t stream)
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     if (!data) return cudaSuccess;
-    if (!runtime.memory.starting_at(data)) return refuse_free(current_device(), "cudaFreeAsync: freed memory that is not the start of a device array");
+    if (!runtime.memory.starting_at(data)) return refuse_free(device_in_use(), "cudaFreeAsync: freed memory that is not the start of a device array");
     return enqueue_on(stream, "cudaFreeAsync", true, [&runtime, data](int device) {
         const Allocation* const block = runtime.memory.starting_at(data);
         if (block && block->state == Allocation::State::promised)
@@ -173,7 +173,7 @@ cudaError_t cudaFreeHost(void* data)
     const std::lock_guard lock(runtime.mutex);
     if (!data) return cudaSuccess;
     const std::string wrong = runtime.memory.release(static_cast<char*>(data));
-    return wrong.empty() ? cudaSuccess : refuse_free(current_device(), concat("cudaFreeHost: ", wrong));
+    return wrong.empty() ? cudaSuccess : refuse_free(device_in_use(), concat("cudaFreeHost: ", wrong));
 }
 
 // The pool is the device itself: it keeps nothing back.
@@ -190,7 +190,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total)
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     *total = runtime.config.bytes;
-    *free = free_bytes(runtime, current_device());
+    *free = free_bytes(runtime, device_in_use());
     return cudaSuccess;
 }
 
