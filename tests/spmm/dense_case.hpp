@@ -173,13 +173,13 @@ template <class V, class C>
 template <class V, class C>
 ::testing::AssertionResult is_product_entry_by_entry(const HostCsr<V>& a, const HostDense<V>& b, const HostDense<C>& got)
 {
+    HostDense<double> want{got.rows, got.cols, std::vector<double>(got.at.size(), 0.0)};
+    for (const auto& [i, col, x] : a.entries())
+        for (index_t n = 0; n < got.cols; ++n) want(i, n) += static_cast<double>(x) * static_cast<double>(b(col, n));
     for (index_t i = 0; i < got.rows; ++i)
         for (index_t n = 0; n < got.cols; ++n) {
-            double want = 0;
-            for (const auto& [row, col, x] : a.entries())
-                if (row == i) want += static_cast<double>(x) * static_cast<double>(b(col, n));
-            const double is = static_cast<double>(got(i, n));
-            if (is != want && !(std::isnan(is) && std::isnan(want))) return ::testing::AssertionFailure() << name_of<V>() << " C(" << i << ", " << n << ") is " << is << ", not " << want;
+            const double is = static_cast<double>(got(i, n)), must = want(i, n);
+            if (is != must && !(std::isnan(is) && std::isnan(must))) return ::testing::AssertionFailure() << name_of<V>() << " C(" << i << ", " << n << ") is " << is << ", not " << must;
         }
     return ::testing::AssertionSuccess();
 }

@@ -21,7 +21,7 @@ void expect_clean_failures(const Context& ctx, Work&& work)
         bool done = false;
         for (int n = 0; !done; ++n) {
             ASSERT_LT(n, 500);
-            if (n > 0 && !is_drawn("allocation " + std::to_string(n), simt::under_tsan ? 4 : 1)) continue;
+            if (n > 0 && !is_drawn("allocation " + std::to_string(n), simt::under_tsan ? 4 : simt::under_asan ? 2 : 1)) continue;
             const auto blocks = memory.live_blocks();
             memory.fail_at(n, how);
             try {

@@ -3,7 +3,7 @@
 // What the simulator tells AddressSanitizer and ThreadSanitizer; nothing in other builds.
 //
 // ThreadSanitizer is told the truth about a GPU, not about the fibers that imitate it: every GPU thread and every stream is a thread of
-// its own, a switch between them orders nothing, and only what orders memory on a GPU (barriers, collectives, launches, events, waits)
+// its own, a switch between them orders nothing, and only what orders memory on a GPU (barriers, __syncwarp, launches, events, waits)
 // is an edge. It then finds races in shared and global memory whatever the schedule was.
 #pragma once
 

@@ -34,6 +34,7 @@ inline constexpr PlantedBug planted_bugs[] = {
     {"some_warps_not_all_there", everywhere, "deadlock"},
     // lanes of a warp
     {"warp_synchronous", everywhere, "wrong result"},
+    {"shuffle_for_a_barrier", tsan, "data race"},
     {"full_mask_in_a_branch", everywhere, "warp collective"},
     {"lane_not_in_its_mask", everywhere, "does not name it"},
     {"shuffle_from_outside", everywhere, "not in the mask"},

@@ -29,6 +29,22 @@ const Plant warp_synchronous("warp_synchronous", [](bool broken) {
     return results_of<int>(1, {1, 32}, broken ? warp_tree<true> : warp_tree<false>) == std::vector<int>{496};
 });
 
+// The lanes meet in a shuffle, which hands over a value and promises nothing about memory.
+template <bool Broken>
+__global__ void neighbours_word(int* out)
+{
+    TULLE_SHARED(int, word, 32);
+    const int lane = static_cast<int>(threadIdx.x);
+    word[lane] = lane;
+    const int next = __shfl_sync(full, lane, lane + 1);
+    if (!Broken) __syncwarp();
+    out[lane] = word[next];
+}
+
+const Plant shuffle_for_a_barrier("shuffle_for_a_barrier", [](bool broken) {
+    return results_of<int>(32, {1, 32}, broken ? neighbours_word<true> : neighbours_word<false>)[31] == 0;
+});
+
 // Sixteen lanes go one way, sixteen the other.
 template <bool Broken>
 __global__ void sum_of_half(int* out)
