@@ -6,6 +6,7 @@
 #include "tulle/prim/scan.hpp"
 #include "tulle/prim/sort.hpp"
 #include "tulle/sptrsv/cuda/nodes.cuh"
+#include "tulle/sptrsv/cuda/task_entries.cuh"
 
 namespace tulle::sptrsv {
 namespace {
@@ -130,6 +131,7 @@ struct Measuring {
 // The rows of a task.
 struct Pack {
     index_t first, rows, level;
+    EntryList list;
 };
 
 // Number of levels below the task's; the key of a late column, or no_column.
@@ -138,18 +140,25 @@ __device__ LateKey late_key(index_t below, index_t col)
     return below < 1 || below > late_levels ? no_column : static_cast<LateKey>(col) | (below == 1 ? 0 : lower_level);
 }
 
-// f(i, below, col) for all entries of the task's rows, all lanes together: below is negative where a lane has none.
+// f(below, col, row) for all entries of the task's rows, all lanes together: below is negative where a lane has none. row: lanes that have entries of this
+// lane's row.
 template <class F>
 __device__ void each_entry(const Measuring& m, const Pack& pack, int lane, F&& f)
 {
-    for (index_t i = 0; i < pack.rows; ++i) {
-        const index_t row = m.order[pack.first + i];
-        const offset_t end = m.row_begin[row + 1];
-        for (offset_t k = m.row_begin[row]; k < end; k += lanes) {
-            const bool there = k + lane < end;
-            const index_t col = there ? m.col[k + lane] : 0;
-            f(i, there ? pack.level - m.nodes.level_of(col) : -1, col);
+    const EntryList& list = pack.list;
+    for (offset_t chunk = 0; chunk < list.total; chunk += entries_at_once * lanes) {
+        index_t col[entries_at_once], below[entries_at_once];
+#pragma unroll
+        for (int n = 0; n < entries_at_once; ++n) {
+            const offset_t e = chunk + n * lanes + lane;
+            const offset_t at = __shfl_sync(whole_warp, list.begin - list.before, row_of_entry(list.before, e)) + e;
+            col[n] = e < list.total ? m.col[at] : -1;
         }
+#pragma unroll
+        for (int n = 0; n < entries_at_once; ++n) below[n] = col[n] < 0 ? -1 : pack.level - m.nodes.level_of(col[n]);
+#pragma unroll
+        for (int n = 0; n < entries_at_once; ++n)
+            if (chunk + n * lanes < list.total) f(below[n], col[n], list.lanes_from(chunk + n * lanes));
     }
 }
 
@@ -172,9 +181,8 @@ __device__ int meet_all(const Measuring& m, const Pack& pack, int lane, const Sc
     __syncwarp(whole_warp);
     apart = 0;
     bool full = false;
-    each_entry(m, pack, lane, [&](index_t i, index_t below, index_t col) {
-        const int here = __popc(__ballot_sync(whole_warp, below >= 0 && below <= late_levels));
-        if (lane == i) apart += here;
+    each_entry(m, pack, lane, [&](index_t below, index_t col, unsigned row) {
+        apart += __popc(__ballot_sync(whole_warp, below >= 0 && below <= late_levels) & row);
         const LateKey key = late_key(below, col);
         if (key != no_column && !full) meet_late(scratch, key);
         __syncwarp(whole_warp);
@@ -216,7 +224,7 @@ __device__ void choose_one_by_one(const Measuring& m, const Pack& pack, int lane
         const bool is_first = n == 0;
         const LateKey before = is_first ? 0 : scratch.chosen[n - 1];
         LateKey next = no_column;
-        each_entry(m, pack, lane, [&](index_t, index_t below, index_t col) {
+        each_entry(m, pack, lane, [&](index_t below, index_t col, unsigned) {
             const LateKey key = late_key(below, col);
             if ((is_first || key > before) && key < next) next = key;
         });
@@ -248,9 +256,8 @@ __device__ int measure_cluster(const Measuring& m, const Pack& pack, int lane, c
     if (count == met) return count;
     const LateKey last = scratch.chosen[room - 1];         // whatever comes behind it is early after all
     apart = 0;
-    each_entry(m, pack, lane, [&](index_t i, index_t below, index_t col) {
-        const int here = __popc(__ballot_sync(whole_warp, below == 0 || (below > 0 && late_key(below, col) <= last && below <= late_levels)));
-        if (lane == i) apart += here;
+    each_entry(m, pack, lane, [&](index_t below, index_t col, unsigned row) {
+        apart += __popc(__ballot_sync(whole_warp, below == 0 || (below > 0 && late_key(below, col) <= last && below <= late_levels)) & row);
     });
     return count;
 }
@@ -259,10 +266,7 @@ __device__ int measure_cluster(const Measuring& m, const Pack& pack, int lane, c
 __device__ int measure_alone(const Measuring& m, const Pack& pack, int lane, int width, int& apart)
 {
     apart = 0;
-    each_entry(m, pack, lane, [&](index_t i, index_t below, index_t) {
-        const int here = __popc(__ballot_sync(whole_warp, below == 1));
-        if (lane == i) apart += here;
-    });
+    each_entry(m, pack, lane, [&](index_t below, index_t, unsigned row) { apart += __popc(__ballot_sync(whole_warp, below == 1) & row); });
     const int most = lanes / width < most_late ? lanes / width : most_late;
     if (m.room() == width || apart > most) apart = 0;
     return __reduce_max_sync(whole_warp, apart);
@@ -281,13 +285,12 @@ __global__ void __launch_bounds__(measurers* lanes) measure_tasks_kernel(Measuri
     if (p >= m.tasks) return;                              // the whole warp
     const Scratch scratch{table + warp * table_size, met + warp * (table_most + lanes), chosen + warp * most_room, count + warp};
     const index_t first = m.task[p].first, end = p + 1 < m.tasks ? m.task[p + 1].first : m.rows;
-    const Pack pack{first, end - first, m.task_level[p]};
+    const Pack pack{first, end - first, m.task_level[p], list_entries(m.row_begin, lane < end - first ? m.order[first + lane] : -1)};
     const bool cluster = m.task[p].cluster != 0;
     const int width = cluster ? 1 << logarithm_from(pack.rows) : m.task[p].width;
     int apart = 0;
     const int late = cluster ? measure_cluster(m, pack, lane, scratch, m.late + p * m.room(), apart) : measure_alone(m, pack, lane, width, apart);
-    const index_t row = lane < pack.rows ? m.order[first + lane] : -1;
-    const int early = row < 0 ? 0 : static_cast<int>(m.row_begin[row + 1] - m.row_begin[row]) - apart;
+    const int early = static_cast<int>(pack.list.count) - apart;
     const int longest = __reduce_max_sync(whole_warp, early), dense = slice_sum<lanes>(apart), lanes_per_row = m.room() / width;
     if (lane != 0) return;
     m.task[p].rows = static_cast<std::uint8_t>(pack.rows);

@@ -3,10 +3,11 @@
 // The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that a layout gave them. The result is
 // that of make_tasks on the host, bit for bit.
 //
-// A warp writes a task, row after row. The place of an entry follows from its rank: early entries first, then those kept apart, each by rising level and
-// then by number. The warp keeps the keys of a row in shared memory and counts how many are smaller; very long rows stay in the order they are stored in.
+// A warp writes a task, as many rows at once as there is room for. The place of an entry follows from its rank in its row: early entries first, then those kept
+// apart, each by rising level and then by number. The warp keeps the keys of rows in shared memory and counts how many of a row are smaller; very long rows stay
+// in the order they are stored in.
 #include "tulle/device/copy.hpp"
-#include "tulle/device/cuda/kernel.cuh"
+#include "tulle/sptrsv/cuda/task_entries.cuh"
 #include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
@@ -41,15 +42,15 @@ struct Writing {
     __device__ index_t unknown(index_t row_of_triangle) const { return reordered ? place[row_of_triangle] : row_of_triangle; }
 };
 
-// One row of a task, as a warp sees it.
-struct Row {
+// A task, as a warp sees it.
+struct Writer {
     Task task;
-    index_t level;                                         // of the task
+    index_t level;
     const index_t* late;                                   // columns of the task
-    int i;                                                 // among the task's rows
     int lanes_per_row;
-    offset_t begin, count;
-    bool keeps_late;                                       // alone, with late entries apart
+
+    __device__ bool may_keep_late() const { return task.cluster == 0 && lanes_per_row > 1; }      // late entries of rows alone apart, if a row has few
+    __device__ int most_kept() const { return lanes / task.width < most_late ? lanes / task.width : most_late; }
 };
 
 // The place of a column among the late ones, or -1.
@@ -65,26 +66,13 @@ __device__ int find_late(const index_t* late, int count, index_t wanted)
 }
 
 // The column of the cluster's matrices an entry belongs to, or -1: an early one. Of a row alone: 0 for a late entry.
-__device__ index_t column_apart(const Writing& w, const Row& r, index_t col, index_t level)
+__device__ index_t column_apart(const Writing& w, const Writer& r, index_t col, index_t level)
 {
-    if (r.task.cluster == 0) return r.keeps_late && level == r.level - 1 ? 0 : -1;
+    if (r.task.cluster == 0) return r.may_keep_late() && level == r.level - 1 ? 0 : -1;
     if (level == r.level) return w.place[col] - r.task.first;
     if (level < r.level - late_levels) return -1;
     const int j = find_late(r.late, r.task.late, col);
     return j < 0 ? -1 : r.task.width + j;
-}
-
-// Whether the late entries of a row alone are kept apart: all lanes get the same answer.
-__device__ bool keeps_late(const Writing& w, const Row& r, int lane)
-{
-    if (r.task.cluster != 0 || r.lanes_per_row == 1) return false;
-    int late = 0;
-    for (offset_t k = 0; k < r.count; k += lanes) {
-        const bool is_late = k + lane < r.count && w.level[w.t.col[r.begin + k + lane]] == r.level - 1;
-        late += __popc(__ballot_sync(whole_warp, is_late));
-    }
-    const int room = lanes / r.task.width;
-    return late <= (room < most_late ? room : most_late);
 }
 
 __device__ void put(const Writing& w, offset_t at, offset_t k)
@@ -93,61 +81,126 @@ __device__ void put(const Writing& w, offset_t at, offset_t k)
     w.source[at] = w.t.source[k];
 }
 
-// Entry k of the triangle, the e-th of the row's early ones.
-__device__ void write_early(const Writing& w, const Row& r, offset_t e, offset_t k)
+// Entry k of the triangle, the e-th of the early ones of the task's row i.
+__device__ void write_early(const Writing& w, const Writer& r, int i, offset_t e, offset_t k)
 {
-    put(w, r.task.step * lanes + e / r.lanes_per_row * (lanes * w.team) + e % r.lanes_per_row * r.task.width + r.i, k);
+    put(w, r.task.step * lanes + e / r.lanes_per_row * (lanes * w.team) + e % r.lanes_per_row * r.task.width + i, k);
 }
 
 // The e-th of those apart; `dense` is where the row's begin.
-__device__ void write_apart(const Writing& w, const Row& r, offset_t e, offset_t k, index_t column, offset_t dense)
+__device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, index_t column, offset_t dense)
 {
-    if (r.task.cluster == 0) return put(w, (r.task.step + offset_t{r.task.steps} * w.team) * lanes + e * r.task.width + r.i, k);
-    w.dense_at[dense + e] = r.task.dense + offset_t{column} * r.task.width + r.i;
+    if (r.task.cluster == 0) return put(w, (r.task.step + offset_t{r.task.steps} * w.team) * lanes + e * r.task.width + i, k);
+    w.dense_at[dense + e] = r.task.dense + offset_t{column} * r.task.width + i;
     w.dense_source[dense + e] = w.t.source[k];
 }
 
-// By rank among the keys of the row. Returns how many are apart.
-__device__ offset_t write_sorted(const Writing& w, const Row& r, int lane, offset_t dense, unsigned long long* keys)
+// A row among those written at once.
+struct Share {
+    int first, count;                                      // of its keys
+    int early, apart_before;                               // apart: of the rows before it
+};
+
+// A warp's shared memory.
+struct Scratch {
+    unsigned long long* keys;
+    Share* share;
+};
+
+// The keys of entries first … end - 1, which begin with a row. Returns how many of this lane's row are apart.
+__device__ int write_keys(const Writing& w, const Writer& r, const EntryList& list, int lane, offset_t first, offset_t end, const Scratch& scratch)
 {
     int apart = 0;
-    for (offset_t k = 0; k < r.count; k += lanes) {
-        bool is_apart = false;
-        if (k + lane < r.count) {
-            const index_t col = w.t.col[r.begin + k + lane], level = w.level[col];
-            is_apart = column_apart(w, r, col, level) >= 0;
-            keys[k + lane] = (is_apart ? apart_bit : 0) | (static_cast<unsigned long long>(level) << 32) | static_cast<unsigned long long>(k + lane);
+    for (offset_t chunk = first; chunk < end; chunk += entries_at_once * lanes) {
+        offset_t in_row[entries_at_once];
+        index_t col[entries_at_once], level[entries_at_once];
+#pragma unroll
+        for (int n = 0; n < entries_at_once; ++n) {
+            const offset_t e = chunk + n * lanes + lane;
+            const int row = row_of_entry(list.before, e);
+            const offset_t begin = __shfl_sync(whole_warp, list.begin, row);
+            in_row[n] = e - __shfl_sync(whole_warp, list.before, row);
+            col[n] = e < end ? w.t.col[begin + in_row[n]] : -1;
         }
-        apart += __popc(__ballot_sync(whole_warp, is_apart));
+#pragma unroll
+        for (int n = 0; n < entries_at_once; ++n) level[n] = col[n] < 0 ? 0 : w.level[col[n]];
+#pragma unroll
+        for (int n = 0; n < entries_at_once; ++n) {
+            const bool is_apart = col[n] >= 0 && column_apart(w, r, col[n], level[n]) >= 0;
+            const unsigned all = __ballot_sync(whole_warp, is_apart);
+            apart += __popc(all & list.lanes_from(chunk + n * lanes));
+            if (col[n] < 0) continue;
+            scratch.keys[chunk + n * lanes + lane - first] = (is_apart ? apart_bit : 0) | (static_cast<unsigned long long>(level[n]) << 32) | static_cast<unsigned long long>(in_row[n]);
+        }
     }
-    __syncwarp(whole_warp);
-    const offset_t early = r.count - apart;
-    for (offset_t k = lane; k < r.count; k += lanes) {
-        const unsigned long long key = keys[k];
-        offset_t rank = 0;
-        for (offset_t m = 0; m < r.count; ++m) rank += keys[m] < key ? 1 : 0;
-        const offset_t entry = r.begin + k;
-        const index_t col = w.t.col[entry];
-        if (rank < early) write_early(w, r, rank, entry);
-        else write_apart(w, r, rank - early, entry, column_apart(w, r, col, w.level[col]), dense);
-    }
-    __syncwarp(whole_warp);                                // the next row takes the keys' place
     return apart;
 }
 
-// In the order they are stored in.
-__device__ offset_t write_as_stored(const Writing& w, const Row& r, int lane, offset_t dense)
+// How many keys of a row come before this one. keeps: whether those apart come last.
+__device__ int rank_of(const Scratch& scratch, const Share& share, unsigned long long key, unsigned long long mask)
 {
-    offset_t early = 0, apart = 0;
+    int rank = 0;
+    for (int m = share.first; m < share.first + share.count; ++m) rank += (scratch.keys[m] & mask) < (key & mask) ? 1 : 0;
+    return rank;
+}
+
+// Rows i … i + n - 1, by rank among the keys of each. Returns how many are apart.
+__device__ int write_sorted(const Writing& w, const Writer& r, const EntryList& list, int lane, int i, int n, offset_t dense, const Scratch& scratch)
+{
+    const offset_t first = __shfl_sync(whole_warp, list.before, i), end = __shfl_sync(whole_warp, list.before + list.count, i + n - 1);
+    int apart = write_keys(w, r, list, lane, first, end, scratch);
+    if (r.task.cluster == 0 && apart > r.most_kept()) apart = 0;
+    const bool mine = lane >= i && lane < i + n;
+    const int running = warp_running_sum(mine ? apart : 0), all = __shfl_sync(whole_warp, running, lanes - 1);
+    if (mine) scratch.share[lane] = {static_cast<int>(list.before - first), static_cast<int>(list.count), static_cast<int>(list.count) - apart, running - apart};
+    __syncwarp(whole_warp);
+    for (offset_t chunk = first; chunk < end; chunk += lanes) {
+        const offset_t e = chunk + lane;
+        const int row = row_of_entry(list.before, e);
+        const offset_t entry = __shfl_sync(whole_warp, list.begin - list.before, row) + e;
+        if (e >= end) continue;
+        const Share share = scratch.share[row];
+        const unsigned long long key = scratch.keys[e - first], mask = share.early == share.count ? ~apart_bit : ~0ull;
+        const int rank = rank_of(scratch, share, key, mask);
+        if (rank < share.early) {
+            write_early(w, r, row, rank, entry);
+        } else {
+            const auto level = static_cast<index_t>((key & ~apart_bit) >> 32);
+            write_apart(w, r, row, rank - share.early, entry, column_apart(w, r, w.t.col[entry], level), dense + share.apart_before);
+        }
+    }
+    __syncwarp(whole_warp);                                // the next rows take the keys' place
+    return all;
+}
+
+// Whether the late entries of a row alone are kept apart: all lanes get the same answer.
+__device__ bool keeps_late(const Writing& w, const Writer& r, int lane, offset_t begin, offset_t count)
+{
+    if (!r.may_keep_late()) return false;
+    int late = 0;
+    for (offset_t k = 0; k < count; k += lanes) {
+        const bool is_late = k + lane < count && w.level[w.t.col[begin + k + lane]] == r.level - 1;
+        late += __popc(__ballot_sync(whole_warp, is_late));
+    }
+    return late <= r.most_kept();
+}
+
+// Row i in the order it is stored in.
+__device__ int write_as_stored(const Writing& w, const Writer& r, const EntryList& list, int lane, int i, offset_t dense)
+{
+    const offset_t begin = __shfl_sync(whole_warp, list.begin, i), count = __shfl_sync(whole_warp, list.count, i);
+    const bool keeps_apart = r.task.cluster != 0 || keeps_late(w, r, lane, begin, count);
+    offset_t early = 0;
+    int apart = 0;
     const unsigned before = (1u << lane) - 1;
-    for (offset_t k = 0; k < r.count; k += lanes) {
-        const bool there = k + lane < r.count;
-        const offset_t entry = r.begin + k + lane;
+    for (offset_t k = 0; k < count; k += lanes) {
+        const bool there = k + lane < count;
+        const offset_t entry = begin + k + lane;
         const index_t col = there ? w.t.col[entry] : 0;
-        const index_t column = there ? column_apart(w, r, col, w.level[col]) : -1;
+        const index_t column = there && keeps_apart ? column_apart(w, r, col, w.level[col]) : -1;
         const unsigned all = __ballot_sync(whole_warp, there), aparts = __ballot_sync(whole_warp, column >= 0), earlies = all & ~aparts;
-        if (column >= 0) write_apart(w, r, apart + __popc(aparts & before), entry, column, dense);
-        else if (there) write_early(w, r, early + __popc(earlies & before), entry);
+        if (column >= 0) write_apart(w, r, i, apart + __popc(aparts & before), entry, column, dense);
+        else if (there) write_early(w, r, i, early + __popc(earlies & before), entry);
         apart += __popc(aparts);
         early += __popc(earlies);
     }
@@ -155,28 +208,32 @@ __device__ offset_t write_as_stored(const Writing& w, const Row& r, int lane, of
 }
 
 // A warp for each task.
-//   grid: one warp per task      shared memory: 256 keys a warp      col, source: -1 before
+//   grid: one warp per task      shared memory: 256 keys a warp, and what is known of 32 rows      col, source: -1 before
 __global__ void __launch_bounds__(writers* lanes) write_tasks_kernel(Writing w)
 {
     TULLE_SHARED(unsigned long long, keys_of_warp, writers * long_row);
+    TULLE_SHARED(Share, share_of_warp, writers * lanes);
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
     const offset_t p = global_thread() / lanes;
     if (p >= w.tasks) return;                              // the whole warp
-    Row r{.task = w.task[p], .level = w.task_level[p], .late = w.late_of(p), .i = 0, .lanes_per_row = 1, .begin = 0, .count = 0, .keeps_late = false};
-    r.lanes_per_row = lanes * w.team / r.task.width;
-    if (r.task.cluster != 0)
-        for (int j = lane; j < r.task.late; j += lanes) w.late_col[r.task.late_first + j] = w.unknown(r.late[j]);
+    const Scratch scratch{keys_of_warp + warp * long_row, share_of_warp + warp * lanes};
+    const Task task = w.task[p];
+    const Writer r{task, w.task_level[p], w.late_of(p), lanes * w.team / task.width};
+    if (task.cluster != 0)
+        for (int j = lane; j < task.late; j += lanes) w.late_col[task.late_first + j] = w.unknown(r.late[j]);
+    const index_t row = lane < task.rows ? w.order[task.first + lane] : -1;
+    if (row >= 0) {
+        w.row[task.first + lane] = w.t.reversed ? w.t.rows - 1 - row : row;
+        if (w.t.diagonal) w.diagonal[task.first + lane] = w.t.diagonal[row];
+    }
+    const EntryList list = list_entries(w.t.row_begin, row);
     offset_t dense = w.dense_first[p];
-    for (r.i = 0; r.i < r.task.rows; ++r.i) {
-        const index_t row = w.order[r.task.first + r.i];
-        if (lane == 0) {
-            w.row[r.task.first + r.i] = w.t.reversed ? w.t.rows - 1 - row : row;
-            if (w.t.diagonal) w.diagonal[r.task.first + r.i] = w.t.diagonal[row];
-        }
-        r.begin = w.t.row_begin[row];
-        r.count = w.t.row_begin[row + 1] - r.begin;
-        r.keeps_late = keeps_late(w, r, lane);
-        dense += r.count > long_row ? write_as_stored(w, r, lane, dense) : write_sorted(w, r, lane, dense, keys_of_warp + warp * long_row);
+    for (int i = 0; i < task.rows;) {
+        const offset_t first = __shfl_sync(whole_warp, list.before, i);
+        const bool fits = lane >= i && lane < task.rows && list.before + list.count - first <= long_row;
+        const int n = __popc(__ballot_sync(whole_warp, fits));
+        dense += n == 0 ? write_as_stored(w, r, list, lane, i, dense) : write_sorted(w, r, list, lane, i, n, dense, scratch);
+        i += n == 0 ? 1 : n;
     }
 }
 
