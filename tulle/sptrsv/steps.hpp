@@ -86,15 +86,14 @@ template <class V> void solve_levels(const CpuQueue& q, const Rows& rows, const 
 template <class V>
 struct Shared {
     Buffer<V> unknown;
-    Buffer<unsigned long long> ticket;
-    Buffer<int> fault;
+    Buffer<int> fault;               // one; from the third number on the ticket, of two: they come and are cleared together
     offset_t half = 0;               // unknowns of one half; of a block, where they are in shared memory
     int takers = 0;                  // warps or teams that take tickets; the same for all solves
     unsigned patience = 1u << 25;    // polls until a wait gives up: some ten seconds
     Regime regime = Regime::device;
     int blocks = 1;                  // of the cluster
 
-    std::size_t bytes() const { return unknown.bytes() + ticket.bytes() + fault.bytes(); }
+    std::size_t bytes() const { return unknown.bytes() + fault.bytes(); }
 };
 
 // `warps` on each multiprocessor, in teams; or on those of one block or cluster.

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "tulle/base/math.hpp"
 #include "tulle/device/buffer.hpp"
 #include "tulle/sptrsv/graph.hpp"
 
@@ -71,10 +72,10 @@ struct Packing {
 inline constexpr int cluster_kinds = 5, node_kinds = 11;
 inline constexpr offset_t entries_per_lane = 2;     // of a row alone, while the team's lanes last
 
-constexpr int logarithm_from(offset_t n)            // of the smallest power of two that is not below n
+constexpr int logarithm_from(offset_t n)            // of power_of_two_from(n)
 {
     int log = 0;
-    while ((offset_t{1} << log) < n) ++log;
+    for (offset_t power = power_of_two_from(n); power > 1; power /= 2) ++log;
     return log;
 }
 

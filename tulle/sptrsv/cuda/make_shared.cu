@@ -10,6 +10,8 @@ namespace tulle::sptrsv {
 
 namespace {
 
+constexpr offset_t fault_and_ticket = 4;                   // ints
+
 int attribute(const CudaQueue& q, cudaDeviceAttr which)
 {
     int value = 0;
@@ -35,11 +37,10 @@ template <class V>
 Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team)
 {
     const offset_t wanted = std::min(tasks, std::max<offset_t>(1, offset_t{multiprocessors(q)} * warps / team));
-    Shared<V> s{.unknown = Buffer<V>(q, 2 * unknowns), .ticket = Buffer<unsigned long long>(q, 1), .fault = Buffer<int>(q, 1), .half = unknowns,
+    Shared<V> s{.unknown = Buffer<V>(q, 2 * unknowns), .fault = Buffer<int>(q, fault_and_ticket), .half = unknowns,
                 .takers = static_cast<int>(round_up(wanted, offset_t{warps_per_block / team}))};
     fill_bytes(q, s.unknown.data(), 0xff, s.unknown.bytes());
-    fill_zero(q, s.ticket.data(), 1);
-    fill_zero(q, s.fault.data(), 1);
+    fill_zero(q, s.fault.data(), fault_and_ticket);
     return s;
 }
 
@@ -47,8 +48,8 @@ template <class V>
 Shared<V> make_shared(const CudaQueue& q, index_t unknowns, const Scheme& s)
 {
     const int blocks = blocks_of(s);
-    Shared<V> shared{.unknown = {}, .ticket = {}, .fault = Buffer<int>(q, 1), .half = unknowns_of_a_block(s, unknowns), .takers = blocks * s.warps / s.team, .regime = s.regime, .blocks = blocks};
-    fill_zero(q, shared.fault.data(), 1);
+    Shared<V> shared{.unknown = {}, .fault = Buffer<int>(q, fault_and_ticket), .half = unknowns_of_a_block(s, unknowns), .takers = blocks * s.warps / s.team, .regime = s.regime, .blocks = blocks};
+    fill_zero(q, shared.fault.data(), fault_and_ticket);
     return shared;
 }
 

@@ -1,0 +1,28 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of lay_out_tasks on a GPU: pack, measure, place.
+#pragma once
+
+#include "tulle/sptrsv/cuda/nodes.cuh"
+
+namespace tulle::sptrsv {
+
+// Rows by level, kind and node, and with which of them a task begins.
+struct Packed {
+    int row_bits = 0;                      // of a key that tell the first row of a node
+    offset_t tasks = 0;
+    Buffer<std::uint64_t> key = {};
+    Buffer<offset_t> of_rows = {};         // rows in that order; then of each the tasks that began before it, and at the end all of them
+};
+Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing);      // waits
+
+// What is known of tasks so far: their first rows and kinds, the order of rows.
+void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& nodes, TaskLayout& layout);
+
+// Sizes and late columns of each task; dense_first gets its entries inside matrices.
+void measure_tasks(const CudaQueue& q, const Triangle& there, const NodesView& nodes, TaskLayout& layout);
+
+// Sizes become offsets; what they add up to.
+void place_tasks(const CudaQueue& q, TaskLayout& layout);      // waits
+
+}  // namespace tulle::sptrsv
