@@ -48,7 +48,8 @@ template <class V>
 Shared<V> make_shared(const CudaQueue& q, index_t unknowns, const Scheme& s)
 {
     const int blocks = blocks_of(s);
-    Shared<V> shared{.unknown = {}, .fault = Buffer<int>(q, fault_and_ticket), .half = unknowns_of_a_block(s, unknowns), .takers = blocks * s.warps / s.team, .regime = s.regime, .blocks = blocks};
+    Shared<V> shared{.unknown = {}, .fault = Buffer<int>(q, fault_and_ticket), .half = unknowns_of_a_block(s, unknowns),
+                     .takers = blocks * s.warps / s.team, .regime = s.regime, .blocks = blocks};
     fill_zero(q, shared.fault.data(), fault_and_ticket);
     return shared;
 }

@@ -89,7 +89,10 @@ __global__ void __launch_bounds__(threads) enter_tasks_kernel(Sorted s, const of
     task_level[p] = s.level(at);
 }
 
-Sorted sorted_by(const Packed& packed, const NodesView& nodes, index_t rows) { return {packed.key.data(), packed.of_rows.data(), rows, packed.row_bits, nodes}; }
+Sorted sorted_by(const Packed& packed, const NodesView& nodes, index_t rows)
+{
+    return {packed.key.data(), packed.of_rows.data(), rows, packed.row_bits, nodes};
+}
 
 }  // namespace
 
@@ -98,7 +101,7 @@ Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nod
     const index_t rows = there.rows;
     const auto each_row = one_thread_each(rows, threads);
     Packed packed{.row_bits = nodes.size ? prim::bits_for(static_cast<std::uint64_t>(rows)) : 0, .key = Buffer<std::uint64_t>(q, rows),
-                  .of_rows = Buffer<offset_t>(q, 2 * offset_t{rows} + 1)};      // arrays that come and go together are one: to ask for them takes longer than a small kernel
+                  .of_rows = Buffer<offset_t>(q, 2 * offset_t{rows} + 1)};      // one array, not two: to ask for it takes longer than a small kernel
     offset_t *row = packed.of_rows.data(), *begins = row + rows;
     launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team, packed.row_bits, packed.key.data(), row);
     prim::sort_pairs(q, packed.key.data(), row, rows, packed.row_bits + kind_bits + prim::bits_for(static_cast<std::uint64_t>(levels) + 1));
@@ -118,7 +121,8 @@ Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nod
 void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& nodes, TaskLayout& layout)
 {
     const index_t rows = layout.tasks.rows;
-    launch(q, one_thread_each(rows, threads), enter_tasks_kernel, sorted_by(packed, nodes, rows), packed.of_rows.data() + rows, layout.order.data(), layout.tasks.task.data(), layout.task_level.data());
+    launch(q, one_thread_each(rows, threads), enter_tasks_kernel, sorted_by(packed, nodes, rows), packed.of_rows.data() + rows, layout.order.data(),
+           layout.tasks.task.data(), layout.task_level.data());
 }
 
 }  // namespace tulle::sptrsv

@@ -35,7 +35,8 @@ SharedView<V> view_of(const Shared<V>& s)
 {
     auto* words = reinterpret_cast<Word<V>*>(const_cast<V*>(s.unknown.data()));
     auto* fault = const_cast<int*>(s.fault.data());
-    return {words, reinterpret_cast<unsigned long long*>(fault + 2), fault, s.half, static_cast<unsigned long long>(s.takers), s.patience, std::countr_zero(static_cast<unsigned>(s.blocks))};
+    return {words, reinterpret_cast<unsigned long long*>(fault + 2), fault, s.half, static_cast<unsigned long long>(s.takers), s.patience,
+            std::countr_zero(static_cast<unsigned>(s.blocks))};
 }
 
 template <class V>

@@ -3,9 +3,9 @@
 // The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that a layout gave them. The result is
 // that of make_tasks on the host, bit for bit.
 //
-// A warp writes a task, as many rows at once as there is room for. The place of an entry follows from its rank in its row: early entries first, then those kept
-// apart, each by rising level and then by number. The warp keeps the keys of rows in shared memory and counts how many of a row are smaller; very long rows stay
-// in the order they are stored in.
+// A warp writes a task, as many rows at once as there is room for. The place of an entry follows from its rank in its row: early entries first, then those
+// kept apart, each by rising level and then by number. The warp keeps the keys of rows in shared memory and counts how many of a row are smaller; very long
+// rows stay in the order they are stored in.
 #include "tulle/device/copy.hpp"
 #include "tulle/sptrsv/cuda/task_entries.cuh"
 #include "tulle/sptrsv/steps.hpp"
@@ -130,7 +130,8 @@ __device__ int write_keys(const Writing& w, const Writer& r, const EntryList& li
             const unsigned all = __ballot_sync(whole_warp, is_apart);
             apart += __popc(all & list.lanes_from(chunk + n * lanes));
             if (col[n] < 0) continue;
-            scratch.keys[chunk + n * lanes + lane - first] = (is_apart ? apart_bit : 0) | (static_cast<unsigned long long>(level[n]) << 32) | static_cast<unsigned long long>(in_row[n]);
+            const auto by_level = (static_cast<unsigned long long>(level[n]) << 32) | static_cast<unsigned long long>(in_row[n]);
+            scratch.keys[chunk + n * lanes + lane - first] = (is_apart ? apart_bit : 0) | by_level;
         }
     }
     return apart;
@@ -152,7 +153,8 @@ __device__ int write_sorted(const Writing& w, const Writer& r, const EntryList& 
     if (r.task.cluster == 0 && apart > r.most_kept()) apart = 0;
     const bool mine = lane >= i && lane < i + n;
     const int running = warp_running_sum(mine ? apart : 0), all = __shfl_sync(whole_warp, running, lanes - 1);
-    if (mine) scratch.share[lane] = {static_cast<int>(list.before - first), static_cast<int>(list.count), static_cast<int>(list.count) - apart, running - apart};
+    const int count = static_cast<int>(list.count);
+    if (mine) scratch.share[lane] = {static_cast<int>(list.before - first), count, count - apart, running - apart};
     __syncwarp(whole_warp);
     for (offset_t chunk = first; chunk < end; chunk += lanes) {
         const offset_t e = chunk + lane;
