@@ -22,10 +22,12 @@ struct Split {
     explicit Split(index_t rows) : level_bits(level_bits_swept(rows)), first_bits(row_bits_swept(rows)) {}
     __device__ int chain_bits() const { return level_bits + place_bits; }      // below those that tell chains apart
     __device__ Standing first_mask() const { return (1ull << first_bits) - 1; }
+    __device__ unsigned place_mask() const { return static_cast<unsigned>((1ull << (first_bits + place_bits)) - 1); }
 
-    __device__ Standing standing_of(Standing chain_level, index_t first, Standing place, Standing level) const
+    // place: first row of the chain and place in it.
+    __device__ Standing standing_of(unsigned chain_level, unsigned place, unsigned level) const
     {
-        return (((chain_level << first_bits) | static_cast<Standing>(first)) << chain_bits()) | (place << level_bits) | level;
+        return (((Standing{chain_level} << (first_bits + place_bits)) | place) << level_bits) | level;
     }
     __device__ Standing level_of(Standing s) const { return s & ((1ull << level_bits) - 1); }
     __device__ Standing place_of(Standing s) const { return (s >> level_bits) & most_place; }

@@ -5,6 +5,9 @@
 // triangle need the row before them, so that most steps of its longest path stay inside a warp. No lane ever stands still for another;
 // whoever is needed has a smaller number, and so has been taken.
 //
+// All entries are asked for once; those that are not there yet are kept in shared memory, and only the last of them is asked for again and again: it is likely
+// to be the last to come. What lies between the last word a row needs and its own is kept short: numbers of 32 bits, no branches, told to the warp before the others.
+//
 // A row joins the chain of the latest row it needs if all others are of lower levels or of that chain, and if it is the first row that needs the last of them
 // it needs there. That row can be followed once only, so that nobody has to count, and the chains are those of the host whoever comes first.
 #include "tulle/device/copy.hpp"
@@ -17,7 +20,10 @@ namespace {
 constexpr int threads = 128;
 constexpr int warps_on_multiprocessor = 8;                 // that ask; more disturb each other
 constexpr int entries_at_once = 8;                         // of a row, asked for together
+constexpr int missing_at_once = 4;                         // … of those that were missing
+constexpr int most_missing = 32;
 constexpr int inner_at_once = 4;                           // of the rows of a warp that need each other, read together
+constexpr int steps_unpublished = 4;                       // inside a warp, until all others are told
 constexpr unsigned whole_warp = 0xffffffffu;
 constexpr unsigned polls_between_looks = 32;               // at whether others have given up
 
@@ -39,40 +45,64 @@ struct Sweep {
     const index_t* col;
     index_t rows;
     Split split;
-    Standing most, deepest;                                // rows of a chain; level alone that is not exceeded
+    unsigned most, deepest;                                // rows of a chain; level alone that is not exceeded
     const index_t* first;                                  // row to need each, turned
     index_t *ticket, *too_deep;
     Standing* standing;
     index_t* size;
 };
 
+// What a word says.
+struct Told {
+    unsigned chain_level, place;                           // place: first row of the chain, and the place in it: the lowest place_bits
+    unsigned level;
+};
+
+__device__ Told told_by(const Split& split, Standing word)
+{
+    return {static_cast<unsigned>(split.chain_level_of(word)), static_cast<unsigned>(word >> split.level_bits) & split.place_mask(), static_cast<unsigned>(split.level_of(word))};
+}
+
 // What is known of the rows that a row needs.
 struct Latest {
-    Standing largest = 0, turned = 0, level = 0;           // turned: first rows of chains turned round, so that the largest of a level has the smallest
-    bool leads = false;                                    // this row is the first to need the one that has the largest
+    Told most = {};                                        // of the latest chain, its last place; of all rows, the highest level
+    bool alone = false;                                    // no other chain is as late
+    bool leads = false;                                    // this row is the first to need that last one
 
-    __device__ void add(const Split& split, Standing one, bool first_to_need)
+    // A word that is not there yet changes nothing.
+    __device__ void add(const Told& one, bool first_to_need)
     {
-        if (one > largest) leads = first_to_need;
-        largest = max(largest, one);
-        turned = max(turned, (one >> split.chain_bits()) ^ split.first_mask());
-        level = max(level, split.level_of(one));
+        const bool later = one.chain_level > most.chain_level, as_late = one.chain_level == most.chain_level;
+        const bool same = (one.place ^ most.place) >> place_bits == 0, behind = as_late && same && one.place > most.place;
+        alone = later || (alone && (!as_late || same));
+        leads = later || behind ? first_to_need : leads;
+        most.place = later || behind ? one.place : most.place;
+        most.chain_level = later ? one.chain_level : most.chain_level;
+        most.level = max(most.level, one.level);
     }
-    __device__ bool alone(const Split& split) const { return (turned ^ split.first_mask()) == largest >> split.chain_bits(); }
 };
 
 // A row on its way.
 struct Waiting {
     index_t row;
-    bool is_long, done;
+    unsigned own_place, joinable;                          // its place if it joins no chain; the chain it may join is shorter than this
     offset_t next, outside;                                // entries of rows before the warp's that were not asked for yet: next … outside - 1
-    index_t col[entries_at_once];                          // asked for
-    unsigned missing, leads;                               // of those: not there yet; this row is the first to need it
-    unsigned inside;                                       // rows of the warp that are needed and not known yet
+    int missing, asking;                                   // of those asked for: not there; of those, from the last, how many to ask for next
+    index_t last;                                          // of those missing, with its sign turned where this row is the first to need it
+    unsigned inside, leads;                                // rows of the warp that are needed and not known yet; those that no row before needs
+    bool done;
     Latest latest;
-    Standing word;                                         // what was told
 
-    __device__ bool is_ready() const { return !done && missing == 0 && next >= outside && inside == 0; }
+    __device__ bool may_take() const { return next < outside && missing + entries_at_once <= most_missing; }
+    __device__ bool waits_outside() const { return next < outside || missing > 0; }
+
+    // What this row would tell now.
+    __device__ Told conclude() const
+    {
+        const Told& most = latest.most;
+        const bool joins = latest.leads && latest.alone && (most.place & most_place) < joinable;
+        return {most.chain_level + (joins ? 0 : 1), joins ? most.place + 1 : own_place, most.level + 1};
+    }
 };
 
 // Columns ascend: those of the warp's rows come last.
@@ -81,13 +111,14 @@ __device__ Waiting begin_row(const Sweep& s, offset_t row, int lane)
     Waiting w{};
     w.row = static_cast<index_t>(row);
     w.done = row >= s.rows;
-    if (w.done) return w;
     const auto first_row = static_cast<index_t>(row - lane);
-    const offset_t begin = s.row_begin[row], end = s.row_begin[row + 1];
-    w.is_long = end - begin > long_row;
+    const offset_t begin = w.done ? 0 : s.row_begin[row], end = w.done ? 0 : s.row_begin[row + 1];
+    const bool is_long = end - begin > long_row;
+    w.own_place = (static_cast<unsigned>(w.row) << place_bits) | (is_long ? static_cast<unsigned>(most_place) : 0);
+    w.joinable = is_long ? 0 : s.most - 1;
     w.next = begin;
     w.outside = end;
-    for (bool more = true; more;) {
+    for (bool more = begin < end; more;) {
         index_t col[inner_at_once];
 #pragma unroll
         for (int n = 0; n < inner_at_once; ++n) col[n] = w.outside - 1 - n >= begin ? s.col[w.outside - 1 - n] : -1;
@@ -98,101 +129,141 @@ __device__ Waiting begin_row(const Sweep& s, offset_t row, int lane)
         }
         w.outside = more ? w.outside - inner_at_once : end - __popc(w.inside);
     }
+    unsigned before = w.inside;                            // needed by rows up to this one
+    for (int distance = 1; distance < lanes; distance *= 2) {
+        const unsigned other = __shfl_up_sync(whole_warp, before, distance);
+        before |= lane >= distance ? other : 0;
+    }
+    before = __shfl_up_sync(whole_warp, before, 1);
+    w.leads = w.inside & ~(lane > 0 ? before : 0);         // whoever needs a row of the warp first is one of the warp's
     return w;
 }
 
-// The next entries to ask for.
-__device__ void take_entries(const Sweep& s, Waiting& w)
+// The next entries of this lane's row are asked for; missing: this lane's, `lanes` apart.
+__device__ void take_entries(const Sweep& s, Waiting& w, index_t* missing)
 {
-    index_t first[entries_at_once];
-#pragma unroll
-    for (int n = 0; n < entries_at_once; ++n) w.col[n] = w.next + n < w.outside ? s.col[w.next + n] : -1;
-#pragma unroll
-    for (int n = 0; n < entries_at_once; ++n) first[n] = w.col[n] >= 0 ? s.first[w.col[n]] : 0;
-    w.missing = w.leads = 0;
-#pragma unroll
-    for (int n = 0; n < entries_at_once; ++n) {
-        w.missing |= w.col[n] >= 0 ? 1u << n : 0;
-        w.leads |= first[n] == turned(w.row) ? 1u << n : 0;
-    }
-    w.next += entries_at_once;
-}
-
-// Asks for all of `wanted` at once, and returns those to ask for next: while something is missing only the last of it, which is likely to be the last to come.
-__device__ unsigned ask(const Sweep& s, Waiting& w, unsigned wanted)
-{
+    index_t col[entries_at_once], first[entries_at_once];
     Standing word[entries_at_once];
 #pragma unroll
-    for (int n = 0; n < entries_at_once; ++n) word[n] = (wanted >> n & 1) != 0 ? load_relaxed(&s.standing[w.col[n]]) : 0;
+    for (int n = 0; n < entries_at_once; ++n) col[n] = w.next + n < w.outside ? s.col[w.next + n] : -1;
 #pragma unroll
     for (int n = 0; n < entries_at_once; ++n) {
-        if (word[n] == 0) continue;
-        w.latest.add(s.split, word[n], (w.leads >> n & 1) != 0);
-        w.missing &= ~(1u << n);
+        first[n] = col[n] >= 0 ? s.first[col[n]] : 0;
+        word[n] = col[n] >= 0 ? load_relaxed(&s.standing[col[n]]) : 0;
     }
-    const bool all_came = (w.missing & wanted) == 0;
-    return all_came || w.missing == 0 ? w.missing : 1u << (31 - __clz(static_cast<int>(w.missing)));
+#pragma unroll
+    for (int n = 0; n < entries_at_once; ++n) {
+        const bool leads = first[n] == turned(w.row);
+        w.latest.add(told_by(s.split, word[n]), leads);
+        if (col[n] < 0 || word[n] != 0) continue;
+        w.last = leads ? ~col[n] : col[n];
+        missing[w.missing++ * lanes] = w.last;
+    }
+    w.next += entries_at_once;
+    w.asking = w.missing > 0 ? 1 : 0;
 }
 
-// The word of a row that knows all it needs, for everybody.
-__device__ Standing tell(const Sweep& s, const Waiting& w)
+__device__ Standing look_at(const Sweep& s, index_t entry) { return load_relaxed(&s.standing[entry < 0 ? ~entry : entry]); }
+
+// The last one missing is asked for again. Returns whether a lane got it.
+__device__ bool ask_for_last(const Sweep& s, Waiting& w, const index_t* missing)
 {
-    const Latest& latest = w.latest;
-    const Standing place = s.split.place_of(latest.largest) + 1, level = latest.level + 1;
-    if (level > s.deepest) {
-        store_relaxed(s.too_deep, 1);
-        return 0;
-    }
-    const bool joins = latest.largest != 0 && latest.leads && latest.alone(s.split) && !w.is_long && place < s.most;
-    const index_t first = joins ? s.split.first_of(latest.largest) : w.row;
-    const Standing chain_level = s.split.chain_level_of(latest.largest) + (joins ? 0 : 1);
-    const Standing word = s.split.standing_of(chain_level, first, joins ? place : w.is_long ? most_place : 0, level);
-    store_relaxed(&s.standing[w.row], word);
-    if (joins) atomicMax(&s.size[first], static_cast<index_t>(place) + 1);
-    return word;
+    const Standing word = w.asking > 0 ? look_at(s, w.last) : 0;
+    if (__any_sync(whole_warp, word != 0) == 0) return false;
+    w.latest.add(told_by(s.split, word), w.last < 0);
+    if (word == 0) return true;
+    --w.missing;
+    w.asking = w.missing < missing_at_once ? w.missing : missing_at_once;
+    if (w.missing > 0) w.last = missing[(w.missing - 1) * lanes];
+    return true;
 }
 
-// Lanes that know all they need tell, until no other can. wanted: rows that others of the warp need, of which the first to need it is one of the warp's.
-__device__ void tell_each_other(const Sweep& s, Waiting& w, int lane, unsigned wanted)
+// Several are asked for, from the last; while one of them is missing, only the last of all from then on.
+__device__ void ask_for_several(const Sweep& s, Waiting& w, index_t* missing)
 {
-    for (;;) {
-        const bool ready = w.is_ready();
-        const unsigned telling = __ballot_sync(whole_warp, ready);
-        if (telling == 0) return;
-        if (ready) {
-            w.word = tell(s, w);
-            w.done = true;
+    index_t entry[missing_at_once];
+    Standing word[missing_at_once];
+#pragma unroll
+    for (int n = 0; n < missing_at_once; ++n) {
+        entry[n] = n < w.asking ? missing[(w.missing - 1 - n) * lanes] : 0;
+        word[n] = n < w.asking ? look_at(s, entry[n]) : 0;
+    }
+    const int others = w.missing - w.asking;
+    int left = others;
+#pragma unroll
+    for (int n = missing_at_once - 1; n >= 0; --n) {
+        w.latest.add(told_by(s.split, word[n]), entry[n] < 0);
+        if (n < w.asking && word[n] == 0) missing[left++ * lanes] = entry[n];
+    }
+    w.asking = left > others ? 1 : left < missing_at_once ? left : missing_at_once;
+    w.missing = left;
+    if (left > 0) w.last = missing[(left - 1) * lanes];
+}
+
+// Something new of rows before the warp's. Returns whether there may be.
+__device__ bool ask(const Sweep& s, Waiting& w, index_t* missing)
+{
+    if (__any_sync(whole_warp, w.may_take()) != 0) {
+        if (w.may_take()) take_entries(s, w, missing);
+        return true;
+    }
+    if (__any_sync(whole_warp, w.asking > 1) == 0) return ask_for_last(s, w, missing);
+    ask_for_several(s, w, missing);
+    return true;
+}
+
+// A row's word for everybody.
+__device__ void publish(const Sweep& s, const Waiting& w)
+{
+    const Told word = w.conclude();
+    if (word.level > s.deepest) return store_relaxed(s.too_deep, 1);
+    store_relaxed(&s.standing[w.row], s.split.standing_of(word.chain_level, word.place, word.level));
+    if (word.place != w.own_place) atomicMax(&s.size[word.place >> place_bits], static_cast<index_t>(word.place & most_place) + 1);
+}
+
+// Lanes that know all they need tell those of the warp, until no other can; after some steps, or at the end, everybody. wanted: rows that others of the warp need.
+__device__ void tell(const Sweep& s, Waiting& w, int lane, unsigned wanted)
+{
+    const unsigned self = 1u << lane;
+    unsigned open = w.inside | (w.done || w.waits_outside() ? self : 0);      // for whom the row waits; itself, where that is nobody of the warp
+    for (unsigned telling = 1; telling != 0;) {
+        bool ready = false;
+#pragma unroll 1
+        for (int step = 0; step < steps_unpublished; ++step) {
+            const Told mine = w.conclude();
+            telling = __ballot_sync(whole_warp, open == 0);
+            if (telling == 0) break;
+            ready = ready || open == 0;
+            open = open == 0 ? self : open & ~telling;
+            for (unsigned told = telling & wanted; told != 0;) {
+                const int k = 31 - __clz(static_cast<int>(told));
+                const Told other{__shfl_sync(whole_warp, mine.chain_level, k), __shfl_sync(whole_warp, mine.place, k), __shfl_sync(whole_warp, mine.level, k)};
+                told ^= 1u << k;
+                if ((w.inside >> k & 1) != 0) w.latest.add(other, (w.leads >> k & 1) != 0);
+            }
+            w.inside &= ~telling;
         }
-        for (unsigned told = telling & wanted; told != 0; told &= told - 1) {
-            const int k = __ffs(static_cast<int>(told)) - 1;
-            const bool needs = (w.inside >> k & 1) != 0;
-            const unsigned all = __ballot_sync(whole_warp, needs);
-            const Standing word = __shfl_sync(whole_warp, w.word, k);
-            if (needs) w.latest.add(s.split, word, lane == __ffs(static_cast<int>(all)) - 1);
-        }
-        w.inside &= ~telling;
+        if (!ready) continue;
+        publish(s, w);
+        w.done = true;
     }
 }
 
-// A warp for 32 rows, again and again.      grid: any      ticket, too_deep, standing, size: zero before
+// A warp for 32 rows, again and again.      grid: any      shared memory: entries missing, of each thread      ticket, too_deep, standing, size: zero before
 __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
 {
+    TULLE_SHARED(index_t, missing_of_warp, threads * most_missing);
     const int lane = static_cast<int>(threadIdx.x) % lanes;
+    index_t* const missing = missing_of_warp + static_cast<int>(threadIdx.x) / lanes * lanes * most_missing + lane;
     for (;;) {
         index_t taken = 0;
         if (lane == 0) taken = atomicAdd(s.ticket, lanes);
         const offset_t row = offset_t{__shfl_sync(whole_warp, taken, 0)} + lane;
         if (row - lane >= s.rows) return;                  // the whole warp
         Waiting w = begin_row(s, row, lane);
-        const unsigned wanted_inside = __reduce_or_sync(whole_warp, w.inside);
-        unsigned wanted = 0;
+        const unsigned wanted = __reduce_or_sync(whole_warp, w.inside);
         for (unsigned polls = 1; __any_sync(whole_warp, !w.done) != 0; ++polls) {
-            if (w.missing == 0 && w.next < w.outside) {
-                take_entries(s, w);
-                wanted = w.missing;
-            }
-            wanted = ask(s, w, wanted);
-            tell_each_other(s, w, lane, wanted_inside);
+            if (ask(s, w, missing) || polls == 1) tell(s, w, lane, wanted);
             if (polls % polls_between_looks != 0) continue;
             const index_t given_up = lane == 0 ? load_relaxed(s.too_deep) : 0;
             if (__shfl_sync(whole_warp, given_up, 0) != 0) return;
@@ -213,7 +284,7 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;
     const offset_t most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
     launch(q, {enough < most_blocks ? enough : most_blocks, threads}, sweep_kernel,
-           Sweep{there.row_begin.data(), there.col.data(), there.rows, Split(there.rows), static_cast<Standing>(most), static_cast<Standing>(deepest),
+           Sweep{there.row_begin.data(), there.col.data(), there.rows, Split(there.rows), static_cast<unsigned>(most), static_cast<unsigned>(deepest),
                  arrays.unneeded_from, arrays.ticket, arrays.too_deep, arrays.standing, arrays.size});
     return swept;
 }
