@@ -49,18 +49,24 @@ __device__ void add_to_level(unsigned long long amount, index_t level, int lane,
     }
 }
 
-// Adds what a warp found to the sums of all.
-__device__ void add_sums(RowSums found, unsigned long long chain_levels, int lane, Head* head)
+// Adds what a block found to the sums of all: first in its shared memory, since all blocks add to the same few numbers.
+__device__ void add_sums(RowSums found, unsigned long long chain_levels, int lane, Head* of_block, Head* head)
 {
     const unsigned long long squares = slice_sum<lanes>(found.squares), nearness = slice_sum<lanes>(found.nearness);
     const unsigned long long longest = slice_max<lanes>(found.longest), levels = slice_max<lanes>(found.levels);
     chain_levels = slice_max<lanes>(chain_levels);
-    if (lane != 0) return;
-    atomicAdd(&head->sums.squares, squares);
-    atomicAdd(&head->sums.nearness, nearness);
-    atomicMax(&head->sums.longest, longest);
-    atomicMax(&head->sums.levels, levels);
-    atomicMax(&head->chain_levels, chain_levels);
+    if (threadIdx.x == 0) *of_block = {};
+    __syncthreads();
+    const auto add = [&](Head* to, const RowSums& sums, unsigned long long highest) {
+        atomicAdd(&to->sums.squares, sums.squares);
+        atomicAdd(&to->sums.nearness, sums.nearness);
+        atomicMax(&to->sums.longest, sums.longest);
+        atomicMax(&to->sums.levels, sums.levels);
+        atomicMax(&to->chain_levels, highest);
+    };
+    if (lane == 0) add(of_block, {squares, nearness, longest, levels}, chain_levels);
+    __syncthreads();
+    if (threadIdx.x == 0) add(head, of_block->sums, of_block->chain_levels);
 }
 
 // The sums, and the first levels that have some, to where the host sees them: by the block that comes last.
@@ -85,6 +91,7 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
               unsigned long long* of_level, Told* told)
 {
     TULLE_SHARED(int, last, 1);
+    TULLE_SHARED(Head, of_block, 1);
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t step = offset_t{gridDim.x} * threads;
     if (*too_deep != 0) {
@@ -107,7 +114,7 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
         add_to_level(there ? one_row + entries : 0, static_cast<index_t>(split.level_of(word)), lane, of_level);
         add_to_level(!there ? 0 : split.first_of(word) == i ? one_node + 1 : 1, static_cast<index_t>(split.chain_level_of(word)), lane, of_level + 1);
     }
-    add_sums(found, chain_levels, lane, head);
+    add_sums(found, chain_levels, lane, of_block, head);
     tell_host(head, of_level, last, told);
 }
 
@@ -136,6 +143,7 @@ std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const 
     Buffer<unsigned long long> words(q, head_words + offset_t{words_of_level} * there.rows);
     fill_zero(q, words.data(), words.size());
     cuda::Mailbox<Told> box(q);
+    box.there()->head = {};                                // what is told of no rows
     const auto arrays = arrays_of(swept);
     const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads}));
     launch(q, {blocks, threads}, survey_kernel, Split(there.rows), there.rows, there.row_begin.data(), there.col.data(), arrays.standing, arrays.too_deep,
