@@ -47,7 +47,7 @@ RowValues<V> room_for(const Queue& q, const Rows& rows)
 template <class V, class Queue>
 TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 {
-    return {Buffer<V>(q, tasks.col.size()), Buffer<V>(q, tasks.rows), Buffer<V>(q, tasks.dense_size), Buffer<index_t>(q, tasks.dense_size > 0 ? tasks.task.size() : 0)};
+    return {Buffer<V>(q, tasks.col.size()), Buffer<V>(q, tasks.rows), array_for<V>(q, tasks.dense_size), array_for<index_t>(q, tasks.dense_size > 0 ? tasks.task.size() : 0)};
 }
 
 // The graph of a scheme, if it is one of those looked at. (A build without CUDA uses neither this nor the next.)

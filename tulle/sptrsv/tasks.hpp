@@ -103,17 +103,24 @@ struct TaskSizes {
     offset_t dense_entries = 0;
 };
 
+// No array where there is nothing to hold: to ask for one takes as long as a small kernel.
+template <class T, class Queue>
+Buffer<T> array_for(const Queue& q, offset_t size)
+{
+    return size > 0 ? Buffer<T>(q, size) : Buffer<T>();
+}
+
 // The arrays that are not there yet.
 template <class Queue>
 void make_room(const Queue& q, const TaskSizes& sizes, bool has_diagonal, Tasks& tasks)
 {
     tasks.row = Buffer<index_t>(q, tasks.rows);
-    tasks.diagonal = Buffer<offset_t>(q, has_diagonal ? tasks.rows : 0);
+    tasks.diagonal = array_for<offset_t>(q, has_diagonal ? tasks.rows : 0);
     tasks.col = Buffer<index_t>(q, sizes.units * lanes);
     tasks.source = Buffer<offset_t>(q, sizes.units * lanes);
-    tasks.late_col = Buffer<index_t>(q, sizes.late);
-    tasks.dense_at = Buffer<offset_t>(q, sizes.dense_entries);
-    tasks.dense_source = Buffer<offset_t>(q, sizes.dense_entries);
+    tasks.late_col = array_for<index_t>(q, sizes.late);
+    tasks.dense_at = array_for<offset_t>(q, sizes.dense_entries);
+    tasks.dense_source = array_for<offset_t>(q, sizes.dense_entries);
 }
 
 // What is decided before any entry is written, so that a GPU can write them: the tasks with their sizes and offsets, the rest by row or task.

@@ -16,10 +16,10 @@ void radix_sort(const CudaQueue& q, Key* key, offset_t* payload, offset_t n, int
 {
     require_bits<Key>(bits);
     if (n < 2 || bits == 0) return;
-    Buffer<Key> key_room(q, n);
-    Buffer<offset_t> payload_room(q, n);
-    cub::DoubleBuffer<Key> keys(key, key_room.data());
-    cub::DoubleBuffer<offset_t> payloads(payload, payload_room.data());
+    constexpr offset_t keys_in_one = sizeof(offset_t) / sizeof(Key);
+    Buffer<offset_t> room(q, n + (n + keys_in_one - 1) / keys_in_one);      // for both: to ask for two takes as long as a pass over few keys
+    cub::DoubleBuffer<Key> keys(key, reinterpret_cast<Key*>(room.data() + n));
+    cub::DoubleBuffer<offset_t> payloads(payload, room.data());
     with_scratch(q, [&](void* scratch, std::size_t& bytes) {
         return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, payloads, n, 0, bits, q.stream);
     });

@@ -14,6 +14,7 @@ namespace {
 template <int Team> constexpr int invert_warps = Team == 1 ? 2 : Team;      // of a block
 template <int Team> [[maybe_unused]] constexpr int invert_blocks = Team == 1 ? 6 : 5;        // of a multiprocessor, whose shared memory has room for so many
 constexpr int at_once = 4;                                 // loads of a lane that are on their way together: they come before all stores
+constexpr int gathered_at_once = 8;
 constexpr int column_step = lanes + 1;                     // one more than a column, so that lanes on different columns meet different banks
 constexpr unsigned whole_warp = 0xffffffffu;
 
@@ -70,24 +71,24 @@ __device__ void gather_columns(const Entries<V>& e, const Task& task, int first,
     const int shift = __ffs(task.width) - 1;
     for (int k = 0; k < lanes; ++k) to[k * column_step + lane] = V(0);
     __syncwarp(whole_warp);
-    for (offset_t entry = e.begin + lane; entry < e.end; entry += at_once * lanes) {
-        int at[at_once];
-        offset_t source[at_once];
-        V value[at_once];
+    for (offset_t entry = e.begin + lane; entry < e.end; entry += gathered_at_once * lanes) {
+        int at[gathered_at_once];
+        offset_t source[gathered_at_once];
+        V value[gathered_at_once];
 #pragma unroll
-        for (int n = 0; n < at_once; ++n) {
+        for (int n = 0; n < gathered_at_once; ++n) {
             const bool there = entry + n * lanes < e.end;
             at[n] = there ? static_cast<int>(e.at[entry + n * lanes] - task.dense) : -1;
             source[n] = there ? e.source[entry + n * lanes] : 0;
         }
 #pragma unroll
-        for (int n = 0; n < at_once; ++n) {
+        for (int n = 0; n < gathered_at_once; ++n) {
             const int k = (at[n] >> shift) - first;
             if (k < 0 || k >= lanes) at[n] = -1;
             value[n] = at[n] >= 0 ? e.from[source[n]] : V(0);
         }
 #pragma unroll
-        for (int n = 0; n < at_once; ++n) {
+        for (int n = 0; n < gathered_at_once; ++n) {
             const int i = at[n] & (task.width - 1);
             if (at[n] >= 0) to[((at[n] >> shift) - first) * column_step + i] = value[n] * scale[i];
         }
@@ -191,7 +192,7 @@ __device__ void fill_block(const Entries<V>& entries, const Task& task, V limit,
 template <int Team, int Width, class V>
 __device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane, int member, V* block, index_t* substitute)
 {
-    const int first = member * lanes;                      // of this warp's late columns
+    const int first = (member + Team - 1) % Team * lanes;  // of this warp's late columns: the one that inverts has the last, which there seldom are
     if (member == 0) fill_block<Width>(entries, task, limit, m, lane, block, substitute);
     if (first < task.late) gather_columns(entries, task, Width + first, lane, m.scale, m.columns);
     meet<Team>();

@@ -11,8 +11,7 @@ namespace tulle::sptrsv {
 struct Packed {
     int row_bits = 0;                      // of a key that tell the first row of a node
     offset_t tasks = 0;
-    Buffer<std::uint64_t> key = {};
-    Buffer<offset_t> of_rows = {};         // rows in that order; then of each the tasks that began before it, and at the end all of them
+    Buffer<offset_t> of_rows = {};         // rows in that order; then of each the tasks that began before it, and at the end all of them; then keys
 };
 Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing);      // waits
 

@@ -13,7 +13,7 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept&
     const offset_t n = packed.tasks;
     const int room = lanes * packing.team;
     TaskLayout layout{.tasks = {}, .sizes = {}, .order = Buffer<index_t>(q, there.rows),
-                      .task_level = Buffer<index_t>(q, n), .late = Buffer<index_t>(q, chains ? n * room : 0), .late_step = room};
+                      .task_level = Buffer<index_t>(q, n), .late = array_for<index_t>(q, chains ? n * room : 0), .late_step = room};
     Tasks& tasks = layout.tasks;
     tasks.rows = there.rows;
     tasks.levels = levels;

@@ -89,9 +89,13 @@ __global__ void __launch_bounds__(threads) enter_tasks_kernel(Sorted s, const of
     task_level[p] = s.level(at);
 }
 
+// Arrays that come and go together are one: to ask for them takes longer than a small kernel.
+offset_t keys_after(index_t rows) { return 2 * offset_t{rows} + 1; }
+offset_t bounds_after(index_t rows) { return 3 * offset_t{rows} + 1; }
+
 Sorted sorted_by(const Packed& packed, const NodesView& nodes, index_t rows)
 {
-    return {packed.key.data(), packed.of_rows.data(), rows, packed.row_bits, nodes};
+    return {reinterpret_cast<const std::uint64_t*>(packed.of_rows.data() + keys_after(rows)), packed.of_rows.data(), rows, packed.row_bits, nodes};
 }
 
 }  // namespace
@@ -100,15 +104,16 @@ Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nod
 {
     const index_t rows = there.rows;
     const auto each_row = one_thread_each(rows, threads);
-    Packed packed{.row_bits = nodes.size ? prim::bits_for(static_cast<std::uint64_t>(rows)) : 0, .key = Buffer<std::uint64_t>(q, rows),
-                  .of_rows = Buffer<offset_t>(q, 2 * offset_t{rows} + 1)};      // one array, not two: to ask for it takes longer than a small kernel
+    const offset_t each_level = offset_t{levels} + 1, of_levels = (each_level << kind_bits) + 2 * each_level;
+    Packed packed{.row_bits = nodes.size ? prim::bits_for(static_cast<std::uint64_t>(rows)) : 0,
+                  .of_rows = Buffer<offset_t>(q, bounds_after(rows) + ceil_div(of_levels, offset_t{2}))};
     offset_t *row = packed.of_rows.data(), *begins = row + rows;
-    launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team, packed.row_bits, packed.key.data(), row);
-    prim::sort_pairs(q, packed.key.data(), row, rows, packed.row_bits + kind_bits + prim::bits_for(static_cast<std::uint64_t>(levels) + 1));
-    const offset_t each_level = offset_t{levels} + 1;
-    Buffer<index_t> of_levels(q, (each_level << kind_bits) + 2 * each_level);
+    auto* key = reinterpret_cast<std::uint64_t*>(row + keys_after(rows));
+    auto* level = reinterpret_cast<index_t*>(row + bounds_after(rows));
+    launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team, packed.row_bits, key, row);
+    prim::sort_pairs(q, key, row, rows, packed.row_bits + kind_bits + prim::bits_for(static_cast<std::uint64_t>(levels) + 1));
     const Sorted sorted = sorted_by(packed, nodes, rows);
-    const Bounds bounds{of_levels.data() + 2 * each_level, of_levels.data(), of_levels.data() + each_level};
+    const Bounds bounds{level + 2 * each_level, level, level + each_level};
     launch(q, each_row, mark_groups_kernel, sorted, bounds);
     launch(q, each_row, mark_tasks_kernel, sorted, bounds, packing.resident, begins);
     prim::exclusive_scan(q, begins, begins, rows);

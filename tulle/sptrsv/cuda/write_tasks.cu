@@ -261,7 +261,7 @@ TriangleView view_of(const Triangle& t)
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
 {
     const auto take_up = [&](auto& buffer) {
-        if (buffer.place().space != Space::device) buffer = to_queue(q, buffer.data(), buffer.size());
+        if (!buffer.empty() && buffer.place().space != Space::device) buffer = to_queue(q, buffer.data(), buffer.size());
     };
     take_up(layout.tasks.task);
     take_up(layout.tasks.dense_first);
