@@ -35,7 +35,7 @@ MUTANTS = [
     mutant("sptrsv regimes: a cluster's blocks have no room for the last unknowns", "policy.cpp", "round_up(offset_t{rows}, offset_t{32} * blocks_of(s)) / blocks_of(s)", "round_up(offset_t{rows}, offset_t{32}) / blocks_of(s)", REGIME),
     mutant("sptrsv fill: inverses however inaccurate", "cuda/fill_tasks.cu", "!(growth <= limit)", "!(growth <= limit * V(1e30))", INVERSE),
     mutant("sptrsv many: the last entries of a long row left out", "cuda/solve_many.cu", "const bool there = has_side && k + n < rows.begin[i + 1];", "const bool there = has_side && k + n < rows.begin[i + 1] && n < 7;", MANY),
-    mutant("sptrsv sweep: a row joins a chain although another is as late", "cuda/sweep.cu", "latest.leads && latest.alone && (", "latest.leads && (", SAME),
+    mutant("sptrsv graph: a row joins a cluster although another is as late", "graph.cpp", "if (latest.level == 0 || !latest.alone || is_long", "if (latest.level == 0 || is_long", GRAPH),
     mutant("sptrsv layout: late entries beside each other", "tasks.cpp", "j * task.width + i, k);", "j + i, k);", TASKS),
     mutant("sptrsv levels: a thread does not wait for others", "schedule.cpp", "if (static_cast<int>(u) != thread && needed[u] > known[u]) {", "if (static_cast<int>(u) != thread && needed[u] > known[u] + 1) {", "SptrsvThreads.*"),
     mutant("sptrsv clusters of the CPU: shared by two threads", "schedule.cpp", "cuts.push_back(line.units[static_cast<std::size_t>(n) + 1]);", "cuts.push_back(std::max(cuts.back(), line.units[static_cast<std::size_t>(n) + 1] - 1));", "SptrsvThreads.*"),
