@@ -5,8 +5,8 @@
 // triangle need the row before them, so that most steps of its longest path stay inside a warp. No lane ever stands still for another;
 // whoever is needed has a smaller number, and so has been taken.
 //
-// All entries are asked for once; those that are not there yet are kept in shared memory, and only the last of them is asked for again and again: it is likely
-// to be the last to come. What lies between the last word a row needs and its own is kept short: numbers of 32 bits, no branches, told to the warp before the others.
+// A lane has a few entries on their way; whatever comes makes room for the next, so that little is left when the last comes: entries ascend, and mostly come in
+// that order. What lies between the last word a row needs and its own is kept short: numbers of 32 bits, told to the warp before the others.
 //
 // A row joins the chain of the latest row it needs if all others are of lower levels or of that chain, and if it is the first row that needs the last of them
 // it needs there. That row can be followed once only, so that nobody has to count, and the chains are those of the host whoever comes first.
@@ -19,11 +19,12 @@ namespace {
 
 constexpr int threads = 128;
 constexpr int warps_on_multiprocessor = 8;                 // that ask; more disturb each other
-constexpr int entries_at_once = 8;                         // of a row, asked for together
-constexpr int missing_at_once = 4;                         // … of those that were missing
-constexpr int most_missing = 32;
+constexpr int entries_at_once = 8;                         // of a row, on their way
+constexpr int few_entries = 4;                             // the others are looked at only where a lane of the warp has so many
+constexpr unsigned few_mask = (1u << few_entries) - 1;
 constexpr int inner_at_once = 4;                           // of the rows of a warp that need each other, read together
 constexpr int steps_unpublished = 4;                       // inside a warp, until all others are told
+constexpr int rows_in_line = 8;                            // from so many rows on that wait for each other only, one after the other is told
 constexpr unsigned whole_warp = 0xffffffffu;
 constexpr unsigned polls_between_looks = 32;               // at whether others have given up
 
@@ -86,15 +87,14 @@ struct Latest {
 struct Waiting {
     index_t row;
     unsigned own_place, joinable;                          // its place if it joins no chain; the chain it may join is shorter than this
-    offset_t next, outside;                                // entries of rows before the warp's that were not asked for yet: next … outside - 1
-    int missing, asking;                                   // of those asked for: not there; of those, from the last, how many to ask for next
-    index_t last;                                          // of those missing, with its sign turned where this row is the first to need it
+    const index_t *next, *outside;                         // entries of rows before the warp's that were not asked for yet: from next on
+    index_t col[entries_at_once];                          // on their way
+    unsigned asked, first_to_need;                         // which of them are; of which this row is the first to need
     unsigned inside, leads;                                // rows of the warp that are needed and not known yet; those that no row before needs
     bool done;
     Latest latest;
 
-    __device__ bool may_take() const { return next < outside && missing + entries_at_once <= most_missing; }
-    __device__ bool waits_outside() const { return next < outside || missing > 0; }
+    __device__ bool waits_outside() const { return next < outside || asked != 0; }
 
     // What this row would tell now.
     __device__ Told conclude() const
@@ -116,19 +116,20 @@ __device__ Waiting begin_row(const Sweep& s, offset_t row, int lane)
     const bool is_long = end - begin > long_row;
     w.own_place = (static_cast<unsigned>(w.row) << place_bits) | (is_long ? static_cast<unsigned>(most_place) : 0);
     w.joinable = is_long ? 0 : s.most - 1;
-    w.next = begin;
-    w.outside = end;
+    offset_t outside = end;
     for (bool more = begin < end; more;) {
         index_t col[inner_at_once];
 #pragma unroll
-        for (int n = 0; n < inner_at_once; ++n) col[n] = w.outside - 1 - n >= begin ? s.col[w.outside - 1 - n] : -1;
+        for (int n = 0; n < inner_at_once; ++n) col[n] = outside - 1 - n >= begin ? s.col[outside - 1 - n] : -1;
 #pragma unroll
         for (int n = 0; n < inner_at_once; ++n) {
             more = col[n] >= first_row;
             if (more) w.inside |= 1u << (col[n] - first_row);
         }
-        w.outside = more ? w.outside - inner_at_once : end - __popc(w.inside);
+        outside = more ? outside - inner_at_once : end - __popc(w.inside);
     }
+    w.next = s.col + begin;
+    w.outside = s.col + outside;
     unsigned before = w.inside;                            // needed by rows up to this one
     for (int distance = 1; distance < lanes; distance *= 2) {
         const unsigned other = __shfl_up_sync(whole_warp, before, distance);
@@ -139,77 +140,46 @@ __device__ Waiting begin_row(const Sweep& s, offset_t row, int lane)
     return w;
 }
 
-// The next entries of this lane's row are asked for; missing: this lane's, `lanes` apart.
-__device__ void take_entries(const Sweep& s, Waiting& w, index_t* missing)
+// Those of `few` entries that are free get the row's next ones, and all are asked for. Returns whether a lane got one, or asked for the first time.
+template <int First>
+__device__ bool ask_some(const Sweep& s, Waiting& w)
 {
-    index_t col[entries_at_once], first[entries_at_once];
-    Standing word[entries_at_once];
+    Standing word[few_entries];
+    index_t first[few_entries];
+    unsigned fresh = 0;
 #pragma unroll
-    for (int n = 0; n < entries_at_once; ++n) col[n] = w.next + n < w.outside ? s.col[w.next + n] : -1;
-#pragma unroll
-    for (int n = 0; n < entries_at_once; ++n) {
-        first[n] = col[n] >= 0 ? s.first[col[n]] : 0;
-        word[n] = col[n] >= 0 ? load_relaxed(&s.standing[col[n]]) : 0;
+    for (int n = First; n < First + few_entries; ++n) {
+        const bool takes = (w.asked >> n & 1) == 0 && w.next < w.outside;
+        if (!takes) continue;
+        w.col[n] = *w.next++;
+        fresh |= 1u << n;
     }
+    w.asked |= fresh;
 #pragma unroll
-    for (int n = 0; n < entries_at_once; ++n) {
-        const bool leads = first[n] == turned(w.row);
-        w.latest.add(told_by(s.split, word[n]), leads);
-        if (col[n] < 0 || word[n] != 0) continue;
-        w.last = leads ? ~col[n] : col[n];
-        missing[w.missing++ * lanes] = w.last;
+    for (int n = First; n < First + few_entries; ++n) {
+        word[n - First] = (w.asked >> n & 1) != 0 ? load_relaxed(&s.standing[w.col[n]]) : 0;
+        first[n - First] = (fresh >> n & 1) != 0 ? s.first[w.col[n]] : 0;
     }
-    w.next += entries_at_once;
-    w.asking = w.missing > 0 ? 1 : 0;
-}
-
-__device__ Standing look_at(const Sweep& s, index_t entry) { return load_relaxed(&s.standing[entry < 0 ? ~entry : entry]); }
-
-// The last one missing is asked for again. Returns whether a lane got it.
-__device__ bool ask_for_last(const Sweep& s, Waiting& w, const index_t* missing)
-{
-    const Standing word = w.asking > 0 ? look_at(s, w.last) : 0;
-    if (__any_sync(whole_warp, word != 0) == 0) return false;
-    w.latest.add(told_by(s.split, word), w.last < 0);
-    if (word == 0) return true;
-    --w.missing;
-    w.asking = w.missing < missing_at_once ? w.missing : missing_at_once;
-    if (w.missing > 0) w.last = missing[(w.missing - 1) * lanes];
+    Standing any = fresh;
+#pragma unroll
+    for (int n = 0; n < few_entries; ++n) any |= word[n];
+    if (__any_sync(whole_warp, any != 0) == 0) return false;
+    w.first_to_need &= ~fresh;
+#pragma unroll
+    for (int n = First; n < First + few_entries; ++n) {
+        w.first_to_need |= first[n - First] == turned(w.row) ? 1u << n : 0;
+        w.latest.add(told_by(s.split, word[n - First]), (w.first_to_need >> n & 1) != 0);
+        w.asked &= word[n - First] != 0 ? ~(1u << n) : ~0u;
+    }
     return true;
-}
-
-// Several are asked for, from the last; while one of them is missing, only the last of all from then on.
-__device__ void ask_for_several(const Sweep& s, Waiting& w, index_t* missing)
-{
-    index_t entry[missing_at_once];
-    Standing word[missing_at_once];
-#pragma unroll
-    for (int n = 0; n < missing_at_once; ++n) {
-        entry[n] = n < w.asking ? missing[(w.missing - 1 - n) * lanes] : 0;
-        word[n] = n < w.asking ? look_at(s, entry[n]) : 0;
-    }
-    const int others = w.missing - w.asking;
-    int left = others;
-#pragma unroll
-    for (int n = missing_at_once - 1; n >= 0; --n) {
-        w.latest.add(told_by(s.split, word[n]), entry[n] < 0);
-        if (n < w.asking && word[n] == 0) missing[left++ * lanes] = entry[n];
-    }
-    w.asking = left > others ? 1 : left < missing_at_once ? left : missing_at_once;
-    w.missing = left;
-    if (left > 0) w.last = missing[(left - 1) * lanes];
 }
 
 // Something new of rows before the warp's. Returns whether there may be.
-__device__ bool ask(const Sweep& s, Waiting& w, index_t* missing)
+__device__ bool ask(const Sweep& s, Waiting& w)
 {
-    if (__any_sync(whole_warp, w.may_take()) != 0) {
-        if (w.may_take()) take_entries(s, w, missing);
-        return true;
-    }
-    if (__any_sync(whole_warp, w.asking > 1) == 0) return ask_for_last(s, w, missing);
-    ask_for_several(s, w, missing);
-    return true;
+    bool any = ask_some<0>(s, w);
+    if (__any_sync(whole_warp, (w.asked & ~few_mask) != 0 || w.next < w.outside) != 0) any = ask_some<few_entries>(s, w) || any;
+    return any;
 }
 
 // A row's word for everybody.
@@ -221,9 +191,34 @@ __device__ void publish(const Sweep& s, const Waiting& w)
     if (word.place != w.own_place) atomicMax(&s.size[word.place >> place_bits], static_cast<index_t>(word.place & most_place) + 1);
 }
 
+// What lane k tells, to those that need it.
+__device__ void tell_warp(Waiting& w, const Told& mine, int k)
+{
+    const Told other{__shfl_sync(whole_warp, mine.chain_level, k), __shfl_sync(whole_warp, mine.place, k), __shfl_sync(whole_warp, mine.level, k)};
+    if ((w.inside >> k & 1) != 0) w.latest.add(other, (w.leads >> k & 1) != 0);
+}
+
+// Where no lane waits for another warp, one after the other knows all it needs. left: lanes that have not told yet.
+__device__ void tell_in_line(const Sweep& s, Waiting& w, int lane, unsigned wanted, unsigned left)
+{
+    for (unsigned some = 0; left != 0;) {
+        const unsigned before = left;
+        for (int step = 0; step < steps_unpublished && left != 0; ++step, left &= left - 1) {
+            const int k = __ffs(static_cast<int>(left)) - 1;
+            if ((wanted >> k & 1) != 0) tell_warp(w, w.conclude(), k);
+        }
+        some = before & ~left;
+        if ((some >> lane & 1) != 0) publish(s, w);
+    }
+    w.inside = 0;
+    w.done = true;
+}
+
 // Lanes that know all they need tell those of the warp, until no other can; after some steps, or at the end, everybody. wanted: rows that others of the warp need.
 __device__ void tell(const Sweep& s, Waiting& w, int lane, unsigned wanted)
 {
+    const unsigned left = __ballot_sync(whole_warp, !w.done);
+    if (__popc(left & wanted) >= rows_in_line && __any_sync(whole_warp, w.waits_outside()) == 0) return tell_in_line(s, w, lane, wanted, left);
     const unsigned self = 1u << lane;
     unsigned open = w.inside | (w.done || w.waits_outside() ? self : 0);      // for whom the row waits; itself, where that is nobody of the warp
     for (unsigned telling = 1; telling != 0;) {
@@ -237,9 +232,8 @@ __device__ void tell(const Sweep& s, Waiting& w, int lane, unsigned wanted)
             open = open == 0 ? self : open & ~telling;
             for (unsigned told = telling & wanted; told != 0;) {
                 const int k = 31 - __clz(static_cast<int>(told));
-                const Told other{__shfl_sync(whole_warp, mine.chain_level, k), __shfl_sync(whole_warp, mine.place, k), __shfl_sync(whole_warp, mine.level, k)};
                 told ^= 1u << k;
-                if ((w.inside >> k & 1) != 0) w.latest.add(other, (w.leads >> k & 1) != 0);
+                tell_warp(w, mine, k);
             }
             w.inside &= ~telling;
         }
@@ -249,12 +243,10 @@ __device__ void tell(const Sweep& s, Waiting& w, int lane, unsigned wanted)
     }
 }
 
-// A warp for 32 rows, again and again.      grid: any      shared memory: entries missing, of each thread      ticket, too_deep, standing, size: zero before
+// A warp for 32 rows, again and again.      grid: any      ticket, too_deep, standing, size: zero before
 __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
 {
-    TULLE_SHARED(index_t, missing_of_warp, threads * most_missing);
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    index_t* const missing = missing_of_warp + static_cast<int>(threadIdx.x) / lanes * lanes * most_missing + lane;
     for (;;) {
         index_t taken = 0;
         if (lane == 0) taken = atomicAdd(s.ticket, lanes);
@@ -263,7 +255,7 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
         Waiting w = begin_row(s, row, lane);
         const unsigned wanted = __reduce_or_sync(whole_warp, w.inside);
         for (unsigned polls = 1; __any_sync(whole_warp, !w.done) != 0; ++polls) {
-            if (ask(s, w, missing) || polls == 1) tell(s, w, lane, wanted);
+            if (ask(s, w) || polls == 1) tell(s, w, lane, wanted);
             if (polls % polls_between_looks != 0) continue;
             const index_t given_up = lane == 0 ? load_relaxed(s.too_deep) : 0;
             if (__shfl_sync(whole_warp, given_up, 0) != 0) return;
