@@ -20,7 +20,7 @@ namespace {
 constexpr int threads = 128;
 constexpr int warps_on_multiprocessor = 8;                 // that ask; more disturb each other
 constexpr int entries_at_once = 8;                         // of a row, on their way
-constexpr int few_entries = 4;                             // the others are looked at only where a lane of the warp has so many
+constexpr int few_entries = 4;                             // … where no lane of the warp has more
 constexpr unsigned few_mask = (1u << few_entries) - 1;
 constexpr int inner_at_once = 4;                           // of the rows of a warp that need each other, read together
 constexpr int steps_unpublished = 4;                       // inside a warp, until all others are told
@@ -140,15 +140,15 @@ __device__ Waiting begin_row(const Sweep& s, offset_t row, int lane)
     return w;
 }
 
-// Those of `few` entries that are free get the row's next ones, and all are asked for. Returns whether a lane got one, or asked for the first time.
-template <int First>
-__device__ bool ask_some(const Sweep& s, Waiting& w)
+// Places that are free get the row's next entries, and all are asked for. Returns whether a lane got one, or asked for the first time.
+template <int Places>
+__device__ bool ask_for(const Sweep& s, Waiting& w)
 {
-    Standing word[few_entries];
-    index_t first[few_entries];
+    Standing word[Places];
+    index_t first[Places];
     unsigned fresh = 0;
 #pragma unroll
-    for (int n = First; n < First + few_entries; ++n) {
+    for (int n = 0; n < Places; ++n) {
         const bool takes = (w.asked >> n & 1) == 0 && w.next < w.outside;
         if (!takes) continue;
         w.col[n] = *w.next++;
@@ -156,20 +156,20 @@ __device__ bool ask_some(const Sweep& s, Waiting& w)
     }
     w.asked |= fresh;
 #pragma unroll
-    for (int n = First; n < First + few_entries; ++n) {
-        word[n - First] = (w.asked >> n & 1) != 0 ? load_relaxed(&s.standing[w.col[n]]) : 0;
-        first[n - First] = (fresh >> n & 1) != 0 ? s.first[w.col[n]] : 0;
+    for (int n = 0; n < Places; ++n) {
+        word[n] = (w.asked >> n & 1) != 0 ? load_relaxed(&s.standing[w.col[n]]) : 0;
+        first[n] = (fresh >> n & 1) != 0 ? s.first[w.col[n]] : 0;
     }
     Standing any = fresh;
 #pragma unroll
-    for (int n = 0; n < few_entries; ++n) any |= word[n];
+    for (int n = 0; n < Places; ++n) any |= word[n];
     if (__any_sync(whole_warp, any != 0) == 0) return false;
     w.first_to_need &= ~fresh;
 #pragma unroll
-    for (int n = First; n < First + few_entries; ++n) {
-        w.first_to_need |= first[n - First] == turned(w.row) ? 1u << n : 0;
-        w.latest.add(told_by(s.split, word[n - First]), (w.first_to_need >> n & 1) != 0);
-        w.asked &= word[n - First] != 0 ? ~(1u << n) : ~0u;
+    for (int n = 0; n < Places; ++n) {
+        w.first_to_need |= first[n] == turned(w.row) ? 1u << n : 0;
+        w.latest.add(told_by(s.split, word[n]), (w.first_to_need >> n & 1) != 0);
+        w.asked &= word[n] != 0 ? ~(1u << n) : ~0u;
     }
     return true;
 }
@@ -177,9 +177,8 @@ __device__ bool ask_some(const Sweep& s, Waiting& w)
 // Something new of rows before the warp's. Returns whether there may be.
 __device__ bool ask(const Sweep& s, Waiting& w)
 {
-    bool any = ask_some<0>(s, w);
-    if (__any_sync(whole_warp, (w.asked & ~few_mask) != 0 || w.next < w.outside) != 0) any = ask_some<few_entries>(s, w) || any;
-    return any;
+    const bool needs_all = (w.asked & ~few_mask) != 0 || w.outside - w.next > few_entries - __popc(w.asked);
+    return __any_sync(whole_warp, needs_all) != 0 ? ask_for<entries_at_once>(s, w) : ask_for<few_entries>(s, w);
 }
 
 // A row's word for everybody.
@@ -194,8 +193,9 @@ __device__ void publish(const Sweep& s, const Waiting& w)
 // What lane k tells, to those that need it.
 __device__ void tell_warp(Waiting& w, const Told& mine, int k)
 {
-    const Told other{__shfl_sync(whole_warp, mine.chain_level, k), __shfl_sync(whole_warp, mine.place, k), __shfl_sync(whole_warp, mine.level, k)};
-    if ((w.inside >> k & 1) != 0) w.latest.add(other, (w.leads >> k & 1) != 0);
+    const bool needs = (w.inside >> k & 1) != 0;           // no branch: what is not needed is as if it were not there
+    const unsigned chain_level = __shfl_sync(whole_warp, mine.chain_level, k), level = __shfl_sync(whole_warp, mine.level, k);
+    w.latest.add({needs ? chain_level : 0, __shfl_sync(whole_warp, mine.place, k), needs ? level : 0}, (w.leads >> k & 1) != 0);
 }
 
 // Where no lane waits for another warp, one after the other knows all it needs. left: lanes that have not told yet.
