@@ -198,27 +198,27 @@ __device__ void tell_warp(Waiting& w, const Told& mine, int k)
     w.latest.add({needs ? chain_level : 0, __shfl_sync(whole_warp, mine.place, k), needs ? level : 0}, (w.leads >> k & 1) != 0);
 }
 
-// Where no lane waits for another warp, one after the other knows all it needs. left: lanes that have not told yet.
-__device__ void tell_in_line(const Sweep& s, Waiting& w, int lane, unsigned wanted, unsigned left)
+// Where no lane waits for another warp, one after the other knows all it needs. wanted: rows not told yet that others of the warp need.
+__device__ void tell_in_line(const Sweep& s, Waiting& w, int lane, unsigned wanted)
 {
-    for (unsigned some = 0; left != 0;) {
-        const unsigned before = left;
-        for (int step = 0; step < steps_unpublished && left != 0; ++step, left &= left - 1) {
-            const int k = __ffs(static_cast<int>(left)) - 1;
-            if ((wanted >> k & 1) != 0) tell_warp(w, w.conclude(), k);
+    for (int first = 0; first < lanes; first += steps_unpublished) {
+        if ((wanted >> first & ((1u << steps_unpublished) - 1)) != 0) {
+#pragma unroll
+            for (int n = 0; n < steps_unpublished; ++n) tell_warp(w, w.conclude(), first + n);
         }
-        some = before & ~left;
-        if ((some >> lane & 1) != 0) publish(s, w);
+        const bool is_half = (first + steps_unpublished) % (lanes / 2) == 0;
+        if (!is_half || w.done || lane / (lanes / 2) != first / (lanes / 2)) continue;
+        publish(s, w);
+        w.done = true;
     }
     w.inside = 0;
-    w.done = true;
 }
 
 // Lanes that know all they need tell those of the warp, until no other can; after some steps, or at the end, everybody. wanted: rows that others of the warp need.
 __device__ void tell(const Sweep& s, Waiting& w, int lane, unsigned wanted)
 {
     const unsigned left = __ballot_sync(whole_warp, !w.done);
-    if (__popc(left & wanted) >= rows_in_line && __any_sync(whole_warp, w.waits_outside()) == 0) return tell_in_line(s, w, lane, wanted, left);
+    if (__popc(left & wanted) >= rows_in_line && __any_sync(whole_warp, w.waits_outside()) == 0) return tell_in_line(s, w, lane, wanted & left);
     const unsigned self = 1u << lane;
     unsigned open = w.inside | (w.done || w.waits_outside() ? self : 0);      // for whom the row waits; itself, where that is nobody of the warp
     for (unsigned telling = 1; telling != 0;) {
