@@ -204,6 +204,7 @@ __global__ void __launch_bounds__(measurers* lanes) measure_tasks_kernel(Measuri
     const int late = cluster ? measure_cluster(m, pack, lane, scratch, m.late + p * m.room(), apart) : measure_alone(m, pack, lane, width, apart);
     const int early = static_cast<int>(pack.list.count) - apart;
     const int longest = __reduce_max_sync(whole_warp, early), dense = slice_sum<lanes>(apart), lanes_per_row = m.room() / width;
+    __syncwarp(whole_warp);                                // all lanes have read what is known of the task
     if (lane != 0) return;
     m.task[p].rows = static_cast<std::uint8_t>(pack.rows);
     m.task[p].width = static_cast<std::uint8_t>(width);
