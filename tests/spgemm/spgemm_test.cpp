@@ -24,15 +24,14 @@ class SpgemmOn : public OnBackend {};
 
 Limits limits_of(const Context& ctx) { return {ctx.backend(), ctx.host().threads}; }
 
-// Policies for one of the products. Blocks of a thousand threads are slow in a simulator, and DeltaSPARSE has them for every dense row;
-// so is nsparse there, which compares all columns of a row with each other.
+// Policies for one of the products. On a simulated GPU nsparse takes long for long rows, too: it compares all columns of a row with each other.
 template <class V>
 std::vector<Policy> policies_for(const Context& ctx, const Pair<V>& pair)
 {
     std::vector<Policy> all = candidates(limits_of(ctx));
     if (ctx.backend() != Backend::cuda) return all;
-    const bool many_rows = build::simulated && pair.a.rows > 100, long_rows = build::simulated && pair.b.col.size() > 30000;
-    if (many_rows || !is_drawn("blocks " + pair.name, 5)) std::erase_if(all, [](const Policy& p) { return p.method == Method::deltasparse; });
+    const bool long_rows = build::simulated && pair.b.col.size() > 30000;
+    if (slow_by_blocks(pair) || !is_drawn("blocks " + pair.name, 5)) std::erase_if(all, [](const Policy& p) { return p.method == Method::deltasparse; });
     if (long_rows) std::erase_if(all, [](const Policy& p) { return p.method == Method::nsparse; });
     return all;
 }
