@@ -92,6 +92,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
         const Packing packing{way.reorder, way.team, 8};
         const Tasks want = make_tasks(host_queue, t, graph, packing);
         expect_same(q, want, write_tasks(q, lay_out_tasks(host_queue, t, graph, packing), there));
+        expect_same(q, want, write_tasks(q, lay_out_tasks(q, there, take_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, packing), there));
         if (way.how == Merge::none || way.how == Merge::chains) expect_same(q, want, write_tasks(q, lay_out_there(q, there, way, graph), there));
     }
 }
@@ -152,6 +153,8 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                     const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
                     const Tasks want = make_tasks(host_queue, t, graph, {way.reorder, way.team, 8});
                     ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, lay_out_tasks(host_queue, t, graph, {way.reorder, way.team, 8}), there)));
+                    TaskLayout taken = lay_out_tasks(q, there, take_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, {way.reorder, way.team, 8});
+                    ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, std::move(taken), there)));
                     if (way.how == Merge::none || way.how == Merge::chains) {
                         ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, lay_out_there(q, there, way, graph), there)));
                     }

@@ -92,8 +92,10 @@ Triangle triangle_on(const Queue& q, const Triangle& t)
     const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
     const Graph& merged = found ? *found : made;
     if (options.analysis == Analysis::host) return take_up(q, make_tasks(host, known.triangle, merged, packing));
-    if (known.there.rows > 0) return write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), known.there);
-    return write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), triangle_on(q, known.triangle));
+    const Triangle taken = known.there.rows > 0 ? Triangle{} : triangle_on(q, known.triangle);
+    const Triangle& there = known.there.rows > 0 ? known.there : taken;
+    if (!can_take_nodes(there.rows, merged.levels)) return write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), there);
+    return write_tasks(q, lay_out_tasks(q, there, take_nodes(q, host, merged), !merged.size.empty(), merged.levels, packing), there);
 }
 
 [[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Known& known, const Scheme& s, const Packing& packing)

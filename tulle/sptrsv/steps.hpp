@@ -63,6 +63,10 @@ struct Swept {
 Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest);
 void write_levels(const CudaQueue& q, const Swept& swept, index_t* level);      // of each row alone
 
+// The same from a graph that was merged on the host into nodes of up to 32 rows, or rows alone.
+constexpr bool can_take_nodes(index_t rows, index_t levels) { return rows < most_rows_swept && levels <= most_levels_swept(rows); }
+Swept take_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph);
+
 // lay_out_tasks, with everything it gives on the GPU.
 TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept& swept, bool chains, index_t levels, const Packing& packing);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "tulle/device/cuda/kernel.cuh"
 #include "tulle/sptrsv/steps.hpp"
@@ -25,7 +26,7 @@ struct Split {
     __device__ unsigned place_mask() const { return static_cast<unsigned>((1ull << (first_bits + place_bits)) - 1); }
 
     // place: first row of the chain and place in it.
-    __device__ Standing standing_of(unsigned chain_level, unsigned place, unsigned level) const
+    __host__ __device__ Standing standing_of(unsigned chain_level, unsigned place, unsigned level) const
     {
         return (((Standing{chain_level} << (first_bits + place_bits)) | place) << level_bits) | level;
     }
