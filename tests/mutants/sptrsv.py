@@ -58,6 +58,7 @@ MUTANTS = [
     mutant("sptrsv analysis: entries of a row are counted for the next too", "cuda/task_entries.cuh", "(1u << high) - 1;", "(2u << high) - 1;", "*DeviceTasks*"),
     mutant("sptrsv analysis: rows written together count what is apart of none before", "cuda/write_tasks.cu", "dense + share.apart_before);", "dense);", "*DeviceTasks*"),
     mutant("sptrsv analysis: late entries of a row alone apart, however many", "cuda/write_tasks.cu", "apart > r.most_kept()", "apart > lanes", "*DeviceTasks*"),
+    mutant("sptrsv analysis: clusters of the host lose their sizes", "cuda/take_nodes.cu", "graph.size.data()[node] : 0;", "1 : 0;", "*DeviceTasks*"),
     mutant("sptrsv analysis: an upper triangle is not turned round", "cuda/take_triangle.cu", "step = s.upper ? -1 : 1;", "step = 1;", "*DeviceTasks*"),
     mutant("sptrsv sweep: a row is known before all it needs", "cuda/sweep.cu", "return next < outside || asked != 0;", "return next < outside;", LEVELS),
     mutant("sptrsv sweep: a row does not wait for those of its warp", "cuda/sweep.cu", "unsigned open = w.inside | (", "unsigned open = (", LEVELS),
