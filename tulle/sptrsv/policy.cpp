@@ -29,7 +29,8 @@ constexpr double cluster_entry = 10e-9;            // of the analysis on the hos
 constexpr double cluster_start = 0.9e-3;           // … and for copies and threads
 constexpr double narrow_entry = 6e-9;              // … where levels are narrow, so that there are few nodes: half of it measured; now and then threads stop
 constexpr double narrow_start = 0.35e-3;
-constexpr double cluster_gain = 0.2;               // of a solve, that clusters of the host save beside chains or rows alone: 0 to 0.4 on eight wide graphs, 0 to 0.6 on seven narrow ones
+constexpr double cluster_gain = 0.2;               // of a solve, that clusters of the host save beside chains or rows alone: 0 to 0.4 on eight wide graphs …
+                                                   // … measured, 0 to 0.6 on seven narrow ones by the model below
 constexpr double cluster_rows = 32;
 constexpr double chain_level = 2e-6;               // of the analysis, that chains cost beside rows alone, for each level
 
@@ -154,7 +155,8 @@ bool has_wide_levels(const Features& f)
 bool worth_more(const Features& f, index_t levels, double seconds, double expected_calls)
 {
     const double most_gain = 1 - f.levels / cluster_rows / std::max<index_t>(1, levels);      // no cluster is longer
-    const double costs = has_wide_levels(f) ? cluster_start + static_cast<double>(f.nonzeros) * cluster_entry : narrow_start + static_cast<double>(f.nonzeros) * narrow_entry;
+    const bool wide = has_wide_levels(f);
+    const double costs = (wide ? cluster_start : narrow_start) + static_cast<double>(f.nonzeros) * (wide ? cluster_entry : narrow_entry);
     return expected_calls * seconds * std::min(cluster_gain, most_gain) > costs;
 }
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values to where tasks want them, and the clusters' matrices: (I + S)^-1 in place of S, and its product with F in place of F.
 //
-// A lane solves one column of the inverse by substitution, in registers: all of S is gone through, since to look for its entries takes longer than to multiply with
-// zeros, which changes no bit of a sum of finite numbers; an inverse with others is not used. The growth of a cluster, the largest row sum of |(I + S)^-1| |I + S|, bounds how
-// much less accurate the inverse is; where it is too large, S and F stay as they are (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
+// A lane solves one column of the inverse by substitution, in registers: all of S is gone through, since to look for its entries takes longer than to multiply
+// with zeros, which changes no bit of a sum of finite numbers; an inverse with others is not used. The growth of a cluster, the largest row sum of
+// |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is; where it is too large, S and F stay as they are (docs/design/sptrsv.md). What is written is
+// written once: a solve reads as much.
 #include "tulle/base/math.hpp"
 #include "tulle/sptrsv/cuda/fill.cuh"
 
@@ -205,7 +206,8 @@ __device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limi
 //   grid: one team per task      shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp      dense: every number written once
 template <int Team, class V>
 __global__ void __launch_bounds__(invert_warps<Team>* lanes, invert_blocks<Team>)
-fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first, Entries<V> entries, const V* reciprocal, V limit, V* dense, index_t* substitute)
+fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first, Entries<V> entries, const V* reciprocal, V limit, V* dense,
+                     index_t* substitute)
 {
     constexpr int warps = invert_warps<Team>, matrix = lanes * column_step;
     TULLE_SHARED(V, columns_of_warp, warps * matrix);

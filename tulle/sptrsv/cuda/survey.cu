@@ -77,7 +77,8 @@ __device__ void tell_host(Head* head, const unsigned long long* of_level, int* l
     __syncthreads();
     if (*last == 0) return;
     const unsigned long long levels = load_relaxed(&head->sums.levels);
-    for (unsigned long long k = threadIdx.x; k < words_of_level * min(levels, static_cast<unsigned long long>(levels_told)); k += threads) told->of_level[k] = load_relaxed(&of_level[k]);
+    const unsigned long long words = words_of_level * min(levels, static_cast<unsigned long long>(levels_told));
+    for (unsigned long long k = threadIdx.x; k < words; k += threads) told->of_level[k] = load_relaxed(&of_level[k]);
     if (threadIdx.x != 0) return;
     told->head.sums = {load_relaxed(&head->sums.squares), load_relaxed(&head->sums.nearness), load_relaxed(&head->sums.longest), levels};
     told->head.chain_levels = load_relaxed(&head->chain_levels);

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Levels and chains of rows in one sweep. A warp takes 32 rows behind each other by ticket, a lane for each. What a lane needs of rows before the warp's it asks for
-// in global memory, where a row's word is its own flag; what it needs of the warp's own rows comes from their lanes as soon as they know. Most rows of a deep
-// triangle need the row before them, so that most steps of its longest path stay inside a warp. No lane ever stands still for another;
+// Levels and chains of rows in one sweep. A warp takes 32 rows behind each other by ticket, a lane for each. What a lane needs of rows before the warp's it
+// asks for in global memory, where a row's word is its own flag; what it needs of the warp's own rows comes from their lanes as soon as they know. Most rows
+// of a deep triangle need the row before them, so that most steps of its longest path stay inside a warp. No lane ever stands still for another;
 // whoever is needed has a smaller number, and so has been taken.
 //
 // A lane has a few entries on their way; whatever comes makes room for the next, so that little is left when the last comes: entries ascend, and mostly come in
@@ -61,7 +61,8 @@ struct Told {
 
 __device__ Told told_by(const Split& split, Standing word)
 {
-    return {static_cast<unsigned>(split.chain_level_of(word)), static_cast<unsigned>(word >> split.level_bits) & split.place_mask(), static_cast<unsigned>(split.level_of(word))};
+    return {static_cast<unsigned>(split.chain_level_of(word)), static_cast<unsigned>(word >> split.level_bits) & split.place_mask(),
+            static_cast<unsigned>(split.level_of(word))};
 }
 
 // What is known of the rows that a row needs.
@@ -214,7 +215,8 @@ __device__ void tell_in_line(const Sweep& s, Waiting& w, int lane, unsigned want
     w.inside = 0;
 }
 
-// Lanes that know all they need tell those of the warp, until no other can; after some steps, or at the end, everybody. wanted: rows that others of the warp need.
+// Lanes that know all they need tell those of the warp, until no other can; after some steps, or at the end, everybody. wanted: rows that others of the warp
+// need.
 __device__ void tell(const Sweep& s, Waiting& w, int lane, unsigned wanted)
 {
     const unsigned left = __ballot_sync(whole_warp, !w.done);
@@ -272,7 +274,8 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
     Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::words(there.rows))};
     fill_zero(q, swept.words.data(), swept.words.size());
     const SweptArrays<Standing> arrays = arrays_of(swept);
-    launch(q, one_thread_each(offset_t{there.rows} * lanes, threads), first_to_need_kernel, there.row_begin.data(), there.col.data(), there.rows, arrays.unneeded_from);
+    launch(q, one_thread_each(offset_t{there.rows} * lanes, threads), first_to_need_kernel, there.row_begin.data(), there.col.data(), there.rows,
+           arrays.unneeded_from);
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;
     const offset_t most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
     launch(q, {enough < most_blocks ? enough : most_blocks, threads}, sweep_kernel,
