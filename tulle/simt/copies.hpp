@@ -75,7 +75,7 @@ inline void load_transposed(std::uint32_t (&to)[4], SharedAddress row, const cha
 {
     simt::MatrixRow mine{reinterpret_cast<const std::uint16_t*>(row.at), to};
     simt::look_at_row(mine.row);
-    simt::meet_in_warp(0xffffffffu, &mine, simt::load_matrices, simt::Ordering::none, {file, line});
+    simt::meet_in_warp(0xffffffffu, &mine, simt::load_matrices, {file, line});
 }
 
 }  // namespace tulle

@@ -77,13 +77,10 @@ struct Exchange {
 };
 using Resolve = std::string (*)(const Exchange&);    // empty, or what is wrong
 
-// Whether what lanes did before they met is seen by all of them afterwards. __syncwarp promises that; a shuffle, a vote or a match hands over values alone.
-enum class Ordering : bool { none, memory };
-
 // For the thread that runs.
 int meet_at_barrier(bool predicate, const Where& at);
 void meet_some(int number, int threads, const Where& at);
-void meet_in_warp(unsigned mask, void* slot, Resolve resolve, Ordering ordering, const Where& at);
+void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
 void* shared_array(const void* site, std::size_t bytes);
 void* dynamic_shared();
 int current_lane();

@@ -97,8 +97,9 @@ void Machine::open_barrier(Block& block, unsigned number)
 
 // ---- warp collectives: every lane of the mask that has not exited must come to the same call with the same mask ----
 
-void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, Ordering ordering, const Where& at)
+void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)
 {
+    const bool orders_memory = !resolve;      // __syncwarp, which has nothing to hand over; nobody else promises that lanes see each other's memory
     Thread& thread = *current_;
     thread.at = at;
     if (!(mask >> thread.lane & 1u)) {
@@ -115,11 +116,11 @@ void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, Ordering 
     meeting.slot[thread.lane] = slot;
     meeting.arrived |= 1u << thread.lane;
     Token& passed = meeting.passed[meeting.generation & 1u];
-    if (ordering == Ordering::memory) passed.release();
+    if (orders_memory) passed.release();
     thread.state = State::in_collective;
     complete(*thread.warp, meeting);
     leave();
-    if (ordering == Ordering::memory) passed.acquire();
+    if (orders_memory) passed.acquire();
 }
 
 Meeting& Machine::meeting_of(Warp& warp, unsigned mask)
@@ -182,10 +183,7 @@ int meet_at_barrier(bool predicate, const Where& at) { return machine().meet_at_
 
 void meet_some(int number, int threads, const Where& at) { machine().meet_some(number, threads, at); }
 
-void meet_in_warp(unsigned mask, void* slot, Resolve resolve, Ordering ordering, const Where& at)
-{
-    machine().meet_in_warp(mask, slot, resolve, ordering, at);
-}
+void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at) { machine().meet_in_warp(mask, slot, resolve, at); }
 
 void* shared_array(const void* site, std::size_t bytes)
 {

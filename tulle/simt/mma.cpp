@@ -116,7 +116,7 @@ template <int M, int N, int K, class Tile>
 void mma(const void* a, const void* b, void* d, const Where& at)
 {
     Fragments mine{a, b, d};
-    meet_in_warp(0xffffffffu, &mine, [](const Exchange& all) { return multiply_tile<M, N, K>(all, Tile{}); }, Ordering::none, at);
+    meet_in_warp(0xffffffffu, &mine, [](const Exchange& all) { return multiply_tile<M, N, K>(all, Tile{}); }, at);
 }
 
 template void mma<8, 8, 4, DoubleTile>(const void*, const void*, void*, const Where&);

@@ -38,7 +38,7 @@ struct Part {
 
 // All lanes get the same.
 template <class T, class R, R (*function)(const Exchange&)>
-R together(unsigned mask, T value, Ordering ordering, const Where& at)
+R together(unsigned mask, T value, const Where& at)
 {
     Part<T, R> mine{value, R{}};
     const Resolve resolve = [](const Exchange& all) {
@@ -47,7 +47,7 @@ R together(unsigned mask, T value, Ordering ordering, const Where& at)
             if (all.has(lane)) all.at<Part<T, R>>(lane).result = result;
         return std::string();
     };
-    meet_in_warp(mask, &mine, resolve, ordering, at);
+    meet_in_warp(mask, &mine, resolve, at);
     return mine.result;
 }
 
@@ -99,26 +99,24 @@ struct Larger {
     T operator()(T a, T b) const { return std::max(a, b); }
 };
 
-// No more than a vote does a reduction promise that memory is in order. This one is kinder than a GPU: measure_tasks_kernel has a lane write what others read
-// before a reduction.
 template <class F, class T>
-T reduce(unsigned mask, T value, const Where& at) { return together<T, T, fold<T, F>>(mask, value, Ordering::memory, at); }
+T reduce(unsigned mask, T value, const Where& at) { return together<T, T, fold<T, F>>(mask, value, at); }
 
 }  // namespace
 
 std::uint64_t shuffle_bits(unsigned mask, std::uint64_t bits, int source, const Where& at)
 {
     Shuffle mine{bits, source, bits};
-    meet_in_warp(mask, &mine, resolve_shuffle, Ordering::none, at);
+    meet_in_warp(mask, &mine, resolve_shuffle, at);
     return mine.result;
 }
 
-unsigned ballot(unsigned mask, bool holds, const Where& at) { return together<bool, unsigned, lanes_that_hold>(mask, holds, Ordering::none, at); }
+unsigned ballot(unsigned mask, bool holds, const Where& at) { return together<bool, unsigned, lanes_that_hold>(mask, holds, at); }
 
 unsigned match_bits(unsigned mask, std::uint64_t bits, const Where& at)
 {
     Part<std::uint64_t, unsigned> mine{bits, 0};
-    meet_in_warp(mask, &mine, resolve_match, Ordering::none, at);
+    meet_in_warp(mask, &mine, resolve_match, at);
     return mine.result;
 }
 

@@ -73,7 +73,7 @@ inline int __syncthreads_and(int predicate, const char* file = __builtin_FILE(),
 
 inline void __syncwarp(unsigned mask = 0xffffffffu, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    tulle::simt::meet_in_warp(mask, nullptr, nullptr, tulle::simt::Ordering::memory, {file, line});
+    tulle::simt::meet_in_warp(mask, nullptr, nullptr, {file, line});
 }
 
 // ---- shuffles ----
