@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <numeric>
 #include <vector>
 
 #include "spmm/order_oracle.hpp"
