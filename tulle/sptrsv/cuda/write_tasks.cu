@@ -276,8 +276,9 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
     Buffer<index_t> of_rows(q, 2 * offset_t{there.rows});
     index_t *place = of_rows.data(), *level = place + there.rows;
     launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, layout.order.data(), layout.task_level.data(), place, level);
+    const index_t* late = layout.late.empty() ? layout.order.data() : layout.late.data();      // rows alone have none, and read none
     launch(q, one_thread_each(n * lanes, writers * lanes), write_tasks_kernel,
-           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level, place, layout.task_level.data(), layout.late.data(), layout.late_step, tasks.dense_first.data(),
+           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level, place, layout.task_level.data(), late, layout.late_step, tasks.dense_first.data(),
                    tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
     return tasks;
 }
