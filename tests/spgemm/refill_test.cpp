@@ -68,7 +68,7 @@ TEST_P(SpgemmRefill, GivesTheBitsOfAFirstFill)
     const auto c = ctx();
     for (const auto& pair : products<double>(Values::reals))
         for (const Refill way : ways) {
-            if (!is_drawn("refill " + pair.name + to_text(way), 2)) continue;
+            if (!is_drawn("refill " + pair.name + to_text(way), 3)) continue;
             SCOPED_TRACE(pair.name + ", " + to_text(way));
             check_refills(c, pair, {.refill = way});
         }
@@ -80,7 +80,7 @@ TEST_P(SpgemmRefill, GivesTheBitsOfAFirstFillInSinglePrecisionAndWithEveryPolicy
     for (const auto& pair : products<float>(Values::reals))
         for (const Policy& policy : candidates({c.backend(), c.host().threads, true}))
             for (const Refill way : ways) {
-                if (!is_drawn("refill " + pair.name + to_text(policy) + to_text(way), 8)) continue;
+                if (!is_drawn("refill " + pair.name + to_text(policy) + to_text(way), 20)) continue;
                 SCOPED_TRACE(pair.name + ", " + to_text(policy) + ", " + to_text(way));
                 check_refills(c, pair, {.force = policy, .refill = way});
             }

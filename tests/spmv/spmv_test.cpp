@@ -315,6 +315,7 @@ TEST_P(SpmvOn, GivesTheSameBitsEveryTimeWhenAsked)
 
 TEST_P(SpmvOn, RunAllocatesNothing)
 {
+    if (simt::under_tsan) GTEST_SKIP() << "what is asked for is no race, and others run the same kernels";
     const auto c = ctx();
     const InAllFormats<double> formats(c, random_matrix<double>(60, 60, 0.05, Values::integers, 3));
     const auto x = to_device<double>(c, std::span<const double>(std::vector<double>(60, 1.0)));

@@ -149,6 +149,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                 const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
                 const Triangle there = take_triangle(q, {.rows = a->rows, .row_begin = stored_begin.data(), .col = stored_col.data()}).value();
                 for (const TeamWay& way : {TeamWay{Merge::none, 1, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 4, true}, TeamWay{Merge::average, 32, 200, 1, false}, TeamWay{Merge::chains, 32, 0, 1, false}, TeamWay{Merge::chains, 32, 0, 4, false}}) {
+                    if (!is_drawn("long rows " + std::to_string(a->rows) + std::to_string(a->col.size()) + to_text(way.how) + std::to_string(way.team), 1)) continue;
                     SCOPED_TRACE(to_text(way.how));
                     const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
                     const Tasks want = make_tasks(host_queue, t, graph, {way.reorder, way.team, 8});
