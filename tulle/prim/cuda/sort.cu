@@ -11,13 +11,20 @@
 namespace tulle::prim {
 namespace {
 
+// Words for a second array of payloads and one of keys behind it, in one piece: to ask for two takes as long as a pass over few keys.
+template <class Key>
+constexpr offset_t words_for(offset_t n)
+{
+    constexpr offset_t keys_in_one = sizeof(offset_t) / sizeof(Key);
+    return n + (n + keys_in_one - 1) / keys_in_one;
+}
+
 template <class Key>
 void radix_sort(const CudaQueue& q, Key* key, offset_t* payload, offset_t n, int bits)
 {
     require_bits<Key>(bits);
     if (n < 2 || bits == 0) return;
-    constexpr offset_t keys_in_one = sizeof(offset_t) / sizeof(Key);
-    Buffer<offset_t> room(q, n + (n + keys_in_one - 1) / keys_in_one);      // for both: to ask for two takes as long as a pass over few keys
+    Buffer<offset_t> room(q, words_for<Key>(n));
     cub::DoubleBuffer<Key> keys(key, reinterpret_cast<Key*>(room.data() + n));
     cub::DoubleBuffer<offset_t> payloads(payload, room.data());
     with_scratch(q, [&](void* scratch, std::size_t& bytes) {
@@ -40,7 +47,7 @@ std::size_t sort_bytes_for(const CudaQueue& q, offset_t n)
     cub::DoubleBuffer<offset_t> payloads(nullptr, nullptr);
     std::size_t scratch = 0;
     cuda::check(cub::DeviceRadixSort::SortPairs(nullptr, scratch, keys, payloads, n, 0, 32, q.stream));
-    return scratch + static_cast<std::size_t>(n) * (sizeof(std::uint32_t) + sizeof(offset_t));
+    return scratch + static_cast<std::size_t>(words_for<std::uint32_t>(n)) * sizeof(offset_t);
 }
 
 }  // namespace tulle::prim
