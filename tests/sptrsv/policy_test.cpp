@@ -7,6 +7,7 @@
 
 #include "sptrsv/on_host.hpp"
 #include "tulle/base/error.hpp"
+#include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
 namespace {

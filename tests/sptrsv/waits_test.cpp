@@ -68,7 +68,7 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team, Regime regi
     shared.patience = little_patience;
     expect_stuck(solve(q, [&](const Sides<double>& sides) {
         solve_tasks(q, tasks, values, shared, sides);
-        return read_value(q, std::as_const(shared.fault).data());
+        return read_value(q, &std::as_const(shared.turns).data()->fault);
     }));
 }
 
@@ -87,7 +87,7 @@ void check_many(const Queue& q, const HostCsr<double>& a)
     shared.patience = little_patience;
     expect_stuck(solve(q, [&](const Sides<double>& sides) {
         solve_many(q, r, values, shared, sides);
-        return read_value(q, std::as_const(shared.fault).data());
+        return read_value(q, &std::as_const(shared.turns).data()->fault);
     }));
 }
 

@@ -134,22 +134,6 @@ TULLE_API bool fits(const Scheme& scheme, index_t rows, std::size_t value_bytes,
 // Warps that fit into a block with the registers they need.
 constexpr int most_warps_in_block(int team, bool clusters) { return !clusters ? 16 : team == 1 ? 8 : 12; }
 
-// A sweep on a GPU keeps what it finds of a row in one word: level alone, level of its chain, first row of that, place in it. Room for so many levels.
-inline constexpr index_t most_rows_swept = index_t{1} << 27;
-inline constexpr int place_bits = 5;
-constexpr int row_bits_swept(index_t rows)
-{
-    int bits = 1;
-    while (((rows - 1) >> bits) > 0) ++bits;
-    return bits;
-}
-constexpr int level_bits_swept(index_t rows)
-{
-    const int room = (64 - place_bits - row_bits_swept(rows)) / 2;
-    return room < 30 ? room : 30;
-}
-constexpr index_t most_levels_swept(index_t rows) { return (index_t{1} << level_bits_swept(rows)) - 1; }
-
 // Up to how many levels a GPU should find by itself, where the host would need about as long to find them and to lay out tasks.
 TULLE_API index_t most_levels_there(index_t rows, offset_t nonzeros);
 

@@ -43,7 +43,7 @@ std::vector<int> faults(const CudaQueue& q, const Prepared<V>& p)
 {
     std::vector<int> found;
     for (const Shared<V>* shared : {&p.shared, &p.many_shared})
-        if (!shared->fault.empty()) found.push_back(read_value(q, shared->fault.data()));
+        if (!shared->turns.empty()) found.push_back(read_value(q, &shared->turns.data()->fault));
     if (!p.flags.flag.empty()) found.push_back(read_value(q, p.flags.flag.data() + p.flags.flag.size() - 1));
     return found;
 }

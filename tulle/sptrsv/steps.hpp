@@ -9,6 +9,7 @@
 
 #include "tulle/device/buffer.hpp"
 #include "tulle/matrix/dense.hpp"
+#include "tulle/prim/sort.hpp"
 #include "tulle/sptrsv/groups.hpp"
 #include "tulle/sptrsv/rows.hpp"
 #include "tulle/sptrsv/schedule.hpp"
@@ -53,6 +54,17 @@ template <class V> index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, co
 // entries of all tasks. The same as make_triangle, features_of and make_tasks give on the host.
 std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored);      // none where the host has to say what is wrong, or to sort
 
+// A sweep on a GPU keeps what it finds of a row in one word: level alone, level of its chain, first row of that, place in it. Room for so many levels.
+inline constexpr index_t most_rows_swept = index_t{1} << 27;
+inline constexpr int place_bits = 5;
+constexpr int row_bits_swept(index_t rows) { return prim::bits_for(static_cast<std::uint64_t>(rows)); }
+constexpr int level_bits_swept(index_t rows)
+{
+    const int room = (64 - place_bits - row_bits_swept(rows)) / 2;
+    return room < 30 ? room : 30;
+}
+constexpr index_t most_levels_swept(index_t rows) { return (index_t{1} << level_bits_swept(rows)) - 1; }
+
 // Levels of all rows, and Merge::chains of up to `most` rows, found where the triangle is: a word for each row (cuda/nodes.cuh). A triangle of more levels than
 // `deepest` is given up.
 struct Swept {
@@ -85,19 +97,24 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);
 template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides);
 template <class V> void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, const Sides<V>& sides);
 
-// What GPU kernels share between solves: unknowns that are their own flags, twice (a solve arms the other half for the next one), tickets, and
-// the row of op(A), plus one, whose wait was the first to run out of patience. One block or cluster keeps unknowns and tickets in its shared memory.
+struct Turns {
+    int fault;                       // the row of op(A), plus one, whose wait was the first to run out of patience
+    unsigned long long ticket;
+};
+
+// What GPU kernels share between solves: unknowns that are their own flags, twice (a solve arms the other half for the next one), and whose turn it is.
+// One block or cluster keeps unknowns and tickets in its shared memory.
 template <class V>
 struct Shared {
     Buffer<V> unknown;
-    Buffer<int> fault;               // one; from the third number on the ticket, of two: they come and are cleared together
+    Buffer<Turns> turns;             // one
     offset_t half = 0;               // unknowns of one half; of a block, where they are in shared memory
     int takers = 0;                  // warps or teams that take tickets; the same for all solves
     unsigned patience = 1u << 25;    // polls until a wait gives up: some ten seconds
     Regime regime = Regime::device;
     int blocks = 1;                  // of the cluster
 
-    std::size_t bytes() const { return unknown.bytes() + fault.bytes(); }
+    std::size_t bytes() const { return unknown.bytes() + turns.bytes(); }
 };
 
 // `warps` on each multiprocessor, in teams; or on those of one block or cluster.

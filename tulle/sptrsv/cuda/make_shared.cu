@@ -10,8 +10,6 @@ namespace tulle::sptrsv {
 
 namespace {
 
-constexpr offset_t fault_and_ticket = 4;                   // ints
-
 int attribute(const CudaQueue& q, cudaDeviceAttr which)
 {
     int value = 0;
@@ -37,10 +35,10 @@ template <class V>
 Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team)
 {
     const offset_t wanted = std::min(tasks, std::max<offset_t>(1, offset_t{multiprocessors(q)} * warps / team));
-    Shared<V> s{.unknown = Buffer<V>(q, 2 * unknowns), .fault = Buffer<int>(q, fault_and_ticket), .half = unknowns,
+    Shared<V> s{.unknown = Buffer<V>(q, 2 * unknowns), .turns = Buffer<Turns>(q, 1), .half = unknowns,
                 .takers = static_cast<int>(round_up(wanted, offset_t{warps_per_block / team}))};
     fill_bytes(q, s.unknown.data(), 0xff, s.unknown.bytes());
-    fill_zero(q, s.fault.data(), fault_and_ticket);
+    fill_zero(q, s.turns.data(), 1);
     return s;
 }
 
@@ -48,9 +46,9 @@ template <class V>
 Shared<V> make_shared(const CudaQueue& q, index_t unknowns, const Scheme& s)
 {
     const int blocks = blocks_of(s);
-    Shared<V> shared{.unknown = {}, .fault = Buffer<int>(q, fault_and_ticket), .half = unknowns_of_a_block(s, unknowns),
+    Shared<V> shared{.unknown = {}, .turns = Buffer<Turns>(q, 1), .half = unknowns_of_a_block(s, unknowns),
                      .takers = blocks * s.warps / s.team, .regime = s.regime, .blocks = blocks};
-    fill_zero(q, shared.fault.data(), fault_and_ticket);
+    fill_zero(q, shared.turns.data(), 1);
     return shared;
 }
 

@@ -34,8 +34,8 @@ template <class V>
 SharedView<V> view_of(const Shared<V>& s)
 {
     auto* words = reinterpret_cast<Word<V>*>(const_cast<V*>(s.unknown.data()));
-    auto* fault = const_cast<int*>(s.fault.data());
-    return {words, reinterpret_cast<unsigned long long*>(fault + 2), fault, s.half, static_cast<unsigned long long>(s.takers), s.patience,
+    auto* turns = const_cast<Turns*>(s.turns.data());
+    return {words, &turns->ticket, &turns->fault, s.half, static_cast<unsigned long long>(s.takers), s.patience,
             std::countr_zero(static_cast<unsigned>(s.blocks))};
 }
 
