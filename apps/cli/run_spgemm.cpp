@@ -80,7 +80,7 @@ ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const
 void run_spgemm(const Session& session, const SpgemmOptions& options)
 {
     require<UsageError>(options.to.empty() || options.backend != "all", "--out needs one backend, not all");
-    require<UsageError>(options.refill.empty() || (options.chunks.empty() && options.devices == 0), "--refill is for one device and all of C at once");
+    require<UsageError>(options.refill == "find_places" || (options.chunks.empty() && options.devices == 0), "--refill is for one device and all of C at once");
     require<UsageError>(options.chunks.empty() || options.devices == 0, "--chunks are for one device, --devices for several");
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
@@ -100,7 +100,7 @@ void add_spgemm_plan(CLI::App* verb, SpgemmOptions& o)
     verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
     verb->add_option("--policy", o.method, "force a method: adaptive, dense, hash or deltasparse on a CPU, adaptive, nsparse or deltasparse on a GPU")->option_text("METHOD");
     verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
-    verb->add_option("--refill", o.refill, "values of C again, by find_places (nothing is kept), keep_places (two bytes a product), keep_products (eight), or the fastest")
+    verb->add_option("--refill", o.refill, "values of C again: find_places (the default, nothing is kept), keep_places (two bytes a product), keep_products (eight), fastest")
         ->check(CLI::IsMember({"find_places", "keep_places", "keep_products", "fastest"}))->option_text("HOW");
 }
 

@@ -247,6 +247,12 @@ TEST(SpgemmRefills, TheFastestIsAListWhereProductsAreFew)
     EXPECT_EQ(choose_refill({10, 10, 10, 100, offset_t{1} << 32}, 0, 0), Refill::keep_products);
     for (const Refill way : {Refill::find_places, Refill::keep_places, Refill::keep_products, Refill::fastest}) EXPECT_EQ(parse_refill(to_text(way)), way);
     EXPECT_THROW(parse_refill("slowest"), ValueError);
+    const CsrView<double> few{10, 10, 100, nullptr, nullptr, nullptr}, many{10, 10, offset_t{1} << 31, nullptr, nullptr, nullptr};
+    Workspace work;
+    work.products = 300;
+    EXPECT_EQ(decide_refill(Refill::fastest, many, few, work, 150), Refill::find_places);
+    EXPECT_EQ(decide_refill(Refill::keep_products, few, many, work, 150), Refill::keep_products);
+    EXPECT_THROW(decide_refill(Refill::keep_products, many, few, work, 150), ValueError);
     EXPECT_EQ(of_a(as_last(listed((offset_t{1} << 31) - 1, (offset_t{1} << 32) - 1))), (offset_t{1} << 31) - 1);
     EXPECT_EQ(of_b(as_last(listed((offset_t{1} << 31) - 1, (offset_t{1} << 32) - 1))), (offset_t{1} << 32) - 1);
 }

@@ -3,8 +3,6 @@
 // What a plan keeps of products, so that the values of C can be computed again quickly: nothing, their places (places.hpp), or all of them (listed.hpp).
 #pragma once
 
-#include <algorithm>
-
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/spgemm/listed.hpp"
@@ -17,7 +15,7 @@ struct Kept {
     Places places = {};
     ProductList list = {};
 
-    bool is_known() const { return places.known || list.known; }
+    bool is_missing() const { return way != Refill::find_places && !places.known && !list.known; }
     std::size_t bytes() const { return places.bytes() + list.bytes(); }
 };
 
@@ -50,7 +48,7 @@ std::size_t keeping_bytes_for(const Queue& q, Refill way, const CsrView<V>& a, c
 template <class Queue, class V>
 void keep(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Kept& kept)
 {
-    if (kept.is_known()) return;
+    if (!kept.is_missing()) return;
     if (kept.way == Refill::keep_places) place_products(q, a, b, work, c, kept.places);
     if (kept.way == Refill::keep_products) list_products(q, a, b, work, c, kept.list);
 }

@@ -49,7 +49,6 @@ struct Plan<V>::State {
     offset_t nonzeros = 0;                   // of C
     Kept kept = {};                          // for refills
 
-    bool misses_kept() const { return kept.way != Refill::find_places && !kept.is_known(); }
     index_t rows() const { return a.view().rows; }
     index_t cols() const { return b.view().cols; }
     std::size_t held() const { return a.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes(); }
@@ -154,7 +153,7 @@ void fill_all(State& s, Csr<V>& c)
 {
     const Stretch<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
     fill_rows(s, all);
-    if (!s.misses_kept()) return;
+    if (!s.kept.is_missing()) return;
     const trace::Phase phase{"keep"};
     s.ctx.run([&](const auto& q) { keep(q, s.a.view(), s.b.view(), s.work, all, s.kept); });
 }
@@ -219,7 +218,7 @@ void Plan<V>::run(Csr<V>& c) const
         return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros, " nonzeros, the one to compute again is ", c.rows,
                       " x ", c.cols, " with ", c.nonzeros());
     });
-    if (s.misses_kept()) fill_all(s, c);
+    if (s.kept.is_missing()) fill_all(s, c);
     else refill_all(s, c);
 }
 
