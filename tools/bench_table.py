@@ -8,6 +8,8 @@
     tools/bench_table.py out.jsonl --way cold      # warm (default), graph or cold
     tools/bench_table.py out.jsonl --policies      # every policy of ours beside the chosen one
     tools/bench_table.py out.jsonl --statistic min # the fastest sample instead of the median: for machines that others use as well
+    tools/bench_table.py out.jsonl --refills       # SpGEMM: whole calls, refills of all kinds and what each keeps, beside cuSPARSE's reuse
+    tools/bench_table.py out.jsonl --peers F.csv   # beside the best of other implementations, measured apart: lines "matrix,ms,name"
 
 A document names its tables itself: what stands between the lines
 
@@ -110,7 +112,57 @@ def print_group(key, matrices, way, statistic, policies):
     print()
 
 
+# choose_refill (tulle/spgemm/policy.cpp): up to so many products an entry of C are listed; a list takes 8 bytes for each, and 8 for every 512 of them.
+LISTED_PRODUCTS, LISTED_BYTES = 5, 8 + 8 / 512
+
+
+def kept(line):
+    return line["kept_beside_result_bytes"]
+
+
+def print_refills(arguments):
+    """One table over all files; means over the first of them and over all. Bold: what Refill::fastest takes."""
+    print("| matrix | whole call µs | refill | places kept | products kept | cuSPARSE's reuse | fastest beside reuse | refill MB | places MB | products MB | reuse MB |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    shares = []                  # of each matrix: is it of the first file, speed beside reuse and beside a whole call, plain and fastest; bytes beside reuse
+    for number, path in enumerate(arguments.files):
+        groups = grouped(read_lines([path]))
+        whole = {name: lines[0] for key, matrices in groups.items() if key[0] == "spgemm" for name, lines in matrices.items()}
+        for name, lines in next(matrices for key, matrices in groups.items() if key[0] == "spgemm refill").items():
+            by_name = {line["contender"]: line for line in lines}
+            plain, places, products, reuse = (by_name[k] for k in ("tulle", "tulle, places kept", "tulle, products kept", "cusparse reuse"))
+            listed = (kept(products) - kept(plain)) / LISTED_BYTES <= LISTED_PRODUCTS * plain["nonzeros"]
+            fastest = products if listed else plain
+            us = [time_of(line, arguments.way, arguments.statistic) for line in (whole[name], plain, places, products, reuse)]
+            cells = [f"**{u:.4g}**" if line is fastest else f"{u:.4g}" for u, line in zip(us, (None, plain, places, products, reuse))]
+            quick = us[3] if listed else us[1]
+            print(f"| {name.removeprefix('twin:')} | " + " | ".join(cells) + f" | {us[4] / quick:.2f} | " + " | ".join(f"{kept(line) / 1e6:.4g}" for line in (plain, places, products, reuse)) + " |")
+            shares.append((number == 0, us[4] / us[1], us[4] / quick, us[0] / us[1], us[0] / quick, kept(plain) / kept(reuse), kept(fastest) / kept(reuse)))
+    for what, chosen in (("the first file", [s for s in shares if s[0]]), ("all files", shares)):
+        print(f"\nGeometric means over the {len(chosen)} matrices of {what}: beside reuse {geometric_mean([s[1] for s in chosen]):.2f}, the fastest {geometric_mean([s[2] for s in chosen]):.2f} (least {min(s[2] for s in chosen):.2f});"
+              f" beside a whole call {geometric_mean([s[3] for s in chosen]):.2f} (least {min(s[3] for s in chosen):.2f}), the fastest {geometric_mean([s[4] for s in chosen]):.2f} (least {min(s[4] for s in chosen):.2f})."
+              f" Kept beside what reuse keeps: at most {100 * max(s[5] for s in chosen):.1f} %, the fastest {100 * max(s[6] for s in chosen):.0f} %.")
+
+
+def print_peers(arguments):
+    """Beside the best of others for each matrix; means over the first file and over all."""
+    rows = [line.split(",") for line in pathlib.Path(arguments.peers).read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    peers = {matrix: (float(ms) * 1000, name) for matrix, ms, name in rows}
+    print("| matrix | tulle µs | best peer | µs | ratio |\n|---|---:|---|---:|---:|")
+    ratios = []
+    for number, path in enumerate(arguments.files):
+        lines = next(matrices for key, matrices in grouped(read_lines([path])).items() if key[0] == "spgemm")
+        for name, found in lines.items():
+            us, (theirs, peer) = time_of(found[0], arguments.way, arguments.statistic), peers[name.removeprefix("twin:")]
+            ratios.append((number == 0, theirs / us))
+            print(f"| {name.removeprefix('twin:')} | {us:.1f} | {peer} | {theirs:.0f} | {theirs / us:.2f} |")
+    first = [ratio for of_first, ratio in ratios if of_first]
+    print(f"\nGeometric means: {geometric_mean(first):.2f} over the {len(first)} matrices of the first file, {geometric_mean([r for _, r in ratios]):.2f} over all {len(ratios)}; least {min(r for _, r in ratios):.2f}.")
+
+
 def print_tables(arguments):
+    if arguments.refills or arguments.peers:
+        return print_refills(arguments) if arguments.refills else print_peers(arguments)
     for key, matrices in grouped(read_lines(arguments.files)).items():
         if any(time_of(line, arguments.way) for lines in matrices.values() for line in lines):
             print_group(key, matrices, arguments.way, arguments.statistic, arguments.policies)
@@ -126,6 +178,7 @@ def with_fresh_tables(text, parser):
     def fresh(block):
         arguments = parser.parse_args(block["words"].split())
         arguments.files = [root / name for name in arguments.files]
+        arguments.peers = arguments.peers and root / arguments.peers
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             print_tables(arguments)
@@ -140,6 +193,8 @@ def make_parser():
     parser.add_argument("--way", choices=["warm", "graph", "cold"], default="warm")
     parser.add_argument("--statistic", choices=["median", "min"], default="median")
     parser.add_argument("--policies", action="store_true")
+    parser.add_argument("--refills", action="store_true")
+    parser.add_argument("--peers", metavar="FILE.csv")
     parser.add_argument("--update", metavar="FILE.md", type=pathlib.Path)
     parser.add_argument("--check", metavar="FILE.md", type=pathlib.Path)
     return parser
