@@ -253,8 +253,8 @@ void check_scheme(const Scheme& s, const Limits& limits)
     const bool for_cpu = s.kernel == Kernel::serial || s.kernel == Kernel::levels;
     require<ValueError>(for_cpu == (limits.backend == Backend::cpu), [&] { return concat("the kernel '", to_text(s.kernel), "' is not for this backend"); },
                         limits.backend == Backend::cpu ? "serial, levels" : "tasks, groups");
-    const int most_rows = s.kernel == Kernel::levels ? 4096 : 32;
-    require<ValueError>(s.rows >= 1 && s.rows <= most_rows, [&] { return concat("nodes of ", s.rows, " rows"); }, concat("1 to ", most_rows));
+    const int longest = s.kernel == Kernel::levels ? 4096 : most_rows;
+    require<ValueError>(s.rows >= 1 && s.rows <= longest, [&] { return concat("nodes of ", s.rows, " rows"); }, concat("1 to ", longest));
     require<ValueError>(s.kernel != Kernel::levels || s.merge == Merge::none || s.merge == Merge::critical || s.merge == Merge::fixed, "the CPU merges rows along the critical path, or a fixed number", "none, critical, fixed");
     require<ValueError>(s.warps >= 1 && s.warps <= 64, [&] { return concat(s.warps, " warps on a multiprocessor"); }, "1 to 64");
     if (s.kernel == Kernel::groups) {
