@@ -30,7 +30,7 @@ Json features_of(const sptrsv::Features& features)
 // All schemes on one triangle, or on the same one transposed.
 void collect(const Context& ctx, const SptrsvProblem<double>& problem, sptrsv::Op op, bool paper, const Lines& lines)
 {
-    sptrsv::Options options{.op = op, .seconds = 20, .checked = false};
+    sptrsv::Options options{.op = op, .seconds = 20, .checked = false, .model = "none"};
     const auto plan = sptrsv::Plan<double>::make(ctx, problem.a, options);
     for (const sptrsv::Trial& trial : sptrsv::try_schemes<double>(ctx, problem.a, options, schemes_for(ctx, paper, plan.scheme())))
         lines.add({op == sptrsv::Op::none ? "lower" : "lower transposed", features_of(plan.features()), sptrsv::to_line(trial.scheme), trial.solve_seconds,

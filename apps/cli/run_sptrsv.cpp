@@ -285,7 +285,7 @@ void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& o)
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
     verb->add_option("--search", o.search, "try schemes for so many seconds instead of predicting the best")->check(CLI::PositiveNumber)->option_text("SECONDS");
     verb->add_option("--cache", o.cache, "folder that remembers what a search found for a pattern on a device")->option_text("FOLDER");
-    verb->add_option("--model", o.model, "file of a learned model that chooses (tools/train)")->option_text("FILE");
+    verb->add_option("--model", o.model, "file of a learned model that chooses (tools/train); none: rules choose")->option_text("FILE");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify, "compare with a plain solve, entry by entry; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of B")->option_text("N");

@@ -6,7 +6,7 @@ namespace tulle::sptrsv {
 
 void touch(const CpuQueue& host, void* data, std::size_t bytes)
 {
-    constexpr std::size_t page = 4096, worth_sharing = 64 * page;
+    constexpr std::size_t page = 4096, worth_sharing = 512 * page;      // to wake threads takes as long as some hundred pages, and now and then much longer
     volatile char* at = static_cast<char*>(data);
 #pragma omp parallel for num_threads(host.threads) schedule(static) if (bytes > worth_sharing)
     for (std::size_t k = 0; k < bytes; k += page) at[k] = 0;

@@ -12,6 +12,8 @@
 namespace tulle::sptrsv {
 namespace {
 
+constexpr std::string_view no_model = "none";
+
 std::optional<model::Perceptron> parse_built_in(std::string_view name)
 {
     const std::string_view text = model::embedded(name);
@@ -29,6 +31,7 @@ const model::Perceptron* built_in(Backend backend)
 
 std::optional<Choice> ask_model(const Options& options, const Limits& limits, const Features& features)
 {
+    if (options.model == no_model) return std::nullopt;
     if (!options.model.empty()) return choose_learned(features, model::Perceptron::load(options.model), limits);
     const model::Perceptron* model = built_in(limits.backend);
     return model ? choose_learned(features, *model, limits) : std::nullopt;

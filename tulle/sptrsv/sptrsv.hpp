@@ -52,7 +52,7 @@ struct Options {
     bool checked = true;                      // validate the matrix first
     std::string cache = {};                   // folder that remembers what a search found for a pattern on a device; empty: none
     Analysis analysis = Analysis::device;
-    std::string model = {};                   // file of a perceptron (tulle/model) that chooses instead of the one built in; empty: that one
+    std::string model = {};                   // file of a perceptron (tulle/model) that chooses instead of those built in; empty: those; "none": rules alone choose
 };
 
 // A solve prepared for one pattern. It keeps copies of all it needs: the caller's matrix may go. Not for use by two threads at once.

@@ -160,11 +160,14 @@ private:
     std::size_t count_ = 0;
 };
 
-// Whether an entry of a cluster's row belongs to its matrices.
-bool is_dense(const Source& s, const Pack& pack, const LateColumns& late, index_t col)
+// The column of a cluster's matrices that an entry belongs to, or -1: an early one. Of a row alone, 0 for a late entry.
+index_t column_apart(const Source& s, const Pack& pack, const LateColumns& late, index_t col)
 {
     const index_t level = s.level.data()[col];
-    return level == pack.level || (level >= pack.level - late_levels && late.find(col) >= 0);
+    if (!pack.cluster) return level == pack.level - 1 ? 0 : -1;
+    if (level == pack.level) return s.place.data()[col] - s.place.data()[pack.row.front()];
+    const int j = level >= pack.level - late_levels ? late.find(col) : -1;
+    return j < 0 ? -1 : pack.width + j;
 }
 
 // Late entries of a row alone: none, where they are more than most_late or its lanes in a warp.
@@ -175,8 +178,6 @@ int late_entries(const Source& s, const Pack& pack, index_t row)
         if (s.level.data()[s.t.col.data()[k]] == pack.level - 1) ++late;
     return pack.lanes_per_row > 1 && late <= std::min(most_late, lanes / pack.width) ? late : 0;
 }
-
-enum class Part { early, late, dense };
 
 // Entries of a row by the level they come from, lowest first; those of very long rows stay as they are.
 class ByLevel {
@@ -206,25 +207,6 @@ private:
     std::array<std::uint64_t, long_row> key_;                // level, number in the row
 };
 
-// f(part, k, j) for every entry of a row, those of low levels first; j: number of the late entry or column.
-template <class F>
-void each_entry(const Source& s, const Pack& pack, const LateColumns& late, index_t row, F&& f)
-{
-    const bool keeps_late = !pack.cluster && late_entries(s, pack, row) > 0;
-    int next = 0;
-    const ByLevel entries(s, row);
-    for (offset_t e = 0; e < entries.count(); ++e) {
-        const offset_t k = entries[e];
-        const index_t col = s.t.col.data()[k], level = s.level.data()[col];
-        const bool is_inside = pack.cluster && level == pack.level;
-        const int j = pack.cluster && !is_inside && level >= pack.level - late_levels ? late.find(col) : -1;
-        if (is_inside) f(Part::dense, k, -1);
-        else if (j >= 0) f(Part::late, k, j);
-        else if (keeps_late && level == pack.level - 1) f(Part::late, k, next++);
-        else f(Part::early, k, -1);
-    }
-}
-
 // The task with sizes where its offsets will be.
 struct Measured {
     Task task;
@@ -252,7 +234,7 @@ LateColumns measure_cluster(const Source& s, const Pack& pack, std::array<offset
     for (int i = 0; i < pack.rows && !late.all; ++i) {
         const index_t row = pack.row[static_cast<std::size_t>(i)];
         dense[static_cast<std::size_t>(i)] = std::count_if(s.t.col.data() + s.t.row_begin.data()[row], s.t.col.data() + s.t.row_begin.data()[row + 1],
-                                                           [&](index_t col) { return is_dense(s, pack, late, col); });
+                                                           [&](index_t col) { return column_apart(s, pack, late, col) >= 0; });
     }
     return late;
 }
@@ -309,19 +291,25 @@ void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i
         tasks.col.data()[at] = s.unknown(s.t.col.data()[k]);
         tasks.source.data()[at] = source[k];
     };
-    offset_t e = 0;
-    each_entry(s, pack, late, row, [&](Part part, offset_t k, int j) {
-        if (part == Part::early) {
-            enter(task.step * lanes + e / pack.lanes_per_row * s.lanes_of_team() + e % pack.lanes_per_row * task.width + i, k);
-            ++e;
-        } else if (!pack.cluster) {
-            enter((task.step + offset_t{task.steps} * tasks.team) * lanes + j * task.width + i, k);
-        } else {
-            const offset_t column = part == Part::late ? task.width + j : s.place.data()[s.t.col.data()[k]] - task.first;
-            tasks.dense_at.data()[dense_entry] = task.dense + column * task.width + i;
+    const bool keeps_apart = pack.cluster || late_entries(s, pack, row) > 0;
+    const auto column_of = [&](offset_t k) { return keeps_apart ? column_apart(s, pack, late, s.t.col.data()[k]) : -1; };
+    offset_t apart = 0, early = 0;
+    for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k) {
+        const index_t column = column_of(k);
+        if (column < 0) continue;
+        if (pack.cluster) {
+            tasks.dense_at.data()[dense_entry] = task.dense + offset_t{column} * task.width + i;
             tasks.dense_source.data()[dense_entry++] = source[k];
+        } else {
+            enter((task.step + offset_t{task.steps} * tasks.team) * lanes + apart++ * task.width + i, k);
         }
-    });
+    }
+    const ByLevel entries(s, row);
+    for (offset_t e = 0; e < entries.count(); ++e) {
+        if (column_of(entries[e]) >= 0) continue;
+        enter(task.step * lanes + early / pack.lanes_per_row * s.lanes_of_team() + early % pack.lanes_per_row * task.width + i, entries[e]);
+        ++early;
+    }
 }
 
 void write(const Source& s, const Pack& pack, const LateColumns& late, const Task& task, offset_t dense_entry, Tasks& tasks)

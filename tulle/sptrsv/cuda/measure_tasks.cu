@@ -8,6 +8,7 @@ namespace tulle::sptrsv {
 namespace {
 
 constexpr int measurers = 4;                               // warps of a block
+constexpr int blocks_at_once = 8;                          // on a multiprocessor
 constexpr unsigned whole_warp = 0xffffffffu;
 
 // Late columns by the order in which there is room for them: the higher level first, then by number.
@@ -21,7 +22,7 @@ constexpr int most_room = lanes * most_team;
 
 // A warp's shared memory.
 struct Scratch {
-    LateKey *table, *met, *chosen;
+    LateKey *table, *chosen;
     int* count;
 };
 
@@ -43,7 +44,7 @@ struct Measuring {
 // The rows of a task.
 struct Pack {
     index_t first, rows, level;
-    EntryList list;
+    EntryList<offset_t> list;
 };
 
 // Number of levels below the task's; the key of a late column, or no_column.
@@ -57,13 +58,13 @@ __device__ LateKey late_key(index_t below, index_t col)
 template <class F>
 __device__ void each_entry(const Measuring& m, const Pack& pack, int lane, F&& f)
 {
-    const EntryList& list = pack.list;
+    const EntryList<offset_t>& list = pack.list;
     for (offset_t chunk = 0; chunk < list.total; chunk += entries_at_once * lanes) {
         index_t col[entries_at_once], below[entries_at_once];
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) {
             const offset_t e = chunk + n * lanes + lane;
-            const offset_t at = __shfl_sync(whole_warp, list.begin - list.before, row_of_entry(list.before, e)) + e;
+            const offset_t at = __shfl_sync(whole_warp, list.begin, row_of_entry(list.before, e)) + e;
             col[n] = e < list.total ? m.col[at] : -1;
         }
 #pragma unroll
@@ -104,14 +105,15 @@ __device__ int meet_all(const Measuring& m, const Pack& pack, int lane, const Sc
     return full ? -1 : *scratch.count;
 }
 
-// The keys of the table, side by side.
+// The keys of the table, side by side at its beginning.
 __device__ void gather_met(const Scratch& scratch, int lane)
 {
     int before = 0;
     for (int k = lane; k < table_size; k += lanes) {
         const LateKey key = scratch.table[k];
         const unsigned there = __ballot_sync(whole_warp, key != no_column);
-        if (key != no_column) scratch.met[before + __popc(there & ((1u << lane) - 1))] = key;
+        __syncwarp(whole_warp);                            // all have read what some of them now write over
+        if (key != no_column) scratch.table[before + __popc(there & ((1u << lane) - 1))] = key;
         before += __popc(there);
     }
     __syncwarp(whole_warp);
@@ -122,9 +124,11 @@ __device__ void choose_met(const Scratch& scratch, int lane, int met, int room)
 {
     gather_met(scratch, lane);
     for (int k = lane; k < met; k += lanes) {
+        const LateKey key = scratch.table[k];
         int rank = 0;
-        for (int other = 0; other < met; ++other) rank += scratch.met[other] < scratch.met[k] ? 1 : 0;
-        if (rank < room) scratch.chosen[rank] = scratch.met[k];
+#pragma unroll 8
+        for (int other = 0; other < met; ++other) rank += scratch.table[other] < key ? 1 : 0;
+        if (rank < room) scratch.chosen[rank] = key;
     }
     __syncwarp(whole_warp);
 }
@@ -152,6 +156,7 @@ __device__ void write_late(const Scratch& scratch, int lane, int count, index_t*
     for (int k = lane; k < count; k += lanes) {
         const LateKey col = scratch.chosen[k] & ~lower_level;
         int before = 0;
+#pragma unroll 8
         for (int other = 0; other < count; ++other) before += (scratch.chosen[other] & ~lower_level) < col ? 1 : 0;
         late[before] = static_cast<index_t>(col);
     }
@@ -185,17 +190,16 @@ __device__ int measure_alone(const Measuring& m, const Pack& pack, int lane, int
 }
 
 // A warp for each task.
-//   grid: one warp per task      shared memory: a table, its keys and those chosen for each warp      task: rows, width, late, steps      late, dense_entries
-__global__ void __launch_bounds__(measurers* lanes) measure_tasks_kernel(Measuring m)
+//   grid: one warp per task      shared memory: a table and the keys chosen for each warp      task: rows, width, late, steps      late, dense_entries
+__global__ void __launch_bounds__(measurers* lanes, blocks_at_once) measure_tasks_kernel(Measuring m)
 {
     TULLE_SHARED(LateKey, table, measurers * table_size);
-    TULLE_SHARED(LateKey, met, measurers * (table_most + lanes));
     TULLE_SHARED(LateKey, chosen, measurers * most_room);
     TULLE_SHARED(int, count, measurers);
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
     const offset_t p = global_thread() / lanes;
     if (p >= m.tasks) return;                              // the whole warp
-    const Scratch scratch{table + warp * table_size, met + warp * (table_most + lanes), chosen + warp * most_room, count + warp};
+    const Scratch scratch{table + warp * table_size, chosen + warp * most_room, count + warp};
     const index_t first = m.task[p].first, end = p + 1 < m.tasks ? m.task[p + 1].first : m.rows;
     const Pack pack{first, end - first, m.task_level[p], list_entries(m.row_begin, lane < end - first ? m.order[first + lane] : -1)};
     const bool cluster = m.task[p].cluster != 0;

@@ -37,16 +37,27 @@ struct Told {
     unsigned long long of_level[words_of_level * levels_told];
 };
 
-// Where a warp's rows are all of one level, as in wide graphs, it adds once.
+// The sum over the lanes whose bits are set, at the first of them. All lanes must call, each with those of its own group.
+__device__ unsigned long long sum_of_group(unsigned long long value, unsigned group, int lane)
+{
+    int place = __popc(group & ((1u << lane) - 1));        // in the group: every second one gives what it has to the one before, then every second of those left
+    for (unsigned behind = group & ~((2u << lane) - 1); __any_sync(whole_warp, behind != 0) != 0; place /= 2) {
+        const int next = __ffs(static_cast<int>(behind)) - 1;
+        const unsigned long long other = __shfl_sync(whole_warp, value, next < 0 ? lane : next);
+        value += next < 0 ? 0 : other;
+        behind &= __ballot_sync(whole_warp, place % 2 == 0);
+    }
+    return value;
+}
+
+// Rows of a warp that are of one level add together: there are few levels, and all rows add to them. Level 0: no row.
 __device__ void add_to_level(unsigned long long amount, index_t level, int lane, unsigned long long* of_level)
 {
     const index_t first = __shfl_sync(whole_warp, level, 0);
-    if (__all_sync(whole_warp, level == first || level == 0) != 0) {
-        const unsigned long long sum = slice_sum<lanes>(amount);
-        if (lane == 0) atomicAdd(&of_level[(first - 1) * offset_t{words_of_level}], sum);
-    } else if (level > 0) {
-        atomicAdd(&of_level[(level - 1) * offset_t{words_of_level}], amount);
-    }
+    const bool is_one = __all_sync(whole_warp, level == first || level == 0) != 0;
+    const unsigned group = is_one ? whole_warp : __match_any_sync(whole_warp, level);
+    const unsigned long long sum = is_one ? slice_sum<lanes>(amount) : sum_of_group(amount, group, lane);
+    if (level > 0 && (group & ((1u << lane) - 1)) == 0) atomicAdd(&of_level[(level - 1) * offset_t{words_of_level}], sum);
 }
 
 // Adds what a block found to the sums of all: first in its shared memory, since all blocks add to the same few numbers.

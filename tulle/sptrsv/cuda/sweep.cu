@@ -12,6 +12,7 @@
 // it needs there. That row can be followed once only, so that nobody has to count, and the chains are those of the host whoever comes first.
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/value_flag.cuh"
+#include "tulle/sptrsv/cuda/lanes_of_rows.hpp"
 #include "tulle/sptrsv/cuda/nodes.cuh"
 
 namespace tulle::sptrsv {
@@ -22,7 +23,7 @@ constexpr int warps_on_multiprocessor = 8;                 // that ask; more dis
 constexpr int entries_at_once = 8;                         // of a row, on their way
 constexpr int few_entries = 4;                             // … where no lane of the warp has more
 constexpr unsigned few_mask = (1u << few_entries) - 1;
-constexpr int inner_at_once = 4;                           // of the rows of a warp that need each other, read together
+constexpr int inner_at_once = 4;                           // columns of a row, read together
 constexpr int steps_unpublished = 4;                       // inside a warp, until all others are told
 constexpr int rows_in_line = 8;                            // from so many rows on that wait for each other only, one after the other is told
 constexpr unsigned whole_warp = 0xffffffffu;
@@ -31,14 +32,24 @@ constexpr unsigned polls_between_looks = 32;               // at whether others 
 // The first row that needs each row, turned round so that none is zero.
 __device__ index_t turned(index_t row) { return max_index - row; }
 
-//   grid: one warp per row      first: zero before
+//   grid: so many lanes per row      first: zero before
+template <int Lanes>
 __global__ void __launch_bounds__(threads) first_to_need_kernel(const offset_t* row_begin, const index_t* col, index_t rows, index_t* first)
 {
-    const offset_t row = global_thread() / lanes;
+    const offset_t row = global_thread() / Lanes;
     if (row >= rows) return;
     const index_t mine = turned(static_cast<index_t>(row));
-    for (offset_t k = row_begin[row] + static_cast<int>(threadIdx.x) % lanes; k < row_begin[row + 1]; k += lanes)
-        if (load_relaxed(&first[col[k]]) < mine) atomicMax(&first[col[k]], mine);
+    const offset_t end = row_begin[row + 1];
+    for (offset_t chunk = row_begin[row] + static_cast<int>(threadIdx.x) % Lanes; chunk < end; chunk += inner_at_once * Lanes) {
+        index_t needed[inner_at_once], known[inner_at_once];
+#pragma unroll
+        for (int n = 0; n < inner_at_once; ++n) needed[n] = chunk + n * Lanes < end ? col[chunk + n * Lanes] : -1;
+#pragma unroll
+        for (int n = 0; n < inner_at_once; ++n) known[n] = needed[n] < 0 ? mine : load_relaxed(&first[needed[n]]);
+#pragma unroll
+        for (int n = 0; n < inner_at_once; ++n)
+            if (known[n] < mine) atomicMax(&first[needed[n]], mine);
+    }
 }
 
 struct Sweep {
@@ -274,8 +285,9 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
     Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::words(there.rows))};
     fill_zero(q, swept.words.data(), swept.words.size());
     const SweptArrays<Standing> arrays = arrays_of(swept);
-    launch(q, one_thread_each(offset_t{there.rows} * lanes, threads), first_to_need_kernel, there.row_begin.data(), there.col.data(), there.rows,
-           arrays.unneeded_from);
+    with_lanes_of_rows(there.rows, there.nonzeros(), [&](auto of_row) {
+        launch(q, one_thread_each(offset_t{there.rows} * of_row(), threads), first_to_need_kernel<of_row()>, there.row_begin.data(), there.col.data(), there.rows, arrays.unneeded_from);
+    });
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;
     const offset_t most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
     launch(q, {enough < most_blocks ? enough : most_blocks, threads}, sweep_kernel,

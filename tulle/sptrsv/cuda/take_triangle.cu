@@ -5,13 +5,13 @@
 #include "tulle/device/cuda/mailbox.cuh"
 #include "tulle/device/cuda/value_flag.cuh"
 #include "tulle/prim/scan.hpp"
+#include "tulle/sptrsv/cuda/lanes_of_rows.hpp"
 #include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
 namespace {
 
 constexpr int takers = 4;                                  // warps of a block
-constexpr unsigned whole_warp = 0xffffffffu;
 
 // Whether a row can be gone through at all.
 __device__ bool is_sound(const Stored& s, offset_t row, offset_t begin, offset_t end)
@@ -21,39 +21,44 @@ __device__ bool is_sound(const Stored& s, offset_t row, offset_t begin, offset_t
 }
 
 // Entries of each row of the triangle; at fault: offsets or columns beyond the matrix, rows out of order, a column twice, an entry on the other side, no diagonal.
-//   grid: one warp per row      count: every row written once      fault: zero before; the host sees it
+//   grid: so many lanes per row      count: every row written once      fault: zero before; the host sees it
+template <int Lanes>
 __global__ void __launch_bounds__(takers* lanes) count_triangle_kernel(Stored s, offset_t* count, offset_t* fault)
 {
-    const offset_t row = global_thread() / lanes;
-    if (row >= s.rows) return;                             // the whole warp
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const offset_t begin = s.row_begin[row], end = s.row_begin[row + 1];
+    const offset_t row = global_thread() / Lanes;
+    const int lane = static_cast<int>(threadIdx.x) % Lanes;
+    const bool there = row < s.rows;
+    const offset_t begin = there ? s.row_begin[row] : 0, stored_end = there ? s.row_begin[row + 1] : 0;
     int inside = 0;
-    bool wrong = !is_sound(s, row, begin, end), diagonal = s.unit_diagonal;
-    for (offset_t k = begin + lane; k < end && !wrong; k += lanes) {
+    bool wrong = there && !is_sound(s, row, begin, stored_end), diagonal = s.unit_diagonal;
+    const offset_t end = wrong ? begin : stored_end;
+#pragma unroll 4
+    for (offset_t k = begin + lane; k < end; k += Lanes) {
         const index_t col = s.col[k];
         const bool is_inside = s.upper ? col > row : col < row;
         inside += is_inside ? 1 : 0;
         diagonal = diagonal || col == row;
         wrong = wrong || col < 0 || col >= s.rows || (k > begin && s.col[k - 1] >= col) || (!is_inside && col != row && !s.ignore_other_side);
     }
-    inside = slice_sum<lanes>(inside);
-    const bool any_wrong = __any_sync(whole_warp, wrong), any_diagonal = __any_sync(whole_warp, diagonal);
-    if (lane != 0) return;
+    inside = slice_sum<Lanes>(inside);
+    const bool any_wrong = slice_max<Lanes>(wrong ? 1 : 0) != 0, any_diagonal = slice_max<Lanes>(diagonal ? 1 : 0) != 0;
+    if (!there || lane != 0) return;
     count[s.upper ? s.rows - 1 - row : row] = inside;
     if (any_wrong || !any_diagonal) store_relaxed(fault, 1);
 }
 
 // Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
-//   grid: one warp per row      col, source, diagonal: every entry written once
+//   grid: so many lanes per row      col, source, diagonal: every entry written once
+template <int Lanes>
 __global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(Stored s, const offset_t* row_begin, index_t* col, offset_t* source, offset_t* diagonal)
 {
-    const offset_t i = global_thread() / lanes;
+    const offset_t i = global_thread() / Lanes;
     if (i >= s.rows) return;
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const int lane = static_cast<int>(threadIdx.x) % Lanes;
     const offset_t row = s.upper ? s.rows - 1 - i : i, begin = row_begin[i], count = row_begin[i + 1] - begin;
     const offset_t first = s.upper ? s.row_begin[row + 1] - 1 : s.row_begin[row], step = s.upper ? -1 : 1;
-    for (offset_t k = lane; k < count; k += lanes) {
+#pragma unroll 4
+    for (offset_t k = lane; k < count; k += Lanes) {
         const offset_t at = first + step * k;
         col[begin + k] = s.upper ? s.rows - 1 - s.col[at] : s.col[at];
         source[begin + k] = at;
@@ -67,14 +72,15 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
 {
     require<ValueError>(!stored.transpose, "rows are taken as they are stored");
     const index_t rows = stored.rows;
-    const auto grid = one_thread_each(offset_t{rows} * lanes, takers * lanes);
     Triangle there{.rows = rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1), .col = {}, .source = {}, .diagonal = {}};
     struct Told {
         offset_t fault, nonzeros;
     };
     cuda::Mailbox<Told> told(q);
     told.there()->fault = 0;
-    launch(q, grid, count_triangle_kernel, stored, there.row_begin.data(), &told.there()->fault);
+    with_lanes_of_rows(rows, stored.nonzeros, [&](auto of_row) {
+        launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), count_triangle_kernel<of_row()>, stored, there.row_begin.data(), &told.there()->fault);
+    });
     prim::exclusive_scan(q, there.row_begin.data(), there.row_begin.data(), rows);
     cuda::post<offset_t>(q, there.row_begin.data() + rows, &told.there()->nonzeros);
     const auto [fault, nonzeros] = told.wait();
@@ -82,7 +88,10 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     there.col = Buffer<index_t>(q, nonzeros);
     there.source = Buffer<offset_t>(q, nonzeros);
     there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
-    launch(q, grid, take_triangle_kernel, stored, there.row_begin.data(), there.col.data(), there.source.data(), stored.unit_diagonal ? nullptr : there.diagonal.data());
+    with_lanes_of_rows(rows, nonzeros, [&](auto of_row) {
+        launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), take_triangle_kernel<of_row()>, stored, there.row_begin.data(), there.col.data(), there.source.data(),
+               stored.unit_diagonal ? nullptr : there.diagonal.data());
+    });
     return there;
 }
 

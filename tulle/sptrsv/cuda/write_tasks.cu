@@ -3,9 +3,9 @@
 // The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that a layout gave them. The result is
 // that of make_tasks on the host, bit for bit.
 //
-// A warp writes a task, as many rows at once as there is room for. The place of an entry follows from its rank in its row: early entries first, then those
-// kept apart, each by rising level and then by number. The warp keeps the keys of rows in shared memory and counts how many of a row are smaller; very long
-// rows stay in the order they are stored in.
+// A warp writes a task, or all warps of a block some of its rows each where it has many entries. Those kept apart are written at once, in the order they are stored
+// in. The place of an early one follows from its rank in its row, by rising level and then by number: the warp keeps the levels of early entries in shared
+// memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
 #include "tulle/device/copy.hpp"
 #include "tulle/sptrsv/cuda/task_entries.cuh"
 #include "tulle/sptrsv/steps.hpp"
@@ -13,9 +13,10 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int writers = 4;                                 // warps of a block
+constexpr int writers = 8;                                 // warps of a block
+constexpr int blocks_at_once = 3;                          // on a multiprocessor
 constexpr unsigned whole_warp = 0xffffffffu;
-constexpr unsigned long long apart_bit = 1ull << 63;       // of a key: not early
+constexpr offset_t worth_sharing = long_row;               // entries of a task, or places for them
 
 struct TriangleView {
     index_t rows;
@@ -47,7 +48,7 @@ struct Writer {
     Task task;
     index_t level;
     const index_t* late;                                   // columns of the task
-    int lanes_per_row;
+    int lanes_per_row;                                     // a power of two
 
     __device__ bool may_keep_late() const { return task.cluster == 0 && lanes_per_row > 1; }      // late entries of rows alone apart, if a row has few
     __device__ int most_kept() const { return lanes / task.width < most_late ? lanes / task.width : most_late; }
@@ -82,160 +83,183 @@ __device__ void put(const Writing& w, offset_t at, offset_t k)
 }
 
 // Entry k of the triangle, the e-th of the early ones of the task's row i.
-__device__ void write_early(const Writing& w, const Writer& r, int i, offset_t e, offset_t k)
+template <class T>
+__device__ void write_early(const Writing& w, const Writer& r, int i, T e, offset_t k)
 {
-    put(w, r.task.step * lanes + e / r.lanes_per_row * (lanes * w.team) + e % r.lanes_per_row * r.task.width + i, k);
+    const T step = e >> (31 - __clz(r.lanes_per_row)), lane = e & (r.lanes_per_row - 1);
+    put(w, r.task.step * lanes + offset_t{step} * (lanes * w.team) + lane * r.task.width + i, k);
 }
 
-// The e-th of those apart; `dense` is where the row's begin.
-__device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, index_t column, offset_t dense)
+// The e-th of those apart: of a cluster's, or of a row alone.
+__device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, index_t column)
 {
     if (r.task.cluster == 0) return put(w, (r.task.step + offset_t{r.task.steps} * w.team) * lanes + e * r.task.width + i, k);
-    w.dense_at[dense + e] = r.task.dense + offset_t{column} * r.task.width + i;
-    w.dense_source[dense + e] = w.t.source[k];
+    w.dense_at[e] = r.task.dense + offset_t{column} * r.task.width + i;
+    w.dense_source[e] = w.t.source[k];
 }
 
-// A row among those written at once.
-struct Share {
-    int first, count;                                      // of its keys
-    int early, apart_before;                               // apart: of the rows before it
-};
-
-// A warp's shared memory.
-struct Scratch {
-    unsigned long long* keys;
-    Share* share;
-};
-
-// The keys of entries first … end - 1, which begin with a row. Returns how many of this lane's row are apart.
-__device__ int write_keys(const Writing& w, const Writer& r, const EntryList& list, int lane, offset_t first, offset_t end, const Scratch& scratch)
+// f(first, row, entry, column, level) for the entries of a list, all lanes together: lane l has entry first + l of it; column is that of the cluster's matrices, -1 for
+// an early entry, -2 where a lane has none. keeps: whether this lane's row keeps late entries apart, if it is alone.
+template <class T, class F>
+__device__ void each_entry(const Writing& w, const Writer& r, const EntryList<T>& list, int lane, bool keeps, F&& f)
 {
-    int apart = 0;
-    for (offset_t chunk = first; chunk < end; chunk += entries_at_once * lanes) {
-        offset_t in_row[entries_at_once];
+    for (T chunk = 0; chunk < list.total; chunk += entries_at_once * lanes) {
+        int row[entries_at_once];
+        offset_t entry[entries_at_once];
         index_t col[entries_at_once], level[entries_at_once];
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) {
-            const offset_t e = chunk + n * lanes + lane;
-            const int row = row_of_entry(list.before, e);
-            const offset_t begin = __shfl_sync(whole_warp, list.begin, row);
-            in_row[n] = e - __shfl_sync(whole_warp, list.before, row);
-            col[n] = e < end ? w.t.col[begin + in_row[n]] : -1;
+            const T e = chunk + n * lanes + lane;
+            row[n] = row_of_entry(list.before, e);
+            entry[n] = __shfl_sync(whole_warp, list.begin, row[n]) + e;
+            col[n] = e < list.total ? w.t.col[entry[n]] : -1;
         }
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) level[n] = col[n] < 0 ? 0 : w.level[col[n]];
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) {
-            const bool is_apart = col[n] >= 0 && column_apart(w, r, col[n], level[n]) >= 0;
-            const unsigned all = __ballot_sync(whole_warp, is_apart);
-            apart += __popc(all & list.lanes_from(chunk + n * lanes));
-            if (col[n] < 0) continue;
-            const auto by_level = (static_cast<unsigned long long>(level[n]) << 32) | static_cast<unsigned long long>(in_row[n]);
-            scratch.keys[chunk + n * lanes + lane - first] = (is_apart ? apart_bit : 0) | by_level;
+            if (chunk + n * lanes >= list.total) continue;      // all lanes
+            const bool may_be_apart = r.task.cluster != 0 || __shfl_sync(whole_warp, keeps ? 1 : 0, row[n]) != 0;
+            const index_t column = col[n] < 0 ? -2 : may_be_apart ? column_apart(w, r, col[n], level[n]) : -1;
+            f(chunk + n * lanes, row[n], entry[n], column, level[n]);
         }
     }
+}
+
+// How many entries of this lane's row are apart, or would be.
+template <class T>
+__device__ int count_apart(const Writing& w, const Writer& r, const EntryList<T>& list, int lane)
+{
+    int apart = 0;
+    each_entry(w, r, list, lane, true, [&](T first, int, offset_t, index_t column, index_t) { apart += __popc(__ballot_sync(whole_warp, column >= 0) & list.lanes_from(first)); });
     return apart;
 }
 
-// How many keys of a row come before this one. keeps: whether those apart come last.
-__device__ int rank_of(const Scratch& scratch, const Share& share, unsigned long long key, unsigned long long mask)
+// A warp's shared memory: early entries of the rows it works on, row after row.
+struct Early {
+    index_t* level;
+    std::uint8_t* entry;                                   // its number among all entries of those rows
+};
+static_assert(long_row <= 256);
+
+// How many of the levels first … end - 1 come before that at `at`: lower ones, and equal ones that stand before it.
+__device__ int rank_of(const index_t* level, int first, int at, int end)
 {
+    const index_t mine = level[at];
     int rank = 0;
-    for (int m = share.first; m < share.first + share.count; ++m) rank += (scratch.keys[m] & mask) < (key & mask) ? 1 : 0;
+#pragma unroll 8
+    for (int m = first; m < at; ++m) rank += level[m] <= mine ? 1 : 0;
+#pragma unroll 8
+    for (int m = at + 1; m < end; ++m) rank += level[m] < mine ? 1 : 0;
     return rank;
 }
 
-// Rows i … i + n - 1, by rank among the keys of each. Returns how many are apart.
-__device__ int write_sorted(const Writing& w, const Writer& r, const EntryList& list, int lane, int i, int n, offset_t dense, const Scratch& scratch)
+// Early entries to their places by rank; early_of_row: how many this lane's row has.
+__device__ void write_ranked(const Writing& w, const Writer& r, const EntryList<int>& list, int lane, int early_of_row, const Early& early)
 {
-    const offset_t first = __shfl_sync(whole_warp, list.before, i), end = __shfl_sync(whole_warp, list.before + list.count, i + n - 1);
-    int apart = write_keys(w, r, list, lane, first, end, scratch);
-    if (r.task.cluster == 0 && apart > r.most_kept()) apart = 0;
-    const bool mine = lane >= i && lane < i + n;
-    const int running = warp_running_sum(mine ? apart : 0), all = __shfl_sync(whole_warp, running, lanes - 1);
-    const int count = static_cast<int>(list.count);
-    if (mine) scratch.share[lane] = {static_cast<int>(list.before - first), count, count - apart, running - apart};
-    __syncwarp(whole_warp);
-    for (offset_t chunk = first; chunk < end; chunk += lanes) {
-        const offset_t e = chunk + lane;
-        const int row = row_of_entry(list.before, e);
-        const offset_t entry = __shfl_sync(whole_warp, list.begin - list.before, row) + e;
-        if (e >= end) continue;
-        const Share share = scratch.share[row];
-        const unsigned long long key = scratch.keys[e - first], mask = share.early == share.count ? ~apart_bit : ~0ull;
-        const int rank = rank_of(scratch, share, key, mask);
-        if (rank < share.early) {
-            write_early(w, r, row, rank, entry);
-        } else {
-            const auto level = static_cast<index_t>((key & ~apart_bit) >> 32);
-            write_apart(w, r, row, rank - share.early, entry, column_apart(w, r, w.t.col[entry], level), dense + share.apart_before);
+    const int running = warp_running_sum(early_of_row), before = running - early_of_row, all = __shfl_sync(whole_warp, running, lanes - 1);
+    for (int chunk = 0; chunk < all; chunk += lanes) {
+        const int at = chunk + lane, row = row_of_entry(before, at);
+        const int first = __shfl_sync(whole_warp, before, row), end = __shfl_sync(whole_warp, running, row);
+        const offset_t begin = __shfl_sync(whole_warp, list.begin, row);
+        if (at < all) write_early(w, r, row, rank_of(early.level, first, at, end), begin + early.entry[at]);
+    }
+}
+
+// All entries of rows i … i + n - 1; of a cluster, those apart from place `dense` on. Returns how many they are. Ranked: early ones by level, else as they are stored.
+template <bool Ranked>
+__device__ int write_rows(const Writing& w, const Writer& r, const EntryList<offset_t>& all, int lane, int i, int n, offset_t dense, const Early& early)
+{
+    using T = std::conditional_t<Ranked, int, offset_t>;
+    const EntryList<T> list = all.part<T>(lane, i, n);
+    const bool keeps = r.may_keep_late() && count_apart(w, r, list, lane) <= r.most_kept();
+    const unsigned lanes_before = (1u << lane) - 1;
+    int apart = 0, apart_of_row = 0;
+    T all_early = 0, early_of_row = 0;
+    each_entry(w, r, list, lane, keeps, [&](T first, int row, offset_t entry, index_t column, index_t level) {
+        const unsigned aparts = __ballot_sync(whole_warp, column >= 0), earlies = __ballot_sync(whole_warp, column == -1);
+        const unsigned of_row = list.lanes_from(first);
+        const int behind = r.task.cluster != 0 ? apart : __shfl_sync(whole_warp, apart_of_row, row);
+        const unsigned beside = r.task.cluster != 0 ? whole_warp : __shfl_sync(whole_warp, of_row, row);
+        if (column >= 0) write_apart(w, r, row, dense + behind + __popc(aparts & beside & lanes_before), entry, column);
+        const T at = all_early + __popc(earlies & lanes_before);
+        if constexpr (Ranked) {
+            if (column == -1) {
+                early.level[at] = level;
+                early.entry[at] = static_cast<std::uint8_t>(first + lane);
+            }
+        } else if (column == -1) {
+            write_early(w, r, row, at, entry);
         }
-    }
-    __syncwarp(whole_warp);                                // the next rows take the keys' place
-    return all;
-}
-
-// Whether the late entries of a row alone are kept apart: all lanes get the same answer.
-__device__ bool keeps_late(const Writing& w, const Writer& r, int lane, offset_t begin, offset_t count)
-{
-    if (!r.may_keep_late()) return false;
-    int late = 0;
-    for (offset_t k = 0; k < count; k += lanes) {
-        const bool is_late = k + lane < count && w.level[w.t.col[begin + k + lane]] == r.level - 1;
-        late += __popc(__ballot_sync(whole_warp, is_late));
-    }
-    return late <= r.most_kept();
-}
-
-// Row i in the order it is stored in.
-__device__ int write_as_stored(const Writing& w, const Writer& r, const EntryList& list, int lane, int i, offset_t dense)
-{
-    const offset_t begin = __shfl_sync(whole_warp, list.begin, i), count = __shfl_sync(whole_warp, list.count, i);
-    const bool keeps_apart = r.task.cluster != 0 || keeps_late(w, r, lane, begin, count);
-    offset_t early = 0;
-    int apart = 0;
-    const unsigned before = (1u << lane) - 1;
-    for (offset_t k = 0; k < count; k += lanes) {
-        const bool there = k + lane < count;
-        const offset_t entry = begin + k + lane;
-        const index_t col = there ? w.t.col[entry] : 0;
-        const index_t column = there && keeps_apart ? column_apart(w, r, col, w.level[col]) : -1;
-        const unsigned all = __ballot_sync(whole_warp, there), aparts = __ballot_sync(whole_warp, column >= 0), earlies = all & ~aparts;
-        if (column >= 0) write_apart(w, r, i, apart + __popc(aparts & before), entry, column, dense);
-        else if (there) write_early(w, r, i, early + __popc(earlies & before), entry);
         apart += __popc(aparts);
-        early += __popc(earlies);
+        apart_of_row += __popc(aparts & of_row);
+        all_early += __popc(earlies);
+        early_of_row += __popc(earlies & of_row);
+    });
+    if constexpr (Ranked) {
+        __syncwarp(whole_warp);
+        write_ranked(w, r, list, lane, early_of_row, early);
+        __syncwarp(whole_warp);                            // the next rows take their place
     }
     return apart;
 }
 
-// A warp for each task.
-//   grid: one warp per task      shared memory: 256 keys a warp, and what is known of 32 rows      col, source: -1 before
-__global__ void __launch_bounds__(writers* lanes) write_tasks_kernel(Writing w)
+// Entries apart of the rows that warps before this one write; the whole block together, each warp with rows first … end - 1.
+__device__ int apart_before(const Writing& w, const Writer& r, const EntryList<offset_t>& list, int lane, int warp, int first, int end, int* apart_of_warp)
 {
-    TULLE_SHARED(unsigned long long, keys_of_warp, writers * long_row);
-    TULLE_SHARED(Share, share_of_warp, writers * lanes);
-    const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
-    const offset_t p = global_thread() / lanes;
-    if (p >= w.tasks) return;                              // the whole warp
-    const Scratch scratch{keys_of_warp + warp * long_row, share_of_warp + warp * lanes};
+    const int mine = first < end ? slice_sum<lanes>(count_apart(w, r, list.part<offset_t>(lane, first, end - first), lane)) : 0;
+    __syncthreads();                                       // nobody reads what was there
+    if (lane == 0) apart_of_warp[warp] = mine;
+    __syncthreads();
+    int before = 0;
+    for (int other = 0; other < warp; ++other) before += apart_of_warp[other];
+    return before;
+}
+
+// Task p by one warp, or this warp's share of it, one of `sharers` equal ones.
+__device__ void write_task(const Writing& w, offset_t p, int lane, int member, int sharers, const Early& early, int* apart_of_warp)
+{
     const Task task = w.task[p];
     const Writer r{task, w.task_level[p], w.late_of(p), lanes * w.team / task.width};
-    if (task.cluster != 0)
+    if (task.cluster != 0 && member == 0)
         for (int j = lane; j < task.late; j += lanes) w.late_col[task.late_first + j] = w.unknown(r.late[j]);
     const index_t row = lane < task.rows ? w.order[task.first + lane] : -1;
-    if (row >= 0) {
+    if (row >= 0 && member == 0) {
         w.row[task.first + lane] = w.t.reversed ? w.t.rows - 1 - row : row;
         if (w.t.diagonal) w.diagonal[task.first + lane] = w.t.diagonal[row];
     }
-    const EntryList list = list_entries(w.t.row_begin, row);
-    offset_t dense = w.dense_first[p];
-    for (int i = 0; i < task.rows;) {
+    const EntryList<offset_t> list = list_entries(w.t.row_begin, row);
+    const int begin = task.rows * member / sharers, end = task.rows * (member + 1) / sharers;
+    offset_t dense = task.cluster != 0 ? w.dense_first[p] : 0;
+    if (task.cluster != 0 && sharers > 1) dense += apart_before(w, r, list, lane, member, begin, end, apart_of_warp);
+    for (int i = begin; i < end;) {
         const offset_t first = __shfl_sync(whole_warp, list.before, i);
-        const bool fits = lane >= i && lane < task.rows && list.before + list.count - first <= long_row;
+        const bool fits = lane >= i && lane < end && list.before + list.count - first <= long_row;
         const int n = __popc(__ballot_sync(whole_warp, fits));
-        dense += n == 0 ? write_as_stored(w, r, list, lane, i, dense) : write_sorted(w, r, list, lane, i, n, dense, scratch);
+        const int apart = n == 0 ? write_rows<false>(w, r, list, lane, i, 1, dense, early) : write_rows<true>(w, r, list, lane, i, n, dense, early);
+        dense += task.cluster != 0 ? apart : 0;
         i += n == 0 ? 1 : n;
+    }
+}
+
+// Each warp writes a small task; then all together write the large ones.
+//   grid: one warp per task      shared memory: 256 early entries a warp      col, source: -1 before
+__global__ void __launch_bounds__(writers* lanes, blocks_at_once) write_tasks_kernel(Writing w)
+{
+    TULLE_SHARED(index_t, levels_of_warp, writers * long_row);
+    TULLE_SHARED(std::uint8_t, entries_of_warp, writers * long_row);
+    TULLE_SHARED(int, apart_of_warp, writers);
+    TULLE_SHARED(int, is_shared, writers);
+    const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
+    const offset_t first = offset_t{blockIdx.x} * writers, p = first + warp;
+    const offset_t places = p < w.tasks ? offset_t{w.task[p].steps} * w.team * lanes + (w.dense_first[p + 1] - w.dense_first[p]) : 0;
+    if (lane == 0) is_shared[warp] = places > worth_sharing ? 1 : 0;
+    __syncthreads();
+    const Early early{levels_of_warp + warp * long_row, entries_of_warp + warp * long_row};
+    for (int turn = -1; turn < writers; ++turn) {
+        const bool alone = turn < 0;
+        if (alone ? p >= w.tasks || is_shared[warp] != 0 : is_shared[turn] == 0) continue;
+        write_task(w, alone ? p : first + turn, lane, alone ? 0 : warp, alone ? 1 : writers, early, apart_of_warp);
     }
 }
 
