@@ -67,7 +67,7 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 }
 
 template <class V>
-void arrange(const CpuQueue& q, const Known& known, const Options&, Prepared<V>& p)
+void arrange(const Context&, const CpuQueue& q, const Known& known, const Options&, Prepared<V>& p)
 {
     const bool shared = p.scheme.kernel == Kernel::levels, clusters = shared && p.scheme.merge != Merge::none;
     const Graph merged = clusters ? merge(q, known.triangle, p.scheme.merge, p.scheme.rows) : Graph{};
@@ -86,15 +86,17 @@ Triangle triangle_on(const Queue& q, const Triangle& t)
     return {t.rows, t.reversed, up(t.row_begin), up(t.col), up(t.source), up(t.diagonal)};
 }
 
-[[maybe_unused]] Tasks tasks_from_host(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, const Scheme& s, const Packing& packing)
+[[maybe_unused]] Tasks tasks_from_host(const Context& ctx, const CudaQueue& q, const CpuQueue& host, Known& known, const Options& options, const Scheme& s, const Packing& packing)
 {
     const Graph* found = find_graph(known, s);
     const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
     const Graph& merged = found ? *found : made;
-    if (options.analysis == Analysis::host) return take_up(q, make_tasks(host, known.triangle, merged, packing));
+    if (options.analysis == Analysis::host || !can_take_nodes(known.triangle.rows, merged.levels)) {
+        fetch_sources(ctx, known);
+        return take_up(q, make_tasks(host, known.triangle, merged, packing));
+    }
     const Triangle taken = known.there.rows > 0 ? Triangle{} : triangle_on(q, known.triangle);
     const Triangle& there = known.there.rows > 0 ? known.there : taken;
-    if (!can_take_nodes(there.rows, merged.levels)) return write_tasks(q, lay_out_tasks(host, known.triangle, merged, packing), there);
     return write_tasks(q, lay_out_tasks(q, there, take_nodes(q, host, merged), !merged.size.empty(), merged.levels, packing), there);
 }
 
@@ -105,14 +107,14 @@ Triangle triangle_on(const Queue& q, const Triangle& t)
 }
 
 template <class V>
-void arrange_tasks(const CudaQueue& q, const CpuQueue& host, const Known& known, const Options& options, Prepared<V>& p)
+void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host, Known& known, const Options& options, Prepared<V>& p)
 {
     const Scheme& s = p.scheme;
     require<ValueError>(fits(s, known.triangle.rows, sizeof(V), limits_on(q, {})), [&] {
         return concat(known.triangle.rows, " unknowns do not fit into the shared memory of one ", to_text(s.regime));
     }, "Regime::device, or a cluster of more blocks");
     const Packing packing{s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)};
-    p.tasks = stays_there(known, options, s) ? write_tasks(q, lay_out_there(q, known, s, packing), known.there) : tasks_from_host(q, host, known, options, s, packing);
+    p.tasks = stays_there(known, options, s) ? write_tasks(q, lay_out_there(q, known, s, packing), known.there) : tasks_from_host(ctx, q, host, known, options, s, packing);
     p.levels = p.tasks.levels;
     p.task_values = room_for<V>(q, p.tasks);
     p.shared = s.regime == Regime::device ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team) : make_shared<V>(q, p.tasks.rows, s);
@@ -136,11 +138,11 @@ void arrange_groups(const CudaQueue& q, const CpuQueue& host, const Known& known
 }
 
 template <class V>
-void arrange(const CudaQueue& q, const Known& known, const Options& options, Prepared<V>& p)
+void arrange(const Context& ctx, const CudaQueue& q, Known& known, const Options& options, Prepared<V>& p)
 {
     const CpuQueue host(0, q.memory);
     if (p.scheme.kernel == Kernel::groups) arrange_groups(q, host, known, p);
-    else arrange_tasks(q, host, known, options, p);
+    else arrange_tasks(ctx, q, host, known, options, p);
     if (options.right_hand_sides <= 1) return;
     p.many = take_up(q, make_rows(host, known.triangle, rows_by_level(host, known).data(), Unknowns::by_place));
     p.many_values = room_for<V>(q, p.many);
@@ -198,9 +200,9 @@ Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& opti
         const trace::Phase phase{"arrange"};
         const bool needs_more = scheme.kernel != Kernel::tasks || options.right_hand_sides > 1;
         if (!stays_there(known, options, scheme)) fetch_triangle(ctx, known);
-        if (needs_more || options.analysis == Analysis::host) fetch_sources(ctx, known);
+        if (needs_more) fetch_sources(ctx, known);
         if (needs_more || (scheme.merge == Merge::none && !stays_there(known, options, scheme))) fetch_levels(ctx, known);
-        ctx.run([&](const auto& q) { arrange(q, known, options, p); });
+        ctx.run([&](const auto& q) { arrange(ctx, q, known, options, p); });
     }
     fill_or_refuse(ctx, as_rows(a).value, p);
     return p;

@@ -79,7 +79,15 @@ void write_levels(const CudaQueue& q, const Swept& swept, index_t* level);      
 constexpr bool can_take_nodes(index_t rows, index_t levels) { return rows < most_rows_swept && levels <= most_levels_swept(rows); }
 Swept take_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph);
 
-// lay_out_tasks, with everything it gives on the GPU.
+// What make_tasks gives, in two steps on the GPU. A layout is what is decided before any entry is written: tasks with their sizes and offsets, the rest by row or task.
+struct TaskLayout {
+    Tasks tasks;                     // `task` and `dense_first` only
+    TaskSizes sizes;
+    Buffer<index_t> order;           // rows of the triangle in the order of tasks
+    Buffer<index_t> apart;           // of each row in that order: of a cluster's, entries not early of the task's rows before it; of a row alone, those it keeps apart itself
+    Buffer<index_t> task_level;
+    Buffer<index_t> late;            // late columns of each task as columns of the triangle, ascending; room for 32 for each warp of its team
+};
 TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept& swept, bool chains, index_t levels, const Packing& packing);
 
 // What a sweep found, added up; none if it was given up.
@@ -91,7 +99,7 @@ struct Surveyed {
     Widths alone, chained;           // of rows alone, and of chains
 };
 std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const Swept& swept);
-Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);      // the layout may be the host's
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);
 
 // The CPU's kernels.
 template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides);

@@ -339,73 +339,36 @@ void number_rows(const CpuQueue& host, const Packs& packs, Source& s)
     }
 }
 
-// Everything but the entries themselves.
-struct Drawn {
-    Source s;
-    Packs packs;
-    Tasks tasks;
-    TaskSizes sizes;
-    Buffer<index_t> late;            // columns of each task, with room for lanes_of_team() of them
-};
-
-Drawn draw(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
-{
-    Drawn d{{t, graph, rows_of_nodes(host, graph), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing}, {}, {}, {}, {}};
-    Source& s = d.s;
-    d.packs = pack(host, s);
-    number_rows(host, d.packs, s);
-    const auto n = static_cast<index_t>(d.packs.width.size());
-    Buffer<Measured> measured(host, n);
-    d.late = Buffer<index_t>(host, offset_t{n} * s.lanes_of_team());
-#pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
-    for (index_t p = 0; p < n; ++p) {
-        LateColumns late;
-        measured.data()[p] = measure(s, look_at(s, d.packs, p), late);
-        std::copy_n(late.col.data(), late.count, d.late.data() + offset_t{p} * s.lanes_of_team());
-    }
-    d.tasks.rows = t.rows;
-    d.tasks.levels = graph.levels;
-    d.tasks.team = packing.team;
-    d.tasks.reversed = t.reversed;
-    d.tasks.reordered = packing.reorder;
-    place(host, measured, d.tasks, d.sizes);
-    return d;
-}
-
 }  // namespace
 
 Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
 {
-    Drawn d = draw(host, t, graph, packing);
-    const Source& s = d.s;
-    make_room(host, d.sizes, !t.diagonal.empty(), d.tasks);
-    const auto n = static_cast<index_t>(d.tasks.task.size());
+    Source s{t, graph, rows_of_nodes(host, graph), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing};
+    const Packs packs = pack(host, s);
+    number_rows(host, packs, s);
+    const auto n = static_cast<index_t>(packs.width.size());
+    const int room = s.lanes_of_team();
+    Buffer<Measured> measured(host, n);
+    Buffer<index_t> late_of_task(host, offset_t{n} * room);
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
     for (index_t p = 0; p < n; ++p) {
         LateColumns late;
-        const Task& task = d.tasks.task.data()[p];
-        late.count = task.cluster != 0 ? task.late : 0;
-        std::copy_n(d.late.data() + offset_t{p} * s.lanes_of_team(), late.count, late.col.data());
-        write(s, look_at(s, d.packs, p), late, task, d.tasks.dense_first.data()[p], d.tasks);
+        measured.data()[p] = measure(s, look_at(s, packs, p), late);
+        std::copy_n(late.col.data(), late.count, late_of_task.data() + offset_t{p} * room);
     }
-    return std::move(d.tasks);
-}
-
-TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
-{
-    Drawn d = draw(host, t, graph, packing);
-    const Source& s = d.s;
-    const auto n = static_cast<index_t>(d.tasks.task.size());
-    TaskLayout layout{.tasks = {}, .sizes = d.sizes, .order = {}, .task_level = Buffer<index_t>(host, n), .late = Buffer<index_t>(host, d.sizes.late)};
-#pragma omp parallel for num_threads(host.threads) schedule(static)
+    Tasks tasks = no_tasks_yet(t, graph.levels, packing);
+    TaskSizes sizes;
+    place(host, measured, tasks, sizes);
+    make_room(host, sizes, !t.diagonal.empty(), tasks);
+#pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
     for (index_t p = 0; p < n; ++p) {
-        const Task& task = d.tasks.task.data()[p];
-        layout.task_level.data()[p] = s.level.data()[s.order.data()[task.first]];
-        if (task.cluster != 0) std::copy_n(d.late.data() + offset_t{p} * s.lanes_of_team(), task.late, layout.late.data() + task.late_first);
+        LateColumns late;
+        const Task& task = tasks.task.data()[p];
+        late.count = task.cluster != 0 ? task.late : 0;
+        std::copy_n(late_of_task.data() + offset_t{p} * room, late.count, late.col.data());
+        write(s, look_at(s, packs, p), late, task, tasks.dense_first.data()[p], tasks);
     }
-    layout.order = std::move(d.s.order);
-    layout.tasks = std::move(d.tasks);
-    return layout;
+    return tasks;
 }
 
 }  // namespace tulle::sptrsv

@@ -68,6 +68,18 @@ struct Packing {
     offset_t resident = 1;
 };
 
+// What is known of tasks before there are any.
+inline Tasks no_tasks_yet(const Triangle& t, index_t levels, const Packing& packing)
+{
+    Tasks tasks;
+    tasks.rows = t.rows;
+    tasks.levels = levels;
+    tasks.team = packing.team;
+    tasks.reversed = t.reversed;
+    tasks.reordered = packing.reorder;
+    return tasks;
+}
+
 // What a node is packed with: clusters of up to 2, 4, … 32 rows, then rows alone that a team takes 1, 2, … 32 of at once.
 inline constexpr int cluster_kinds = 5, node_kinds = 11;
 inline constexpr offset_t entries_per_lane = 2;     // of a row alone, while the team's lanes last
@@ -122,17 +134,6 @@ void make_room(const Queue& q, const TaskSizes& sizes, bool has_diagonal, Tasks&
     tasks.dense_at = array_for<offset_t>(q, sizes.dense_entries);
     tasks.dense_source = array_for<offset_t>(q, sizes.dense_entries);
 }
-
-// What is decided before any entry is written, so that a GPU can write them: the tasks with their sizes and offsets, the rest by row or task.
-struct TaskLayout {
-    Tasks tasks;                     // `task` and `dense_first` only
-    TaskSizes sizes;
-    Buffer<index_t> order;           // rows of the triangle in the order of tasks
-    Buffer<index_t> task_level;
-    Buffer<index_t> late;            // late columns as columns of the triangle, ascending for each task
-    int late_step = 0;               // from one task's to the next's; 0: where Task::late_first says
-};
-TaskLayout lay_out_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing);
 
 // On the host.
 Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing);

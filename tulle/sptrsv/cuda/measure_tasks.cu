@@ -35,7 +35,7 @@ struct Measuring {
     offset_t tasks;
     int team;
     Task* task;
-    index_t* late;
+    index_t *late, *apart;
     offset_t* dense_entries;
 
     __device__ int room() const { return lanes * team; }
@@ -59,18 +59,19 @@ template <class F>
 __device__ void each_entry(const Measuring& m, const Pack& pack, int lane, F&& f)
 {
     const EntryList<offset_t>& list = pack.list;
-    for (offset_t chunk = 0; chunk < list.total; chunk += entries_at_once * lanes) {
-        index_t col[entries_at_once], below[entries_at_once];
+    constexpr int at_once = 2 * entries_at_once;
+    for (offset_t chunk = 0; chunk < list.total; chunk += at_once * lanes) {
+        index_t col[at_once], below[at_once];
 #pragma unroll
-        for (int n = 0; n < entries_at_once; ++n) {
+        for (int n = 0; n < at_once; ++n) {
             const offset_t e = chunk + n * lanes + lane;
             const offset_t at = __shfl_sync(whole_warp, list.begin, row_of_entry(list.before, e)) + e;
             col[n] = e < list.total ? m.col[at] : -1;
         }
 #pragma unroll
-        for (int n = 0; n < entries_at_once; ++n) below[n] = col[n] < 0 ? -1 : pack.level - m.nodes.level_of(col[n]);
+        for (int n = 0; n < at_once; ++n) below[n] = col[n] < 0 ? -1 : pack.level - m.nodes.level_of(col[n]);
 #pragma unroll
-        for (int n = 0; n < entries_at_once; ++n)
+        for (int n = 0; n < at_once; ++n)
             if (chunk + n * lanes < list.total) f(below[n], col[n], list.lanes_from(chunk + n * lanes));
     }
 }
@@ -190,7 +191,7 @@ __device__ int measure_alone(const Measuring& m, const Pack& pack, int lane, int
 }
 
 // A warp for each task.
-//   grid: one warp per task      shared memory: a table and the keys chosen for each warp      task: rows, width, late, steps      late, dense_entries
+//   grid: one warp per task      shared memory: a table and the keys chosen for each warp      task: rows, width, late, steps      late, apart, dense_entries
 __global__ void __launch_bounds__(measurers* lanes, blocks_at_once) measure_tasks_kernel(Measuring m)
 {
     TULLE_SHARED(LateKey, table, measurers * table_size);
@@ -207,14 +208,15 @@ __global__ void __launch_bounds__(measurers* lanes, blocks_at_once) measure_task
     int apart = 0;
     const int late = cluster ? measure_cluster(m, pack, lane, scratch, m.late + p * m.room(), apart) : measure_alone(m, pack, lane, width, apart);
     const int early = static_cast<int>(pack.list.count) - apart;
-    const int longest = __reduce_max_sync(whole_warp, early), dense = slice_sum<lanes>(apart), lanes_per_row = m.room() / width;
+    const int longest = __reduce_max_sync(whole_warp, early), running = warp_running_sum(apart), lanes_per_row = m.room() / width;
+    if (lane < pack.rows) m.apart[first + lane] = cluster ? running - apart : apart;
     __syncwarp(whole_warp);                                // all lanes have read what is known of the task
-    if (lane != 0) return;
+    if (lane != lanes - 1) return;
     m.task[p].rows = static_cast<std::uint8_t>(pack.rows);
     m.task[p].width = static_cast<std::uint8_t>(width);
     m.task[p].late = static_cast<std::uint8_t>(late);
     m.task[p].steps = (longest + lanes_per_row - 1) / lanes_per_row;
-    m.dense_entries[p] = cluster ? dense : 0;
+    m.dense_entries[p] = cluster ? running : 0;
 }
 
 }  // namespace
@@ -225,7 +227,7 @@ void measure_tasks(const CudaQueue& q, const Triangle& there, const NodesView& n
     const offset_t n = tasks.task.size();
     launch(q, one_thread_each(n * lanes, measurers * lanes), measure_tasks_kernel,
            Measuring{there.row_begin.data(), there.col.data(), nodes, layout.order.data(), layout.task_level.data(), tasks.rows, n, tasks.team,
-                     tasks.task.data(), layout.late.data(), tasks.dense_first.data()});
+                     tasks.task.data(), layout.late.data(), layout.apart.data(), tasks.dense_first.data()});
 }
 
 }  // namespace tulle::sptrsv

@@ -7,7 +7,7 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int placers = 256;                               // threads of a block
+constexpr int placers = 1024;                              // threads of a block: most graphs need one
 constexpr int tasks_at_once = 4;                           // of a thread, behind each other, whose loads are on their way together
 constexpr offset_t tasks_of_block = placers * tasks_at_once;
 constexpr int sizes_of_task = 4;                           // units of entries, numbers in matrices, late columns, entries in matrices
@@ -49,6 +49,7 @@ struct TasksOfThread {
 };
 
 // What the threads of a block have, added up; in `before` that of the threads before this one. All threads together.
+static_assert(placers == lanes * lanes);                    // a lane for the sum of each warp
 __device__ Sizes add_up(Sizes* of_warp, const Sizes& mine, Sizes& before)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
@@ -61,10 +62,12 @@ __device__ Sizes add_up(Sizes* of_warp, const Sizes& mine, Sizes& before)
     __syncthreads();                                       // nobody reads what was there
     if (lane == lanes - 1) of_warp[warp] = running;
     __syncthreads();
-    Sizes all{};
-    for (int other = 0; other < placers / lanes; ++other) {
-        if (other == warp) before.add(all);
-        all.add(of_warp[other]);
+    Sizes all;
+#pragma unroll
+    for (int k = 0; k < sizes_of_task; ++k) {
+        const offset_t up_to = warp_running_sum(of_warp[lane].size[k]);
+        before.size[k] += __shfl_sync(0xffffffffu, up_to, warp) - of_warp[warp].size[k];
+        all.size[k] = __shfl_sync(0xffffffffu, up_to, lanes - 1);
     }
     return all;
 }
@@ -84,9 +87,9 @@ __global__ void __launch_bounds__(placers) place_tasks_kernel(Task* task, offset
 {
     TULLE_SHARED(Sizes, of_warp, placers / lanes);
     Sizes of_blocks_before{}, before, unused;
-    for (unsigned other = threadIdx.x; other < blockIdx.x; other += placers) of_blocks_before.add(of_block[other]);
-    of_blocks_before = add_up(of_warp, of_blocks_before, unused);
     const TasksOfThread mine(task, dense_first, tasks, team);
+    for (unsigned other = threadIdx.x; other < blockIdx.x; other += placers) of_blocks_before.add(of_block[other]);
+    if (blockIdx.x > 0) of_blocks_before = add_up(of_warp, of_blocks_before, unused);
     Sizes all = add_up(of_warp, mine.all(), before);
     before.add(of_blocks_before);
 #pragma unroll

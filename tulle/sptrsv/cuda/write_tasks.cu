@@ -3,9 +3,9 @@
 // The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that a layout gave them. The result is
 // that of make_tasks on the host, bit for bit.
 //
-// A warp writes a task, or all warps of a block some of its rows each where it has many entries. Those kept apart are written at once, in the order they are stored
-// in. The place of an early one follows from its rank in its row, by rising level and then by number: the warp keeps the levels of early entries in shared
-// memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
+// A warp writes a task, or all warps of a block some of its rows each where it has many entries; what stands before a row is known. Those kept apart are written
+// at once, in the order they are stored in. The place of an early one follows from its rank in its row, by rising level and then by number: the warp keeps the
+// levels of early entries in shared memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
 #include "tulle/device/copy.hpp"
 #include "tulle/sptrsv/cuda/task_entries.cuh"
 #include "tulle/sptrsv/steps.hpp"
@@ -17,6 +17,7 @@ constexpr int writers = 8;                                 // warps of a block
 constexpr int blocks_at_once = 3;                          // on a multiprocessor
 constexpr unsigned whole_warp = 0xffffffffu;
 constexpr offset_t worth_sharing = long_row;               // entries of a task, or places for them
+constexpr offset_t few_tasks = 4096, many_entries = 128;   // that get a block each: few tasks, or such with so many entries in the mean
 
 struct TriangleView {
     index_t rows;
@@ -30,16 +31,16 @@ struct TriangleView {
 struct Writing {
     TriangleView t;
     offset_t tasks;
+    int tasks_of_block;                                    // 1 or as many as warps
     int team;
     bool reordered;
     const Task* task;
-    const index_t *order, *level, *place, *task_level, *late;
-    int late_step;
+    const index_t *order, *level, *place, *apart, *task_level, *late;
     const offset_t* dense_first;
     index_t *row, *col, *late_col;
     offset_t *diagonal, *source, *dense_at, *dense_source;
 
-    __device__ const index_t* late_of(offset_t p) const { return late + (late_step > 0 ? p * late_step : task[p].late_first); }
+    __device__ const index_t* late_of(offset_t p) const { return late + p * (lanes * team); }
     __device__ index_t unknown(index_t row_of_triangle) const { return reordered ? place[row_of_triangle] : row_of_triangle; }
 };
 
@@ -49,9 +50,6 @@ struct Writer {
     index_t level;
     const index_t* late;                                   // columns of the task
     int lanes_per_row;                                     // a power of two
-
-    __device__ bool may_keep_late() const { return task.cluster == 0 && lanes_per_row > 1; }      // late entries of rows alone apart, if a row has few
-    __device__ int most_kept() const { return lanes / task.width < most_late ? lanes / task.width : most_late; }
 };
 
 // The place of a column among the late ones, or -1.
@@ -69,7 +67,7 @@ __device__ int find_late(const index_t* late, int count, index_t wanted)
 // The column of the cluster's matrices an entry belongs to, or -1: an early one. Of a row alone: 0 for a late entry.
 __device__ index_t column_apart(const Writing& w, const Writer& r, index_t col, index_t level)
 {
-    if (r.task.cluster == 0) return r.may_keep_late() && level == r.level - 1 ? 0 : -1;
+    if (r.task.cluster == 0) return level == r.level - 1 ? 0 : -1;
     if (level == r.level) return w.place[col] - r.task.first;
     if (level < r.level - late_levels) return -1;
     const int j = find_late(r.late, r.task.late, col);
@@ -99,7 +97,7 @@ __device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e
 }
 
 // f(first, row, entry, column, level) for the entries of a list, all lanes together: lane l has entry first + l of it; column is that of the cluster's matrices, -1 for
-// an early entry, -2 where a lane has none. keeps: whether this lane's row keeps late entries apart, if it is alone.
+// an early entry, -2 where a lane has none. keeps: this lane's row, if it is alone, keeps its late entries apart.
 template <class T, class F>
 __device__ void each_entry(const Writing& w, const Writer& r, const EntryList<T>& list, int lane, bool keeps, F&& f)
 {
@@ -124,15 +122,6 @@ __device__ void each_entry(const Writing& w, const Writer& r, const EntryList<T>
             f(chunk + n * lanes, row[n], entry[n], column, level[n]);
         }
     }
-}
-
-// How many entries of this lane's row are apart, or would be.
-template <class T>
-__device__ int count_apart(const Writing& w, const Writer& r, const EntryList<T>& list, int lane)
-{
-    int apart = 0;
-    each_entry(w, r, list, lane, true, [&](T first, int, offset_t, index_t column, index_t) { apart += __popc(__ballot_sync(whole_warp, column >= 0) & list.lanes_from(first)); });
-    return apart;
 }
 
 // A warp's shared memory: early entries of the rows it works on, row after row.
@@ -166,13 +155,12 @@ __device__ void write_ranked(const Writing& w, const Writer& r, const EntryList<
     }
 }
 
-// All entries of rows i … i + n - 1; of a cluster, those apart from place `dense` on. Returns how many they are. Ranked: early ones by level, else as they are stored.
+// All entries of rows i … i + n - 1. dense: of a cluster, where those apart begin. Ranked: early ones by level, else as they are stored.
 template <bool Ranked>
-__device__ int write_rows(const Writing& w, const Writer& r, const EntryList<offset_t>& all, int lane, int i, int n, offset_t dense, const Early& early)
+__device__ void write_rows(const Writing& w, const Writer& r, const EntryList<offset_t>& all, int lane, int i, int n, bool keeps, offset_t dense, const Early& early)
 {
     using T = std::conditional_t<Ranked, int, offset_t>;
     const EntryList<T> list = all.part<T>(lane, i, n);
-    const bool keeps = r.may_keep_late() && count_apart(w, r, list, lane) <= r.most_kept();
     const unsigned lanes_before = (1u << lane) - 1;
     int apart = 0, apart_of_row = 0;
     T all_early = 0, early_of_row = 0;
@@ -201,65 +189,59 @@ __device__ int write_rows(const Writing& w, const Writer& r, const EntryList<off
         write_ranked(w, r, list, lane, early_of_row, early);
         __syncwarp(whole_warp);                            // the next rows take their place
     }
-    return apart;
 }
 
-// Entries apart of the rows that warps before this one write; the whole block together, each warp with rows first … end - 1.
-__device__ int apart_before(const Writing& w, const Writer& r, const EntryList<offset_t>& list, int lane, int warp, int first, int end, int* apart_of_warp)
+// This warp's share of a long row alone that keeps nothing apart.
+__device__ void copy_row(const Writing& w, const Writer& r, const EntryList<offset_t>& list, int lane, int member, int sharers)
 {
-    const int mine = first < end ? slice_sum<lanes>(count_apart(w, r, list.part<offset_t>(lane, first, end - first), lane)) : 0;
-    __syncthreads();                                       // nobody reads what was there
-    if (lane == 0) apart_of_warp[warp] = mine;
-    __syncthreads();
-    int before = 0;
-    for (int other = 0; other < warp; ++other) before += apart_of_warp[other];
-    return before;
+    const offset_t begin = __shfl_sync(whole_warp, list.begin, 0), end = list.total * (member + 1) / sharers;
+#pragma unroll 4
+    for (offset_t e = list.total * member / sharers + lane; e < end; e += lanes) write_early(w, r, 0, e, begin + e);
 }
 
 // Task p by one warp, or this warp's share of it, one of `sharers` equal ones.
-__device__ void write_task(const Writing& w, offset_t p, int lane, int member, int sharers, const Early& early, int* apart_of_warp)
+__device__ void write_task(const Writing& w, offset_t p, int lane, int member, int sharers, const Early& early)
 {
     const Task task = w.task[p];
     const Writer r{task, w.task_level[p], w.late_of(p), lanes * w.team / task.width};
     if (task.cluster != 0 && member == 0)
         for (int j = lane; j < task.late; j += lanes) w.late_col[task.late_first + j] = w.unknown(r.late[j]);
-    const index_t row = lane < task.rows ? w.order[task.first + lane] : -1;
-    if (row >= 0 && member == 0) {
+    const bool there = lane < task.rows;
+    const index_t row = there ? w.order[task.first + lane] : -1, apart = there ? w.apart[task.first + lane] : 0;
+    if (there && member == 0) {
         w.row[task.first + lane] = w.t.reversed ? w.t.rows - 1 - row : row;
         if (w.t.diagonal) w.diagonal[task.first + lane] = w.t.diagonal[row];
     }
     const EntryList<offset_t> list = list_entries(w.t.row_begin, row);
-    const int begin = task.rows * member / sharers, end = task.rows * (member + 1) / sharers;
-    offset_t dense = task.cluster != 0 ? w.dense_first[p] : 0;
-    if (task.cluster != 0 && sharers > 1) dense += apart_before(w, r, list, lane, member, begin, end, apart_of_warp);
-    for (int i = begin; i < end;) {
+    if (task.cluster == 0 && list.total > long_row && __shfl_sync(whole_warp, apart, 0) == 0) return copy_row(w, r, list, lane, member, sharers);
+    const int end = task.rows * (member + 1) / sharers;
+    for (int i = task.rows * member / sharers; i < end;) {
         const offset_t first = __shfl_sync(whole_warp, list.before, i);
         const bool fits = lane >= i && lane < end && list.before + list.count - first <= long_row;
         const int n = __popc(__ballot_sync(whole_warp, fits));
-        const int apart = n == 0 ? write_rows<false>(w, r, list, lane, i, 1, dense, early) : write_rows<true>(w, r, list, lane, i, n, dense, early);
-        dense += task.cluster != 0 ? apart : 0;
+        const offset_t dense = task.cluster != 0 ? w.dense_first[p] + __shfl_sync(whole_warp, apart, i) : 0;
+        if (n > 0) write_rows<true>(w, r, list, lane, i, n, apart > 0, dense, early);
+        else write_rows<false>(w, r, list, lane, i, 1, apart > 0, dense, early);
         i += n == 0 ? 1 : n;
     }
 }
 
-// Each warp writes a small task; then all together write the large ones.
-//   grid: one warp per task      shared memory: 256 early entries a warp      col, source: -1 before
+// Each warp writes a small task of its own; then all together write the large ones of the block.
+//   grid: one block for tasks_of_block tasks      shared memory: 256 early entries a warp      col, source: -1 before
 __global__ void __launch_bounds__(writers* lanes, blocks_at_once) write_tasks_kernel(Writing w)
 {
     TULLE_SHARED(index_t, levels_of_warp, writers * long_row);
     TULLE_SHARED(std::uint8_t, entries_of_warp, writers * long_row);
-    TULLE_SHARED(int, apart_of_warp, writers);
-    TULLE_SHARED(int, is_shared, writers);
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
-    const offset_t first = offset_t{blockIdx.x} * writers, p = first + warp;
-    const offset_t places = p < w.tasks ? offset_t{w.task[p].steps} * w.team * lanes + (w.dense_first[p + 1] - w.dense_first[p]) : 0;
-    if (lane == 0) is_shared[warp] = places > worth_sharing ? 1 : 0;
-    __syncthreads();
+    const offset_t first = offset_t{blockIdx.x} * w.tasks_of_block, looked_at = first + lane;
+    const bool there = lane < w.tasks_of_block && looked_at < w.tasks;
+    const offset_t places = there ? offset_t{w.task[looked_at].steps} * w.team * lanes + (w.dense_first[looked_at + 1] - w.dense_first[looked_at]) : 0;
+    const unsigned tasks = __ballot_sync(whole_warp, there), large = __ballot_sync(whole_warp, places > worth_sharing);
     const Early early{levels_of_warp + warp * long_row, entries_of_warp + warp * long_row};
-    for (int turn = -1; turn < writers; ++turn) {
-        const bool alone = turn < 0;
-        if (alone ? p >= w.tasks || is_shared[warp] != 0 : is_shared[turn] == 0) continue;
-        write_task(w, alone ? p : first + turn, lane, alone ? 0 : warp, alone ? 1 : writers, early, apart_of_warp);
+    for (unsigned left = ((tasks & ~large) & 1u << warp) | large; left != 0; left &= left - 1) {
+        const int which = __ffs(static_cast<int>(left)) - 1;
+        const bool shared = (large >> which & 1) != 0;
+        write_task(w, first + which, lane, shared ? warp : 0, shared ? writers : 1, early);
     }
 }
 
@@ -284,14 +266,6 @@ TriangleView view_of(const Triangle& t)
 
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
 {
-    const auto take_up = [&](auto& buffer) {
-        if (!buffer.empty() && buffer.place().space != Space::device) buffer = to_queue(q, buffer.data(), buffer.size());
-    };
-    take_up(layout.tasks.task);
-    take_up(layout.tasks.dense_first);
-    take_up(layout.order);
-    take_up(layout.task_level);
-    take_up(layout.late);
     Tasks tasks = std::move(layout.tasks);
     make_room(q, layout.sizes, !there.diagonal.empty(), tasks);
     fill_bytes(q, tasks.col.data(), 0xff, tasks.col.bytes());
@@ -301,8 +275,9 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
     index_t *place = of_rows.data(), *level = place + there.rows;
     launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, layout.order.data(), layout.task_level.data(), place, level);
     const index_t* late = layout.late.empty() ? layout.order.data() : layout.late.data();      // rows alone have none, and read none
-    launch(q, one_thread_each(n * lanes, writers * lanes), write_tasks_kernel,
-           Writing{view_of(there), n, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level, place, layout.task_level.data(), late, layout.late_step, tasks.dense_first.data(),
+    const int tasks_of_block = n <= few_tasks || there.nonzeros() >= n * many_entries ? 1 : writers;
+    launch(q, {ceil_div(n, offset_t{tasks_of_block}), writers * lanes}, write_tasks_kernel,
+           Writing{view_of(there), n, tasks_of_block, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level, place, layout.apart.data(), layout.task_level.data(), late, tasks.dense_first.data(),
                    tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
     return tasks;
 }
