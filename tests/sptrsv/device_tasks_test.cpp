@@ -50,6 +50,12 @@ testing::AssertionResult same(const CudaQueue& q, const Buffer<T>& want, const B
     ASSERT_TRUE(want.rows == got.rows && want.levels == got.levels && want.team == got.team && want.reordered == got.reordered && want.reversed == got.reversed);
 }
 
+[[maybe_unused]] Triangle on_queue(const CudaQueue& q, const Triangle& t)
+{
+    return {t.rows, t.reversed, to_queue(q, t.row_begin.data(), t.row_begin.size()), to_queue(q, t.col.data(), t.col.size()), to_queue(q, t.source.data(), t.source.size()),
+            to_queue(q, t.diagonal.data(), t.diagonal.size())};
+}
+
 struct TeamWay {
     Merge how;
     int rows, limit, team;
@@ -159,6 +165,33 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                     }
                 }
             }
+        (void)q;
+    });
+}
+
+// So many tasks that several blocks add their sizes up: a task for each row of a chain.
+TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no tasks";
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < 2100; ++i) {
+        for (index_t j = std::max(0, i - i % 7); j < i; ++j) entries.emplace_back(i, j, 1.0);
+        if (i > 0 && i % 7 == 0) entries.emplace_back(i, i - 1, 1.0);
+        entries.emplace_back(i, i, 1.0);
+    }
+    const auto a = csr_of<double>(2100, 2100, std::move(entries));
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}), there = on_queue(q, t);
+            for (const Merge how : {Merge::none, Merge::fixed}) {
+                const Graph graph = merge(host_queue, t, how, 2);
+                const Packing packing{false, 1, 8};
+                const Tasks want = make_tasks(host_queue, t, graph, packing);
+                ASSERT_GT(want.task.size(), 1024);
+                ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, lay_out_tasks(q, there, take_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, packing), there)));
+            }
+        }
         (void)q;
     });
 }

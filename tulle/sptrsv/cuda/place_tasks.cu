@@ -7,7 +7,7 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int placers = 1024;                              // threads of a block: most graphs need one
+constexpr int placers = 256;                               // threads of a block
 constexpr int tasks_at_once = 4;                           // of a thread, behind each other, whose loads are on their way together
 constexpr offset_t tasks_of_block = placers * tasks_at_once;
 constexpr int sizes_of_task = 4;                           // units of entries, numbers in matrices, late columns, entries in matrices
@@ -49,7 +49,6 @@ struct TasksOfThread {
 };
 
 // What the threads of a block have, added up; in `before` that of the threads before this one. All threads together.
-static_assert(placers == lanes * lanes);                    // a lane for the sum of each warp
 __device__ Sizes add_up(Sizes* of_warp, const Sizes& mine, Sizes& before)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
@@ -62,12 +61,10 @@ __device__ Sizes add_up(Sizes* of_warp, const Sizes& mine, Sizes& before)
     __syncthreads();                                       // nobody reads what was there
     if (lane == lanes - 1) of_warp[warp] = running;
     __syncthreads();
-    Sizes all;
-#pragma unroll
-    for (int k = 0; k < sizes_of_task; ++k) {
-        const offset_t up_to = warp_running_sum(of_warp[lane].size[k]);
-        before.size[k] += __shfl_sync(0xffffffffu, up_to, warp) - of_warp[warp].size[k];
-        all.size[k] = __shfl_sync(0xffffffffu, up_to, lanes - 1);
+    Sizes all{};
+    for (int other = 0; other < placers / lanes; ++other) {
+        if (other == warp) before.add(all);
+        all.add(of_warp[other]);
     }
     return all;
 }

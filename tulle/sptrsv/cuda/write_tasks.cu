@@ -17,7 +17,7 @@ constexpr int writers = 8;                                 // warps of a block
 constexpr int blocks_at_once = 3;                          // on a multiprocessor
 constexpr unsigned whole_warp = 0xffffffffu;
 constexpr offset_t worth_sharing = long_row;               // entries of a task, or places for them
-constexpr offset_t few_tasks = 4096, many_entries = 128;   // that get a block each: few tasks, or such with so many entries in the mean
+constexpr offset_t many_entries = 128;                     // of a task, in the mean: each gets a block
 
 struct TriangleView {
     index_t rows;
@@ -275,7 +275,7 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
     index_t *place = of_rows.data(), *level = place + there.rows;
     launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, layout.order.data(), layout.task_level.data(), place, level);
     const index_t* late = layout.late.empty() ? layout.order.data() : layout.late.data();      // rows alone have none, and read none
-    const int tasks_of_block = n <= few_tasks || there.nonzeros() >= n * many_entries ? 1 : writers;
+    const int tasks_of_block = there.nonzeros() >= n * many_entries ? 1 : writers;
     launch(q, {ceil_div(n, offset_t{tasks_of_block}), writers * lanes}, write_tasks_kernel,
            Writing{view_of(there), n, tasks_of_block, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level, place, layout.apart.data(), layout.task_level.data(), late, tasks.dense_first.data(),
                    tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
