@@ -18,6 +18,7 @@ FAULTY = "*TakesNoFaultyTriangle/cuda*"
 LEVELS = "*LevelsAndFeaturesAreThoseOfTheHost/cuda*:*FeaturesOfManyRows/cuda*"
 FILLED = "*ClustersAreFilledWithTheirInverses/cuda*"
 SAME = "*AreThoseOfTheHost/cuda*"
+MANY_TASKS = "*AreThoseOfTheHostWhereTheyAreMany/cuda*"
 
 MUTANTS = [
     mutant("sptrsv flags: a user's NaN may look as if it were not there yet", "tulle/device/cuda/value_flag.cuh",
@@ -36,7 +37,7 @@ MUTANTS = [
     mutant("sptrsv fill: inverses however inaccurate", "cuda/fill_tasks.cu", "!(growth <= limit)", "!(growth <= limit * V(1e30))", INVERSE),
     mutant("sptrsv many: the last entries of a long row left out", "cuda/solve_many.cu", "const bool there = has_side && k + n < rows.begin[i + 1];", "const bool there = has_side && k + n < rows.begin[i + 1] && n < 7;", MANY),
     mutant("sptrsv graph: a row joins a cluster although another is as late", "graph.cpp", "if (latest.level == 0 || !latest.alone || is_long", "if (latest.level == 0 || is_long", GRAPH),
-    mutant("sptrsv layout: late entries beside each other", "tasks.cpp", "j * task.width + i, k);", "j + i, k);", TASKS),
+    mutant("sptrsv layout: late entries beside each other", "tasks.cpp", "apart++ * task.width + i, k);", "apart++ + i, k);", TASKS),
     mutant("sptrsv levels: a thread does not wait for others", "schedule.cpp", "if (static_cast<int>(u) != thread && needed[u] > known[u]) {", "if (static_cast<int>(u) != thread && needed[u] > known[u] + 1) {", "SptrsvThreads.*"),
     mutant("sptrsv clusters of the CPU: shared by two threads", "schedule.cpp", "cuts.push_back(line.units[static_cast<std::size_t>(n) + 1]);", "cuts.push_back(std::max(cuts.back(), line.units[static_cast<std::size_t>(n) + 1] - 1));", "SptrsvThreads.*"),
     mutant("sptrsv clusters of the CPU: rows in the order of nodes, not levels", "schedule.cpp", "const index_t node = by_level.item.data()[n];", "const index_t node = n;", "SptrsvThreads.*"),
@@ -51,13 +52,13 @@ MUTANTS = [
     mutant("sptrsv cache: a file under another's name is believed", "cache.cpp", 'if (after(lines, "pattern") != hex(key.pattern))', 'if (after(lines, "pattern").empty())', "SptrsvCache.*"),
     mutant("sptrsv cache: foreign files are overwritten", "cache.cpp", "if (is_foreign(file)) return", "if (false) return", "SptrsvCache.*"),
     mutant("sptrsv features: the nearest row needed is taken to be the first", "graph.cpp", "t.col.data()[t.row_begin.data()[i + 1] - 1]", "t.col.data()[t.row_begin.data()[i]]", "SptrsvFeatures.*"),
-    mutant("sptrsv select: the learned model's choice may be for another backend", "select.cpp", "if (!scheme || !works(*scheme, limits) || ", "if (!scheme || ", "SptrsvLearned.*"),
+    mutant("sptrsv select: the learned model's choice may be for another backend", "select.cpp", "scheme && works(*scheme, limits) && ", "scheme && ", "SptrsvLearned.*"),
     mutant("sptrsv analysis: late columns beyond the room count as dense", "cuda/write_tasks.cu", "return j < 0 ? -1 : r.task.width + j;", "return r.task.width + j;", "*DeviceTasks*"),
-    mutant("sptrsv analysis: entries of one level in any order", "cuda/write_tasks.cu", "| static_cast<unsigned long long>(in_row[n]);", "| static_cast<unsigned long long>(list.total - in_row[n]);", "*DeviceTasks*"),
+    mutant("sptrsv analysis: entries of one level in any order", "cuda/write_tasks.cu", "rank += level[m] <= mine ? 1 : 0;", "rank += level[m] < mine ? 1 : 0;", "*DeviceTasks*"),
     mutant("sptrsv analysis: an entry belongs to the row before", "cuda/task_entries.cuh", "before, row + step) <= e)", "before, row + step) < e)", "*DeviceTasks*"),
     mutant("sptrsv analysis: entries of a row are counted for the next too", "cuda/task_entries.cuh", "(1u << high) - 1;", "(2u << high) - 1;", "*DeviceTasks*"),
-    mutant("sptrsv analysis: rows written together count what is apart of none before", "cuda/write_tasks.cu", "dense + share.apart_before);", "dense);", "*DeviceTasks*"),
-    mutant("sptrsv analysis: late entries of a row alone apart, however many", "cuda/write_tasks.cu", "apart > r.most_kept()", "apart > lanes", "*DeviceTasks*"),
+    mutant("sptrsv analysis: rows written together count what is apart of none before", "cuda/write_tasks.cu", "r.task.cluster != 0 ? apart : __shfl_sync", "r.task.cluster != 0 ? 0 : __shfl_sync", "*DeviceTasks*"),
+    mutant("sptrsv analysis: late entries of a row alone apart, however many", "cuda/measure_tasks.cu", "m.room() == width || apart > most", "m.room() == width || apart > lanes", "*DeviceTasks*"),
     mutant("sptrsv analysis: clusters of the host lose their sizes", "cuda/take_nodes.cu", "graph.size.data()[node] : 0;", "1 : 0;", "*DeviceTasks*"),
     mutant("sptrsv analysis: an upper triangle is not turned round", "cuda/take_triangle.cu", "step = s.upper ? -1 : 1;", "step = 1;", "*DeviceTasks*"),
     mutant("sptrsv sweep: a row is known before all it needs", "cuda/sweep.cu", "return next < outside || asked != 0;", "return next < outside;", LEVELS),
@@ -93,7 +94,16 @@ MUTANTS = [
     mutant("sptrsv layout on the GPU: a node begins where its last row stands", "cuda/pack_rows.cu", "(at - 1 - s.place(at - 1) - begin)", "(at - 1 - begin)", SAME),
     mutant("sptrsv layout on the GPU: late columns one by one do not go on", "cuda/measure_tasks.cu", "(is_first || key > before)", "(is_first || key >= before)", "*AreThoseOfTheHostForLongRows/cuda*"),
     mutant("sptrsv layout on the GPU: the last late column counts as early", "cuda/measure_tasks.cu", "late_key(below, col) <= last", "late_key(below, col) < last", "*AreThoseOfTheHostForLongRows/cuda*"),
-    mutant("sptrsv layout on the GPU: sizes of one thread are not added", "cuda/place_tasks.cu", "thread >= distance ?", "thread > distance ?", SAME),
+    mutant("sptrsv layout on the GPU: sizes of warps before are not added", "cuda/place_tasks.cu", "if (other == warp) before.add(all);", "", MANY_TASKS),
+    mutant("sptrsv layout on the GPU: sizes of the block before are not added", "cuda/place_tasks.cu", "other < blockIdx.x; other", "other + 1 < blockIdx.x; other", MANY_TASKS),
+    mutant("sptrsv layout on the GPU: keys that stand side by side are written over before they are read", "cuda/measure_tasks.cu",
+           "        __syncwarp(whole_warp);                            // all have read what some of them now write over\n", "", "*AreThoseOfTheHostForLongRows/cuda*", build="sim-tsan"),
+    mutant("sptrsv analysis: rows apart count what stands in them as before them", "cuda/measure_tasks.cu", "cluster ? running - apart : apart;", "cluster ? running : apart;", "*DeviceTasks*"),
+    mutant("sptrsv analysis: the first warp's share of a large task is written by all", "cuda/write_tasks.cu", "shared ? warp : 0, shared", "0, shared", "*DeviceTasks*"),
+    mutant("sptrsv analysis: a long row without its last part", "cuda/write_tasks.cu", "end = list.total * (member + 1) / sharers;", "end = list.total * (member + 1) / (sharers + 1);", "*AreThoseOfTheHostForLongRows/cuda*"),
+    mutant("sptrsv survey: rows of one level add what others gave away", "cuda/survey.cu", "__ballot_sync(whole_warp, place % 2 == 0);", "__ballot_sync(whole_warp, place % 2 == 1);", LEVELS),
+    mutant("sptrsv sweep: the last row that needs one is taken to be the first", "cuda/sweep.cu", "if (known[n] < mine) atomicMax", "if (known[n] == 0) atomicMax", SAME),
+    mutant("sptrsv select: what is good enough is overruled by what is better", "select.cpp", "if (most_like >= good_enough || most", "if (most", "SptrsvLearned.*"),
     mutant("sptrsv taking: columns beyond the matrix are not seen", "cuda/take_triangle.cu", "wrong || col < 0 || col >= s.rows || ", "wrong || ", FAULTY),
     mutant("sptrsv taking: offsets may end anywhere", "cuda/take_triangle.cu", "end <= s.nonzeros && ends &&", "end <= s.nonzeros &&", FAULTY),
     mutant("sptrsv layout: most late columns are taken to be all", "tasks.cpp", "late.all = unique - begin <= room;", "late.all = true;", "SptrsvTasks.*:*DeviceTasks*"),

@@ -106,6 +106,20 @@ TEST(SptrsvLearned, TakesTheHighestThatWorks)
     EXPECT_THROW(choose_learned({}, strange, gpu), ValueError);
 }
 
+// Rows alone are worth a half or more up to 50 levels, clusters always exactly a half.
+TEST(SptrsvLearned, OverrulesWhatIsNotGoodEnough)
+{
+    const model::Perceptron model = model::Perceptron::parse(by_levels, "by levels");
+    const Choice alone{{.kernel = Kernel::tasks, .warps = 16}, 1e-6, "predicted"}, clusters{{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 4}, 1e-6, "predicted"};
+    const std::vector<Outlook> both{{Merge::none, 1, 1000, 1000}, {Merge::critical, 32, 10, 10}}, shorter{{Merge::none, 1, 1000, 1000}, {Merge::critical, 16, 10, 10}};
+    EXPECT_EQ(overrule(alone, {.levels = 40}, model, gpu, both).scheme, alone.scheme) << "good enough, with other warps";
+    EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, both).scheme.merge, Merge::critical);
+    EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, shorter).scheme, alone.scheme) << "clusters of another length were looked at";
+    EXPECT_EQ(overrule(clusters, {.levels = 10}, model, gpu, both).scheme, clusters.scheme) << "good enough, if not the best";
+    const Choice unknown{{.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 8}, 1e-6, "predicted"};
+    EXPECT_EQ(overrule(unknown, {.levels = 10}, model, gpu, both).scheme, (Scheme{.kernel = Kernel::tasks, .warps = 4})) << "a scheme that it does not know is not good enough";
+}
+
 TEST(SptrsvCache, FingerprintsTellPatternsApart)
 {
     std::set<std::uint64_t> seen;

@@ -3,6 +3,7 @@
 #include "tulle/sptrsv/select.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
@@ -14,27 +15,58 @@ namespace {
 
 constexpr std::string_view no_model = "none";
 
-std::optional<model::Perceptron> parse_built_in(std::string_view name)
+using Model = std::shared_ptr<const model::Perceptron>;
+
+Model parse_built_in(std::string_view name)
 {
     const std::string_view text = model::embedded(name);
-    if (text.empty()) return std::nullopt;
-    return model::Perceptron::parse(text, name);
+    return text.empty() ? nullptr : std::make_shared<const model::Perceptron>(model::Perceptron::parse(text, name));
 }
 
-// Null if this build has none for the backend.
-const model::Perceptron* built_in(Backend backend)
+// There is one for the CPU, one for a GPU, and one that was learned from nothing but nodes that a GPU finds by itself. Null if this build does not have it.
+enum class About { cpu, cuda, cuda_there };
+Model built_in(About about)
 {
-    static const std::optional<model::Perceptron> cpu = parse_built_in("sptrsv_cpu"), cuda = parse_built_in("sptrsv_cuda");
-    const auto& model = backend == Backend::cpu ? cpu : cuda;
-    return model ? &*model : nullptr;
+    static const Model cpu = parse_built_in("sptrsv_cpu"), cuda = parse_built_in("sptrsv_cuda"), cuda_there = parse_built_in("sptrsv_cuda_there");
+    return about == About::cpu ? cpu : about == About::cuda ? cuda : cuda_there;
 }
 
-std::optional<Choice> ask_model(const Options& options, const Limits& limits, const Features& features)
+// The caller's, or the one built in; null if there is none, or none is wanted.
+Model model_for(const Options& options, About about)
 {
-    if (options.model == no_model) return std::nullopt;
-    if (!options.model.empty()) return choose_learned(features, model::Perceptron::load(options.model), limits);
-    const model::Perceptron* model = built_in(limits.backend);
-    return model ? choose_learned(features, *model, limits) : std::nullopt;
+    if (options.model == no_model) return nullptr;
+    return options.model.empty() ? built_in(about) : std::make_shared<const model::Perceptron>(model::Perceptron::load(options.model));
+}
+
+struct Judged {
+    Scheme scheme;
+    double worth;                        // 0 to 1; from a half on it is thought to be good enough
+};
+constexpr double good_enough = 0.5;
+
+// Those that work within the limits.
+std::vector<Judged> judge(const Features& features, const model::Perceptron& model, const Limits& limits)
+{
+    std::vector<double> values;
+    for (const std::string& name : model.features()) values.push_back(feature(features, name));
+    const std::vector<double> worth = model.judge(values);
+    std::vector<Judged> all;
+    for (std::size_t k = 0; k < worth.size(); ++k)
+        if (const std::optional<Scheme> scheme = parse_scheme(model.outputs()[k]); scheme && works(*scheme, limits) && fits(*scheme, features.rows, sizeof(double), limits))
+            all.push_back({*scheme, worth[k]});
+    return all;
+}
+
+// Schemes that differ in the number of warps alone are taken for one.
+bool is_like(const Scheme& a, Scheme b)
+{
+    b.warps = a.warps;
+    return a == b;
+}
+
+bool was_looked_at(const Scheme& s, const std::vector<Outlook>& looked_at)
+{
+    return std::any_of(looked_at.begin(), looked_at.end(), [&](const Outlook& o) { return o.merge == s.merge && (s.merge == Merge::none || o.rows == s.rows); });
 }
 
 std::string device_of(const Context& ctx)
@@ -54,19 +86,24 @@ CacheKey key_of(const Context& ctx, const Triangle& triangle, std::string_view t
 
 std::optional<Choice> choose_learned(const Features& features, const model::Perceptron& model, const Limits& limits)
 {
-    std::vector<double> values;
-    for (const std::string& name : model.features()) values.push_back(feature(features, name));
-    const std::vector<double> judged = model.judge(values);
-    std::optional<Choice> best;
-    double most = -1;
-    for (std::size_t k = 0; k < judged.size(); ++k) {
-        if (!(judged[k] > most)) continue;
-        const std::optional<Scheme> scheme = parse_scheme(model.outputs()[k]);
-        if (!scheme || !works(*scheme, limits) || !fits(*scheme, features.rows, sizeof(double), limits)) continue;
-        most = judged[k];
-        best = Choice{*scheme, 0, concat("the learned model judges it ", fixed(most, 2), ", the most of ", judged.size(), " schemes")};
+    const std::vector<Judged> judged = judge(features, model, limits);
+    if (judged.empty()) return std::nullopt;
+    const Judged& best = *std::max_element(judged.begin(), judged.end(), [](const Judged& a, const Judged& b) { return a.worth < b.worth; });
+    return Choice{best.scheme, 0, concat("the learned model judges it ", fixed(best.worth, 2), ", the most of ", judged.size(), " schemes")};
+}
+
+Choice overrule(const Choice& predicted, const Features& features, const model::Perceptron& model, const Limits& limits, const std::vector<Outlook>& looked_at)
+{
+    double most = 0, most_like = 0;
+    Scheme best;
+    for (const Judged& one : judge(features, model, limits)) {
+        if (is_like(predicted.scheme, one.scheme)) most_like = std::max(most_like, one.worth);
+        if (one.worth <= most || !was_looked_at(one.scheme, looked_at)) continue;
+        most = one.worth;
+        best = one.scheme;
     }
-    return best;
+    if (most_like >= good_enough || most < good_enough) return predicted;
+    return {best, 0, concat("the learned model judges it ", fixed(most, 2), ", and ", fixed(most_like, 2), " what was predicted to be the fastest: ", to_text(predicted.scheme))};
 }
 
 Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type, Known& known)
@@ -85,11 +122,14 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
         selected.choice = choose(known.features, known.outlooks, limits);
         index_t fewest = known.features.levels;
         for (const Outlook& o : known.outlooks) fewest = std::min(fewest, o.levels);
-        if (!worth_more(known.features, fewest, selected.choice.seconds, options.expected_calls)) return selected;
+        if (!worth_more(known.features, fewest, selected.choice.seconds, options.expected_calls)) {
+            if (const Model model = model_for(options, About::cuda_there)) selected.choice = overrule(selected.choice, known.features, *model, limits, known.outlooks);
+            return selected;
+        }
     }
     const bool may_cluster = limits.backend == Backend::cpu || worth_clusters(known.features, options.expected_calls);
-    if (may_cluster)
-        if (const std::optional<Choice> learned = ask_model(options, limits, known.features)) {
+    if (const Model model = may_cluster ? model_for(options, limits.backend == Backend::cpu ? About::cpu : About::cuda) : nullptr)
+        if (const std::optional<Choice> learned = choose_learned(known.features, *model, limits)) {
             selected.choice = *learned;
             return selected;
         }

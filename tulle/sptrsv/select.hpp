@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tulle/model/perceptron.hpp"
 #include "tulle/sptrsv/cache.hpp"
@@ -26,5 +27,8 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
 
 // Pure. The scheme that a perceptron whose outputs are lines of schemes thinks best, of those that work within the limits; none if there is no such.
 std::optional<Choice> choose_learned(const Features& features, const model::Perceptron& model, const Limits& limits);
+
+// Pure. What was predicted, unless the perceptron thinks it is not good enough and another is, whose nodes were looked at.
+Choice overrule(const Choice& predicted, const Features& features, const model::Perceptron& model, const Limits& limits, const std::vector<Outlook>& looked_at);
 
 }  // namespace tulle::sptrsv

@@ -8,7 +8,7 @@ namespace tulle::sptrsv {
 namespace {
 
 constexpr int measurers = 4;                               // warps of a block
-constexpr int blocks_at_once = 8;                          // on a multiprocessor
+[[maybe_unused]] constexpr int blocks_at_once = 8;         // on a multiprocessor; the simulated one has no such limit
 constexpr unsigned whole_warp = 0xffffffffu;
 
 // Late columns by the order in which there is room for them: the higher level first, then by number.

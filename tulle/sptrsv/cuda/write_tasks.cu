@@ -14,7 +14,7 @@ namespace tulle::sptrsv {
 namespace {
 
 constexpr int writers = 8;                                 // warps of a block
-constexpr int blocks_at_once = 3;                          // on a multiprocessor
+[[maybe_unused]] constexpr int blocks_at_once = 3;         // on a multiprocessor; the simulated one has no such limit
 constexpr unsigned whole_warp = 0xffffffffu;
 constexpr offset_t worth_sharing = long_row;               // entries of a task, or places for them
 constexpr offset_t many_entries = 128;                     // of a task, in the mean: each gets a block
