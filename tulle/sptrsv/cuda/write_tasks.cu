@@ -214,19 +214,20 @@ __device__ void write_task(const Writing& w, offset_t p, int lane, int member, i
     }
     const EntryList<offset_t> list = list_entries(w.t.row_begin, row);
     if (task.cluster == 0 && list.total > long_row && __shfl_sync(whole_warp, apart, 0) == 0) return copy_row(w, r, list, lane, member, sharers);
+    const bool keeps = task.cluster == 0 && apart > 0;
     const int end = task.rows * (member + 1) / sharers;
     for (int i = task.rows * member / sharers; i < end;) {
         const offset_t first = __shfl_sync(whole_warp, list.before, i);
         const bool fits = lane >= i && lane < end && list.before + list.count - first <= long_row;
         const int n = __popc(__ballot_sync(whole_warp, fits));
         const offset_t dense = task.cluster != 0 ? w.dense_first[p] + __shfl_sync(whole_warp, apart, i) : 0;
-        if (n > 0) write_rows<true>(w, r, list, lane, i, n, apart > 0, dense, early);
-        else write_rows<false>(w, r, list, lane, i, 1, apart > 0, dense, early);
+        if (n > 0) write_rows<true>(w, r, list, lane, i, n, keeps, dense, early);
+        else write_rows<false>(w, r, list, lane, i, 1, keeps, dense, early);
         i += n == 0 ? 1 : n;
     }
 }
 
-// Each warp writes a small task of its own; then all together write the large ones of the block.
+// Each warp writes a small task of its own, and its share of the large ones of the block.
 //   grid: one block for tasks_of_block tasks      shared memory: 256 early entries a warp      col, source: -1 before
 __global__ void __launch_bounds__(writers* lanes, blocks_at_once) write_tasks_kernel(Writing w)
 {
