@@ -94,22 +94,22 @@ constexpr const char* by_levels =
 
 TEST(SptrsvLearned, TakesTheHighestThatWorks)
 {
-    const model::Perceptron model = model::Perceptron::parse(by_levels, "by levels");
+    const Learned model(model::Perceptron::parse(by_levels, "by levels"));
     const auto few = choose_learned({.levels = 10}, model, gpu), many = choose_learned({.levels = 1000}, model, gpu), cpu = choose_learned({.levels = 10}, model, {Backend::cpu, 2});
     ASSERT_TRUE(few && many && cpu);
     EXPECT_EQ(few->scheme, (Scheme{.kernel = Kernel::tasks, .warps = 4}));
     EXPECT_EQ(many->scheme.merge, Merge::critical);
     EXPECT_EQ(cpu->scheme.kernel, Kernel::serial);
-    const model::Perceptron none = model::Perceptron::parse("tulle perceptron 1\nfeature rows\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "none");
+    const Learned none(model::Perceptron::parse("tulle perceptron 1\nfeature rows\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "none"));
     EXPECT_FALSE(choose_learned({}, none, gpu));
-    const model::Perceptron strange = model::Perceptron::parse("tulle perceptron 1\nfeature colour\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "strange");
+    const Learned strange(model::Perceptron::parse("tulle perceptron 1\nfeature colour\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "strange"));
     EXPECT_THROW(choose_learned({}, strange, gpu), ValueError);
 }
 
 // Rows alone are worth a half or more up to 50 levels, clusters always exactly a half.
 TEST(SptrsvLearned, OverrulesWhatIsNotGoodEnough)
 {
-    const model::Perceptron model = model::Perceptron::parse(by_levels, "by levels");
+    const Learned model(model::Perceptron::parse(by_levels, "by levels"));
     const Choice alone{{.kernel = Kernel::tasks, .warps = 16}, 1e-6, "predicted"}, clusters{{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 4}, 1e-6, "predicted"};
     const std::vector<Outlook> both{{Merge::none, 1, 1000, 1000}, {Merge::critical, 32, 10, 10}}, shorter{{Merge::none, 1, 1000, 1000}, {Merge::critical, 16, 10, 10}};
     EXPECT_EQ(overrule(alone, {.levels = 40}, model, gpu, both).scheme, alone.scheme) << "good enough, with other warps";

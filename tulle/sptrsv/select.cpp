@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
@@ -15,12 +16,12 @@ namespace {
 
 constexpr std::string_view no_model = "none";
 
-using Model = std::shared_ptr<const model::Perceptron>;
+using Model = std::shared_ptr<const Learned>;
 
 Model parse_built_in(std::string_view name)
 {
     const std::string_view text = model::embedded(name);
-    return text.empty() ? nullptr : std::make_shared<const model::Perceptron>(model::Perceptron::parse(text, name));
+    return text.empty() ? nullptr : std::make_shared<const Learned>(model::Perceptron::parse(text, name));
 }
 
 // There is one for the CPU, one for a GPU, and one that was learned from nothing but nodes that a GPU finds by itself. Null if this build does not have it.
@@ -35,7 +36,7 @@ Model built_in(About about)
 Model model_for(const Options& options, About about)
 {
     if (options.model == no_model) return nullptr;
-    return options.model.empty() ? built_in(about) : std::make_shared<const model::Perceptron>(model::Perceptron::load(options.model));
+    return options.model.empty() ? built_in(about) : std::make_shared<const Learned>(model::Perceptron::load(options.model));
 }
 
 struct Judged {
@@ -45,14 +46,14 @@ struct Judged {
 constexpr double good_enough = 0.5;
 
 // Those that work within the limits.
-std::vector<Judged> judge(const Features& features, const model::Perceptron& model, const Limits& limits)
+std::vector<Judged> judge(const Features& features, const Learned& learned, const Limits& limits)
 {
     std::vector<double> values;
-    for (const std::string& name : model.features()) values.push_back(feature(features, name));
-    const std::vector<double> worth = model.judge(values);
+    for (const std::string& name : learned.model.features()) values.push_back(feature(features, name));
+    const std::vector<double> worth = learned.model.judge(values);
     std::vector<Judged> all;
     for (std::size_t k = 0; k < worth.size(); ++k)
-        if (const std::optional<Scheme> scheme = parse_scheme(model.outputs()[k]); scheme && works(*scheme, limits) && fits(*scheme, features.rows, sizeof(double), limits))
+        if (const std::optional<Scheme>& scheme = learned.schemes[k]; scheme && works(*scheme, limits) && fits(*scheme, features.rows, sizeof(double), limits))
             all.push_back({*scheme, worth[k]});
     return all;
 }
@@ -84,19 +85,24 @@ std::string device_of(const Context& ctx)
 
 CacheKey key_of(const Context& ctx, const Triangle& triangle, std::string_view type) { return {fingerprint(ctx.host(), triangle), device_of(ctx), std::string(type)}; }
 
-std::optional<Choice> choose_learned(const Features& features, const model::Perceptron& model, const Limits& limits)
+Learned::Learned(model::Perceptron perceptron) : model(std::move(perceptron))
 {
-    const std::vector<Judged> judged = judge(features, model, limits);
+    for (const std::string& line : model.outputs()) schemes.push_back(parse_scheme(line));
+}
+
+std::optional<Choice> choose_learned(const Features& features, const Learned& learned, const Limits& limits)
+{
+    const std::vector<Judged> judged = judge(features, learned, limits);
     if (judged.empty()) return std::nullopt;
     const Judged& best = *std::max_element(judged.begin(), judged.end(), [](const Judged& a, const Judged& b) { return a.worth < b.worth; });
     return Choice{best.scheme, 0, concat("the learned model judges it ", fixed(best.worth, 2), ", the most of ", judged.size(), " schemes")};
 }
 
-Choice overrule(const Choice& predicted, const Features& features, const model::Perceptron& model, const Limits& limits, const std::vector<Outlook>& looked_at)
+Choice overrule(const Choice& predicted, const Features& features, const Learned& learned, const Limits& limits, const std::vector<Outlook>& looked_at)
 {
     double most = 0, most_like = 0;
     Scheme best;
-    for (const Judged& one : judge(features, model, limits)) {
+    for (const Judged& one : judge(features, learned, limits)) {
         if (is_like(predicted.scheme, one.scheme)) most_like = std::max(most_like, one.worth);
         if (one.worth <= most || !was_looked_at(one.scheme, looked_at)) continue;
         most = one.worth;

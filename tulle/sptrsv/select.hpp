@@ -3,6 +3,7 @@
 // The paper's Select stage (section 4.5): which scheme, before any is tried.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,17 @@ CacheKey key_of(const Context& ctx, const Triangle& triangle, std::string_view t
 // The caller's scheme, else one remembered, else the model's, else the predicted best. `known` gets the outlooks where they are needed.
 Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type, Known& known);
 
-// Pure. The scheme that a perceptron whose outputs are lines of schemes thinks best, of those that work within the limits; none if there is no such.
-std::optional<Choice> choose_learned(const Features& features, const model::Perceptron& model, const Limits& limits);
+// A perceptron whose outputs are lines of schemes.
+struct Learned {
+    explicit Learned(model::Perceptron perceptron);
+    model::Perceptron model;
+    std::vector<std::optional<Scheme>> schemes;      // none for a line that is not understood
+};
 
-// Pure. What was predicted, unless the perceptron thinks it is not good enough and another is, whose nodes were looked at.
-Choice overrule(const Choice& predicted, const Features& features, const model::Perceptron& model, const Limits& limits, const std::vector<Outlook>& looked_at);
+// Pure. The scheme that a model thinks best, of those that work within the limits; none if there is no such.
+std::optional<Choice> choose_learned(const Features& features, const Learned& learned, const Limits& limits);
+
+// Pure. What was predicted, unless a model thinks it is not good enough and another is, whose nodes were looked at.
+Choice overrule(const Choice& predicted, const Features& features, const Learned& learned, const Limits& limits, const std::vector<Outlook>& looked_at);
 
 }  // namespace tulle::sptrsv

@@ -84,6 +84,7 @@ struct TaskLayout {
     Tasks tasks;                     // `task` and `dense_first` only
     TaskSizes sizes;
     Buffer<index_t> order;           // rows of the triangle in the order of tasks
+    Buffer<index_t> place, level;    // of each row of the triangle: where it stands in that order; the level of its node
     Buffer<index_t> apart;           // of each row in that order: of a cluster's, entries not early of the task's rows before it; of a row alone, those it keeps apart itself
     Buffer<index_t> task_level;
     Buffer<index_t> late;            // late columns of each task as columns of the triangle, ascending; room for 32 for each warp of its team

@@ -8,6 +8,7 @@
 // written once: a solve reads as much.
 #include "tulle/base/math.hpp"
 #include "tulle/sptrsv/cuda/fill.cuh"
+#include "tulle/sptrsv/cuda/share_tasks.cuh"
 
 namespace tulle::sptrsv {
 namespace {
@@ -24,6 +25,7 @@ template <class V>
 struct Filling {
     const Task* task;
     offset_t tasks;
+    int of_block;                                          // tasks
     int team;
     const offset_t *diagonal, *source;                     // diagonal null: ones
     const V* from;
@@ -31,20 +33,16 @@ struct Filling {
     unsigned* first_zero;
 };
 
-// A warp for each task, which forms the reciprocals of its rows by the way.
-//   grid: one warp per task      value: every lane of every step written once      reciprocal: every row written once
+// A warp's share of a task; the first of them writes the reciprocals of its rows, which all form.
 template <class V>
-__global__ void __launch_bounds__(fill_threads) fill_tasks_kernel(Filling<V> f)
+__device__ void fill_task(const Filling<V>& f, const Task& task, int lane, int member, int members)
 {
-    const offset_t t = global_thread() / lanes;
-    if (t >= f.tasks) return;
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const Task task = f.task[t];
     const int i = lane % task.width;
-    const V scale = i < task.rows ? reciprocal_of(f.diagonal, offset_t{task.first} + i, f.from, lane < task.width ? f.first_zero : nullptr) : V(0);
-    if (lane < task.rows) f.reciprocal[task.first + lane] = scale;
+    const bool tells = member == 0 && lane < task.width;
+    const V scale = i < task.rows ? reciprocal_of(f.diagonal, offset_t{task.first} + i, f.from, tells ? f.first_zero : nullptr) : V(0);
+    if (member == 0 && lane < task.rows) f.reciprocal[task.first + lane] = scale;
     const offset_t end = (task.step + units_of(task, f.team)) * lanes;
-    for (offset_t first = task.step * lanes + lane; first < end; first += at_once * lanes) {
+    for (offset_t first = (task.step + member * at_once) * lanes + lane; first < end; first += members * at_once * lanes) {
         V value[at_once];
 #pragma unroll
         for (int n = 0; n < at_once; ++n) {
@@ -55,6 +53,15 @@ __global__ void __launch_bounds__(fill_threads) fill_tasks_kernel(Filling<V> f)
         for (int n = 0; n < at_once; ++n)
             if (first + n * lanes < end) f.to[first + n * lanes] = value[n];
     }
+}
+
+//   grid: shape_for(tasks)      value: every lane of every step written once      reciprocal: every row written once
+template <class V>
+__global__ void __launch_bounds__(sharers* lanes) fill_tasks_kernel(Filling<V> f)
+{
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    share_tasks(f.tasks, f.of_block, [&](offset_t t) { return units_of(f.task[t], f.team) * lanes; },
+                [&](offset_t t, int member, int members) { fill_task(f, f.task[t], lane, member, members); });
 }
 
 // The entries of a task's matrices, in the order lay_out_tasks gave them; `at` counts from the task's first.
@@ -251,8 +258,9 @@ index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskV
     const offset_t n = tasks.task.size();
     const offset_t* diagonal = tasks.diagonal.empty() ? nullptr : tasks.diagonal.data();
     FirstZero zero(q);
-    launch(q, one_thread_each(n * lanes, fill_threads), fill_tasks_kernel<V>,
-           Filling<V>{tasks.task.data(), n, tasks.team, diagonal, tasks.source.data(), value, to.reciprocal.data(), to.value.data(), zero.there()});
+    const int of_block = tasks_of_block(n, tasks.col.size());
+    launch(q, shape_for(n, of_block), fill_tasks_kernel<V>,
+           Filling<V>{tasks.task.data(), n, of_block, tasks.team, diagonal, tasks.source.data(), value, to.reciprocal.data(), to.value.data(), zero.there()});
     if (tasks.dense_size > 0 && tasks.team == 1) fill_clusters<1>(q, tasks, value, to);
     else if (tasks.dense_size > 0) fill_clusters<most_team>(q, tasks, value, to);
     return zero.wait(tasks.row);

@@ -15,11 +15,11 @@ struct Packed {
 };
 Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing);      // waits
 
-// What is known of tasks so far: their first rows and kinds, the order of rows.
+// What is known of tasks so far: their first rows and kinds, the order of rows, the place and the level of each.
 void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& nodes, TaskLayout& layout);
 
 // Sizes and late columns of each task; dense_first gets its entries inside matrices.
-void measure_tasks(const CudaQueue& q, const Triangle& there, const NodesView& nodes, TaskLayout& layout);
+void measure_tasks(const CudaQueue& q, const Triangle& there, TaskLayout& layout);
 
 // Sizes become offsets; what they add up to.
 void place_tasks(const CudaQueue& q, TaskLayout& layout);      // waits

@@ -12,12 +12,12 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept&
     const Packed packed = pack_rows(q, there, nodes, levels, packing);
     const offset_t n = packed.tasks;
     const int room = lanes * packing.team;
-    TaskLayout layout{.tasks = no_tasks_yet(there, levels, packing), .sizes = {}, .order = Buffer<index_t>(q, there.rows), .apart = Buffer<index_t>(q, there.rows),
+    TaskLayout layout{.tasks = no_tasks_yet(there, levels, packing), .sizes = {}, .order = Buffer<index_t>(q, there.rows), .place = Buffer<index_t>(q, there.rows), .level = Buffer<index_t>(q, there.rows), .apart = Buffer<index_t>(q, there.rows),
                       .task_level = Buffer<index_t>(q, n), .late = array_for<index_t>(q, chains ? n * room : 0)};
     layout.tasks.task = Buffer<Task>(q, n);
     layout.tasks.dense_first = Buffer<offset_t>(q, n + 1);
     enter_tasks(q, packed, nodes, layout);
-    measure_tasks(q, there, nodes, layout);
+    measure_tasks(q, there, layout);
     place_tasks(q, layout);
     return layout;
 }

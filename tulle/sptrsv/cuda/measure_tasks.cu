@@ -29,8 +29,7 @@ struct Scratch {
 struct Measuring {
     const offset_t* row_begin;
     const index_t* col;
-    NodesView nodes;
-    const index_t *order, *task_level;
+    const index_t *order, *level, *task_level;
     index_t rows;
     offset_t tasks;
     int team;
@@ -69,7 +68,7 @@ __device__ void each_entry(const Measuring& m, const Pack& pack, int lane, F&& f
             col[n] = e < list.total ? m.col[at] : -1;
         }
 #pragma unroll
-        for (int n = 0; n < at_once; ++n) below[n] = col[n] < 0 ? -1 : pack.level - m.nodes.level_of(col[n]);
+        for (int n = 0; n < at_once; ++n) below[n] = col[n] < 0 ? -1 : pack.level - m.level[col[n]];
 #pragma unroll
         for (int n = 0; n < at_once; ++n)
             if (chunk + n * lanes < list.total) f(below[n], col[n], list.lanes_from(chunk + n * lanes));
@@ -221,12 +220,12 @@ __global__ void __launch_bounds__(measurers* lanes, blocks_at_once) measure_task
 
 }  // namespace
 
-void measure_tasks(const CudaQueue& q, const Triangle& there, const NodesView& nodes, TaskLayout& layout)
+void measure_tasks(const CudaQueue& q, const Triangle& there, TaskLayout& layout)
 {
     Tasks& tasks = layout.tasks;
     const offset_t n = tasks.task.size();
     launch(q, one_thread_each(n * lanes, measurers * lanes), measure_tasks_kernel,
-           Measuring{there.row_begin.data(), there.col.data(), nodes, layout.order.data(), layout.task_level.data(), tasks.rows, n, tasks.team,
+           Measuring{there.row_begin.data(), there.col.data(), layout.order.data(), layout.level.data(), layout.task_level.data(), tasks.rows, n, tasks.team,
                      tasks.task.data(), layout.late.data(), layout.apart.data(), tasks.dense_first.data()});
 }
 

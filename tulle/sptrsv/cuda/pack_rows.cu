@@ -74,19 +74,29 @@ __global__ void __launch_bounds__(threads) mark_tasks_kernel(Sorted s, Bounds bo
     if (at < s.rows) begins[at] = begins_task(s, bounds, at, resident) ? 1 : 0;
 }
 
-// task_before: of each row, tasks that began before it, and at the end all of them.      grid: one thread per row
-__global__ void __launch_bounds__(threads) enter_tasks_kernel(Sorted s, const offset_t* task_before, index_t* order, Task* task, index_t* task_level)
+// Where rows and tasks are entered; task_before: of each row, tasks that began before it, and at the end all of them.
+struct Entering {
+    const offset_t* task_before;
+    index_t *order, *place, *level, *task_level;
+    Task* task;
+};
+
+//   grid: one thread per row      order, place, level: every row written once      task: those that begin with a row
+__global__ void __launch_bounds__(threads) enter_tasks_kernel(Sorted s, Entering to)
 {
     const offset_t at = global_thread();
     if (at >= s.rows) return;
-    order[at] = static_cast<index_t>(s.row[at]);
-    const offset_t p = task_before[at];
-    if (task_before[at + 1] == p) return;
+    const auto row = static_cast<index_t>(s.row[at]);
+    to.order[at] = row;
+    to.place[row] = static_cast<index_t>(at);
+    to.level[row] = s.level(at);
+    const offset_t p = to.task_before[at];
+    if (to.task_before[at + 1] == p) return;
     const bool cluster = s.kind(at) < cluster_kinds;
-    task[p].first = static_cast<index_t>(at);
-    task[p].cluster = cluster ? 1 : 0;
-    task[p].width = cluster ? 0 : static_cast<std::uint8_t>(1 << (s.kind(at) - cluster_kinds));
-    task_level[p] = s.level(at);
+    to.task[p].first = static_cast<index_t>(at);
+    to.task[p].cluster = cluster ? 1 : 0;
+    to.task[p].width = cluster ? 0 : static_cast<std::uint8_t>(1 << (s.kind(at) - cluster_kinds));
+    to.task_level[p] = s.level(at);
 }
 
 // Arrays that come and go together are one: to ask for them takes longer than a small kernel.
@@ -126,8 +136,8 @@ Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nod
 void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& nodes, TaskLayout& layout)
 {
     const index_t rows = layout.tasks.rows;
-    launch(q, one_thread_each(rows, threads), enter_tasks_kernel, sorted_by(packed, nodes, rows), packed.of_rows.data() + rows, layout.order.data(),
-           layout.tasks.task.data(), layout.task_level.data());
+    launch(q, one_thread_each(rows, threads), enter_tasks_kernel, sorted_by(packed, nodes, rows),
+           Entering{packed.of_rows.data() + rows, layout.order.data(), layout.place.data(), layout.level.data(), layout.task_level.data(), layout.tasks.task.data()});
 }
 
 }  // namespace tulle::sptrsv

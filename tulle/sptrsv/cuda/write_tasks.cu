@@ -7,17 +7,15 @@
 // at once, in the order they are stored in. The place of an early one follows from its rank in its row, by rising level and then by number: the warp keeps the
 // levels of early entries in shared memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
 #include "tulle/device/copy.hpp"
+#include "tulle/sptrsv/cuda/share_tasks.cuh"
 #include "tulle/sptrsv/cuda/task_entries.cuh"
 #include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int writers = 8;                                 // warps of a block
 [[maybe_unused]] constexpr int blocks_at_once = 3;         // on a multiprocessor; the simulated one has no such limit
 constexpr unsigned whole_warp = 0xffffffffu;
-constexpr offset_t worth_sharing = long_row;               // entries of a task, or places for them
-constexpr offset_t many_entries = 128;                     // of a task, in the mean: each gets a block
 
 struct TriangleView {
     index_t rows;
@@ -31,7 +29,7 @@ struct TriangleView {
 struct Writing {
     TriangleView t;
     offset_t tasks;
-    int tasks_of_block;                                    // 1 or as many as warps
+    int of_block;                                          // tasks
     int team;
     bool reordered;
     const Task* task;
@@ -192,15 +190,15 @@ __device__ void write_rows(const Writing& w, const Writer& r, const EntryList<of
 }
 
 // This warp's share of a long row alone that keeps nothing apart.
-__device__ void copy_row(const Writing& w, const Writer& r, const EntryList<offset_t>& list, int lane, int member, int sharers)
+__device__ void copy_row(const Writing& w, const Writer& r, const EntryList<offset_t>& list, int lane, int member, int members)
 {
-    const offset_t begin = __shfl_sync(whole_warp, list.begin, 0), end = list.total * (member + 1) / sharers;
+    const offset_t begin = __shfl_sync(whole_warp, list.begin, 0), end = list.total * (member + 1) / members;
 #pragma unroll 4
-    for (offset_t e = list.total * member / sharers + lane; e < end; e += lanes) write_early(w, r, 0, e, begin + e);
+    for (offset_t e = list.total * member / members + lane; e < end; e += lanes) write_early(w, r, 0, e, begin + e);
 }
 
-// Task p by one warp, or this warp's share of it, one of `sharers` equal ones.
-__device__ void write_task(const Writing& w, offset_t p, int lane, int member, int sharers, const Early& early)
+// Task p by one warp, or this warp's share of it, one of `members` equal ones.
+__device__ void write_task(const Writing& w, offset_t p, int lane, int member, int members, const Early& early)
 {
     const Task task = w.task[p];
     const Writer r{task, w.task_level[p], w.late_of(p), lanes * w.team / task.width};
@@ -213,10 +211,10 @@ __device__ void write_task(const Writing& w, offset_t p, int lane, int member, i
         if (w.t.diagonal) w.diagonal[task.first + lane] = w.t.diagonal[row];
     }
     const EntryList<offset_t> list = list_entries(w.t.row_begin, row);
-    if (task.cluster == 0 && list.total > long_row && __shfl_sync(whole_warp, apart, 0) == 0) return copy_row(w, r, list, lane, member, sharers);
+    if (task.cluster == 0 && list.total > long_row && __shfl_sync(whole_warp, apart, 0) == 0) return copy_row(w, r, list, lane, member, members);
     const bool keeps = task.cluster == 0 && apart > 0;
-    const int end = task.rows * (member + 1) / sharers;
-    for (int i = task.rows * member / sharers; i < end;) {
+    const int end = task.rows * (member + 1) / members;
+    for (int i = task.rows * member / members; i < end;) {
         const offset_t first = __shfl_sync(whole_warp, list.before, i);
         const bool fits = lane >= i && lane < end && list.before + list.count - first <= long_row;
         const int n = __popc(__ballot_sync(whole_warp, fits));
@@ -227,35 +225,15 @@ __device__ void write_task(const Writing& w, offset_t p, int lane, int member, i
     }
 }
 
-// Each warp writes a small task of its own, and its share of the large ones of the block.
-//   grid: one block for tasks_of_block tasks      shared memory: 256 early entries a warp      col, source: -1 before
-__global__ void __launch_bounds__(writers* lanes, blocks_at_once) write_tasks_kernel(Writing w)
+//   grid: shape_for(tasks)      shared memory: 256 early entries a warp      col, source: -1 before
+__global__ void __launch_bounds__(sharers* lanes, blocks_at_once) write_tasks_kernel(Writing w)
 {
-    TULLE_SHARED(index_t, levels_of_warp, writers * long_row);
-    TULLE_SHARED(std::uint8_t, entries_of_warp, writers * long_row);
+    TULLE_SHARED(index_t, levels_of_warp, sharers * long_row);
+    TULLE_SHARED(std::uint8_t, entries_of_warp, sharers * long_row);
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
-    const offset_t first = offset_t{blockIdx.x} * w.tasks_of_block, looked_at = first + lane;
-    const bool there = lane < w.tasks_of_block && looked_at < w.tasks;
-    const offset_t places = there ? offset_t{w.task[looked_at].steps} * w.team * lanes + (w.dense_first[looked_at + 1] - w.dense_first[looked_at]) : 0;
-    const unsigned tasks = __ballot_sync(whole_warp, there), large = __ballot_sync(whole_warp, places > worth_sharing);
     const Early early{levels_of_warp + warp * long_row, entries_of_warp + warp * long_row};
-    for (unsigned left = ((tasks & ~large) & 1u << warp) | large; left != 0; left &= left - 1) {
-        const int which = __ffs(static_cast<int>(left)) - 1;
-        const bool shared = (large >> which & 1) != 0;
-        write_task(w, first + which, lane, shared ? warp : 0, shared ? writers : 1, early);
-    }
-}
-
-// The place and the level of each row of the triangle, from the tasks.
-//   grid: one warp per task      place, level: every row written once
-__global__ void __launch_bounds__(writers* lanes) place_rows_kernel(const Task* tasks, offset_t n, const index_t* order, const index_t* task_level, index_t* place, index_t* level)
-{
-    const offset_t p = global_thread() / lanes;
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    if (p >= n || lane >= tasks[p].rows) return;
-    const index_t at = tasks[p].first + lane, row = order[at];
-    place[row] = at;
-    level[row] = task_level[p];
+    const auto places = [&](offset_t p) { return offset_t{w.task[p].steps} * w.team * lanes + (w.dense_first[p + 1] - w.dense_first[p]); };
+    share_tasks(w.tasks, w.of_block, places, [&](offset_t p, int member, int members) { write_task(w, p, lane, member, members, early); });
 }
 
 TriangleView view_of(const Triangle& t)
@@ -272,14 +250,12 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
     fill_bytes(q, tasks.col.data(), 0xff, tasks.col.bytes());
     fill_bytes(q, tasks.source.data(), 0xff, tasks.source.bytes());
     const offset_t n = tasks.task.size();
-    Buffer<index_t> of_rows(q, 2 * offset_t{there.rows});
-    index_t *place = of_rows.data(), *level = place + there.rows;
-    launch(q, one_thread_each(n * lanes, writers * lanes), place_rows_kernel, tasks.task.data(), n, layout.order.data(), layout.task_level.data(), place, level);
     const index_t* late = layout.late.empty() ? layout.order.data() : layout.late.data();      // rows alone have none, and read none
-    const int tasks_of_block = there.nonzeros() >= n * many_entries ? 1 : writers;
-    launch(q, {ceil_div(n, offset_t{tasks_of_block}), writers * lanes}, write_tasks_kernel,
-           Writing{view_of(there), n, tasks_of_block, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), level, place, layout.apart.data(), layout.task_level.data(), late, tasks.dense_first.data(),
-                   tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(), tasks.dense_at.data(), tasks.dense_source.data()});
+    const int of_block = tasks_of_block(n, there.nonzeros());
+    launch(q, shape_for(n, of_block), write_tasks_kernel,
+           Writing{view_of(there), n, of_block, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), layout.level.data(), layout.place.data(), layout.apart.data(),
+                   layout.task_level.data(), late, tasks.dense_first.data(), tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(),
+                   tasks.dense_at.data(), tasks.dense_source.data()});
     return tasks;
 }
 
