@@ -9,6 +9,7 @@
     tools/bench_table.py out.jsonl --policies      # every policy of ours beside the chosen one
     tools/bench_table.py out.jsonl --statistic min # the fastest sample instead of the median: for machines that others use as well
     tools/bench_table.py out.jsonl --refills       # SpGEMM: whole calls, refills of all kinds and what each keeps, beside cuSPARSE's reuse
+    tools/bench_table.py out.jsonl --preparations  # what analysis and new values take, beside a yardstick's analysis
     tools/bench_table.py out.jsonl --peers F.csv   # beside the best of other implementations, measured apart: lines "matrix,ms,name"
 
 A document names its tables itself: what stands between the lines
@@ -151,18 +152,35 @@ def print_peers(arguments):
     print("| matrix | tulle µs | best peer | µs | ratio |\n|---|---:|---|---:|---:|")
     ratios = []
     for number, path in enumerate(arguments.files):
-        lines = next(matrices for key, matrices in grouped(read_lines([path])).items() if key[0] == "spgemm")
+        lines = next(matrices for key, matrices in grouped(read_lines([path])).items() if key[0] in ("spgemm", "sptrsv"))
         for name, found in lines.items():
             us, (theirs, peer) = time_of(found[0], arguments.way, arguments.statistic), peers[name.removeprefix("twin:")]
             ratios.append((number == 0, theirs / us))
             print(f"| {name.removeprefix('twin:')} | {us:.1f} | {peer} | {theirs:.0f} | {theirs / us:.2f} |")
-    first = [ratio for of_first, ratio in ratios if of_first]
-    print(f"\nGeometric means: {geometric_mean(first):.2f} over the {len(first)} matrices of the first file, {geometric_mean([r for _, r in ratios]):.2f} over all {len(ratios)}; least {min(r for _, r in ratios):.2f}.")
+    first, all_of_them = [ratio for of_first, ratio in ratios if of_first], [ratio for _, ratio in ratios]
+    of_first = f"{geometric_mean(first):.2f} over the {len(first)} matrices of the first file, " if len(first) < len(ratios) else ""
+    print(f"\nGeometric mean{'s' if of_first else ''}: {of_first}{geometric_mean(all_of_them):.2f} over all {len(ratios)}; least {min(all_of_them):.2f}.")
+
+
+def print_preparations(arguments):
+    """What is done once for a matrix, and once for new values: in microseconds, and in calls."""
+    print("| matrix | analysis µs | in calls | yardstick's µs | of it | new values µs | in calls |\n|---|---:|---:|---:|---:|---:|---:|")
+    within, below, updates = 0, 0, []
+    lines = next(iter(grouped(read_lines(arguments.files)).values()))
+    for name, found in lines.items():
+        ours, theirs = found[0], next(line for line in found if line["role"] == "yardstick")
+        call, analysis, their_analysis, update = time_of(ours, arguments.way, arguments.statistic), ours["prepare_us"], theirs["prepare_us"], ours["update_us"]
+        within += analysis <= 10 * call
+        below += analysis <= their_analysis
+        updates.append(update / call)
+        print(f"| {name.removeprefix('twin:')} | {analysis:.0f} | {analysis / call:.1f} | {their_analysis:.0f} | {analysis / their_analysis:.2f} | {update:.0f} | {update / call:.2f} |")
+    print(f"\nAnalysis takes less than the yardstick's on {below} of {len(lines)} and at most ten calls on {within}; new values at most {max(updates):.2f} calls.")
 
 
 def print_tables(arguments):
-    if arguments.refills or arguments.peers:
-        return print_refills(arguments) if arguments.refills else print_peers(arguments)
+    for wanted, printer in ((arguments.refills, print_refills), (arguments.peers, print_peers), (arguments.preparations, print_preparations)):
+        if wanted:
+            return printer(arguments)
     for key, matrices in grouped(read_lines(arguments.files)).items():
         if any(time_of(line, arguments.way) for lines in matrices.values() for line in lines):
             print_group(key, matrices, arguments.way, arguments.statistic, arguments.policies)
@@ -195,6 +213,7 @@ def make_parser():
     parser.add_argument("--policies", action="store_true")
     parser.add_argument("--refills", action="store_true")
     parser.add_argument("--peers", metavar="FILE.csv")
+    parser.add_argument("--preparations", action="store_true")
     parser.add_argument("--update", metavar="FILE.md", type=pathlib.Path)
     parser.add_argument("--check", metavar="FILE.md", type=pathlib.Path)
     return parser
