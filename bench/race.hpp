@@ -59,9 +59,10 @@ inline double seconds_to_prepare(const Context& ctx, const Contender& contender,
     return trace::now() - begin;
 }
 
-// A preparation is timed so many times where that is soon done: the first has to load kernels and is not counted beside others, and now and then a machine stops.
+// The first preparation has to load kernels and is not counted beside others: another one follows, unless it took very long, and where that is soon done some more,
+// because now and then a machine stops.
 inline constexpr int least_preparations = 5, most_preparations = 21;
-inline constexpr double long_preparation = 0.03, enough_preparing = 0.1;      // seconds
+inline constexpr double very_long_preparation = 1, long_preparation = 0.03, enough_preparing = 0.1;      // seconds
 
 // The median of some updates, each with its wait; the first is not counted.
 inline double seconds_to_update(const Context& ctx, const Contender& contender)
@@ -89,11 +90,12 @@ inline Entry enter(const Context& ctx, const Contender& contender, const std::fu
             prepared.seconds.push_back(seconds_to_prepare(ctx, contender, entry));
             entry.phases = recorder.phases();
         }
-        if (contender.prepares_again && prepared.seconds.front() < long_preparation) {
+        if (contender.prepares_again && prepared.seconds.front() < very_long_preparation) {
             prepared.seconds.clear();
             const double end = trace::now() + enough_preparing;
             const auto more = [&](std::ptrdiff_t n) { return n < least_preparations || (n < most_preparations && trace::now() < end); };
-            while (more(std::ssize(prepared.seconds))) prepared.seconds.push_back(seconds_to_prepare(ctx, contender, entry));
+            do prepared.seconds.push_back(seconds_to_prepare(ctx, contender, entry));
+            while (prepared.seconds.front() < long_preparation && more(std::ssize(prepared.seconds)));
         }
         entry.update_seconds = seconds_to_update(ctx, contender);
         poison();
