@@ -9,7 +9,7 @@
 
 namespace tulle::sptrsv {
 
-// All threads ask for the pages, so that whoever works with them finds them. A byte of each page becomes zero.
+// Where there are many pages all threads ask for them, so that whoever works with them finds them. A byte of each page may become zero.
 void touch(const CpuQueue& host, void* data, std::size_t bytes);
 
 template <class T>
