@@ -50,12 +50,6 @@ testing::AssertionResult same(const CudaQueue& q, const Buffer<T>& want, const B
     ASSERT_TRUE(want.rows == got.rows && want.levels == got.levels && want.team == got.team && want.reordered == got.reordered && want.reversed == got.reversed);
 }
 
-[[maybe_unused]] Triangle on_queue(const CudaQueue& q, const Triangle& t)
-{
-    return {t.rows, t.reversed, to_queue(q, t.row_begin.data(), t.row_begin.size()), to_queue(q, t.col.data(), t.col.size()), to_queue(q, t.source.data(), t.source.size()),
-            to_queue(q, t.diagonal.data(), t.diagonal.size())};
-}
-
 struct TeamWay {
     Merge how;
     int rows, limit, team;
@@ -183,7 +177,10 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
     const auto a = csr_of<double>(2100, 2100, std::move(entries));
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
-            const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}), there = on_queue(q, t);
+            const Triangle t = triangle_of(a);
+            const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
+            const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
+            const Triangle there = take_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value();
             for (const Merge how : {Merge::none, Merge::fixed}) {
                 const Graph graph = merge(host_queue, t, how, 2);
                 const Packing packing{false, 1, 8};

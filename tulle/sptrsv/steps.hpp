@@ -90,6 +90,7 @@ struct TaskLayout {
     Buffer<index_t> late;            // late columns of each task as columns of the triangle, ascending; room for 32 for each warp of its team
 };
 TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept& swept, bool chains, index_t levels, const Packing& packing);
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);
 
 // What a sweep found, added up; none if it was given up.
 struct Widths {
@@ -100,7 +101,6 @@ struct Surveyed {
     Widths alone, chained;           // of rows alone, and of chains
 };
 std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const Swept& swept);
-Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there);
 
 // The CPU's kernels.
 template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides);

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // From the graph to tasks: nodes in the order of their levels and kinds are packed into warps (pack), each task is measured (measure), the sizes are added
-// up (place), and every task is written to its place (write). Measuring and writing go through the same entries in the same order.
+// up (place), and every task is written to its place (write). Entries inside clusters and of late columns stand as they are stored, early ones by the level they come from.
 #include "tulle/sptrsv/tasks.hpp"
 
 #include <algorithm>

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(sharers* lanes) fill_tasks_kernel(Filling<V> f
                 [&](offset_t t, int member, int members) { fill_task(f, f.task[t], lane, member, members); });
 }
 
-// The entries of a task's matrices, in the order lay_out_tasks gave them; `at` counts from the task's first.
+// The entries of a task's matrices, row after row as they are stored; `at` counts from the task's first.
 template <class V>
 struct Entries {
     const offset_t *at, *source;

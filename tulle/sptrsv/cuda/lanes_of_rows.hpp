@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// How many lanes of a warp go through a row of a triangle: about as many as it has entries.
+// How many lanes of a warp go through a row: a few where rows are short, so that most lanes have an entry.
 #pragma once
 
 #include "tulle/base/constant.hpp"
