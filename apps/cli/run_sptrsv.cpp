@@ -232,7 +232,7 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o)
     verb->add_flag("--unit-diagonal", o.unit_diagonal, "the diagonal is one, whatever is stored");
     verb->add_flag("--transpose", o.transpose, "solve with the transposed triangle");
     verb->add_flag("--dominant", o.dominant, "keep the pattern, but values that keep the solution small; missing diagonals are filled");
-    verb->add_option("--backend", o.backend, "cpu, cuda or all; run: where a thousand solves should take least, unless given")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
+    verb->add_option("--backend", o.backend, "cpu, cuda or all; run: where a hundred solves should take least, unless given")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
     Parser::type(verb, o.type);
     parser.device(verb);
 }
@@ -297,11 +297,12 @@ void add_tune(Parser& parser, TuneSptrsvOptions& o)
     CLI::App* tune = parser.verb("tune", "Tries what could be chosen for a matrix and shows what is fastest.", "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv --help");
     tune->require_subcommand(1);
     CLI::App* verb = parser.verb("sptrsv", "Schemes of the triangular solve, the fastest first; the one tulle would choose is marked.",
-                                 "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv twin:cant --dominant --paper --seconds 60", tune);
+                                 "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv twin:cant --dominant --paper --seconds 60\ntulle tune sptrsv twin:cant --dominant --exhaustive --seconds 3600", tune);
     o.triangle.backend = "cuda";
     add_triangle(parser, verb, o.triangle);
     verb->add_option("--seconds", o.seconds, "no new scheme is tried after this long (10)")->check(CLI::PositiveNumber)->option_text("SECONDS");
-    verb->add_flag("--paper", o.paper, "try the schemes of AG-SpTRSV too");
+    auto* paper = verb->add_flag("--paper", o.paper, "on a GPU: some schemes of AG-SpTRSV of every kind too");
+    verb->add_flag("--exhaustive", o.exhaustive, "on a GPU: all of them, in any order, as long as --seconds last")->excludes(paper);
     verb->add_option("--cache", o.cache, "folder that remembers the fastest, for plans made with it")->option_text("FOLDER");
     verb->add_option("--show", o.show, "rows of the table (20)")->check(CLI::PositiveNumber)->option_text("N");
     parser.when(verb, [&o](const Session& session) { tune_sptrsv(session, o); });

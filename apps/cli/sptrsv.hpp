@@ -34,7 +34,7 @@ void run_sptrsv(const Session& session, const RunSptrsvOptions& options);
 struct TuneSptrsvOptions {
     TriangleOptions triangle;                            // on a GPU, where there is one
     double seconds = 10;
-    bool paper = false;                                  // the paper's schemes too
+    bool paper = false, exhaustive = false;              // the paper's schemes too: some of every kind, or all
     int show = 20;                                       // rows of the table
     std::string cache;                                   // folder that remembers the fastest; empty: none
 };

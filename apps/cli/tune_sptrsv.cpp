@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <random>
 
 #include "apps/cli/failure.hpp"
 #include "apps/cli/json.hpp"
@@ -26,6 +27,19 @@ std::string what_is_remembered(const Context& ctx, const CsrView<V>& a, const sp
     return found ? sptrsv::to_text(plan.scheme()) : "nothing; tulle run sptrsv --cache says why";
 }
 
+// The same every time; whoever stops early has seen schemes of every kind.
+std::vector<sptrsv::Scheme> in_any_order(std::vector<sptrsv::Scheme> schemes)
+{
+    std::shuffle(schemes.begin(), schemes.end(), std::mt19937(1));
+    return schemes;
+}
+
+std::vector<sptrsv::Scheme> of_the_paper(const TuneSptrsvOptions& o)
+{
+    if (o.exhaustive) return in_any_order(sptrsv::paper_schemes());
+    return o.paper ? sptrsv::reduced_schemes() : std::vector<sptrsv::Scheme>{};
+}
+
 template <class V>
 void tune_as(const Session& session, const TuneSptrsvOptions& o)
 {
@@ -41,8 +55,9 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
     std::vector<sptrsv::Scheme> schemes{chosen};
     for (const sptrsv::Scheme& s : sptrsv::candidates(sptrsv::limits_of(ctx)))
         if (s != chosen) schemes.push_back(s);
-    if (o.paper && on_gpu)
-        for (const sptrsv::Scheme& s : sptrsv::reduced_schemes()) schemes.push_back(s);
+    if (on_gpu)
+        for (const sptrsv::Scheme& s : of_the_paper(o)) schemes.push_back(s);
+    else if (o.paper || o.exhaustive) session.console.say("without the schemes of AG-SpTRSV, which are for GPUs");
     options.seconds = o.seconds;
     options.cache = o.cache;
     std::vector<sptrsv::Trial> trials;

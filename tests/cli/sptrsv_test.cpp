@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle run sptrsv and tulle tune sptrsv.
 #include "program.hpp"
+#include "tulle/device/info.hpp"
 
 namespace tulle::test {
 namespace {
@@ -51,6 +52,20 @@ TEST_F(Sptrsv, TunesAndMarksWhatItWouldChoose)
     for (const auto& trial : done["trials"]) chosen += trial["chosen"].get<bool>();
     EXPECT_EQ(chosen, 1);
     EXPECT_NE(tulle("tune sptrsv chain:500,2 --seconds 0.2 --backend cpu").out.find("fastest"), std::string::npos);
+}
+
+// All schemes of the paper where there is a GPU, as far as the time goes.
+TEST_F(Sptrsv, TriesTheSchemesOfThePaper)
+{
+    const Outcome on_cpu = tulle("tune sptrsv chain:100 --seconds 0.1 --backend cpu --threads 1 --exhaustive --json");
+    EXPECT_EQ(parsed(on_cpu)["of"], 1);
+    EXPECT_NE(on_cpu.err.find("for GPUs"), std::string::npos) << on_cpu.err;
+    EXPECT_EQ(tulle("tune sptrsv chain:100 --paper --exhaustive").code, 2);
+    if (!why_no_cuda().empty()) return;
+    const auto some = parsed(tulle("tune sptrsv chain:100 --seconds 0.01 --paper --json")), all = parsed(tulle("tune sptrsv chain:100 --seconds 0.01 --exhaustive --json"));
+    EXPECT_GE(some["of"].get<int>(), 192);
+    EXPECT_GE(all["of"].get<int>(), 106'920);
+    EXPECT_LT(all["tried"].get<int>(), 1000) << "the time is up";
 }
 
 TEST_F(Sptrsv, RemembersTheFastest)
