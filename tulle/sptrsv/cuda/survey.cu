@@ -27,8 +27,14 @@ struct Head {
 };
 constexpr offset_t head_words = sizeof(Head) / sizeof(unsigned long long);
 constexpr int words_of_level = 2;                          // of rows alone: rows and entries; of chains: chains and rows
-constexpr unsigned long long one_row = 1ull << 37, one_node = 1ull << 32;
-static_assert(most_rows_swept <= 1ll << (64 - 37));
+constexpr int entry_bits = 37, row_bits = 32;               // of a word of rows alone, and of one of chains
+constexpr unsigned long long one_row = 1ull << entry_bits, one_node = 1ull << row_bits;
+static_assert(most_rows_swept <= 1ll << (64 - entry_bits));
+
+// The first levels have most rows, and all blocks add to them: a block counts them in its shared memory first, in words of 32 bits.
+constexpr int levels_of_block = 128;
+constexpr int counts_of_level = 2 * words_of_level;
+constexpr offset_t most_entries_counted = offset_t{1} << 32;
 
 // What the last block leaves for the host: most graphs have no more levels.
 constexpr int levels_told = static_cast<int>((cuda::Page::bytes - sizeof(Head)) / sizeof(unsigned long long)) / words_of_level;
@@ -50,14 +56,29 @@ __device__ unsigned long long sum_of_group(unsigned long long value, unsigned gr
     return value;
 }
 
+// Where a kind of word is counted: the levels of the block, and of all.
+struct Counters {
+    unsigned* of_block;                                    // two for each of its levels, high and low part; of the first levels only
+    int levels;                                            // of the block
+    int low_bits;                                          // of a word
+    unsigned long long* of_all;
+};
+
 // Rows of a warp that are of one level add together: there are few levels, and all rows add to them. Level 0: no row.
-__device__ void add_to_level(unsigned long long amount, index_t level, int lane, unsigned long long* of_level)
+__device__ void add_to_level(unsigned long long amount, index_t level, int lane, const Counters& to)
 {
     const index_t first = __shfl_sync(whole_warp, level, 0);
     const bool is_one = __all_sync(whole_warp, level == first || level == 0) != 0;
     const unsigned group = is_one ? whole_warp : __match_any_sync(whole_warp, level);
     const unsigned long long sum = is_one ? slice_sum<lanes>(amount) : sum_of_group(amount, group, lane);
-    if (level > 0 && (group & ((1u << lane) - 1)) == 0) atomicAdd(&of_level[(level - 1) * offset_t{words_of_level}], sum);
+    if (level == 0 || (group & ((1u << lane) - 1)) != 0) return;
+    if (level > to.levels) {
+        atomicAdd(&to.of_all[(level - 1) * offset_t{words_of_level}], sum);
+        return;
+    }
+    unsigned* const here = &to.of_block[(level - 1) * counts_of_level];
+    atomicAdd(&here[0], static_cast<unsigned>(sum >> to.low_bits));
+    atomicAdd(&here[1], static_cast<unsigned>(sum & ((1ull << to.low_bits) - 1)));
 }
 
 // Adds what a block found to the sums of all: first in its shared memory, since all blocks add to the same few numbers.
@@ -96,13 +117,25 @@ __device__ void tell_host(Head* head, const unsigned long long* of_level, int* l
     told->head.too_deep = 0;
 }
 
+// What a block has counted of its levels to those of all.
+__device__ void add_block(const unsigned* of_block, int levels, unsigned long long* of_level)
+{
+    __syncthreads();
+    for (int k = static_cast<int>(threadIdx.x); k < levels * words_of_level; k += threads) {
+        const unsigned long long high = of_block[2 * k], low = of_block[2 * k + 1];
+        const unsigned long long word = (high << (k % words_of_level == 0 ? entry_bits : row_bits)) + low;
+        if (word != 0) atomicAdd(&of_level[k], word);
+    }
+}
+
 // A thread for a row, again and again; level 0: no row.
 //   grid: up to most_blocks      head, of_level: zero before
 __global__ void __launch_bounds__(threads)
 survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_t* col, const Standing* standing, const index_t* too_deep, Head* head,
-              unsigned long long* of_level, Told* told)
+              int levels_counted, unsigned long long* of_level, Told* told)
 {
     TULLE_SHARED(int, last, 1);
+    TULLE_SHARED(unsigned, counted, counts_of_level * levels_of_block);
     TULLE_SHARED(Head, of_block, 1);
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t step = offset_t{gridDim.x} * threads;
@@ -110,6 +143,9 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
         if (global_thread() == 0) told->head.too_deep = 1;
         return;
     }
+    for (int k = static_cast<int>(threadIdx.x); k < counts_of_level * levels_counted; k += threads) counted[k] = 0;
+    __syncthreads();
+    const Counters alone{counted, levels_counted, entry_bits, of_level}, chained{counted + 2, levels_counted, row_bits, of_level + 1};
     RowSums found{};
     unsigned long long chain_levels = 0;
     for (offset_t first = global_thread() - lane; first < rows; first += step) {
@@ -123,9 +159,10 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
         found.longest = max(found.longest, entries);
         found.levels = max(found.levels, split.level_of(word));
         chain_levels = max(chain_levels, split.chain_level_of(word));
-        add_to_level(there ? one_row + entries : 0, static_cast<index_t>(split.level_of(word)), lane, of_level);
-        add_to_level(!there ? 0 : split.first_of(word) == i ? one_node + 1 : 1, static_cast<index_t>(split.chain_level_of(word)), lane, of_level + 1);
+        add_to_level(there ? one_row + entries : 0, static_cast<index_t>(split.level_of(word)), lane, alone);
+        add_to_level(!there ? 0 : split.first_of(word) == i ? one_node + 1 : 1, static_cast<index_t>(split.chain_level_of(word)), lane, chained);
     }
+    add_block(counted, levels_counted, of_level);
     add_sums(found, chain_levels, lane, of_block, head);
     tell_host(head, of_level, last, told);
 }
@@ -159,7 +196,7 @@ std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const 
     const auto arrays = arrays_of(swept);
     const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads}));
     launch(q, {blocks, threads}, survey_kernel, Split(there.rows), there.rows, there.row_begin.data(), there.col.data(), arrays.standing, arrays.too_deep,
-           reinterpret_cast<Head*>(words.data()), words.data() + head_words, box.there());
+           reinterpret_cast<Head*>(words.data()), there.nonzeros() + there.rows < most_entries_counted ? levels_of_block : 0, words.data() + head_words, box.there());
     const Told& told = box.wait();
     const Head& head = told.head;
     if (head.too_deep != 0) return std::nullopt;
