@@ -16,6 +16,7 @@ struct Triangle {
     Buffer<index_t> col;             // ascending inside each row
     Buffer<offset_t> source;         // of each of them, in the caller's array of values
     Buffer<offset_t> diagonal;       // source of each diagonal entry; empty where the diagonal is taken as one
+    Buffer<index_t> first_to_need = {};      // of each row, the first that needs it, as max_index less that row; 0: none. A GPU finds it while it takes the triangle
 
     offset_t nonzeros() const { return col.size(); }
     index_t row_of(index_t i) const { return reversed ? rows - 1 - i : i; }      // of op(A)

@@ -53,14 +53,13 @@ struct SweptArrays {
     using Small = std::conditional_t<std::is_const_v<Word>, const index_t, index_t>;
     Word* standing;
     Small* size;                                           // rows of each chain, by its first row; 0 where that is alone
-    Small* unneeded_from;                                  // the larger, the smaller the first row that needs each: max_index less that row; 0: none
     Small *ticket, *too_deep;                              // too_deep 1: given up
 
     SweptArrays(Word* words, index_t rows)
-        : standing(words), size(reinterpret_cast<Small*>(words + rows)), unneeded_from(size + rows), ticket(unneeded_from + rows), too_deep(ticket + 1)
+        : standing(words), size(reinterpret_cast<Small*>(words + rows)), ticket(size + rows), too_deep(ticket + 1)
     {
     }
-    static offset_t words(index_t rows) { return 2 * offset_t{rows} + 1; }
+    static offset_t words(index_t rows) { return offset_t{rows} + (offset_t{rows} + 3) / 2; }
 };
 inline SweptArrays<const Standing> arrays_of(const Swept& swept) { return {swept.words.data(), swept.rows}; }
 inline SweptArrays<Standing> arrays_of(Swept& swept) { return {swept.words.data(), swept.rows}; }

@@ -12,7 +12,6 @@
 // it needs there. That row can be followed once only, so that nobody has to count, and the chains are those of the host whoever comes first.
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/value_flag.cuh"
-#include "tulle/sptrsv/cuda/lanes_of_rows.hpp"
 #include "tulle/sptrsv/cuda/nodes.cuh"
 
 namespace tulle::sptrsv {
@@ -31,26 +30,6 @@ constexpr unsigned polls_between_looks = 32;               // at whether others 
 
 // The first row that needs each row, turned round so that none is zero.
 __device__ index_t turned(index_t row) { return max_index - row; }
-
-//   grid: so many lanes per row      first: zero before
-template <int Lanes>
-__global__ void __launch_bounds__(threads) first_to_need_kernel(const offset_t* row_begin, const index_t* col, index_t rows, index_t* first)
-{
-    const offset_t row = global_thread() / Lanes;
-    if (row >= rows) return;
-    const index_t mine = turned(static_cast<index_t>(row));
-    const offset_t end = row_begin[row + 1];
-    for (offset_t chunk = row_begin[row] + static_cast<int>(threadIdx.x) % Lanes; chunk < end; chunk += inner_at_once * Lanes) {
-        index_t needed[inner_at_once], known[inner_at_once];
-#pragma unroll
-        for (int n = 0; n < inner_at_once; ++n) needed[n] = chunk + n * Lanes < end ? col[chunk + n * Lanes] : -1;
-#pragma unroll
-        for (int n = 0; n < inner_at_once; ++n) known[n] = needed[n] < 0 ? mine : load_relaxed(&first[needed[n]]);
-#pragma unroll
-        for (int n = 0; n < inner_at_once; ++n)
-            if (known[n] < mine) atomicMax(&first[needed[n]], mine);
-    }
-}
 
 struct Sweep {
     const offset_t* row_begin;
@@ -285,14 +264,11 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
     Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::words(there.rows))};
     fill_zero(q, swept.words.data(), swept.words.size());
     const SweptArrays<Standing> arrays = arrays_of(swept);
-    with_lanes_of_rows(there.rows, there.nonzeros(), [&](auto of_row) {
-        launch(q, one_thread_each(offset_t{there.rows} * of_row(), threads), first_to_need_kernel<of_row()>, there.row_begin.data(), there.col.data(), there.rows, arrays.unneeded_from);
-    });
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;
     const offset_t most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
     launch(q, {enough < most_blocks ? enough : most_blocks, threads}, sweep_kernel,
            Sweep{there.row_begin.data(), there.col.data(), there.rows, Split(there.rows), static_cast<unsigned>(most), static_cast<unsigned>(deepest),
-                 arrays.unneeded_from, arrays.ticket, arrays.too_deep, arrays.standing, arrays.size});
+                 there.first_to_need.data(), arrays.ticket, arrays.too_deep, arrays.standing, arrays.size});
     return swept;
 }
 
