@@ -63,7 +63,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
 [[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Triangle& there, const TeamWay& way, const Graph& graph)
 {
     const bool chains = way.how == Merge::chains;
-    const Swept swept = sweep(q, there, chains ? way.rows : 32, most_levels_swept(there.rows));
+    Swept swept = sweep(q, there, chains ? way.rows : 32, most_levels_swept(there.rows));
     const std::optional<Surveyed> found = survey(q, there, swept);
     EXPECT_TRUE(found.has_value());
     const Widths& widths = chains ? found->chained : found->alone;
@@ -102,13 +102,14 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     if (a.rows == 0) return;
     const Triangle there = take_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .ignore_other_side = true}).value();
-    const Swept swept = sweep(q, there, 32, want.levels);
+    Swept swept = sweep(q, there, 32, want.levels);
     Buffer<index_t> level(q, a.rows);
     write_levels(q, swept, level.data());
     ASSERT_TRUE(same(q, want.level, level, "levels"));
     const Surveyed found = survey(q, there, swept).value();
     const Features& got = found.features;
-    ASSERT_FALSE(survey(q, there, sweep(q, there, 32, want.levels - 1)).has_value()) << "a level more than is looked for";
+    Swept too_deep = sweep(q, there, 32, want.levels - 1);
+    ASSERT_FALSE(survey(q, there, too_deep).has_value()) << "a level more than is looked for";
     for (const std::string& name : feature_names()) ASSERT_EQ(feature(got, name), feature(features, name)) << name;
     ASSERT_EQ(got.levels, want.levels);
 }

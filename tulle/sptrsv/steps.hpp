@@ -100,7 +100,7 @@ struct Surveyed {
     Features features;
     Widths alone, chained;           // of rows alone, and of chains
 };
-std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const Swept& swept);
+std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, Swept& swept);      // once for each sweep
 
 // The CPU's kernels.
 template <class V> void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides);

@@ -47,19 +47,22 @@ struct NodesView {
     __device__ index_t place_of(index_t row) const { return first_of(row) == row ? 0 : static_cast<index_t>(split.place_of(standing[row])); }
 };
 
-// The arrays of a sweep: one after the other, so that they are asked for and cleared at once.
+// The arrays of a sweep, and those in which what it found is counted: one after the other, so that they are asked for and cleared at once.
+constexpr offset_t counts_head = 8, counts_of_level = 2;   // words of a survey: its sums, and of each level
 template <class Word>      // may be const
 struct SweptArrays {
     using Small = std::conditional_t<std::is_const_v<Word>, const index_t, index_t>;
     Word* standing;
     Small* size;                                           // rows of each chain, by its first row; 0 where that is alone
     Small *ticket, *too_deep;                              // too_deep 1: given up
+    Word* counts;
 
     SweptArrays(Word* words, index_t rows)
-        : standing(words), size(reinterpret_cast<Small*>(words + rows)), ticket(size + rows), too_deep(ticket + 1)
+        : standing(words), size(reinterpret_cast<Small*>(words + rows)), ticket(size + rows), too_deep(ticket + 1), counts(words + swept_words(rows))
     {
     }
-    static offset_t words(index_t rows) { return offset_t{rows} + (offset_t{rows} + 3) / 2; }
+    static offset_t swept_words(index_t rows) { return offset_t{rows} + (offset_t{rows} + 3) / 2; }
+    static offset_t all_words(index_t rows) { return swept_words(rows) + counts_head + counts_of_level * rows; }
 };
 inline SweptArrays<const Standing> arrays_of(const Swept& swept) { return {swept.words.data(), swept.rows}; }
 inline SweptArrays<Standing> arrays_of(Swept& swept) { return {swept.words.data(), swept.rows}; }

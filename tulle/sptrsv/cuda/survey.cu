@@ -25,15 +25,15 @@ struct Head {
     unsigned long long chain_levels, too_deep;
     int came, unused;                                      // blocks that have added what they found
 };
-constexpr offset_t head_words = sizeof(Head) / sizeof(unsigned long long);
-constexpr int words_of_level = 2;                          // of rows alone: rows and entries; of chains: chains and rows
+static_assert(sizeof(Head) <= counts_head * sizeof(unsigned long long));
+constexpr int words_of_level = static_cast<int>(counts_of_level);                          // of rows alone: rows and entries; of chains: chains and rows
 constexpr int entry_bits = 37, row_bits = 32;               // of a word of rows alone, and of one of chains
 constexpr unsigned long long one_row = 1ull << entry_bits, one_node = 1ull << row_bits;
 static_assert(most_rows_swept <= 1ll << (64 - entry_bits));
 
 // The first levels have most rows, and all blocks add to them: a block counts them in its shared memory first, in words of 32 bits.
 constexpr int levels_of_block = 128;
-constexpr int counts_of_level = 2 * words_of_level;
+constexpr int parts_of_level = 2 * words_of_level;
 constexpr offset_t most_entries_counted = offset_t{1} << 32;
 
 // What the last block leaves for the host: most graphs have no more levels.
@@ -76,7 +76,7 @@ __device__ void add_to_level(unsigned long long amount, index_t level, int lane,
         atomicAdd(&to.of_all[(level - 1) * offset_t{words_of_level}], sum);
         return;
     }
-    unsigned* const here = &to.of_block[(level - 1) * counts_of_level];
+    unsigned* const here = &to.of_block[(level - 1) * parts_of_level];
     atomicAdd(&here[0], static_cast<unsigned>(sum >> to.low_bits));
     atomicAdd(&here[1], static_cast<unsigned>(sum & ((1ull << to.low_bits) - 1)));
 }
@@ -135,7 +135,7 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
               int levels_counted, unsigned long long* of_level, Told* told)
 {
     TULLE_SHARED(int, last, 1);
-    TULLE_SHARED(unsigned, counted, counts_of_level * levels_of_block);
+    TULLE_SHARED(unsigned, counted, parts_of_level * levels_of_block);
     TULLE_SHARED(Head, of_block, 1);
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t step = offset_t{gridDim.x} * threads;
@@ -143,7 +143,7 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
         if (global_thread() == 0) told->head.too_deep = 1;
         return;
     }
-    for (int k = static_cast<int>(threadIdx.x); k < counts_of_level * levels_counted; k += threads) counted[k] = 0;
+    for (int k = static_cast<int>(threadIdx.x); k < parts_of_level * levels_counted; k += threads) counted[k] = 0;
     __syncthreads();
     const Counters alone{counted, levels_counted, entry_bits, of_level}, chained{counted + 2, levels_counted, row_bits, of_level + 1};
     RowSums found{};
@@ -187,20 +187,19 @@ std::vector<unsigned long long> read_levels(const CudaQueue& q, const Told& told
 
 }  // namespace
 
-std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, const Swept& swept)
+std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, Swept& swept)
 {
-    Buffer<unsigned long long> words(q, head_words + offset_t{words_of_level} * there.rows);
-    fill_zero(q, words.data(), words.size());
     cuda::Mailbox<Told> box(q);
     box.there()->head = {};                                // what is told of no rows
-    const auto arrays = arrays_of(swept);
+    const SweptArrays<Standing> arrays = arrays_of(swept);
+    unsigned long long* const of_levels = arrays.counts + counts_head;
     const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads}));
     launch(q, {blocks, threads}, survey_kernel, Split(there.rows), there.rows, there.row_begin.data(), there.col.data(), arrays.standing, arrays.too_deep,
-           reinterpret_cast<Head*>(words.data()), there.nonzeros() + there.rows < most_entries_counted ? levels_of_block : 0, words.data() + head_words, box.there());
+           reinterpret_cast<Head*>(arrays.counts), there.nonzeros() + there.rows < most_entries_counted ? levels_of_block : 0, of_levels, box.there());
     const Told& told = box.wait();
     const Head& head = told.head;
     if (head.too_deep != 0) return std::nullopt;
-    const auto of_level = read_levels(q, told, std::as_const(words).data() + head_words);
+    const auto of_level = read_levels(q, told, of_levels);
     Surveyed found;
     std::vector<unsigned long long> entries;
     for (std::size_t level = 0; level < head.sums.levels; ++level) {

@@ -261,7 +261,7 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
 {
     require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows && deepest <= most_levels_swept(there.rows),
                         "so many rows or levels are not swept on a GPU");
-    Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::words(there.rows))};
+    Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::all_words(there.rows))};
     fill_zero(q, swept.words.data(), swept.words.size());
     const SweptArrays<Standing> arrays = arrays_of(swept);
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;

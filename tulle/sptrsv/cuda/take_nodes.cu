@@ -11,7 +11,7 @@ Swept take_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph)
     const auto rows = static_cast<index_t>(graph.node_of.size());
     require<ValueError>(can_take_nodes(rows, graph.levels), "so many rows or levels are not laid out on a GPU");
     const Split split(rows);
-    Buffer<Standing> words(host, SweptArrays<Standing>::words(rows));
+    Buffer<Standing> words(host, SweptArrays<Standing>::swept_words(rows));
     const SweptArrays<Standing> arrays(words.data(), rows);
     Buffer<index_t> first(host, graph.nodes);
     for (index_t i = 0; i < rows; ++i) {
