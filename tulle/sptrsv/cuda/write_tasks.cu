@@ -72,24 +72,45 @@ __device__ index_t column_apart(const Writing& w, const Writer& r, index_t col, 
     return j < 0 ? -1 : r.task.width + j;
 }
 
+// The place of the e-th early entry of the task's row i; of the e-th that a row alone keeps apart.
+template <class T>
+__device__ offset_t early_place(const Writing& w, const Writer& r, int i, T e)
+{
+    const T step = e >> (31 - __clz(r.lanes_per_row)), lane = e & (r.lanes_per_row - 1);
+    return r.task.step * lanes + offset_t{step} * (lanes * w.team) + lane * r.task.width + i;
+}
+__device__ offset_t kept_place(const Writing& w, const Writer& r, int i, offset_t e)
+{
+    return (r.task.step + offset_t{r.task.steps} * w.team) * lanes + e * r.task.width + i;
+}
+
+// Entry k of the triangle.
 __device__ void put(const Writing& w, offset_t at, offset_t k)
 {
     w.col[at] = w.unknown(w.t.col[k]);
     w.source[at] = w.t.source[k];
 }
 
-// Entry k of the triangle, the e-th of the early ones of the task's row i.
-template <class T>
-__device__ void write_early(const Writing& w, const Writer& r, int i, T e, offset_t k)
+__device__ void put_nothing(const Writing& w, offset_t at)
 {
-    const T step = e >> (31 - __clz(r.lanes_per_row)), lane = e & (r.lanes_per_row - 1);
-    put(w, r.task.step * lanes + offset_t{step} * (lanes * w.team) + lane * r.task.width + i, k);
+    w.col[at] = -1;
+    w.source[at] = -1;
+}
+
+// Places that no entry takes, of rows first … end - 1: a lane for each, which knows how many entries it has. Rows beyond the task's have none.
+__device__ void leave_empty(const Writing& w, const Writer& r, int lane, int first, int end, offset_t early, int kept)
+{
+    if (lane < first || lane >= end) return;
+    const offset_t room = offset_t{r.task.steps} * r.lanes_per_row;
+    for (offset_t e = early; e < room; ++e) put_nothing(w, early_place(w, r, lane, e));
+    if (r.task.cluster != 0 || r.task.late == 0) return;
+    for (int e = kept; e < lanes / r.task.width; ++e) put_nothing(w, kept_place(w, r, lane, e));
 }
 
 // The e-th of those apart: of a cluster's, or of a row alone.
 __device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, index_t column)
 {
-    if (r.task.cluster == 0) return put(w, (r.task.step + offset_t{r.task.steps} * w.team) * lanes + e * r.task.width + i, k);
+    if (r.task.cluster == 0) return put(w, kept_place(w, r, i, e), k);
     w.dense_at[e] = r.task.dense + offset_t{column} * r.task.width + i;
     w.dense_source[e] = w.t.source[k];
 }
@@ -149,7 +170,7 @@ __device__ void write_ranked(const Writing& w, const Writer& r, const EntryList<
         const int at = chunk + lane, row = row_of_entry(before, at);
         const int first = __shfl_sync(whole_warp, before, row), end = __shfl_sync(whole_warp, running, row);
         const offset_t begin = __shfl_sync(whole_warp, list.begin, row);
-        if (at < all) write_early(w, r, row, rank_of(early.level, first, at, end), begin + early.entry[at]);
+        if (at < all) put(w, early_place(w, r, row, rank_of(early.level, first, at, end)), begin + early.entry[at]);
     }
 }
 
@@ -175,7 +196,7 @@ __device__ void write_rows(const Writing& w, const Writer& r, const EntryList<of
                 early.entry[at] = static_cast<std::uint8_t>(first + lane);
             }
         } else if (column == -1) {
-            write_early(w, r, row, at, entry);
+            put(w, early_place(w, r, row, at), entry);
         }
         apart += __popc(aparts);
         apart_of_row += __popc(aparts & of_row);
@@ -194,7 +215,7 @@ __device__ void copy_row(const Writing& w, const Writer& r, const EntryList<offs
 {
     const offset_t begin = __shfl_sync(whole_warp, list.begin, 0), end = list.total * (member + 1) / members;
 #pragma unroll 4
-    for (offset_t e = list.total * member / members + lane; e < end; e += lanes) write_early(w, r, 0, e, begin + e);
+    for (offset_t e = list.total * member / members + lane; e < end; e += lanes) put(w, early_place(w, r, 0, e), begin + e);
 }
 
 // Task p by one warp, or this warp's share of it, one of `members` equal ones.
@@ -211,10 +232,13 @@ __device__ void write_task(const Writing& w, offset_t p, int lane, int member, i
         if (w.t.diagonal) w.diagonal[task.first + lane] = w.t.diagonal[row];
     }
     const EntryList<offset_t> list = list_entries(w.t.row_begin, row);
+    const int begin = task.rows * member / members, end = task.rows * (member + 1) / members;
+    const int apart_next = __shfl_down_sync(whole_warp, apart, 1), all_apart = task.cluster != 0 ? static_cast<int>(w.dense_first[p + 1] - w.dense_first[p]) : 0;
+    const int apart_here = task.cluster == 0 ? apart : lane + 1 < task.rows ? apart_next - apart : there ? all_apart - apart : 0;
+    leave_empty(w, r, lane, begin, member == members - 1 ? task.width : end, list.count - apart_here, apart_here);
     if (task.cluster == 0 && list.total > long_row && __shfl_sync(whole_warp, apart, 0) == 0) return copy_row(w, r, list, lane, member, members);
     const bool keeps = task.cluster == 0 && apart > 0;
-    const int end = task.rows * (member + 1) / members;
-    for (int i = task.rows * member / members; i < end;) {
+    for (int i = begin; i < end;) {
         const offset_t first = __shfl_sync(whole_warp, list.before, i);
         const bool fits = lane >= i && lane < end && list.before + list.count - first <= long_row;
         const int n = __popc(__ballot_sync(whole_warp, fits));
@@ -225,7 +249,7 @@ __device__ void write_task(const Writing& w, offset_t p, int lane, int member, i
     }
 }
 
-//   grid: shape_for(tasks)      shared memory: 256 early entries a warp      col, source: -1 before
+//   grid: shape_for(tasks)      shared memory: 256 early entries a warp      col, source: every place written once
 __global__ void __launch_bounds__(sharers* lanes, blocks_at_once) write_tasks_kernel(Writing w)
 {
     TULLE_SHARED(index_t, levels_of_warp, sharers * long_row);
@@ -247,8 +271,6 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
 {
     Tasks tasks = std::move(layout.tasks);
     make_room(q, layout.sizes, !there.diagonal.empty(), tasks);
-    fill_bytes(q, tasks.col.data(), 0xff, tasks.col.bytes());
-    fill_bytes(q, tasks.source.data(), 0xff, tasks.source.bytes());
     const offset_t n = tasks.task.size();
     const index_t* late = layout.late.empty() ? layout.order.data() : layout.late.data();      // rows alone have none, and read none
     const int of_block = tasks_of_block(n, there.nonzeros());
