@@ -102,6 +102,29 @@ TEST_P(SortOn, SortedAndReversed)
     expect_sorts(key, prim::bits_for(key.size()));
 }
 
+// One pass leaves the pairs elsewhere, two where they were.
+TEST_P(SortOn, TellsWhereThePairsStand)
+{
+    if (ctx().backend() == Backend::cpu) GTEST_SKIP() << "the CPU sorts in place";
+    std::mt19937_64 random(7);
+    for (const offset_t n : {offset_t{0}, offset_t{1}, offset_t{5000}, offset_t{100000}})
+        for (const int bits : {0, 8, 9, 17}) {
+            const auto pairs = numbered(test::random_integers<std::uint32_t>(n, 0, (1u << bits) - 1, random));
+            ctx().run([&](const auto& q) {
+                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+                    auto key = test::guarded(q, pairs.key);
+                    auto payload = test::guarded(q, pairs.payload);
+                    const auto sorted = prim::sort_pairs_anywhere(q, key.data(), payload.data(), n, bits);
+                    Pairs<std::uint32_t> got{std::vector<std::uint32_t>(pairs.key.size()), std::vector<offset_t>(pairs.key.size())};
+                    download(q, sorted.key, got.key.data(), n);
+                    download(q, sorted.payload, got.payload.data(), n);
+                    EXPECT_TRUE(got == plainly_sorted(pairs, bits)) << n << " keys by " << bits << " bits";
+                }
+                (void)q;
+            });
+        }
+}
+
 TEST_P(SortOn, RefusesWidthsThatKeysDoNotHave)
 {
     const auto pairs = numbered(std::vector<std::uint32_t>{2, 1});

@@ -9,6 +9,7 @@
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/types.hpp"
+#include "tulle/device/buffer.hpp"
 #include "tulle/device/queue.hpp"
 
 namespace tulle::prim {
@@ -18,6 +19,15 @@ void sort_pairs(const CpuQueue& q, std::uint64_t* key, offset_t* payload, offset
 void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits = 64);
 void sort_pairs(const CpuQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
 void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
+
+// The same, and where the pairs stand then is told: in the caller's arrays, or in others. Saves two copies where they end up there.
+template <class Key>
+struct SortedPairs {
+    const Key* key = nullptr;
+    const offset_t* payload = nullptr;
+    Buffer<offset_t> room = {};            // of the others
+};
+SortedPairs<std::uint32_t> sort_pairs_anywhere(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
 
 // Bytes of the device's that it holds while it sorts n pairs with keys of 32 bits.
 std::size_t sort_bytes_for(const CudaQueue& q, offset_t n);

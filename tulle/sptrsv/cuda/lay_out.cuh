@@ -3,15 +3,18 @@
 // The steps of lay_out_tasks on a GPU: pack, measure, place.
 #pragma once
 
+#include "tulle/prim/sort.hpp"
 #include "tulle/sptrsv/cuda/nodes.cuh"
 
 namespace tulle::sptrsv {
 
 // Rows by level, kind and node, and with which of them a task begins.
 struct Packed {
-    int row_bits = 0;                      // of a key that tell the first row of a node
     offset_t tasks = 0;
-    Buffer<offset_t> of_rows = {};         // rows in that order; then of each the tasks that began before it, and at the end all of them; then keys
+    Buffer<offset_t> of_rows = {};         // as they were sorted from; then of each in their order the tasks that began before it, and at the end all of them
+    prim::SortedPairs<std::uint32_t> sorted = {};
+
+    const offset_t* task_before(index_t rows) const { return of_rows.data() + rows; }
 };
 Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing);      // waits
 

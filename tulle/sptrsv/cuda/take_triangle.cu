@@ -1,53 +1,78 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The triangle from the caller's rows, on the GPU: rows are counted, a scan gives each its place, and every entry is written there. The result is that of
+// The triangle from the caller's rows, on the GPU: rows are counted and get their places by the way, then every entry is written there. The result is that of
 // make_triangle, which is left to say what is wrong where anything is.
-#include "tulle/device/cuda/mailbox.cuh"
-#include "tulle/device/cuda/value_flag.cuh"
-#include "tulle/prim/scan.hpp"
+#include "tulle/device/cuda/look_back.cuh"
+#include "tulle/device/cuda/mailbox.hpp"
 #include "tulle/sptrsv/cuda/lanes_of_rows.hpp"
 #include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int takers = 4;                                  // warps of a block
+constexpr int counters = 256;                              // threads of a block that counts
+template <int Lanes> constexpr unsigned rows_counted = Lanes == lanes ? 32 : 64;      // by it
+constexpr int takers = 4;                                  // warps of a block that takes
 constexpr int entries_at_once = 4;                         // of a lane, whose loads are on their way together
 
-// Whether a row can be gone through at all.
+// Whether a row can be gone through at all; one of more entries than columns has some twice.
 __device__ bool is_sound(const Stored& s, offset_t row, offset_t begin, offset_t end)
 {
     const bool ends = row + 1 < s.rows || s.nonzeros == max_offset || end == s.nonzeros;
-    return begin >= 0 && begin <= end && end <= s.nonzeros && ends && (row > 0 || begin == 0);
+    return begin >= 0 && begin <= end && end <= s.nonzeros && end - begin <= s.rows && ends && (row > 0 || begin == 0);
 }
 
-// Entries of each row of the triangle; at fault: offsets or columns beyond the matrix, rows out of order, a column twice, an entry on the other side, no diagonal.
-//   grid: so many lanes per row      count: every row written once      first_to_need: zero after      fault: zero before; the host sees it
+// What the host is told.
+struct Told {
+    offset_t fault, nonzeros;
+};
+
+// Entries of a row inside the triangle, by all lanes of a slice; a row beyond the matrix has none. At fault: offsets or columns beyond the matrix, rows out of
+// order, a column twice, an entry on the other side, no diagonal.
 template <int Lanes>
-__global__ void __launch_bounds__(takers* lanes) count_triangle_kernel(Stored s, offset_t* count, index_t* first_to_need, offset_t* fault)
+__device__ unsigned count_row(const Stored& s, offset_t i, unsigned lane, Told* told)
 {
-    const offset_t row = global_thread() / Lanes;
-    const int lane = static_cast<int>(threadIdx.x) % Lanes;
-    const bool there = row < s.rows;
-    const offset_t begin = there ? s.row_begin[row] : 0, stored_end = there ? s.row_begin[row + 1] : 0;
-    int inside = 0;
-    bool wrong = there && !is_sound(s, row, begin, stored_end), diagonal = s.unit_diagonal;
-    const offset_t end = wrong ? begin : stored_end;
+    const bool there = i < s.rows;
+    const index_t row = !there ? 0 : static_cast<index_t>(s.upper ? s.rows - 1 - i : i);
+    const offset_t begin = there ? s.row_begin[row] : 0, end = there ? s.row_begin[row + 1] : 0;
+    bool wrong = there && !is_sound(s, row, begin, end);
+    const unsigned entries = wrong ? 0 : static_cast<unsigned>(end - begin);
+    const index_t* const col = s.col + (wrong ? 0 : begin);
+    unsigned found = 0;                                    // two for each entry of the triangle, one for the diagonal
 #pragma unroll 4
-    for (offset_t k = begin + lane; k < end; k += Lanes) {
-        const index_t col = s.col[k];
-        const bool is_inside = s.upper ? col > row : col < row;
-        inside += is_inside ? 1 : 0;
-        diagonal = diagonal || col == row;
-        wrong = wrong || col < 0 || col >= s.rows || (k > begin && s.col[k - 1] >= col) || (!is_inside && col != row && !s.ignore_other_side);
+    for (unsigned k = lane; k < entries; k += Lanes) {
+        const index_t here = col[k], before = k == 0 ? -1 : col[k - 1];
+        const bool is_inside = s.upper ? here > row : here < row, is_diagonal = here == row;
+        found += is_inside ? 2 : is_diagonal ? 1 : 0;
+        wrong = wrong || before >= here || here >= s.rows || (!is_inside && !is_diagonal && !s.ignore_other_side);
     }
-    inside = slice_sum<Lanes>(inside);
-    const bool any_wrong = slice_max<Lanes>(wrong ? 1 : 0) != 0, any_diagonal = slice_max<Lanes>(diagonal ? 1 : 0) != 0;
-    if (!there || lane != 0) return;
-    const offset_t i = s.upper ? s.rows - 1 - row : row;
-    count[i] = inside;
+    found = slice_sum<Lanes>(found);
+    if (wrong || (there && found % 2 == 0 && !s.unit_diagonal)) store_relaxed(&told->fault, 1);
+    return found / 2;
+}
+
+// Where each row of the triangle begins.
+//   grid: one block for rows_counted rows      row_begin: every row written once, and the end      first_to_need: zero after      told: zero before
+template <int Lanes>
+__global__ void __launch_bounds__(counters) count_triangle_kernel(Stored s, SumWord* sums, offset_t* row_begin, index_t* first_to_need, Told* told)
+{
+    TULLE_SHARED(offset_t, of_warps, words_of_block<counters>);
+    TULLE_SHARED(unsigned, inside, rows_counted<Lanes>);
+    const offset_t block = number_of_block<counters>(sums, of_warps), first = block * rows_counted<Lanes>;
+    const unsigned lane = threadIdx.x % Lanes;
+    for (unsigned r = threadIdx.x / Lanes; r < rows_counted<Lanes>; r += counters / Lanes) {
+        const unsigned count = count_row<Lanes>(s, first + r, lane, told);
+        if (lane == 0) inside[r] = count;
+    }
+    __syncthreads();
+    const offset_t mine = threadIdx.x < rows_counted<Lanes> ? inside[threadIdx.x] : 0, i = first + threadIdx.x;
+    const offset_t before = sum_before_thread<counters>(sums, of_warps, block, mine);
+    if (threadIdx.x >= rows_counted<Lanes> || i >= s.rows) return;
+    row_begin[i] = before;
     first_to_need[i] = 0;
-    if (any_wrong || !any_diagonal) store_relaxed(fault, 1);
+    if (i + 1 < s.rows) return;
+    row_begin[s.rows] = before + mine;
+    told->nonzeros = before + mine;
 }
 
 // Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
@@ -92,17 +117,14 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     const index_t rows = stored.rows;
     Triangle there{.rows = rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1), .col = {}, .source = {}, .diagonal = {},
                    .first_to_need = Buffer<index_t>(q, rows)};
-    struct Told {
-        offset_t fault, nonzeros;
-    };
     cuda::Mailbox<Told> told(q);
-    told.there()->fault = 0;
+    *told.there() = {};
     with_lanes_of_rows(rows, stored.nonzeros, [&](auto of_row) {
-        launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), count_triangle_kernel<of_row()>, stored, there.row_begin.data(), there.first_to_need.data(),
-               &told.there()->fault);
+        const offset_t blocks = ceil_div(offset_t{rows}, offset_t{rows_counted<of_row()>});
+        LookBack sums(q, blocks);
+        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, sums.words(), there.row_begin.data(), there.first_to_need.data(), told.there());
     });
-    prim::exclusive_scan(q, there.row_begin.data(), there.row_begin.data(), rows);
-    cuda::post<offset_t>(q, there.row_begin.data() + rows, &told.there()->nonzeros);
+    if (rows == 0) fill_zero(q, there.row_begin.data(), there.row_begin.size());
     const auto [fault, nonzeros] = told.wait();
     if (fault != 0) return std::nullopt;
     there.col = Buffer<index_t>(q, nonzeros);
