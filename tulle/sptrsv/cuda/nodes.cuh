@@ -62,7 +62,7 @@ struct SweptArrays {
     {
     }
     static offset_t swept_words(index_t rows) { return offset_t{rows} + (offset_t{rows} + 3) / 2; }
-    static offset_t all_words(index_t rows) { return swept_words(rows) + counts_head + counts_of_level * rows; }
+    static offset_t all_words(index_t rows, index_t levels) { return swept_words(rows) + counts_head + counts_of_level * levels; }
 };
 inline SweptArrays<const Standing> arrays_of(const Swept& swept) { return {swept.words.data(), swept.rows}; }
 inline SweptArrays<Standing> arrays_of(Swept& swept) { return {swept.words.data(), swept.rows}; }

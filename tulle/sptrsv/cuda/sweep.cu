@@ -10,6 +10,8 @@
 //
 // A row joins the chain of the latest row it needs if all others are of lower levels or of that chain, and if it is the first row that needs the last of them
 // it needs there. That row can be followed once only, so that nobody has to count, and the chains are those of the host whoever comes first.
+#include <algorithm>
+
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/value_flag.cuh"
 #include "tulle/sptrsv/cuda/nodes.cuh"
@@ -261,7 +263,7 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
 {
     require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows && deepest <= most_levels_swept(there.rows),
                         "so many rows or levels are not swept on a GPU");
-    Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::all_words(there.rows))};
+    Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::all_words(there.rows, std::min(there.rows, deepest)))};
     fill_zero(q, swept.words.data(), swept.words.size());
     const SweptArrays<Standing> arrays = arrays_of(swept);
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;

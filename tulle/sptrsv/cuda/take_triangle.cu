@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The triangle from the caller's rows, on the GPU: rows are counted and get their places by the way, then every entry is written there. The result is that of
 // make_triangle, which is left to say what is wrong where anything is.
+#include <algorithm>
+
+#include "tulle/base/math.hpp"
 #include "tulle/device/cuda/look_back.cuh"
 #include "tulle/device/cuda/mailbox.hpp"
 #include "tulle/sptrsv/cuda/lanes_of_rows.hpp"
@@ -10,10 +13,14 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int counters = 256;                              // threads of a block that counts
-template <int Lanes> constexpr unsigned rows_counted = Lanes == lanes ? 32 : 64;      // by it
+constexpr int counters = 512;                              // threads of a block that counts, and most rows that it does
+constexpr offset_t blocks_that_count = 4;                  // of a multiprocessor, if rows are enough for more: the more there are, the longer they wait for each other
 constexpr int takers = 4;                                  // warps of a block that takes
 constexpr int entries_at_once = 4;                         // of a lane, whose loads are on their way together
+constexpr unsigned whole_warp = 0xffffffffu;
+
+// From so many entries on a row is not left to its few lanes: all of their warp share it.
+template <int Lanes> constexpr unsigned many_entries = Lanes == lanes ? max_index : 8 * Lanes;
 
 // Whether a row can be gone through at all; one of more entries than columns has some twice.
 __device__ bool is_sound(const Stored& s, offset_t row, offset_t begin, offset_t end)
@@ -27,47 +34,85 @@ struct Told {
     offset_t fault, nonzeros;
 };
 
-// Entries of a row inside the triangle, by all lanes of a slice; a row beyond the matrix has none. At fault: offsets or columns beyond the matrix, rows out of
-// order, a column twice, an entry on the other side, no diagonal.
-template <int Lanes>
-__device__ unsigned count_row(const Stored& s, offset_t i, unsigned lane, Told* told)
+// A row as it is stored; one that cannot be gone through has no entries.
+struct StoredRow {
+    index_t row;
+    unsigned entries;
+    offset_t begin;
+
+    __device__ StoredRow of_lane(int lane) const
+    {
+        return {__shfl_sync(whole_warp, row, lane), __shfl_sync(whole_warp, entries, lane), __shfl_sync(whole_warp, begin, lane)};
+    }
+};
+
+// Row i of the triangle; -1 beyond it.
+__device__ StoredRow find_row(const Stored& s, offset_t i, bool& wrong)
 {
-    const bool there = i < s.rows;
-    const index_t row = !there ? 0 : static_cast<index_t>(s.upper ? s.rows - 1 - i : i);
-    const offset_t begin = there ? s.row_begin[row] : 0, end = there ? s.row_begin[row + 1] : 0;
-    bool wrong = there && !is_sound(s, row, begin, end);
-    const unsigned entries = wrong ? 0 : static_cast<unsigned>(end - begin);
-    const index_t* const col = s.col + (wrong ? 0 : begin);
-    unsigned found = 0;                                    // two for each entry of the triangle, one for the diagonal
+    if (i >= s.rows) return {-1, 0, 0};
+    const auto row = static_cast<index_t>(s.upper ? s.rows - 1 - i : i);
+    const offset_t begin = s.row_begin[row], end = s.row_begin[row + 1];
+    const bool sound = is_sound(s, row, begin, end);
+    wrong = wrong || !sound;
+    return {row, sound ? static_cast<unsigned>(end - begin) : 0, sound ? begin : 0};
+}
+
+// Of a lane's share of a row, two for each entry inside the triangle, one for the diagonal. Wrong: columns beyond the matrix, out of order or there twice, an
+// entry on the other side.
+template <int Lanes>
+__device__ unsigned count_share(const Stored& s, const StoredRow& r, unsigned lane, bool& wrong)
+{
+    const index_t* const col = s.col + r.begin;
+    unsigned found = 0;
 #pragma unroll 4
-    for (unsigned k = lane; k < entries; k += Lanes) {
+    for (unsigned k = lane; k < r.entries; k += Lanes) {
         const index_t here = col[k], before = k == 0 ? -1 : col[k - 1];
-        const bool is_inside = s.upper ? here > row : here < row, is_diagonal = here == row;
+        const bool is_inside = s.upper ? here > r.row : here < r.row, is_diagonal = here == r.row;
         found += is_inside ? 2 : is_diagonal ? 1 : 0;
         wrong = wrong || before >= here || here >= s.rows || (!is_inside && !is_diagonal && !s.ignore_other_side);
     }
-    found = slice_sum<Lanes>(found);
-    if (wrong || (there && found % 2 == 0 && !s.unit_diagonal)) store_relaxed(&told->fault, 1);
-    return found / 2;
+    return found;
+}
+
+// The same of the whole row of this lane's slice. All lanes of a warp together.
+template <int Lanes>
+__device__ unsigned count_row(const Stored& s, const StoredRow& r, bool& wrong)
+{
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const bool is_shared = r.entries >= many_entries<Lanes>;
+    unsigned found = slice_sum<Lanes>(is_shared ? 0 : count_share<Lanes>(s, r, lane % Lanes, wrong));
+    for (unsigned left = __ballot_sync(whole_warp, is_shared && lane % Lanes == 0); left != 0; left &= left - 1) {
+        const int owner = __ffs(static_cast<int>(left)) - 1;
+        const unsigned all = slice_sum<lanes>(count_share<lanes>(s, r.of_lane(owner), lane, wrong));
+        if (lane / Lanes == owner / Lanes) found = all;
+    }
+    return found;
 }
 
 // Where each row of the triangle begins.
-//   grid: one block for rows_counted rows      row_begin: every row written once, and the end      first_to_need: zero after      told: zero before
+//   grid: one block for rows_of_block rows, a multiple of its slices of so many lanes      sums: of a look-back
+//   row_begin: every row written once, and the end      first_to_need: zero after      told: zero before; at fault: anything that find_row and count_share call wrong, no diagonal
 template <int Lanes>
-__global__ void __launch_bounds__(counters) count_triangle_kernel(Stored s, SumWord* sums, offset_t* row_begin, index_t* first_to_need, Told* told)
+__global__ void __launch_bounds__(counters)
+count_triangle_kernel(Stored s, unsigned rows_of_block, SumWord* sums, offset_t* row_begin, index_t* first_to_need, Told* told)
 {
     TULLE_SHARED(offset_t, of_warps, words_of_block<counters>);
-    TULLE_SHARED(unsigned, inside, rows_counted<Lanes>);
-    const offset_t block = number_of_block<counters>(sums, of_warps), first = block * rows_counted<Lanes>;
-    const unsigned lane = threadIdx.x % Lanes;
-    for (unsigned r = threadIdx.x / Lanes; r < rows_counted<Lanes>; r += counters / Lanes) {
-        const unsigned count = count_row<Lanes>(s, first + r, lane, told);
-        if (lane == 0) inside[r] = count;
+    TULLE_SHARED(unsigned, inside, counters);
+    const offset_t block = number_of_block<counters>(sums, of_warps), first = block * rows_of_block;
+    bool wrong = false;
+    StoredRow next = find_row(s, first + threadIdx.x / Lanes, wrong);
+    for (unsigned r = threadIdx.x / Lanes; r < rows_of_block; r += counters / Lanes) {
+        const StoredRow here = next;
+        if (r + counters / Lanes < rows_of_block) next = find_row(s, first + r + counters / Lanes, wrong);      // on its way while this one is counted
+        const unsigned found = count_row<Lanes>(s, here, wrong);
+        wrong = wrong || (here.row >= 0 && found % 2 == 0 && !s.unit_diagonal);
+        if (threadIdx.x % Lanes == 0) inside[r] = found / 2;
     }
+    if (wrong) store_relaxed(&told->fault, 1);
     __syncthreads();
-    const offset_t mine = threadIdx.x < rows_counted<Lanes> ? inside[threadIdx.x] : 0, i = first + threadIdx.x;
+    const offset_t mine = threadIdx.x < rows_of_block ? inside[threadIdx.x] : 0, i = first + threadIdx.x;
     const offset_t before = sum_before_thread<counters>(sums, of_warps, block, mine);
-    if (threadIdx.x >= rows_counted<Lanes> || i >= s.rows) return;
+    if (threadIdx.x >= rows_of_block || i >= s.rows) return;
     row_begin[i] = before;
     first_to_need[i] = 0;
     if (i + 1 < s.rows) return;
@@ -75,38 +120,69 @@ __global__ void __launch_bounds__(counters) count_triangle_kernel(Stored s, SumW
     told->nonzeros = before + mine;
 }
 
-// Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
-//   grid: so many lanes per row      col, source, diagonal: every entry written once      first_to_need: zero before
+// Where entries go.
+struct Taking {
+    index_t* col;
+    offset_t* source;
+    index_t* first_to_need;
+};
+
+// A row of the triangle, and where it stands: from `first` on, upwards or downwards.
+struct TakenRow {
+    index_t i;
+    unsigned count;
+    offset_t begin, first;
+
+    __device__ TakenRow of_lane(int lane) const
+    {
+        return {__shfl_sync(whole_warp, i, lane), __shfl_sync(whole_warp, count, lane), __shfl_sync(whole_warp, begin, lane), __shfl_sync(whole_warp, first, lane)};
+    }
+};
+
+// A lane's share of a row.
 template <int Lanes>
-__global__ void __launch_bounds__(takers* lanes)
-take_triangle_kernel(Stored s, const offset_t* row_begin, index_t* col, offset_t* source, offset_t* diagonal, index_t* first_to_need)
+__device__ void take_row(const Stored& s, const TakenRow& r, int lane, const Taking& to)
 {
-    const offset_t i = global_thread() / Lanes;
-    if (i >= s.rows) return;
-    const int lane = static_cast<int>(threadIdx.x) % Lanes;
-    const offset_t row = s.upper ? s.rows - 1 - i : i, begin = row_begin[i], count = row_begin[i + 1] - begin;
-    const offset_t first = s.upper ? s.row_begin[row + 1] - 1 : s.row_begin[row], step = s.upper ? -1 : 1;
-    const index_t mine = max_index - static_cast<index_t>(i);
-    for (offset_t chunk = lane; chunk < count; chunk += entries_at_once * Lanes) {
+    const offset_t step = s.upper ? -1 : 1;
+    const index_t mine = max_index - r.i;
+    for (unsigned chunk = lane; chunk < r.count; chunk += entries_at_once * Lanes) {
         index_t needed[entries_at_once], known[entries_at_once];
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) {
-            const offset_t k = chunk + n * Lanes;
-            needed[n] = k < count ? s.col[first + step * k] : -1;
-            needed[n] = s.upper && k < count ? s.rows - 1 - needed[n] : needed[n];
+            const unsigned k = chunk + n * Lanes;
+            needed[n] = k < r.count ? s.col[r.first + step * k] : -1;
+            needed[n] = s.upper && k < r.count ? s.rows - 1 - needed[n] : needed[n];
         }
 #pragma unroll
-        for (int n = 0; n < entries_at_once; ++n) known[n] = needed[n] < 0 ? mine : load_relaxed(&first_to_need[needed[n]]);
+        for (int n = 0; n < entries_at_once; ++n) known[n] = needed[n] < 0 ? mine : load_relaxed(&to.first_to_need[needed[n]]);
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) {
             if (needed[n] < 0) continue;
-            const offset_t k = chunk + n * Lanes;
-            col[begin + k] = needed[n];
-            source[begin + k] = first + step * k;
-            if (known[n] < mine) atomicMax(&first_to_need[needed[n]], mine);
+            const unsigned k = chunk + n * Lanes;
+            to.col[r.begin + k] = needed[n];
+            to.source[r.begin + k] = r.first + step * k;
+            if (known[n] < mine) atomicMax(&to.first_to_need[needed[n]], mine);
         }
     }
-    if (diagonal && lane == 0) diagonal[i] = first + step * count;
+}
+
+// Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
+//   grid: so many lanes per row      col, source, diagonal: every entry written once      first_to_need: zero before
+template <int Lanes>
+__global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(Stored s, const offset_t* row_begin, offset_t* diagonal, Taking to)
+{
+    const offset_t i = global_thread() / Lanes;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    TakenRow r{};
+    if (i < s.rows) {
+        const offset_t row = s.upper ? s.rows - 1 - i : i, begin = row_begin[i];
+        r = {static_cast<index_t>(i), static_cast<unsigned>(row_begin[i + 1] - begin), begin, s.upper ? s.row_begin[row + 1] - 1 : s.row_begin[row]};
+        if (diagonal && lane % Lanes == 0) diagonal[i] = s.upper ? r.first - r.count : r.first + r.count;
+    }
+    const bool is_shared = r.count >= many_entries<Lanes>;
+    if (!is_shared) take_row<Lanes>(s, r, lane % Lanes, to);
+    for (unsigned left = __ballot_sync(whole_warp, is_shared && lane % Lanes == 0); left != 0; left &= left - 1)
+        take_row<lanes>(s, r.of_lane(__ffs(static_cast<int>(left)) - 1), lane, to);
 }
 
 }  // namespace
@@ -120,9 +196,11 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     cuda::Mailbox<Told> told(q);
     *told.there() = {};
     with_lanes_of_rows(rows, stored.nonzeros, [&](auto of_row) {
-        const offset_t blocks = ceil_div(offset_t{rows}, offset_t{rows_counted<of_row()>});
+        constexpr offset_t slices = counters / of_row();
+        const offset_t rows_of_block = std::clamp(round_up(ceil_div(offset_t{rows}, blocks_that_count * multiprocessors(q)), slices), slices, offset_t{counters});
+        const offset_t blocks = ceil_div(offset_t{rows}, rows_of_block);
         LookBack sums(q, blocks);
-        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, sums.words(), there.row_begin.data(), there.first_to_need.data(), told.there());
+        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, static_cast<unsigned>(rows_of_block), sums.words(), there.row_begin.data(), there.first_to_need.data(), told.there());
     });
     if (rows == 0) fill_zero(q, there.row_begin.data(), there.row_begin.size());
     const auto [fault, nonzeros] = told.wait();
@@ -131,8 +209,8 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     there.source = Buffer<offset_t>(q, nonzeros);
     there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
     with_lanes_of_rows(rows, nonzeros, [&](auto of_row) {
-        launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), take_triangle_kernel<of_row()>, stored, there.row_begin.data(), there.col.data(), there.source.data(),
-               stored.unit_diagonal ? nullptr : there.diagonal.data(), there.first_to_need.data());
+        launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), take_triangle_kernel<of_row()>, stored, there.row_begin.data(),
+               stored.unit_diagonal ? nullptr : there.diagonal.data(), Taking{there.col.data(), there.source.data(), there.first_to_need.data()});
     });
     return there;
 }
