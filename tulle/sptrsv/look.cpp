@@ -142,6 +142,17 @@ void fetch(const Context& ctx, const Buffer<T>& there, Buffer<T>& here)
     ctx.run([&](const auto& q) { download(q, there.data(), here.data(), here.size()); });
 }
 
+// The sources of all entries, which follow each other in each row.
+Buffer<offset_t> sources_of_rows(const CpuQueue& host, const offset_t* row_begin, const offset_t* row_source, index_t rows, bool downwards)
+{
+    Buffer<offset_t> source = touched<offset_t>(host, row_begin[rows]);
+    offset_t* to = source.data();
+#pragma omp parallel for num_threads(host.threads) schedule(static)
+    for (index_t i = 0; i < rows; ++i)
+        for (offset_t k = row_begin[i]; k < row_begin[i + 1]; ++k) to[k] = downwards ? row_source[i] - (k - row_begin[i]) : row_source[i] + (k - row_begin[i]);
+    return source;
+}
+
 }  // namespace
 
 void fetch_triangle(const Context& ctx, Known& known)
@@ -154,8 +165,12 @@ void fetch_triangle(const Context& ctx, Known& known)
 void fetch_sources(const Context& ctx, Known& known)
 {
     if (known.there.rows == 0) return;
-    fetch(ctx, known.there.source, known.triangle.source);
     fetch(ctx, known.there.diagonal, known.triangle.diagonal);
+    if (known.triangle.source.size() == known.there.nonzeros()) return;
+    Buffer<offset_t> first;
+    fetch(ctx, known.there.row_begin, known.triangle.row_begin);
+    fetch(ctx, known.there.row_source, first);
+    known.triangle.source = sources_of_rows(ctx.host(), known.triangle.row_begin.data(), first.data(), known.triangle.rows, known.triangle.reversed);
 }
 
 void fetch_levels(const Context& ctx, Known& known)

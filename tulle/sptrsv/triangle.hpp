@@ -14,13 +14,14 @@ struct Triangle {
     bool reversed = false;
     Buffer<offset_t> row_begin;      // entries left of the diagonal
     Buffer<index_t> col;             // ascending inside each row
-    Buffer<offset_t> source;         // of each of them, in the caller's array of values
+    Buffer<offset_t> source;         // of each of them, in the caller's array of values; a GPU that takes rows as they are stored has row_source instead
     Buffer<offset_t> diagonal;       // source of each diagonal entry; empty where the diagonal is taken as one
+    Buffer<offset_t> row_source = {};        // of each row's first entry: those of the others follow, downwards where the triangle is reversed
     Buffer<index_t> first_to_need = {};      // of each row, the first that needs it, as max_index less that row; 0: none. A GPU finds it while it takes the triangle
 
     offset_t nonzeros() const { return col.size(); }
     index_t row_of(index_t i) const { return reversed ? rows - 1 - i : i; }      // of op(A)
-    std::size_t bytes() const { return row_begin.bytes() + col.bytes() + source.bytes() + diagonal.bytes(); }
+    std::size_t bytes() const { return row_begin.bytes() + col.bytes() + source.bytes() + diagonal.bytes() + row_source.bytes(); }
 };
 
 // What is stored, by rows, and how it is to be read.

@@ -72,14 +72,20 @@ struct Entries {
     offset_t begin, end;
 };
 
-// Columns first … first + 31 of a task's matrices to shared memory, (i, k) at to[k * column_step + i], by all lanes. scale: the reciprocal of each row.
 template <class V>
-__device__ void gather_columns(const Entries<V>& e, const Task& task, int first, int lane, const V* scale, V* to)
+__device__ void clear_columns(int lane, V* to)
+{
+    for (int k = 0; k < lanes; ++k) to[k * column_step + lane] = V(0);
+}
+
+// Columns of a task's matrices are numbered as if the inverse had 32, whatever its width: late ones from 32 on. Those from `first` on, `count` of them, to shared
+// memory, (i, k) at to[(k - first) * column_step + i]: a warp's share of their entries, one of `members`. scale: the reciprocal of each row.
+template <class V>
+__device__ void gather_columns(const Entries<V>& e, const Task& task, int first, int count, int lane, int member, int members, const V* scale, V* to)
 {
     const int shift = __ffs(task.width) - 1;
-    for (int k = 0; k < lanes; ++k) to[k * column_step + lane] = V(0);
-    __syncwarp(whole_warp);
-    for (offset_t entry = e.begin + lane; entry < e.end; entry += gathered_at_once * lanes) {
+    const int step = members * gathered_at_once * lanes;
+    for (offset_t entry = e.begin + member * gathered_at_once * lanes + lane; entry < e.end; entry += step) {
         int at[gathered_at_once];
         offset_t source[gathered_at_once];
         V value[gathered_at_once];
@@ -91,17 +97,15 @@ __device__ void gather_columns(const Entries<V>& e, const Task& task, int first,
         }
 #pragma unroll
         for (int n = 0; n < gathered_at_once; ++n) {
-            const int k = (at[n] >> shift) - first;
-            if (k < 0 || k >= lanes) at[n] = -1;
-            value[n] = at[n] >= 0 ? e.from[source[n]] : V(0);
+            const int column = at[n] >> shift, k = (column < task.width ? column : column - task.width + lanes) - first, i = at[n] & (task.width - 1);
+            const bool wanted = at[n] >= 0 && k >= 0 && k < count;
+            at[n] = wanted ? k * column_step + i : -1;
+            value[n] = wanted ? e.from[source[n]] * scale[i] : V(0);
         }
 #pragma unroll
-        for (int n = 0; n < gathered_at_once; ++n) {
-            const int i = at[n] & (task.width - 1);
-            if (at[n] >= 0) to[((at[n] >> shift) - first) * column_step + i] = value[n] * scale[i];
-        }
+        for (int n = 0; n < gathered_at_once; ++n)
+            if (at[n] >= 0) to[at[n]] = value[n];
     }
-    __syncwarp(whole_warp);
 }
 
 // Column `lane` of (I + S)^-1, by substitution: as soon as a number is known, it is taken off all that need it. S and the inverse stand column after column.
@@ -181,11 +185,10 @@ __device__ void meet()
     else __syncthreads();
 }
 
-// The inverse, by one warp, in place of S: where it may be used. Tells the others whether it may.
+// The inverse, by one warp, in place of S, which is in its columns: where it may be used. Tells the others whether it may.
 template <int Width, class V>
-__device__ void fill_block(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane, V* block, index_t* substitute)
+__device__ void fill_block(V limit, const Matrices<V>& m, int lane, V* block, index_t* substitute)
 {
-    gather_columns(entries, task, 0, lane, m.scale, m.columns);
     invert<Width>(m.columns, m.inverse, lane);
     const V growth = row_growth<Width>(m.columns, m.inverse, lane, m.box);
     const bool keep = __any_sync(whole_warp, lane < Width && !(growth <= limit));      // NaN: keep
@@ -201,15 +204,25 @@ template <int Team, int Width, class V>
 __device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane, int member, V* block, index_t* substitute)
 {
     const int first = (member + Team - 1) % Team * lanes;  // of this warp's late columns: the one that inverts has the last, which there seldom are
-    if (member == 0) fill_block<Width>(entries, task, limit, m, lane, block, substitute);
-    if (first < task.late) gather_columns(entries, task, Width + first, lane, m.scale, m.columns);
+    clear_columns(lane, m.columns);
+    meet<Team>();
+    gather_columns(entries, task, 0, Team * lanes, lane, member, Team, m.scale, m.columns - member * (lanes * column_step));
+    meet<Team>();
+    if (member == 0) {
+        fill_block<Width>(limit, m, lane, block, substitute);
+        if (first < task.late) {
+            clear_columns(lane, m.columns);
+            __syncwarp(whole_warp);
+            gather_columns(entries, task, lanes + first, lanes, lane, 0, 1, m.scale, m.columns);
+        }
+    }
     meet<Team>();
     const int columns = task.late - first < lanes ? task.late - first : lanes;
     if (columns > 0) fill_late<Width>(m.inverse, m.columns, *m.keep != 0, lane, columns, block + Width * (Width + first));
 }
 
-// A team of as many warps as solve it for each task: the first inverts while the others gather 32 late columns each. Tasks that are no clusters are passed
-// over.
+// A team of as many warps as solve it for each task: all gather, the first S and the others 32 late columns each have room for, and the first inverts. Tasks
+// that are no clusters are passed over.
 //   grid: one team per task      shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp      dense: every number written once
 template <int Team, class V>
 __global__ void __launch_bounds__(invert_warps<Team>* lanes, invert_blocks<Team>)

@@ -105,24 +105,25 @@ __device__ int meet_all(const Measuring& m, const Pack& pack, int lane, const Sc
     return full ? -1 : *scratch.count;
 }
 
-// The keys of the table, side by side at its beginning.
-__device__ void gather_met(const Scratch& scratch, int lane)
+// The keys of the table, side by side; to: another array, or the table itself.
+__device__ void gather_met(const Scratch& scratch, int lane, LateKey* to)
 {
     int before = 0;
     for (int k = lane; k < table_size; k += lanes) {
         const LateKey key = scratch.table[k];
         const unsigned there = __ballot_sync(whole_warp, key != no_column);
         __syncwarp(whole_warp);                            // all have read what some of them now write over
-        if (key != no_column) scratch.table[before + __popc(there & ((1u << lane) - 1))] = key;
+        if (key != no_column) to[before + __popc(there & ((1u << lane) - 1))] = key;
         before += __popc(there);
     }
     __syncwarp(whole_warp);
 }
 
-// Those there is room for, in their order.
+// Those there is room for, in their order; all of them in any.
 __device__ void choose_met(const Scratch& scratch, int lane, int met, int room)
 {
-    gather_met(scratch, lane);
+    if (met <= room) return gather_met(scratch, lane, scratch.chosen);
+    gather_met(scratch, lane, scratch.table);
     for (int k = lane; k < met; k += lanes) {
         const LateKey key = scratch.table[k];
         int rank = 0;

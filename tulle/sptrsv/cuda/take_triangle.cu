@@ -64,12 +64,21 @@ __device__ unsigned count_share(const Stored& s, const StoredRow& r, unsigned la
 {
     const index_t* const col = s.col + r.begin;
     unsigned found = 0;
-#pragma unroll 4
-    for (unsigned k = lane; k < r.entries; k += Lanes) {
-        const index_t here = col[k], before = k == 0 ? -1 : col[k - 1];
-        const bool is_inside = s.upper ? here > r.row : here < r.row, is_diagonal = here == r.row;
-        found += is_inside ? 2 : is_diagonal ? 1 : 0;
-        wrong = wrong || before >= here || here >= s.rows || (!is_inside && !is_diagonal && !s.ignore_other_side);
+    for (unsigned chunk = lane; chunk < r.entries; chunk += entries_at_once * Lanes) {
+        index_t here[entries_at_once], before[entries_at_once];
+#pragma unroll
+        for (int n = 0; n < entries_at_once; ++n) {
+            const unsigned k = chunk + n * Lanes;
+            here[n] = k < r.entries ? col[k] : -1;
+            before[n] = k < r.entries && k > 0 ? col[k - 1] : -1;
+        }
+#pragma unroll
+        for (int n = 0; n < entries_at_once; ++n) {
+            if (chunk + n * Lanes >= r.entries) continue;
+            const bool is_inside = s.upper ? here[n] > r.row : here[n] < r.row, is_diagonal = here[n] == r.row;
+            found += is_inside ? 2 : is_diagonal ? 1 : 0;
+            wrong = wrong || before[n] >= here[n] || here[n] >= s.rows || (!is_inside && !is_diagonal && !s.ignore_other_side);
+        }
     }
     return found;
 }
@@ -122,9 +131,8 @@ count_triangle_kernel(Stored s, unsigned rows_of_block, SumWord* sums, offset_t*
 
 // Where entries go.
 struct Taking {
-    index_t* col;
-    offset_t* source;
-    index_t* first_to_need;
+    index_t *col, *first_to_need;
+    offset_t *row_source, *diagonal;                       // diagonal null: ones
 };
 
 // A row of the triangle, and where it stands: from `first` on, upwards or downwards.
@@ -160,16 +168,15 @@ __device__ void take_row(const Stored& s, const TakenRow& r, int lane, const Tak
             if (needed[n] < 0) continue;
             const unsigned k = chunk + n * Lanes;
             to.col[r.begin + k] = needed[n];
-            to.source[r.begin + k] = r.first + step * k;
             if (known[n] < mine) atomicMax(&to.first_to_need[needed[n]], mine);
         }
     }
 }
 
 // Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
-//   grid: so many lanes per row      col, source, diagonal: every entry written once      first_to_need: zero before
+//   grid: so many lanes per row      col, row_source, diagonal: every entry written once      first_to_need: zero before
 template <int Lanes>
-__global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(Stored s, const offset_t* row_begin, offset_t* diagonal, Taking to)
+__global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(Stored s, const offset_t* row_begin, Taking to)
 {
     const offset_t i = global_thread() / Lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
@@ -177,7 +184,8 @@ __global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(Stored s, 
     if (i < s.rows) {
         const offset_t row = s.upper ? s.rows - 1 - i : i, begin = row_begin[i];
         r = {static_cast<index_t>(i), static_cast<unsigned>(row_begin[i + 1] - begin), begin, s.upper ? s.row_begin[row + 1] - 1 : s.row_begin[row]};
-        if (diagonal && lane % Lanes == 0) diagonal[i] = s.upper ? r.first - r.count : r.first + r.count;
+        if (lane % Lanes == 0) to.row_source[i] = r.first;
+        if (lane % Lanes == 0 && to.diagonal) to.diagonal[i] = s.upper ? r.first - r.count : r.first + r.count;
     }
     const bool is_shared = r.count >= many_entries<Lanes>;
     if (!is_shared) take_row<Lanes>(s, r, lane % Lanes, to);
@@ -206,11 +214,11 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     const auto [fault, nonzeros] = told.wait();
     if (fault != 0) return std::nullopt;
     there.col = Buffer<index_t>(q, nonzeros);
-    there.source = Buffer<offset_t>(q, nonzeros);
+    there.row_source = Buffer<offset_t>(q, rows);
     there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
     with_lanes_of_rows(rows, nonzeros, [&](auto of_row) {
         launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), take_triangle_kernel<of_row()>, stored, there.row_begin.data(),
-               stored.unit_diagonal ? nullptr : there.diagonal.data(), Taking{there.col.data(), there.source.data(), there.first_to_need.data()});
+               Taking{there.col.data(), there.first_to_need.data(), there.row_source.data(), stored.unit_diagonal ? nullptr : there.diagonal.data()});
     });
     return there;
 }

@@ -22,7 +22,16 @@ struct TriangleView {
     bool reversed;
     const offset_t* row_begin;
     const index_t* col;
-    const offset_t *source, *diagonal;                     // diagonal null: ones
+    const offset_t *source, *row_source;                   // source null: those of a row follow each other
+    const offset_t* diagonal;                              // null: ones
+
+    // The source of entry k, from what it is less k, or together with k, for all of its row.
+    __device__ offset_t source_of(offset_t k, offset_t shift) const { return source ? source[k] : reversed ? shift - k : shift + k; }
+    __device__ offset_t shift_of(index_t row_of_triangle) const
+    {
+        if (source) return 0;
+        return reversed ? row_source[row_of_triangle] + row_begin[row_of_triangle] : row_source[row_of_triangle] - row_begin[row_of_triangle];
+    }
 };
 
 // What the kernel reads of a layout, and where it writes.
@@ -48,6 +57,9 @@ struct Writer {
     index_t level;
     const index_t* late;                                   // columns of the task
     int lanes_per_row;                                     // a power of two
+    offset_t shift;                                        // of this lane's row
+
+    __device__ offset_t shift_of_row(int i) const { return __shfl_sync(whole_warp, shift, i); }      // all lanes together
 };
 
 // The place of a column among the late ones, or -1.
@@ -84,11 +96,11 @@ __device__ offset_t kept_place(const Writing& w, const Writer& r, int i, offset_
     return (r.task.step + offset_t{r.task.steps} * w.team) * lanes + e * r.task.width + i;
 }
 
-// Entry k of the triangle.
-__device__ void put(const Writing& w, offset_t at, offset_t k)
+// Entry k of the triangle, of a row with this shift.
+__device__ void put(const Writing& w, offset_t at, offset_t k, offset_t shift)
 {
     w.col[at] = w.unknown(w.t.col[k]);
-    w.source[at] = w.t.source[k];
+    w.source[at] = w.t.source_of(k, shift);
 }
 
 __device__ void put_nothing(const Writing& w, offset_t at)
@@ -108,11 +120,11 @@ __device__ void leave_empty(const Writing& w, const Writer& r, int lane, int fir
 }
 
 // The e-th of those apart: of a cluster's, or of a row alone.
-__device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, index_t column)
+__device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, offset_t shift, index_t column)
 {
-    if (r.task.cluster == 0) return put(w, kept_place(w, r, i, e), k);
+    if (r.task.cluster == 0) return put(w, kept_place(w, r, i, e), k, shift);
     w.dense_at[e] = r.task.dense + offset_t{column} * r.task.width + i;
-    w.dense_source[e] = w.t.source[k];
+    w.dense_source[e] = w.t.source_of(k, shift);
 }
 
 // f(first, row, entry, column, level) for the entries of a list, all lanes together: lane l has entry first + l of it; column is that of the cluster's matrices, -1 for
@@ -169,8 +181,8 @@ __device__ void write_ranked(const Writing& w, const Writer& r, const EntryList<
     for (int chunk = 0; chunk < all; chunk += lanes) {
         const int at = chunk + lane, row = row_of_entry(before, at);
         const int first = __shfl_sync(whole_warp, before, row), end = __shfl_sync(whole_warp, running, row);
-        const offset_t begin = __shfl_sync(whole_warp, list.begin, row);
-        if (at < all) put(w, early_place(w, r, row, rank_of(early.level, first, at, end)), begin + early.entry[at]);
+        const offset_t begin = __shfl_sync(whole_warp, list.begin, row), shift = r.shift_of_row(row);
+        if (at < all) put(w, early_place(w, r, row, rank_of(early.level, first, at, end)), begin + early.entry[at], shift);
     }
 }
 
@@ -186,9 +198,10 @@ __device__ void write_rows(const Writing& w, const Writer& r, const EntryList<of
     each_entry(w, r, list, lane, keeps, [&](T first, int row, offset_t entry, index_t column, index_t level) {
         const unsigned aparts = __ballot_sync(whole_warp, column >= 0), earlies = __ballot_sync(whole_warp, column == -1);
         const unsigned of_row = list.lanes_from(first);
+        const offset_t shift = r.shift_of_row(row);
         const int behind = r.task.cluster != 0 ? apart : __shfl_sync(whole_warp, apart_of_row, row);
         const unsigned beside = r.task.cluster != 0 ? whole_warp : __shfl_sync(whole_warp, of_row, row);
-        if (column >= 0) write_apart(w, r, row, dense + behind + __popc(aparts & beside & lanes_before), entry, column);
+        if (column >= 0) write_apart(w, r, row, dense + behind + __popc(aparts & beside & lanes_before), entry, shift, column);
         const T at = all_early + __popc(earlies & lanes_before);
         if constexpr (Ranked) {
             if (column == -1) {
@@ -196,7 +209,7 @@ __device__ void write_rows(const Writing& w, const Writer& r, const EntryList<of
                 early.entry[at] = static_cast<std::uint8_t>(first + lane);
             }
         } else if (column == -1) {
-            put(w, early_place(w, r, row, at), entry);
+            put(w, early_place(w, r, row, at), entry, shift);
         }
         apart += __popc(aparts);
         apart_of_row += __popc(aparts & of_row);
@@ -213,20 +226,20 @@ __device__ void write_rows(const Writing& w, const Writer& r, const EntryList<of
 // This warp's share of a long row alone that keeps nothing apart.
 __device__ void copy_row(const Writing& w, const Writer& r, const EntryList<offset_t>& list, int lane, int member, int members)
 {
-    const offset_t begin = __shfl_sync(whole_warp, list.begin, 0), end = list.total * (member + 1) / members;
+    const offset_t begin = __shfl_sync(whole_warp, list.begin, 0), shift = r.shift_of_row(0), end = list.total * (member + 1) / members;
 #pragma unroll 4
-    for (offset_t e = list.total * member / members + lane; e < end; e += lanes) put(w, early_place(w, r, 0, e), begin + e);
+    for (offset_t e = list.total * member / members + lane; e < end; e += lanes) put(w, early_place(w, r, 0, e), begin + e, shift);
 }
 
 // Task p by one warp, or this warp's share of it, one of `members` equal ones.
 __device__ void write_task(const Writing& w, offset_t p, int lane, int member, int members, const Early& early)
 {
     const Task task = w.task[p];
-    const Writer r{task, w.task_level[p], w.late_of(p), lanes * w.team / task.width};
-    if (task.cluster != 0 && member == 0)
-        for (int j = lane; j < task.late; j += lanes) w.late_col[task.late_first + j] = w.unknown(r.late[j]);
     const bool there = lane < task.rows;
     const index_t row = there ? w.order[task.first + lane] : -1, apart = there ? w.apart[task.first + lane] : 0;
+    const Writer r{task, w.task_level[p], w.late_of(p), lanes * w.team / task.width, there ? w.t.shift_of(row) : 0};
+    if (task.cluster != 0 && member == 0)
+        for (int j = lane; j < task.late; j += lanes) w.late_col[task.late_first + j] = w.unknown(r.late[j]);
     if (there && member == 0) {
         w.row[task.first + lane] = w.t.reversed ? w.t.rows - 1 - row : row;
         if (w.t.diagonal) w.diagonal[task.first + lane] = w.t.diagonal[row];
@@ -262,7 +275,8 @@ __global__ void __launch_bounds__(sharers* lanes, blocks_at_once) write_tasks_ke
 
 TriangleView view_of(const Triangle& t)
 {
-    return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), t.source.data(), t.diagonal.empty() ? nullptr : t.diagonal.data()};
+    const auto or_null = [](const Buffer<offset_t>& array) { return array.empty() ? nullptr : array.data(); };
+    return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), or_null(t.source), t.row_source.data(), or_null(t.diagonal)};
 }
 
 }  // namespace
