@@ -13,7 +13,7 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int counters = 512;                              // threads of a block that counts, and most rows that it does
+constexpr int counters = 512;                              // threads of a block that counts
 constexpr offset_t blocks_that_count = 4;                  // of a multiprocessor, if rows are enough for more: the more there are, the longer they wait for each other
 constexpr int takers = 4;                                  // warps of a block that takes
 constexpr int entries_at_once = 4;                         // of a lane, whose loads are on their way together
@@ -64,69 +64,59 @@ __device__ unsigned count_share(const Stored& s, const StoredRow& r, unsigned la
 {
     const index_t* const col = s.col + r.begin;
     unsigned found = 0;
-    for (unsigned chunk = lane; chunk < r.entries; chunk += entries_at_once * Lanes) {
-        index_t here[entries_at_once], before[entries_at_once];
-#pragma unroll
-        for (int n = 0; n < entries_at_once; ++n) {
-            const unsigned k = chunk + n * Lanes;
-            here[n] = k < r.entries ? col[k] : -1;
-            before[n] = k < r.entries && k > 0 ? col[k - 1] : -1;
-        }
-#pragma unroll
-        for (int n = 0; n < entries_at_once; ++n) {
-            if (chunk + n * Lanes >= r.entries) continue;
-            const bool is_inside = s.upper ? here[n] > r.row : here[n] < r.row, is_diagonal = here[n] == r.row;
-            found += is_inside ? 2 : is_diagonal ? 1 : 0;
-            wrong = wrong || before[n] >= here[n] || here[n] >= s.rows || (!is_inside && !is_diagonal && !s.ignore_other_side);
-        }
+#pragma unroll 4
+    for (unsigned k = lane; k < r.entries; k += Lanes) {
+        const index_t here = col[k], before = k == 0 ? -1 : col[k - 1];
+        const bool is_inside = s.upper ? here > r.row : here < r.row, is_diagonal = here == r.row;
+        found += is_inside ? 2 : is_diagonal ? 1 : 0;
+        wrong = wrong || before >= here || here >= s.rows || (!is_inside && !is_diagonal && !s.ignore_other_side);
     }
     return found;
 }
 
 // The same of the whole row of this lane's slice. All lanes of a warp together.
 template <int Lanes>
-__device__ unsigned count_row(const Stored& s, const StoredRow& r, bool& wrong)
+__device__ unsigned count_row(const Stored& s, const StoredRow& r, int lane, bool& wrong)
 {
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
     const bool is_shared = r.entries >= many_entries<Lanes>;
-    unsigned found = slice_sum<Lanes>(is_shared ? 0 : count_share<Lanes>(s, r, lane % Lanes, wrong));
+    unsigned found = is_shared ? 0 : count_share<Lanes>(s, r, lane % Lanes, wrong);
+    if constexpr (Lanes == lanes) return __reduce_add_sync(whole_warp, found);
+    found = slice_sum<Lanes>(found);
     for (unsigned left = __ballot_sync(whole_warp, is_shared && lane % Lanes == 0); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
-        const unsigned all = slice_sum<lanes>(count_share<lanes>(s, r.of_lane(owner), lane, wrong));
+        const unsigned all = __reduce_add_sync(whole_warp, count_share<lanes>(s, r.of_lane(owner), lane, wrong));
         if (lane / Lanes == owner / Lanes) found = all;
     }
     return found;
 }
 
-// Where each row of the triangle begins.
-//   grid: one block for rows_of_block rows, a multiple of its slices of so many lanes      sums: of a look-back
+// Where each row of the triangle begins. A lane knows the row that it will write, and slices of so many lanes count one after the other.
+//   grid: one warp for rows_of_warp rows, up to 32 and as many as it has slices at least      sums: of a look-back
 //   row_begin: every row written once, and the end      first_to_need: zero after      told: zero before; at fault: anything that find_row and count_share call wrong, no diagonal
 template <int Lanes>
 __global__ void __launch_bounds__(counters)
-count_triangle_kernel(Stored s, unsigned rows_of_block, SumWord* sums, offset_t* row_begin, index_t* first_to_need, Told* told)
+count_triangle_kernel(Stored s, int rows_of_warp, SumWord* sums, offset_t* row_begin, index_t* first_to_need, Told* told)
 {
     TULLE_SHARED(offset_t, of_warps, words_of_block<counters>);
-    TULLE_SHARED(unsigned, inside, counters);
-    const offset_t block = number_of_block<counters>(sums, of_warps), first = block * rows_of_block;
+    constexpr int slices = lanes / Lanes;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const offset_t block = number_of_block<counters>(sums, of_warps), warp = block * (counters / lanes) + threadIdx.x / lanes, i = warp * rows_of_warp + lane;
+    const bool writes = lane < rows_of_warp && i < s.rows;
     bool wrong = false;
-    StoredRow next = find_row(s, first + threadIdx.x / Lanes, wrong);
-    for (unsigned r = threadIdx.x / Lanes; r < rows_of_block; r += counters / Lanes) {
-        const StoredRow here = next;
-        if (r + counters / Lanes < rows_of_block) next = find_row(s, first + r + counters / Lanes, wrong);      // on its way while this one is counted
-        const unsigned found = count_row<Lanes>(s, here, wrong);
-        wrong = wrong || (here.row >= 0 && found % 2 == 0 && !s.unit_diagonal);
-        if (threadIdx.x % Lanes == 0) inside[r] = found / 2;
+    const StoredRow mine = find_row(s, writes ? i : s.rows, wrong);
+    unsigned found = 0;
+    for (int r = 0; r < rows_of_warp; r += slices) {
+        const unsigned of_slice = count_row<Lanes>(s, mine.of_lane(r + lane / Lanes), lane, wrong), of_mine = __shfl_sync(whole_warp, of_slice, (lane - r) * Lanes);
+        if (lane >= r && lane < r + slices) found = of_mine;
     }
-    if (wrong) store_relaxed(&told->fault, 1);
-    __syncthreads();
-    const offset_t mine = threadIdx.x < rows_of_block ? inside[threadIdx.x] : 0, i = first + threadIdx.x;
-    const offset_t before = sum_before_thread<counters>(sums, of_warps, block, mine);
-    if (threadIdx.x >= rows_of_block || i >= s.rows) return;
+    if (wrong || (writes && found % 2 == 0 && !s.unit_diagonal)) store_relaxed(&told->fault, 1);
+    const offset_t inside = found / 2, before = sum_before_thread<counters>(sums, of_warps, block, inside);
+    if (!writes) return;
     row_begin[i] = before;
     first_to_need[i] = 0;
     if (i + 1 < s.rows) return;
-    row_begin[s.rows] = before + mine;
-    told->nonzeros = before + mine;
+    row_begin[s.rows] = before + inside;
+    told->nonzeros = before + inside;
 }
 
 // Where entries go.
@@ -204,11 +194,11 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     cuda::Mailbox<Told> told(q);
     *told.there() = {};
     with_lanes_of_rows(rows, stored.nonzeros, [&](auto of_row) {
-        constexpr offset_t slices = counters / of_row();
-        const offset_t rows_of_block = std::clamp(round_up(ceil_div(offset_t{rows}, blocks_that_count * multiprocessors(q)), slices), slices, offset_t{counters});
-        const offset_t blocks = ceil_div(offset_t{rows}, rows_of_block);
+        constexpr offset_t warps = counters / lanes;
+        const offset_t each = power_of_two_from(ceil_div(offset_t{rows}, blocks_that_count * multiprocessors(q) * warps)), rows_of_warp = std::clamp<offset_t>(each, lanes / of_row(), lanes);
+        const offset_t blocks = ceil_div(offset_t{rows}, rows_of_warp * warps);
         LookBack sums(q, blocks);
-        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, static_cast<unsigned>(rows_of_block), sums.words(), there.row_begin.data(), there.first_to_need.data(), told.there());
+        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, static_cast<int>(rows_of_warp), sums.words(), there.row_begin.data(), there.first_to_need.data(), told.there());
     });
     if (rows == 0) fill_zero(q, there.row_begin.data(), there.row_begin.size());
     const auto [fault, nonzeros] = told.wait();

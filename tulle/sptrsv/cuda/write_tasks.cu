@@ -22,14 +22,14 @@ struct TriangleView {
     bool reversed;
     const offset_t* row_begin;
     const index_t* col;
-    const offset_t *source, *row_source;                   // source null: those of a row follow each other
+    const offset_t *source, *row_source;                   // source of each entry; or row_source, not null: those of a row follow each other
     const offset_t* diagonal;                              // null: ones
 
     // The source of entry k, from what it is less k, or together with k, for all of its row.
-    __device__ offset_t source_of(offset_t k, offset_t shift) const { return source ? source[k] : reversed ? shift - k : shift + k; }
+    __device__ offset_t source_of(offset_t k, offset_t shift) const { return !row_source ? source[k] : reversed ? shift - k : shift + k; }
     __device__ offset_t shift_of(index_t row_of_triangle) const
     {
-        if (source) return 0;
+        if (!row_source) return 0;
         return reversed ? row_source[row_of_triangle] + row_begin[row_of_triangle] : row_source[row_of_triangle] - row_begin[row_of_triangle];
     }
 };
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(sharers* lanes, blocks_at_once) write_tasks_ke
 TriangleView view_of(const Triangle& t)
 {
     const auto or_null = [](const Buffer<offset_t>& array) { return array.empty() ? nullptr : array.data(); };
-    return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), or_null(t.source), t.row_source.data(), or_null(t.diagonal)};
+    return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), t.source.data(), or_null(t.row_source), or_null(t.diagonal)};
 }
 
 }  // namespace
