@@ -8,7 +8,7 @@
 
 namespace tulle::sptrsv {
 
-// Rows by level, kind and node, and with which of them a task begins.
+// Rows by level, kind and node, and with which of them a task begins. The layout gets room for what is known of rows, while the GPU counts tasks.
 struct Packed {
     offset_t tasks = 0;
     Buffer<offset_t> of_rows = {};         // as they were sorted from; then of each in their order the tasks that began before it, and at the end all of them
@@ -16,7 +16,7 @@ struct Packed {
 
     const offset_t* task_before(index_t rows) const { return of_rows.data() + rows; }
 };
-Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing);      // waits
+Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing, TaskLayout& layout);      // waits
 
 // What is known of tasks so far: their first rows and kinds, the order of rows, the place and the level of each.
 void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& nodes, TaskLayout& layout);

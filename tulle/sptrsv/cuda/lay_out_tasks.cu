@@ -9,11 +9,11 @@ namespace tulle::sptrsv {
 TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept& swept, bool chains, index_t levels, const Packing& packing)
 {
     const NodesView nodes = view_of(swept, chains);
-    const Packed packed = pack_rows(q, there, nodes, levels, packing);
+    TaskLayout layout{.tasks = no_tasks_yet(there, levels, packing), .sizes = {}, .order = {}, .place = {}, .level = {}, .apart = {}, .task_level = {}, .late = {}};
+    const Packed packed = pack_rows(q, there, nodes, levels, packing, layout);
     const offset_t n = packed.tasks;
-    const int room = lanes * packing.team;
-    TaskLayout layout{.tasks = no_tasks_yet(there, levels, packing), .sizes = {}, .order = Buffer<index_t>(q, there.rows), .place = Buffer<index_t>(q, there.rows), .level = Buffer<index_t>(q, there.rows), .apart = Buffer<index_t>(q, there.rows),
-                      .task_level = Buffer<index_t>(q, n), .late = array_for<index_t>(q, chains ? n * room : 0)};
+    layout.task_level = Buffer<index_t>(q, n);
+    layout.late = array_for<index_t>(q, chains ? n * (lanes * packing.team) : 0);
     layout.tasks.task = Buffer<Task>(q, n);
     layout.tasks.dense_first = Buffer<offset_t>(q, n + 1);
     enter_tasks(q, packed, nodes, layout);

@@ -134,7 +134,7 @@ Sorted sorted_by(const Packed& packed, const NodesView& nodes, index_t rows) { r
 
 }  // namespace
 
-Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing)
+Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing, TaskLayout& layout)
 {
     const index_t rows = there.rows;
     const auto each_row = one_thread_each(rows, threads), adding = one_thread_each(rows, adders);
@@ -150,6 +150,7 @@ Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nod
     cuda::Mailbox<offset_t> tasks(q);
     *tasks.there() = 0;
     launch(q, adding, count_tasks_kernel, sorted, bounds, packing.resident, LookBack(q, adding.blocks).words(), arrays.task_before, tasks.there());
+    for (Buffer<index_t>* of_rows : {&layout.order, &layout.place, &layout.level, &layout.apart}) *of_rows = Buffer<index_t>(q, rows);
     packed.tasks = tasks.wait();
     return packed;
 }

@@ -200,12 +200,12 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
         LookBack sums(q, blocks);
         launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, static_cast<int>(rows_of_warp), sums.words(), there.row_begin.data(), there.first_to_need.data(), told.there());
     });
+    there.row_source = Buffer<offset_t>(q, rows);          // while rows are counted
+    there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
     if (rows == 0) fill_zero(q, there.row_begin.data(), there.row_begin.size());
     const auto [fault, nonzeros] = told.wait();
     if (fault != 0) return std::nullopt;
     there.col = Buffer<index_t>(q, nonzeros);
-    there.row_source = Buffer<offset_t>(q, rows);
-    there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
     with_lanes_of_rows(rows, nonzeros, [&](auto of_row) {
         launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), take_triangle_kernel<of_row()>, stored, there.row_begin.data(),
                Taking{there.col.data(), there.first_to_need.data(), there.row_source.data(), stored.unit_diagonal ? nullptr : there.diagonal.data()});
