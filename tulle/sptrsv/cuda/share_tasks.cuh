@@ -8,7 +8,7 @@
 
 namespace tulle::sptrsv {
 
-constexpr int sharers = 8;                                 // warps of a block
+constexpr int sharers = 4;                                 // warps of a block
 constexpr offset_t large_task = 256;                       // places for entries
 constexpr offset_t mostly_large = 128;                     // places of a task, in the mean: each gets a block
 

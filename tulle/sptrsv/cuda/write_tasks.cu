@@ -14,7 +14,7 @@
 namespace tulle::sptrsv {
 namespace {
 
-[[maybe_unused]] constexpr int blocks_at_once = 3;         // on a multiprocessor; the simulated one has no such limit
+[[maybe_unused]] constexpr int blocks_at_once = 6;         // on a multiprocessor; the simulated one has no such limit
 constexpr unsigned whole_warp = 0xffffffffu;
 
 struct TriangleView {
