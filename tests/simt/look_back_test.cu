@@ -8,6 +8,9 @@
 
 #include "simt/device_array.hpp"
 #include "tulle/device/cuda/look_back.cuh"
+#ifdef TULLE_SIM
+#include "tulle/simt/config.hpp"
+#endif
 
 namespace tulle::test {
 namespace {
@@ -51,9 +54,24 @@ void expect_sums(offset_t n, offset_t most, unsigned seed)
 
 TEST_F(LookBackSums, OfOneBlockAndOfMany)
 {
-    for (const offset_t n : {1, 31, 32, 33, 64, 65, 1000, 3000}) expect_sums<32>(n, 9, static_cast<unsigned>(n));      // 94 blocks: three looks
-    for (const offset_t n : {1, 255, 256, 257, 5000}) expect_sums<256>(n, 9, static_cast<unsigned>(n));
+    for (const int n : {1, 31, 32, 33, 64, 65, 1000, 3000}) expect_sums<32>(n, 9, static_cast<unsigned>(n));      // 94 blocks: three looks
+    for (const int n : {1, 255, 256, 257, 5000}) expect_sums<256>(n, 9, static_cast<unsigned>(n));
     expect_sums<1024>(2049, 9, 1);
+}
+
+// So many that most have to look further back than 32.
+TEST_F(LookBackSums, OfBlocksThatBeginTogether)
+{
+#ifdef TULLE_SIM
+    const simt::Config usual = simt::config();
+    simt::Config many = usual;
+    many.resident = 100;
+    simt::configure(many);
+#endif
+    expect_sums<32>(3200, 9, 4);
+#ifdef TULLE_SIM
+    simt::configure(usual);
+#endif
 }
 
 TEST_F(LookBackSums, OfNothingAndOfLargeNumbers)

@@ -90,7 +90,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
-    const auto taken = take_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
+    const auto taken = take_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .nonzeros = stored_col.size(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
     ASSERT_TRUE(taken.has_value());
     const Triangle& there = *taken;
     ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));
@@ -159,7 +159,9 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                 const Triangle t = make_triangle(host_queue, {.rows = a->rows, .row_begin = a->row_begin.data(), .col = a->col.data()});
                 const Buffer<offset_t> stored_begin = to_queue(q, a->row_begin.data(), offset_t{a->rows} + 1);
                 const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
-                const Triangle there = take_triangle(q, {.rows = a->rows, .row_begin = stored_begin.data(), .col = stored_col.data()}).value();
+                const Triangle there = take_triangle(q, {.rows = a->rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .nonzeros = stored_col.size()}).value();
+                ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));
+                ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
                 for (const TeamWay& way : {TeamWay{Merge::none, 1, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 4, true}, TeamWay{Merge::average, 32, 200, 1, false}, TeamWay{Merge::chains, 32, 0, 1, false}, TeamWay{Merge::chains, 32, 0, 4, false}}) {
                     if (!is_drawn("long rows " + std::to_string(a->rows) + std::to_string(a->col.size()) + to_text(way.how) + std::to_string(way.team), 1)) continue;
                     SCOPED_TRACE(to_text(way.how));
@@ -325,14 +327,14 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU leaves nothing anywhere";
     const auto a = triangle_where<double>(1500, 8, [](index_t i, index_t j) { return i >= 40 && j < 40 ? (i + j) % 2 == 0 : i >= 1450 ? j == i - 1 : j >= 40 && j == i - 700; });
     ASSERT_GE(most_levels_there(1500, std::ssize(a.col) - 1500), merge(host_queue, triangle_of(a), Merge::none).levels);
-    const auto there = to_device(c, a.view());
+    const auto there = to_device(c, a.view()), upper = to_device(c, turned(a).view());
     const std::vector<double> b(1500, 1.0);
     const auto right = to_device(c, std::span<const double>(b));
     const auto folder = std::filesystem::temp_directory_path() / ("tulle_sptrsv_left_" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder);
     const Scheme clusters{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps = 4}, alone{.kernel = Kernel::tasks, .warps = 4}, small{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 8, .warps = 4};
     const Scheme paper{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1};
-    const std::vector<Options> all{{.force = clusters}, {.force = alone}, {.force = small}, {.force = paper}, {.right_hand_sides = 3, .force = clusters}, {.expected_calls = 1}, {.cache = folder.string()}};
+    const std::vector<Options> all{{.force = clusters}, {.force = alone}, {.force = small}, {.force = paper}, {.uplo = Uplo::upper, .force = paper}, {.right_hand_sides = 3, .force = clusters}, {.expected_calls = 1}, {.cache = folder.string()}};
     for (std::size_t k = 0; k < all.size(); ++k) {
         if (!is_drawn("left there " + std::to_string(k), 1)) continue;
         SCOPED_TRACE(k);
@@ -341,7 +343,7 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
         for (const Analysis analysis : {Analysis::host, Analysis::device}) {
             Options options = all[k];
             options.analysis = analysis;
-            const auto plan = Plan<double>::make(c, there.view(), options);
+            const auto plan = Plan<double>::make(c, options.uplo == Uplo::upper ? upper.view() : there.view(), options);
             levels.push_back(plan.levels());
             Buffer<double> solved = to_device(c, std::span<const double>(b));
             plan.solve(right.span(), solved.span());

@@ -77,6 +77,25 @@ std::vector<Case<V>> triangles(unsigned one_in = 3)
     return all;
 }
 
+// The triangle turned round: row i becomes row n-1-i, columns likewise; lower becomes upper.
+template <class V>
+HostCsr<V> turned(const HostCsr<V>& a)
+{
+    std::vector<std::tuple<index_t, index_t, V>> entries;
+    for (const auto& [i, j, v] : a.entries()) entries.emplace_back(a.rows - 1 - i, a.rows - 1 - j, v);
+    std::sort(entries.begin(), entries.end());
+    return csr_of<V>(a.rows, a.cols, std::move(entries));
+}
+
+template <class V>
+HostCsr<V> transposed_of(const HostCsr<V>& a)
+{
+    std::vector<std::tuple<index_t, index_t, V>> entries;
+    for (const auto& [i, j, v] : a.entries()) entries.emplace_back(j, i, v);
+    std::sort(entries.begin(), entries.end());
+    return csr_of<V>(a.rows, a.cols, std::move(entries));
+}
+
 template <class V>
 struct Solution {
     std::vector<long double> x, bound;

@@ -170,7 +170,7 @@ template <class T>
 __device__ inline T warp_running_sum(T value)
 {
     for (int distance = 1; distance < 32; distance *= 2) {
-        const T before = __shfl_up_sync(0xffffffffu, value, distance);
+        const T before = __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(distance));
         if (static_cast<int>(threadIdx.x) % 32 >= distance) value += before;
     }
     return value;
