@@ -104,7 +104,7 @@ MUTANTS = [
     mutant("sptrsv analysis: the first warp's share of a large task is written by all", "cuda/share_tasks.cuh", "shared ? warp : 0, shared", "0, shared", "*DeviceTasks*"),
     mutant("sptrsv analysis: a long row without its last part", "cuda/write_tasks.cu", "end = list.total * (member + 1) / members;", "end = list.total * (member + 1) / (members + 1);", "*AreThoseOfTheHostForLongRows/cuda*"),
     mutant("sptrsv fill: warps that share a task begin at one place", "cuda/fill_tasks.cu", "(task.step + member * at_once) * lanes + lane", "task.step * lanes + lane", "*Sptrsv*cuda*"),
-    mutant("sptrsv survey: a block forgets the last of its levels", "cuda/survey.cu", "k < levels * words_of_level; k += threads) {", "k < (levels - 1) * words_of_level; k += threads) {", LEVELS + ":*FeaturesOfManyRows/cuda*"),
+    mutant("sptrsv survey: a block forgets the last of its levels", "cuda/survey.cu", "k < levels * words_of_level; k += threads) {", "k < (levels - 1) * words_of_level; k += threads) {", LEVELS),
     mutant("sptrsv analysis: places behind a row's entries are left as they were", "cuda/write_tasks.cu", "for (offset_t e = early; e < room; ++e) put_nothing", "for (offset_t e = early + 1; e < room; ++e) put_nothing", "*DeviceTasks*"),
     mutant("sptrsv survey: rows of one level add what others gave away", "cuda/survey.cu", "__ballot_sync(whole_warp, place % 2 == 0);", "__ballot_sync(whole_warp, place % 2 == 1);", LEVELS),
     mutant("sptrsv sweep: the last row that needs one is taken to be the first", "cuda/take_triangle.cu", "if (known[n] < mine) atomicMax", "if (known[n] == 0) atomicMax", SAME),

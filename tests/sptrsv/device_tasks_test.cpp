@@ -195,7 +195,9 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
             const Triangle t = triangle_of(a);
             const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
             const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
-            const Triangle there = take_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value();
+            const Triangle there = take_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data(), .nonzeros = col.size()}).value();
+            ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));      // a warp counts several rows in turn
+            ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
             for (const Merge how : {Merge::none, Merge::fixed}) {
                 const Graph graph = merge(host_queue, t, how, 2);
                 const Packing packing{false, 1, 8};

@@ -9,10 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "support/battery.hpp"

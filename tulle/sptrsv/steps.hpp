@@ -51,7 +51,7 @@ template <class V> index_t fill_rows(const CudaQueue& q, const Rows& rows, const
 template <class V> index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to);
 
 // The analysis where the matrix is: the triangle from the caller's rows, as stored there and not transposed; its features, from the levels of its rows; and the
-// entries of all tasks. The same as make_triangle, features_of and make_tasks give on the host.
+// entries of all tasks. The same as make_triangle, features_of and make_tasks give on the host, but for sources: one a row.
 std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored);      // none where the host has to say what is wrong, or to sort
 
 // A sweep on a GPU keeps what it finds of a row in one word: level alone, level of its chain, first row of that, place in it. Room for so many levels.
@@ -65,7 +65,7 @@ constexpr int level_bits_swept(index_t rows)
 }
 constexpr index_t most_levels_swept(index_t rows) { return (index_t{1} << level_bits_swept(rows)) - 1; }
 
-// Levels of all rows, and Merge::chains of up to `most` rows, found where the triangle is: a word for each row (cuda/nodes.cuh). A triangle of more levels than
+// Levels of all rows, and Merge::chains of up to `most` rows, found where the triangle is: a word for each row (cuda/nodes.cuh), and behind them room for what a survey counts. A triangle of more levels than
 // `deepest` is given up.
 struct Swept {
     int most = 0;
@@ -75,7 +75,7 @@ struct Swept {
 Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest);
 void write_levels(const CudaQueue& q, const Swept& swept, index_t* level);      // of each row alone
 
-// The same from a graph that was merged on the host into nodes of up to 32 rows, or rows alone.
+// The same from a graph that was merged on the host into nodes of up to 32 rows, or rows alone; there is nothing to survey.
 constexpr bool can_take_nodes(index_t rows, index_t levels) { return rows < most_rows_swept && levels <= most_levels_swept(rows); }
 Swept take_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph);
 

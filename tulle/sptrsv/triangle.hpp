@@ -21,7 +21,6 @@ struct Triangle {
 
     offset_t nonzeros() const { return col.size(); }
     index_t row_of(index_t i) const { return reversed ? rows - 1 - i : i; }      // of op(A)
-    std::size_t bytes() const { return row_begin.bytes() + col.bytes() + source.bytes() + diagonal.bytes() + row_source.bytes(); }
 };
 
 // What is stored, by rows, and how it is to be read.

@@ -3,7 +3,7 @@
 // Running sums over all threads of a grid in one pass (decoupled look-back, Merrill and Garland 2016). A block tells what it has as soon as it knows, and what
 // all up to it have once it has seen that of those before. A word is its own flag, and blocks are numbered as they begin: whoever is waited for has begun.
 //
-//     const LookBack sums(q, blocks);
+//     LookBack sums(q, blocks);
 //     launch(q, {blocks, threads}, kernel, sums.words());
 //
 //     in the kernel:    TULLE_SHARED(offset_t, of_warps, words_of_block<threads>);

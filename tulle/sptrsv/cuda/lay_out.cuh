@@ -11,10 +11,9 @@ namespace tulle::sptrsv {
 // Rows by level, kind and node, and with which of them a task begins. The layout gets room for what is known of rows, while the GPU counts tasks.
 struct Packed {
     offset_t tasks = 0;
-    Buffer<offset_t> of_rows = {};         // as they were sorted from; then of each in their order the tasks that began before it, and at the end all of them
+    Buffer<offset_t> of_rows = {};         // holds what the next two point to, or their room does
+    const offset_t* task_before = nullptr; // of each row in that order the tasks that began before it, and at the end all of them
     prim::SortedPairs<std::uint32_t> sorted = {};
-
-    const offset_t* task_before(index_t rows) const { return of_rows.data() + rows; }
 };
 Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing, TaskLayout& layout);      // waits
 

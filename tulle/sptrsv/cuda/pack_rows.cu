@@ -139,8 +139,9 @@ Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nod
     const index_t rows = there.rows;
     const auto each_row = one_thread_each(rows, threads), adding = one_thread_each(rows, adders);
     const offset_t groups = offset_t{levels} * node_kinds, each_level = offset_t{levels} + 1;
-    Packed packed{.tasks = 0, .of_rows = Buffer<offset_t>(q, Arrays::words(rows, groups + 2 * each_level)), .sorted = {}};
+    Packed packed{.of_rows = Buffer<offset_t>(q, Arrays::words(rows, groups + 2 * each_level))};
     const Arrays arrays(packed.of_rows.data(), rows);
+    packed.task_before = arrays.task_before;
     if (nodes.size) launch(q, adding, place_nodes_kernel, nodes, rows, LookBack(q, adding.blocks).words(), arrays.node_begin);
     launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team, nodes.size ? arrays.node_begin : nullptr, arrays.key, arrays.row);
     packed.sorted = prim::sort_pairs_anywhere(q, arrays.key, arrays.row, rows, prim::bits_for(static_cast<std::uint64_t>(groups)));
@@ -159,7 +160,7 @@ void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& node
 {
     const index_t rows = layout.tasks.rows;
     launch(q, one_thread_each(rows, threads), enter_tasks_kernel, sorted_by(packed, nodes, rows),
-           Entering{packed.task_before(rows), layout.order.data(), layout.place.data(), layout.level.data(), layout.task_level.data(), layout.tasks.task.data()});
+           Entering{packed.task_before, layout.order.data(), layout.place.data(), layout.level.data(), layout.task_level.data(), layout.tasks.task.data()});
 }
 
 }  // namespace tulle::sptrsv

@@ -3,7 +3,6 @@
 // The sums that features are made of, over all rows of a triangle that was swept, and how wide levels are. All of them are sums of whole numbers, so
 // that the order in which threads add does not matter, and the features are those of the host.
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "tulle/base/math.hpp"
@@ -189,6 +188,7 @@ std::vector<unsigned long long> read_levels(const CudaQueue& q, const Told& told
 
 std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, Swept& swept)
 {
+    require<ValueError>(swept.words.size() > SweptArrays<Standing>::swept_words(there.rows), "only what a sweep has found is surveyed");
     cuda::Mailbox<Told> box(q);
     box.there()->head = {};                                // what is told of no rows
     const SweptArrays<Standing> arrays = arrays_of(swept);

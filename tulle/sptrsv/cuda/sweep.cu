@@ -263,6 +263,7 @@ Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest
 {
     require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows && deepest <= most_levels_swept(there.rows),
                         "so many rows or levels are not swept on a GPU");
+    require<ValueError>(there.first_to_need.size() == there.rows, "only triangles taken on a GPU are swept there");
     Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::all_words(there.rows, std::min(there.rows, deepest)))};
     fill_zero(q, swept.words.data(), swept.words.size());
     const SweptArrays<Standing> arrays = arrays_of(swept);

@@ -22,7 +22,7 @@ Swept take_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph)
         arrays.size[i] = place == 0 && !graph.size.empty() ? graph.size.data()[node] : 0;
     }
     Swept swept{.most = most_rows, .rows = rows, .words = Buffer<Standing>(q, words.size())};
-    upload(q, std::as_const(words).data(), swept.words.data(), offset_t{rows} + (rows + 1) / 2);      // what else a sweep needs stays empty
+    upload(q, std::as_const(words).data(), swept.words.data(), offset_t{rows} + (rows + 1) / 2);      // what else a sweep needs, nobody reads
     return swept;
 }
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The triangle from the caller's rows, on the GPU: rows are counted and get their places by the way, then every entry is written there. The result is that of
-// make_triangle, which is left to say what is wrong where anything is.
+// The triangle from the caller's rows, on the GPU: rows are counted and get their places by the way, then every entry is written there. Its rows, columns and
+// diagonal are those of make_triangle, which is left to say what is wrong where anything is.
 #include <algorithm>
 
 #include "tulle/base/math.hpp"
@@ -14,7 +14,7 @@ namespace tulle::sptrsv {
 namespace {
 
 constexpr int counters = 512;                              // threads of a block that counts
-constexpr offset_t blocks_that_count = 4;                  // of a multiprocessor, if rows are enough for more: the more there are, the longer they wait for each other
+constexpr offset_t blocks_that_count = 4;                  // of a multiprocessor, as long as a warp has rows left to take: the more blocks there are, the longer they wait for each other
 constexpr int takers = 4;                                  // warps of a block that takes
 constexpr int entries_at_once = 4;                         // of a lane, whose loads are on their way together
 constexpr unsigned whole_warp = 0xffffffffu;
@@ -189,6 +189,7 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
 {
     require<ValueError>(!stored.transpose, "rows are taken as they are stored");
     const index_t rows = stored.rows;
+    if (rows == max_index) return std::nullopt;            // a row of so many entries would pass for one that is shared
     Triangle there{.rows = rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1), .col = {}, .source = {}, .diagonal = {},
                    .first_to_need = Buffer<index_t>(q, rows)};
     cuda::Mailbox<Told> told(q);

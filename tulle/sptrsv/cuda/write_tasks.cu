@@ -6,7 +6,6 @@
 // A warp writes a task, or all warps of a block some of its rows each where it has many entries; what stands before a row is known. Those kept apart are written
 // at once, in the order they are stored in. The place of an early one follows from its rank in its row, by rising level and then by number: the warp keeps the
 // levels of early entries in shared memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
-#include "tulle/device/copy.hpp"
 #include "tulle/sptrsv/cuda/share_tasks.cuh"
 #include "tulle/sptrsv/cuda/task_entries.cuh"
 #include "tulle/sptrsv/steps.hpp"
