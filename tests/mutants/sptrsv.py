@@ -64,7 +64,7 @@ MUTANTS = [
     mutant("sptrsv sweep: a row is known before all it needs", "cuda/sweep.cu", "return next < outside || asked != 0;", "return next < outside;", LEVELS),
     mutant("sptrsv sweep: a row does not wait for those of its warp", "cuda/sweep.cu", "unsigned open = w.inside | (", "unsigned open = (", LEVELS),
     mutant("sptrsv sweep: any row of a warp may follow", "cuda/sweep.cu", "needs ? level : 0}, (w.leads >> k & 1) != 0);", "needs ? level : 0}, true);", SAME),
-    mutant("sptrsv sweep: any row may follow one of another warp", "cuda/sweep.cu", "|= first[n] == turned(w.row) ? 1u << n : 0;", "|= 1u << n;", SAME),
+    mutant("sptrsv sweep: any row may follow one of another warp", "cuda/sweep.cu", "|= first[n] == turned_row(w.row) ? 1u << n : 0;", "|= 1u << n;", SAME),
     mutant("sptrsv graph: several nodes of the highest level are taken for one", "graph.cpp", "(turned ^ node_bits) == largest}", "(turned ^ node_bits) >> 32 == largest >> 32}", GRAPH),
     mutant("sptrsv graph: a row may join a long one", "graph.cpp", "size[node] = is_long ? rows + 1 : size[node] + 1;", "size[node] = size[node] + 1;", GRAPH),
     mutant("sptrsv taking: a column that stands twice is not seen", "cuda/take_triangle.cu", "before >= here", "before > here", FAULTY),

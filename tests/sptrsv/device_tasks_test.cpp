@@ -210,6 +210,25 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
     });
 }
 
+// What a step needs of the one before is asked for, not guessed.
+TEST_P(SptrsvDeviceTasksOn, RefuseWhatTheStepBeforeDidNotMake)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no tasks";
+    const auto a = triangle_where<double>(40, 3, [](index_t i, index_t j) { return j == i - 1; });
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            const Triangle t = triangle_of(a);
+            const Triangle sent{.rows = t.rows, .reversed = false, .row_begin = to_queue(q, t.row_begin.data(), t.row_begin.size()), .col = to_queue(q, t.col.data(), t.col.size()), .source = {}, .diagonal = {}};
+            EXPECT_THROW(sweep(q, sent, 32, 40), ValueError);                 // nobody has looked who needs a row first
+            Swept nodes = take_nodes(q, host_queue, merge(host_queue, t, Merge::none));
+            EXPECT_THROW(survey(q, sent, nodes), ValueError);                 // no room to count in
+            EXPECT_FALSE(take_triangle(q, {.rows = max_index}).has_value());      // left to the host
+        }
+        (void)q;
+    });
+}
+
 // Through the door users have: the same bits of x, whatever the format and the side.
 TEST_P(SptrsvDeviceTasksOn, SolveAsThoseOfTheHost)
 {

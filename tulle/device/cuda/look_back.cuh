@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Running sums over all threads of a grid in one pass (decoupled look-back, Merrill and Garland 2016). A block tells what it has as soon as it knows, and what
 // all up to it have once it has seen that of those before. A word is its own flag, and blocks are numbered as they begin: whoever is waited for has begun.
+// prim::exclusive_scan is for numbers that stand in an array; here they are found, added up and used in one kernel, on the simulated GPU too.
 //
 //     LookBack sums(q, blocks);
 //     launch(q, {blocks, threads}, kernel, sums.words());
@@ -25,12 +26,11 @@ public:
     LookBack(const CudaQueue& q, offset_t blocks) : words_(q, blocks + 1) { fill_zero(q, words_.data(), words_.size()); }
     SumWord* words() { return words_.data(); }
 
+    static constexpr SumWord of_block = SumWord{1} << 62, of_all = SumWord{2} << 62, sum_mask = of_block - 1;      // a sum below 2^62, and of what; 0: not known yet
+
 private:
     Buffer<SumWord> words_;
 };
-
-// A sum below 2^62, and of what: 0, nothing is known yet.
-inline constexpr SumWord of_block = SumWord{1} << 62, of_all = SumWord{2} << 62, sum_mask = of_block - 1;
 
 template <int Threads> inline constexpr int words_of_block = Threads / 32 + 1;      // of shared memory
 
@@ -48,21 +48,21 @@ __device__ inline offset_t sum_before_block(SumWord* sums, offset_t block, offse
 {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     SumWord* const of_blocks = sums + 1;
-    if (lane == 0) store_relaxed(&of_blocks[block], static_cast<SumWord>(mine) | (block == 0 ? of_all : of_block));
+    if (lane == 0) store_relaxed(&of_blocks[block], static_cast<SumWord>(mine) | (block == 0 ? LookBack::of_all : LookBack::of_block));
     offset_t before = 0;
     bool complete = block == 0;
     for (offset_t last = block - 1; !complete; last -= 32) {
         const offset_t other = last - lane;
-        SumWord word = other < 0 ? of_all : 0;             // nobody has nothing
+        SumWord word = other < 0 ? LookBack::of_all : 0;             // nobody has nothing
         do
             if (word == 0) word = load_relaxed(&of_blocks[other]);
         while (__any_sync(0xffffffffu, word == 0) != 0);
-        const unsigned all = __ballot_sync(0xffffffffu, (word & of_all) != 0);
+        const unsigned all = __ballot_sync(0xffffffffu, (word & LookBack::of_all) != 0);
         const int nearest = all == 0 ? 31 : __ffs(static_cast<int>(all)) - 1;
-        before += slice_sum<32>(lane <= nearest ? static_cast<offset_t>(word & sum_mask) : 0);
+        before += slice_sum<32>(lane <= nearest ? static_cast<offset_t>(word & LookBack::sum_mask) : 0);
         complete = all != 0;
     }
-    if (lane == 0 && block > 0) store_relaxed(&of_blocks[block], static_cast<SumWord>(before + mine) | of_all);
+    if (lane == 0 && block > 0) store_relaxed(&of_blocks[block], static_cast<SumWord>(before + mine) | LookBack::of_all);
     return before;
 }
 

@@ -221,8 +221,8 @@ __device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limi
     if (columns > 0) fill_late<Width>(m.inverse, m.columns, *m.keep != 0, lane, columns, block + Width * (Width + first));
 }
 
-// A team of as many warps as solve it for each task: all gather, the first S and the others 32 late columns each have room for, and the first inverts. Tasks
-// that are no clusters are passed over.
+// A team of as many warps as solve it for each task: together they gather S, into the first one's shared memory, and 32 late columns into that of each other; then
+// the first inverts. Tasks that are no clusters are passed over.
 //   grid: one team per task      shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp      dense: every number written once
 template <int Team, class V>
 __global__ void __launch_bounds__(invert_warps<Team>* lanes, invert_blocks<Team>)

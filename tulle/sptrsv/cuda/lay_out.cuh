@@ -11,7 +11,7 @@ namespace tulle::sptrsv {
 // Rows by level, kind and node, and with which of them a task begins. The layout gets room for what is known of rows, while the GPU counts tasks.
 struct Packed {
     offset_t tasks = 0;
-    Buffer<offset_t> of_rows = {};         // holds what the next two point to, or their room does
+    Buffer<offset_t> of_rows = {};         // what the next two point into, unless what is sorted has room of its own
     const offset_t* task_before = nullptr; // of each row in that order the tasks that began before it, and at the end all of them
     prim::SortedPairs<std::uint32_t> sorted = {};
 };

@@ -30,9 +30,6 @@ constexpr int rows_in_line = 8;                            // from so many rows 
 constexpr unsigned whole_warp = 0xffffffffu;
 constexpr unsigned polls_between_looks = 32;               // at whether others have given up
 
-// The first row that needs each row, turned round so that none is zero.
-__device__ index_t turned(index_t row) { return max_index - row; }
-
 struct Sweep {
     const offset_t* row_begin;
     const index_t* col;
@@ -160,7 +157,7 @@ __device__ bool ask_for(const Sweep& s, Waiting& w)
     w.first_to_need &= ~fresh;
 #pragma unroll
     for (int n = 0; n < Places; ++n) {
-        w.first_to_need |= first[n] == turned(w.row) ? 1u << n : 0;
+        w.first_to_need |= first[n] == turned_row(w.row) ? 1u << n : 0;
         w.latest.add(told_by(s.split, word[n]), (w.first_to_need >> n & 1) != 0);
         w.asked &= word[n] != 0 ? ~(1u << n) : ~0u;
     }

@@ -142,7 +142,7 @@ template <int Lanes>
 __device__ void take_row(const Stored& s, const TakenRow& r, int lane, const Taking& to)
 {
     const offset_t step = s.upper ? -1 : 1;
-    const index_t mine = max_index - r.i;
+    const index_t mine = turned_row(r.i);
     for (unsigned chunk = lane; chunk < r.count; chunk += entries_at_once * Lanes) {
         index_t needed[entries_at_once], known[entries_at_once];
 #pragma unroll
