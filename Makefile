@@ -4,11 +4,14 @@
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 MATRIX ?=
 PREFIX ?= /usr/local
-PRESET ?= release
+CUDA   ?=
+PRESET ?= $(if $(filter ON,$(CUDA)),cuda,release)
 SUITE  ?= paper
-CONFIGURE ?=
+CONFIGURE ?= $(if $(filter release cuda,$(PRESET)),-DTULLE_PRECOMPILE=ON -DTULLE_UNITY=ON)
 BUILD  := build/$(PRESET)
 QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+# What CMake said about CUDA: one line where nvcc is here without a GPU.
+NOTE   := sed -n 's/^-- tulle: \(nvcc is here.*\)/tulle: \1/p' $(BUILD).configure.log >&2
 
 .PHONY: help demo test bench install clean check asan tsan sim fuzz ci
 .DEFAULT_GOAL := help
@@ -23,10 +26,12 @@ help:
 	@echo "make fuzz [SECONDS=30]     fuzz every reader"
 	@echo "make ci                    everything a change has to pass"
 	@echo "make clean                 remove build/"
+	@echo "CUDA=ON                    build the CUDA backend also where there is no GPU (demo, test, bench, install)"
 
 demo:
 	@tools/setup demo
 	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
+	@$(NOTE)
 	@echo "building tulle in $(BUILD)" >&2
 	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle $(QUIET)
 	@$(BUILD)/bin/tulle demo $(MATRIX)
@@ -34,6 +39,7 @@ demo:
 test:
 	@tools/setup test
 	@$(MAKE) -s --no-print-directory -B $(BUILD)/build.ninja
+	@$(NOTE)
 	cmake --build $(BUILD) -j $(JOBS)
 	@tools/run_tests $(BUILD) -j $(JOBS)
 

@@ -15,7 +15,7 @@ std::vector<GpuInfo> cuda_devices()
 
 std::string why_no_cuda()
 {
-    std::string why = "built without the CUDA backend (no nvcc at configure time, or TULLE_CUDA=OFF)";
+    std::string why = "built without the CUDA backend (no nvcc or no GPU when it was configured, or TULLE_CUDA=OFF)";
     if constexpr (build::has_cuda) {
         why.clear();
         if (!cuda::list_devices(why).empty()) why.clear();
