@@ -46,10 +46,12 @@ Facts build_facts()
     return facts;
 }
 
+std::size_t free_bytes_of(const GpuInfo& gpu) { return free_bytes({.space = Space::device, .device = gpu.device}); }
+
 std::string gpu_text(const GpuInfo& gpu)
 {
     return fmt::format("{}, sm_{}{}, {} multiprocessors, {} ({} free)", gpu.name, gpu.major, gpu.minor, gpu.multiprocessors, human_bytes(gpu.bytes),
-                       human_bytes(gpu.free_bytes));
+                       human_bytes(free_bytes_of(gpu)));
 }
 
 Facts hardware_facts(const Machine& here, const std::vector<GpuInfo>& gpus, double bandwidth)
@@ -84,7 +86,7 @@ Json to_json(const Machine& here, const std::vector<GpuInfo>& gpus, const std::v
     Json gpu_list = Json::array(), unused_list = Json::array();
     for (const GpuInfo& g : gpus)
         gpu_list.push_back({{"device", g.device}, {"name", g.name}, {"compute_capability", fmt::format("{}.{}", g.major, g.minor)},
-                            {"multiprocessors", g.multiprocessors}, {"bytes", g.bytes}, {"free_bytes", g.free_bytes}, {"l2_bytes", g.l2_bytes}, {"simulated", g.simulated}});
+                            {"multiprocessors", g.multiprocessors}, {"bytes", g.bytes}, {"free_bytes", free_bytes_of(g)}, {"l2_bytes", g.l2_bytes}, {"simulated", g.simulated}});
     for (const Unused& u : unused) unused_list.push_back({{"what", u.what}, {"why", u.why}});
     return {{"version", build::version},
             {"build", {{"compiler", TULLE_CLI_COMPILER}, {"openmp", TULLE_CLI_OPENMP}, {"cuda", build::has_cuda}, {"simulated", build::simulated},

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "simt/run.hpp"
+#include "tulle/device/context.hpp"
 #include "tulle/simt/arguments.hpp"
+#include "tulle/simt/runtime.hpp"
 #include "tulle/simt/sanitizers.hpp"
 
 namespace tulle::test {
@@ -230,18 +232,123 @@ TEST(DeviceMemory, StartsAsGarbageOfTheSeed)
     EXPECT_NE(fresh(3), std::vector<int>(64, 0));
 }
 
+// ---- contexts and pools ----
+
+std::vector<bool> devices_with_a_context()
+{
+    std::vector<bool> has;
+    for (const simt::Device& device : simt::Runtime::get().devices) has.push_back(device.has_context);
+    return has;
+}
+
+TEST(Contexts, AreMadeWhereADeviceIsOpenedAndNowhereElse)
+{
+    for (simt::Device& device : simt::Runtime::get().devices) device.has_context = false;
+    std::vector<bool> wanted(simt::Runtime::get().devices.size(), false);
+    EXPECT_FALSE(cuda_devices().empty());
+    EXPECT_EQ(why_no_cuda(), "");
+    EXPECT_EQ(cuda::device_limits(2).compute, 90);
+    EXPECT_EQ(devices_with_a_context(), wanted) << "looking makes none";
+    const Context c = Context::best();
+    c.run([](const auto& q) { const Buffer<char> some(q, 1000); });
+    wanted[0] = true;
+    EXPECT_EQ(devices_with_a_context(), wanted);
+}
+
+TEST(Pools, ThatOfTheProcessIsLeftAlone)
+{
+    cudaMemPool_t pool = nullptr;
+    cuda::check(cudaDeviceGetDefaultMemPool(&pool, 1));
+    std::uint64_t threshold = 12345;
+    cuda::check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    const CudaQueue q = cuda::open_queue(1);
+    const Buffer<char> some(q, 1000);
+    cuda::check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    EXPECT_EQ(threshold, 12345u);
+    EXPECT_EQ(pool->allocations, 0u);
+}
+
+TEST(Pools, BelongToOneDevice)
+{
+    cudaMemPool_t pool = nullptr;
+    const cudaMemPoolProps properties{.allocType = cudaMemAllocationTypePinned, .location = {.type = cudaMemLocationTypeDevice, .id = 2}};
+    cuda::check(cudaMemPoolCreate(&pool, &properties));
+    const CudaQueue here = cuda::open_queue(2), elsewhere = cuda::open_queue(3);
+    void* data = nullptr;
+    EXPECT_EQ(cudaMallocFromPoolAsync(&data, 100, pool, elsewhere.stream), cudaErrorInvalidValue);
+    cuda::check(cudaMallocFromPoolAsync(&data, 100, pool, here.stream));
+    cuda::check(cudaFreeAsync(data, here.stream));
+    synchronize(here);
+    cuda::check(cudaMemPoolDestroy(pool));
+}
+
+// ---- compute capabilities ----
+
+__global__ void nothing() {}
+
+bool starts(const CudaQueue& q, std::size_t shared_bytes, int cluster)
+{
+    try {
+        launch(q, {cluster, 32, shared_bytes, cluster}, nothing);
+        synchronize(q);
+        return true;
+    } catch (const DeviceError&) {
+        return false;
+    }
+}
+
+TEST(ComputeCapability, LimitsSharedMemoryAndClusters)
+{
+    struct Known {
+        int compute;
+        std::size_t kibibytes;
+        int cluster;
+    };
+    for (const Known& known : {Known{80, 163, 1}, Known{86, 99, 1}, Known{89, 99, 1}, Known{90, 227, 16}, Known{100, 227, 16}, Known{120, 99, 8}}) {
+        SCOPED_TRACE(known.compute);
+        simt::Config config = simt::config();
+        config.compute = known.compute;
+        const WithConfig with(config);
+        const CudaQueue q = cuda::open_queue(0);
+        const cuda::DeviceLimits limits = cuda::device_limits(0);
+        EXPECT_EQ(limits.compute, known.compute);
+        EXPECT_EQ(limits.block_bytes, known.kibibytes * 1024);
+        EXPECT_EQ(limits.cluster_blocks, known.cluster);
+        EXPECT_TRUE(starts(q, limits.block_bytes, limits.cluster_blocks));
+        EXPECT_FALSE(starts(q, limits.block_bytes + 1, 1));
+        EXPECT_FALSE(starts(q, 0, 2 * limits.cluster_blocks));
+    }
+}
+
+TEST(ComputeCapability, IsHiddenOnRequest)
+{
+    setenv("TULLE_GPU_COMPUTE", "86", 1);
+    const cuda::DeviceLimits limits = cuda::device_limits(0);
+    setenv("TULLE_GPU_COMPUTE", "70", 1);
+    EXPECT_THROW(cuda::device_limits(0), ValueError);
+    unsetenv("TULLE_GPU_COMPUTE");
+    EXPECT_EQ(limits.compute, 86);
+    EXPECT_EQ(limits.block_bytes, 99u * 1024);
+    EXPECT_EQ(limits.cluster_blocks, 1);
+}
+
 TEST(Configuration, ComesFromTheEnvironment)
 {
     setenv("TULLE_SIM_SEED", "12", 1);
     setenv("TULLE_SIM_ORDER", "descending", 1);
     setenv("TULLE_SIM_BYTES", "3MiB", 1);
+    setenv("TULLE_SIM_COMPUTE", "89", 1);
     const simt::Config config = simt::config_from_environment();
     setenv("TULLE_SIM_ORDER", "sideways", 1);
     EXPECT_THROW(simt::config_from_environment(), ValueError);
-    for (const char* name : {"TULLE_SIM_SEED", "TULLE_SIM_ORDER", "TULLE_SIM_BYTES"}) unsetenv(name);
+    setenv("TULLE_SIM_ORDER", "random", 1);
+    setenv("TULLE_SIM_COMPUTE", "88", 1);
+    EXPECT_THROW(simt::config_from_environment(), ValueError);
+    for (const char* name : {"TULLE_SIM_SEED", "TULLE_SIM_ORDER", "TULLE_SIM_BYTES", "TULLE_SIM_COMPUTE"}) unsetenv(name);
     EXPECT_EQ(config.seed, 12u);
     EXPECT_EQ(config.order, simt::Order::descending);
     EXPECT_EQ(config.bytes, 3u << 20);
+    EXPECT_EQ(config.compute, 89);
 }
 
 // ---- pointers inside arguments ----

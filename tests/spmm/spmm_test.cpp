@@ -5,6 +5,7 @@
 
 #include "support/backends.hpp"
 #include "support/faults.hpp"
+#include "support/older_gpu.hpp"
 
 namespace tulle::spmm {
 namespace {
@@ -62,6 +63,34 @@ TEST_P(SpmmOn, MultipliesByHand)
     Lent<float> b_there(c, b, {}), c_there(c, {2, 2, {9, 9, 9, 9}}, {});
     multiply(c, there.view(), b_there.view(), c_there.view());
     EXPECT_EQ(c_there.take().at, (std::vector<float>{11, 14, -3, -4}));
+}
+
+// A nearly dense matrix with few rows: its panels are shared by clusters of blocks, where the GPU has them.
+TEST_P(SpmmOn, OlderGpusDoWithoutClusters)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "about GPUs";
+    const auto a = in_type<Float16>(matrix_where<double>(60, 1500, Values::integers, 9, [](index_t i, index_t j) { return (i + j) % 3 != 0; }));
+    const auto there = to_device(c, a.view());
+    const auto b = dense<Float16>(1500, 32, Values::integers, 1);
+    const auto before = dense<float>(60, 32, Values::integers, 2);
+    const Policy shared{Kernel::dense, 1, OrderKind::natural, 32, 2};
+    for (const int compute : {80, 90}) {
+        SCOPED_TRACE(compute);
+        const OlderGpu gpu(compute);
+        Lent<Float16> b_there(c, b, {});
+        Lent<float> c_there(c, before, {});
+        auto plan = Plan<Float16>::make(c, there.view(), {.n = 32});
+        EXPECT_EQ(plan.policy().kernel, Kernel::dense);
+        if (compute < 90) {
+            EXPECT_EQ(plan.policy().parts, 1);
+            EXPECT_THROW(Plan<Float16>::make(c, there.view(), {.n = 32, .force = shared}), ValueError);
+        } else {
+            plan = Plan<Float16>::make(c, there.view(), {.n = 32, .force = shared});
+        }
+        plan.run(1, b_there.view(), 0, c_there.view());
+        EXPECT_TRUE(is_product(a, false, {1, 0}, b, before, c_there.take(), true, false));
+    }
 }
 
 TEST_P(SpmmOn, ReadsCOnlyWhereBetaAsksForIt)

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // op(T) x = alpha b on every backend, with every scheme, against the oracle.
+#include "tulle/base/compute.hpp"
 #include "tulle/sptrsv/sptrsv.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <limits>
 
 #include "sptrsv/triangles.hpp"
+#include "support/older_gpu.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
@@ -178,6 +180,29 @@ TEST_P(SptrsvOn, KnowsWhatFitsIntoSharedMemory)
     const auto trials = try_schemes<double>(c, there.view(), {.seconds = 1000}, {block, cluster});
     ASSERT_EQ(trials.size(), 1u);
     EXPECT_EQ(trials.front().scheme, cluster);
+}
+
+// GPUs before compute capability 9.0 have no clusters of blocks, and a block's shared memory holds fewer unknowns.
+TEST_P(SptrsvOn, OlderGpusHaveNoClusters)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "about GPUs";
+    const auto a = triangle_where<double>(150, 6, [](index_t i, index_t j) { return i - j <= 7; });
+    const auto there = to_device(c, a.view());
+    const Scheme cluster{.kernel = Kernel::tasks, .warps = 8, .regime = Regime::cluster, .blocks = 2};
+    const std::vector<double> b(150, 3.0), want = run(c, Plan<double>::make(c, there.view()), 1.0, b);
+    for (const int compute : {80, 86, 89, 120}) {
+        SCOPED_TRACE(compute);
+        const OlderGpu gpu(compute);
+        const Limits limits = limits_of(c);
+        EXPECT_EQ(limits.block_bytes, block_bytes_of(compute));
+        if (compute < 90) {
+            EXPECT_EQ(limits.cluster_blocks, 1);
+            EXPECT_THROW(Plan<double>::make(c, there.view(), {.force = cluster}), ValueError);
+        }
+        for (const Scheme& s : candidates(limits)) EXPECT_TRUE(works(s, limits)) << to_text(s);
+        EXPECT_EQ(run(c, Plan<double>::make(c, there.view()), 1.0, b), want);
+    }
 }
 
 // Lower and upper, plain and transposed, CSR and CSC, with what choose() takes: the same system written in eight ways.

@@ -17,7 +17,7 @@ struct GpuInfo {
     int device = 0;
     int major = 0, minor = 0;                 // compute capability
     int multiprocessors = 0;
-    std::size_t bytes = 0, free_bytes = 0;
+    std::size_t bytes = 0;                    // free_bytes({Space::device, device}) tells how many are free
     std::size_t l2_bytes = 0;
     std::size_t shared_bytes_per_block = 0;   // the largest a kernel may ask for
     bool simulated = false;
@@ -27,6 +27,17 @@ TULLE_API std::vector<GpuInfo> cuda_devices();       // usable ones; empty witho
 TULLE_API std::string why_no_cuda();                 // one sentence; empty when there is a usable GPU
 
 namespace cuda {   // defined by the CUDA backend
+
+// What kernels are chosen by. Asking makes no context on the GPU.
+struct DeviceLimits {
+    int compute = 0;                                 // compute capability, 90 for 9.0
+    int multiprocessors = 0;
+    std::size_t block_bytes = 0;                     // shared memory that a block may have
+    int cluster_blocks = 1;                          // that can run together; 1: the GPU has no clusters
+};
+
+// TULLE_GPU_COMPUTE=80 in the environment hides what GPUs of that compute capability do not have, so that the kernels for them can be tried on a newer one.
+DeviceLimits device_limits(int device);
 
 CudaQueue open_queue(int device);                    // with a stream of its own
 CudaQueue open_queue(int device, CUstream_st* stream);

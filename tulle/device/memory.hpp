@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One resource behind all memory of a context: it counts, keeps a budget, and can be told to fail for tests.
 //
-// Host memory is aligned (huge pages where large), device memory comes from the driver's stream-ordered pool, or from plain
+// Host memory is aligned (huge pages where large), device memory comes from a stream-ordered pool of our own, or from plain
 // allocations where there is no pool or the pool is exhausted.
 #pragma once
 

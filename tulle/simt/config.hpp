@@ -7,6 +7,7 @@
 //     TULLE_SIM_RESIDENT=2        blocks of a kernel that are on the GPU at once; the others wait until one has ended
 //     TULLE_SIM_DEVICES=7         virtual devices
 //     TULLE_SIM_BYTES=64MiB       memory of each
+//     TULLE_SIM_COMPUTE=80        their compute capability, 90 if nothing is said: launches with more shared memory or larger clusters than it has fail
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@ struct Config {
     unsigned resident = 4;
     int devices = 4;
     std::size_t bytes = std::size_t{1} << 30;              // per device
+    int compute = 90;                                      // compute capability
     unsigned switch_chance = 32;                           // of 256: another thread goes first at an atomic operation
     std::uint64_t patience = 1u << 20;                     // polls and failed atomics without any change until it is a livelock
     std::uint64_t max_switches = 400'000'000;              // of one kernel

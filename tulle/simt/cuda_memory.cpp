@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "tulle/base/text.hpp"
@@ -36,6 +37,7 @@ cudaError_t allocate(void** data, std::size_t bytes, int device, Allocation::Sta
 {
     Runtime& runtime = Runtime::get();
     if (device >= runtime.config.devices) return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
+    runtime.touch(device);
     const bool waits = state == Allocation::State::live;      // cudaMalloc does; a pool may refuse what its streams have not given back yet
     if (waits && bytes > free_bytes(runtime, device)) runtime.drain_device(device);
     const std::size_t free = free_bytes(runtime, device);
@@ -133,15 +135,29 @@ cudaError_t cudaFree(void* data)
     return wrong.empty() ? cudaSuccess : refuse_free(device, concat("cudaFree: ", wrong));
 }
 
+cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t pool, cudaStream_t handle)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    CUstream_st* const stream = runtime.stream_of(handle, device_in_use());
+    if (!stream) return fail(cudaErrorInvalidResourceHandle, "cudaMallocFromPoolAsync: the stream does not exist, or not any more");
+    if (stream->device != pool->device)
+        return fail(cudaErrorInvalidValue, concat("cudaMallocFromPoolAsync: a pool of device ", pool->device, " for a stream of device ", stream->device));
+    if (const cudaError_t error = allocate(data, bytes, pool->device, Allocation::State::promised); error != cudaSuccess) return error;
+    ++pool->allocations;
+    char* const block = static_cast<char*>(*data);
+    return enqueue_on(stream, "cudaMallocFromPoolAsync", true, [&runtime, block](int) { runtime.memory.come_alive(block); });
+}
+
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t handle)
 {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     CUstream_st* const stream = runtime.stream_of(handle, device_in_use());
     if (!stream) return fail(cudaErrorInvalidResourceHandle, "cudaMallocAsync: the stream does not exist, or not any more");
-    if (const cudaError_t error = allocate(data, bytes, stream->device, Allocation::State::promised); error != cudaSuccess) return error;
-    char* const block = static_cast<char*>(*data);
-    return enqueue_on(stream, "cudaMallocAsync", true, [&runtime, block](int) { runtime.memory.come_alive(block); });
+    cudaMemPool_t pool = nullptr;
+    if (const cudaError_t error = cudaDeviceGetDefaultMemPool(&pool, stream->device); error != cudaSuccess) return error;
+    return cudaMallocFromPoolAsync(data, bytes, pool, stream);
 }
 
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream)
@@ -176,19 +192,59 @@ cudaError_t cudaFreeHost(void* data)
     return wrong.empty() ? cudaSuccess : refuse_free(device_in_use(), concat("cudaFreeHost: ", wrong));
 }
 
-// The pool is the device itself: it keeps nothing back.
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int)
+// ---- pools ----
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device)
 {
-    *pool = nullptr;
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    if (device < 0 || device >= runtime.config.devices) return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
+    auto& own = runtime.devices[static_cast<std::size_t>(device)].default_pool;
+    if (!own) own = std::make_unique<CUmemPoolHandle_st>(CUmemPoolHandle_st{.device = device});
+    *pool = own.get();
     return cudaSuccess;
 }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties)
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    const int device = properties->location.id;
+    if (properties->allocType != cudaMemAllocationTypePinned || properties->location.type != cudaMemLocationTypeDevice)
+        return fail(cudaErrorInvalidValue, "cudaMemPoolCreate: not a pool of device memory");
+    if (device < 0 || device >= runtime.config.devices) return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
+    runtime.touch(device);
+    *pool = new CUmemPoolHandle_st{.device = device};
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
+{
+    delete pool;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void* value)
+{
+    const std::lock_guard lock(Runtime::get().mutex);
+    pool->release_threshold = *static_cast<const std::uint64_t*>(value);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void* value)
+{
+    const std::lock_guard lock(Runtime::get().mutex);
+    *static_cast<std::uint64_t*>(value) = pool->release_threshold;
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total)
 {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
+    runtime.touch(device_in_use());
     *total = runtime.config.bytes;
     *free = free_bytes(runtime, device_in_use());
     return cudaSuccess;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "tulle/base/compute.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/simt/runtime.hpp"
 
@@ -69,8 +70,11 @@ cudaError_t cudaGetDevice(int* device)
 
 cudaError_t cudaSetDevice(int device)
 {
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
     if (!exists(device)) return no_such_device(device);
     current_device = device;
+    runtime.touch(device);                   // as since CUDA 12
     return cudaSuccess;
 }
 
@@ -81,13 +85,15 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device)
     std::strncpy(properties->name, "simulated GPU", sizeof properties->name - 1);
     properties->totalGlobalMem = Runtime::get().config.bytes;
     properties->sharedMemPerBlock = 48 * 1024;
-    properties->sharedMemPerBlockOptin = 227 * 1024;
-    properties->sharedMemPerMultiprocessor = 228 * 1024;
+    const int compute = Runtime::get().config.compute;
+    properties->sharedMemPerBlockOptin = tulle::block_bytes_of(compute);
+    properties->sharedMemPerMultiprocessor = properties->sharedMemPerBlockOptin + 1024;
     properties->regsPerBlock = 65536;
     properties->warpSize = 32;
     properties->maxThreadsPerBlock = 1024;
     properties->maxThreadsPerMultiProcessor = 2048;
-    properties->major = 9;
+    properties->major = compute / 10;
+    properties->minor = compute % 10;
     properties->multiProcessorCount = 4;
     properties->l2CacheSize = 1 << 20;
     properties->memoryPoolsSupported = 1;
@@ -155,6 +161,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned)
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     if (!exists(current_device)) return no_such_device(current_device);
+    runtime.touch(current_device);
     *stream = runtime.open_stream(current_device);
     return cudaSuccess;
 }
@@ -210,6 +217,9 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlag
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned)
 {
     if (!exists(current_device)) return no_such_device(current_device);
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    runtime.touch(current_device);
     *event = new CUevent_st{current_device, nullptr};
     return cudaSuccess;
 }

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tulle/simt/runtime.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 
+#include "tulle/base/compute.hpp"
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/simt/fault.hpp"
@@ -16,9 +18,6 @@ namespace {
 
 thread_local std::string why_last_call_failed;
 thread_local cudaError_t last_error = cudaSuccess;
-
-constexpr std::size_t most_shared_bytes = 227 * 1024;
-constexpr unsigned most_in_cluster = 16;           // those above 8 are not portable, but sm_90 has them
 
 std::uint64_t number_from(const char* name, std::uint64_t otherwise)
 {
@@ -53,7 +52,9 @@ Config config_from_environment()
     c.resident = static_cast<unsigned>(number_from("TULLE_SIM_RESIDENT", c.resident));
     c.devices = static_cast<int>(number_from("TULLE_SIM_DEVICES", static_cast<std::uint64_t>(c.devices)));
     if (const char* bytes = std::getenv("TULLE_SIM_BYTES")) c.bytes = parse_bytes(bytes);
+    c.compute = static_cast<int>(number_from("TULLE_SIM_COMPUTE", static_cast<std::uint64_t>(c.compute)));
     require<ValueError>(c.resident > 0, "TULLE_SIM_RESIDENT must be at least 1");
+    require<ValueError>(std::find(supported_computes.begin(), supported_computes.end(), c.compute) != supported_computes.end(), "TULLE_SIM_COMPUTE must be 80, 86, 89, 90, 100 or 120");
     return c;
 }
 
@@ -239,10 +240,10 @@ cudaError_t enqueue_launch(CUstream_st* handle, Launch launch)
     CUstream_st* const stream = runtime.stream_of(handle, device);
     if (!stream || stream->device != device)
         return fail(cudaErrorInvalidResourceHandle, concat(name_of(launch), ": the stream is not of the current device ", device));
-    if (launch.threads == 0 || launch.threads > 1024 || launch.blocks == 0 || launch.shared_bytes > most_shared_bytes)
+    if (launch.threads == 0 || launch.threads > 1024 || launch.blocks == 0 || launch.shared_bytes > block_bytes_of(runtime.config.compute))
         return fail(cudaErrorInvalidConfiguration, concat(name_of(launch), ": ", launch.blocks, " blocks of ", launch.threads, " threads with ",
                                                           launch.shared_bytes, " bytes of shared memory cannot be started"));
-    if (launch.cluster == 0 || launch.cluster > most_in_cluster || launch.blocks % launch.cluster != 0)
+    if (launch.cluster == 0 || launch.cluster > static_cast<unsigned>(cluster_blocks_of(runtime.config.compute)) || launch.blocks % launch.cluster != 0)
         return fail(cudaErrorInvalidConfiguration, concat(name_of(launch), ": ", launch.blocks, " blocks cannot be started in clusters of ", launch.cluster));
     auto kept = std::make_shared<Launch>(std::move(launch));
     runtime.enqueue(*stream, {.body = [&runtime, stream, kept] { runtime.run_launch(*stream, *kept); }, .after = {}, .enqueued = {}});

@@ -52,6 +52,13 @@ struct CUstream_st {
     tulle::simt::Token progress;             // who waits for the stream comes after its work
 };
 
+// Pools share their device's memory and keep nothing back; only their attributes are their own.
+struct CUmemPoolHandle_st {
+    int device = 0;
+    std::uint64_t release_threshold = 0;
+    std::uint64_t allocations = 0;           // made from it so far
+};
+
 struct CUevent_st {
     int device = 0;
     std::shared_ptr<tulle::simt::Recording> last;
@@ -64,6 +71,8 @@ struct Device {
     CUstream_st* default_stream = nullptr;
     unsigned streams = 0;                    // numbers given out
     std::set<int> peers;                     // whose memory kernels here may use
+    bool has_context = false;                // somebody made it current, or asked for a stream, an event or its memory
+    std::unique_ptr<CUmemPoolHandle_st> default_pool;
 };
 
 class Runtime {
@@ -72,6 +81,7 @@ public:
 
     // Streams.
     CUstream_st* open_stream(int device);
+    void touch(int device) { devices[static_cast<std::size_t>(device)].has_context = true; }      // a call that makes a context there
     CUstream_st* stream_of(CUstream_st* stream, int device);     // the device's default stream for null; null when there is no such stream
     void enqueue(CUstream_st& stream, Work work);
     template <class Done>

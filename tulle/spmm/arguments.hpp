@@ -27,12 +27,11 @@ inline Limits limits_of(const Context& ctx)
 {
     Limits limits{ctx.backend()};
     ctx.run([&](const auto& q) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
-            for (const GpuInfo& gpu : cuda_devices())
-                if (gpu.device == q.device) {
-                    limits.multiprocessors = gpu.multiprocessors;
-                    limits.clusters = gpu.major >= 9;
-                }
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            const cuda::DeviceLimits device = cuda::device_limits(q.device);
+            limits.multiprocessors = device.multiprocessors;
+            limits.clusters = device.cluster_blocks > 1;
+        }
     });
     return limits;
 }

@@ -1,9 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory: the driver's stream-ordered pool, or plain allocations where it is not supported or has nothing left in one piece.
+// Device memory: a stream-ordered pool of our own for each device, or plain allocations where it is not supported or has nothing left in one piece.
 #include "tulle/device/cuda_memory.hpp"
 
 #include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "tulle/device/cuda/runtime.cuh"
@@ -15,37 +16,48 @@ namespace {
 std::mutex plain_mutex;
 std::unordered_set<void*> plain_blocks;
 
-// Keeps freed memory in the pool instead of giving it back at every wait; the driver still takes it when others need it.
-bool prepare_pool(int device)
+// A pool of our own for each device, made at the first allocation and kept until the process ends; the process's default pool stays as it is.
+// It keeps freed memory instead of giving it back at every wait. Null where the device has no pools.
+cudaMemPool_t make_pool(int device)
 {
     int supported = 0;
     check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device));
-    if (!supported) return false;
+    if (!supported) return nullptr;
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device;
     cudaMemPool_t pool{};
-    check(cudaDeviceGetDefaultMemPool(&pool, device));
+    check(cudaMemPoolCreate(&pool, &properties));
     std::uint64_t keep = ~std::uint64_t{0};
     check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
-    return true;
+    return pool;
 }
 
-bool has_pool(int device)
+cudaMemPool_t pool_of(int device)
 {
     static std::mutex mutex;
-    static std::unordered_set<int> with, without;
+    static std::unordered_map<int, cudaMemPool_t> pools;
     const std::lock_guard lock(mutex);
-    if (with.contains(device)) return true;
-    if (without.contains(device)) return false;
-    const bool found = prepare_pool(device);
-    (found ? with : without).insert(device);
-    return found;
+    if (const auto found = pools.find(device); found != pools.end()) return found->second;
+    return pools[device] = make_pool(device);
 }
 
-// Gives what the pool holds but nobody uses back to the device.
-void trim_pool(int device)
+// Null when the pool has no room.
+void* allocate_from(cudaMemPool_t pool, const Place& place, std::size_t bytes)
 {
-    cudaMemPool_t pool{};
-    check(cudaDeviceGetDefaultMemPool(&pool, device));
-    check(cudaDeviceSynchronize());
+    void* data = nullptr;
+    const cudaError_t error = cudaMallocFromPoolAsync(&data, bytes, pool, place.stream);
+    if (error == cudaSuccess) return data;
+    (void)cudaGetLastError();
+    if (error != cudaErrorMemoryAllocation) check(error);
+    return nullptr;
+}
+
+// What the pool holds but nobody uses goes back to the device, with what this stream has freed; other streams are not waited for.
+void trim(cudaMemPool_t pool, const Place& place)
+{
+    check(cudaStreamSynchronize(place.stream));
     check(cudaMemPoolTrimTo(pool, 0));
 }
 
@@ -72,13 +84,10 @@ bool forget_plain(void* data)
 void* allocate_device(const Place& place, std::size_t bytes)
 {
     const DeviceGuard guard(place.device);
-    if (!has_pool(place.device)) return allocate_plain(bytes);
-    void* data = nullptr;
-    const cudaError_t error = cudaMallocAsync(&data, bytes, place.stream);
-    if (error == cudaSuccess) return data;
-    (void)cudaGetLastError();
-    if (error != cudaErrorMemoryAllocation) check(error);
-    trim_pool(place.device);
+    cudaMemPool_t const pool = pool_of(place.device);
+    if (!pool) return allocate_plain(bytes);
+    if (void* data = allocate_from(pool, place, bytes)) return data;
+    trim(pool, place);
     return allocate_plain(bytes);
 }
 

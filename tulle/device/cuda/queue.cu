@@ -3,11 +3,14 @@
 // Streams, copies and devices of the CUDA backend.
 #include "tulle/device/cuda/runtime.cuh"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string>
 
+#include "tulle/base/compute.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
@@ -45,13 +48,42 @@ void tell_profiler() { trace::set_ranges({push_range, pop_range}); }
 void tell_profiler() {}
 #endif
 
+// 0 with the reason where no GPU can be used.
+int count_devices(std::string& why_not)
+{
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess && count > 0) return count;
+    (void)cudaGetLastError();
+    why_not = error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || count == 0
+                  ? concat("no NVIDIA driver or no GPU was found (", cudaGetErrorName(error), ")")
+                  : concat(cudaGetErrorName(error), ": ", cudaGetErrorString(error));
+    return 0;
+}
+
 void require_device(int device)
 {
     std::string why;
-    const auto devices = list_devices(why);
-    require<DeviceError>(!devices.empty(), [&] { return concat("no GPU can be used: ", why); }, "`tulle doctor` tells more; Context::cpu() always works");
-    require<DeviceError>(device >= 0 && device < static_cast<int>(devices.size()),
-                         [&] { return concat("there is no GPU ", device, ": this machine has ", devices.size()); });
+    const int devices = count_devices(why);
+    require<DeviceError>(devices > 0, [&] { return concat("no GPU can be used: ", why); }, "`tulle doctor` tells more; Context::cpu() always works");
+    require<DeviceError>(device >= 0 && device < devices, [&] { return concat("there is no GPU ", device, ": this machine has ", devices); });
+}
+
+int attribute_of(int device, cudaDeviceAttr which)
+{
+    int value = 0;
+    check(cudaDeviceGetAttribute(&value, which, device));
+    return value;
+}
+
+// The compute capability to keep to instead of the GPU's own; 0: its own.
+int hidden_compute()
+{
+    const char* const text = std::getenv("TULLE_GPU_COMPUTE");
+    if (!text) return 0;
+    for (const int compute : supported_computes)
+        if (concat(compute) == text) return compute;
+    throw ValueError(concat("TULLE_GPU_COMPUTE=", text, " is not one of 80, 86, 89, 90, 100, 120"));
 }
 
 }  // namespace
@@ -91,15 +123,7 @@ void throw_cuda_error(cudaError_t error, const char* file, int line)
 
 std::vector<GpuInfo> list_devices(std::string& why_not)
 {
-    int count = 0;
-    const cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess || count == 0) {
-        (void)cudaGetLastError();
-        why_not = error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || count == 0
-                      ? concat("no NVIDIA driver or no GPU was found (", cudaGetErrorName(error), ")")
-                      : concat(cudaGetErrorName(error), ": ", cudaGetErrorString(error));
-        return {};
-    }
+    const int count = count_devices(why_not);
     std::vector<GpuInfo> devices;
     for (int device = 0; device < count; ++device) {
         cudaDeviceProp properties{};
@@ -110,12 +134,23 @@ std::vector<GpuInfo> list_devices(std::string& why_not)
                            .minor = properties.minor,
                            .multiprocessors = properties.multiProcessorCount,
                            .bytes = properties.totalGlobalMem,
-                           .free_bytes = free_bytes({Space::device, device, nullptr}),
                            .l2_bytes = static_cast<std::size_t>(properties.l2CacheSize),
                            .shared_bytes_per_block = properties.sharedMemPerBlockOptin,
                            .simulated = build::simulated});
     }
     return devices;
+}
+
+DeviceLimits device_limits(int device)
+{
+    const int compute = 10 * attribute_of(device, cudaDevAttrComputeCapabilityMajor) + attribute_of(device, cudaDevAttrComputeCapabilityMinor);
+    DeviceLimits limits{.compute = compute,
+                        .multiprocessors = attribute_of(device, cudaDevAttrMultiProcessorCount),
+                        .block_bytes = static_cast<std::size_t>(attribute_of(device, cudaDevAttrMaxSharedMemoryPerBlockOptin)),
+                        .cluster_blocks = cluster_blocks_of(compute)};
+    if (const int hidden = hidden_compute(); hidden > 0)
+        limits = {hidden, limits.multiprocessors, std::min(limits.block_bytes, block_bytes_of(hidden)), std::min(limits.cluster_blocks, cluster_blocks_of(hidden))};
+    return limits;
 }
 
 CudaQueue open_queue(int device, CUstream_st* stream)

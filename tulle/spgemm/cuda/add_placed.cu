@@ -7,6 +7,7 @@
 #include "tulle/prim/search.hpp"
 #include "tulle/spgemm/cuda/add_products.cuh"
 #include "tulle/spgemm/cuda/add_rows.cuh"
+#include "tulle/spgemm/cuda/block_memory.hpp"
 #include "tulle/spgemm/cuda/copied_rows.cuh"
 #include "tulle/spgemm/cuda/placed.hpp"
 #include "tulle/spgemm/cuda/short_rows.cuh"
@@ -158,7 +159,7 @@ void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, co
     const PlaceView p{places.begin.data(), places.half.data()};
     const RowGroup of_long = long_rows_of(work.numeric);
     constexpr std::size_t bytes = window_entries * sizeof(V) + Batch<V>::bytes();
-    static_assert(most_warps * bytes <= 227 * 1024);
+    static_assert(most_warps * bytes <= smallest_block_bytes);
     const Task task{work.list.data() + of_long.begin, of_long.rows, work.facts.data(), nullptr, nullptr};
     launch(q, {ceil_div(places.all_windows, offset_t{most_warps}), 32 * most_warps, most_warps * bytes}, add_placed_windows_kernel<V>, a, b, task, p,
            places.windows.data(), c, static_cast<int>(bytes));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many columns each row of C has: lists that a thread merges, products in the lanes of a warp, bits of a bitmap, or slots of a hash table.
 #include "tulle/device/cuda/branches.hpp"
+#include "tulle/spgemm/cuda/block_memory.hpp"
 #include "tulle/spgemm/cuda/nsparse.hpp"
 #include "tulle/spgemm/cuda/pieces.hpp"
 #include "tulle/spgemm/cuda/place_rows.hpp"
@@ -153,7 +154,7 @@ struct Launcher {
 
     void count_mapped_by_block() const
     {
-        const auto columns = static_cast<index_t>(std::min(offset_t{map_block_columns}, words_of(b.cols) * 32));
+        const index_t columns = bitmap_columns(q, b.cols, map_block_columns);
         launch(q, {task.rows, map_block_threads, static_cast<std::size_t>(columns) / 8}, count_mapped_kernel<map_block_threads>, a, b, task,
                columns, count);
     }

@@ -3,6 +3,7 @@
 // DeltaSPARSE up to the nonzeros of every row: upper bounds, groups, hash tables and bitmaps.
 #include "tulle/base/constant.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/spgemm/cuda/block_memory.hpp"
 #include "tulle/spgemm/cuda/delta.cuh"
 
 namespace tulle::spgemm::delta {
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(dense_threads) count_dense_kernel(Pattern a, P
 
 void count_dense(const CudaQueue& q, const Pattern& a, const Pattern& b, const Rows& rows, offset_t* count)
 {
-    const auto columns = static_cast<index_t>(std::min(offset_t{count_window}, (offset_t{b.cols} + 31) / 32 * 32));
+    const index_t columns = bitmap_columns(q, b.cols, count_window);
     launch(q, {rows.count, dense_threads, static_cast<std::size_t>(columns) / 8}, count_dense_kernel, a, b, rows, columns, count);
 }
 

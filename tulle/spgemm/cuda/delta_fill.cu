@@ -3,6 +3,7 @@
 // DeltaSPARSE, columns and values: the hash table with a sum beside every key, or an array of sums and a bitmap over ranges of columns. Sums are
 // added by atomics, in no fixed order. Short rows are sorted here, by counting; long ones leave unsorted and are sorted by digits (delta_sort.cu).
 #include "tulle/base/constant.hpp"
+#include "tulle/spgemm/cuda/block_memory.hpp"
 #include "tulle/spgemm/cuda/delta.cuh"
 #include "tulle/spgemm/cuda/delta_sort.hpp"
 
@@ -10,7 +11,7 @@ namespace tulle::spgemm::delta {
 namespace {
 
 constexpr int dense_threads = filling[filling_groups - 1].threads, dense_warps = dense_threads / 32;
-constexpr int window_words = fill_window / 32;
+constexpr int narrow_window = 8 * 1024;       // where a block may have 99 KiB of shared memory only
 
 // A hash table in shared memory, and room for its entries without gaps where they are sorted.
 template <int Slots, int Room, class V>
@@ -88,28 +89,28 @@ __global__ void __launch_bounds__(Threads) fill_hashed_kernel(CsrView<V> a, CsrV
     }
 }
 
-template <class V>
+template <class V, int Window = fill_window>
 struct Strip {
-    V* sum;                                  // (fill_window)
-    unsigned* word;                          // (window_words)
+    V* sum;                                  // (Window)
+    unsigned* word;                          // (Window / 32)
     int* warp_total;                         // (dense_warps)
 
-    static constexpr std::size_t bytes() { return fill_window * sizeof(V) + window_words * sizeof(unsigned) + dense_warps * sizeof(int); }
+    static constexpr std::size_t bytes() { return Window * sizeof(V) + Window / 32 * sizeof(unsigned) + dense_warps * sizeof(int); }
 
     __device__ static Strip at(unsigned char* memory)
     {
         Strip s{};
         s.sum = reinterpret_cast<V*>(memory);
-        s.word = reinterpret_cast<unsigned*>(s.sum + fill_window);
-        s.warp_total = reinterpret_cast<int*>(s.word + window_words);
+        s.word = reinterpret_cast<unsigned*>(s.sum + Window);
+        s.warp_total = reinterpret_cast<int*>(s.word + Window / 32);
         return s;
     }
 };
 
 // The columns of a range whose bits are set, in order: every warp takes neighbouring words, a running sum over the warps says where its go.
 // Returns how many there are. Every thread of the block must come.
-template <class V>
-__device__ int write_range(const Strip<V>& s, offset_t begin, int words, index_t* col, V* value)
+template <class V, int Window>
+__device__ int write_range(const Strip<V, Window>& s, offset_t begin, int words, index_t* col, V* value)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     const int share = (words + dense_warps - 1) / dense_warps, first = min(warp * share, words), last = min(first + share, words);
@@ -135,19 +136,16 @@ __device__ int write_range(const Strip<V>& s, offset_t begin, int words, index_t
     return total;
 }
 
-// A block, an array of sums and a bitmap per row, one range of columns after the other.
-//   grid: rows of the group      shared memory: a Strip      c: every entry of the group's rows, once, sorted
-template <class V>
-__global__ void __launch_bounds__(dense_threads) fill_dense_kernel(CsrView<V> a, CsrView<V> b, Rows rows, Stretch<V> c)
+// A row by an array of sums and a bitmap, one range of columns after the other.
+template <int Window, class V>
+__device__ inline void fill_row(unsigned char* memory, index_t* cells, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const Stretch<V>& c)
 {
-    TULLE_DYNAMIC_SHARED(unsigned char, memory);
-    TULLE_SHARED(index_t, cells, 2);
-    const auto s = Strip<V>::at(memory);
+    const auto s = Strip<V, Window>::at(memory);
     const index_t row = rows[blockIdx.x];
     const Range range = range_of(a, b, row, cells);
     offset_t to = c.row_begin[row] - c.base;
-    for (offset_t begin = range.first; begin <= range.last; begin += fill_window) {
-        const offset_t here = min(offset_t{fill_window}, range.last + 1 - begin);
+    for (offset_t begin = range.first; begin <= range.last; begin += Window) {
+        const offset_t here = min(offset_t{Window}, range.last + 1 - begin);
         const int words = static_cast<int>((here + 31) / 32);
         team_fill<dense_threads>(s.sum, static_cast<int>(here), V(-0.0));
         team_fill<dense_threads>(s.word, words, 0u);
@@ -163,6 +161,35 @@ __global__ void __launch_bounds__(dense_threads) fill_dense_kernel(CsrView<V> a,
     }
 }
 
+// A block per row.
+//   grid: rows of the group      shared memory: a Strip      c: every entry of the group's rows, once, sorted
+template <class V>
+__global__ void __launch_bounds__(dense_threads) fill_dense_kernel(CsrView<V> a, CsrView<V> b, Rows rows, Stretch<V> c)
+{
+    TULLE_DYNAMIC_SHARED(unsigned char, memory);
+    TULLE_SHARED(index_t, cells, 2);
+    fill_row<fill_window>(memory, cells, a, b, rows, c);
+}
+
+// The same for GPUs whose blocks may have less shared memory.
+//   grid: rows of the group      shared memory: a Strip of narrow_window      c: every entry of the group's rows, once, sorted
+template <class V>
+__global__ void __launch_bounds__(dense_threads) fill_dense_narrow_kernel(CsrView<V> a, CsrView<V> b, Rows rows, Stretch<V> c)
+{
+    TULLE_DYNAMIC_SHARED(unsigned char, memory);
+    TULLE_SHARED(index_t, cells, 2);
+    fill_row<narrow_window>(memory, cells, a, b, rows, c);
+}
+
+template <class V>
+void fill_dense(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const Stretch<V>& c)
+{
+    using Narrow = Strip<V, narrow_window>;
+    static_assert(Strip<V>::bytes() <= 227 * 1024 && Narrow::bytes() <= smallest_block_bytes);
+    const bool fits = fits_block(q, Strip<V>::bytes());
+    launch(q, {rows.count, dense_threads, fits ? Strip<V>::bytes() : Narrow::bytes()}, fits ? fill_dense_kernel<V> : fill_dense_narrow_kernel<V>, a, b, rows, c);
+}
+
 template <int Threads, int Slots, int Room, class V>
 void fill_hashed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const Stretch<V>& c)
 {
@@ -175,8 +202,7 @@ template <class V>
 void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c,
                 const Sorting& sorting)
 {
-    static_assert(Strip<V>::bytes() <= 227 * 1024);
-    if (group == filling_groups) return launch(q, {rows.count, dense_threads, Strip<V>::bytes()}, fill_dense_kernel<V>, a, b, rows, c);
+    if (group == filling_groups) return fill_dense(q, a, b, rows, c);
     const bool counts = sorting.wanted && filling[static_cast<std::size_t>(group - 1)].up_to <= sorting.by_counting;
     for_each_index<filling_groups - 1>([&](auto k) {
         constexpr Group g = filling[k()];

@@ -8,6 +8,7 @@
 #include "tulle/spgemm/cuda/delta_sort.hpp"
 
 #include "tulle/prim/sort.hpp"
+#include "tulle/spgemm/cuda/block_memory.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
 
 namespace tulle::spgemm::delta {
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(threads) sort_by_digits_kernel(Rows rows, int 
 template <class V>
 void sort_by_digits(const CudaQueue& q, const Rows& rows, index_t cols, const Stretch<V>& c)
 {
-    static_assert(Deck<V>::bytes() <= 227 * 1024 && most_sorted <= 0x10000);
+    static_assert(Deck<V>::bytes() <= smallest_block_bytes && most_sorted <= 0x10000);
     const int passes = (prim::bits_for(static_cast<std::uint64_t>(cols)) + digit_bits - 1) / digit_bits;
     launch(q, {rows.count, threads, Deck<V>::bytes()}, sort_by_digits_kernel<V>, rows, passes, c);
 }

@@ -5,6 +5,7 @@
 //
 // Where columns come first, they are bits that the block sets in any order; the values are then those of a refill, in parts that wait for nobody.
 #include "tulle/prim/search.hpp"
+#include "tulle/spgemm/cuda/block_memory.hpp"
 #include "tulle/spgemm/cuda/fill_steps.hpp"
 #include "tulle/spgemm/cuda/pattern.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
@@ -13,23 +14,23 @@ namespace tulle::spgemm {
 namespace {
 
 constexpr int threads = 1024;
-constexpr int window = 20 * 1024;            // columns
+constexpr int wide_window = 20 * 1024;        // columns
+constexpr int narrow_window = 8 * 1024;       // where a block may have 99 KiB of shared memory only
 constexpr int batch = 512;                   // nonzeros of A looked up at once
 constexpr int warps = threads / 32;
-constexpr int warp_columns = window / warps;
 
-template <class V>
+template <class V, int Window = wide_window>
 struct Strip {
-    V* sum;                                  // (window)
+    V* sum;                                  // (Window)
     offset_t* from;                          // (batch) the part of each row of B that lies in the window …
     V* factor;                               // (batch)
     int* length;                             // (batch) … and how long it is
-    unsigned char* touched;                  // (window)
+    unsigned char* touched;                  // (Window)
     int* warp_total;                         // (warps)
 
     static constexpr std::size_t bytes()
     {
-        return window * (sizeof(V) + 1) + batch * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + warps * sizeof(int);
+        return Window * (sizeof(V) + 1) + batch * (sizeof(offset_t) + sizeof(V) + sizeof(int)) + warps * sizeof(int);
     }
 
     __device__ static Strip at(unsigned char* memory)
@@ -37,7 +38,7 @@ struct Strip {
         Strip s{};
         s.from = reinterpret_cast<offset_t*>(memory);
         s.sum = reinterpret_cast<V*>(s.from + batch);
-        s.factor = s.sum + window;
+        s.factor = s.sum + Window;
         s.length = reinterpret_cast<int*>(s.factor + batch);
         s.warp_total = s.length + batch;
         s.touched = reinterpret_cast<unsigned char*>(s.warp_total + warps);
@@ -45,9 +46,9 @@ struct Strip {
     }
 };
 
-// The parts of a batch of rows of B that lie in begin … begin + window - 1.
-template <class V>
-__device__ void load_batch(const Strip<V>& s, const CsrView<V>& a, const CsrView<V>& b, offset_t first, int count, offset_t begin)
+// The parts of a batch of rows of B that lie in begin … begin + Window - 1.
+template <class V, int Window>
+__device__ void load_batch(const Strip<V, Window>& s, const CsrView<V>& a, const CsrView<V>& b, offset_t first, int count, offset_t begin)
 {
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < count) {
@@ -56,7 +57,7 @@ __device__ void load_batch(const Strip<V>& s, const CsrView<V>& a, const CsrView
         const auto below = [&](offset_t col) {
             return col > max_index ? length : prim::lower_bound(b.col + from, length, static_cast<index_t>(col));
         };
-        const offset_t low = below(begin), high = below(begin + window);
+        const offset_t low = below(begin), high = below(begin + Window);
         s.from[rank] = from + low;
         s.length[rank] = static_cast<int>(high - low);
         s.factor[rank] = a.value[first + rank];
@@ -64,8 +65,8 @@ __device__ void load_batch(const Strip<V>& s, const CsrView<V>& a, const CsrView
     __syncthreads();
 }
 
-template <class V>
-__device__ void add_products(const Strip<V>& s, const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t begin)
+template <class V, int Window>
+__device__ void add_products(const Strip<V, Window>& s, const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t begin)
 {
     const int rank = static_cast<int>(threadIdx.x);
     const offset_t end = a.row_begin[row + 1];
@@ -86,9 +87,10 @@ __device__ void add_products(const Strip<V>& s, const CsrView<V>& a, const CsrVi
 }
 
 // What was touched, in order; returns how many columns that were.
-template <class V>
-__device__ int write_window(const Strip<V>& s, offset_t begin, index_t* col, V* value)
+template <class V, int Window>
+__device__ int write_window(const Strip<V, Window>& s, offset_t begin, index_t* col, V* value)
 {
+    constexpr int warp_columns = Window / warps;
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, first = warp * warp_columns;
     int mine = 0;
     for (int k = first + lane; k < first + warp_columns; k += 32) mine += s.touched[k];
@@ -114,23 +116,38 @@ __device__ int write_window(const Strip<V>& s, offset_t begin, index_t* col, V* 
     return total;
 }
 
+template <int Window, class V>
+__device__ inline void fill_row(unsigned char* memory, const CsrView<V>& a, const CsrView<V>& b, const Task& t, const Stretch<V>& c)
+{
+    const auto s = Strip<V, Window>::at(memory);
+    const index_t row = t.list[blockIdx.x];
+    const RowFacts f = facts_of(t, blockIdx.x, row);
+    offset_t to = c.row_begin[row] - c.base;
+    for (offset_t done = 0; done < f.width; done += Window) {
+        team_fill<threads>(s.sum, Window, V(-0.0));                // what changes no sum, not even the sign of zero
+        team_fill<threads>(s.touched, Window, static_cast<unsigned char>(0));
+        __syncthreads();
+        add_products(s, a, b, row, f.first + done);
+        to += write_window(s, f.first + done, c.col + to, c.value + to);
+    }
+}
+
 // A block per row.
 //   grid: rows of the group      shared memory: a Strip      c: every entry of the group's rows, once
 template <class V>
 __global__ void __launch_bounds__(threads) fill_dense_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
-    const auto s = Strip<V>::at(memory);
-    const index_t row = t.list[blockIdx.x];
-    const RowFacts f = facts_of(t, blockIdx.x, row);
-    offset_t to = c.row_begin[row] - c.base;
-    for (offset_t done = 0; done < f.width; done += window) {
-        team_fill<threads>(s.sum, window, V(-0.0));                // what changes no sum, not even the sign of zero
-        team_fill<threads>(s.touched, window, static_cast<unsigned char>(0));
-        __syncthreads();
-        add_products(s, a, b, row, f.first + done);
-        to += write_window(s, f.first + done, c.col + to, c.value + to);
-    }
+    fill_row<wide_window>(memory, a, b, t, c);
+}
+
+// The same for GPUs whose blocks may have less shared memory.
+//   grid: rows of the group      shared memory: a Strip of narrow_window      c: every entry of the group's rows, once
+template <class V>
+__global__ void __launch_bounds__(threads) fill_dense_narrow_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+{
+    TULLE_DYNAMIC_SHARED(unsigned char, memory);
+    fill_row<narrow_window>(memory, a, b, t, c);
 }
 
 // ---- columns alone ----
@@ -184,7 +201,7 @@ __global__ void __launch_bounds__(threads) fill_wide_columns_kernel(Pattern a, P
 template <class V>
 void fill_wide_columns(const FillArguments<V>& f)
 {
-    const auto columns = static_cast<index_t>(std::min(offset_t{map_block_columns}, words_of(f.b.cols) * 32));
+    const index_t columns = bitmap_columns(f.q, f.b.cols, map_block_columns);
     launch(f.q, {f.task.rows, threads, static_cast<std::size_t>(columns) / 8}, fill_wide_columns_kernel, pattern_of(f.a), pattern_of(f.b), f.task,
            Stretch<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr}, columns);
 }
@@ -192,8 +209,10 @@ void fill_wide_columns(const FillArguments<V>& f)
 template <class V>
 void fill_dense(const FillArguments<V>& f)
 {
-    static_assert(Strip<V>::bytes() <= 227 * 1024);
-    launch(f.q, {f.task.rows, threads, Strip<V>::bytes()}, fill_dense_kernel<V>, f.a, f.b, f.task, f.c);
+    using Narrow = Strip<V, narrow_window>;
+    static_assert(Strip<V>::bytes() <= 227 * 1024 && Narrow::bytes() <= smallest_block_bytes);
+    const bool fits = fits_block(f.q, Strip<V>::bytes());
+    launch(f.q, {f.task.rows, threads, fits ? Strip<V>::bytes() : Narrow::bytes()}, fits ? fill_dense_kernel<V> : fill_dense_narrow_kernel<V>, f.a, f.b, f.task, f.c);
 }
 
 template void fill_wide_columns(const FillArguments<float>&);

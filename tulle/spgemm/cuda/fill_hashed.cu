@@ -6,6 +6,7 @@
 //
 // Long rows can also get their columns alone here: keys come in any order, so no thread waits for another, and tables take a third of the room.
 // Their values are then those of a refill, which cuts them into parts.
+#include "tulle/spgemm/cuda/block_memory.hpp"
 #include "tulle/spgemm/cuda/fill_steps.hpp"
 #include "tulle/spgemm/cuda/pieces.hpp"
 #include "tulle/spgemm/cuda/rows.cuh"
@@ -323,6 +324,7 @@ void fill_hashed_by(const FillArguments<V>& f)
     constexpr int teams = Team == 32 ? warps_per_block : 1;
     constexpr std::size_t bytes = Table<Slots, V>::bytes(Team == 32 ? 32 : batch_of_block) * teams;
     static_assert(bytes <= 227 * 1024);
+    if (bytes > smallest_block_bytes && !fits_block(f.q, bytes)) return fill_dense(f);             // adds in the same order
     launch(f.q, {ceil_div(f.task.rows, offset_t{teams}), Team * teams, bytes}, fill_hashed_kernel<Team, Slots, V>, f.a, f.b, f.task, f.c);
 }
 
@@ -353,6 +355,7 @@ __global__ void __launch_bounds__(Team) fill_columns_kernel(Pattern a, Pattern b
 template <int Team, int Slots, class V>
 void fill_columns_by(const FillArguments<V>& f)
 {
+    static_assert(keys_bytes<Slots> <= smallest_block_bytes);
     launch(f.q, {f.task.rows, Team, keys_bytes<Slots>}, fill_columns_kernel<Team, Slots>, pattern_of(f.a), pattern_of(f.b), f.task,
            Stretch<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr});
 }

@@ -4,30 +4,21 @@
 
 #include "tulle/base/math.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/device/info.hpp"
 #include "tulle/sptrsv/cuda/waiting.cuh"
 
 namespace tulle::sptrsv {
 
-namespace {
-
-int attribute(const CudaQueue& q, cudaDeviceAttr which)
-{
-    int value = 0;
-    cuda::check(cudaDeviceGetAttribute(&value, which, q.device));
-    return value;
-}
-
-}  // namespace
-
-int multiprocessors(const CudaQueue& q) { return attribute(q, cudaDevAttrMultiProcessorCount); }
+int multiprocessors(const CudaQueue& q) { return cuda::device_limits(q.device).multiprocessors; }
 
 Limits limits_on(const CudaQueue& q, const Limits& limits)
 {
+    const cuda::DeviceLimits device = cuda::device_limits(q.device);
     Limits here = limits;
-    here.multiprocessors = multiprocessors(q);
-    here.block_bytes = static_cast<std::size_t>(attribute(q, cudaDevAttrMaxSharedMemoryPerBlockOptin));
+    here.multiprocessors = device.multiprocessors;
+    here.block_bytes = device.block_bytes;
+    here.cluster_blocks = std::min(here.cluster_blocks, device.cluster_blocks);
     while (here.cluster_blocks > here.multiprocessors) here.cluster_blocks /= 2;
-    if (attribute(q, cudaDevAttrComputeCapabilityMajor) < 9) here.cluster_blocks = 1;
     return here;
 }
 
