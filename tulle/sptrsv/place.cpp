@@ -7,16 +7,14 @@
 #include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/device/info.hpp"
+#include "tulle/sptrsv/fitted_costs.hpp"
 #include "tulle/sptrsv/prepare.hpp"
 #include "tulle/sptrsv/search.hpp"
 
 namespace tulle::sptrsv {
 namespace {
 
-// Seconds. Analysis: the quieter half of bench/results/sptrsv-cpu-1-thread.jsonl and sptrsv-h200.jsonl. Copies from and to plain host memory: assumed, not measured.
-constexpr double cpu_prepare_entry = 20e-9;
-constexpr double gpu_prepare = 2e-3;
-constexpr double gpu_prepare_entry = 30e-9;      // what the CPU does, and arranging tasks
+// Seconds. Analysis: fitted_costs.hpp. Copies from and to plain host memory: assumed, not measured.
 constexpr double copy_start = 10e-6;
 constexpr double copy_bandwidth = 10e9;
 constexpr index_t at_once = 32;                    // right-hand sides a GPU solves for in one go
@@ -25,14 +23,14 @@ double copy_seconds(double bytes) { return copy_start + bytes / copy_bandwidth; 
 
 Price price_on_cpu(const Features& f, const Limits& limits, const Work& work)
 {
-    return {static_cast<double>(f.nonzeros) * cpu_prepare_entry, choose(f, {}, limits).seconds * work.right_hand_sides};
+    return {static_cast<double>(f.nonzeros) * fitted::cpu_prepare_entry + f.rows * fitted::cpu_prepare_row, choose(f, {}, limits).seconds * work.right_hand_sides};
 }
 
 Price price_on_gpu(const Features& f, const std::vector<Outlook>& outlooks, const Limits& limits, const Work& work)
 {
     const auto entries = static_cast<double>(f.nonzeros), value = static_cast<double>(work.value_bytes);
     const double alone = work.right_hand_sides == 1 ? choose(f, outlooks, limits).seconds : predict_seconds(f, outlooks.front(), 1) * ceil_div(work.right_hand_sides, at_once);
-    return {gpu_prepare + entries * gpu_prepare_entry + copy_seconds(entries * (value + sizeof(index_t))), alone + 2 * copy_seconds(value * f.rows * work.right_hand_sides)};
+    return {fitted::gpu_prepare + entries * fitted::gpu_prepare_entry + f.levels * fitted::gpu_prepare_level + copy_seconds(entries * (value + sizeof(index_t))), alone + 2 * copy_seconds(value * f.rows * work.right_hand_sides)};
 }
 
 std::string milliseconds(double seconds) { return concat(fixed(seconds * 1e3, 2), " ms"); }

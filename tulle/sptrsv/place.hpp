@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a triangle whose numbers are on the host is solved soonest. A GPU solves wide triangles many times as fast, but its analysis costs more, b and x
-// travel with every solve, and deep or tiny triangles leave it waiting for one level after the other.
+// Where a triangle whose numbers are on the host is solved soonest. A GPU analyses and solves wide triangles many times as fast, but
+// the matrix travels once, b and x travel with every solve, and deep or tiny triangles leave it waiting for one level after the other.
 #pragma once
 
 #include <string>
