@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <new>
 
 #include "bench/collect.hpp"
+#include "bench/exit_code.hpp"
 #include "bench/machine.hpp"
 #include "bench/partition.hpp"
 #include "bench/report.hpp"
@@ -15,7 +15,6 @@
 #include "bench/spmm.hpp"
 #include "bench/spmv.hpp"
 #include "bench/sptrsv.hpp"
-#include "tulle/base/error.hpp"
 #include "tulle/device/info.hpp"
 
 namespace tulle::bench {
@@ -175,15 +174,6 @@ int parse_and_run(int argc, char** argv)
     if (*spgemm_command) return bench_spgemm(spgemm);
     if (*spmm_command) return bench_spmm(spmm);
     return *spmv_command ? bench_spmv(spmv) : bench_roof(roof);
-}
-
-// The exit codes of the command line tool: 1 a wrong result, 2 usage, 3 file, 4 memory, 5 device, 6 anything else.
-int exit_code(const std::exception& fault)
-{
-    if (dynamic_cast<const FileError*>(&fault)) return 3;
-    if (dynamic_cast<const OutOfMemory*>(&fault) || dynamic_cast<const std::bad_alloc*>(&fault)) return 4;
-    if (dynamic_cast<const DeviceError*>(&fault) || dynamic_cast<const NotBuilt*>(&fault)) return 5;
-    return dynamic_cast<const ValueError*>(&fault) ? 2 : 6;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/contender.hpp"
+#include "bench/exit_code.hpp"
 #include "bench/measure.hpp"
 #include "bench/report.hpp"
 #include "bench/roof.hpp"
@@ -134,12 +135,14 @@ inline bool ours_are_right(const MatrixResult& result)
     return std::all_of(result.entries.begin(), result.entries.end(), [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
 }
 
-// race(ctx, case, bandwidth) gives the results of one matrix on one backend. Exit code 1 if one of ours is wrong.
+// race(ctx, case, bandwidth) gives the results of one matrix on one backend. A matrix that cannot be raced with is named, and the others go on. Exit code 1
+// if one of ours is wrong, otherwise that of the first matrix that was left out.
 template <class Options, class Race>
 int race_all(const Options& options, const std::string& default_suite, Report& report, Race&& race)
 {
     const std::vector<Case> cases = cases_for(options, default_suite, report);
     bool right = true;
+    int left_out = 0;
     for (const Context& ctx : contexts_for(options, report)) {
         const double bandwidth = read_bandwidth(ctx);
         for (const Case& which : cases) try {
@@ -148,13 +151,13 @@ int race_all(const Options& options, const std::string& default_suite, Report& r
                 right = right && ours_are_right(result);
                 report.add(result);
             }
-        } catch (const Error& fault) {                     // one bad file does not end a suite
-            if (options.suite.empty()) throw;
-            report.talk(concat(which.name, " skipped: ", fault.what()));
+        } catch (const std::exception& fault) {
+            report.complain(concat(which.name, " skipped: ", fault.what()));
+            if (left_out == 0) left_out = exit_code(fault);
         }
     }
     report.finish();
-    return right ? 0 : 1;
+    return right ? left_out : 1;
 }
 
 }  // namespace tulle::bench

@@ -152,6 +152,8 @@ void Report::talk(const std::string& line) const
     if (!quiet_) fmt::print(stderr, "{}\n", line);
 }
 
+void Report::complain(const std::string& line) const { fmt::print(stderr, "tulle-bench: {}\n", line); }
+
 void Report::add(const MatrixResult& result)
 {
     const bool first = all_.empty() || all_.back().backend != result.backend;

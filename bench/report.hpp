@@ -59,6 +59,7 @@ public:
     Report(const std::string& json, bool quiet);
 
     void talk(const std::string& line) const;              // on standard error, unless quiet
+    void complain(const std::string& line) const;          // on standard error, also when quiet
     void add(const MatrixResult& result);
     void add(const std::vector<Limit>& limits, const std::string& device);
     void finish() const;                                   // geometric means, losses

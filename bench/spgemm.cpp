@@ -63,13 +63,20 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
     all.push_back(our_spgemm(problem, "tulle, products kept", {.checked = options.checked, .refill = spgemm::Refill::keep_products}));
     for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
         if (is_named(spgemm::to_text(p), options.policies)) all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
-    const auto append = [&](std::vector<Multiplier> more) { all.insert(all.end(), more.begin(), more.end()); };
+    const auto append = [&](const char* name, auto make) {
+        try {
+            const std::vector<Multiplier> more = make();
+            all.insert(all.end(), more.begin(), more.end());
+        } catch (const std::exception& fault) {                      // the product is too large for it: it alone is left out
+            all.push_back({name, Role::yardstick, [why = std::string(fault.what())] { throw ValueError(why); }, {}, [] {}});
+        }
+    };
     if constexpr (has_eigen)
-        if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(eigen_spgemm(problem));
+        if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append("eigen", [&] { return eigen_spgemm(problem); });
     if constexpr (has_graphblas)
-        if (problem.ctx.backend() == Backend::cpu && wanted("graphblas")) append(graphblas_spgemm(problem));
+        if (problem.ctx.backend() == Backend::cpu && wanted("graphblas")) append("graphblas", [&] { return graphblas_spgemm(problem); });
     if constexpr (has_cusparse)
-        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append(cusparse_spgemm(problem));
+        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append("cusparse", [&] { return cusparse_spgemm(problem); });
     return all;
 }
 
@@ -99,6 +106,13 @@ private:
         problem_.ctx.synchronize();
     }
 
+    // Baselines make C in pieces that they join, or in columns that they transpose: room for two is needed.
+    void require_room_for_two() const
+    {
+        const std::size_t needed = 2 * problem_.result_bytes(), free = free_bytes(problem_.ctx.run([](const auto& q) { return q.place(); }));
+        if (needed > free) throw OutOfMemory(concat("C may need ", human_bytes(needed), ", ", human_bytes(free), " are free"), needed, free);
+    }
+
     // Once, with phases and memory; the result is checked. A refill's preparation is told, but not timed with it.
     void enter(Multiplier& m)
     {
@@ -109,6 +123,7 @@ private:
         const std::size_t before = memory.live(space_of(problem_.ctx));
         memory.reset_peak();
         try {
+            if (m.role != Role::ours) require_room_for_two();
             const double begin = trace::now();
             if (refill_) m.prepare_refill();
             else work(m);                                             // the first call pays for what happens once in a process
@@ -166,6 +181,7 @@ std::vector<MatrixResult> race(const Context& ctx, const Case& which, const Spge
 {
     SpgemmProblem<V> problem(ctx, load<V>(Context::cpu(), which));
     require(problem.host.rows == problem.host.cols, [&] { return concat(which.name, " is not square"); });
+    problem.require_room();
     std::vector<Multiplier> all = multipliers_for(problem, options);
     std::vector<MatrixResult> results;
     for (const bool refill : {false, true}) {

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // One product C = A A as every contender gets it, and whether a C is right: sorted, with exactly the nonzeros that a plain count finds, and
-// C x within gamma_{k+3} |A| (|A| |x|) of A (A x), k being the products of the row: what any order of summation keeps, C x included.
+// C x within the bound of base/error_bound.hpp of A (A x), with all products of the row: what any order of summation keeps, C x included.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "tulle/base/error_bound.hpp"
+#include "tulle/base/error.hpp"
 #include "tulle/base/hash.hpp"
+#include "tulle/base/text.hpp"
 #include "tulle/matrix/csr.hpp"
 #include "tulle/matrix/move.hpp"
 
@@ -37,6 +40,23 @@ public:
     {
         const auto entries = static_cast<std::size_t>(host.nonzeros() + nonzeros_), rows = static_cast<std::size_t>(host.rows);
         return entries * (sizeof(V) + sizeof(index_t)) + 2 * (rows + 1) * (nonzeros_ <= max_index ? sizeof(index_t) : sizeof(offset_t));
+    }
+
+    // What C takes.
+    std::size_t result_bytes() const
+    {
+        return static_cast<std::size_t>(nonzeros_) * (sizeof(V) + sizeof(index_t)) + (static_cast<std::size_t>(host.rows) + 1) * sizeof(offset_t);
+    }
+
+    // OutOfMemory where C is larger than what is free where the context works, or on the host, where it is checked.
+    void require_room() const
+    {
+        const Place there = ctx.run([](const auto& q) { return q.place(); });
+        for (const Place& place : {there, Place{}}) {
+            const std::size_t free = free_bytes(place);
+            if (result_bytes() > free)
+                throw OutOfMemory(concat("the product has ", nonzeros_, " nonzeros, which take ", human_bytes(result_bytes()), "; ", human_bytes(free), " are free"), result_bytes(), free);
+        }
     }
 
     // The largest error of C x in units of what is allowed: right if not above 1. Infinite where the pattern is wrong. Arrays on the host.
@@ -73,9 +93,7 @@ private:
             sum += static_cast<long double>(value[k]) * x_[static_cast<std::size_t>(col[k])];
         }
         const auto at = static_cast<std::size_t>(i);
-        const auto error = static_cast<double>(std::fabs(sum - exact_[at]));
-        if (error == 0) return 0;
-        return error <= std::numeric_limits<double>::max() && limit_[at] > 0 ? error / static_cast<double>(limit_[at]) : wrong;
+        return error_bound::share(sum, exact_[at], limit_[at]);
     }
 
     void count()
@@ -112,16 +130,15 @@ private:
                 y[static_cast<std::size_t>(i)] += term;
                 size[static_cast<std::size_t>(i)] += std::fabs(term);
             }
-        const long double u = std::numeric_limits<V>::epsilon() / 2;
         for (index_t i = 0; i < h.rows; ++i) {
-            long double magnitude = 0, terms = 3;
+            long double magnitude = 0, products = 0;
             for (offset_t k = h.row_begin[i]; k < h.row_begin[i + 1]; ++k) {
                 const auto j = static_cast<std::size_t>(h.col[k]);
                 exact_[static_cast<std::size_t>(i)] += static_cast<long double>(h.value[k]) * y[j];
                 magnitude += std::fabs(static_cast<long double>(h.value[k])) * size[j];
-                terms += static_cast<long double>(h.row_begin[j + 1] - h.row_begin[j]);
+                products += static_cast<long double>(h.row_begin[j + 1] - h.row_begin[j]);
             }
-            limit_[static_cast<std::size_t>(i)] = terms * u / (1 - terms * u) * magnitude + terms * std::numeric_limits<V>::denorm_min();
+            limit_[static_cast<std::size_t>(i)] = error_bound::of_sum<V>(products, magnitude);
         }
     }
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One product C = A B as every contender gets it, rows of B and C contiguous, and whether a C is right: on some rows, every entry within what
-// any order of summation keeps, the final rounding to C's type included. Numbers are those that are stored: rounded to 16 bits before.
+// One product C = A B as every contender gets it, rows of B and C contiguous, and whether a C is right: on some rows, every entry within
+// the bound of base/error_bound.hpp. Numbers are those that are stored: rounded to 16 bits before.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "tulle/base/error_bound.hpp"
 #include "tulle/base/float16.hpp"
 #include "tulle/base/hash.hpp"
 #include "tulle/base/math.hpp"
@@ -105,21 +106,18 @@ private:
 
     double share_of_row(index_t i, const std::vector<double>& got) const
     {
-        const double u = sizeof(V) == 8 ? 0x1p-53 : 0x1p-23;          // tensor cores round rather more often than once a product
-        const double input = tf32 ? 0x1p-10 : 0;                      // two roundings to 11 bits a product
+        constexpr bool tensor_cores = sizeof(V) < 8;                  // some contender may use them
+        const error_bound::Rounding rounding = error_bound::rounding_of<V, Result>(tensor_cores, tf32);
         double worst = 0;
         for (index_t j = 0; j < n; ++j) {
-            long double sum = 0, magnitude = 0, terms = 3;
-            for (offset_t k = host.row_begin.data()[i]; k < host.row_begin.data()[i + 1]; ++k, ++terms) {
+            long double sum = 0, magnitude = 0, products = 0;
+            for (offset_t k = host.row_begin.data()[i]; k < host.row_begin.data()[i + 1]; ++k, ++products) {
                 const auto at = static_cast<std::size_t>(host.col.data()[k]) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j);
-                const long double term = static_cast<long double>(host.value.data()[k]) * static_cast<long double>(host_b[at]);
-                sum += term;
-                magnitude += std::fabs(term);
+                sum += static_cast<long double>(host.value.data()[k]) * static_cast<long double>(host_b[at]);
+                magnitude += error_bound::weight(host.value.data()[k], tensor_cores) * error_bound::weight(host_b[at], tensor_cores);
             }
-            const long double limit = (terms * u / (1 - terms * u) + input) * magnitude + terms * std::numeric_limits<float>::denorm_min();
-            const auto error = static_cast<double>(std::fabs(got[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)] - sum));
-            if (!(error <= std::numeric_limits<double>::max())) return std::numeric_limits<double>::infinity();
-            if (error > 0) worst = std::max(worst, error / static_cast<double>(limit));
+            const double is = got[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
+            worst = std::max(worst, error_bound::share(is, sum, error_bound::of_sum(products, magnitude, sum, rounding)));
         }
         return worst;
     }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tulle/base/error_bound.hpp"
 #include "tulle/base/hash.hpp"
 #include "tulle/matrix/csr.hpp"
 #include "tulle/matrix/dense.hpp"
@@ -140,8 +141,7 @@ private:
         }
         grow(a, side.limit);
         grow(a, side.limit);
-        const long double terms = 100 + longest(a), u = std::numeric_limits<V>::epsilon() / 2;
-        for (long double& limit : side.limit) limit = limit * terms * u + std::numeric_limits<V>::denorm_min();
+        for (long double& limit : side.limit) limit = error_bound::of_solve<V>(longest(a), limit);
         checked_.push_back(std::move(side));
     }
 

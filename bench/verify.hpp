@@ -1,13 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Is y = A x right? Every entry must lie within gamma_{k+1} (|A| |x|)_i of the exact sum, k being the row's products and gamma_n =
-// n u / (1 - n u): what any order of summation keeps, with or without fused multiply-add. The reference sums in long double.
+// Is y = A x right? Every entry must keep the bound of base/error_bound.hpp. The reference sums in long double.
 #pragma once
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "tulle/base/error_bound.hpp"
 #include "tulle/matrix/csr.hpp"
 
 namespace tulle::bench {
@@ -26,7 +26,7 @@ public:
     {
         if (y.size() != exact_.size()) return std::numeric_limits<double>::infinity();
         double worst = 0;
-        for (std::size_t i = 0; i < y.size(); ++i) worst = std::fmax(worst, share(y[i], exact_[i], limit_[i]));
+        for (std::size_t i = 0; i < y.size(); ++i) worst = std::fmax(worst, error_bound::share(y[i], exact_[i], limit_[i]));
         return worst;
     }
 
@@ -40,17 +40,8 @@ private:
             magnitude += std::fabs(product);
         }
         const auto products = static_cast<long double>(a.row_begin[i + 1] - a.row_begin[i]);
-        const long double u = std::numeric_limits<V>::epsilon() / 2;
         exact_[static_cast<std::size_t>(i)] = sum;
-        limit_[static_cast<std::size_t>(i)] =
-            (products + 1) * u / (1 - (products + 1) * u) * magnitude + products * std::numeric_limits<V>::denorm_min();
-    }
-
-    static double share(double y, long double exact, long double limit)
-    {
-        const auto error = static_cast<double>(std::fabs(y - exact));
-        if (error == 0) return 0;
-        return error <= std::numeric_limits<double>::max() && limit > 0 ? error / static_cast<double>(limit) : std::numeric_limits<double>::infinity();
+        limit_[static_cast<std::size_t>(i)] = error_bound::of_sum<V>(products, magnitude);
     }
 
     std::vector<long double> exact_, limit_;

@@ -114,7 +114,7 @@ Verdict check_product(const Context& host, const Factors<V>& f, const SpgemmOpti
     const std::vector<V> x = seeded_vector<V>(b.cols, o.seed);
     const std::vector<V> none(static_cast<std::size_t>(b.rows));
     const Reference inner = reference<V>(b, false, V(1), x, V(0), none);
-    Reference outer{std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<offset_t>(static_cast<std::size_t>(a.rows)), 3};
+    Reference outer{std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<offset_t>(static_cast<std::size_t>(a.rows))};
     std::vector<V> cx(static_cast<std::size_t>(a.rows));
     for (index_t i = 0; i < a.rows; ++i) {
         const auto at_row = static_cast<std::size_t>(i);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "apps/cli/measure_team.hpp"
@@ -49,27 +50,28 @@ spmm::Options options_of(const SpmmOptions& o, const Context& ctx, const DensePr
     return wish;
 }
 
-// Some columns of C beside plain products of doubles.
+// Some columns of C beside plain products of doubles. Magnitudes are products of weights, which differ from the numbers on tensor cores only.
 template <class V>
 Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<ResultOf<V>>& c, bool tensor)
 {
-    std::vector<double> value;
+    const auto weight = [&](V v) { return static_cast<double>(error_bound::weight(v, tensor)); };
+    std::vector<double> value, value_weight;
     std::transform(p.value.begin(), p.value.end(), std::back_inserter(value), [](V v) { return static_cast<double>(v); });
-    const CsrView<double> wide{p.a.rows, p.a.cols, p.a.nonzeros, p.a.row_begin, p.a.col, value.data(), p.a.sorted, p.a.unique};
+    std::transform(p.value.begin(), p.value.end(), std::back_inserter(value_weight), weight);
+    const auto matrix = [&](const std::vector<double>& numbers) { return CsrView<double>{p.a.rows, p.a.cols, p.a.nonzeros, p.a.row_begin, p.a.col, numbers.data(), p.a.sorted, p.a.unique}; };
+    const error_bound::Rounding rounding = error_bound::rounding_of<V, ResultOf<V>>(tensor, tensor && o.type == "tf32");
     const auto b = view_of(p.b.data(), p.cols, o);
     const auto before = view_of(p.c.data(), p.rows, o), after = view_of(c.data(), p.rows, o);
     Verdict worst;
     for (index_t k = 0; k < std::min(o.n, columns_to_check); ++k) {
         const auto j = static_cast<index_t>(offset_t{k} * o.n / std::min(o.n, columns_to_check));
-        std::vector<double> x, y0;
+        std::vector<double> x, x_weight, y0, y0_size;
         std::vector<ResultOf<V>> y;
-        for (index_t i = 0; i < p.cols; ++i) x.push_back(static_cast<double>(b(i, j)));
-        for (index_t i = 0; i < p.rows; ++i) y0.push_back(static_cast<double>(before(i, j))), y.push_back(after(i, j));
-        Reference r = reference<double>(wide, o.transpose, o.alpha, x, o.beta, y0);
-        if (tensor)
-            for (offset_t& products : r.products) products *= 2;                   // a tensor core may drop a bit with every addition
-        if (tensor && o.type == "tf32") r.roundings += 1 << 14;                    // two roundings to 11 bits weigh as much as so many to 24
-        const Verdict v = judge<ResultOf<V>>(r, y);
+        for (index_t i = 0; i < p.cols; ++i) x.push_back(static_cast<double>(b(i, j))), x_weight.push_back(weight(b(i, j)));
+        for (index_t i = 0; i < p.rows; ++i) y0.push_back(static_cast<double>(before(i, j))), y0_size.push_back(std::abs(y0.back())), y.push_back(after(i, j));
+        Reference r = reference<double>(matrix(value), o.transpose, o.alpha, x, o.beta, y0);
+        r.magnitude = reference<double>(matrix(value_weight), o.transpose, std::abs(o.alpha), x_weight, std::abs(o.beta), y0_size).exact;
+        const Verdict v = judge<ResultOf<V>>(r, y, rounding);
         if (v.worst > worst.worst || worst.entry < 0) worst = v;
     }
     return worst;

@@ -10,14 +10,6 @@ namespace {
 
 using Wide = long double;
 
-// gamma(k + roundings) in the arithmetic of V, and room for products that sink below the smallest normal number.
-template <class V>
-Wide bound(offset_t products, int roundings, Wide magnitude)
-{
-    const Wide nu = static_cast<Wide>(products + roundings) * (std::numeric_limits<V>::epsilon() / 2);
-    return nu / (1 - nu) * magnitude + static_cast<Wide>(products) * std::numeric_limits<V>::denorm_min();
-}
-
 // Error over bound; not-a-number and infinity must be met exactly, except that a result too large for V may become infinite.
 template <class V>
 double ratio(V is, Wide should, Wide limit)
@@ -37,7 +29,7 @@ template <class V>
 Reference reference(const CsrView<V>& a, bool transpose, V alpha, std::span<const V> x, V beta, std::span<const V> y0)
 {
     const auto size = static_cast<std::size_t>(transpose ? a.cols : a.rows);
-    Reference r{std::vector<Wide>(size, 0), std::vector<Wide>(size, 0), std::vector<offset_t>(size, 0), alpha == V(1) && beta == V(0) ? 1 : 3};
+    Reference r{std::vector<Wide>(size, 0), std::vector<Wide>(size, 0), std::vector<offset_t>(size, 0)};
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
             const auto to = static_cast<std::size_t>(transpose ? a.col[k] : i), from = static_cast<std::size_t>(transpose ? i : a.col[k]);
@@ -57,11 +49,25 @@ Reference reference(const CsrView<V>& a, bool transpose, V alpha, std::span<cons
 template <class V>
 Verdict judge(const Reference& reference, std::span<const V> y)
 {
+    return judge(reference, y, error_bound::rounding_of<V>());
+}
+
+template <class V>
+Verdict judge(const Reference& reference, std::span<const V> y, const error_bound::Rounding& rounding)
+{
+    std::vector<Wide> bound(y.size());
+    for (std::size_t i = 0; i < y.size(); ++i) bound[i] = error_bound::of_sum(static_cast<Wide>(reference.products[i]), reference.magnitude[i], reference.exact[i], rounding);
+    return judge(y, reference.exact, bound);
+}
+
+template <class V>
+Verdict judge(std::span<const V> y, const std::vector<Wide>& exact, const std::vector<Wide>& bound)
+{
     Verdict verdict;
     for (std::size_t i = 0; i < y.size(); ++i) {
-        const double error = ratio(y[i], reference.exact[i], bound<V>(reference.products[i], reference.roundings, reference.magnitude[i]));
+        const double error = ratio(y[i], exact[i], bound[i]);
         if (error > verdict.worst || verdict.entry < 0)
-            verdict = {.worst = error, .entry = static_cast<offset_t>(i), .is = static_cast<double>(y[i]), .should = static_cast<double>(reference.exact[i])};
+            verdict = {.worst = error, .entry = static_cast<offset_t>(i), .is = static_cast<double>(y[i]), .should = static_cast<double>(exact[i])};
     }
     return verdict;
 }
@@ -70,5 +76,9 @@ template Reference reference(const CsrView<float>&, bool, float, std::span<const
 template Reference reference(const CsrView<double>&, bool, double, std::span<const double>, double, std::span<const double>);
 template Verdict judge(const Reference&, std::span<const float>);
 template Verdict judge(const Reference&, std::span<const double>);
+template Verdict judge(const Reference&, std::span<const float>, const error_bound::Rounding&);
+template Verdict judge(const Reference&, std::span<const double>, const error_bound::Rounding&);
+template Verdict judge(std::span<const float>, const std::vector<Wide>&, const std::vector<Wide>&);
+template Verdict judge(std::span<const double>, const std::vector<Wide>&, const std::vector<Wide>&);
 
 }  // namespace tulle::cli

@@ -1,15 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A plain product to compare with, and the bound a correct one keeps.
-//
-// Every entry of y = op(A) x computed in any order satisfies |y - exact| <= gamma(k + 1) (|A| |x|) with k the products of the entry and
-// gamma(n) = n u / (1 - n u). With alpha or beta it is gamma(k + 3) (|alpha| |A| |x| + |beta| |y0|).
+// A plain product to compare with; the bound a correct one keeps is that of base/error_bound.hpp.
 // Sums here are in long double, so that the comparison itself does not spend the bound.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "tulle/base/error_bound.hpp"
 #include "tulle/matrix/csr.hpp"
 
 namespace tulle::cli {
@@ -17,7 +15,6 @@ namespace tulle::cli {
 struct Reference {
     std::vector<long double> exact, magnitude;
     std::vector<offset_t> products;                      // of each entry
-    int roundings = 1;                                   // beside those of the products
 };
 
 struct Verdict {
@@ -32,5 +29,9 @@ Reference reference(const CsrView<V>& a, bool transpose, V alpha, std::span<cons
 
 template <class V>
 Verdict judge(const Reference& reference, std::span<const V> y);
+template <class V>
+Verdict judge(const Reference& reference, std::span<const V> y, const error_bound::Rounding& rounding);
+template <class V>
+Verdict judge(std::span<const V> y, const std::vector<long double>& exact, const std::vector<long double>& bound);
 
 }  // namespace tulle::cli

@@ -56,9 +56,13 @@ Plain<V> plain_triangle(const CsrView<V>& a, const TriangleOptions& o)
     return plain;
 }
 
-// The solution for one right-hand side in long double, and the bound of triangles.hpp in the tests: (|T^-1| |T|)^2 |x|, |T^-1| by the comparison matrix.
+struct PlainSolution {
+    std::vector<long double> exact, bound;
+};
+
+// The solution for one right-hand side in long double, and the bound of a solve (base/error_bound.hpp).
 template <class V>
-Reference solve_plainly(const Plain<V>& plain, long double alpha, const std::vector<V>& b, index_t sides, index_t side)
+PlainSolution solve_plainly(const Plain<V>& plain, long double alpha, const std::vector<V>& b, index_t sides, index_t side)
 {
     const std::size_t n = plain.row.size();
     std::vector<long double> x(n), bound(n);
@@ -83,7 +87,8 @@ Reference solve_plainly(const Plain<V>& plain, long double alpha, const std::vec
         std::reverse(x.begin(), x.end());
         std::reverse(bound.begin(), bound.end());
     }
-    return {x, bound, std::vector<offset_t>(n, static_cast<offset_t>(longest) + 64), 3};
+    for (long double& growth : bound) growth = error_bound::of_solve<V>(static_cast<long double>(longest), growth);
+    return {x, bound};
 }
 
 // The first and the last right-hand side are checked.
@@ -92,12 +97,12 @@ Verdict check(const Plain<V>& plain, V alpha, const std::vector<V>& b, index_t s
 {
     Verdict worst;
     for (index_t side = 0; side < sides; side += std::max<index_t>(1, sides - 1)) {
-        const Reference exact = solve_plainly(plain, static_cast<long double>(alpha), b, sides, side);
-        const bool fits = std::all_of(exact.exact.begin(), exact.exact.end(), [](long double v) { return std::abs(v) <= static_cast<long double>(std::numeric_limits<V>::max()); });
+        const PlainSolution plainly = solve_plainly(plain, static_cast<long double>(alpha), b, sides, side);
+        const bool fits = std::all_of(plainly.exact.begin(), plainly.exact.end(), [](long double v) { return std::abs(v) <= static_cast<long double>(std::numeric_limits<V>::max()); });
         require<ValueError>(fits, "the solution of this triangle exceeds the range of its type", "--dominant keeps the pattern and makes the values harmless");
         std::vector<V> column(plain.row.size());
         for (std::size_t i = 0; i < column.size(); ++i) column[i] = x[i * static_cast<std::size_t>(sides) + static_cast<std::size_t>(side)];
-        const Verdict verdict = judge<V>(exact, column);
+        const Verdict verdict = judge<V>(column, plainly.exact, plainly.bound);
         if (side == 0 || !(verdict.worst <= worst.worst)) worst = verdict;
     }
     return worst;

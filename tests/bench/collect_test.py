@@ -57,6 +57,18 @@ def check_training(runs, out):
     assert "| 760 |" in run(TRAIN, "compare", runs)
 
 
+def check_left_out(bench):
+    """A matrix that cannot be raced with is named, and the others go on; the exit code tells."""
+    with tempfile.TemporaryDirectory() as folder:
+        suite = pathlib.Path(folder) / "suite.txt"
+        suite.write_text("stencil5:6\nuniform:30,40,3\nchain:40\n")
+        command = [bench, "spgemm", "--suite", str(suite), "--backend", "cpu", "--threads", "1", "--repeat", "3", "--json", "-", "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert "uniform:30,40,3 skipped" in done.stderr and "square" in done.stderr, done.stderr
+        assert done.returncode == 2, done.returncode
+        assert {line["matrix"] for line in lines_of(done.stdout)} == {"stencil5:6", "chain:40"}, done.stdout
+
+
 def main():
     bench = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -78,6 +90,7 @@ def main():
     assert all(r["status"] == "ok" and r["kept_bytes"] > 0 for r in ours.values()), ours
     assert "mkl" in subprocess.run([bench, "spgemm", "chain:40", "--against", "mkl"], capture_output=True, text=True).stderr
     run(bench, "spgemm", "chain:40", "--against", "mkl", code=2)
+    check_left_out(bench)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <vector>
 
 #include "support/host_matrix.hpp"
+#include "tulle/base/error_bound.hpp"
 
 namespace tulle::test {
 
@@ -55,12 +55,12 @@ SparseProduct oracle_product(const HostCsr<V>& a, const HostCsr<V>& b)
     return c;
 }
 
-inline bool is_close(long double got, const Entry& want, long double u, long double least)
+template <class V>
+bool is_close(long double got, const Entry& want)
 {
     if (std::isnan(want.value) || std::isnan(want.magnitude)) return std::isnan(got);
     if (std::isinf(want.magnitude)) return std::isinf(want.value) ? got == want.value : std::isnan(got);
-    const long double n = static_cast<long double>(want.terms) + 3;
-    return std::abs(got - want.value) <= n * u / (1 - n * u) * want.magnitude + n * least;
+    return std::abs(got - want.value) <= error_bound::of_sum<V>(static_cast<long double>(want.terms), want.magnitude);
 }
 
 // Sorted, without duplicates, exactly the oracle's pattern, every value within its bound.
@@ -77,7 +77,7 @@ template <class V>
         for (const auto& [col, entry] : row) {
             const auto at = static_cast<std::size_t>(k++);
             if (got.col[at] != col) return ::testing::AssertionFailure() << "row " << i << ": column " << got.col[at] << " instead of " << col;
-            if (!is_close(static_cast<long double>(got.value[at]), entry, std::numeric_limits<V>::epsilon() / 2.0L, static_cast<long double>(std::numeric_limits<V>::denorm_min())))
+            if (!is_close<V>(static_cast<long double>(got.value[at]), entry))
                 return ::testing::AssertionFailure() << "C(" << i << ", " << col << ") = " << got.value[at] << " instead of " << entry.value;
         }
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/battery.hpp"
+#include "tulle/base/error_bound.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/spmm/spmm.hpp"
 
@@ -132,17 +133,12 @@ struct Scalars {
 template <class V, class C>
 ::testing::AssertionResult is_product(const HostCsr<V>& a, bool transpose, Scalars s, const HostDense<V>& b, const HostDense<C>& before, const HostDense<C>& got, bool exact, bool tensor)
 {
-    const double unit_of_sum = (sizeof(V) == 8 ? 0x1p-53 : 0x1p-24) * (tensor ? 2 : 1);
-    const double unit_of_c = sizeof(C) == 8 ? 0x1p-53 : sizeof(C) == 4 ? 0x1p-24 : std::is_same_v<C, Float16> ? 0x1p-11 : 0x1p-8;
+    const error_bound::Rounding rounding = error_bound::rounding_of<V, C>(tensor);
     const auto number = [&](V v) {
         if constexpr (std::is_same_v<V, float>) return static_cast<long double>(tensor ? tf32_of(v) : v);
         else return static_cast<long double>(v);
     };
-    // Tensor cores line products up by their exponents before they add them, and a subnormal number has that of the smallest normal one.
-    const auto weight = [&](V v) {
-        const long double size = std::abs(number(v));
-        return tensor && std::is_same_v<V, Float16> && size > 0 ? std::max(size, 0x1p-14L) : size;
-    };
+    const auto weight = [&](V v) { return error_bound::weight(v, tensor); };
     const std::size_t all = got.at.size();
     std::vector<long double> sum(all, 0), magnitude(all, 0), terms(static_cast<std::size_t>(got.rows), 0);
     for (const auto& [i, j, v] : a.entries()) {
@@ -160,9 +156,7 @@ template <class V, class C>
             const std::size_t at = static_cast<std::size_t>(i) * static_cast<std::size_t>(got.cols) + static_cast<std::size_t>(n);
             const long double old = s.beta == 0 ? 0.0L : s.beta * static_cast<long double>(before.at[at]);
             const long double want = s.alpha * sum[at] + old, is = static_cast<long double>(got.at[at]);
-            const long double factor = terms[static_cast<std::size_t>(i)] + 4;
-            const long double bound = exact ? 0.0L : factor * unit_of_sum / (1 - factor * unit_of_sum) * (std::abs(s.alpha) * magnitude[at] + std::abs(old)) +
-                                                           unit_of_c * std::abs(want) * 1.01L + 0x1p-25L * (std::is_same_v<C, Float16> ? 1 : 0);
+            const long double bound = exact ? 0.0L : error_bound::of_sum(terms[static_cast<std::size_t>(i)], std::abs(s.alpha) * magnitude[at] + std::abs(old), want, rounding);
             const bool right = exact ? is == static_cast<long double>(static_cast<C>(static_cast<double>(want))) : std::abs(is - want) <= bound;
             if (!right) return ::testing::AssertionFailure() << "C(" << i << ", " << n << ") is " << is << ", not " << want << "; bound " << bound;
         }

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "tulle/base/error_bound.hpp"
 #include "support/battery.hpp"
 
 namespace tulle::test {
@@ -133,9 +134,7 @@ Solution<V> oracle_solve(const HostCsr<V>& a, V alpha, const std::vector<V>& b, 
             s.bound[i] = sum / diagonal;
         }
     }
-    constexpr long double u = std::numeric_limits<V>::epsilon() / 2.0L;
-    const long double terms = static_cast<long double>(longest) + 70;            // a cluster's own sums are among them
-    for (long double& bound : s.bound) bound = bound * terms * u / (1 - terms * u) + terms * static_cast<long double>(std::numeric_limits<V>::denorm_min());
+    for (long double& bound : s.bound) bound = error_bound::of_solve<V>(static_cast<long double>(longest), bound);
     return s;
 }
 

@@ -1,16 +1,15 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle: plain loops in long double, and the componentwise bound that any order of summation keeps:
-// |y_computed - y| <= gamma_{k+2} (|alpha| |A| |x| + |beta| |y_old|), k products in the row, gamma_n = n u / (1 - n u).
+// The oracle: plain loops in long double, and the componentwise bound that any order of summation keeps (base/error_bound.hpp).
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "support/host_matrix.hpp"
+#include "tulle/base/error_bound.hpp"
 
 namespace tulle::test {
 
@@ -43,12 +42,9 @@ Product<V> oracle_multiply(const HostCsr<V>& a, bool transpose, V alpha, const s
 template <class V>
 ::testing::AssertionResult within_bound(const std::vector<V>& got, const Product<V>& want)
 {
-    constexpr long double u = std::numeric_limits<V>::epsilon() / 2.0L;
     if (got.size() != want.value.size()) return ::testing::AssertionFailure() << got.size() << " entries, not " << want.value.size();
     for (std::size_t i = 0; i < got.size(); ++i) {
-        const long double n = static_cast<long double>(want.terms[i]) + 3;
-        const long double tiny = n * static_cast<long double>(std::numeric_limits<V>::denorm_min());
-        const long double bound = n * u / (1 - n * u) * want.magnitude[i] + tiny;
+        const long double bound = error_bound::of_sum<V>(static_cast<long double>(want.terms[i]), want.magnitude[i]);
         const long double error = std::abs(static_cast<long double>(got[i]) - want.value[i]);
         if (!(error <= bound))
             return ::testing::AssertionFailure() << "entry " << i << ": " << got[i] << " instead of " << want.value[i] << ", error " << error << ", bound " << bound;
