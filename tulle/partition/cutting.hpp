@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include "tulle/base/api.hpp"
 #include "tulle/base/types.hpp"
 #include "tulle/device/queue.hpp"
 #include "tulle/partition/part.hpp"
@@ -45,8 +46,8 @@ constexpr offset_t total_of(const index_t*, offset_t entries) { return entries; 
 
 // found[i] = around(prefix, items, wanted[i]); without `wanted`, around the fair positions of count - 1 equal parts, so that nobody need know
 // the total beforehand. Prefix is offset_t (a prefix of items + 1 entries) or index_t (ascending line numbers).
-template <class Prefix> void find_around(const CpuQueue& q, const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, Around* found);
-template <class Prefix> void find_around(const CudaQueue& q, const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, Around* found);
+template <class Prefix> TULLE_API void find_around(const CpuQueue& q, const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, Around* found);
+template <class Prefix> TULLE_API void find_around(const CudaQueue& q, const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, Around* found);
 
 template <class Prefix>
 constexpr Around around_nth(const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, offset_t i)
@@ -56,19 +57,19 @@ constexpr Around around_nth(const Prefix* prefix, offset_t items, const offset_t
 
 // The local pointer of a part, part.lines() + 1 entries: local[j] = clamp(line_begin[j], part.begin, part.end) - part.begin, where
 // line_begin is the slice of the whole pointer that begins at the part's first line. In place (local == line_begin) is allowed.
-void write_pointer(const CpuQueue& q, const offset_t* line_begin, const Part& part, offset_t* local);
-void write_pointer(const CudaQueue& q, const offset_t* line_begin, const Part& part, offset_t* local);
+TULLE_API void write_pointer(const CpuQueue& q, const offset_t* line_begin, const Part& part, offset_t* local);
+TULLE_API void write_pointer(const CudaQueue& q, const offset_t* line_begin, const Part& part, offset_t* local);
 
 // The local pointers of several parts, one after the other, from the whole pointer.
-void write_pointers(const CpuQueue& q, const offset_t* line_begin, std::span<const Part> parts, offset_t* local);
-void write_pointers(const CudaQueue& q, const offset_t* line_begin, std::span<const Part> parts, offset_t* local);
+TULLE_API void write_pointers(const CpuQueue& q, const offset_t* line_begin, std::span<const Part> parts, offset_t* local);
+TULLE_API void write_pointers(const CudaQueue& q, const offset_t* line_begin, std::span<const Part> parts, offset_t* local);
 
 // The local pointer of a part from the line numbers of its entries, which ascend.
-void find_pointer(const CpuQueue& q, const index_t* line, const Part& part, offset_t* local);
-void find_pointer(const CudaQueue& q, const index_t* line, const Part& part, offset_t* local);
+TULLE_API void find_pointer(const CpuQueue& q, const index_t* line, const Part& part, offset_t* local);
+TULLE_API void find_pointer(const CudaQueue& q, const index_t* line, const Part& part, offset_t* local);
 
 // The other way, for the lines the part owns: whole[j] = local[j + (part.head ? 1 : 0)] + part.begin.
-void restore_pointer(const CpuQueue& q, const offset_t* local, const Part& part, offset_t* whole);
-void restore_pointer(const CudaQueue& q, const offset_t* local, const Part& part, offset_t* whole);
+TULLE_API void restore_pointer(const CpuQueue& q, const offset_t* local, const Part& part, offset_t* whole);
+TULLE_API void restore_pointer(const CudaQueue& q, const offset_t* local, const Part& part, offset_t* whole);
 
 }  // namespace tulle::partition

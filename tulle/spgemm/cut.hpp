@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "tulle/base/api.hpp"
 #include "tulle/partition/split.hpp"
 
 namespace tulle::spgemm {
@@ -21,8 +22,8 @@ constexpr bool begins_at(const offset_t* prefix, offset_t items, offset_t item, 
 }
 
 // What partition::find_around finds at the fair positions of count - 1 parts, by looking at every item.
-void scan_around(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::Around* found);
-void scan_around(const CudaQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::Around* found);
+TULLE_API void scan_around(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::Around* found);
+TULLE_API void scan_around(const CudaQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::Around* found);
 
 // parts + 1 cuts between rows, from the first to the last. `prefix` has rows + 1 entries in the queue's memory; waits.
 template <class Queue>
