@@ -8,7 +8,7 @@
 
 Arrows point down only, folder to folder; a folder may always include itself:
 
-    base  <  device model  <  prim  <  matrix  <  io  <  partition  <  spmv spmm spgemm sptrsv (not each other)  <  solver
+    base  <  device model  <  prim  <  matrix  <  io  <  partition  <  spmv spmm spgemm sptrsv (not each other)
     simt (the simulated GPU) may be included by device/cuda and by twins in sim folders; the programs on top see the public headers.
 """
 import pathlib
@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 
-LAYERS = [["base"], ["device", "model"], ["prim"], ["matrix"], ["io"], ["partition"], ["spmv", "spmm", "spgemm", "sptrsv"], ["solver"]]
+LAYERS = [["base"], ["device", "model"], ["prim"], ["matrix"], ["io"], ["partition"], ["spmv", "spmm", "spgemm", "sptrsv"]]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ON_TOP = ["apps", "bench", "examples", "tools", "python", "gpu"]      # tests may look inside: they link the modules they speak of
 SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh"}

@@ -96,12 +96,12 @@ constexpr Words of_rows{"row", "column", "row_begin", "col"};
 constexpr Words of_columns{"column", "row", "col_begin", "row"};
 
 template <class Queue, class V>
-std::string outer_problem(const Queue& q, const CsrView<V>& a, const Words& say)
+std::string outer_problem(const Queue& q, const CsrView<V>& a, const Words& say, const void* value)
 {
     const std::string sizes = first_of(size_problem(concat(say.row, "s"), a.rows), size_problem(concat(say.col, "s"), a.cols), size_problem("nonzeros", a.nonzeros));
     if (!sizes.empty()) return sizes;
     return first_of(array_problem(q, say.begin, a.row_begin, offset_t{a.rows} + 1), array_problem(q, say.index, a.col, a.nonzeros),
-                    array_problem(q, "value", a.value, a.nonzeros));
+                    array_problem(q, "value", value, a.nonzeros));
 }
 
 template <class Queue, class V>
@@ -161,14 +161,21 @@ Findings order_findings(const Queue& q, const CsrView<V>& a, const Words& say)
     return found;
 }
 
+// Everything but the numbers.
+template <class Queue, class V>
+Findings inspect_pattern(const Queue& q, const CsrView<V>& a, const Words& say, const void* value)
+{
+    if (const std::string outer = outer_problem(q, a, say, value); !outer.empty()) return problem(-1, outer);
+    if (const Findings offsets = offset_problem(q, a, say); !offsets.ok()) return offsets;
+    if (const Findings indices = index_problem(q, a, say); !indices.ok()) return indices;
+    return order_findings(q, a, say);
+}
+
 template <class Queue, class V>
 Findings inspect_compressed(const Queue& q, const CsrView<V>& a, const Words& say)
 {
-    if (const std::string outer = outer_problem(q, a, say); !outer.empty()) return problem(-1, outer);
-    if (const Findings offsets = offset_problem(q, a, say); !offsets.ok()) return offsets;
-    if (const Findings indices = index_problem(q, a, say); !indices.ok()) return indices;
-    Findings found = order_findings(q, a, say);
-    found.not_finite = count_where(q, NotFinite<V>{a.value}, a.nonzeros);
+    Findings found = inspect_pattern(q, a, say, a.value);
+    if (found.ok() || !found.sorted || !found.unique) found.not_finite = count_where(q, NotFinite<V>{a.value}, a.nonzeros);      // only the order is wrong
     return found;
 }
 
@@ -287,6 +294,11 @@ Findings validate(const Context& ctx, const CsrView<V>& a)
     return ctx.run([&](const auto& q) { return inspect_compressed(q, a, of_rows); });
 }
 
+Findings detail::validate_pattern(const Context& ctx, const CsrView<float>& pattern, const void* value)
+{
+    return ctx.run([&](const auto& q) { return inspect_pattern(q, pattern, of_rows, value); });
+}
+
 template <class V>
 Findings validate(const Context& ctx, const CscView<V>& a)
 {
@@ -308,7 +320,7 @@ Findings validate(const Context& ctx, const BlockedEllView<V>& a)
 template <class V>
 void check_arrays(const Context& ctx, const CsrView<V>& a)
 {
-    const std::string outer = ctx.run([&](const auto& q) { return outer_problem(q, a, of_rows); });
+    const std::string outer = ctx.run([&](const auto& q) { return outer_problem(q, a, of_rows, a.value); });
     require<ValueError>(outer.empty(), outer);
 }
 

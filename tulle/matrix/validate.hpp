@@ -28,6 +28,16 @@ template <class V> TULLE_API Findings validate(const Context& ctx, const CscView
 template <class V> TULLE_API Findings validate(const Context& ctx, const CooView<V>& a);
 template <class V> TULLE_API Findings validate(const Context& ctx, const BlockedEllView<V>& a);
 
+// The same without looking at the numbers, which may be of any type: Findings::not_finite stays 0.
+namespace detail {
+TULLE_API Findings validate_pattern(const Context& ctx, const CsrView<float>& pattern, const void* value);      // pattern.value is null
+}
+template <class V>
+Findings validate_pattern(const Context& ctx, const CsrView<V>& a)
+{
+    return detail::validate_pattern(ctx, {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, nullptr, a.sorted, a.unique}, a.value);
+}
+
 // ValueError with the finding's sentence if the structure is not sound or not as sorted and unique as the view claims.
 template <class View>
 void check(const Context& ctx, const View& a)

@@ -43,12 +43,12 @@ template <class V> std::string type_name()
     else return sizeof(V) == 4 ? "f32" : "f64";
 }
 
-// Checked as a matrix of floats: nobody looks at the numbers, which may be NaN, so that those of 16 bits may be anything of 4 bytes.
+// Nobody looks at the numbers, which may be NaN.
 template <class V>
 void check_matrix(const Context& ctx, const CsrView<V>& a)
 {
-    if constexpr (is_half<V>) check(ctx, CsrView<float>{a.rows, a.cols, a.nonzeros, a.row_begin, a.col, reinterpret_cast<const float*>(a.col), a.sorted, a.unique});
-    else check(ctx, a);
+    const Findings found = validate_pattern(ctx, a);
+    require<ValueError>(found.ok(), found.problem);
     const void* unknown = nullptr;
     require_placed(ctx, a.value, unknown, "value");
 }

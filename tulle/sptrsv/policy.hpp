@@ -90,7 +90,7 @@ struct Limits {
     int multiprocessors = 132;
     std::size_t block_bytes = 227 * 1024;           // of shared memory that a block may have
     int cluster_blocks = 16;                        // that can run as a cluster; 1: the GPU has none
-    bool regimes = false;                           // choose() may take one block or cluster: not before their costs are measured
+    bool regimes = false;                           // choose() may take one block or cluster; off: they were measured to be slower (docs/design/sptrsv.md)
 };
 
 struct Choice {
@@ -119,7 +119,8 @@ TULLE_API bool worth_chains(double expected_calls);
 // Whether so many solves of `seconds` each could gain what clusters of the host cost, beside a plan that was made on the GPU alone.
 TULLE_API bool worth_more(const Features& features, index_t levels, double seconds, double expected_calls);
 
-// … and by one block or one cluster; predicted constants, not measured yet. Entries of the matrix, and clusters' matrices, come to few multiprocessors.
+// … and by one block or one cluster, from the latency of hops; measured solves take 1.5 to 4 times as long, so choose() does not take them unless
+// Limits::regimes says so. Entries of the matrix, and clusters' matrices, come to few multiprocessors.
 TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, const Scheme& scheme);
 
 // Blocks that work on the tasks together; 1 for the whole GPU, whose blocks do not.

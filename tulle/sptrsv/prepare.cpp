@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What each kind of kernel works on is arranged on the host, taken up to where the context works, and filled with values there.
+// What each kind of kernel works on: tasks are laid out where the triangle was analysed (on the GPU by default), what other kernels need is arranged on the
+// host and copied. Values are filled in where the context works.
 #include "tulle/sptrsv/prepare.hpp"
 
 #include <algorithm>

@@ -24,12 +24,12 @@ Model parse_built_in(std::string_view name)
     return text.empty() ? nullptr : std::make_shared<const Learned>(model::Perceptron::parse(text, name));
 }
 
-// There is one for the CPU, one for a GPU, and one that was learned from nothing but nodes that a GPU finds by itself. Null if this build does not have it.
+// There is one for a GPU, and one that was learned from nothing but nodes that a GPU finds by itself; none for CPUs. Null if this build does not have it.
 enum class About { cpu, cuda, cuda_there };
 Model built_in(About about)
 {
-    static const Model cpu = parse_built_in("sptrsv_cpu"), cuda = parse_built_in("sptrsv_cuda"), cuda_there = parse_built_in("sptrsv_cuda_there");
-    return about == About::cpu ? cpu : about == About::cuda ? cuda : cuda_there;
+    static const Model cuda = parse_built_in("sptrsv_cuda"), cuda_there = parse_built_in("sptrsv_cuda_there");
+    return about == About::cpu ? nullptr : about == About::cuda ? cuda : cuda_there;
 }
 
 // The caller's, or the one built in; null if there is none, or none is wanted.

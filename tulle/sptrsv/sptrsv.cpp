@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sparse triangular solve, from a matrix to x.
 //
-//   look        the triangle in the order it is solved, as a pattern on the host (look.cpp, triangle.cpp); its levels and features (graph.cpp)
+//   look        the triangle in the order it is solved, as a pattern on the GPU (look.cpp, cuda/take_triangle.cu) or, with Analysis::host and on CPUs, on the host
+//               (triangle.cpp); its levels and features (cuda/sweep.cu, graph.cpp)
 //   transform   rows merged into nodes: clusters, or the paper's consecutive merges (graph.cpp)
 //   select      a scheme: the caller's, a remembered one, by a model or by prediction (select.cpp, cache.cpp, policy.cpp), or by trying (search.cpp)
 //   arrange     what the scheme's kernel works on: rows for the CPU and for many right-hand sides, tasks for the GPU (prepare.cpp, rows.cpp, tasks.cpp)

@@ -36,7 +36,7 @@ template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>>;
 enum class Uplo { lower, upper };
 enum class Op { none, transpose };
 enum class OtherSide { refuse, ignore };      // entries of the other triangle: ignore solves with one triangle of a general matrix
-enum class Analysis { host, device };         // where the entries of a GPU's tasks are put in order; the result is the same
+enum class Analysis { host, device };         // where a GPU's plan is made: triangle, levels, tasks; the host ignores it
 enum class Effort { model, search };          // predict the best scheme, or try some and keep the fastest
 
 struct Options {

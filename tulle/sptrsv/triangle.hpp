@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A triangle of a matrix in the order it is solved, as a pattern on the host: row 0 needs nobody, row i only rows before it. An upper triangle is
+// A triangle of a matrix in the order it is solved, as a pattern, on the host or on the GPU that analyses it: row 0 needs nobody, row i only rows before it. An upper triangle is
 // turned round (row i stands for row rows-1-i of op(A)), a transposed one is turned over. Values stay with the caller; `source` says where.
 #pragma once
 
