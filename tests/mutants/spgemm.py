@@ -13,6 +13,9 @@ def spgemm(name, file, old, new, filter=ORACLE, **more):
 
 
 MUTANTS = [
+    spgemm("older GPUs: every table is said to fit", CUDA + "block_memory.hpp", "return bytes + static_bytes <= cuda::device_limits(q.device).block_bytes;", "return bytes > 0 && q.device >= 0;", filter="*OlderGpus*/cuda*", seeds=[1]),
+    spgemm("older GPUs: a narrow window skips columns", CUDA + "fill_dense.cu", "done < f.width; done += Window)", "done < f.width; done += wide_window)", filter="*OlderGpus*/cuda*", seeds=[1]),
+    spgemm("older GPUs: bitmaps larger than a block may have", CUDA + "block_memory.hpp", "round_up(offset_t{cols}, offset_t{32}), room}", "round_up(offset_t{cols}, offset_t{32}), offset_t{most}}", filter="*OlderGpus*/cuda*", seeds=[1]),
     spgemm("a full table where half was promised", "tulle/spgemm/groups.hpp", "return nonzeros <= 1024 ? Filler::hash1024", "return nonzeros <= 1025 ? Filler::hash1024", filter="SpgemmGroups.*"),
     spgemm("equal rows of B counted, others not", CUDA + "rows.cuh", "return runs_b && k > begin && col[k - 1] == col[k] - 1 && is_like(runs_b[col[k]]);", "return runs_b && k > begin && col[k - 1] == col[k] - 1;"),
     spgemm("short: products of the first row of B only", CUDA + "short_rows.cuh", "const int mine = active ? owner[31 - __clz(static_cast<int>(heads & ((2u << lane) - 1)))] : 0;", "const int mine = active ? owner[0] : 0;"),
@@ -34,7 +37,7 @@ MUTANTS = [
     spgemm("refill: an entry between the parts of a long row is left out", CUDA + "refill.cu", "first = number % parts * entries;", "first = number % parts * (entries + 1);", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
     spgemm("refill: a column of C is drawn in another place", CUDA + "fill_ranked.cu", "atomicOr(&s.word[at / 32].bits, 1u << at % 32);", "atomicOr(&s.word[at / 32].bits, 1u << at % 31);", filter="*RunsOfRows/cuda*", seeds=[1]),
     spgemm("cpu: refills leave their sums behind", "tulle/spgemm/cpu/fill.cpp", "value[k] = std::exchange(sums.value[std::clamp(col[k], 0, b.cols - 1)], V(-0.0));", "value[k] = sums.value[std::clamp(col[k], 0, b.cols - 1)];", filter="*RunsOfRows/cpu1", seeds=[1]),
-    spgemm("dense: the window's last column left out", CUDA + "fill_dense.cu", "const offset_t low = below(begin), high = below(begin + window);", "const offset_t low = below(begin), high = below(begin + window - 1);"),
+    spgemm("dense: the window's last column left out", CUDA + "fill_dense.cu", "const offset_t low = below(begin), high = below(begin + Window);", "const offset_t low = below(begin), high = below(begin + Window - 1);"),
     spgemm("nsparse: rows that do not fit are not done again", CUDA + "nsparse_count.cu", "if (last.rows > 0) count_failed(", "if (last.rows > 1000) count_failed("),
     spgemm("chunks: offsets not shifted", CUDA + "fill.cu", "if (i < n) to[i] = from[i] - base;", "if (i < n) to[i] = from[i];", filter="*SmallBudgetsMeanManyChunks/cuda*", seeds=[1]),
     spgemm("cpu: rows behind the first of a run not counted", "tulle/spgemm/cpu/count_nonzeros.cpp", "for (int r = 0; r < (runs_a ? unpack(runs_a[i]).length : 1); ++r)", "for (int r = 0; r < 1; ++r)", filter="*MatchesTheOracle/cpu", seeds=[1]),
@@ -48,7 +51,7 @@ MUTANTS = [
     spgemm("delta: rows alike are hashed however dense they are", "tulle/spgemm/delta.cpp", "if (is_dense(mean, sizes.cols, sizes.dense_share)) group", "if (false) group", filter="DeltaGroups.*", seeds=[1]),
     spgemm("delta: what the caller asks for is not done", "tulle/spgemm/delta.cpp", "return grouping == Grouping::learned ? group_pays(features)", "return grouping != Grouping::plain ? group_pays(features)", filter="DeltaGroups.*", seeds=[1]),
     spgemm("delta: the last digit is not sorted", CUDA + "delta_sort.cu", "for (int pass = 0; pass < passes; ++pass)", "for (int pass = 0; pass < passes - 1; ++pass)", filter="*RowsAlike*/cuda*", seeds=[1]),
-    spgemm("delta: the last column of a range is left out", CUDA + "delta_fill.cu", "const offset_t here = min(offset_t{fill_window}, range.last + 1 - begin);", "const offset_t here = min(offset_t{fill_window}, range.last - begin);", filter="*RowsAlike*/cuda*", seeds=[1]),
+    spgemm("delta: the last column of a range is left out", CUDA + "delta_fill.cu", "const offset_t here = min(offset_t{Window}, range.last + 1 - begin);", "const offset_t here = min(offset_t{Window}, range.last - begin);", filter="*RowsAlike*/cuda*", seeds=[1]),
     spgemm("delta: no barrier between clearing and adding", CUDA + "delta_fill.cu", "    if (threadIdx.x == 0) *t.entries = 0;\n    __syncthreads();", "    if (threadIdx.x == 0) *t.entries = 0;", filter="*RowsAlike*/cuda*"),
     spgemm("hash: lanes with the same column do not wait for their turn", CUDA + "fill_hashed.cu", "if (slot >= 0 && turn == k) t.sum[slot]", "if (slot >= 0 && k == 0) t.sum[slot]", build="sim-tsan", seeds=[1, 2]),
     spgemm("hash: no barrier between rows of B", CUDA + "fill_hashed.cu", "if (length > 0) __syncthreads(); ", "if (length > 5000) __syncthreads(); ", build="sim-tsan", seeds=[1, 2]),
