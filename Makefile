@@ -44,7 +44,7 @@ test:
 	@tools/run_tests $(BUILD) -j $(JOBS)
 
 bench:
-	@tools/setup demo
+	@tools/setup test
 	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle-bench $(QUIET)
 	@$(BUILD)/bin/tulle-bench spmv --suite $(SUITE)
