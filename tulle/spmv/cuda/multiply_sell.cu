@@ -5,6 +5,7 @@
 //
 // Sliced ELL: Monakov, Lokhmotov, Avetisyan, HiPEAC 2010, doi:10.1007/978-3-642-11515-8_10; sorting inside windows: Kreutzer et al., SIAM
 // J. Sci. Comput. 36, 2014, doi:10.1137/130930352.
+#include "tulle/device/cuda/resident.cuh"
 #include "tulle/spmv/cuda/dots.cuh"
 #include "tulle/spmv/sell.hpp"
 
@@ -33,7 +34,7 @@ __device__ index_t matrix_column(index_t base, std::uint32_t at, const std::uint
 }
 
 constexpr int columns_at_once = 2;
-[[maybe_unused]] constexpr int resident_blocks = 8;              // of a multiprocessor: 32 registers a thread
+[[maybe_unused]] constexpr int resident_blocks = multiprocessor_threads / threads_per_block;              // of a multiprocessor: 32 registers a thread
 
 // Products of this lane in columns [j, j + n) of the 32 whose descriptions the lanes hold in `mine`; `taken` of them have an entry.
 template <int n, class V, class M>
