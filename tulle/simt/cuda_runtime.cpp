@@ -88,7 +88,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device)
     properties->maxThreadsPerBlock = 1024;
     properties->maxThreadsPerMultiProcessor = 2048;
     properties->major = 9;
-    properties->multiProcessorCount = 4;
+    properties->multiProcessorCount = static_cast<int>(Runtime::get().config.multiprocessors);
     properties->l2CacheSize = 1 << 20;
     properties->memoryPoolsSupported = 1;
     return cudaSuccess;
@@ -207,10 +207,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned)
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags)
 {
     if (!exists(current_device)) return no_such_device(current_device);
-    *event = new CUevent_st{current_device, nullptr};
+    *event = new CUevent_st{current_device, (flags & cudaEventDisableTiming) == 0, nullptr};
     return cudaSuccess;
 }
 
@@ -266,6 +266,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
     const std::lock_guard lock(Runtime::get().mutex);
+    if (!from->timed || !to->timed) return fail(cudaErrorInvalidResourceHandle, "an event with cudaEventDisableTiming has no time");
+    if (from->device != to->device) return fail(cudaErrorInvalidResourceHandle, "events of two devices have no time between them");
     if (!from->last || !to->last) return fail(cudaErrorInvalidResourceHandle, "an event that was never recorded has no time");
     if (!from->last->done || !to->last->done) return fail(cudaErrorNotReady, "an event has not been reached");
     *milliseconds = std::chrono::duration<float, std::milli>(to->last->time - from->last->time).count();

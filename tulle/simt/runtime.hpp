@@ -54,6 +54,7 @@ struct CUstream_st {
 
 struct CUevent_st {
     int device = 0;
+    bool timed = true;
     std::shared_ptr<tulle::simt::Recording> last;
 };
 
