@@ -38,7 +38,7 @@ inline void draw_schedule()
     const std::uint64_t h = draw_by_case();
     if (!std::getenv("TULLE_SIM_ORDER")) config.order = std::array{simt::Order::ascending, simt::Order::descending, simt::Order::random}[below(h, 3)];
     if (!std::getenv("TULLE_SIM_RESIDENT")) config.resident = std::array{1u, 2u, 4u}[below(hash_of(h), 3)];
-    if (!std::getenv("TULLE_SIM_MULTIPROCESSORS")) config.multiprocessors = std::array{1u, 2u, 4u}[below(hash_of(h, 1), 3)];
+    if (!std::getenv("TULLE_SIM_MULTIPROCESSORS")) config.multiprocessors = std::array{2u, 4u}[below(hash_of(h, 1), 2)];      // one alone has no clusters
     simt::configure(config);
 }
 

@@ -26,24 +26,29 @@ struct Place {
     auto operator<=>(const Place&) const = default;
 };
 
-// The loops that have repeated; written down when the program ends.
+// The loops that have repeated; written down when the program ends, and never destroyed: static objects may still have loops.
 struct Repeated {
     std::mutex mutex;
     std::set<Place> places;
-
-    ~Repeated()
-    {
-        const char* const folder = std::getenv("TULLE_SIM_LOOPS");
-        if (!folder) return;
-        std::ofstream list(std::string(folder) + "/" + std::to_string(getpid()));
-        for (const Place& place : places) list << place.file << ":" << place.line << ":" << place.column << "\n";
-    }
 };
+
+Repeated& repeated();
+
+void write_down()
+{
+    const char* const folder = std::getenv("TULLE_SIM_LOOPS");
+    if (!folder) return;
+    std::ofstream list(std::string(folder) + "/" + std::to_string(getpid()));
+    for (const Place& place : repeated().places) list << place.file << ":" << place.line << ":" << place.column << "\n";
+}
 
 Repeated& repeated()
 {
-    static Repeated all;
-    return all;
+    static Repeated* const all = [] {
+        std::atexit(write_down);
+        return new Repeated;
+    }();
+    return *all;
 }
 
 // What was last noted of some loop, for one of a host thread's many questions each; a place that two share is only slow, or forgets.
