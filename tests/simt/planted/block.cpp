@@ -212,8 +212,8 @@ __global__ void load_four(int* out)
     TULLE_SHARED(Four, promised, 1);
     if (threadIdx.x < 4) (Broken ? four : promised[0].number)[threadIdx.x] = static_cast<int>(threadIdx.x);
     __syncthreads();
-    const Four all = *reinterpret_cast<const Four*>(Broken ? four : promised[0].number);
-    if (threadIdx.x < 4) out[threadIdx.x] = all.number[threadIdx.x];
+    const Four* all = reinterpret_cast<const Four*>(Broken ? four : promised[0].number);
+    if (threadIdx.x < 4) out[threadIdx.x] = all->number[threadIdx.x];
 }
 
 const Plant shared_wider_than_aligned("shared_wider_than_aligned", [](bool broken) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tulle/prim/cuda/radix_sort.hpp"
-#include "tulle/prim/sim/twin.hpp"
+#include "tulle/prim/sim/twin.cuh"
 
 namespace tulle::prim {
 namespace {
