@@ -8,7 +8,7 @@
 
 #include "tulle/device/copy.hpp"
 #include "tulle/prim/reduce_with.hpp"
-#include "tulle/prim/sim/twin.cuh"
+#include "tulle/prim/sim/twin.hpp"
 
 namespace tulle::prim {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tulle/prim/cuda/scan_few.hpp"
-#include "tulle/prim/sim/twin.cuh"
+#include "tulle/prim/sim/twin.hpp"
 
 namespace tulle::prim {
 

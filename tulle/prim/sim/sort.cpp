@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "tulle/prim/cuda/radix_sort.hpp"
-#include "tulle/prim/sim/twin.cuh"
+#include "tulle/prim/sim/twin.hpp"
+#include "tulle/simt/launch.hpp"
 
 namespace tulle::prim {
 namespace {

@@ -1,12 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The twins of the CUB files for the simulated GPU, no kinder than these: they work in the queue's order, when somebody waits, and take scratch memory of the
-// device, which holds garbage before and after.
-#pragma once
+#include "tulle/prim/sim/twin.hpp"
 
 #include <cstddef>
-#include <functional>
-#include <vector>
+#include <utility>
 
 #include "tulle/device/buffer.hpp"
 #include "tulle/device/cuda/runtime.cuh"
@@ -14,10 +11,7 @@
 
 namespace tulle::prim {
 
-constexpr offset_t scratch_bytes = 767;      // as odd as CUB's are
-
-// Puts `task` on the queue; `pointers` are what it uses of the device's memory.
-inline void run_twin(const CudaQueue& q, const char* name, std::vector<const void*> pointers, std::function<void()> task)
+void run_twin(const CudaQueue& q, const char* name, std::vector<const void*> pointers, std::function<void()> task)
 {
     const cuda::DeviceGuard guard(q.device);
     Buffer<unsigned char> scratch(q, scratch_bytes);
