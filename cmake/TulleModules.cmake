@@ -80,7 +80,7 @@ function(tulle_module name)
     set(watched "${TULLE_LINES_ALONE};")
   endif()
   set_source_files_properties(${arg_CUDA} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
-    "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion;$<$<CXX_COMPILER_ID:GNU>:-Wshadow>;${watched}$<$<BOOL:${TULLE_COVERAGE}>:--coverage;-fprofile-update=single>")
+    "-x;c++;-Wno-unknown-pragmas;-Wno-sign-conversion;$<$<CXX_COMPILER_ID:GNU>:-Wshadow>;${watched}$<$<BOOL:${TULLE_COVERAGE}>:--coverage;-fprofile-update=single;-include;tulle/simt/rounds.hpp>")
   set_source_files_properties(${arg_SIM} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)      # no other build has them
   set(steps ${arg_CPU} ${arg_SIM})
   set(stories ${arg_CPU})

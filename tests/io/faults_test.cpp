@@ -169,5 +169,21 @@ TEST_F(IoFaults, PipesAreRead)
     EXPECT_EQ(entries_of(io::read<double>(Context::cpu(1), path("pipe.mtx"))), sample_entries);
 }
 
+// Room for 64 KiB, which doubles when it is full: here three times.
+TEST_F(IoFaults, LongPipesAreRead)
+{
+    const auto a = random_matrix<double>(200, 300, 0.5, Values::reals, 6);
+    io::write(Context::cpu(1), path("a.mtx"), a.view());
+    const std::string text = contents_of(path("a.mtx"));
+    ASSERT_GT(text.size(), 5u << 16);
+    ASSERT_EQ(::mkfifo(path("pipe.mtx").c_str(), 0600), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::ofstream(path("pipe.mtx")) << text;
+        ::_exit(0);
+    }
+    EXPECT_TRUE(same_bits(a.view(), io::read<double>(Context::cpu(1), path("pipe.mtx")).view()));
+}
+
 }  // namespace
 }  // namespace tulle::test

@@ -108,6 +108,44 @@ TEST_F(Formats, LongMatricesAreWrittenByManyThreads)
     EXPECT_TRUE(same_bits(a.view(), io::read<double>(Context::cpu(4), path("8.mtx")).view()));
 }
 
+// Writers fill a buffer and write it: texts of 16384 entries a thread four times, smtx and gzip 64 KiB. Here each does so three times at least, with one thread.
+TEST_F(Formats, EveryBufferOfAWriterIsFilledMoreThanTwice)
+{
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < 30000; ++i)
+        for (index_t k = 0; k < 5; ++k) entries.emplace_back(i, 200 * k + static_cast<index_t>(below(hash_of(3, i, k), 200)), unit(hash_of(4, i, k)) - 0.5);
+    const auto a = csr_of<double>(30000, 1000, std::move(entries));
+    const Context ctx = Context::cpu(1);
+    for (const char* name : {"a.mtx", "a.mtx.gz", "a.npz", "a.tulle"}) {
+        SCOPED_TRACE(name);
+        try {
+            io::write(ctx, path(name), a.view());
+        } catch (const NotBuilt& e) {
+            std::cout << e.message() << "\n";
+            continue;
+        }
+        EXPECT_GT(fs::file_size(path(name)), 3u << 16);
+        EXPECT_TRUE(same_bits(a.view(), io::read<double>(ctx, path(name)).view()));
+    }
+    io::write(ctx, path("a.smtx"), a.view(), {.pattern = true});
+    const HostCsr<double> b = host_of(ctx, io::read<double>(ctx, path("a.smtx")).view());
+    EXPECT_EQ(b.row_begin, a.row_begin);
+    EXPECT_EQ(b.col, a.col);
+}
+
+// zlib is given 16 MiB at a time, of what is written at once and of what is read.
+TEST_F(Formats, GzipTakesSeveralSteps)
+{
+    const auto a = csr_of<double>(2, 2, {{0, 1, 2.5}, {1, 0, -3}});
+    const Context ctx = Context::cpu(1);
+    try {
+        io::write(ctx, path("a.mtx.gz"), a.view(), {.comment = std::string(std::size_t{40} << 20, 'c')});
+    } catch (const NotBuilt& e) {
+        GTEST_SKIP() << e.message();
+    }
+    EXPECT_TRUE(same_bits(a.view(), io::read<double>(ctx, path("a.mtx.gz")).view()));
+}
+
 TEST_F(Formats, SmtxHoldsThePattern)
 {
     const auto a = random_matrix<double>(30, 40, 0.1, Values::reals, 5);

@@ -57,6 +57,24 @@ TEST_P(ScanOn, InPlaceDoesNotReadTheLastEntry)
     }
 }
 
+// One block takes up to few_to_scan numbers: a warp goes round for each 128 of its stretch. Behind that limit CUB works.
+TEST_P(ScanOn, SecondRoundsOfAWarp)
+{
+    std::mt19937_64 random(12);
+    for (const offset_t n : {4096, 4097, 8192, 8193, 20000, 32767, 32768, 32769}) {
+        SCOPED_TRACE(n);
+        const auto count = test::random_integers<offset_t>(n, 0, 1000, random);
+        EXPECT_EQ(scanned(ctx(), count), plain_scan(count));
+        ctx().run([&](const auto& q) {
+            auto in_place = count;
+            in_place.push_back(-5);
+            auto both = test::guarded(q, in_place);
+            prim::exclusive_scan(q, both.data(), both.data(), n);
+            EXPECT_EQ(both.get(), plain_scan(count));
+        });
+    }
+}
+
 TEST_P(ScanOn, SumsBeyond32Bits)
 {
     const std::vector<offset_t> count(40, offset_t{1} << 40);

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "simt/run.hpp"
+#include "tulle/base/text.hpp"
 #include "tulle/device/context.hpp"
 #include "tulle/simt/arguments.hpp"
 #include "tulle/simt/runtime.hpp"
@@ -73,8 +75,8 @@ TEST(Streams, AWaitIsForTheRecordingThatWasThere)
     cuda::check(cudaEventDestroy(event));
 }
 
-// Looks without waiting; a race, were it not the point.
-int peek(const int* value)
+// Looks without waiting, at the device's memory; two mistakes, were they not the point.
+__attribute__((no_sanitize("address"))) int peek(const int* value)
 {
     const simt::Quiet quiet;
     return *value;
@@ -404,6 +406,43 @@ TEST(Memories, WhatThePoolStillHoldsIsWaitedFor)
     fill_bytes(q, second.data(), 2, second.bytes());
     EXPECT_EQ(read_value(q, second.data() + more_than_half - 1), 2);
     EXPECT_THROW(Buffer<char>(q, more_than_half), OutOfMemory);
+}
+
+TEST(Memory, IsAlignedAsPromisedAndNotMore)
+{
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{255}, std::size_t{4096}, std::size_t{1} << 20}) {
+        void* data = nullptr;
+        cuda::check(cudaMalloc(&data, bytes));
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 512, 256u) << bytes;
+        cuda::check(cudaFree(data));
+    }
+}
+
+TEST(Streams, AnEventWithoutATimeHasNone)
+{
+    const CudaQueue q = cuda::open_queue(0);
+    cudaEvent_t timed = nullptr, untimed = nullptr;
+    cuda::check(cudaEventCreate(&timed));
+    cuda::check(cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming));
+    for (const cudaEvent_t event : {timed, untimed}) cuda::check(cudaEventRecord(event, q.stream));
+    synchronize(q);
+    float time = 0;
+    EXPECT_EQ(cudaEventElapsedTime(&time, timed, timed), cudaSuccess);
+    EXPECT_EQ(cudaEventElapsedTime(&time, timed, untimed), cudaErrorInvalidResourceHandle);
+    for (const cudaEvent_t event : {timed, untimed}) cuda::check(cudaEventDestroy(event));
+}
+
+TEST(Devices, SayTheMultiprocessorsThatAreWanted)
+{
+    for (const unsigned wanted : {1u, 2u, 132u}) {
+        simt::Config config = with_seed(1);
+        config.multiprocessors = wanted;
+        const WithConfig with(config);
+        int count = 0;
+        cuda::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+        EXPECT_EQ(count, static_cast<int>(wanted));
+        EXPECT_NE(simt::replay(config).find(concat("TULLE_SIM_MULTIPROCESSORS=", wanted)), std::string::npos);
+    }
 }
 
 }  // namespace

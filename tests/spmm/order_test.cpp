@@ -144,6 +144,13 @@ TEST_P(OrderOn, BsaIsTheSequentialDefinitionOnTheBattery)
     }
 }
 
+// A warp has 32 lanes: rows of more blocks take it several rounds, and so do counters of more blocks.
+TEST_P(OrderOn, RowsOfMoreBlocksThanAWarpHasLanes)
+{
+    const auto a = random_matrix<float>(40, 150, 0.5, Values::integers, 21);
+    for (const double alpha : {0.3, 0.6, 0.9}) expect_as_defined(ctx(), a, {.kind = OrderKind::bsa, .tau = 1, .alpha = alpha});
+}
+
 TEST_P(OrderOn, BsaIsTheSequentialDefinitionOnRandomMatrices)
 {
     const Context c = ctx();

@@ -55,11 +55,12 @@ HostCsr<V> triangle_where(index_t n, std::uint64_t seed, Keep&& keep)
 }
 
 template <class V>
-std::vector<Case<V>> triangles(unsigned one_in = 3)
+std::vector<Case<V>> triangles(unsigned one_in = turns)
 {
     std::vector<Case<V>> all;
+    unsigned number = 0;
     const auto add = [&](const std::string& name, index_t n, std::uint64_t seed, auto&& keep) {
-        if (n <= 1 || name == "diagonal" || is_drawn(name, one_in)) all.push_back({name, triangle_where<V>(n, seed, keep)});      // those without entries always
+        if (n <= 1 || name == "diagonal" || has_turn(number++, one_in)) all.push_back({name, triangle_where<V>(n, seed, keep)});      // those without entries always
     };
     const auto chance = [](double density, std::uint64_t seed) { return [=](index_t i, index_t j) { return unit(hash_of(seed, i, j)) < density; }; };
     add("empty", 0, 1, [](index_t, index_t) { return false; });

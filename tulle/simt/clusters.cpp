@@ -72,8 +72,8 @@ void* Machine::in_cluster(const void* mine, int number, const Where& at)
     if (!other) stop("shared memory of a block that has ended");
     const auto* const byte = static_cast<const unsigned char*>(mine);
     for (const SharedArray& array : thread.block->shared) {
-        const std::ptrdiff_t offset = byte - array.bytes.get();
-        if (offset >= 0 && static_cast<std::size_t>(offset) < array.size) return array_of(*other, array.site, array.size).bytes.get() + offset;
+        const std::ptrdiff_t offset = byte - array.data;
+        if (offset >= 0 && static_cast<std::size_t>(offset) < array.size) return array_of(*other, array.site, array.size, array.alignment).data + offset;
     }
     const std::ptrdiff_t offset = byte - thread.block->dynamic_shared.get();
     if (thread.block->dynamic_shared && offset >= 0 && static_cast<std::size_t>(offset) < launch_->shared_bytes) return other->dynamic_shared.get() + offset;

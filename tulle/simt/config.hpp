@@ -5,6 +5,7 @@
 //     TULLE_SIM_SEED=17           who runs next, what uninitialised memory holds, which stream goes first
 //     TULLE_SIM_ORDER=descending  blocks start ascending, descending or in random order (the default)
 //     TULLE_SIM_RESIDENT=2        blocks of a kernel that are on the GPU at once; the others wait until one has ended
+//     TULLE_SIM_MULTIPROCESSORS=1 what a device says it has; kernels that size their grid by it go round more often with fewer
 //     TULLE_SIM_DEVICES=7         virtual devices
 //     TULLE_SIM_BYTES=64MiB       memory of each
 //     TULLE_SIM_COMPUTE=80        their compute capability, 90 if nothing is said: launches with more shared memory or larger clusters than it has fail
@@ -26,6 +27,7 @@ struct Config {
     Policy policy = Policy::random;
     Order order = Order::random;
     unsigned resident = 4;
+    unsigned multiprocessors = 4;
     int devices = 4;
     std::size_t bytes = std::size_t{1} << 30;              // per device
     int compute = 90;                                      // compute capability

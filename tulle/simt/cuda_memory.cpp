@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -72,19 +73,25 @@ void check(const char* user, const void* data, std::size_t bytes, int device)
 }
 
 // The host's side of a copy: plain memory is taken on trust, memory of a device is a mistake.
-void check_host(const char* user, const void* data)
+void check_host(const char* user, const void* data, std::size_t bytes)
 {
     Runtime& runtime = Runtime::get();
-    const Allocation* const block = runtime.memory.find(data);
+    std::size_t offset = 0;
+    const Allocation* const block = runtime.memory.find(data, &offset);
     if (!block) return;
     if (block->device != host_memory) runtime.fault(concat(user, ": memory of device ", block->device, " given as host memory"));
     if (block->state == Allocation::State::freed) runtime.fault(concat(user, ": page-locked host memory that has been freed"));
+    if (bytes > block->bytes - offset) runtime.fault(concat(user, ": ", bytes, " bytes from byte ", offset, " of a page-locked array of ", block->bytes));
 }
 
+// A GPU's copy may go in any order: what it reads and what it writes must not overlap.
 void move_bytes(void* to, const void* from, std::size_t bytes)
 {
+    const std::less<const char*> before;
+    const char *const first = static_cast<const char*>(from), *const second = static_cast<const char*>(to);
+    if (before(first, second + bytes) && before(second, first + bytes)) Runtime::get().fault(concat("a copy of ", bytes, " bytes to itself, or to bytes that it also reads"));
     const tulle::simt::Loud loud;
-    std::memmove(to, from, bytes);
+    std::memcpy(to, from, bytes);
 }
 
 bool on_device(const void* data)
@@ -105,11 +112,11 @@ void copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind
     if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice)
         check("copy to", to, bytes, device);
     else
-        check_host("copy to the host", to);
+        check_host("copy to the host", to, bytes);
     if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)
         check("copy from", from, bytes, device);
     else
-        check_host("copy from the host", from);
+        check_host("copy from the host", from, bytes);
     move_bytes(to, from, bytes);
 }
 

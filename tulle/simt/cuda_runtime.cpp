@@ -94,7 +94,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device)
     properties->maxThreadsPerMultiProcessor = 2048;
     properties->major = compute / 10;
     properties->minor = compute % 10;
-    properties->multiProcessorCount = 4;
+    properties->multiProcessorCount = static_cast<int>(Runtime::get().config.multiprocessors);
     properties->l2CacheSize = 1 << 20;
     properties->memoryPoolsSupported = 1;
     return cudaSuccess;
@@ -214,13 +214,13 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned)
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags)
 {
     if (!exists(current_device)) return no_such_device(current_device);
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     runtime.touch(current_device);
-    *event = new CUevent_st{current_device, nullptr};
+    *event = new CUevent_st{current_device, (flags & cudaEventDisableTiming) == 0, nullptr};
     return cudaSuccess;
 }
 
@@ -276,6 +276,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
     const std::lock_guard lock(Runtime::get().mutex);
+    if (!from->timed || !to->timed) return fail(cudaErrorInvalidResourceHandle, "an event with cudaEventDisableTiming has no time");
+    if (from->device != to->device) return fail(cudaErrorInvalidResourceHandle, "events of two devices have no time between them");
     if (!from->last || !to->last) return fail(cudaErrorInvalidResourceHandle, "an event that was never recorded has no time");
     if (!from->last->done || !to->last->done) return fail(cudaErrorNotReady, "an event has not been reached");
     *milliseconds = std::chrono::duration<float, std::milli>(to->last->time - from->last->time).count();

@@ -34,7 +34,7 @@ inline constexpr int warpSize = 32;
 // A reference to a real array, so that the compiler knows its bounds too.
 #define TULLE_SHARED(T, name, count)       \
     static const char name##_site = 0;     \
-    T(&name)[count] = *static_cast<T(*)[count]>(tulle::simt::shared_array(&name##_site, sizeof(T) * (count)))
+    T(&name)[count] = *static_cast<T(*)[count]>(tulle::simt::shared_array(&name##_site, sizeof(T) * (count), alignof(T)))
 #define TULLE_DYNAMIC_SHARED(T, name) T* name = static_cast<T*>(tulle::simt::dynamic_shared())
 
 // In CUDA these are global, also for two kinds of numbers.

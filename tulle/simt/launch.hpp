@@ -67,6 +67,10 @@ void add_pointer(const void* pointer, int argument, std::vector<PointerArgument>
 // kernel's arguments are.
 cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vector<const void*>& pointers, std::function<void()> task);
 
+// For such a twin, where the library leaves something open: heads or tails, and what memory holds that it has used for itself.
+bool flip_coin();
+void spoil(void* data, std::size_t bytes);                 // inside a task
+
 // What a warp collective does once all lanes are there: lane i's variable is slot[i], for the lanes in `lanes`.
 struct Exchange {
     unsigned lanes;
@@ -81,7 +85,7 @@ using Resolve = std::string (*)(const Exchange&);    // empty, or what is wrong
 int meet_at_barrier(bool predicate, const Where& at);
 void meet_some(int number, int threads, const Where& at);
 void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
-void* shared_array(const void* site, std::size_t bytes);
+void* shared_array(const void* site, std::size_t bytes, std::size_t alignment);
 void* dynamic_shared();
 int current_lane();
 unsigned active_lanes();

@@ -99,8 +99,9 @@ struct Barrier {
 // One declaration of shared memory.
 struct SharedArray {
     const void* site = nullptr;
-    std::size_t size = 0;
-    std::unique_ptr<unsigned char[]> bytes;
+    std::size_t size = 0, alignment = 1;
+    std::unique_ptr<unsigned char[]> room;
+    unsigned char* data = nullptr;
 };
 
 // Blocks that run together. Their barrier has two halves, so that work can be done between them.
@@ -136,12 +137,13 @@ public:
     int meet_at_barrier(bool predicate, const Where& at);
     void meet_some(int number, int threads, const Where& at);
     void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
-    void* shared_array(const void* site, std::size_t bytes);
+    void* shared_array(const void* site, std::size_t bytes, std::size_t alignment);
     void arrive_in_cluster(const Where& at);
     void wait_for_cluster(const Where& at);
     void* in_cluster(const void* mine, int block, const Where& at);
     void maybe_switch(const Where& at);                    // before an atomic operation
     bool flip_coin() { return random_.chance(128); }
+    void spoil(void* data, std::size_t bytes) { fill_with_garbage(data, bytes, random_); }
     void note_change();                                    // memory has changed: nobody is stuck
     void note_poll(const void* address, std::uint64_t value);
     void yield();
@@ -173,7 +175,7 @@ private:
     void open_barrier(Block& block, unsigned number);
     void open_cluster_barrier(Cluster& cluster);           // if all have arrived
     void leave_cluster(Thread& thread);
-    SharedArray& array_of(Block& block, const void* site, std::size_t bytes);
+    SharedArray& array_of(Block& block, const void* site, std::size_t bytes, std::size_t alignment);
     bool complete(Warp& warp, Meeting& meeting);
     Meeting& meeting_of(Warp& warp, unsigned mask);
     std::unique_ptr<unsigned char[]> garbage(std::size_t bytes);
@@ -203,6 +205,7 @@ private:
     unsigned names_each_ = 1;                          // of a warp
     std::deque<unsigned> free_names_;                  // groups of so many; the one given back longest ago is first
     Random names_;                                     // which of its warp's names a thread has
+    Random stack_contents_;                            // what a thread's variables hold before they are set
     Identity host_identity_;
     std::uint64_t kernels_ = 0;            // run so far
     std::size_t stacks_ = 0;               // made so far

@@ -9,7 +9,7 @@
 namespace tulle::simt {
 namespace {
 
-constexpr std::size_t static_shared_limit = 48 * 1024;
+constexpr std::size_t static_shared_limit = 48 * 1024, shared_limit = 227 * 1024;
 
 bool same_place(const Where& a, const Where& b) { return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0); }      // sanitizers make strcmp dear
 
@@ -160,21 +160,28 @@ std::unique_ptr<unsigned char[]> Machine::garbage(std::size_t bytes)
     return block;
 }
 
-void* Machine::shared_array(const void* site, std::size_t bytes)
+void* Machine::shared_array(const void* site, std::size_t bytes, std::size_t alignment)
 {
-    return array_of(*current_->block, site, bytes).bytes.get();
+    return array_of(*current_->block, site, bytes, alignment).data;
 }
 
-SharedArray& Machine::array_of(Block& block, const void* site, std::size_t bytes)
+// Aligned as its type asks, and half of the time not more than that: wider loads need an array that promises it. (Else AddressSanitizer sees its start sharply.)
+SharedArray& Machine::array_of(Block& block, const void* site, std::size_t bytes, std::size_t alignment)
 {
+    constexpr std::size_t before = 16;      // what the heap aligns to
     for (SharedArray& array : block.shared)
         if (array.site == site) return array;
     const Quiet quiet;
     block.shared_bytes += bytes;
     if (block.shared_bytes - launch_->shared_bytes > static_shared_limit)
         stop(concat("more than ", static_shared_limit, " bytes of static shared memory"));
-    block.shared.push_back({site, bytes, garbage(bytes)});
-    return block.shared.back();
+    if (block.shared_bytes > shared_limit) stop(concat("more than ", shared_limit, " bytes of static and dynamic shared memory"));
+    const std::size_t beside = alignment < before && flip_coin() ? alignment : 0;
+    block.shared.push_back({site, bytes, alignment, garbage(before + beside + bytes), nullptr});
+    SharedArray& array = block.shared.back();
+    array.data = array.room.get() + before + beside;
+    poison(array.room.get(), before + beside);
+    return array;
 }
 
 // ---- doors ----
@@ -185,9 +192,14 @@ void meet_some(int number, int threads, const Where& at) { machine().meet_some(n
 
 void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at) { machine().meet_in_warp(mask, slot, resolve, at); }
 
-void* shared_array(const void* site, std::size_t bytes)
+void* shared_array(const void* site, std::size_t bytes, std::size_t alignment)
 {
-    return machine().shared_array(site, bytes);
+    return machine().shared_array(site, bytes, alignment);
+}
+
+void spoil(void* data, std::size_t bytes)
+{
+    machine().spoil(data, bytes);
 }
 
 void* dynamic_shared() { return machine().current()->block->dynamic_shared.get(); }

@@ -12,12 +12,14 @@
 namespace tulle::simt {
 namespace {
 
-constexpr std::size_t alignment = 256;                  // what cudaMalloc promises
+constexpr std::size_t alignment = 256;                  // what cudaMalloc promises, and it shall not be more
 constexpr std::size_t red_zone = 256;
+constexpr std::size_t too_large_to_close = std::size_t{16} << 20;
 constexpr unsigned char red = 0xa5, dead = 0xdd;
 constexpr std::size_t quarantine_bytes = std::size_t{64} << 20, quarantine_blocks = 4096;
 
-std::size_t room_for(std::size_t bytes) { return (red_zone + bytes + red_zone + alignment - 1) / alignment * alignment; }
+std::size_t room_for(std::size_t bytes) { return (red_zone + bytes + red_zone + 2 * alignment - 1) / (2 * alignment) * (2 * alignment); }
+static_assert(red_zone == alignment, "a block begins that far behind a multiple of twice the alignment");
 
 bool all_are(const char* data, std::size_t bytes, unsigned char value)
 {
@@ -28,7 +30,7 @@ bool all_are(const char* data, std::size_t bytes, unsigned char value)
 
 char* DeviceMemory::allocate(int device, std::size_t bytes, Allocation::State state, Random& random)
 {
-    char* const room = static_cast<char*>(std::aligned_alloc(alignment, room_for(bytes)));
+    char* const room = static_cast<char*>(std::aligned_alloc(2 * alignment, room_for(bytes)));
     if (!room) return nullptr;
     char* const data = room + red_zone;
     fill_with_garbage(data, bytes, random);
@@ -38,7 +40,30 @@ char* DeviceMemory::allocate(int device, std::size_t bytes, Allocation::State st
     poison(data + bytes, red_zone);
     blocks_[data] = {bytes, device, state};
     used_[device] += bytes;
+    if (state == Allocation::State::live) come_alive(data);
+    else if (bytes <= too_large_to_close) poison(data, bytes);
     return data;
+}
+
+void DeviceMemory::come_alive(char* data)
+{
+    Allocation& block = blocks_.at(data);
+    block.state = Allocation::State::live;
+    if (!under_asan || block.device == host_memory || block.bytes > too_large_to_close) return;
+    of_devices_[data] = block.bytes;
+    (is_open_ ? unpoison : poison)(data, block.bytes);
+}
+
+void DeviceMemory::open()
+{
+    is_open_ = true;
+    for (const auto& [data, bytes] : of_devices_) unpoison(data, bytes);
+}
+
+void DeviceMemory::close()
+{
+    is_open_ = false;
+    for (const auto& [data, bytes] : of_devices_) poison(data, bytes);
 }
 
 std::string DeviceMemory::release(char* data)
@@ -50,6 +75,8 @@ std::string DeviceMemory::release(char* data)
     std::string wrong = red_zones_of(data);
     block.state = Allocation::State::freed;
     used_[block.device] -= block.bytes;
+    of_devices_.erase(data);
+    unpoison(data, block.bytes);
     std::memset(data, dead, block.bytes);
     poison(data, block.bytes);
     quarantine_.push_back(data);

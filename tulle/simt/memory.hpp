@@ -25,7 +25,11 @@ struct Allocation {
 class DeviceMemory {
 public:
     char* allocate(int device, std::size_t bytes, Allocation::State state, Random& random);
-    void come_alive(char* data) { blocks_.at(data).state = Allocation::State::live; }
+    void come_alive(char* data);
+
+    // Whether a stream's work is done, which may use the memory of devices. The host may not: AddressSanitizer sees who does it all the same.
+    void open();
+    void close();
 
     // Text about what is wrong, empty when nothing is.
     std::string release(char* data);
@@ -46,6 +50,8 @@ private:
     std::deque<char*> quarantine_;
     std::size_t quarantined_bytes_ = 0;
     std::map<int, std::size_t> used_;
+    std::map<char*, std::size_t> of_devices_;      // live ones with their bytes, for AddressSanitizer; not the largest, which take too long to close
+    bool is_open_ = false;
 };
 
 }  // namespace tulle::simt

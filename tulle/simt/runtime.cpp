@@ -50,10 +50,11 @@ Config config_from_environment()
     c.seed = number_from("TULLE_SIM_SEED", c.seed);
     c.order = order_from("TULLE_SIM_ORDER", c.order);
     c.resident = static_cast<unsigned>(number_from("TULLE_SIM_RESIDENT", c.resident));
+    c.multiprocessors = static_cast<unsigned>(number_from("TULLE_SIM_MULTIPROCESSORS", c.multiprocessors));
     c.devices = static_cast<int>(number_from("TULLE_SIM_DEVICES", static_cast<std::uint64_t>(c.devices)));
     if (const char* bytes = std::getenv("TULLE_SIM_BYTES")) c.bytes = parse_bytes(bytes);
     c.compute = static_cast<int>(number_from("TULLE_SIM_COMPUTE", static_cast<std::uint64_t>(c.compute)));
-    require<ValueError>(c.resident > 0, "TULLE_SIM_RESIDENT must be at least 1");
+    require<ValueError>(c.resident > 0 && c.multiprocessors > 0, "TULLE_SIM_RESIDENT and TULLE_SIM_MULTIPROCESSORS must be at least 1");
     require<ValueError>(std::find(supported_computes.begin(), supported_computes.end(), c.compute) != supported_computes.end(), "TULLE_SIM_COMPUTE must be 80, 86, 89, 90, 100 or 120");
     return c;
 }
@@ -68,7 +69,7 @@ Runtime& Runtime::get()
 
 std::string replay(const Config& c)
 {
-    return concat("TULLE_SIM_SEED=", c.seed, " TULLE_SIM_ORDER=", text_of(c.order), " TULLE_SIM_RESIDENT=", c.resident, " replays it");
+    return concat("TULLE_SIM_SEED=", c.seed, " TULLE_SIM_ORDER=", text_of(c.order), " TULLE_SIM_RESIDENT=", c.resident, c.multiprocessors == Config().multiprocessors ? "" : concat(" TULLE_SIM_MULTIPROCESSORS=", c.multiprocessors), " replays it");
 }
 
 const Config& config() { return Runtime::get().config; }
@@ -77,7 +78,7 @@ void configure(const Config& c)
 {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
-    require<ValueError>(c.resident > 0 && c.devices >= 0, "at least one block must be resident, and no device count is negative");
+    require<ValueError>(c.resident > 0 && c.multiprocessors > 0 && c.devices >= 0, "at least one block must be resident, and no device count is negative");
     runtime.config = c;
     if (static_cast<std::size_t>(c.devices) > runtime.devices.size()) runtime.devices.resize(static_cast<std::size_t>(c.devices));
     runtime.random = Random(c.seed);
@@ -163,11 +164,13 @@ void Runtime::perform(CUstream_st& stream)
         if (work.after) work.after->reached.acquire();
         std::string& fault = devices[static_cast<std::size_t>(stream.device)].fault;
         if (work.body && (work.always || fault.empty())) {
+            memory.open();
             try {
                 work.body();
             } catch (const Fault& e) {
                 if (fault.empty()) fault = e.what();
             }
+            memory.close();
         }
         stream.progress.release();
     }
@@ -295,6 +298,13 @@ cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vecto
     for (const void* pointer : pointers) launch.pointers.push_back({pointer, static_cast<int>(launch.pointers.size()) + 1});
     launch.body = std::move(task);
     return enqueue_launch(stream, std::move(launch));
+}
+
+bool flip_coin()
+{
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    return runtime.random.chance(128);
 }
 
 }  // namespace tulle::simt

@@ -61,6 +61,7 @@ struct CUmemPoolHandle_st {
 
 struct CUevent_st {
     int device = 0;
+    bool timed = true;
     std::shared_ptr<tulle::simt::Recording> last;
 };
 

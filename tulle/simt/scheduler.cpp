@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t stack_bytes = under_asan || under_tsan ? 256 * 1024 : 128 * 1024;
 constexpr std::size_t page = 4096;
+constexpr std::size_t soiled = 2048;                         // of a stack, when a thread begins: what the first functions have not set holds nothing of another thread's
 constexpr std::uint64_t stack_mark = 0x7a11e57ac4edfeedu;    // at the lower end; gone when a thread used more
 
 void put_mark(char* stack) { std::memcpy(stack, &stack_mark, sizeof stack_mark); }
@@ -289,6 +290,7 @@ Stack Machine::new_stack(Identity& identity)
     constexpr std::size_t distances = 61, step = 448;
     if (!identity.handle) identity.handle = new_identity();
     char* const bottom = static_cast<char*>(std::aligned_alloc(page, stack_bytes));
+    fill_with_garbage(bottom, stack_bytes, stack_contents_);
     return {bottom, stack_bytes - stacks_++ % distances * step, &identity, false};
 }
 
@@ -305,6 +307,7 @@ Stack Machine::take_stack(unsigned name)
     // Red zones that nobody took away: of a thread that was abandoned anywhere, of one that ended only those of its first functions.
     const std::size_t touched = std::exchange(stack.abandoned, false) ? stack.bytes : page;
     unpoison(stack.bottom + stack.bytes - touched, touched);
+    fill_with_garbage(stack.bottom + stack.bytes - soiled, soiled, stack_contents_);
     put_mark(stack.bottom);
     return stack;
 }
@@ -326,6 +329,7 @@ void Machine::give_stacks_back(Block& block, bool abandoned)
 void Machine::deal_out_names(std::uint64_t seed)
 {
     names_ = Random(~seed);
+    stack_contents_ = Random(mix(seed, kernels_));
     const unsigned warps = std::max(1u, std::min(std::max(config_.resident, launch_->cluster), launch_->blocks) * ((launch_->threads + 31) / 32));
     const unsigned share = std::clamp(most_names / warps, 1u, 32u), drawn = static_cast<unsigned>(names_.below(3));
     names_each_ = drawn == 0 ? share : drawn == 1 ? (share + 3) / 4 : 1;

@@ -201,5 +201,49 @@ const Plant dynamic_shared_too_short("dynamic_shared_too_short", [](bool broken)
     return results_of<int>(threads, {1, threads, bytes}, mirror)[0] == threads - 1;
 });
 
+// An array of ints promises room for ints: four at a time need more.
+template <bool Broken>
+__global__ void load_four(int* out)
+{
+    struct alignas(16) Four {
+        int number[4];
+    };
+    TULLE_SHARED(int, four, 4);
+    TULLE_SHARED(Four, promised, 1);
+    if (threadIdx.x < 4) (Broken ? four : promised[0].number)[threadIdx.x] = static_cast<int>(threadIdx.x);
+    __syncthreads();
+    const Four* all = reinterpret_cast<const Four*>(Broken ? four : promised[0].number);
+    if (threadIdx.x < 4) out[threadIdx.x] = all->number[threadIdx.x];
+}
+
+const Plant shared_wider_than_aligned("shared_wider_than_aligned", [](bool broken) {
+    return results_of<int>(4, {1, 32}, broken ? load_four<true> : load_four<false>) == std::vector<int>{0, 1, 2, 3};
+});
+
+__global__ void use_both(int* out)
+{
+    TULLE_DYNAMIC_SHARED(int, dynamic);
+    TULLE_SHARED(int, fixed, 1024);
+    if (threadIdx.x == 0) dynamic[0] = fixed[1023] = 3;
+    __syncthreads();
+    out[threadIdx.x] = dynamic[0];
+}
+
+const Plant shared_static_and_dynamic_too_large("shared_static_and_dynamic_too_large", [](bool broken) {
+    return results_of<int>(32, {1, 32, (broken ? 225u : 223u) * 1024}, use_both) == std::vector<int>(32, 3);
+});
+
+// The last of eight sums is set by nobody.
+__global__ void add_sums(int* out, int set)
+{
+    int sum[8];
+    for (int i = 0; i < set; ++i) sum[i] = 1;
+    int all = 0;
+    for (int i = 0; i < 8; ++i) all += sum[i] & 0xfff;
+    out[global_thread()] = all;
+}
+
+const Plant variable_not_set("variable_not_set", [](bool broken) { return results_of<int>(64, {2, 32}, add_sums, broken ? 7 : 8) == std::vector<int>(64, 8); });
+
 }  // namespace
 }  // namespace tulle::test

@@ -106,6 +106,32 @@ const Plant copy_too_long("copy_too_long", [](bool broken) {
     return read_value(q, out.data() + n - 1) == 5;
 });
 
+const Plant copy_past_a_page("copy_past_a_page", [](bool broken) {
+    const CudaQueue q = cuda::open_queue(0);
+    const Buffer<int> in = to_queue(q, fives.data(), n);
+    void* page = nullptr;
+    cuda::check(cudaMallocHost(&page, (broken ? n - 1 : n) * sizeof(int)));
+    cuda::check(cudaMemcpyAsync(page, in.data(), in.bytes(), cudaMemcpyDeviceToHost, q.stream));
+    synchronize(q);
+    const bool right = static_cast<const int*>(page)[n - 2] == 5;
+    return cudaFreeHost(page) == cudaSuccess && right;
+});
+
+// All entries one place up, where a copy may begin at either end.
+const Plant copy_onto_itself("copy_onto_itself", [](bool broken) {
+    const CudaQueue q = cuda::open_queue(0);
+    Buffer<int> data(q, 2 * n);
+    upload(q, fives.data(), data.data(), n);
+    copy(q, data.data(), data.data() + (broken ? 1 : n), n);
+    return read_value(q, data.data() + n) == 5;
+});
+
+const Plant host_reads_device_memory("host_reads_device_memory", [](bool broken) {
+    const CudaQueue q = cuda::open_queue(0);
+    const Buffer<int> in = to_queue(q, fives.data(), n);
+    return (broken ? in.data()[7] : read_value(q, in.data() + 7)) == 5;
+});
+
 const Plant result_not_waited_for("result_not_waited_for", [](bool broken) {
     const CudaQueue q = cuda::open_queue(0);
     Buffer<int> out(q, n);

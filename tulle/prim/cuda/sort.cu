@@ -7,19 +7,11 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "tulle/device/copy.hpp"
+#include "tulle/prim/cuda/radix_sort.hpp"
 #include "tulle/prim/cuda/temporary.cuh"
 
 namespace tulle::prim {
 namespace {
-
-// Words for a second array of payloads and one of keys behind it, in one piece: to ask for two takes as long as a pass over few keys.
-template <class Key>
-constexpr offset_t words_for(offset_t n)
-{
-    constexpr offset_t keys_in_one = sizeof(offset_t) / sizeof(Key);
-    return n + (n + keys_in_one - 1) / keys_in_one;
-}
 
 template <class Key>
 SortedPairs<Key> radix_sort(const CudaQueue& q, Key* key, offset_t* payload, offset_t n, int bits)
@@ -38,9 +30,7 @@ SortedPairs<Key> radix_sort(const CudaQueue& q, Key* key, offset_t* payload, off
 template <class Key>
 void sort_in_place(const CudaQueue& q, Key* key, offset_t* payload, offset_t n, int bits)
 {
-    const SortedPairs<Key> sorted = radix_sort(q, key, payload, n, bits);
-    if (sorted.key != key) copy(q, sorted.key, key, n);
-    if (sorted.payload != payload) copy(q, sorted.payload, payload, n);
+    move_back(q, radix_sort(q, key, payload, n, bits), key, payload, n);
 }
 
 }  // namespace

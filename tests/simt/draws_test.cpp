@@ -1,0 +1,129 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What a seed takes of the cases: CI's builds together take all of them, and seeds in a row draw every combination.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "spgemm/products.hpp"
+#include "sptrsv/triangles.hpp"
+#include "support/battery.hpp"
+#include "tulle/base/text.hpp"
+
+namespace tulle::test {
+namespace {
+
+// While it lives, the environment has another seed and takes a sample, or everything.
+class WithSeed {
+public:
+    explicit WithSeed(const std::string& seed) : WithSeed(seed, "sample") {}
+    WithSeed(const std::string& seed, const char* battery) : before_{text_of("TULLE_SIM_SEED"), text_of("TULLE_BATTERY")}
+    {
+        setenv("TULLE_SIM_SEED", seed.c_str(), 1);
+        setenv("TULLE_BATTERY", battery, 1);
+    }
+    ~WithSeed()
+    {
+        put_back("TULLE_SIM_SEED", before_[0]);
+        put_back("TULLE_BATTERY", before_[1]);
+    }
+    WithSeed(const WithSeed&) = delete;
+    WithSeed& operator=(const WithSeed&) = delete;
+
+private:
+    static std::string text_of(const char* name) { return std::getenv(name) ? std::getenv(name) : ""; }
+    static void put_back(const char* name, const std::string& text) { text.empty() ? unsetenv(name) : setenv(name, text.c_str(), 1); }
+    std::array<std::string, 2> before_;
+};
+
+// {run: seed}, as .ci/run has them for a commit of this number.
+std::map<std::string, std::string> seeds_of_ci(unsigned commit)
+{
+    FILE* const pipe = popen(concat("'" TULLE_CI_RUN "' --seeds ", commit).c_str(), "r");
+    std::string text;
+    std::array<char, 256> piece;
+    while (const std::size_t got = fread(piece.data(), 1, piece.size(), pipe)) text.append(piece.data(), got);
+    EXPECT_EQ(pclose(pipe), 0);
+    std::map<std::string, std::string> seeds;
+    std::istringstream lines(text);
+    for (std::string run, seed; lines >> run >> seed;) seeds[run] = seed;
+    return seeds;
+}
+
+std::set<std::string> names_of_all()
+{
+    std::set<std::string> names;
+    for (const auto& some : battery<float>(Values::integers)) names.insert(some.name);
+    for (const auto& some : products<float>(Values::integers)) names.insert("product: " + some.name);
+    for (const auto& some : triangles<float>()) names.insert("triangle: " + some.name);
+    return names;
+}
+
+TEST(Draws, TheSeedsOfCiTakeEveryCase)
+{
+    const std::set<std::string> all = [] {
+        const WithSeed everything("1", "full");
+        return names_of_all();
+    }();
+    for (const unsigned commit : {0u, 1u, 2u, 3u, 0xfedcba9u}) {
+        const auto seeds = seeds_of_ci(commit);
+        ASSERT_TRUE(seeds.contains("sim") && seeds.contains("sim-asan") && seeds.contains("sim-tsan") && seeds.contains("sim-tsan-again"));
+        std::set<std::string> taken;
+        for (const char* run : {"sim", "sim-asan", "sim-tsan"}) {
+            const WithSeed with(seeds.at(run));
+            const auto some = names_of_all();
+            EXPECT_LT(some.size(), all.size() * 2 / 3) << run << " has a part only";
+            taken.insert(some.begin(), some.end());
+        }
+        EXPECT_EQ(taken, all) << "commit " << commit;
+        std::set<std::string> watched;
+        for (const char* run : {"sim-tsan", "sim-tsan-again"}) watched.insert(seeds.at(run));
+        EXPECT_EQ(watched.size(), 2u) << "ThreadSanitizer has two schedules";
+    }
+    EXPECT_NE(seeds_of_ci(5), seeds_of_ci(6)) << "another commit has others";
+}
+
+TEST(Draws, CasesWithNothingInThemAreTakenAlways)
+{
+    for (const char* seed : {"1", "2", "3"}) {
+        const WithSeed with(seed);
+        std::set<std::string> names;
+        for (const auto& some : battery<double>(Values::integers)) names.insert(some.name);
+        for (const char* name : {"no rows, no columns", "no rows", "no columns", "all rows empty", "one by one", "one entry in a corner"}) EXPECT_TRUE(names.contains(name)) << name;
+    }
+}
+
+TEST(Draws, SeedsInARowDrawEveryCombinationOnce)
+{
+    for (const unsigned one_in : {1u, 2u, 3u, 12u, 20u})
+        for (const unsigned block : {0u, 7u})
+            for (int name = 0; name < 50; ++name) {
+                unsigned drawn = 0;
+                for (unsigned seed = block * one_in; seed < (block + 1) * one_in; ++seed) {
+                    const WithSeed with(std::to_string(seed));
+                    drawn += is_in_sample("combination " + std::to_string(name), one_in);
+                }
+                EXPECT_EQ(drawn, 1u) << name << ", one in " << one_in;
+            }
+}
+
+// A case that has its turn every third seed, and in it a combination that one in twelve draws: there are seeds for both.
+TEST(Draws, TurnsAndDrawsMeet)
+{
+    std::set<int> met;
+    for (unsigned seed = 0; seed < 600; ++seed) {
+        const WithSeed with(std::to_string(seed));
+        for (int name = 0; name < 20; ++name)
+            if (has_turn(static_cast<std::uint64_t>(name)) && is_in_sample("combination " + std::to_string(name), 12)) met.insert(name);
+    }
+    EXPECT_EQ(met.size(), 20u);
+}
+
+}  // namespace
+}  // namespace tulle::test
