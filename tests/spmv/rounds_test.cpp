@@ -82,6 +82,12 @@ TEST_P(SpmvRoundsOn, PiecesOfARowMoreThanABlockHasThreads)
     expect_exact(ctx(), rows_of(3, longest, [](index_t i) { return i == 1 ? longest : 2; }), {Kernel::stream, 32, false}, false);
 }
 
+// Several rows of a warp's are long ones among short ones, which the whole warp adds up one after the other.
+TEST_P(SpmvRoundsOn, SeveralLongRowsInAWarp)
+{
+    expect_exact(ctx(), rows_of(600, 700, [](index_t i) { return i == 100 || i == 101 || i == 120 ? 300 : 1; }), {Kernel::stream, 32, false}, false);
+}
+
 TULLE_ON_BACKENDS(SpmvRoundsOn);
 
 }  // namespace

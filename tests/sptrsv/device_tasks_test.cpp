@@ -18,6 +18,9 @@
 #include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
+
+void place_tasks(const CudaQueue& q, TaskLayout& layout);      // a part of lay_out_tasks()
+
 namespace {
 
 using namespace tulle::test;
@@ -211,6 +214,73 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
 }
 
 // What a step needs of the one before is asked for, not guessed.
+// Blocks of 1024 tasks, more than 256 of them: threads of the last ones add up the sizes of several blocks before their own.
+TEST_P(SptrsvDeviceTasksOn, ArePlacedWhereBlocksAreMoreThanThreads)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no tasks";
+    if (simt::under_asan || simt::under_tsan) GTEST_SKIP() << "66000 threads, twice";
+    constexpr offset_t n = 258 * 1024 + 77;
+    std::vector<Task> task(n);
+    std::vector<offset_t> entries(n + 1);
+    for (offset_t k = 0; k < n; ++k) {
+        const auto h = hash_of(1, k);
+        task[static_cast<std::size_t>(k)] = {.step = -1, .dense = -1, .first = 0, .late_first = -1, .steps = static_cast<index_t>(below(h, 5)), .rows = 1,
+                                             .width = static_cast<std::uint8_t>(1 << below(h, 6)), .late = static_cast<std::uint8_t>(below(hash_of(2, k), 4)), .cluster = static_cast<std::uint8_t>(k % 2)};
+        entries[static_cast<std::size_t>(k)] = static_cast<offset_t>(below(hash_of(3, k), 9));
+    }
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            TaskLayout layout;
+            layout.tasks.task = to_queue(q, task.data(), n);
+            layout.tasks.dense_first = to_queue(q, entries.data(), n + 1);
+            place_tasks(q, layout);
+            std::vector<Task> got(n);
+            std::vector<offset_t> first(n + 1);
+            download(q, layout.tasks.task.data(), got.data(), n);
+            download(q, layout.tasks.dense_first.data(), first.data(), n + 1);
+            offset_t step = 0, dense = 0, late = 0, before = 0;
+            for (std::size_t k = 0; k < task.size(); ++k) {
+                ASSERT_TRUE(got[k].step == step && got[k].dense == dense && got[k].late_first == late && first[k] == before) << "task " << k;
+                step += units_of(task[k], 1), dense += dense_of(task[k]), late += task[k].cluster != 0 ? task[k].late : 0, before += entries[k];
+            }
+            EXPECT_EQ(first.back(), before);
+            EXPECT_EQ(layout.tasks.dense_size, dense);
+        }
+        (void)q;
+    });
+}
+
+// At most 1024 blocks of 256 threads: the rows behind that are looked at in a second round, the longest row and the deepest level among them.
+TEST_P(SptrsvDeviceTasksOn, ASurveyHasMoreRowsThanThreads)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no survey";
+    if (simt::under_asan || simt::under_tsan) GTEST_SKIP() << "262000 threads, several times";
+    constexpr index_t rows = 1024 * 256 + 100;
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < rows; ++i) {
+        if (i >= rows - 3)
+            for (index_t j = rows - 9; j < i; ++j) entries.emplace_back(i, j, 1.0);
+        entries.emplace_back(i, i, 1.0);
+    }
+    const auto a = csr_of<double>(rows, rows, std::move(entries));
+    c.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
+            const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{rows} + 1);
+            const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
+            const Triangle there = take_triangle(q, {.rows = rows, .row_begin = begin.data(), .col = col.data(), .nonzeros = col.size()}).value();
+            Swept swept = sweep(q, there, 32, 8);
+            const Surveyed found = survey(q, there, swept).value();
+            EXPECT_EQ(found.features.levels, 4);
+            EXPECT_EQ(found.alone.rows, (std::vector<offset_t>{rows - 3, 1, 1, 1}));
+            EXPECT_EQ(feature(found.features, "nonzeros"), static_cast<double>(a.col.size()));
+            EXPECT_EQ(feature(found.features, "row_longest"), 9);
+        }
+        (void)q;
+    });
+}
+
 TEST_P(SptrsvDeviceTasksOn, RefuseWhatTheStepBeforeDidNotMake)
 {
     const auto c = ctx();

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "sptrsv/triangles.hpp"
 #include "support/older_gpu.hpp"
@@ -433,12 +434,12 @@ TEST_P(SptrsvOn, SolvesClustersWithoutAnInverse)
 }
 
 template <class V>
-void check_many(const Context& c, index_t columns, index_t prepared_for, Layout layout_b, Layout layout_x)
+void check_many(const Context& c, index_t columns, index_t prepared_for, Layout layout_b, Layout layout_x, const std::optional<Scheme>& force = {})
 {
     SCOPED_TRACE(std::to_string(columns) + " columns, prepared for " + std::to_string(prepared_for));
     const auto a = triangle_where<V>(77, 4, [](index_t i, index_t j) { return i - j <= 3 || (i + 2 * j) % 11 == 0; });
     const auto there = to_device(c, a.view());
-    const auto plan = Plan<V>::make(c, there.view(), {.right_hand_sides = prepared_for});
+    const auto plan = Plan<V>::make(c, there.view(), {.right_hand_sides = prepared_for, .force = force});
     const offset_t pad = 3;
     const auto lead = [&](Layout layout) { return (layout == Layout::row_major ? columns : 77) + pad; };
     const auto size = [&](Layout layout) { return static_cast<std::size_t>(lead(layout) * (layout == Layout::row_major ? 77 : columns)); };
@@ -472,6 +473,14 @@ TEST_P(SptrsvOn, SolvesForManyRightHandSides)
     check_many<double>(c, 70, 32, Layout::row_major, Layout::row_major);
     check_many<float>(c, 6, 1, Layout::col_major, Layout::col_major);
     check_many<double>(c, 0, 3, Layout::row_major, Layout::row_major);
+}
+
+// Kernels for one right-hand side take several one after the other.
+TEST_P(SptrsvOn, GroupsTakeRightHandSidesInTurn)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "groups are the GPU's";
+    check_many<double>(c, 3, 1, Layout::row_major, Layout::col_major, Scheme{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4});
 }
 
 TEST_P(SptrsvOn, SearchesAmongSchemes)
