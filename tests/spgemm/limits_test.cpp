@@ -30,6 +30,9 @@ using namespace tulle::test;
 
 class SpgemmLimitsOn : public OnBackend {};
 
+// A CPU finds the places and products that are kept with an array as long as a row of C for each thread.
+bool needs_all_columns(const Context& c, const Pair<double>& pair) { return c.backend() == Backend::cpu && pair.b.cols > 1 << 22; }
+
 // Each policy fills C, and each refill fills it again.
 void check_filled_twice(const Context& c, const Pair<double>& pair, const std::vector<Policy>& policies, unsigned one_in)
 {
@@ -37,7 +40,7 @@ void check_filled_twice(const Context& c, const Pair<double>& pair, const std::v
     const SparseProduct want = oracle_product(pair.a, pair.b);
     for (const Policy& policy : policies)
         for (const Refill refill : {Refill::find_places, Refill::keep_places, Refill::keep_products}) {
-            if (refill != Refill::find_places && !is_repeatable(policy, c.backend())) continue;
+            if (refill != Refill::find_places && (!is_repeatable(policy, c.backend()) || needs_all_columns(c, pair))) continue;
             const std::string what = pair.name + ": " + to_text(policy) + ", " + to_text(refill);
             if (!is_drawn(what, one_in)) continue;
             SCOPED_TRACE(what);
@@ -110,7 +113,7 @@ TEST_P(SpgemmLimitsOn, LongRowsOfCAtTheEndOf16Bits)
             return col;
         });
         const Pair<double> pair{std::to_string(n) + " nonzeros", matrix_of_columns<double>(2, 3, 84, [](index_t i) { return i == 0 ? std::vector{0, 1, 2} : std::vector{2}; }), b};
-        check_filled_twice(c, pair, {c.backend() == Backend::cuda ? Policy{.use_runs = false, .merge_lists = 0} : Policy{Method::adaptive, true}}, 3);
+        check_filled_twice(c, pair, {c.backend() == Backend::cuda ? Policy{.use_runs = false, .merge_lists = 0} : Policy{Method::adaptive, true}}, build::simulated ? 5 : 1);
     }
 }
 

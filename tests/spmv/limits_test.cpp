@@ -64,12 +64,12 @@ void check_forms(const Context& c, const std::string& name, const HostCsr<V>& a,
     Reserved<V> x(c, a.cols);
     put_x(a, x);
     const std::vector<V> want = product_of(a);
-    const RowTraits row = Plan<V>::make(c, csr.view()).traits().row;          // of op(A) in all forms
+    const RowTraits row = Plan<V>::make(c, csr.view()).traits().row;
     int number = 0;
     for (const auto& [view, op] : forms) {
         ++number;
         Traits traits = Plan<V>::make(c, view, {.op = op}).traits();
-        traits.row = row;
+        if (traits.format == Format::blocked_ell) traits.row = row;           // a plan that multiplies by blocks does not look at rows
         for (const Policy& policy : candidates(traits, {c.backend(), c.host().threads})) {
             if (!is_drawn(name + std::to_string(number) + to_text(policy), one_in)) continue;
             SCOPED_TRACE(name + ": form " + std::to_string(number) + ", " + to_text(policy));
@@ -83,7 +83,7 @@ void check_forms(const Context& c, const std::string& name, const HostCsr<V>& a,
 TEST_P(SpmvLimitsOn, DimensionsAndDistancesAtTheEndsOf8And16Bits)
 {
     const auto c = ctx();
-    for (const auto& [name, a] : near_limits<double>()) check_forms(c, name, a, 6);
+    for (const auto& [name, a] : near_limits<double>()) check_forms(c, name, a, 4);
 }
 
 TEST_P(SpmvLimitsOn, ColumnsUpTo31Bits)
@@ -91,7 +91,7 @@ TEST_P(SpmvLimitsOn, ColumnsUpTo31Bits)
     const RoomToReserve room;
     const auto c = ctx();
     if (const std::string why = why_not_reserved(c, std::size_t{9} << 30); !why.empty()) GTEST_SKIP() << why;
-    for (const auto& [name, a] : hypersparse<float>()) check_forms(c, name, a, 6);
+    for (const auto& [name, a] : hypersparse<float>()) check_forms(c, name, a, 4);
 }
 
 // A policy that does not fit is refused, also where only a copy by rows shows how wide rows are.

@@ -57,9 +57,9 @@ TEST_P(SptrsvEndsOn, RowsAroundEveryBatch)
         for (const Edge edge : {Edge::end, Edge::begin}) {
             if (edge == Edge::begin && c.backend() == Backend::cuda) continue;
             for (const bool upper : {false, true}) {
-                check_triangle<double>(c, "last row of " + std::to_string(n), triangle_where<double>(n, 5, [n](index_t i, index_t) { return i == n - 1; }), upper, edge, 40);
-                check_triangle<double>(c, "chain of " + std::to_string(n), triangle_where<double>(n, 6, [](index_t i, index_t j) { return j == i - 1; }), upper, edge, 40);
-                check_triangle<float>(c, "first of " + std::to_string(n), triangle_where<float>(n, 7, [](index_t, index_t j) { return j == 0; }), upper, edge, 40);
+                check_triangle<double>(c, "last row of " + std::to_string(n), triangle_where<double>(n, 5, [n](index_t i, index_t) { return i == n - 1; }), upper, edge, 150);
+                check_triangle<double>(c, "chain of " + std::to_string(n), triangle_where<double>(n, 6, [](index_t i, index_t j) { return j == i - 1; }), upper, edge, 150);
+                check_triangle<float>(c, "first of " + std::to_string(n), triangle_where<float>(n, 7, [](index_t, index_t j) { return j == 0; }), upper, edge, 150);
             }
         }
 }

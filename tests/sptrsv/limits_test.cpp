@@ -70,7 +70,7 @@ TEST_P(SptrsvLimitsOn, RightHandSides30BitsApart)
                     for (const index_t columns : {1, 6}) {
                         const std::string what = (scheme ? to_text(*scheme) : "chosen") + ", for " + std::to_string(prepared) + ", " + std::to_string(columns) + " sides, " +
                                                  (b == Layout::row_major ? "rows to " : "columns to ") + (x == Layout::row_major ? "rows" : "columns");
-                        if (!is_drawn(what, 4)) continue;
+                        if (!is_drawn(what, 10)) continue;
                         check_far_apart<float>(c, b, x, columns, {.right_hand_sides = prepared, .force = scheme}, what);
                         if (HasFatalFailure()) return;
                     }
@@ -94,7 +94,7 @@ TEST_P(SptrsvLimitsOn, RowsAndEntriesAround5To9Bits)
                 for (const Scheme& scheme : schemes_for(c))
                     for (const Analysis analysis : {Analysis::device, Analysis::host}) {
                         const std::string what = name + ", " + to_text(scheme) + (analysis == Analysis::host ? ", tasks of the host" : "");
-                        if (!is_drawn(what, 12)) continue;
+                        if (!is_drawn(what, 50)) continue;
                         SCOPED_TRACE(what);
                         const auto plan = Plan<double>::make(c, there.view(), {.force = scheme, .analysis = analysis});
                         const auto b_there = to_device<double>(c, std::span<const double>(b));

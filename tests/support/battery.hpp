@@ -171,7 +171,7 @@ std::vector<Case<V>> hypersparse()
     constexpr index_t last = max_index - 1, half = index_t{1} << 30;
     std::vector<Case<V>> all;
     all.push_back({"both ends and 2^30 apart", matrix_of_columns<V>(6, max_index, 61, [](index_t i) {
-                       return i == 1 ? std::vector<index_t>{} : i == 3 ? std::vector{last} : std::vector{i, half - 1, half, half + i, last - 1 - i, last};
+                       return i == 1 ? std::vector<index_t>{} : i == 3 ? std::vector{last} : std::vector{i, half - 1, half, half + 1 + i, last - 1 - i, last};
                    })});
     all.push_back({"close together at the end", matrix_of_columns<V>(70, max_index, 62, [](index_t i) { return std::vector{last - 80 + i, last - 79 + i, last - 77 + i, last - 1 - i % 2, last}; })});
     all.push_back({"equal rows 2^30 apart", matrix_of_columns<V>(40, max_index, 63, [](index_t i) { return std::vector{i / 4, half + i / 4, last - 40 + i / 4}; })});

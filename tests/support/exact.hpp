@@ -121,6 +121,6 @@ HostCsr<V> matrix_of_lengths(const std::vector<index_t>& lengths, index_t cols, 
 }
 
 // Lengths of rows around a batch: such a row alone, between short ones, after an empty one, and many of them.
-inline std::vector<std::vector<index_t>> rows_around(index_t n) { return {{n}, {1, n, 1}, {0, n, 0}, {n, n, n, n, n, 2}}; }
+inline std::vector<std::vector<index_t>> rows_around(index_t n) { return {{n}, {1, n, 1}, {0, n, 0}, {n, n, n, n, n, std::min(n, 2)}}; }
 
 }  // namespace tulle::test
