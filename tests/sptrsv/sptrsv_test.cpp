@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 
+#include "sptrsv/schemes.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/older_gpu.hpp"
 #include "support/backends.hpp"
@@ -47,9 +48,6 @@ std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::
 
 int power_of(const Scheme& scheme) { return scheme.kernel == Kernel::tasks && scheme.merge != Merge::none ? 2 : 1; }
 
-// Fewer multiprocessors and smaller clusters than any GPU has: the simulator would be busy with idle threads.
-Limits small_limits(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4, .cluster_blocks = 2}; }
-
 // Some of the paper's schemes, others for another seed: there are too many for any battery. Lists made beforehand need all blocks at once.
 std::vector<Scheme> some_of_the_papers(std::size_t count)
 {
@@ -61,21 +59,6 @@ std::vector<Scheme> some_of_the_papers(std::size_t count)
         if (s.order == Warps::ticket || runs_all_blocks()) some.push_back(s);
     }
     return some;
-}
-
-// The library's candidates, some of the paper's schemes, and levels shared by threads however small they are.
-std::vector<Scheme> schemes_for(const Context& ctx)
-{
-    std::vector<Scheme> all = candidates(small_limits(ctx));
-    if (without_regimes()) std::erase_if(all, [](const Scheme& s) { return s.regime != Regime::device; });
-    if (ctx.backend() == Backend::cuda) {
-        all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4, .alpha = 0});
-        all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 8, .warps = 2, .subwarps = 2, .share_above = unlimited});
-        all.push_back({.kernel = Kernel::groups, .merge = Merge::threshold, .rows = 32, .limit = 8, .reorder = true, .warps = 8, .subwarps = 8, .share_above = 4, .grouping = Grouping::balance});
-    }
-    if (ctx.backend() == Backend::cpu && ctx.host().threads > 1)
-        for (const Merge merge : {Merge::none, Merge::critical, Merge::fixed}) all.push_back({.kernel = Kernel::levels, .merge = merge, .rows = merge == Merge::none ? 1 : 40, .limit = 1});
-    return all;
 }
 
 template <class V>

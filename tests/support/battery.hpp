@@ -150,4 +150,55 @@ std::vector<Case<V>> battery(Values values)
     return all;
 }
 
+// A matrix whose row i has the columns that columns_of(i) lists, in ascending order; values are small integers, none of them zero.
+template <class V, class Columns>
+HostCsr<V> matrix_of_columns(index_t rows, index_t cols, std::uint64_t seed, Columns&& columns_of)
+{
+    std::vector<std::tuple<index_t, index_t, V>> entries;
+    for (index_t i = 0; i < rows; ++i)
+        for (const index_t j : columns_of(i)) {
+            const V v = test_value<V>(Values::integers, seed, i, j);
+            entries.emplace_back(i, j, v == V(0) ? V(5) : v);
+        }
+    return csr_of<V>(rows, cols, std::move(entries));
+}
+
+// Dimensions and distances at the ends of 8 and 16 bits: limit - 1, limit, limit + 1. Rows reach from the first to the last column, or begin at some column
+// and reach over just so many; there are two slices of 32 rows, and rows of one entry among them.
+template <class V>
+std::vector<Case<V>> near_limits()
+{
+    std::vector<Case<V>> all;
+    for (const index_t limit : {256, 65536})
+        for (const index_t n : {limit - 1, limit, limit + 1}) {
+            all.push_back({std::to_string(n) + " columns", matrix_of_columns<V>(35, n, 51, [n](index_t i) {
+                               return i % 4 == 0 ? std::vector{0, n - 1} : i % 4 == 1 ? std::vector{n - 1} : i % 4 == 2 ? std::vector{i, n - 2, n - 1} : std::vector{0, n / 2, n - 1};
+                           })});
+            all.push_back({"distances of " + std::to_string(n), matrix_of_columns<V>(35, 3 * n, 52, [n](index_t i) {
+                               const index_t first = n / 2 + 3 * (i / 32);
+                               return i % 3 == 0 ? std::vector{first, first + n} : i % 3 == 1 ? std::vector{first + n} : std::vector{first};
+                           })});
+        }
+    return all;
+}
+
+// Few rows whose columns are up to 2^31 - 2: at both ends, 2^30 apart, close together at the end. Nobody can write a vector of that length; reserved.hpp has it.
+template <class V>
+std::vector<Case<V>> hypersparse()
+{
+    constexpr index_t last = max_index - 1, half = index_t{1} << 30;
+    std::vector<Case<V>> all;
+    all.push_back({"both ends and 2^30 apart", matrix_of_columns<V>(6, max_index, 61, [](index_t i) {
+                       return i == 1 ? std::vector<index_t>{} : i == 3 ? std::vector{last} : std::vector{i, half - 1, half, half + 1 + i, last - 1 - i, last};
+                   })});
+    all.push_back({"close together at the end", matrix_of_columns<V>(70, max_index, 62, [](index_t i) { return std::vector{last - 80 + i, last - 79 + i, last - 77 + i, last - 1 - i % 2, last}; })});
+    all.push_back({"equal rows 2^30 apart", matrix_of_columns<V>(40, max_index, 63, [](index_t i) { return std::vector{i / 4, half + i / 4, last - 40 + i / 4}; })});
+    all.push_back({"a long row over all columns", matrix_of_columns<V>(4, max_index, 64, [](index_t i) {
+                       std::vector<index_t> col{i};
+                       for (index_t k = 1; i == 2 && k <= 600; ++k) col.push_back(k * (last / 600));
+                       return col;
+                   })});
+    return all;
+}
+
 }  // namespace tulle::test

@@ -5,7 +5,9 @@
 // counts give the same bits, and choose() the same answer.
 #include "tulle/matrix/features.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
@@ -15,6 +17,7 @@
 #include "tulle/matrix/validate.hpp"
 #include "tulle/prim/histogram.hpp"
 #include "tulle/prim/reduce.hpp"
+#include "tulle/prim/sort.hpp"
 
 namespace tulle {
 namespace {
@@ -46,9 +49,25 @@ RowStatistics row_statistics_on(const Queue& q, index_t rows, index_t cols, cons
     return row;
 }
 
+// By the columns that there are, in order: a matrix with few entries may have more columns than there is memory for counts.
+template <class Queue, class V>
+index_t count_empty_cols_of_few(const Queue& q, const CsrView<V>& a)
+{
+    Buffer<std::uint32_t> key(q, a.nonzeros);
+    Buffer<offset_t> unused(q, a.nonzeros);
+    copy_bytes(q, a.col, key.data(), key.bytes());
+    fill_zero(q, unused.data(), a.nonzeros);
+    prim::sort_pairs(q, key.data(), unused.data(), a.nonzeros, prim::bits_for(static_cast<std::uint64_t>(a.cols)));
+    std::vector<std::uint32_t> col(static_cast<std::size_t>(a.nonzeros));
+    download(q, key.data(), col.data(), a.nonzeros);
+    return a.cols - static_cast<index_t>(std::unique(col.begin(), col.end()) - col.begin());
+}
+
 template <class Queue, class V>
 index_t count_empty_cols(const Queue& q, const CsrView<V>& a)
 {
+    constexpr offset_t few = 4;                                 // columns an entry: sorting takes some 24 bytes an entry, counting 8 a column
+    if (a.cols > few * a.nonzeros) return count_empty_cols_of_few(q, a);
     Buffer<offset_t> entries(q, a.cols);
     prim::histogram(q, a.col, a.nonzeros, entries.data(), a.cols);
     return static_cast<index_t>(count_where(q, IsZero{entries.data()}, a.cols));

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tulle/simt/memory.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +20,10 @@ constexpr std::size_t too_large_to_close = std::size_t{16} << 20;
 constexpr unsigned char red = 0xa5, dead = 0xdd;
 constexpr std::size_t quarantine_bytes = std::size_t{64} << 20, quarantine_blocks = 4096;
 
+// Blocks from this size on are reserved, not filled: pages that nobody touches take no memory. More than a device usually has (Config::bytes), so that
+// only tests of huge indices and strides meet them. Garbage stands at both ends alone, the rest is zero, and there is no quarantine: late use is a crash.
+constexpr std::size_t reserved_from = std::size_t{2} << 30, filled_of_reserved = 4096;
+
 std::size_t room_for(std::size_t bytes) { return (red_zone + bytes + red_zone + 2 * alignment - 1) / (2 * alignment) * (2 * alignment); }
 static_assert(red_zone == alignment, "a block begins that far behind a multiple of twice the alignment");
 
@@ -26,14 +32,27 @@ bool all_are(const char* data, std::size_t bytes, unsigned char value)
     return std::all_of(data, data + bytes, [&](char c) { return static_cast<unsigned char>(c) == value; });
 }
 
+char* reserve(std::size_t bytes)
+{
+    void* const room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return room == MAP_FAILED ? nullptr : static_cast<char*>(room);
+}
+
+void fill_ends(char* data, std::size_t bytes, Random& random)
+{
+    if (bytes < reserved_from) return fill_with_garbage(data, bytes, random);
+    fill_with_garbage(data, filled_of_reserved, random);
+    fill_with_garbage(data + bytes - filled_of_reserved, filled_of_reserved, random);
+}
+
 }  // namespace
 
 char* DeviceMemory::allocate(int device, std::size_t bytes, Allocation::State state, Random& random)
 {
-    char* const room = static_cast<char*>(std::aligned_alloc(2 * alignment, room_for(bytes)));
+    char* const room = bytes < reserved_from ? static_cast<char*>(std::aligned_alloc(2 * alignment, room_for(bytes))) : reserve(room_for(bytes));
     if (!room) return nullptr;
     char* const data = room + red_zone;
-    fill_with_garbage(data, bytes, random);
+    fill_ends(data, bytes, random);
     std::memset(room, red, red_zone);
     std::memset(data + bytes, red, red_zone);
     poison(room, red_zone);
@@ -76,6 +95,10 @@ std::string DeviceMemory::release(char* data)
     block.state = Allocation::State::freed;
     used_[block.device] -= block.bytes;
     of_devices_.erase(data);
+    if (block.bytes >= reserved_from) {
+        give_back_reserved(data);
+        return wrong;
+    }
     unpoison(data, block.bytes);
     std::memset(data, dead, block.bytes);
     poison(data, block.bytes);
@@ -86,6 +109,15 @@ std::string DeviceMemory::release(char* data)
         if (wrong.empty()) wrong = late;
     }
     return wrong;
+}
+
+void DeviceMemory::give_back_reserved(char* data)
+{
+    const std::size_t bytes = blocks_.at(data).bytes;
+    blocks_.erase(data);
+    unpoison(data - red_zone, red_zone);
+    unpoison(data + bytes, red_zone);
+    munmap(data - red_zone, room_for(bytes));
 }
 
 std::string DeviceMemory::give_up_oldest()

@@ -45,6 +45,7 @@ private:
     using Blocks = std::map<const char*, Allocation>;
     Blocks::const_iterator block_of(const void* pointer) const;
     std::string give_up_oldest();
+    void give_back_reserved(char* data);
 
     Blocks blocks_;
     std::deque<char*> quarantine_;

@@ -254,6 +254,7 @@ std::unique_ptr<State> make_state(const Context& ctx, const AnyView<M>& a, const
         s->copy = copy_by_rows(ctx, a, s->transposed(), s->source);
         s->choice.policy.copy = true;
         s->traits.row = ctx.run([&](const auto& q) { return survey(q, rows_of(*s), false).row; });
+        if (options.force) check_policy(*options.force, s->traits, s->limits);      // once more: only now it is known how wide and long the rows are
     }
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
     prepare(*s);
