@@ -42,8 +42,8 @@ std::size_t bytes_of(const BlockedEllView<V>& a)
 }
 
 // The matrix where the product is done.
-template <class V>
-SpmvResult<V> measure_there(const Context& ctx, const spmv::AnyView<V>& a, const SpmvProblem<V>& p, int repeat)
+template <class V, class View>
+SpmvResult<V> measure_there(const Context& ctx, const View& a, const SpmvProblem<V>& p, int repeat)
 {
     SpmvResult<V> result;
     result.backend = ctx.name();
@@ -72,7 +72,7 @@ SpmvResult<V> measure_there(const Context& ctx, const spmv::AnyView<V>& a, const
     std::sort(seconds.begin(), seconds.end());
     result.best = seconds.front();
     result.median = seconds[seconds.size() / 2];
-    result.bytes = std::visit([](const auto& view) { return bytes_of(view); }, a) + x.bytes() + y.bytes() * (p.beta != V(0) ? 2 : 1);
+    result.bytes = bytes_of(a) + x.bytes() + y.bytes() * (p.beta != V(0) ? 2 : 1);
     return result;
 }
 

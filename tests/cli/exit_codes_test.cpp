@@ -85,7 +85,7 @@ TEST_F(ExitCodes, FourForMemory)
 TEST_F(ExitCodes, FourForMemoryThatTheProcessCannotGet)
 {
     if (simt::under_asan || simt::under_tsan) GTEST_SKIP() << "sanitizers map more than any limit";
-    const Outcome run = tulle("run spgemm arrow:5000,3 --backend cpu --threads 1", "ulimit -v 330000 &&");
+    const Outcome run = tulle("run spgemm arrow:5000,3 --backend cpu --threads 1", "ulimit -v 260000 &&");
     EXPECT_EQ(run.code, 4) << run.err;
     EXPECT_EQ(run.out, "");
     EXPECT_NE(run.err.find("286.1 MiB needed, "), run.err.npos) << run.err;
