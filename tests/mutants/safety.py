@@ -26,5 +26,4 @@ MUTANTS = [
     api("a team multiplies by an alpha of zero", "tulle/spmv/multi.cpp", "if (alpha == V(0)) return s.crew.run(", "if (false) return s.crew.run(", "*AlphaZeroOnTeam.Spmv/*"),
     api("SpTRSV solves with an alpha of zero", "tulle/sptrsv/solve.cpp", "if (alpha == V(0)) return clear(s.ctx, x);", "", "*AlphaZeroOn.Sptrsv/cuda*"),
     api("the last offset is not widened", "tulle/matrix/cuda/widen_offsets.cu", "if (k < n) to[k] = from[k];", "if (k + 1 < n) to[k] = from[k];", "*Offsets32On.*/cuda*"),
-    api("new values are widened again", "tulle/matrix/widen.hpp", "if (!kept.empty()) return with_offsets(a, kept.data());", "", "*Offsets32On.Spmv/cuda*"),
 ]
