@@ -16,6 +16,7 @@
 #include "bench/spmv.hpp"
 #include "bench/sptrsv.hpp"
 #include "tulle/device/info.hpp"
+#include "tulle/device/queue.hpp"
 
 namespace tulle::bench {
 namespace {
@@ -65,7 +66,7 @@ void add_race(CLI::App& app, Options& o, const std::string& matrices, const std:
     app.add_option("matrix", o.matrices, matrices);
     app.add_option("--suite", o.suite, suites);
     app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::Range(0, most_threads()))->capture_default_str();
     add_timing(app, o);
 }
 
@@ -134,7 +135,7 @@ void add_collect(CLI::App& app, CollectOptions& o)
     app.add_option("--seconds", o.seconds, "No new matrix after this long")->check(CLI::PositiveNumber)->capture_default_str();
     app.add_flag("--paper", o.paper, "sptrsv: the paper's schemes too");
     app.add_option("--products", o.products, "spgemm: no matrix with more multiplications; 0: a thousand million on a GPU, 30 million on a CPU")->check(CLI::NonNegativeNumber)->capture_default_str();
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::Range(0, most_threads()))->capture_default_str();
     app.add_flag("--quiet", o.quiet, "No progress");
 }
 

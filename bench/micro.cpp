@@ -89,7 +89,8 @@ void read_matrix_market(benchmark::State& state)
 {
     const Context ctx = Context::cpu();
     const TemporaryFile file("tulle-microbench.mtx");
-    io::write(ctx, file.path(), io::generate<double>(ctx, concat("stencil7:", state.range(0))).view());
+    const Csr<double> a = io::generate<double>(ctx, concat("stencil7:", state.range(0)));
+    io::write(ctx, file.path(), a.view());
     for (auto _ : state) benchmark::DoNotOptimize(io::read<double>(ctx, file.path()).nonzeros());
     count_bytes(state, std::filesystem::file_size(file.path()));
 }

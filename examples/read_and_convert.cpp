@@ -13,10 +13,12 @@ try {
     const tulle::Context ctx = tulle::Context::cpu();
     const auto folder = std::filesystem::temp_directory_path();
     std::filesystem::path file = folder / "tulle_example.mtx";
-    if (count > 1)
+    if (count > 1) {
         file = words[1];
-    else
-        tulle::io::write(ctx, file, tulle::io::generate<double>(ctx, "uniform:1000,1000,8").view(), {.comment = "made by an example"});
+    } else {
+        const tulle::Csr<double> made = tulle::io::generate<double>(ctx, "uniform:1000,1000,8");
+        tulle::io::write(ctx, file, made.view(), {.comment = "made by an example"});
+    }
 
     tulle::io::FileInfo said;
     const tulle::Csr<double> a = tulle::io::read<double>(ctx, file, {}, &said);

@@ -11,7 +11,8 @@ int main()
 {
     using namespace tulle;
     const Context ctx = Context::best();                                         // cuda:0 if there is a usable GPU, else the CPU
-    const Csr<double> a = to_device(ctx, io::generate<double>(ctx, "stencil5:100").view());
+    const Csr<double> on_host = io::generate<double>(ctx, "stencil5:100");
+    const Csr<double> a = to_device(ctx, on_host.view());
 
     // One triangle each of a general matrix; the other side is left out on request only.
     const auto lower = sptrsv::Plan<double>::make(ctx, a.view(), {.uplo = sptrsv::Uplo::lower, .other_side = sptrsv::OtherSide::ignore});

@@ -42,8 +42,8 @@ std::size_t bytes_of(const BlockedEllView<V>& a)
 }
 
 // The matrix where the product is done.
-template <class V>
-SpmvResult<V> measure_there(const Context& ctx, const spmv::AnyView<V>& a, const SpmvProblem<V>& p, int repeat)
+template <class V, class View>
+SpmvResult<V> measure_there(const Context& ctx, const View& a, const SpmvProblem<V>& p, int repeat)
 {
     SpmvResult<V> result;
     result.backend = ctx.name();
@@ -72,7 +72,7 @@ SpmvResult<V> measure_there(const Context& ctx, const spmv::AnyView<V>& a, const
     std::sort(seconds.begin(), seconds.end());
     result.best = seconds.front();
     result.median = seconds[seconds.size() / 2];
-    result.bytes = std::visit([](const auto& view) { return bytes_of(view); }, a) + x.bytes() + y.bytes() * (p.beta != V(0) ? 2 : 1);
+    result.bytes = bytes_of(a) + x.bytes() + y.bytes() * (p.beta != V(0) ? 2 : 1);
     return result;
 }
 
@@ -97,10 +97,11 @@ std::vector<V> seeded_vector(index_t size, std::uint64_t seed)
 template <class V>
 SpmvResult<V> measure(const Context& host, const Context& ctx, const SpmvProblem<V>& p, int repeat)
 {
+    const auto measure_owner = [&](const auto& a) { return measure_from(ctx, a.view(), p, repeat); };
     switch (p.format) {
-        case spmv::Format::csc: return measure_from(ctx, to_csc(host, p.a).view(), p, repeat);
-        case spmv::Format::coo: return measure_from(ctx, to_coo(host, p.a).view(), p, repeat);
-        case spmv::Format::blocked_ell: return measure_from(ctx, to_blocked_ell(host, p.a, p.block).view(), p, repeat);
+        case spmv::Format::csc: return measure_owner(to_csc(host, p.a));
+        case spmv::Format::coo: return measure_owner(to_coo(host, p.a));
+        case spmv::Format::blocked_ell: return measure_owner(to_blocked_ell(host, p.a, p.block));
         case spmv::Format::csr: break;
     }
     return measure_from(ctx, p.a, p, repeat);

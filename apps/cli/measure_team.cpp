@@ -73,8 +73,9 @@ SpmvResult<V> measure_team(const Session& session, const Context& like, const Sp
 {
     const Team team = team_like(session, like, options.devices);
     const Context host = session.host();
-    if (p.format == spmv::Format::csc) return measure_view<V>(team, to_csc(host, p.a).view(), p, options);
-    if (p.format == spmv::Format::coo) return measure_view<V>(team, to_coo(host, p.a).view(), p, options);
+    const auto measure_owner = [&](const auto& a) { return measure_view<V>(team, a.view(), p, options); };
+    if (p.format == spmv::Format::csc) return measure_owner(to_csc(host, p.a));
+    if (p.format == spmv::Format::coo) return measure_owner(to_coo(host, p.a));
     require<UsageError>(p.format == spmv::Format::csr, "a team takes csr, csc or coo", "leave --format bell to one device");
     return measure_view<V>(team, p.a, p, options);
 }

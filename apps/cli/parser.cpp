@@ -7,6 +7,7 @@
 #include "apps/cli/failure.hpp"
 #include "tulle/base/build.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/device/queue.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -88,7 +89,7 @@ void Parser::matrix(CLI::App* verb, Source& source, bool required)
 
 void Parser::compute(CLI::App* verb)
 {
-    verb->add_option("--threads", settings_.threads, "threads on the CPU (0: all)")->check(CLI::Range(0, 4096))->option_text("N")->group("Machine");
+    verb->add_option("--threads", settings_.threads, "threads on the CPU (0: all)")->check(CLI::Range(0, most_threads()))->option_text("N")->group("Machine");
     verb->add_option("--budget", budget_, "memory that may be held at once, like 500MiB or 8GiB")->option_text("BYTES")->group("Machine");
 }
 

@@ -3,6 +3,8 @@
 // How runs fail: the exit code, one sentence that begins with "tulle:", and no result on stdout.
 #include "cli/program.hpp"
 #include "tulle/device/info.hpp"
+#include "tulle/device/queue.hpp"
+#include "tulle/simt/sanitizers.hpp"
 
 namespace tulle::test {
 namespace {
@@ -77,6 +79,24 @@ TEST_F(ExitCodes, FourForMemory)
     EXPECT_NE(said.find("hint:"), said.npos) << said;
     failure("run spmv stencil5:100 --budget 100KiB", 4);
     EXPECT_EQ(tulle("info stencil5:10 --budget 1GiB").code, 0);
+}
+
+// C takes 286 MiB, more than is left of the address space: refused with both numbers, not killed.
+TEST_F(ExitCodes, FourForMemoryThatTheProcessCannotGet)
+{
+    if (simt::under_asan || simt::under_tsan) GTEST_SKIP() << "sanitizers map more than any limit";
+    const Outcome run = tulle("run spgemm arrow:5000,3 --backend cpu --threads 1", "ulimit -v 260000 &&");
+    EXPECT_EQ(run.code, 4) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_NE(run.err.find("286.1 MiB needed, "), run.err.npos) << run.err;
+    EXPECT_NE(run.err.find("available (the limit of address space (ulimit -v))"), run.err.npos) << run.err;
+}
+
+TEST_F(ExitCodes, TwoForThreadsNoMachineHas)
+{
+    EXPECT_NE(failure("run spmv stencil5:4 --threads 1000000", 2).find(std::to_string(most_threads())), std::string::npos);
+    failure("run spmv stencil5:4 --threads -1", 2);
+    EXPECT_EQ(tulle("run spmv stencil5:4 --threads 0").code, 0);
 }
 
 TEST_F(ExitCodes, FiveForADeviceThatIsNotThere)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 
 #include "support/backends.hpp"
 #include "tulle/device/copy.hpp"
@@ -22,6 +23,20 @@ TEST(Context, SaysWhereItWorks)
     EXPECT_THROW(Context::cpu(-1), ValueError);
     EXPECT_FALSE(Context::cpu().is_deterministic());
     EXPECT_TRUE(Context::cpu().deterministic().is_deterministic());
+}
+
+TEST(Context, RefusesThreadsNoMachineHas)
+{
+    EXPECT_GE(most_threads(), available_threads());
+    EXPECT_EQ(Context::cpu(0).host().threads, available_threads());
+    EXPECT_NO_THROW(Context::cpu(most_threads()));
+    for (const int threads : {most_threads() + 1, 1000000, std::numeric_limits<int>::max(), -1, std::numeric_limits<int>::min()}) EXPECT_THROW(Context::cpu(threads), ValueError) << threads;
+    try {
+        (void)Context::cpu(1000000);
+    } catch (const ValueError& e) {
+        EXPECT_EQ(e.message(), concat("a CPU queue can have ", most_threads(), " threads on this machine, not 1000000"));
+        EXPECT_FALSE(e.hint().empty());
+    }
 }
 
 TEST(Context, BestIsAGpuOnlyWhereOneCanBeUsed)
@@ -94,6 +109,9 @@ INSTANTIATE_TEST_SUITE_P(Sizes, TeamOf, ::testing::Values(1, 2, 3, 4, 7));
 TEST(Team, NeedsMembers)
 {
     EXPECT_THROW(Team::cpu(0), ValueError);
+    EXPECT_THROW(Team::cpu(1000000), ValueError);
+    EXPECT_THROW(Team::cpu(2, -1), ValueError);
+    EXPECT_THROW(Team::cpu(2, 1000000), ValueError);
     EXPECT_THROW(Team(std::vector<Context>{}), ValueError);
 }
 

@@ -78,6 +78,12 @@ bool same_bits(const CsrView<V>& a, const CsrView<V>& b)
            same(a.col, b.col, a.nonzeros) && same(a.value, b.value, a.nonzeros);
 }
 
+template <class V>
+bool same_bits(const CsrView<V>& a, const Csr<V>& b)
+{
+    return same_bits(a, b.view());
+}
+
 using Entries = std::vector<std::tuple<index_t, index_t, double>>;
 
 inline Entries entries_of(const Csr<double>& a) { return host_of(Context::cpu(1), a.view()).entries(); }

@@ -121,8 +121,9 @@ TEST(Generate, PatternValueFollowsItsFormula)
 
 TEST(Generate, FingerprintIsTheSumOverTheEntries)
 {
-    EXPECT_EQ(io::fingerprint(make("identity:2").view()), hash_of(99, 0, 0) + hash_of(99, 1, 1));
-    EXPECT_NE(io::fingerprint(make("identity:3").view()), io::fingerprint(make("identity:2").view()));
+    const Csr<double> two = make("identity:2"), three = make("identity:3");
+    EXPECT_EQ(io::fingerprint(two.view()), hash_of(99, 0, 0) + hash_of(99, 1, 1));
+    EXPECT_NE(io::fingerprint(three.view()), io::fingerprint(two.view()));
 }
 
 TEST(Generate, Diagonals)

@@ -48,7 +48,7 @@ void expect_round_trip(const char* name, Write&& write)
         const Csr<V> expected = sum_duplicates(ctx, a.view());
         Text text;
         write(ctx.host(), text, a.view());
-        RC_ASSERT(same_bits(expected.view(), read<V>(ctx, text, name).view()));
+        RC_ASSERT(same_bits(expected.view(), read<V>(ctx, text, name)));
     });
     EXPECT_TRUE(holds) << name;
 }

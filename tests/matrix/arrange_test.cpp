@@ -117,7 +117,7 @@ TEST_P(ArrangeOn, RowsAreSortedStably)
             EXPECT_TRUE(unchanged(c, a, host));
         });
         const HostCsr<V> host = needs_order<V>();
-        EXPECT_TRUE(is_csr(c, sort_rows(c, to_device(c, host.view()).view()), 3, 4, in_order(host.entries()), true, false));
+        EXPECT_TRUE(is_csr(c, sort_rows(c, view_of(to_device(c, host.view()))), 3, 4, in_order(host.entries()), true, false));
     });
 }
 
@@ -125,7 +125,7 @@ TEST_P(ArrangeOn, DuplicatesAreAddedInTheOrderFound)
 {
     const Context c = ctx();
     for_both([&]<class V>(V) {
-        const Csr<V> sum = sum_duplicates(c, to_device(c, needs_order<V>().view()).view());
+        const Csr<V> sum = sum_duplicates(c, view_of(to_device(c, needs_order<V>().view())));
         const V in_turn = ((V(1e17) + V(1)) + V(-1e17)) + V(1);
         EXPECT_TRUE(is_csr(c, sum, 3, 4, {{0, 1, V(5)}, {0, 3, in_turn}, {1, 3, V(7)}, {2, 0, V(0)}}, true, true));
     });
@@ -143,7 +143,7 @@ TEST_P(ArrangeOn, SumsMatchTheOracle)
         Entries<V> crowded;                                    // long runs of the same position
         for (int k = 0; k < 900; ++k) crowded.emplace_back(static_cast<index_t>(k % 3), static_cast<index_t>(below(hash_of(9, k), 2)), static_cast<V>(unit(hash_of(8, k))));
         const HostCsr<V> host = csr_of<V>(4, 2, crowded);
-        EXPECT_TRUE(is_csr(c, sum_duplicates(c, to_device(c, host.view()).view()), 4, 2, summed(host.entries()), true, true));
+        EXPECT_TRUE(is_csr(c, sum_duplicates(c, view_of(to_device(c, host.view()))), 4, 2, summed(host.entries()), true, true));
     });
 }
 

@@ -73,12 +73,12 @@ TEST_P(ConvertOn, BlockedEllByHand)
 {
     const Context c = ctx();
     for_both([&]<class V>(V) {
-        const BlockedEll<V> e = to_blocked_ell(c, to_device(c, by_hand<V>().view()).view(), 2);
+        const BlockedEll<V> e = to_blocked_ell(c, view_of(to_device(c, by_hand<V>().view())), 2);
         EXPECT_EQ(e.width, 2);
         EXPECT_EQ(vector_of(c, e.block_col), (Indices{0, 1, 0, 1}));
         EXPECT_EQ(vector_of(c, e.value), (List<V>{1, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0}));
         const HostCsr<V> uneven = csr_of<V>(3, 5, {{0, 4, V(1)}, {1, 0, V(2)}, {2, 2, V(3)}});
-        const BlockedEll<V> padded = to_blocked_ell(c, to_device(c, uneven.view()).view(), 2);
+        const BlockedEll<V> padded = to_blocked_ell(c, view_of(to_device(c, uneven.view())), 2);
         EXPECT_EQ(padded.width, 2);
         EXPECT_EQ(vector_of(c, padded.block_col), (Indices{0, 2, 1, -1}));
         EXPECT_EQ(vector_of(c, padded.value), (List<V>{0, 0, 2, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}));
@@ -90,7 +90,7 @@ TEST_P(ConvertOn, TransposedByHand)
     const Context c = ctx();
     for_both([&]<class V>(V) {
         Buffer<offset_t> source;
-        const Csr<V> t = transpose(c, to_device(c, by_hand<V>().view()).view(), &source);
+        const Csr<V> t = transpose(c, view_of(to_device(c, by_hand<V>().view())), &source);
         EXPECT_TRUE(is_csr(c, t, 4, 3, {{0, 0, V(1)}, {1, 2, V(3)}, {2, 0, V(2)}, {3, 2, V(4)}}, true, true));
         EXPECT_EQ(vector_of(c, source), (Offsets{0, 2, 1, 3}));
     });
@@ -134,10 +134,10 @@ TEST_P(ConvertOn, FlagsFollowTheMatrix)
             EXPECT_EQ(to_coo(c, a.view()).unique, host->unique);
             EXPECT_TRUE(to_csc(c, a.view()).sorted);
             EXPECT_EQ(to_csc(c, a.view()).unique, host->unique);
-            EXPECT_TRUE(is_csr(c, to_csr(c, to_coo(c, a.view()).view()), host->rows, host->cols, in_order(host->entries()), true, host->unique));
-            EXPECT_TRUE(is_csr(c, to_csr(c, to_csc(c, a.view()).view()), host->rows, host->cols, in_order(host->entries()), true, host->unique));
-            EXPECT_TRUE(is_csr(c, to_csr(c, to_dense(c, a.view()).view()), host->rows, host->cols, summed(host->entries()), true, true));
-            EXPECT_TRUE(is_csr(c, to_csr(c, to_blocked_ell(c, a.view(), 2).view()), host->rows, host->cols, summed(host->entries()), true, true));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_coo(c, a.view()))), host->rows, host->cols, in_order(host->entries()), true, host->unique));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_csc(c, a.view()))), host->rows, host->cols, in_order(host->entries()), true, host->unique));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_dense(c, a.view()))), host->rows, host->cols, summed(host->entries()), true, true));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_blocked_ell(c, a.view(), 2))), host->rows, host->cols, summed(host->entries()), true, true));
         }
     });
 }
@@ -153,9 +153,9 @@ TEST_P(ConvertOn, CoordinatesInAnyOrderKeepDuplicatesInTheirOrder)
                 entries.emplace_back(static_cast<index_t>(below(hash_of(1, k), static_cast<std::uint64_t>(rows))),
                                      static_cast<index_t>(below(hash_of(2, k), static_cast<std::uint64_t>(cols))), static_cast<V>(k));
             const Entries<V> by_row = in_order(entries), by_col = swapped(in_order(swapped(entries)));
-            EXPECT_TRUE(is_csr(c, to_csr(c, coo_of(c, rows, cols, entries, CooOrder::none, false).view()), rows, cols, by_row, true, false));
-            EXPECT_TRUE(is_csr(c, to_csr(c, coo_of(c, rows, cols, by_row, CooOrder::by_row, false).view()), rows, cols, by_row, true, false));
-            EXPECT_TRUE(is_csr(c, to_csr(c, coo_of(c, rows, cols, by_col, CooOrder::by_col, false).view()), rows, cols, by_row, true, false));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, entries, CooOrder::none, false))), rows, cols, by_row, true, false));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, by_row, CooOrder::by_row, false))), rows, cols, by_row, true, false));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, by_col, CooOrder::by_col, false))), rows, cols, by_row, true, false));
         }
     });
 }
@@ -187,7 +187,7 @@ TEST_P(ConvertOn, TransposedTwiceIsSorted)
     const Context c = ctx();
     for_both([&]<class V>(V) {
         for_battery<V>([&](const HostCsr<V>& host) {
-            const Csr<V> twice = transpose(c, transpose(c, to_device(c, host.view()).view()).view());
+            const Csr<V> twice = transpose(c, view_of(transpose(c, view_of(to_device(c, host.view())))));
             EXPECT_TRUE(is_csr(c, twice, host.rows, host.cols, in_order(host.entries()), true, host.unique));
         });
     });
@@ -199,7 +199,7 @@ TEST_P(ConvertOn, BlockedEllKeepsItsInvariants)
     const Context c = ctx();
     for_battery<double>([&](const HostCsr<double>& host) {
         for (const index_t block : blocks) {
-            const BlockedEll<double> e = to_blocked_ell(c, to_device(c, host.view()).view(), block);
+            const BlockedEll<double> e = to_blocked_ell(c, view_of(to_device(c, host.view())), block);
             const Indices col = vector_of(c, e.block_col);
             EXPECT_EQ(std::ssize(col), e.view().slots());
             EXPECT_EQ(e.value.size(), e.view().slots() * block * block);
@@ -270,7 +270,7 @@ TEST_P(ConvertOn, ZerosOfDenseMatricesAreDroppedAndNothingElse)
         EXPECT_TRUE(is_csr(c, to_csr(c, DenseView<const V>{2, 3, 3, Layout::row_major, there.data()}), 2, 3, want, true, true));
         const HostCsr<V> zeros = csr_of<V>(2, 2, {{0, 1, V(0)}, {1, 0, V(-0.0)}});
         const Csr<V> a = to_device(c, zeros.view());
-        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, to_csc(c, to_coo(c, a.view()).view()).view())), zeros.entries()));
+        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_csc(c, view_of(to_coo(c, a.view())))))), zeros.entries()));
     });
 }
 
@@ -391,12 +391,12 @@ TEST(Convert, SameBitsForAnyNumberOfThreads)
         SCOPED_TRACE(threads);
         const Context c = Context::cpu(threads);
         const Csr<double> a = to_device(c, host.view());
-        EXPECT_TRUE(is_csr(c, to_csr(c, coo_of(c, rows, cols, entries, CooOrder::none, false).view()), rows, cols, in_order(entries), true, false));
+        EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, entries, CooOrder::none, false))), rows, cols, in_order(entries), true, false));
         EXPECT_TRUE(is_csr(c, transpose(c, a.view()), cols, rows, in_order(swapped(host.entries())), true, false));
         EXPECT_TRUE(same_entries(in_order(entries_of(c, to_blocked_ell(c, a.view(), 16))), summed(host.entries())));
         EXPECT_TRUE(same_entries(entries_of(c, to_dense(c, a.view(), Layout::col_major)), summed(host.entries())));
-        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, to_dense(c, a.view(), Layout::col_major).view())), summed(host.entries())));
-        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, to_csc(c, a.view()).view())), in_order(entries)));
+        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_dense(c, a.view(), Layout::col_major)))), summed(host.entries())));
+        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_csc(c, a.view())))), in_order(entries)));
     }
 }
 

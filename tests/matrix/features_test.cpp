@@ -16,7 +16,7 @@ namespace {
 template <class V>
 Features features_on(const Context& ctx, const test::HostCsr<V>& a)
 {
-    return features(ctx, to_device(ctx, a.view()).view());
+    return features(ctx, test::view_of(to_device(ctx, a.view())));
 }
 
 RowStatistics statistics_on(const Context& ctx, const std::vector<offset_t>& row_begin, index_t cols)

@@ -27,7 +27,7 @@ test::HostCsr<double> csr(index_t rows, index_t cols, std::vector<offset_t> row_
 template <class V>
 Findings findings(const Context& ctx, const test::HostCsr<V>& a)
 {
-    return validate(ctx, to_device(ctx, a.view()).view());
+    return validate(ctx, test::view_of(to_device(ctx, a.view())));
 }
 
 class ValidateOn : public test::OnBackend {
@@ -159,7 +159,7 @@ TEST_P(ValidateOn, CompressedColumns)
 {
     const Context where = ctx();
     const auto sentence = [&](const test::HostCsr<double>& transposed_matrix) {
-        const Findings found = validate(where, to_device(where, transposed(transposed_matrix.view())).view());
+        const Findings found = validate(where, test::view_of(to_device(where, transposed(transposed_matrix.view()))));
         return std::pair{found.row, found.problem};
     };
     EXPECT_EQ(sentence(csr(3, 50, {0, 2, 2, 4}, {0, 7, 2, 51})), std::pair(2, std::string("column 2: row 51 at position 3 is outside 0 … 49")));
@@ -177,7 +177,7 @@ TEST_P(ValidateOn, Coordinates)
         std::vector<double> value;
         for (const auto& [i, j, v] : entries) row.push_back(i), col.push_back(j), value.push_back(v);
         const CooView<double> a{4, 5, std::ssize(entries), row.data(), col.data(), value.data(), order, unique};
-        return validate(where, to_device(where, a).view());
+        return validate(where, test::view_of(to_device(where, a)));
     };
     EXPECT_EQ(look({{0, 1, 1}, {4, 9, 1}}, CooOrder::none, false).problem, "entry 1: row 4 is outside 0 … 3");
     EXPECT_EQ(look({{0, -1, 1}, {9, 1, 1}}, CooOrder::none, false).problem, "entry 0: column -1 is outside 0 … 4");
@@ -197,7 +197,7 @@ TEST_P(ValidateOn, BlockedEll)
     // 3 x 5 in blocks of 2: two block rows, three block columns; the last row and column of blocks reach beyond the matrix.
     const auto look = [&](const std::vector<index_t>& block_col, std::vector<double> value) {
         value.resize(block_col.size() * 4, 0.0);
-        return validate(where, to_device(where, BlockedEllView<double>{3, 5, 2, 2, block_col.data(), value.data()}).view());
+        return validate(where, test::view_of(to_device(where, BlockedEllView<double>{3, 5, 2, 2, block_col.data(), value.data()})));
     };
     EXPECT_EQ(look({0, 2, 1, -1}, {}).problem, "");
     EXPECT_EQ(look({0, 3, 1, -1}, {}).problem, "block row 0: slot 1 has block column 3, outside -1 … 2");
@@ -217,7 +217,7 @@ TEST_P(ValidateOn, CheckThrowsTheSentence)
 {
     const Context where = ctx();
     const auto a = to_device(where, csr(1, 50, {0, 1}, {50}).view());
-    EXPECT_NO_THROW(check(where, to_device(where, csr(1, 50, {0, 1}, {49}).view()).view()));
+    EXPECT_NO_THROW(check(where, test::view_of(to_device(where, csr(1, 50, {0, 1}, {49}).view()))));
     try {
         check(where, a.view());
         FAIL();

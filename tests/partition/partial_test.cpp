@@ -78,7 +78,7 @@ TEST_P(PartialOn, CutsCsrAndMergesItBitForBit)
                     EXPECT_EQ(p.value, there.value.data() + p.part.begin);
                     EXPECT_EQ(p.part.head, p.part.nonzeros() > 0 && a.row_begin[static_cast<std::size_t>(p.part.first_line)] < p.part.begin);
                 }
-                const auto again = host_of(c, merge<double>(c, parts.part).view());
+                const auto again = host_of(c, merge<double>(c, parts.part));
                 EXPECT_EQ(again.row_begin, a.row_begin);
                 EXPECT_EQ(again.col, a.col);
                 EXPECT_TRUE(same_bits(again.value, a.value));
@@ -92,7 +92,7 @@ TEST_P(PartialOn, CutsCscAndMergesItBitForBit)
 {
     const auto c = ctx();
     for (const auto& [name, a] : battery<float>(Values::reals)) {
-        const auto there = to_csc(c, to_device(c, a.view()).view());
+        const auto there = to_csc(c, view_of(to_device(c, a.view())));
         const auto col_begin = host_vector(c, there.col_begin.data(), there.col_begin.size());
         for (const int n : {1, 3, 8}) {
             SCOPED_TRACE(concat(name, ", ", n, " parts"));
@@ -113,7 +113,8 @@ TEST_P(PartialOn, CutsCoordinatesInEveryOrder)
     const auto c = ctx();
     for (const auto& [name, a] : battery<double>(Values::integers)) {
         if (!a.sorted) continue;
-        const auto by_row = to_coo(c, to_device(c, a.view()).view());
+        const auto there = to_device(c, a.view());
+        const auto by_row = to_coo(c, there.view());
         const auto flipped = transposed(by_row.view());
         for (const CooView<double>& coo : {by_row.view(), flipped, CooView<double>{a.rows, a.cols, flipped.nonzeros, by_row.row.data(), by_row.col.data(), by_row.value.data()}})
             for (const int n : {1, 3, 8}) {
@@ -121,7 +122,7 @@ TEST_P(PartialOn, CutsCoordinatesInEveryOrder)
                 const auto parts = partition(c, coo, n, {.rule = Rule::exact});
                 if (coo.order != CooOrder::none) {
                     expect_every_line_owned_once(parts.part, coo.order == CooOrder::by_row ? coo.rows : coo.cols, coo.nonzeros);
-                    const auto csr = partition(c, to_device(c, a.view()).view(), n, {.rule = Rule::exact});          // the same lines, the same cuts
+                    const auto csr = partition(c, there.view(), n, {.rule = Rule::exact});          // the same lines, the same cuts
                     for (std::size_t p = 0; p < csr.part.size(); ++p) EXPECT_EQ(parts.part[p].part, csr.part[p].part);
                 }
                 const auto again = merge<double>(c, parts.part);
@@ -138,7 +139,7 @@ TEST_P(PartialOn, FindsPointersOfCoordinates)
 {
     const auto c = ctx();
     const auto a = matrix_where<double>(70, 90, Values::integers, 4, [](index_t i, index_t j) { return i == 20 || (i % 3 != 0 && (i + j) % 17 == 0); });
-    const auto coo = to_coo(c, to_device(c, a.view()).view());
+    const auto coo = to_coo(c, view_of(to_device(c, a.view())));
     for (const auto& p : partition(c, coo.view(), 7, {.rule = Rule::exact}).part)
         c.run([&](const auto& q) {
             Buffer<offset_t> local(q, offset_t{p.part.lines()} + 1);
@@ -168,7 +169,7 @@ TEST_P(PartialOn, CutsByWhateverIsCounted)
         const auto parts = partition(c, there.view(), at);
         expect_every_line_owned_once(parts.part, a.rows, there.nonzeros());
         for (std::size_t p = 0; p < 4; ++p) EXPECT_EQ(parts.part[p].part.last_line, cuts[p + 1].item);
-        EXPECT_EQ(host_of(c, merge<double>(c, parts.part).view()).col, a.col);
+        EXPECT_EQ(host_of(c, merge<double>(c, parts.part)).col, a.col);
     }
     const std::vector<Cut> short_cuts{{0, 0, false}, {3, 1, false}};
     EXPECT_THROW(partition(c, there.view(), short_cuts), ShapeError);

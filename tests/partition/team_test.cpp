@@ -140,7 +140,8 @@ TEST_P(HaloOn, FindsAndNumbersWhatLiesOutside)
         const Outside outside = find_outside(q, there.data(), 9, 10, {3, 6});
         EXPECT_EQ(outside.count, 3);
         EXPECT_EQ(outside.below, 1);
-        const auto halo = to_host<index_t>(c, std::span<const index_t>(list_halo(q, outside).span()));
+        const auto listed = list_halo(q, outside);
+        const auto halo = to_host<index_t>(c, listed.span());
         EXPECT_EQ(std::vector<index_t>(halo.span().begin(), halo.span().end()), (std::vector<index_t>{0, 7, 9}));
         Buffer<index_t> local(q, 9);
         renumber(q, there.data(), 9, outside.own, outside.number.data(), local.data());

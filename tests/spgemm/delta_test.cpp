@@ -113,7 +113,7 @@ TEST_P(DeltaOn, RowsThatCollideAreDoneByTheDenseAccumulator)
     for (index_t i = 4; i < 40; ++i) a.emplace_back(i, 4 + i % 3, 1.0);
     for (index_t j = 4; j < 7; ++j) b.emplace_back(j, j, 7.0);
     const auto left = csr_of<double>(40, 8, std::move(a)), right = csr_of<double>(8, meet.back() + 1, std::move(b));
-    EXPECT_TRUE(matches(host_of(c, multiply_so(c, left, right).view()), oracle_product(left, right)));
+    EXPECT_TRUE(matches(host_of(c, multiply_so(c, left, right)), oracle_product(left, right)));
 
     const auto da = to_device(c, left.view()), db = to_device(c, right.view());
     const auto plan = Plan<double>::make(c, da.view(), db.view(), {.force = Policy{Method::deltasparse, false}});
@@ -137,7 +137,7 @@ TEST_P(DeltaOn, RowsAlikeAreOneGroup)
         SCOPED_TRACE(width);
         const auto da = to_device(c, left.view()), db = to_device(c, right.view());
         const auto plan = Plan<double>::make(c, da.view(), db.view(), {.force = Policy{Method::deltasparse, false}});
-        EXPECT_TRUE(matches(host_of(c, plan.run().view()), oracle_product(left, right)));
+        EXPECT_TRUE(matches(host_of(c, plan.run()), oracle_product(left, right)));
         EXPECT_NE(plan.describe().find("all of them alike"), std::string::npos);
     }
 }
@@ -153,7 +153,7 @@ TEST_P(DeltaOn, EveryRuleCanBeForced)
         const Policy policy{Method::deltasparse, false, rules};
         SCOPED_TRACE(to_text(policy));
         const auto plan = Plan<double>::make(c, a.view(), b.view(), {.force = policy});
-        EXPECT_TRUE(matches(host_of(c, plan.run().view()), want));
+        EXPECT_TRUE(matches(host_of(c, plan.run()), want));
         return plan.describe();
     };
     EXPECT_NE(described({.grouping = Grouping::plain}).find("all of them alike"), std::string::npos);
@@ -176,7 +176,7 @@ TEST_P(DeltaOn, RowsWithoutProductsAreCountedAmongDenseOnes)
     const Policy policy{Method::deltasparse, false, {.grouping = Grouping::plain, .dense_share = 0}};
     const auto plan = Plan<double>::make(c, a.view(), b.view(), {.force = policy});
     EXPECT_NE(plan.describe().find("counted: 6 rows, all of them alike: bitmap"), std::string::npos) << plan.describe();
-    EXPECT_TRUE(matches(host_of(c, plan.run().view()), oracle_product(left, right)));
+    EXPECT_TRUE(matches(host_of(c, plan.run()), oracle_product(left, right)));
 }
 
 void sort_rows_of(HostCsr<double>& a)

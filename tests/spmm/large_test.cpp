@@ -60,7 +60,8 @@ void check(index_t rows, index_t cols, Layout layout)
     const CpuQueue host = Context::cpu().host();
     const auto here = matrix_of(host, rows, cols);
     const auto a = to_device(ctx, here.view());
-    const auto b = to_device(ctx, std::span<const Float16>(dense_of(host, cols, layout).span()));
+    const auto dense = dense_of(host, cols, layout);
+    const auto b = to_device<Float16>(ctx, dense.span());
     const offset_t leading = layout == Layout::row_major ? n : cols;
     std::vector<Policy> policies{policy_of(Kernel::rows, {.n = n}, {ctx.backend()})};
     if (ctx.backend() == Backend::cuda) policies.insert(policies.end(), {{Kernel::rows, 32, OrderKind::natural, 0, 1, 64}, {Kernel::panels, 1, OrderKind::natural, 128}});

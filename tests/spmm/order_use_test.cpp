@@ -155,7 +155,7 @@ void expect_split(const Context& ctx, const HostCsr<float>& a, const RowOrder& o
         ++dense_tiles;
         EXPECT_GT((in_tile[{split.first_panel + static_cast<index_t>(k / split.tiles.width), block_col.data()[k]}]), delta * tau * tau);
     }
-    for (const auto& [i, j, v] : host_of(ctx, to_csr(ctx, split.tiles.view()).view()).entries()) got[{static_cast<index_t>(skipped) + i, j}] += v;
+    for (const auto& [i, j, v] : host_of(ctx, to_csr(ctx, split.tiles.view())).entries()) got[{static_cast<index_t>(skipped) + i, j}] += v;
     EXPECT_EQ(split.dense_tiles, dense_tiles);
     offset_t in_dense = 0;
     index_t first = (a.rows + tau - 1) / tau;
@@ -295,7 +295,7 @@ TEST_P(OrderUseOn, AnOrderIsTakenOnlyWhenItPays)
     ASSERT_EQ(all.candidates.size(), 5u);
     for (const OrderCandidate& candidate : all.candidates) EXPECT_EQ(candidate.made, candidate.kind != OrderKind::degree) << to_text(candidate.kind) << ": rows are equally long, there is nothing to sort";
     const auto uneven = matrix_where<float>(64, 64, Values::integers, 1, [](index_t i, index_t j) { return i == 20 || i == j; });
-    EXPECT_TRUE(choose_order(c, pattern_of(to_device(c, uneven.view()).view()), {.expected_calls = 1e9}).candidates[1].made);
+    EXPECT_TRUE(choose_order(c, pattern_of(view_of(to_device(c, uneven.view()))), {.expected_calls = 1e9}).candidates[1].made);
     EXPECT_EQ(all.order.kind, all.candidates[cheapest(all.candidates, 1e9)].kind);
     const OrderChoice nothing = choose_order(c, {.rows = 0, .cols = 0, .nonzeros = 0, .row_begin = to_device<offset_t>(c, std::span<const offset_t>(std::vector<offset_t>{0})).data()});
     EXPECT_EQ(nothing.order.kind, OrderKind::natural);

@@ -207,7 +207,7 @@ TEST_P(SpmmOn, RefusesWhatDoesNotFit)
     EXPECT_EQ(message_of<ValueError>([&] { run({30, 4, 4, Layout::row_major, b}, {20, 4, 4, Layout::row_major, b + 119}); }), "B and C overlap");
     run({30, 4, 4, Layout::row_major, b}, {20, 4, 4, Layout::row_major, b + 120});
     EXPECT_THROW(Plan<float>::make(c, there.view(), {.n = -1}), ValueError);
-    EXPECT_THROW(Plan<double>::make(c, to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 3).view()).view(), {.math = Math::tf32}), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, tulle::test::view_of(to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 3).view())), {.math = Math::tf32}), ValueError);
     EXPECT_THROW(Plan<float>::make(c, there.view(), {.force = Policy{Kernel::rows, 5}}), ValueError);
     EXPECT_NE(plan.describe().find("spmm on " + c.name() + ": 20 x 30"), std::string::npos) << plan.describe();
 }

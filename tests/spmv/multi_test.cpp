@@ -40,7 +40,7 @@ struct InAllFormats {
         std::reverse(unsorted.col.span().begin(), unsorted.col.span().end());
         std::reverse(unsorted.value.span().begin(), unsorted.value.span().end());
         // CSC in order of columns is what a column-sorted COO holds
-        by_col = to_coo(host(), transposed_again(csc).view());
+        by_col = to_coo(host(), view_of(transposed_again(csc)));
     }
 
     Coo<V> by_col;                               // of A transposed, by row: read the other way it is A by column

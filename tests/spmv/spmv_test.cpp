@@ -378,7 +378,7 @@ TEST_P(SpmvOn, SurvivesFailingUpdatesOfValues)
 {
     auto c = ctx();
     c.deterministic();
-    const auto bell = to_blocked_ell(c, to_device(c, random_matrix<double>(60, 50, 0.2, Values::integers, 3).view()).view(), 3);
+    const auto bell = to_blocked_ell(c, view_of(to_device(c, random_matrix<double>(60, 50, 0.2, Values::integers, 3).view())), 3);
     auto plan = Plan<double>::make(c, bell.view(), {.op = Op::transpose});
     if (!plan.policy().copy) GTEST_SKIP() << "one thread adds in a fixed order without a copy";
     const auto x = to_device<double>(c, std::span<const double>(std::vector<double>(60, 1.0)));

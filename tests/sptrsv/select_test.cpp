@@ -251,7 +251,7 @@ TEST_P(SptrsvSelectOn, ASearchIsRememberedAndUsed)
     const auto second = Plan<double>::make(c, there.view(), {.cache = folder.text()});
     EXPECT_EQ(second.scheme(), first.scheme());
     EXPECT_NE(second.describe().find("the fastest of an earlier search"), std::string::npos) << second.describe();
-    const auto other = Plan<double>::make(c, to_device(c, triangle_where<double>(61, 3, [](index_t, index_t) { return false; }).view()).view(), {.cache = folder.text()});
+    const auto other = Plan<double>::make(c, view_of(to_device(c, triangle_where<double>(61, 3, [](index_t, index_t) { return false; }).view())), {.cache = folder.text()});
     EXPECT_NE(other.describe().find("nothing remembered"), std::string::npos) << other.describe();
 }
 

@@ -393,7 +393,7 @@ TEST_P(SptrsvOn, UpdatesValuesAsANewPlanWould)
     auto plan = Plan<double>::make(c, before.view());
     const auto other = to_device(c, triangle_where<double>(150, 4, [](index_t i, index_t j) { return j == i - 1; }).view());
     EXPECT_THROW(plan.update_values(other.view()), PlanMismatch);
-    EXPECT_THROW(plan.update_values(to_csc(c, before.view()).view()), PlanMismatch);
+    EXPECT_THROW(plan.update_values(view_of(to_csc(c, before.view()))), PlanMismatch);
 }
 
 // Clusters whose inverse would lose all accuracy: its entries grow like 4^31, while substitution gives ones exactly.

@@ -38,6 +38,13 @@ struct HostCsr {
     }
 };
 
+// The view of a temporary owner, which does not give one itself: for the expression it stands in.
+template <class Owner>
+auto view_of(const Owner& temporary)
+{
+    return temporary.view();
+}
+
 // From {row, col, value} triples in any order; kept in the order given inside each row.
 template <class V>
 HostCsr<V> csr_of(index_t rows, index_t cols, std::vector<std::tuple<index_t, index_t, V>> entries)
@@ -69,6 +76,20 @@ HostCsr<V> host_of(const Context& ctx, const CsrView<V>& a)
     b.col.assign(here.col.span().begin(), here.col.span().end());
     b.value.assign(here.value.span().begin(), here.value.span().end());
     return b;
+}
+
+template <class V>
+HostCsr<V> host_of(const Context& ctx, const Csr<V>& a)
+{
+    return host_of(ctx, a.view());
+}
+
+// An array on the host.
+template <class T>
+std::vector<T> host_vector(const Context& c, const Buffer<T>& there)
+{
+    const Buffer<T> here = to_host<T>(c, there.span());
+    return {here.data(), here.data() + here.size()};
 }
 
 }  // namespace tulle::test

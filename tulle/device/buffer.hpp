@@ -51,8 +51,9 @@ public:
     offset_t size() const { return size_; }
     std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
     bool empty() const { return size_ == 0; }
-    std::span<T> span() { return {data_, static_cast<std::size_t>(size_)}; }
-    std::span<const T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
+    std::span<T> span() & { return {data_, static_cast<std::size_t>(size_)}; }
+    std::span<const T> span() const & { return {data_, static_cast<std::size_t>(size_)}; }
+    std::span<const T> span() const && = delete;       // a temporary is gone before its span: give it a name
     const Place& place() const { return place_; }
 
 private:

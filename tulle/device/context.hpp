@@ -23,7 +23,7 @@ enum class Backend { cpu, cuda };
 
 class TULLE_API Context {
 public:
-    static Context cpu(int threads = 0);                         // 0: all threads of this process
+    static Context cpu(int threads = 0);                         // 0: all threads of this process; ValueError below 0 and above most_threads()
     static Context cuda(int device = 0);                         // on a stream of its own
     static Context cuda(int device, CUstream_st* stream);        // on the caller's stream, which must outlive all data made with it
     static Context best();

@@ -3,10 +3,8 @@
 #include "tulle/device/memory.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -15,6 +13,7 @@
 #include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/device/cuda_memory.hpp"
+#include "tulle/device/host_memory.hpp"
 
 namespace tulle {
 namespace {
@@ -28,15 +27,25 @@ std::string name_of(const Place& place)
     return place.space == Space::pinned ? "pinned host memory" : "host memory";
 }
 
-void* allocate_host(std::size_t bytes)
+struct HostBlock {
+    std::size_t bytes, alignment;
+    bool large;
+};
+
+// The block that an array of so many bytes is given: whole lines of the cache, or whole huge pages.
+HostBlock block_for(std::size_t bytes)
 {
     const bool large = bytes >= 2 * huge_page;
     const std::size_t alignment = large ? huge_page : cache_line;
-    if (bytes > Memory::unlimited - alignment) return nullptr;
-    void* data = nullptr;
-    const std::size_t room = large ? round_up(bytes, alignment) : bytes;      // not rounded up elsewhere: AddressSanitizer sees the array's own end
-    if (posix_memalign(&data, alignment, room) != 0) return nullptr;
-    if (large) madvise(data, room, MADV_HUGEPAGE);
+    return {large ? round_up(bytes, alignment) : bytes, alignment, large};      // not rounded up elsewhere: AddressSanitizer sees the end of the array
+}
+
+void* allocate_host(std::size_t bytes)
+{
+    if (bytes > Memory::unlimited - huge_page) return nullptr;
+    const HostBlock block = block_for(bytes);
+    void* data = host::allocate(block.bytes, block.alignment);
+    if (data && block.large) madvise(data, block.bytes, MADV_HUGEPAGE);
     return data;
 }
 
@@ -44,18 +53,31 @@ void* take(const Place& place, std::size_t bytes)
 {
     if constexpr (build::has_cuda) {
         if (place.space == Space::device) return cuda::allocate_device(place, bytes);
-        if (place.space == Space::pinned) return cuda::allocate_pinned(bytes);
+        if (place.space == Space::pinned) {
+            host::require_room(name_of(place), bytes);
+            return cuda::allocate_pinned(bytes);
+        }
     }
     return allocate_host(bytes);
 }
 
-void give(const Place& place, void* data) noexcept
+void give(const Place& place, void* data, std::size_t bytes) noexcept
 {
     if constexpr (build::has_cuda) {
         if (place.space == Space::device) return cuda::release_device(place, data);
         if (place.space == Space::pinned) return cuda::release_pinned(data);
     }
-    std::free(data);
+    host::release(data, block_for(bytes).bytes);
+}
+
+// Where there is no such memory although enough is free, it is in pieces, or the system does not overcommit.
+OutOfMemory refusal(const Place& place, std::size_t bytes)
+{
+    const std::size_t free = free_bytes(place);
+    const std::string asked = concat("out of memory on ", name_of(place), ": ", human_bytes(bytes), " needed");
+    const char* hint = "free other data on this device, or work with a smaller matrix";
+    if (free < bytes) return OutOfMemory(concat(asked, ", ", human_bytes(free), " available"), bytes, free, hint);
+    return OutOfMemory(concat(asked, " in one piece, which the system does not have"), bytes, 0, hint);
 }
 
 }  // namespace
@@ -64,19 +86,21 @@ void* Memory::allocate(const Place& place, std::size_t bytes)
 {
     const std::size_t room = bytes == 0 ? 1 : bytes;
     admit(place, room);
-    void* data = take(place, room);
-    if (data) return data;
-    forget(place.space, room);
-    const std::size_t free = free_bytes(place);
-    throw OutOfMemory(concat("out of memory on ", name_of(place), ": ", human_bytes(room), " asked for, ", human_bytes(free), " free"), room, free,
-                      "free other data on this device, or work with a smaller matrix");
+    try {
+        if (void* data = take(place, room)) return data;
+        throw refusal(place, room);
+    } catch (...) {
+        forget(place.space, room);
+        throw;
+    }
 }
 
 void Memory::release(const Place& place, void* data, std::size_t bytes) noexcept
 {
     if (!data) return;
-    give(place, data);
-    forget(place.space, bytes == 0 ? 1 : bytes);
+    const std::size_t room = bytes == 0 ? 1 : bytes;
+    give(place, data, room);
+    forget(place.space, room);
 }
 
 // Counts the bytes before they are taken, so that several threads together stay inside the budget.
@@ -166,7 +190,7 @@ std::size_t free_bytes(const Place& place)
     if constexpr (build::has_cuda) {
         if (place.space == Space::device) return cuda::free_device_bytes(place.device);
     }
-    return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return host::available().bytes;
 }
 
 }  // namespace tulle

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One resource behind all memory of a context: it counts, keeps a budget, and can be told to fail for tests.
 //
-// Host memory is aligned (huge pages where large), device memory comes from a stream-ordered pool of our own, or from plain
+// Host memory is aligned (huge pages where large); large blocks that the machine cannot give are refused (host_memory.hpp). Device memory comes from a stream-ordered pool of our own, or from plain
 // allocations where there is no pool or the pool is exhausted.
 #pragma once
 
@@ -73,7 +73,7 @@ private:
     Fail fail_ = Fail::once;
 };
 
-// Bytes that are free right now in a space, as the machine says.
+// Bytes that can be had right now in a space, as the machine says.
 TULLE_API std::size_t free_bytes(const Place& place);
 
 }  // namespace tulle

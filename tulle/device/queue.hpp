@@ -12,7 +12,7 @@ namespace tulle {
 
 // OpenMP threads of this process. Work is done when the call returns.
 struct TULLE_API CpuQueue {
-    explicit CpuQueue(int threads = 0);                          // 0: as many as the machine offers this process
+    explicit CpuQueue(int threads = 0);                          // 0: available_threads(); ValueError below 0 and above most_threads()
     CpuQueue(int threads, std::shared_ptr<Memory> memory);
 
     int threads;
@@ -35,7 +35,10 @@ struct TULLE_API CudaQueue {
 inline void synchronize(const CpuQueue&) {}
 TULLE_API void synchronize(const CudaQueue& q);
 
-// Host threads this process may use: OMP_NUM_THREADS, or the processors it is allowed to run on.
+// Host threads this process may use: OMP_NUM_THREADS, or the processors it is allowed to run on; most_threads() at most.
 TULLE_API int available_threads();
+
+// Threads that a queue may have: eight for every processor but no fewer than 256, and no more than OMP_THREAD_LIMIT.
+TULLE_API int most_threads();
 
 }  // namespace tulle

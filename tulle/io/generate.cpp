@@ -6,6 +6,7 @@
 #include "tulle/base/hash.hpp"
 #include "tulle/io/generate_kinds.hpp"
 #include "tulle/io/io.hpp"
+#include "tulle/matrix/outline.hpp"
 
 namespace tulle::io {
 namespace {
@@ -72,6 +73,7 @@ Csr<V> generate(const Context& ctx, std::string_view sentence, const Progress& p
 template <class V>
 std::uint64_t fingerprint(const CsrView<V>& a)
 {
+    check_arrays(Context::cpu(1), a);
     std::uint64_t sum = 0;
 #pragma omp parallel for reduction(+ : sum) schedule(dynamic, 1024)
     for (index_t i = 0; i < a.rows; ++i)

@@ -73,6 +73,7 @@ void require_size(std::span<const index_t> permutation, index_t size, std::strin
 {
     require(permutation.empty() || std::ssize(permutation) == size,
             [&] { return concat(name, " has ", permutation.size(), " entries, but the matrix needs ", size); });
+    require<ValueError>(permutation.empty() || permutation.data(), [&] { return concat(name, " is null, but must have ", size, size == 1 ? " entry" : " entries"); });
 }
 
 }  // namespace

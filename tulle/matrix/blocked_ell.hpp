@@ -35,7 +35,9 @@ struct BlockedEll {
     Buffer<V> value;
 
     std::size_t bytes() const { return block_col.bytes() + value.bytes(); }
-    BlockedEllView<V> view() const { return {rows, cols, block, width, block_col.data(), value.data()}; }
+    BlockedEllView<V> view() const & { return {rows, cols, block, width, block_col.data(), value.data()}; }
+    // A temporary owner has no view, which would outlive it: give the owner a name. A plan keeps views.
+    BlockedEllView<V> view() const && = delete;
 };
 
 }  // namespace tulle

@@ -11,6 +11,7 @@
 // are read as the transposed row-major ones, so that neighbours in memory are read together.
 #include "tulle/matrix/convert.hpp"
 
+#include "tulle/device/placed.hpp"
 #include "tulle/matrix/arrange.hpp"
 #include "tulle/matrix/entries.hpp"
 #include "tulle/matrix/features.hpp"
@@ -129,15 +130,6 @@ BlockedEll<V> to_blocked_ell_on(const Context& ctx, const Queue& q, const CsrVie
     return e;
 }
 
-template <class V>
-void require_sound(const DenseView<const V>& a)
-{
-    require(a.rows >= 0 && a.cols >= 0, [&] { return concat("a matrix of ", a.rows, " rows and ", a.cols, " columns cannot exist"); });
-    const index_t line = a.layout == Layout::row_major ? a.cols : a.rows;
-    require(a.leading >= line, [&] { return concat("the leading dimension ", a.leading, " is below the ", line, " entries of a line"); });
-    require<ValueError>(a.data || a.rows == 0 || a.cols == 0, "a dense matrix without data");
-}
-
 }  // namespace
 }  // namespace matrix
 
@@ -178,11 +170,31 @@ Csr<V> to_csr(const Context& ctx, const BlockedEllView<V>& a)
 template <class V>
 Csr<V> to_csr(const Context& ctx, const DenseView<const V>& a)
 {
-    matrix::require_sound(a);
+    check_dense(a, "the matrix");
+    const void* unknown = nullptr;
+    require_placed(ctx, a.data, std::size_t(a.rows > 0 && a.cols > 0), unknown, "the matrix");
     const bool by_row = a.layout == Layout::row_major;
     const matrix::DenseRows<V> lines{by_row ? a.rows : a.cols, by_row ? a.cols : a.rows, a.leading, a.data};
     Csr<V> c = ctx.run([&](const auto& q) { return matrix::pick_on<V>(q, lines); });
     return by_row ? std::move(c) : transpose(ctx, c.view());
+}
+
+template <class V>
+Csr<V> to_csr(const Context& ctx, const Csr32View<V>& a)
+{
+    Buffer<offset_t> wide;
+    check(ctx, matrix::widened<CsrView<V>>(ctx, a, wide));
+    return ctx.run([&](const auto& q) {
+        return Csr<V>{.rows = a.rows, .cols = a.cols, .row_begin = std::move(wide), .col = matrix::copy_of(q, a.col, a.nonzeros), .value = matrix::copy_of(q, a.value, a.nonzeros),
+                      .sorted = a.sorted, .unique = a.unique};
+    });
+}
+
+template <class V>
+Csr<V> to_csr(const Context& ctx, const Csc32View<V>& a)
+{
+    Buffer<offset_t> wide;
+    return to_csr(ctx, matrix::widened<CscView<V>>(ctx, a, wide));
 }
 
 template <class V>
@@ -204,7 +216,10 @@ BlockedEll<V> to_blocked_ell(const Context& ctx, const CsrView<V>& a, index_t bl
 {
     require<ValueError>(block >= 1, [&] { return concat("blocks of ", block, " rows and columns cannot exist"); });
     check(ctx, a);
-    if (!a.unique) return to_blocked_ell(ctx, sum_duplicates(ctx, a).view(), block);
+    if (!a.unique) {
+        const Csr<V> summed = sum_duplicates(ctx, a);
+        return to_blocked_ell(ctx, summed.view(), block);
+    }
     return ctx.run([&](const auto& q) { return matrix::to_blocked_ell_on(ctx, q, a, block); });
 }
 
@@ -212,7 +227,10 @@ template <class V>
 Dense<V> to_dense(const Context& ctx, const CsrView<V>& a, Layout layout)
 {
     check(ctx, a);
-    if (!a.unique) return to_dense(ctx, sum_duplicates(ctx, a).view(), layout);
+    if (!a.unique) {
+        const Csr<V> summed = sum_duplicates(ctx, a);
+        return to_dense(ctx, summed.view(), layout);
+    }
     return ctx.run([&](const auto& q) { return matrix::to_dense_on(q, a, layout); });
 }
 
@@ -233,6 +251,10 @@ template Csr<float>         to_csr(const Context&, const BlockedEllView<float>&)
 template Csr<double>        to_csr(const Context&, const BlockedEllView<double>&);
 template Csr<float>         to_csr(const Context&, const DenseView<const float>&);
 template Csr<double>        to_csr(const Context&, const DenseView<const double>&);
+template Csr<float>         to_csr(const Context&, const Csr32View<float>&);
+template Csr<double>        to_csr(const Context&, const Csr32View<double>&);
+template Csr<float>         to_csr(const Context&, const Csc32View<float>&);
+template Csr<double>        to_csr(const Context&, const Csc32View<double>&);
 template Csc<float>         to_csc(const Context&, const CsrView<float>&);
 template Csc<double>        to_csc(const Context&, const CsrView<double>&);
 template Coo<float>         to_coo(const Context&, const CsrView<float>&);

@@ -17,6 +17,7 @@
 #include "tulle/matrix/coo.hpp"
 #include "tulle/matrix/csc.hpp"
 #include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/csr32.hpp"
 #include "tulle/matrix/dense.hpp"
 
 namespace tulle {
@@ -26,6 +27,8 @@ template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const CscView<V>&
 template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const CooView<V>& a);
 template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const BlockedEllView<V>& a);     // zeros inside blocks are dropped
 template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const DenseView<const V>& a);
+template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const Csr32View<V>& a);          // offsets of 64 bits
+template <class V> TULLE_API Csr<V> to_csr(const Context& ctx, const Csc32View<V>& a);
 template <class V> requires(!std::is_const_v<V>) Csr<V> to_csr(const Context& ctx, const DenseView<V>& a) { return to_csr(ctx, DenseView<const V>(a)); }
 
 template <class V> TULLE_API Csc<V> to_csc(const Context& ctx, const CsrView<V>& a);
@@ -34,10 +37,30 @@ template <class V> TULLE_API BlockedEll<V> to_blocked_ell(const Context& ctx, co
 template <class V> TULLE_API Dense<V> to_dense(const Context& ctx, const CsrView<V>& a, Layout layout = Layout::row_major);
 
 // From anything else, through CSR.
-template <class View> auto to_csc(const Context& ctx, const View& a) { return to_csc(ctx, to_csr(ctx, a).view()); }
-template <class View> auto to_coo(const Context& ctx, const View& a) { return to_coo(ctx, to_csr(ctx, a).view()); }
-template <class View> auto to_blocked_ell(const Context& ctx, const View& a, index_t block) { return to_blocked_ell(ctx, to_csr(ctx, a).view(), block); }
-template <class View> auto to_dense(const Context& ctx, const View& a, Layout layout = Layout::row_major) { return to_dense(ctx, to_csr(ctx, a).view(), layout); }
+template <class View>
+auto to_csc(const Context& ctx, const View& a)
+{
+    const auto csr = to_csr(ctx, a);
+    return to_csc(ctx, csr.view());
+}
+template <class View>
+auto to_coo(const Context& ctx, const View& a)
+{
+    const auto csr = to_csr(ctx, a);
+    return to_coo(ctx, csr.view());
+}
+template <class View>
+auto to_blocked_ell(const Context& ctx, const View& a, index_t block)
+{
+    const auto csr = to_csr(ctx, a);
+    return to_blocked_ell(ctx, csr.view(), block);
+}
+template <class View>
+auto to_dense(const Context& ctx, const View& a, Layout layout = Layout::row_major)
+{
+    const auto csr = to_csr(ctx, a);
+    return to_dense(ctx, csr.view(), layout);
+}
 
 // The transposed matrix in CSR, rows sorted. `source`, where given, receives for every new position the old one (nonzeros entries):
 // the way to carry new values over without a new analysis.

@@ -40,7 +40,9 @@ struct Coo {
 
     offset_t nonzeros() const { return row.size(); }
     std::size_t bytes() const { return row.bytes() + col.bytes() + value.bytes(); }
-    CooView<V> view() const { return {rows, cols, nonzeros(), row.data(), col.data(), value.data(), order, unique}; }
+    CooView<V> view() const & { return {rows, cols, nonzeros(), row.data(), col.data(), value.data(), order, unique}; }
+    // A temporary owner has no view, which would outlive it: give the owner a name. A plan keeps views.
+    CooView<V> view() const && = delete;
 };
 
 // The same arrays read as the transposed matrix; nothing is copied.

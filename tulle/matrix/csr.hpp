@@ -38,7 +38,9 @@ struct Csr {
 
     offset_t nonzeros() const { return col.size(); }
     std::size_t bytes() const { return row_begin.bytes() + col.bytes() + value.bytes(); }
-    CsrView<V> view() const { return {rows, cols, nonzeros(), row_begin.data(), col.data(), value.data(), sorted, unique}; }
+    CsrView<V> view() const & { return {rows, cols, nonzeros(), row_begin.data(), col.data(), value.data(), sorted, unique}; }
+    // A temporary owner has no view, which would outlive it: give the owner a name. A plan keeps views.
+    CsrView<V> view() const && = delete;
 };
 
 }  // namespace tulle

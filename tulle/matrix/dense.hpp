@@ -39,8 +39,10 @@ struct Dense {
     }
 
     std::size_t bytes() const { return data.bytes(); }
-    DenseView<V> view() { return {rows, cols, leading, layout, data.data()}; }
-    DenseView<const V> view() const { return {rows, cols, leading, layout, data.data()}; }
+    DenseView<V> view() & { return {rows, cols, leading, layout, data.data()}; }
+    DenseView<const V> view() const & { return {rows, cols, leading, layout, data.data()}; }
+    // A temporary owner has no view, which would outlive it: give the owner a name. A plan keeps views.
+    DenseView<const V> view() const && = delete;
 };
 
 }  // namespace tulle

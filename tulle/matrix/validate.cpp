@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "tulle/device/copy.hpp"
-#include "tulle/device/info.hpp"
 #include "tulle/matrix/inspect_steps.hpp"
 #include "tulle/prim/sort.hpp"
 
@@ -25,33 +24,6 @@ Findings problem(index_t row, std::string sentence)
     found.problem = std::move(sentence);
     found.row = row;
     return found;
-}
-
-// ---- sizes and pointers
-
-std::string size_problem(std::string_view what, offset_t size)
-{
-    return size < 0 ? concat("a matrix cannot have ", size, " ", what) : std::string();
-}
-
-// The first sentence that is not empty.
-template <class... More>
-std::string first_of(std::string first, More&&... more)
-{
-    if constexpr (sizeof...(more) == 0) return first;
-    else return first.empty() ? first_of(std::forward<More>(more)...) : first;
-}
-
-// An array that is missing, or that this queue cannot read.
-template <class Queue>
-std::string array_problem(const Queue& q, std::string_view name, const void* data, offset_t size)
-{
-    if (size == 0) return {};
-    if (data == nullptr) return concat(name, " is null, but must have ", size, size == 1 ? " entry" : " entries");
-    if constexpr (std::is_same_v<Queue, CudaQueue>) {
-        if (!cuda::is_device_pointer(data, q.device)) return concat(name, " is not in the memory of GPU ", q.device);
-    }
-    return {};
 }
 
 // ---- order
@@ -94,15 +66,6 @@ struct Words {
 };
 constexpr Words of_rows{"row", "column", "row_begin", "col"};
 constexpr Words of_columns{"column", "row", "col_begin", "row"};
-
-template <class Queue, class V>
-std::string outer_problem(const Queue& q, const CsrView<V>& a, const Words& say, const void* value)
-{
-    const std::string sizes = first_of(size_problem(concat(say.row, "s"), a.rows), size_problem(concat(say.col, "s"), a.cols), size_problem("nonzeros", a.nonzeros));
-    if (!sizes.empty()) return sizes;
-    return first_of(array_problem(q, say.begin, a.row_begin, offset_t{a.rows} + 1), array_problem(q, say.index, a.col, a.nonzeros),
-                    array_problem(q, "value", value, a.nonzeros));
-}
 
 template <class Queue, class V>
 Findings offset_problem(const Queue& q, const CsrView<V>& a, const Words& say)
@@ -163,31 +126,23 @@ Findings order_findings(const Queue& q, const CsrView<V>& a, const Words& say)
 
 // Everything but the numbers.
 template <class Queue, class V>
-Findings inspect_pattern(const Queue& q, const CsrView<V>& a, const Words& say, const void* value)
+Findings inspect_pattern(const Queue& q, const CsrView<V>& a, const matrix::Outline& outline, const Words& say)
 {
-    if (const std::string outer = outer_problem(q, a, say, value); !outer.empty()) return problem(-1, outer);
+    if (const std::string outer = outline_problem(q, outline); !outer.empty()) return problem(-1, outer);
     if (const Findings offsets = offset_problem(q, a, say); !offsets.ok()) return offsets;
     if (const Findings indices = index_problem(q, a, say); !indices.ok()) return indices;
     return order_findings(q, a, say);
 }
 
 template <class Queue, class V>
-Findings inspect_compressed(const Queue& q, const CsrView<V>& a, const Words& say)
+Findings inspect_compressed(const Queue& q, const CsrView<V>& a, const matrix::Outline& outline, const Words& say)
 {
-    Findings found = inspect_pattern(q, a, say, a.value);
+    Findings found = inspect_pattern(q, a, outline, say);
     if (found.ok() || !found.sorted || !found.unique) found.not_finite = count_where(q, NotFinite<V>{a.value}, a.nonzeros);      // only the order is wrong
     return found;
 }
 
 // ---- coordinates
-
-template <class Queue, class V>
-std::string outer_problem(const Queue& q, const CooView<V>& a)
-{
-    const std::string sizes = first_of(size_problem("rows", a.rows), size_problem("columns", a.cols), size_problem("nonzeros", a.nonzeros));
-    if (!sizes.empty()) return sizes;
-    return first_of(array_problem(q, "row", a.row, a.nonzeros), array_problem(q, "col", a.col, a.nonzeros), array_problem(q, "value", a.value, a.nonzeros));
-}
 
 template <class Queue, class V>
 Findings index_problem(const Queue& q, const CooView<V>& a)
@@ -228,7 +183,7 @@ Findings order_findings(const Queue& q, const CooView<V>& a)
 template <class Queue, class V>
 Findings inspect_coordinates(const Queue& q, const CooView<V>& a)
 {
-    if (const std::string outer = outer_problem(q, a); !outer.empty()) return problem(-1, outer);
+    if (const std::string outer = outline_problem(q, matrix::outline(a)); !outer.empty()) return problem(-1, outer);
     if (const Findings indices = index_problem(q, a); !indices.ok()) return indices;
     Findings found = order_findings(q, a);
     found.not_finite = count_where(q, NotFinite<V>{a.value}, a.nonzeros);
@@ -236,14 +191,6 @@ Findings inspect_coordinates(const Queue& q, const CooView<V>& a)
 }
 
 // ---- Blocked-ELL
-
-template <class V>
-std::string size_problem(const BlockedEllView<V>& a)
-{
-    const std::string sizes = first_of(size_problem("rows", a.rows), size_problem("columns", a.cols), size_problem("blocks in a block row", a.width));
-    if (!sizes.empty() || a.block > 0) return sizes;
-    return concat("blocks of ", a.block, " x ", a.block, " entries cannot be");
-}
 
 template <class Queue, class V>
 Findings block_problem(const Queue& q, const BlockedEllView<V>& a)
@@ -271,12 +218,9 @@ Findings edge_problem(const Queue& q, const BlockedEllView<V>& a, offset_t value
 template <class Queue, class V>
 Findings inspect_blocks(const Queue& q, const BlockedEllView<V>& a)
 {
-    if (const std::string sizes = size_problem(a); !sizes.empty()) return problem(-1, sizes);
-    offset_t values = 0;
-    if (__builtin_mul_overflow(a.slots(), offset_t{a.block} * a.block, &values))
-        return problem(-1, concat(a.slots(), " blocks of ", a.block, " x ", a.block, " values are more than 64 bits can count"));
-    const std::string arrays = first_of(array_problem(q, "block_col", a.block_col, a.slots()), array_problem(q, "value", a.value, values));
-    if (!arrays.empty()) return problem(-1, arrays);
+    const matrix::Outline outline = matrix::outline(a);
+    if (const std::string outer = outline_problem(q, outline); !outer.empty()) return problem(-1, outer);
+    const offset_t values = outline.arrays[1].size;
     if (const Findings blocks = block_problem(q, a); !blocks.ok()) return blocks;
     Findings found = edge_problem(q, a, values);
     const Arrangement at = find_arrangement(q, SlotOrder{{a.block_col, a.width}}, a.slots());
@@ -291,18 +235,20 @@ Findings inspect_blocks(const Queue& q, const BlockedEllView<V>& a)
 template <class V>
 Findings validate(const Context& ctx, const CsrView<V>& a)
 {
-    return ctx.run([&](const auto& q) { return inspect_compressed(q, a, of_rows); });
+    return ctx.run([&](const auto& q) { return inspect_compressed(q, a, matrix::outline(a), of_rows); });
 }
 
 Findings detail::validate_pattern(const Context& ctx, const CsrView<float>& pattern, const void* value)
 {
-    return ctx.run([&](const auto& q) { return inspect_pattern(q, pattern, of_rows, value); });
+    matrix::Outline outline = matrix::outline(pattern);
+    outline.arrays[2].data = value;
+    return ctx.run([&](const auto& q) { return inspect_pattern(q, pattern, outline, of_rows); });
 }
 
 template <class V>
 Findings validate(const Context& ctx, const CscView<V>& a)
 {
-    return ctx.run([&](const auto& q) { return inspect_compressed(q, transposed(a), of_columns); });
+    return ctx.run([&](const auto& q) { return inspect_compressed(q, transposed(a), matrix::outline(a), of_columns); });
 }
 
 template <class V>
@@ -317,15 +263,23 @@ Findings validate(const Context& ctx, const BlockedEllView<V>& a)
     return ctx.run([&](const auto& q) { return inspect_blocks(q, a); });
 }
 
-template <class V>
-void check_arrays(const Context& ctx, const CsrView<V>& a)
+namespace {
+
+// The offsets are looked at when they are wide; what comes before that is said of the view as it is.
+template <class View>
+Findings validate_widened(const Context& ctx, const View& a)
 {
-    const std::string outer = ctx.run([&](const auto& q) { return outer_problem(q, a, of_rows, a.value); });
-    require<ValueError>(outer.empty(), outer);
+    const std::string outer = ctx.run([&](const auto& q) { return outline_problem(q, matrix::outline(a)); });
+    if (!outer.empty()) return problem(-1, outer);
+    Buffer<offset_t> wide;
+    return validate(ctx, matrix::widened_unchecked(ctx, a, wide));
 }
 
-template void check_arrays(const Context&, const CsrView<float>&);
-template void check_arrays(const Context&, const CsrView<double>&);
+}  // namespace
+
+template <class V> Findings validate(const Context& ctx, const Csr32View<V>& a) { return validate_widened(ctx, a); }
+template <class V> Findings validate(const Context& ctx, const Csc32View<V>& a) { return validate_widened(ctx, a); }
+
 template Findings validate(const Context&, const CsrView<float>&);
 template Findings validate(const Context&, const CsrView<double>&);
 template Findings validate(const Context&, const CscView<float>&);
@@ -334,5 +288,9 @@ template Findings validate(const Context&, const CooView<float>&);
 template Findings validate(const Context&, const CooView<double>&);
 template Findings validate(const Context&, const BlockedEllView<float>&);
 template Findings validate(const Context&, const BlockedEllView<double>&);
+template Findings validate(const Context&, const Csr32View<float>&);
+template Findings validate(const Context&, const Csr32View<double>&);
+template Findings validate(const Context&, const Csc32View<float>&);
+template Findings validate(const Context&, const Csc32View<double>&);
 
 }  // namespace tulle

@@ -11,6 +11,8 @@
 #include "tulle/matrix/coo.hpp"
 #include "tulle/matrix/csc.hpp"
 #include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/outline.hpp"
+#include "tulle/matrix/widen.hpp"
 
 namespace tulle {
 
@@ -27,6 +29,8 @@ template <class V> TULLE_API Findings validate(const Context& ctx, const CsrView
 template <class V> TULLE_API Findings validate(const Context& ctx, const CscView<V>& a);
 template <class V> TULLE_API Findings validate(const Context& ctx, const CooView<V>& a);
 template <class V> TULLE_API Findings validate(const Context& ctx, const BlockedEllView<V>& a);
+template <class V> TULLE_API Findings validate(const Context& ctx, const Csr32View<V>& a);
+template <class V> TULLE_API Findings validate(const Context& ctx, const Csc32View<V>& a);
 
 // The same without looking at the numbers, which may be of any type: Findings::not_finite stays 0.
 namespace detail {
@@ -45,8 +49,5 @@ void check(const Context& ctx, const View& a)
     const Findings found = validate(ctx, a);
     require<ValueError>(found.ok(), found.problem);
 }
-
-// ValueError where sizes or arrays cannot be those of a matrix here. No array is looked into.
-template <class V> TULLE_API void check_arrays(const Context& ctx, const CsrView<V>& a);
 
 }  // namespace tulle

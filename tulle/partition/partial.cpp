@@ -12,6 +12,7 @@
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/matrix/outline.hpp"
 
 namespace tulle::partition {
 namespace {
@@ -79,6 +80,13 @@ void require_whole(std::span<const Partial> parts, index_t lines)
     require<ValueError>(lines < 0 || line == lines, [&] { return concat("the parts end at line ", line, " of ", lines); });
 }
 
+// Every part, before anything of it is read.
+template <class Partial>
+void check_parts(const Context& ctx, std::span<const Partial> parts)
+{
+    for (const Partial& p : parts) check_arrays(ctx, p.view());
+}
+
 template <class Queue, class V>
 Csr<V> merge_lines(const Queue& q, std::span<const PartialCsr<V>> parts)
 {
@@ -114,6 +122,7 @@ std::vector<Part> parts_of(std::span<const Cut> cuts)
 template <class V>
 Parts<PartialCsr<V>> partition(const Context& ctx, const CsrView<V>& a, std::span<const Cut> cuts)
 {
+    check_arrays(ctx, a);
     require(!cuts.empty() && cuts.front() == Cut{} && cuts.back() == Cut{a.nonzeros, a.rows, false}, "cuts must lead from the first row to the last");
     return partition_lines(ctx, a, cuts);
 }
@@ -121,6 +130,7 @@ Parts<PartialCsr<V>> partition(const Context& ctx, const CsrView<V>& a, std::spa
 template <class V>
 Parts<PartialCsc<V>> partition(const Context& ctx, const CscView<V>& a, std::span<const Cut> cuts)
 {
+    check_arrays(ctx, a);
     require(!cuts.empty() && cuts.front() == Cut{} && cuts.back() == Cut{a.nonzeros, a.cols, false}, "cuts must lead from the first column to the last");
     return by_columns(partition_lines(ctx, transposed(a), cuts));
 }
@@ -128,18 +138,21 @@ Parts<PartialCsc<V>> partition(const Context& ctx, const CscView<V>& a, std::spa
 template <class V>
 Parts<PartialCsr<V>> partition(const Context& ctx, const CsrView<V>& a, int parts, const SplitOptions& options)
 {
+    check_arrays(ctx, a);
     return partition_lines(ctx, a, ctx.run([&](const auto& q) { return split(q, a.row_begin, a.rows, parts, options); }));
 }
 
 template <class V>
 Parts<PartialCsc<V>> partition(const Context& ctx, const CscView<V>& a, int parts, const SplitOptions& options)
 {
+    check_arrays(ctx, a);
     return by_columns(partition(ctx, transposed(a), parts, options));
 }
 
 template <class V>
 std::vector<Cut> cuts_of(const Context& ctx, const CooView<V>& a, int parts, const SplitOptions& options)
 {
+    check_arrays(ctx, a);
     const index_t* line = lines_of(a);
     require<ValueError>(line, "coordinates in no order have no lines to cut at");
     return choose_cuts(ctx.run([&](const auto& q) { return look_around(q, line, a.nonzeros, parts, options); }), a.order == CooOrder::by_row ? a.rows : a.cols, options);
@@ -148,6 +161,7 @@ std::vector<Cut> cuts_of(const Context& ctx, const CooView<V>& a, int parts, con
 template <class V>
 Parts<PartialCoo<V>> partition(const Context& ctx, const CooView<V>& a, int parts, const SplitOptions& options)
 {
+    check_arrays(ctx, a);
     std::vector<Part> windows;
     if (a.order == CooOrder::none) {
         const std::vector<offset_t> at = fair_positions(a.nonzeros, parts, options);
@@ -162,6 +176,7 @@ Parts<PartialCoo<V>> partition(const Context& ctx, const CooView<V>& a, int part
 template <class V>
 Csr<V> merge(const Context& ctx, std::span<const PartialCsr<V>> parts)
 {
+    check_parts(ctx, parts);
     require_whole(parts, parts.empty() ? 0 : parts.front().rows);
     return ctx.run([&](const auto& q) { return merge_lines(q, parts); });
 }
@@ -169,6 +184,7 @@ Csr<V> merge(const Context& ctx, std::span<const PartialCsr<V>> parts)
 template <class V>
 Csc<V> merge(const Context& ctx, std::span<const PartialCsc<V>> parts)
 {
+    check_parts(ctx, parts);
     require_whole(parts, parts.empty() ? 0 : parts.front().cols);
     std::vector<PartialCsr<V>> rows;
     for (const auto& p : parts) rows.push_back(by_rows(p));
@@ -179,6 +195,7 @@ Csc<V> merge(const Context& ctx, std::span<const PartialCsc<V>> parts)
 template <class V>
 Coo<V> merge(const Context& ctx, std::span<const PartialCoo<V>> parts)
 {
+    check_parts(ctx, parts);
     require_whole(parts, parts.empty() || parts.front().order == CooOrder::none ? -1 : parts.front().order == CooOrder::by_row ? parts.front().rows : parts.front().cols);
     return ctx.run([&](const auto& q) {
         const auto& first = parts.front();

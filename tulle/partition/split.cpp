@@ -64,6 +64,8 @@ std::vector<Cut> choose_cuts(std::span<const Around> around, offset_t items, con
 
 std::vector<Cut> split(const Context& ctx, const offset_t* prefix, offset_t items, int parts, const SplitOptions& options)
 {
+    require<ValueError>(items >= 0, [&] { return concat("a prefix cannot be of ", items, " items"); });
+    require<ValueError>(prefix != nullptr, [&] { return concat("prefix is null, but must have ", items + 1, items == 0 ? " entry" : " entries"); });
     return ctx.run([&](const auto& q) { return split(q, prefix, items, parts, options); });
 }
 

@@ -4,15 +4,61 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "tulle/base/trace.hpp"
 #include "tulle/matrix/arrange.hpp"
 #include "tulle/matrix/convert.hpp"
 #include "tulle/matrix/convert_steps.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/matrix/widen.hpp"
 #include "tulle/spgemm/spgemm.hpp"
 
 namespace tulle::spgemm {
+
+template <class V>
+void require_same_shape(const CsrView<V>& was, const CsrView<V>& is, std::string_view name)
+{
+    require<PlanMismatch>(was.rows == is.rows && was.cols == is.cols && was.nonzeros == is.nonzeros, [&] {
+        return concat("the plan is for ", name, " of ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new one is ",
+                      is.rows, " x ", is.cols, " with ", is.nonzeros);
+    });
+}
+
+// The two factors with offsets of 64 bits, which are ours where the caller's have 32: once, where both are the same.
+template <class V>
+struct Wide {
+    CsrView<V> a, b;
+    Buffer<offset_t> offsets_a, offsets_b;
+
+    std::size_t bytes() const { return offsets_a.bytes() + offsets_b.bytes(); }
+};
+
+template <class V>
+Wide<V> widen(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b)
+{
+    Wide<V> w{};
+    w.a = matrix::widened<CsrView<V>>(ctx, a, w.offsets_a);
+    const auto *narrow_a = std::get_if<Csr32View<V>>(&a), *narrow_b = std::get_if<Csr32View<V>>(&b);
+    const bool same = narrow_a && narrow_b && narrow_a->row_begin == narrow_b->row_begin && narrow_a->rows == narrow_b->rows;
+    w.b = same ? matrix::renewed<CsrView<V>>(ctx, b, w.offsets_a, w.offsets_b) : matrix::widened<CsrView<V>>(ctx, b, w.offsets_b);
+    return w;
+}
+
+// New numbers for the same patterns; offsets that were widened before are used again.
+template <class V>
+void renew(const Context& ctx, Wide<V>& w, const AnyCsr<V>& a, const AnyCsr<V>& b)
+{
+    Wide<V> now{};
+    now.a = matrix::renewed<CsrView<V>>(ctx, a, w.offsets_a, now.offsets_a);
+    now.b = matrix::renewed<CsrView<V>>(ctx, b, w.offsets_b, now.offsets_b);
+    require_same_shape(w.a, now.a, "A");
+    require_same_shape(w.b, now.b, "B");
+    if (now.offsets_a.empty()) now.offsets_a = std::move(w.offsets_a);
+    if (now.offsets_b.empty()) now.offsets_b = std::move(w.offsets_b);
+    w = std::move(now);
+}
 
 // One of the two factors as the steps want it: the caller's arrays, or a copy of our own and where its values came from.
 template <class V>
@@ -50,15 +96,6 @@ void renew(const Context& ctx, Factor<V>& f, const CsrView<V>& given, Op op, boo
     }
     f.given = given;
     if (f.copied) ctx.run([&](const auto& q) { matrix::gather(q, given.value, f.source.data(), f.copy.nonzeros(), f.copy.value.data()); });
-}
-
-template <class V>
-void require_same_shape(const CsrView<V>& was, const CsrView<V>& is, std::string_view name)
-{
-    require<PlanMismatch>(was.rows == is.rows && was.cols == is.cols && was.nonzeros == is.nonzeros, [&] {
-        return concat("the plan is for ", name, " of ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new one is ",
-                      is.rows, " x ", is.cols, " with ", is.nonzeros);
-    });
 }
 
 template <class V>

@@ -18,6 +18,7 @@
 
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
+#include "tulle/device/host_memory.hpp"
 #include "tulle/partition/members.hpp"
 #include "tulle/partition/nodes.hpp"
 #include "tulle/spgemm/multi_member.hpp"
@@ -92,11 +93,14 @@ template <class V> TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = de
 template <class V> TeamPlan<V>::~TeamPlan() = default;
 
 template <class V>
-TeamPlan<V> TeamPlan<V>::make(const Team& team, const CsrView<V>& a, const CsrView<V>& b, const TeamOptions& options)
+TeamPlan<V> TeamPlan<V>::make(const Team& team, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b, const TeamOptions& options)
 {
-    const Context host = partition::host_for(a.nonzeros + b.nonzeros);
+    const auto nonzeros_of = [](const AnyCsr<V>& any) { return std::visit([](const auto& m) { return m.nonzeros; }, any); };
+    const Context host = partition::host_for(std::max(nonzeros_of(any_a), nonzeros_of(any_b)));
+    Wide<V> given = widen(host, any_a, any_b);
+    const CsrView<V> a = given.a, b = given.b;
     check_factors(host, a, b, {.op_a = options.op_a, .op_b = options.op_b, .checked = options.checked});
-    auto s = std::unique_ptr<State>(new State{{.host = host, .options = options, .crew = partition::Crew(team.size(), partition::nodes_of(team))}});
+    auto s = std::unique_ptr<State>(new State{{.host = host, .options = options, .given = std::move(given), .crew = partition::Crew(team.size(), partition::nodes_of(team))}});
     team::prepare(*s, team, a, b);
     return TeamPlan(std::move(s));
 }
@@ -107,6 +111,7 @@ Csr<V> TeamPlan<V>::run()
     State& s = *state_;
     const trace::Phase phase{"numeric"};
     const CpuQueue q = s.host.host();
+    host::require_room("host memory for C", (sizeof(index_t) + sizeof(V)) * static_cast<std::size_t>(s.nonzeros));
     Csr<V> c = Csr<V>::make(q, rows(), cols(), s.nonzeros);
     c.sorted = std::all_of(s.members.begin(), s.members.end(), gives_sorted<V>);
     copy(q, std::as_const(s.row_begin).data(), c.row_begin.data(), c.row_begin.size());
@@ -136,7 +141,7 @@ void TeamPlan<V>::run_parts(std::vector<Csr<V>>& parts)
     const trace::Phase phase{"refill"};
     require<PlanMismatch>(parts.size() == s.members.size(), [&] { return concat("the plan gives ", s.members.size(), " parts, those to compute again are ", parts.size()); });
     for (std::size_t k = 0; k < parts.size(); ++k)
-        require<PlanMismatch>(parts[k].rows == s.members[k].filled.lines() && parts[k].cols == cols() && parts[k].nonzeros() == s.members[k].c_nonzeros, [&] {
+        require<PlanMismatch>(parts[k].rows == s.members[k].filled.lines() && parts[k].cols == cols() && parts[k].nonzeros() == s.members[k].c_nonzeros && parts[k].value.size() == parts[k].nonzeros(), [&] {
             return concat("part ", k, " has ", s.members[k].filled.lines(), " rows with ", s.members[k].c_nonzeros, " nonzeros, the one to compute again ", parts[k].rows, " with ", parts[k].nonzeros());
         });
     for_members(s, [&](Member<V>& m) { refill_part(m, parts[static_cast<std::size_t>(&m - s.members.data())]); });
@@ -169,13 +174,12 @@ Csr<V> TeamPlan<V>::run_on(int member)
 }
 
 template <class V>
-void TeamPlan<V>::update_values(const CsrView<V>& a, const CsrView<V>& b)
+void TeamPlan<V>::update_values(const AnyCsr<V>& a, const AnyCsr<V>& b)
 {
     State& s = *state_;
-    require_same_shape(s.a.given, a, "A");
-    require_same_shape(s.b.given, b, "B");
-    renew(s.host, s.a, a, s.options.op_a, false);
-    renew(s.host, s.b, b, s.options.op_b, true);
+    renew(s.host, s.given, a, b);
+    renew(s.host, s.a, s.given.a, s.options.op_a, false);
+    renew(s.host, s.b, s.given.b, s.options.op_b, true);
     for_members(s, [&](Member<V>& m) { bring_values(s, m); });
 }
 
@@ -218,6 +222,7 @@ std::string TeamPlan<V>::describe() const
                               "\n  counted: rows dealt out by products, the largest part has ", fixed(count_imbalance(), 3), " times the mean",
                               "\n  filled:  rows dealt out by nonzeros, the largest part has ", fixed(fill_imbalance(), 3), " times the mean",
                               "\n  order:   ", is_of_one_kind(s.members) ? "the same bits for any number of members" : "as the members' kernels add");
+    text += matrix::widened_text(s.given.bytes());
     for (const TeamPart& p : parts())
         text += concat("\n  ", p.where, ": counts ", grouped(p.counted_rows), " rows with ", grouped(p.products), " products, fills ",
                        grouped(p.filled_rows), " rows with ", grouped(p.nonzeros), " nonzeros, ", human_bytes(p.bytes), "; ", p.policy);

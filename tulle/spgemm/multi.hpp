@@ -35,7 +35,7 @@ struct TeamOptions {
     Refill refill = Refill::find_places;      // what members keep of their products for run_parts(parts)
     Cutting cutting = Cutting::search;
     bool take_turns = false;                  // members work one after the other: their times are what each would take alone
-    bool checked = true;                      // validate the matrices first
+    bool checked = true;                      // validate the matrices first; sizes and null pointers are looked at in any case
 };
 
 // One member's part, for people and for tests.
@@ -55,7 +55,7 @@ struct TeamPart {
 template <class V>
 class TULLE_API TeamPlan {
 public:
-    static TeamPlan make(const Team& team, const CsrView<V>& a, const CsrView<V>& b, const TeamOptions& options = {});
+    static TeamPlan make(const Team& team, const AnyCsr<V>& a, const AnyCsr<V>& b, const TeamOptions& options = {});
     TeamPlan(TeamPlan&&) noexcept;
     TeamPlan& operator=(TeamPlan&&) noexcept;
     ~TeamPlan();
@@ -67,7 +67,7 @@ public:
     index_t first_row(int member) const;      // of its part; first_row(members()) is rows()
 
     // Same patterns, new numbers; no new cuts. PlanMismatch if shapes or nonzeros differ.
-    void update_values(const CsrView<V>& a, const CsrView<V>& b);
+    void update_values(const AnyCsr<V>& a, const AnyCsr<V>& b);
 
     index_t rows() const;                     // of C
     index_t cols() const;
@@ -87,8 +87,8 @@ private:
 };
 
 // C = op(A) op(B), once; all on the host.
-template <class V>
-Csr<V> multiply(const Team& team, const CsrView<V>& a, const CsrView<V>& b, const TeamOptions& options = {})
+template <class A, class B, class V = typename ValueOf<A>::type>
+Csr<V> multiply(const Team& team, const A& a, const B& b, const TeamOptions& options = {})
 {
     return TeamPlan<V>::make(team, a, b, options).run();
 }

@@ -45,6 +45,7 @@ template <class V>
 struct State {
     Context host;
     TeamOptions options;
+    Wide<V> given = {};                       // the caller's
     Factor<V> a = {}, b = {};                 // on the host
     offset_t products = 0, nonzeros = 0;
     Buffer<offset_t> product_begin = {};      // products before every row

@@ -20,6 +20,7 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/device/host_memory.hpp"
 #include "tulle/matrix/move.hpp"
 #include "tulle/prim/scan.hpp"
 #include "tulle/spgemm/factor.hpp"
@@ -43,6 +44,7 @@ struct Plan<V>::State {
     Options options;
     Limits limits;
     Choice choice;
+    Wide<V> given;                           // the caller's
     Factor<V> a, b;
     Workspace work;
     Buffer<offset_t> row_begin;              // of C
@@ -51,7 +53,7 @@ struct Plan<V>::State {
 
     index_t rows() const { return a.view().rows; }
     index_t cols() const { return b.view().cols; }
-    std::size_t held() const { return a.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes(); }
+    std::size_t held() const { return given.bytes() + a.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes(); }
 };
 
 namespace {
@@ -73,12 +75,14 @@ void count_on(const Queue& q, State& s)
 }
 
 template <class State, class V>
-std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
+std::unique_ptr<State> make_state(const Context& ctx, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b, const Options& options)
 {
+    Wide<V> given = widen(ctx, any_a, any_b);
+    const CsrView<V> a = given.a, b = given.b;
     check_factors(ctx, a, b, options);
     const Limits limits{ctx.backend(), ctx.host().threads, ctx.is_deterministic()};
     auto s = std::make_unique<State>(
-        State{.ctx = ctx, .options = options, .limits = limits, .choice = {}, .a = {}, .b = {}, .work = {}, .row_begin = {}});
+        State{.ctx = ctx, .options = options, .limits = limits, .choice = {}, .given = std::move(given), .a = {}, .b = {}, .work = {}, .row_begin = {}});
     if (options.force) check_policy(*options.force, s->limits);
     {
         const trace::Phase phase{"arrange"};
@@ -172,6 +176,7 @@ template <class State, class V>
 Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t> row_begin, const V*)
 {
     const trace::Phase phase{"allocate"};
+    if (s.limits.backend == Backend::cpu) host::require_room("host memory for C", result_bytes(rows, nonzeros, sizeof(V)));
     return s.ctx.run([&](const auto& q) {
         return Csr<V>{.rows = rows, .cols = s.cols(), .row_begin = std::move(row_begin), .col = Buffer<index_t>(q, nonzeros),
                       .value = Buffer<V>(q, nonzeros), .sorted = s.options.sorted || always_sorts(s.choice.policy, s.limits.backend)};
@@ -186,7 +191,7 @@ template <class V> Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
 template <class V> Plan<V>::~Plan() = default;
 
 template <class V>
-Plan<V> Plan<V>::make(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
+Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
     Plan plan(make_state<State>(ctx, a, b, options));
     State& s = *plan.state_;
@@ -218,12 +223,14 @@ void Plan<V>::run(Csr<V>& c) const
         return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros, " nonzeros, the one to compute again is ", c.rows,
                       " x ", c.cols, " with ", c.nonzeros());
     });
+    require<PlanMismatch>(c.row_begin.size() == offset_t{rows()} + 1 && c.value.size() == s.nonzeros,
+                          [&] { return concat("the C to compute again has ", c.row_begin.size(), " offsets and ", c.value.size(), " values"); });
     if (s.kept.is_missing()) fill_all(s, c);
     else refill_all(s, c);
 }
 
 template <class V>
-Csr<V> Plan<V>::once(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
+Csr<V> Plan<V>::once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
     const auto s = make_state<State>(ctx, a, b, options);
     s->nonzeros = group_all(*s);
@@ -235,13 +242,12 @@ Csr<V> Plan<V>::once(const Context& ctx, const CsrView<V>& a, const CsrView<V>& 
 }
 
 template <class V>
-void Plan<V>::update_values(const CsrView<V>& a, const CsrView<V>& b)
+void Plan<V>::update_values(const AnyCsr<V>& a, const AnyCsr<V>& b)
 {
     State& s = *state_;
-    require_same_shape(s.a.given, a, "A");
-    require_same_shape(s.b.given, b, "B");
-    renew(s.ctx, s.a, a, s.options.op_a, false);
-    renew(s.ctx, s.b, b, s.options.op_b, true);
+    renew(s.ctx, s.given, a, b);
+    renew(s.ctx, s.a, s.given.a, s.options.op_a, false);
+    renew(s.ctx, s.b, s.given.b, s.options.op_b, true);
 }
 
 template <class V> index_t Plan<V>::rows() const { return state_->rows(); }
@@ -279,7 +285,7 @@ std::string Plan<V>::describe() const
                   "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ",
                   is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ",
-                  human_bytes(need.workspace), " while it runs",
+                  human_bytes(need.workspace), " while it runs", matrix::widened_text(s.given.bytes()),
                   "\n  refill:  ", s.kept.way == Refill::find_places ? std::string("by the columns of C, where products are looked up again")
                       : concat(s.kept.way == Refill::keep_places ? "by the places of all products, " : "by a list of all products, ", human_bytes(need.refill), " of what the plan keeps"), groups,
                   "\n  also possible: ", others);
@@ -311,7 +317,7 @@ index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::siz
 }  // namespace
 
 template <class V>
-void Plan<V>::in_chunks(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Sink& sink, const Options& options)
+void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Sink& sink, const Options& options)
 {
     const Ceiling ceiling(ctx, options.budget);
     const auto state = make_state<State>(ctx, a, b, options);

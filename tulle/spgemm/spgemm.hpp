@@ -15,7 +15,7 @@
 //
 // C has an entry wherever a product falls, also where the products cancel. Its rows are sorted, without duplicates, and the same bits every
 // time: every entry is summed in the order of A's nonzeros (unless a policy is forced that adds in no fixed order; a deterministic context
-// refuses it). A and B may be unsorted and have duplicates. Arrays live where the context works.
+// refuses it). A and B may be unsorted and have duplicates. Arrays live where the context works; offsets of 32 bits (matrix/csr32.hpp) are widened once.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,7 @@
 #include "tulle/base/api.hpp"
 #include "tulle/device/context.hpp"
 #include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/csr32.hpp"
 #include "tulle/spgemm/policy.hpp"
 
 namespace tulle::spgemm {
@@ -38,7 +39,7 @@ struct Options {
     Op op_a = Op::none, op_b = Op::none;
     std::optional<Policy> force = {};         // decides instead of choose()
     bool sorted = true;                       // columns of C must ascend in every row; if not, in whatever order they come cheapest
-    bool checked = true;                      // validate the matrices first
+    bool checked = true;                      // validate the matrices first; sizes and null pointers are looked at in any case
     std::size_t budget = Memory::unlimited;   // for_each_chunk, and plans that keep something of products: bytes that may be held at once beside A and B
     Refill refill = Refill::find_places;      // plans: whether memory may be spent on refills
     bool to_host = false;                     // for_each_chunk: chunks come on the host, and where the context works they are gone by then
@@ -57,7 +58,7 @@ struct MemoryNeed {
 template <class V>
 class TULLE_API Plan {
 public:
-    static Plan make(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options = {});
+    static Plan make(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options = {});
     Plan(Plan&&) noexcept;
     Plan& operator=(Plan&&) noexcept;
     ~Plan();
@@ -68,7 +69,7 @@ public:
     void run(Csr<V>& c) const;
 
     // Same patterns, new numbers, perhaps at other addresses; no new analysis. PlanMismatch if shapes or nonzeros differ.
-    void update_values(const CsrView<V>& a, const CsrView<V>& b);
+    void update_values(const AnyCsr<V>& a, const AnyCsr<V>& b);
 
     index_t rows() const;                     // of C
     index_t cols() const;
@@ -80,10 +81,10 @@ public:
     std::string describe() const;             // what was chosen, why, the groups of rows, what it takes
 
     // A plan that is used once and thrown away; multiply() below is the convenient form.
-    static Csr<V> once(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options = {});
+    static Csr<V> once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options = {});
     // C by stretches of rows, each small enough for the budget; see for_each_chunk().
     using Sink = std::function<void(index_t first_row, Csr<V> rows)>;
-    static void in_chunks(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Sink& sink, const Options& options);
+    static void in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Sink& sink, const Options& options);
 
 private:
     struct State;
@@ -92,16 +93,16 @@ private:
 };
 
 // C = op(A) op(B), once.
-template <class V>
-Csr<V> multiply(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options = {})
+template <class A, class B, class V = typename ValueOf<A>::type>
+Csr<V> multiply(const Context& ctx, const A& a, const B& b, const Options& options = {})
 {
     return Plan<V>::once(ctx, a, b, options);
 }
 
 // C by stretches of rows, in order: sink(first_row, rows) owns each. All of them together are C; no more than options.budget bytes are held
 // at once beside A and B. OutOfMemory says how much the longest row needs where even that does not fit.
-template <class V>
-void for_each_chunk(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const std::type_identity_t<typename Plan<V>::Sink>& sink,
+template <class A, class B, class V = typename ValueOf<A>::type>
+void for_each_chunk(const Context& ctx, const A& a, const B& b, const std::type_identity_t<typename Plan<V>::Sink>& sink,
                     const Options& options = {})
 {
     Plan<V>::in_chunks(ctx, a, b, sink, options);

@@ -18,6 +18,7 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/matrix/features.hpp"
+#include "tulle/matrix/widen.hpp"
 #include "tulle/partition/crew.hpp"
 #include "tulle/partition/cutting.hpp"
 #include "tulle/partition/members.hpp"
@@ -58,6 +59,7 @@ struct TeamPlan<V, C>::State {
     Context host;
     TeamOptions options;
     CsrView<V> given;                         // the caller's
+    Buffer<offset_t> wide = {};               // its offsets, where the caller's have 32 bits
     Csr<V> copy = {};                         // A transposed by rows
     Buffer<offset_t> source = {};             // for every value of the copy where it stands in the caller's array
     SplitChoice choice = {};
@@ -301,12 +303,14 @@ template <class V, class C> TeamPlan<V, C>& TeamPlan<V, C>::operator=(TeamPlan&&
 template <class V, class C> TeamPlan<V, C>::~TeamPlan() = default;
 
 template <class V, class C>
-TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const CsrView<V>& a, const TeamOptions& options)
+TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, const TeamOptions& options)
 {
     require_options<V>(team, options);
-    const Context host = partition::host_for(a.nonzeros);
+    const Context host = partition::host_for(std::visit([](const auto& m) { return m.nonzeros; }, given));
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<V>>(host, given, wide);
     if (options.product.checked) check_matrix(host, a);
-    auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .given = a, .crew = partition::Crew(team.size(), partition::nodes_of(team))});
+    auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .given = a, .wide = std::move(wide), .crew = partition::Crew(team.size(), partition::nodes_of(team))});
     for (int m = 0; m < team.size(); ++m) s->members.push_back({.ctx = team[m], .borrows = team[m].backend() == Backend::cpu});
     if (s->transposed()) s->copy = turn(host, a, s->source);
     const bool deterministic = partition::is_deterministic(team);
@@ -344,11 +348,14 @@ void TeamPlan<V, C>::run_on(int member, Scalar alpha, const DenseView<const V>& 
 }
 
 template <class V, class C>
-void TeamPlan<V, C>::update_values(const CsrView<V>& a)
+void TeamPlan<V, C>::update_values(const AnyCsr<V>& given)
 {
     State& s = *state_;
+    Buffer<offset_t> fresh;
+    const auto a = matrix::renewed<CsrView<V>>(s.host, given, s.wide, fresh);
     require_same_shape(s.given, a);
     s.given = a;
+    if (!fresh.empty()) s.wide = std::move(fresh);
     if (s.transposed()) carry_values(s.host.host(), a.value, s.source.data(), a.nonzeros, s.copy.value.data());
     s.crew.run([&](int number) {
         Member<V, C>& m = s[number];
@@ -369,7 +376,7 @@ template <class V, class C> void TeamPlan<V, C>::reset_traffic() { state_->link.
 template <class V, class C>
 std::size_t TeamPlan<V, C>::bytes() const
 {
-    std::size_t all = state_->copy.bytes() + state_->source.bytes();
+    std::size_t all = state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes();
     for (const auto& m : state_->members) all += m.bytes();
     return all;
 }
@@ -396,6 +403,7 @@ std::string TeamPlan<V, C>::describe() const
                               "\n  moves:  ", human_bytes(static_cast<std::size_t>(s.choice.by_rows)), " of A and B to the members in a call by rows, ",
                               human_bytes(static_cast<std::size_t>(s.choice.by_columns)), " by columns", "\n  parts:  the largest has ", fixed(imbalance(), 3), " times the mean of ",
                               split == SplitBy::rows ? "nonzeros and rows" : "columns", "\n  order:  ", bits_text(s.members, split), "\n  keeps:  ", human_bytes(bytes()), " beside the matrix");
+    text += matrix::widened_text(s.wide.bytes());
     for (const TeamPart& p : parts())
         text += concat("\n  ", p.where, ": ", grouped(p.rows), " rows from ", grouped(p.first_row), " on with ", grouped(p.nonzeros), " nonzeros, ", p.columns, " columns, ", human_bytes(p.bytes), "; ",
                        p.policy.empty() ? "nothing to do" : p.policy);

@@ -75,7 +75,7 @@ class TULLE_API TeamPlan {
 public:
     using Scalar = Sum<V>;
 
-    static TeamPlan make(const Team& team, const CsrView<V>& a, const TeamOptions& options = {});
+    static TeamPlan make(const Team& team, const AnyCsr<V>& a, const TeamOptions& options = {});
     TeamPlan(TeamPlan&&) noexcept;
     TeamPlan& operator=(TeamPlan&&) noexcept;
     ~TeamPlan();
@@ -89,7 +89,7 @@ public:
     void run_on(int member, Scalar alpha, const DenseView<const V>& b, Scalar beta, const DenseView<C>& c);
 
     // Same pattern, new numbers; no new cuts. PlanMismatch if shape or nonzeros differ.
-    void update_values(const CsrView<V>& a);
+    void update_values(const AnyCsr<V>& a);
 
     index_t rows() const;                     // of op(A)
     index_t cols() const;
@@ -109,8 +109,8 @@ private:
 };
 
 // C = alpha op(A) B + beta C, once; all on the host.
-template <class V, class C>
-void multiply(const Team& team, const CsrView<V>& a, Sum<V> alpha, const std::type_identity_t<DenseView<const V>>& b, Sum<V> beta, const DenseView<C>& c, const TeamOptions& options = {})
+template <class View, class C, class V = typename ValueOf<View>::type>
+void multiply(const Team& team, const View& a, Sum<V> alpha, const std::type_identity_t<DenseView<const V>>& b, Sum<V> beta, const DenseView<C>& c, const TeamOptions& options = {})
 {
     TeamOptions once = options;
     once.product.expected_calls = 1;

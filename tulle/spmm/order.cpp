@@ -38,11 +38,14 @@ void check_options(const OrderOptions& o, const Pattern& a)
                         "order by degree, minhash or pack");
 }
 
+matrix::Outline outline_of(const Pattern& a)
+{
+    return {{{{"rows", a.rows}, {"columns", a.cols}, {"nonzeros", a.nonzeros}}}, {{{"row_begin", a.row_begin, offset_t{a.rows} + 1}, {"col", a.col, a.nonzeros}, {}}}};
+}
+
 template <class Queue>
 void check_pattern(const Queue& q, const Pattern& a)
 {
-    require(a.rows >= 0 && a.cols >= 0 && a.nonzeros >= 0, "a pattern cannot have a negative size");
-    require<ValueError>(a.row_begin != nullptr && (a.col != nullptr || a.nonzeros == 0), "a pattern without row_begin or col");
     const offset_t bad_row = inspect::first_where(q, inspect::BadBegin{a.row_begin, a.nonzeros}, a.rows);
     const auto where = [&] { return bad_row < a.rows ? concat(": row ", bad_row) : std::string(); };
     require<ValueError>(bad_row == a.rows && read_value(q, a.row_begin) == 0 && read_value(q, a.row_begin + a.rows) == a.nonzeros,
@@ -62,6 +65,7 @@ class Sorted {
 public:
     Sorted(const Queue& q, const Pattern& a, bool checked) : view_(a)
     {
+        matrix::require_outline(q, outline_of(a));
         if (checked) check_pattern(q, a);
         if (a.sorted) return;
         Buffer<index_t> row(q, a.nonzeros);

@@ -64,6 +64,7 @@ Split<V> split_tiles(const Context& ctx, const CsrView<V>& a, const RowOrder& or
 {
     require<ValueError>(tau >= 1, [&] { return concat("tiles of ", tau, " rows and columns cannot be"); });
     require<ValueError>(delta >= 0, [&] { return concat("delta = ", delta, " is no density"); }, "0 to 1");
+    check_arrays(ctx, a);
     require(order.rows() == a.rows, [&] { return concat("an order of ", order.rows(), " rows for a matrix of ", a.rows); });
     const CpuQueue host = ctx.host();
     const Csr<V> permuted = reordered(ctx, a, order);
@@ -76,12 +77,14 @@ Split<V> split_tiles(const Context& ctx, const CsrView<V>& a, const RowOrder& or
     const Csr<V> in_tiles = pick(host, here.view(), dense.data(), 1);
     split.in_tiles = in_tiles.nonzeros();
     split.first_panel = empty_panels(in_tiles, tau);
-    split.rest = to_device(ctx, pick(host, here.view(), dense.data(), 0).view());
+    const Csr<V> rest = pick(host, here.view(), dense.data(), 0);
+    split.rest = to_device(ctx, rest.view());
     CsrView<V> lower = in_tiles.view();                  // without the leading panels
     const index_t skipped = std::min(a.rows, split.first_panel * tau);
     lower.rows -= skipped;
     lower.row_begin += skipped;
-    split.tiles = to_blocked_ell(ctx, to_device(ctx, lower).view(), tau);
+    const Csr<V> there = to_device(ctx, lower);
+    split.tiles = to_blocked_ell(ctx, there.view(), tau);
     return split;
 }
 

@@ -21,6 +21,8 @@
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/matrix/features.hpp"
+#include "tulle/matrix/widen.hpp"
+#include "tulle/prim/scale.hpp"
 #include "tulle/spmm/arguments.hpp"
 #include "tulle/spmm/order_choice.hpp"
 #include "tulle/spmm/prepare_panels.hpp"
@@ -33,6 +35,7 @@ template <class V, class C>
 struct Plan<V, C>::State {
     Context ctx;
     CsrView<V> a;                        // the caller's
+    Buffer<offset_t> wide;               // its offsets, where the caller's have 32 bits
     Options options;
     Limits limits;
     Traits traits;
@@ -165,9 +168,11 @@ void prepare(State& s)
 }
 
 template <class State, class V>
-std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const Options& options)
+std::unique_ptr<State> make_state(const Context& ctx, const AnyCsr<V>& given, const Options& options)
 {
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .limits = limits_of(ctx), .traits = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<V>>(ctx, given, wide);
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .wide = std::move(wide), .options = options, .limits = limits_of(ctx), .traits = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
     s->traits.value_bytes = sizeof(V);
     s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
     look(*s);
@@ -212,10 +217,20 @@ void multiply_slice(const CpuQueue& q, const State& s, const Operands<V, C>& o)
     multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
 }
 
+// alpha = 0: nothing of A and B is read.
+template <class State, class V, class C>
+void scale_result(State& s, const Operands<V, C>& all)
+{
+    const bool by_rows = all.c_col == 1;
+    const prim::Lines<C> lines{all.c, by_rows ? s.traits.rows : all.n, by_rows ? all.n : s.traits.rows, by_rows ? all.c_row : all.c_col};
+    s.ctx.run([&](const auto& q) { prim::scale(q, lines, all.beta); });
+}
+
 template <class State, class V, class C>
 void run_state(State& s, const Operands<V, C>& all)
 {
     if (s.traits.rows == 0 || all.n == 0) return;
+    if (all.alpha == 0) return scale_result(s, all);
     const bool turns = all.b_col != 1 && all.b_row == 1 && !s.work.b_by_rows.empty();
     const index_t at_once = turns || !s.work.partial.empty() || !s.work.merged.empty() ? s.work.columns : all.n;
     s.ctx.run([&](const auto& q) {
@@ -284,7 +299,7 @@ template <class V, class C> Plan<V, C>& Plan<V, C>::operator=(Plan&&) noexcept =
 template <class V, class C> Plan<V, C>::~Plan() = default;
 
 template <class V, class C>
-Plan<V, C> Plan<V, C>::make(const Context& ctx, const CsrView<V>& a, const Options& options)
+Plan<V, C> Plan<V, C>::make(const Context& ctx, const AnyCsr<V>& a, const Options& options)
 {
     auto s = make_state<State>(ctx, a, options);
     if (options.effort == Effort::search && s->choice.policy.kernel == Kernel::tiles) search_density<V, C>(*s);
@@ -300,13 +315,14 @@ void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& b, Scalar beta, con
 }
 
 template <class V, class C>
-void Plan<V, C>::update_values(const CsrView<V>& a)
+void Plan<V, C>::update_values(const AnyCsr<V>& given)
 {
     State& s = *state_;
+    Buffer<offset_t> fresh;
+    const auto a = matrix::renewed<CsrView<V>>(s.ctx, given, s.wide, fresh);
     require_same_shape(s.a, a);
-    const void* unknown = nullptr;
-    require_placed(s.ctx, a.value, unknown, "value");
     s.a = a;
+    if (!fresh.empty()) s.wide = std::move(fresh);
     s.ctx.run([&](const auto& q) {
         if (s.transposed()) carry_values(q, a.value, s.source.data(), a.nonzeros, s.copy.value.data());
         fill_panels(q, s.rows(), s.work.panels);
@@ -316,7 +332,7 @@ void Plan<V, C>::update_values(const CsrView<V>& a)
 
 template <class V, class C> const Policy& Plan<V, C>::policy() const { return state_->choice.policy; }
 template <class V, class C> const Traits& Plan<V, C>::traits() const { return state_->traits; }
-template <class V, class C> std::size_t Plan<V, C>::bytes() const { return state_->copy.bytes() + state_->source.bytes() + state_->work.bytes(); }
+template <class V, class C> std::size_t Plan<V, C>::bytes() const { return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes(); }
 template <class V, class C> index_t Plan<V, C>::rows() const { return state_->traits.rows; }
 template <class V, class C> index_t Plan<V, C>::cols() const { return state_->traits.cols; }
 
@@ -348,7 +364,7 @@ std::string Plan<V, C>::describe() const
     const bool tf32 = t.tensor && !is_half<V>;
     return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros, " nonzeros", s.transposed() ? " transposed" : "", ", ", t.n, " columns expected, ", type_name<V>(),
                   tf32 ? " (tf32 products)" : "", std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, moves,
-                  "\n  order:  the same bits every time", "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", "\n  also possible: ", others.empty() ? "nothing else" : others);
+                  "\n  order:  the same bits every time", "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);
 }
 
 template class Plan<double>;

@@ -14,7 +14,8 @@
 //     float                float                 float; with Options::math = Math::tf32 products of tf32 numbers
 //     Float16, Bfloat16    the same, or float    float, rounded once
 //
-// Arrays live where the context works (see matrix/move.hpp). With beta == 0, C is never read. A row of C depends on the rows of B that its
+// Arrays live where the context works (see matrix/move.hpp). As in the BLAS, C is not read if beta == 0, and neither A nor B if alpha == 0: C = beta C then, also where A or B
+// have NaN or infinities. Offsets of 32 bits (matrix/csr32.hpp) are widened once and kept by the plan. A row of C depends on the rows of B that its
 // nonzeros name and on no other: NaN and infinities elsewhere in B do not spread. A plan adds in a fixed order: the same bits every time.
 // Numbers of A beyond 65504 do not fit Float16 and are the caller's to scale.
 #pragma once
@@ -28,6 +29,7 @@
 #include "tulle/base/float16.hpp"
 #include "tulle/device/context.hpp"
 #include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/csr32.hpp"
 #include "tulle/matrix/dense.hpp"
 #include "tulle/spmm/policy.hpp"
 
@@ -51,7 +53,7 @@ struct Options {
     Effort effort = Effort::model;            // search: all panels of an order are counted; of tiles, some deltas are tried and timed on this device
     double expected_calls = 1000;             // runs that will follow: few are not worth much preparation
     std::optional<Policy> force = {};         // decides instead of choose()
-    bool checked = true;                      // validate the matrix first
+    bool checked = true;                      // validate the matrix first; sizes and null pointers are looked at in any case
 };
 
 // A product prepared for one matrix. It keeps the view: the caller's arrays must stay in place while the plan is used; after their values
@@ -61,7 +63,7 @@ class TULLE_API Plan {
 public:
     using Scalar = Sum<V>;
 
-    static Plan make(const Context& ctx, const CsrView<V>& a, const Options& options = {});
+    static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {});
     Plan(Plan&&) noexcept;
     Plan& operator=(Plan&&) noexcept;
     ~Plan();
@@ -71,7 +73,7 @@ public:
     void run(const DenseView<const V>& b, const DenseView<C>& c) const { run(Scalar(1), b, Scalar(0), c); }
 
     // Same pattern, new numbers, perhaps at other addresses; no new analysis. PlanMismatch if shape or nonzeros differ.
-    void update_values(const CsrView<V>& a);
+    void update_values(const AnyCsr<V>& a);
 
     const Policy& policy() const;
     const Traits& traits() const;             // what choose() was told
@@ -87,8 +89,8 @@ private:
 };
 
 // Once, without a plan to keep: C = alpha op(A) B + beta C.
-template <class V, class C>
-void multiply(const Context& ctx, const CsrView<V>& a, Sum<V> alpha, const std::type_identity_t<DenseView<const V>>& b, Sum<V> beta, const DenseView<C>& c, const Options& options = {})
+template <class View, class C, class V = typename ValueOf<View>::type>
+void multiply(const Context& ctx, const View& a, Sum<V> alpha, const std::type_identity_t<DenseView<const V>>& b, Sum<V> beta, const DenseView<C>& c, const Options& options = {})
 {
     Options once = options;
     once.expected_calls = 1;
@@ -98,8 +100,8 @@ void multiply(const Context& ctx, const CsrView<V>& a, Sum<V> alpha, const std::
 }
 
 // C = op(A) B.
-template <class V, class C>
-void multiply(const Context& ctx, const CsrView<V>& a, const std::type_identity_t<DenseView<const V>>& b, const DenseView<C>& c, const Options& options = {})
+template <class View, class C, class V = typename ValueOf<View>::type>
+void multiply(const Context& ctx, const View& a, const std::type_identity_t<DenseView<const V>>& b, const DenseView<C>& c, const Options& options = {})
 {
     multiply(ctx, a, Sum<V>(1), b, Sum<V>(0), c, options);
 }

@@ -19,9 +19,12 @@
 
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
+#include "tulle/device/placed.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/matrix/widen.hpp"
 #include "tulle/partition/members.hpp"
 #include "tulle/partition/nodes.hpp"
+#include "tulle/prim/scale.hpp"
 #include "tulle/spmv/multi_member.hpp"
 #include "tulle/spmv/multi_steps.hpp"
 
@@ -31,12 +34,15 @@ using team::Axis;
 using team::Member;
 using team::Piece;
 using team::Pull;
+using team::WideView;
 
 template <class V>
 struct TeamPlan<V>::State {
+    Context host;
     Team members_of;
     TeamOptions options;
-    PartableView<V> given;                       // the caller's
+    WideView<V> given;                           // the caller's
+    Buffer<offset_t> wide = {};                  // its offsets, where the caller's have 32 bits
     team::Arranged<V> a = {};
     team::Decision decision = {};
     partition::Crew crew;
@@ -51,10 +57,10 @@ struct TeamPlan<V>::State {
 namespace {
 
 template <class V>
-PartableView<V> with_op(const PartableView<V>& a, Op op)
+WideView<V> with_op(const WideView<V>& a, Op op)
 {
     if (op == Op::none) return a;
-    return std::visit([](const auto& m) -> PartableView<V> { return transposed(m); }, a);
+    return std::visit([](const auto& m) -> WideView<V> { return transposed(m); }, a);
 }
 
 template <class V>
@@ -65,7 +71,7 @@ struct Shape {
 };
 
 template <class V>
-Shape<V> shape_of(const PartableView<V>& a)
+Shape<V> shape_of(const WideView<V>& a)
 {
     return std::visit([](const auto& m) { return Shape<V>{m.rows, m.cols, m.nonzeros}; }, a);
 }
@@ -189,11 +195,19 @@ void release(State& s, bool exchanged)
     }
 }
 
+// alpha = 0: nothing of A and x is read.
+template <class V>
+void scale_part(Member<V>& m, V beta)
+{
+    m.ctx.run([&](const auto& q) { prim::scale(q, m.y.data(), m.y.size(), beta); });
+}
+
 // `exchange`: x lies distributed; otherwise everybody has got what it needs from the host.
 template <class State, class V>
 void multiply_all(State& s, V alpha, V beta, bool exchange)
 {
     const trace::Phase phase{"multiply"};
+    if (alpha == V(0)) return s.crew.run([&](int member) { scale_part(s[member], beta); });
     if (exchange) s.crew.run([&](int member) { pack(s[member]); });
     s.crew.run([&](int member) {
         auto& m = s[member];
@@ -212,8 +226,10 @@ void require_whole_vectors(const State& s, std::span<const V> x, std::span<V> y)
 {
     require(std::ssize(x) == s.a.cols, [&] { return concat("x has ", x.size(), " entries, but op(A) has ", s.a.cols, " columns"); });
     require(std::ssize(y) == s.a.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", s.a.rows, " rows"); });
-    const bool apart = x.empty() || y.empty() || x.data() + x.size() <= y.data() || y.data() + y.size() <= x.data();
-    require<ValueError>(apart, "x and y overlap", "give y memory of its own");
+    const void* unknown = nullptr;
+    require_placed(s.host, x.data(), x.size(), unknown, "x");
+    require_placed(s.host, y.data(), y.size(), unknown, "y");
+    require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
 }
 
 std::string cuts_text(const team::Decision& d, bool fixed, Axis axis, double tolerance)
@@ -244,16 +260,18 @@ template <class V> TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = de
 template <class V> TeamPlan<V>::~TeamPlan() = default;
 
 template <class V>
-TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& a, const TeamOptions& options)
+TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& given, const TeamOptions& options)
 {
-    const Context host = partition::host_for(shape_of(a).nonzeros);
+    const Context host = partition::host_for(std::visit([](const auto& m) { return m.nonzeros; }, given));
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<WideView<V>>(host, given, wide);
     const bool fixed = partition::is_deterministic(team);
     require<ValueError>(!(options.paper && fixed), "the paper's cuts add in an order that depends on the number of members", "leave TeamOptions::paper off, or the team not deterministic");
     if (options.checked) std::visit([&](const auto& m) { check(host, m); }, a);
     const std::vector<int> nodes = options.nodes.empty() ? partition::nodes_of(team) : options.nodes;
     require_nodes(nodes, team.size());
 
-    auto s = std::unique_ptr<State>(new State{.members_of = team, .options = options, .given = a, .crew = partition::Crew(team.size(), nodes)});
+    auto s = std::unique_ptr<State>(new State{.host = host, .members_of = team, .options = options, .given = a, .wide = std::move(wide), .crew = partition::Crew(team.size(), nodes)});
     s->a = team::arrange(host, with_op(a, options.op), options.paper, fixed);
     s->members = team::build(team, s->crew, s->a, options, nodes, s->decision);
     for (const Member<V>& m : s->members) {
@@ -296,6 +314,7 @@ void TeamPlan<V>::multiply_part(int member, V alpha, V beta)
 {
     partition::require_member(member, members());
     Member<V>& m = (*state_)[member];
+    if (alpha == V(0)) return scale_part(m, beta);
     multiply_pieces(m, state_->a, false, alpha, beta);
     multiply_pieces(m, state_->a, true, alpha, beta);
 }
@@ -336,16 +355,19 @@ void TeamPlan<V>::synchronize() const
 }
 
 template <class V>
-void TeamPlan<V>::update_values(const PartableView<V>& a)
+void TeamPlan<V>::update_values(const PartableView<V>& given)
 {
     State& s = *state_;
+    Buffer<offset_t> fresh;
+    const auto a = matrix::renewed<WideView<V>>(s.host, given, s.wide, fresh);
     const Shape<V> was = shape_of(s.given), is = shape_of(a);
     require<PlanMismatch>(a.index() == s.given.index(), "the plan is for another format than the new matrix has");
     require<PlanMismatch>(was == is, [&] {
         return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
     });
     s.given = a;
-    team::arrange_values(partition::host_for(shape_of(a).nonzeros), with_op(a, s.options.op), s.a);
+    if (!fresh.empty()) s.wide = std::move(fresh);
+    team::arrange_values(s.host, with_op(a, s.options.op), s.a);
     s.crew.run([&](int member) { team::bring_values(s[member], s.a); });
 }
 
@@ -376,7 +398,7 @@ std::vector<PartReport> TeamPlan<V>::parts() const
 template <class V>
 std::size_t TeamPlan<V>::bytes() const
 {
-    std::size_t all = 0;
+    std::size_t all = state_->wide.bytes();
     for (const Member<V>& m : state_->members) all += m.bytes();
     return all;
 }
@@ -389,6 +411,7 @@ std::string TeamPlan<V>::describe() const
                               "\n  cuts:  ", cuts_text(s.decision, s.a.fixed, s.a.axis, s.options.tolerance), "; the largest part has ", fixed(imbalance(), 3), " times the mean",
                               "\n  x:     ", s.a.axis == Axis::columns ? "by columns" : s.decision.gather ? "all of it for everybody" : "only what a part needs", "; ", s.decision.why,
                               "\n  order: ", s.a.fixed ? "the same bits for any number of members" : "as the members' kernels add");
+    text += matrix::widened_text(s.wide.bytes());
     for (const PartReport& part : parts())
         text += concat("\n  ", part.where, ": ", part.nonzeros, " nonzeros, ", part.rows, " rows of y", part.head ? " and the rest of one more" : "", ", ", part.halo, " entries of x from others, ",
                        human_bytes(part.bytes), "; ", part.kernels);

@@ -12,7 +12,7 @@
 // By default rows are cut so that no part exceeds its share of the nonzeros by more than a hundredth, and only a row too long for that is
 // split between members; x lies distributed, every member asks the others for the entries it lacks and multiplies the rows that need none
 // meanwhile. TeamOptions::paper does what the paper does: cuts to the nonzero, all of x for everybody. With a deterministic team the bits are
-// the same for any number of members.
+// the same for any number of members. With alpha == 0, y = beta y, whatever A and x hold.
 #pragma once
 
 #include <memory>
@@ -26,12 +26,13 @@
 #include "tulle/matrix/coo.hpp"
 #include "tulle/matrix/csc.hpp"
 #include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/csr32.hpp"
 #include "tulle/partition/link.hpp"
 #include "tulle/spmv/spmv.hpp"
 
 namespace tulle::spmv {
 
-template <class V> using PartableView = std::variant<CsrView<V>, CscView<V>, CooView<V>>;
+template <class V> using PartableView = std::variant<CsrView<V>, CscView<V>, CooView<V>, Csr32View<V>, Csc32View<V>>;
 
 enum class Exchange {
     automatic,               // halo, unless that is more than half of what gather moves
@@ -52,7 +53,7 @@ struct TeamOptions {
     Overlap overlap = Overlap::automatic;     // of the exchange with the rows that do not wait for it
     double tolerance = 0.01;                  // by how much a part may exceed its share before a row is split
     std::vector<int> nodes = {};              // the NUMA node of every member; empty: the machine is asked
-    bool checked = true;                      // validate the matrix first
+    bool checked = true;                      // validate the matrix first; sizes and null pointers are looked at in any case
 };
 
 // One member's part, for people and for tests.
@@ -115,7 +116,7 @@ public:
     double imbalance() const;                 // largest part beside the mean, in nonzeros
     partition::Traffic traffic() const;       // since the plan was made or reset
     void reset_traffic();
-    std::size_t bytes() const;                // held by all members together
+    std::size_t bytes() const;                // held by all members together, and offsets widened on the host
     std::string describe() const;
 
 private:

@@ -129,7 +129,7 @@ void fix_order(const CpuQueue& q, Arranged<V>& a)
 }  // namespace
 
 template <class V>
-Arranged<V> arrange(const Context& host, const PartableView<V>& a, bool columns, bool deterministic)
+Arranged<V> arrange(const Context& host, const WideView<V>& a, bool columns, bool deterministic)
 {
     Arranged<V> to;
     std::visit(
@@ -144,7 +144,7 @@ Arranged<V> arrange(const Context& host, const PartableView<V>& a, bool columns,
 }
 
 template <class V>
-void arrange_values(const Context& host, const PartableView<V>& a, Arranged<V>& to)
+void arrange_values(const Context& host, const WideView<V>& a, Arranged<V>& to)
 {
     const V* value = std::visit([](const auto& m) { return m.value; }, a);
     if (!to.source.empty()) return matrix::gather(host.host(), value, to.source.data(), to.source.size(), to.copy.value.data());
@@ -152,9 +152,9 @@ void arrange_values(const Context& host, const PartableView<V>& a, Arranged<V>& 
     to.lines.other = std::visit([&](const auto& m) { return other_of(m, to.axis); }, a);
 }
 
-template Arranged<float> arrange(const Context&, const PartableView<float>&, bool, bool);
-template Arranged<double> arrange(const Context&, const PartableView<double>&, bool, bool);
-template void arrange_values(const Context&, const PartableView<float>&, Arranged<float>&);
-template void arrange_values(const Context&, const PartableView<double>&, Arranged<double>&);
+template Arranged<float> arrange(const Context&, const WideView<float>&, bool, bool);
+template Arranged<double> arrange(const Context&, const WideView<double>&, bool, bool);
+template void arrange_values(const Context&, const WideView<float>&, Arranged<float>&);
+template void arrange_values(const Context&, const WideView<double>&, Arranged<double>&);
 
 }  // namespace tulle::spmv::team

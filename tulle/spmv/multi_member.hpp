@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tulle/partition/crew.hpp"
@@ -20,6 +21,9 @@ namespace tulle::spmv::team {
 
 using partition::ColumnRange;
 using partition::Part;
+
+// PartableView once its offsets have 64 bits.
+template <class V> using WideView = std::variant<CsrView<V>, CscView<V>, CooView<V>>;
 
 // Which way op(A) is cut: lines are rows, or columns, or it has no lines (coordinates in no order).
 enum class Axis { rows, columns, none };
@@ -53,10 +57,10 @@ struct Arranged {
 };
 
 // `columns`: matrices stored by column are cut by columns; otherwise they are copied by rows.
-template <class V> Arranged<V> arrange(const Context& host, const PartableView<V>& a, bool columns, bool deterministic);
+template <class V> Arranged<V> arrange(const Context& host, const WideView<V>& a, bool columns, bool deterministic);
 
 // The same with other numbers.
-template <class V> void arrange_values(const Context& host, const PartableView<V>& a, Arranged<V>& arranged);
+template <class V> void arrange_values(const Context& host, const WideView<V>& a, Arranged<V>& arranged);
 
 // Lines of a part with a pointer of their own, multiplied in one go.
 template <class V>

@@ -23,14 +23,23 @@
 #include "tulle/matrix/convert.hpp"
 #include "tulle/matrix/convert_steps.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/matrix/widen.hpp"
+#include "tulle/prim/scale.hpp"
 #include "tulle/spmv/steps.hpp"
 
 namespace tulle::spmv {
+namespace {
+
+// AnyView once its offsets have 64 bits.
+template <class V> using StoredView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>>;
+
+}  // namespace
 
 template <class V, class M>
 struct Plan<V, M>::State {
     Context ctx;
-    AnyView<M> a;                        // the caller's
+    StoredView<M> a;                     // the caller's
+    Buffer<offset_t> wide;               // its offsets, where the caller's have 32 bits
     Options options;
     Traits traits;
     Limits limits;
@@ -50,23 +59,23 @@ namespace {
 template <class... F> struct Overloaded : F... { using F::operator()...; };
 template <class... F> Overloaded(F...) -> Overloaded<F...>;
 
-template <class V> Format format_of(const AnyView<V>& a) { return static_cast<Format>(a.index()); }
+template <class V> Format format_of(const StoredView<V>& a) { return static_cast<Format>(a.index()); }
 
 template <class V>
-std::pair<index_t, index_t> shape_of(const AnyView<V>& a)
+std::pair<index_t, index_t> shape_of(const StoredView<V>& a)
 {
     return std::visit([](const auto& m) { return std::pair{m.rows, m.cols}; }, a);
 }
 
 template <class V>
-offset_t nonzeros_of(const AnyView<V>& a)
+offset_t nonzeros_of(const StoredView<V>& a)
 {
     return std::visit(Overloaded{[](const BlockedEllView<V>& m) { return m.slots() * m.block * m.block; }, [](const auto& m) { return m.nonzeros; }}, a);
 }
 
 // A matrix stored by rows or columns as CSR of what is stored: op(A) itself, or op(A) transposed.
 template <class V>
-CsrView<V> as_rows(const AnyView<V>& a)
+CsrView<V> as_rows(const StoredView<V>& a)
 {
     if (const auto* csc = std::get_if<CscView<V>>(&a)) return transposed(*csc);
     return std::get<CsrView<V>>(a);
@@ -74,7 +83,7 @@ CsrView<V> as_rows(const AnyView<V>& a)
 
 // Coordinates of op(A).
 template <class V>
-CooView<V> as_entries(const AnyView<V>& a, bool transpose)
+CooView<V> as_entries(const StoredView<V>& a, bool transpose)
 {
     const auto& coo = std::get<CooView<V>>(a);
     return transpose ? transposed(coo) : coo;
@@ -129,7 +138,7 @@ Csr<V> rows_of_entries(const Context& ctx, const CooView<V>& a, Buffer<offset_t>
 
 // op(A) by rows, in memory of our own, and where its values come from (not for blocks, whose zeros are left out).
 template <class V>
-Csr<V> copy_by_rows(const Context& ctx, const AnyView<V>& a, bool transpose, Buffer<offset_t>& source)
+Csr<V> copy_by_rows(const Context& ctx, const StoredView<V>& a, bool transpose, Buffer<offset_t>& source)
 {
     if (std::holds_alternative<CooView<V>>(a)) return rows_of_entries(ctx, as_entries(a, transpose), source);
     if (const auto* bell = std::get_if<BlockedEllView<V>>(&a)) {
@@ -206,10 +215,9 @@ void require_vectors(State& s, std::span<const V> x, std::span<V> y)
     const RowTraits& op = s.traits.row;
     require(std::ssize(x) == op.cols, [&] { return concat("x has ", x.size(), " entries, but op(A) has ", op.cols, " columns"); });
     require(std::ssize(y) == op.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
-    const bool apart = x.empty() || y.empty() || x.data() + x.size() <= y.data() || y.data() + y.size() <= x.data();
-    require<ValueError>(apart, "x and y overlap", "give y memory of its own");
-    require_placed(s.ctx, x.data(), s.known_x, "x");
-    require_placed(s.ctx, y.data(), s.known_y, "y");
+    require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
+    require_placed(s.ctx, x.data(), x.size(), s.known_x, "x");
+    require_placed(s.ctx, y.data(), y.size(), s.known_y, "y");
 }
 
 template <class Queue, class State, class V>
@@ -243,7 +251,9 @@ bool makes_dots(const Policy& p, Backend backend, bool mixed)
 template <class State, class M>
 std::unique_ptr<State> make_state(const Context& ctx, const AnyView<M>& a, const Options& options, bool reused)
 {
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .traits = {}, .limits = {}, .choice = {}, .copy = {}, .source = {}, .work = {}});
+    Buffer<offset_t> wide;
+    const auto m = matrix::widened<StoredView<M>>(ctx, a, wide);
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = m, .wide = std::move(wide), .options = options, .traits = {}, .limits = {}, .choice = {}, .copy = {}, .source = {}, .work = {}});
     s->limits = {.backend = ctx.backend(), .threads = ctx.host().threads};
     look(*s, reused);
     require(!options.dots || s->traits.row.rows == s->traits.row.cols,
@@ -251,7 +261,7 @@ std::unique_ptr<State> make_state(const Context& ctx, const AnyView<M>& a, const
     if (options.force) check_policy(*options.force, s->traits, s->limits);
     if (options.force ? options.force->copy : wants_copy(s->traits, s->limits)) {
         const trace::Phase phase{"arrange"};
-        s->copy = copy_by_rows(ctx, a, s->transposed(), s->source);
+        s->copy = copy_by_rows(ctx, m, s->transposed(), s->source);
         s->choice.policy.copy = true;
         s->traits.row = ctx.run([&](const auto& q) { return survey(q, rows_of(*s), false).row; });
         if (options.force) check_policy(*options.force, s->traits, s->limits);      // once more: only now it is known how wide and long the rows are
@@ -279,10 +289,11 @@ void run_state(State& s, const Vectors<V>& v)
 {
     if (s.traits.row.rows == 0 && v.dots.result == nullptr) return;
     s.ctx.run([&](const auto& q) {
-        const bool on_the_way = makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.traits.row.value_bytes) && s.traits.row.rows > 0;
+        const bool on_the_way = v.alpha != V(0) && makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.traits.row.value_bytes) && s.traits.row.rows > 0;
         Vectors<V> product = v;
         if (!on_the_way) product.dots = {};
-        run_on(q, s, product);
+        if (v.alpha == V(0)) prim::scale(q, v.y, s.traits.row.rows, v.beta);
+        else run_on(q, s, product);
         if (v.dots.result == nullptr || on_the_way) return;
         if (s.traits.row.rows > 0) add_up_dots(q, s.traits.row.rows, v);
         else fill_zero(q, v.dots.result, 2);
@@ -315,15 +326,18 @@ void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y, std:
     require_vectors(*state_, x, y);
     require<ValueError>(state_->options.dots, "this plan has no room for dot products", "make it with Options{.dots = true}");
     require(dots.size() == 2, [&] { return concat("dots has ", dots.size(), " entries instead of 2"); });
-    require_placed(state_->ctx, dots.data(), state_->known_dots, "dots");
+    require<ValueError>(are_apart(dots, x) && are_apart(dots, y), "dots overlaps x or y", "give dots memory of its own");
+    require_placed(state_->ctx, dots.data(), dots.size(), state_->known_dots, "dots");
     auto& work = state_->work;
     run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data(), {work.dot_partial.data(), work.dot_arrived.data(), dots.data()}});
 }
 
 template <class V, class M>
-void Plan<V, M>::update_values(const AnyView<M>& a)
+void Plan<V, M>::update_values(const AnyView<M>& given)
 {
     State& s = *state_;
+    Buffer<offset_t> fresh;
+    const auto a = matrix::renewed<StoredView<M>>(s.ctx, given, s.wide, fresh);
     require<PlanMismatch>(a.index() == s.a.index(), [&] { return concat("the plan is for ", to_text(s.traits.format), ", the new matrix is ", to_text(format_of(a))); });
     require<PlanMismatch>(shape_of(a) == shape_of(s.a) && nonzeros_of(a) == nonzeros_of(s.a), [&] {
         const auto [rows, cols] = shape_of(s.a);
@@ -336,6 +350,7 @@ void Plan<V, M>::update_values(const AnyView<M>& a)
         prepare(s);
     }
     s.a = a;
+    if (!fresh.empty()) s.wide = std::move(fresh);
     carry_values(s);
 }
 
@@ -354,7 +369,7 @@ const Traits& Plan<V, M>::traits() const
 template <class V, class M>
 std::size_t Plan<V, M>::bytes() const
 {
-    return state_->copy.bytes() + state_->source.bytes() + state_->work.bytes();
+    return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes();
 }
 
 template <class V, class M> index_t Plan<V, M>::rows() const { return state_->traits.row.rows; }
@@ -371,7 +386,7 @@ std::string Plan<V, M>::describe() const
     return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.traits.row.nonzeros, " stored values, ", to_text(s.traits.format),
                   s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : sizeof(M) == 4 ? ", float in double" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why,
                   "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
-                  "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", "\n  also possible: ", others.empty() ? "nothing else" : others);
+                  "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);
 }
 
 template <class V, class M>

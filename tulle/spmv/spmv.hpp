@@ -13,7 +13,8 @@
 //     auto cg = tulle::spmv::Plan<double>::make(ctx, A.view(), {.dots = true});
 //     cg.run(1.0, p.span(), 0.0, q.span(), dots.span());                         // q = A p, dots = (q, p) and (q, q), in the same pass
 //
-// Arrays live where the context works (see matrix/move.hpp). With beta == 0, y is never read. A plan adds in a fixed order and gives the
+// Arrays live where the context works (see matrix/move.hpp). As in the BLAS, y is not read if beta == 0, and neither A nor x if alpha == 0: y = beta y then, also where
+// A or x have NaN or infinities; dot(y, x) is made of that y and of x. Offsets of 32 bits (matrix/csr32.hpp) are widened once and kept by the plan. A plan adds in a fixed order and gives the
 // same bits every time, unless describe() says "adds in no fixed order": kernels that scatter, which Context::deterministic() avoids.
 #pragma once
 
@@ -30,18 +31,19 @@
 #include "tulle/matrix/coo.hpp"
 #include "tulle/matrix/csc.hpp"
 #include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/csr32.hpp"
 #include "tulle/spmv/policy.hpp"
 
 namespace tulle::spmv {
 
-template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>>;
+template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>, Csr32View<V>, Csc32View<V>>;
 
 enum class Op { none, transpose };
 
 struct Options {
     Op op = Op::none;
     std::optional<Policy> force = {};         // decides instead of choose()
-    bool checked = true;                      // validate the matrix first
+    bool checked = true;                      // validate the matrix first; sizes and null pointers are looked at in any case
     bool dots = false;                        // room to make dot(y, x) and dot(y, y) as well; op(A) must be square
 };
 
@@ -82,15 +84,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-namespace detail {
-
-template <class T> struct ValueOf;
-template <template <class> class View, class V> struct ValueOf<View<V>> { using type = V; };
-
-}  // namespace detail
-
 // Once, without a plan to keep: y = alpha op(A) x + beta y.
-template <class View, class V = typename detail::ValueOf<View>::type>
+template <class View, class V = typename ValueOf<View>::type>
 void multiply(const Context& ctx, const View& a, std::type_identity_t<V> alpha, std::type_identity_t<std::span<const V>> x, std::type_identity_t<V> beta,
               std::type_identity_t<std::span<V>> y, const Options& options = {})
 {
@@ -98,7 +93,7 @@ void multiply(const Context& ctx, const View& a, std::type_identity_t<V> alpha, 
 }
 
 // y = op(A) x.
-template <class View, class V = typename detail::ValueOf<View>::type>
+template <class View, class V = typename ValueOf<View>::type>
 void multiply(const Context& ctx, const View& a, std::type_identity_t<std::span<const V>> x, std::type_identity_t<std::span<V>> y, const Options& options = {})
 {
     Plan<V>::once(ctx, a, V(1), x, V(0), y, options);

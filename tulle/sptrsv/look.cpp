@@ -8,6 +8,7 @@
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/matrix/validate.hpp"
+#include "tulle/matrix/widen.hpp"
 #include "tulle/sptrsv/scratch.hpp"
 #include "tulle/sptrsv/search.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 // How the caller's matrix is to be read, where the context works.
 template <class V>
-Stored stored_as(const AnyView<V>& a, const Options& options)
+Stored stored_as(const WideView<V>& a, const Options& options)
 {
     const CsrView<V> m = as_rows(a);
     const bool transpose = std::holds_alternative<CscView<V>>(a) != (options.op == Op::transpose);
@@ -25,7 +26,7 @@ Stored stored_as(const AnyView<V>& a, const Options& options)
 }
 
 template <class V>
-void validate_all(const Context& ctx, const AnyView<V>& a, const Options& options)
+void validate_all(const Context& ctx, const WideView<V>& a, const Options& options)
 {
     if (!options.checked) return;
     const trace::Phase phase{"validate"};
@@ -34,15 +35,14 @@ void validate_all(const Context& ctx, const AnyView<V>& a, const Options& option
 
 // Taken there where rows are what is stored, and looked at while they are taken; else, or where something is wrong with them, what is stored comes to the host.
 template <class V>
-bool take_there(const Context&, const CpuQueue&, const AnyView<V>&, const Options&, Known&) { return false; }
+bool take_there(const CpuQueue&, const WideView<V>&, const Options&, Known&) { return false; }
 
 template <class V>
-bool take_there(const Context& ctx, const CudaQueue& q, const AnyView<V>& a, const Options& options, Known& known)
+bool take_there(const CudaQueue& q, const WideView<V>& a, const Options& options, Known& known)
 {
     const CsrView<V> m = as_rows(a);
     const Stored s = stored_as(a, options);
     if (options.analysis != Analysis::device || s.transpose || !m.sorted || m.rows == 0) return false;
-    if (options.checked) check_arrays(ctx, m);
     std::optional<Triangle> taken = take_triangle(q, s);
     if (!taken) return false;
     known.there = std::move(*taken);
@@ -53,10 +53,10 @@ bool take_there(const Context& ctx, const CudaQueue& q, const AnyView<V>& a, con
 
 // The triangle of what is stored, once that is on the host.
 template <class V>
-Triangle triangle_of(const CpuQueue&, const CpuQueue& host, const AnyView<V>& a, const Options& options) { return make_triangle(host, stored_as(a, options)); }
+Triangle triangle_of(const CpuQueue&, const CpuQueue& host, const WideView<V>& a, const Options& options) { return make_triangle(host, stored_as(a, options)); }
 
 template <class V>
-Triangle triangle_of(const CudaQueue& q, const CpuQueue& host, const AnyView<V>& a, const Options& options)
+Triangle triangle_of(const CudaQueue& q, const CpuQueue& host, const WideView<V>& a, const Options& options)
 {
     const CsrView<V> m = as_rows(a);
     Stored s = stored_as(a, options);
@@ -70,12 +70,12 @@ Triangle triangle_of(const CudaQueue& q, const CpuQueue& host, const AnyView<V>&
 }
 
 template <class V>
-Known look(const Context& ctx, const AnyView<V>& a, const Options& options)
+Known look(const Context& ctx, const WideView<V>& a, const Options& options)
 {
     const trace::Phase phase{"look"};
     Known known;
     ctx.run([&](const auto& q) {
-        if (take_there(ctx, q, a, options, known)) return;
+        if (take_there(q, a, options, known)) return;
         validate_all(ctx, a, options);
         known.triangle = triangle_of(q, ctx.host(), a, options);
     });
@@ -189,7 +189,7 @@ void fetch_levels(const Context& ctx, Known& known)
 }
 
 template <class V>
-Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options)
+Known look_around(const Context& ctx, const WideView<V>& a, const Options& options)
 {
     Known known = look(ctx, a, options);
     const trace::Phase phase{"levels"};
@@ -238,8 +238,10 @@ void look_ahead(const Context& ctx, const Limits& limits, double expected_calls,
 }
 
 template <class V>
-LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options& options)
+LevelWidths level_widths(const Context& ctx, const AnyView<V>& given, const Options& options)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<WideView<V>>(ctx, given, wide);
     require_square(a);
     Known known = look(ctx, a, options);
     fetch_triangle(ctx, known);
@@ -249,7 +251,7 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options&
 
 template LevelWidths level_widths(const Context&, const AnyView<float>&, const Options&);
 template LevelWidths level_widths(const Context&, const AnyView<double>&, const Options&);
-template Known look_around(const Context&, const AnyView<float>&, const Options&);
-template Known look_around(const Context&, const AnyView<double>&, const Options&);
+template Known look_around(const Context&, const WideView<float>&, const Options&);
+template Known look_around(const Context&, const WideView<double>&, const Options&);
 
 }  // namespace tulle::sptrsv

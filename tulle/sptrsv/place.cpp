@@ -7,6 +7,7 @@
 #include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/device/info.hpp"
+#include "tulle/matrix/widen.hpp"
 #include "tulle/sptrsv/fitted_costs.hpp"
 #include "tulle/sptrsv/prepare.hpp"
 #include "tulle/sptrsv/search.hpp"
@@ -37,7 +38,7 @@ std::string milliseconds(double seconds) { return concat(fixed(seconds * 1e3, 2)
 
 // The host's triangle, as far as it must be looked at to decide.
 template <class V>
-Placement look_and_place(const Context& host, const AnyView<V>& a, const Options& options, const Limits& gpu)
+Placement look_and_place(const Context& host, const WideView<V>& a, const Options& options, const Limits& gpu)
 {
     const Limits cpu = limits_of(host);
     const Work work{options.expected_calls, options.right_hand_sides, sizeof(V)};
@@ -67,10 +68,12 @@ Placement place(const Features& features, const std::vector<Outlook>& outlooks, 
 }
 
 template <class V>
-Best best_context(const AnyView<V>& on_host, const Options& options, int threads, int device)
+Best best_context(const AnyView<V>& given, const Options& options, int threads, int device)
 {
-    require_square(on_host);
     const Context host = Context::cpu(threads);
+    Buffer<offset_t> wide;
+    const auto on_host = matrix::widened<WideView<V>>(host, given, wide);
+    require_square(on_host);
     if (const std::string why = why_no_cuda(); !why.empty()) return {host, {.backend = Backend::cpu, .cpu = {}, .gpu = {}, .why = concat("on the CPU: ", why)}};
     const Context gpu = Context::cuda(device);
     const Placement placement = look_and_place(host, on_host, options, limits_of(gpu));

@@ -11,7 +11,8 @@ template <class V>
 struct Plan<V>::State {
     Context ctx;
     Options options;
-    std::size_t format;                  // of the caller's matrix, as in AnyView
+    bool narrow;                         // the caller's offsets had 32 bits
+    std::size_t format;                  // of the caller's matrix, as in WideView
     offset_t nonzeros;
     Features features;
     Limits limits;

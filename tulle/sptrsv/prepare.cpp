@@ -193,7 +193,7 @@ bool stays_there(const Known& known, const Options& options, const Scheme& schem
 }
 
 template <class V>
-Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const Scheme& scheme)
+Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& options, Known& known, const Scheme& scheme)
 {
     Prepared<V> p;
     p.scheme = scheme;
@@ -216,10 +216,10 @@ void run(const Context& ctx, const Prepared<V>& p, const Sides<V>& sides)
 }
 
 template void fill_or_refuse(const Context&, const float*, Prepared<float>&);
-template Prepared<float> prepare(const Context&, const AnyView<float>&, const Options&, Known&, const Scheme&);
+template Prepared<float> prepare(const Context&, const WideView<float>&, const Options&, Known&, const Scheme&);
 template void run(const Context&, const Prepared<float>&, const Sides<float>&);
 template void fill_or_refuse(const Context&, const double*, Prepared<double>&);
-template Prepared<double> prepare(const Context&, const AnyView<double>&, const Options&, Known&, const Scheme&);
+template Prepared<double> prepare(const Context&, const WideView<double>&, const Options&, Known&, const Scheme&);
 template void run(const Context&, const Prepared<double>&, const Sides<double>&);
 
 }  // namespace tulle::sptrsv

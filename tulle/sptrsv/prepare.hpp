@@ -3,6 +3,7 @@
 // From a matrix to what a scheme's kernel works on: look, transform, arrange, fill. The parts of the story that sptrsv.cpp tells.
 #pragma once
 
+#include <variant>
 #include <vector>
 
 #include "tulle/sptrsv/sptrsv.hpp"
@@ -50,8 +51,11 @@ void fetch_triangle(const Context& ctx, Known& known);
 void fetch_sources(const Context& ctx, Known& known);
 void fetch_levels(const Context& ctx, Known& known);
 
+// AnyView once its offsets have 64 bits.
+template <class V> using WideView = std::variant<CsrView<V>, CscView<V>>;
+
 template <class V>
-CsrView<V> as_rows(const AnyView<V>& a)
+CsrView<V> as_rows(const WideView<V>& a)
 {
     if (const auto* csc = std::get_if<CscView<V>>(&a)) return transposed(*csc);
     return std::get<CsrView<V>>(a);
@@ -60,7 +64,7 @@ CsrView<V> as_rows(const AnyView<V>& a)
 template <class V> inline constexpr const char* type_name = sizeof(V) == 4 ? "f32" : "f64";
 
 // The triangle, its levels and features.
-template <class V> Known look_around(const Context& ctx, const AnyView<V>& a, const Options& options);
+template <class V> Known look_around(const Context& ctx, const WideView<V>& a, const Options& options);
 
 // The graphs a GPU scheme could work on, beside the one without merging: chains, or those that are found on the host.
 void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, Known& known);
@@ -73,7 +77,7 @@ template <class V> void fill_or_refuse(const Context& ctx, const V* value, Prepa
 bool stays_there(const Known& known, const Options& options, const Scheme& scheme);
 
 // What a scheme works on, values filled in.
-template <class V> Prepared<V> prepare(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const Scheme& scheme);
+template <class V> Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& options, Known& known, const Scheme& scheme);
 
 // One solve, put on the context's queue.
 template <class V> void run(const Context& ctx, const Prepared<V>& p, const Sides<V>& sides);

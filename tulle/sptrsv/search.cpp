@@ -8,6 +8,7 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
+#include "tulle/matrix/widen.hpp"
 #include "tulle/sptrsv/select.hpp"
 
 namespace tulle::sptrsv {
@@ -33,7 +34,7 @@ double time_solve(const Context& ctx, const Prepared<V>& p, const V* b, V* x)
 }  // namespace
 
 template <class V>
-void try_each(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const std::vector<Scheme>& all, const Progress& progress, const std::type_identity_t<Taker<V>>& f)
+void try_each(const Context& ctx, const WideView<V>& a, const Options& options, Known& known, const std::vector<Scheme>& all, const Progress& progress, const std::type_identity_t<Taker<V>>& f)
 {
     Buffer<V> b = ctx.run([&](const auto& q) {
         Buffer<V> zeros(q, known.triangle.rows);
@@ -56,15 +57,17 @@ void try_each(const Context& ctx, const AnyView<V>& a, const Options& options, K
 }
 
 template <class V>
-void require_square(const AnyView<V>& a)
+void require_square(const WideView<V>& a)
 {
     const CsrView<V> m = as_rows(a);
     require(m.rows == m.cols, [&] { return concat("a triangle is square, the matrix is ", m.rows, " x ", m.cols); });
 }
 
 template <class V>
-std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Options& options, const std::vector<Scheme>& schemes, const Progress& progress)
+std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& given, const Options& options, const std::vector<Scheme>& schemes, const Progress& progress)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<WideView<V>>(ctx, given, wide);
     require_square(a);
     const Limits limits = limits_of(ctx);
     for (const Scheme& s : schemes) check_scheme(s, limits);
@@ -78,11 +81,11 @@ std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Op
     return trials;
 }
 
-template void try_each(const Context&, const AnyView<float>&, const Options&, Known&, const std::vector<Scheme>&, const Progress&, const Taker<float>&);
-template void require_square(const AnyView<float>&);
+template void try_each(const Context&, const WideView<float>&, const Options&, Known&, const std::vector<Scheme>&, const Progress&, const Taker<float>&);
+template void require_square(const WideView<float>&);
 template std::vector<Trial> try_schemes(const Context&, const AnyView<float>&, const Options&, const std::vector<Scheme>&, const Progress&);
-template void try_each(const Context&, const AnyView<double>&, const Options&, Known&, const std::vector<Scheme>&, const Progress&, const Taker<double>&);
-template void require_square(const AnyView<double>&);
+template void try_each(const Context&, const WideView<double>&, const Options&, Known&, const std::vector<Scheme>&, const Progress&, const Taker<double>&);
+template void require_square(const WideView<double>&);
 template std::vector<Trial> try_schemes(const Context&, const AnyView<double>&, const Options&, const std::vector<Scheme>&, const Progress&);
 
 }  // namespace tulle::sptrsv

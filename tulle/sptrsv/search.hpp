@@ -17,8 +17,8 @@ template <class V> using Taker = std::function<void(Prepared<V>& p, double prepa
 
 // Tries schemes until options.seconds are over, the first in any case; those whose unknowns do not fit are left out.
 template <class V>
-void try_each(const Context& ctx, const AnyView<V>& a, const Options& options, Known& known, const std::vector<Scheme>& schemes, const Progress& progress, const std::type_identity_t<Taker<V>>& f);
+void try_each(const Context& ctx, const WideView<V>& a, const Options& options, Known& known, const std::vector<Scheme>& schemes, const Progress& progress, const std::type_identity_t<Taker<V>>& f);
 
-template <class V> void require_square(const AnyView<V>& a);
+template <class V> void require_square(const WideView<V>& a);
 
 }  // namespace tulle::sptrsv

@@ -7,6 +7,8 @@
 #include "tulle/base/text.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/device/placed.hpp"
+#include "tulle/matrix/widen.hpp"
+#include "tulle/prim/scale.hpp"
 #include "tulle/sptrsv/plan_state.hpp"
 
 namespace tulle::sptrsv {
@@ -16,18 +18,13 @@ template <class V>
 void require_shape(const DenseView<V>& m, index_t rows, index_t cols, std::string_view name)
 {
     require(m.rows == rows && m.cols == cols, [&] { return concat(name, " is ", m.rows, " x ", m.cols, ", not ", rows, " x ", cols); });
-    require(m.leading >= (m.layout == Layout::row_major ? m.cols : m.rows), [&] { return concat(name, " has a leading dimension of ", m.leading); });
+    check_dense(m, name);
 }
 
 template <class V> offset_t row_step(const DenseView<V>& m) { return m.layout == Layout::row_major ? m.leading : 1; }
 template <class V> offset_t col_step(const DenseView<V>& m) { return m.layout == Layout::row_major ? 1 : m.leading; }
 
-// Entries from the first to one behind the last.
-template <class V>
-offset_t extent(const DenseView<V>& m)
-{
-    return m.rows == 0 || m.cols == 0 ? 0 : (m.rows - 1) * row_step(m) + (m.cols - 1) * col_step(m) + 1;
-}
+template <class V> offset_t extent(const DenseView<V>& m) { return matrix::count_reach(m.rows, m.cols, m.leading, m.layout, sizeof(V)); }
 
 template <class V>
 void require_apart_or_same(const DenseView<const V>& b, const DenseView<V>& x)
@@ -35,6 +32,24 @@ void require_apart_or_same(const DenseView<const V>& b, const DenseView<V>& x)
     const bool same = b.data == x.data && (b.layout == x.layout || b.cols <= 1 || b.rows <= 1) && (b.leading == x.leading || b.cols <= 1);
     const bool apart = b.data + extent(b) <= x.data || x.data + extent(x) <= b.data;
     require<ValueError>(same || apart, "b and x overlap without being the same", "give x memory of its own, or that of b");
+}
+
+// alpha = 0: nothing of the triangle and b is read.
+template <class V>
+void clear(const Context& ctx, const DenseView<V>& x)
+{
+    const bool by_rows = x.layout == Layout::row_major;
+    ctx.run([&](const auto& q) { prim::scale(q, prim::Lines<V>{x.data, by_rows ? x.rows : x.cols, by_rows ? x.cols : x.rows, x.leading}, V(0)); });
+}
+
+// Values are all that is read of a matrix whose pattern is known.
+template <class V>
+WideView<V> without_offsets(const AnyView<V>& any)
+{
+    return std::visit([]<class View>(const View& a) -> WideView<V> {
+        if constexpr (matrix::is_narrow<View>) return matrix::with_offsets(a, nullptr);
+        else return a;
+    }, any);
 }
 
 // What the kernels wrote down, for each that was prepared: a row plus one, or zero.
@@ -58,9 +73,10 @@ void Plan<V>::solve(V alpha, const DenseView<const V>& b, const DenseView<V>& x)
     require_shape(b, rows(), x.cols, "b");
     require_shape(x, rows(), x.cols, "x");
     require_apart_or_same(b, x);
-    require_placed(s.ctx, b.data, s.known_b, "b");
-    require_placed(s.ctx, static_cast<const V*>(x.data), s.known_x, "x");
+    require_placed(s.ctx, b.data, static_cast<std::size_t>(extent(b)), s.known_b, "b");
+    require_placed(s.ctx, x.data, static_cast<std::size_t>(extent(x)), s.known_x, "x");
     if (x.rows == 0 || x.cols == 0) return;
+    if (alpha == V(0)) return clear(s.ctx, x);
     run(s.ctx, s.prepared, Sides<V>{alpha, b.data, row_step(b), col_step(b), x.data, row_step(x), col_step(x), x.cols});
 }
 
@@ -73,9 +89,11 @@ void Plan<V>::solve(V alpha, std::span<const V> b, std::span<V> x) const
 }
 
 template <class V>
-void Plan<V>::update_values(const AnyView<V>& a)
+void Plan<V>::update_values(const AnyView<V>& given)
 {
     State& s = *state_;
+    check_arrays(s.ctx, given);
+    const auto a = without_offsets(given);
     require<PlanMismatch>(a.index() == s.format, "the plan is for a matrix in another format");
     const CsrView<V> m = as_rows(a);
     require<PlanMismatch>(m.rows == rows() && m.cols == rows() && m.nonzeros == s.nonzeros, [&] {

@@ -18,6 +18,7 @@
 
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
+#include "tulle/matrix/widen.hpp"
 #include "tulle/sptrsv/plan_state.hpp"
 #include "tulle/sptrsv/search.hpp"
 #include "tulle/sptrsv/select.hpp"
@@ -30,14 +31,16 @@ template <class V> Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
 template <class V> Plan<V>::~Plan() = default;
 
 template <class V>
-Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& options)
+Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& given, const Options& options)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<WideView<V>>(ctx, given, wide);
     require_square(a);
     const Limits limits = limits_of(ctx);
     if (options.force) check_scheme(*options.force, limits);
     Known known = look_around(ctx, a, options);
     const Selection selected = select(ctx, options, limits, type_name<V>, known);
-    auto state = std::make_unique<State>(State{.ctx = ctx, .options = options, .format = a.index(), .nonzeros = as_rows(a).nonzeros, .features = known.features, .limits = limits,
+    auto state = std::make_unique<State>(State{.ctx = ctx, .options = options, .narrow = !wide.empty(), .format = a.index(), .nonzeros = as_rows(a).nonzeros, .features = known.features, .limits = limits,
                                                .choice = selected.choice, .note = selected.note, .prepared = {}});
     if (selected.settled || options.effort == Effort::model) {
         state->prepared = prepare(ctx, a, options, known, selected.choice.scheme);
@@ -77,6 +80,7 @@ std::string Plan<V>::describe() const
                               "\n  chosen: ", to_text(scheme()), "\n  why:    ", s.choice.why);
     if (!s.note.empty()) text += concat("\n  cache:  ", s.note);
     if (s.choice.seconds > 0) text += concat(s.options.effort == Effort::search ? "\n  took:   " : "\n  should take: ", fixed(s.choice.seconds * 1e6, 1), " us");
+    if (s.narrow) text += "\n  offsets: given in 32 bits, widened to 64 while the plan was made; none are kept";
     return text + concat("\n  order:  the same bits every time\n  keeps:  ", human_bytes(bytes()));
 }
 

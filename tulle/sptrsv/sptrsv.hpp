@@ -9,7 +9,8 @@
 //     plan.update_values(L.view());                                                            // new numbers, same pattern
 //     std::puts(plan.describe().c_str());
 //
-// Arrays live where the context works (see matrix/move.hpp). x may be b. A plan gives the same bits every time.
+// Arrays live where the context works (see matrix/move.hpp). x may be b. As in the BLAS, alpha == 0 gives x = 0, and neither T nor b is read. Offsets of 32 bits
+// (matrix/csr32.hpp) are widened while the plan is made. A plan gives the same bits every time.
 #pragma once
 
 #include <memory>
@@ -25,13 +26,14 @@
 #include "tulle/device/context.hpp"
 #include "tulle/matrix/csc.hpp"
 #include "tulle/matrix/csr.hpp"
+#include "tulle/matrix/csr32.hpp"
 #include "tulle/matrix/dense.hpp"
 #include "tulle/sptrsv/place.hpp"
 #include "tulle/sptrsv/policy.hpp"
 
 namespace tulle::sptrsv {
 
-template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>>;
+template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>, Csr32View<V>, Csc32View<V>>;
 
 enum class Uplo { lower, upper };
 enum class Op { none, transpose };
@@ -49,7 +51,7 @@ struct Options {
     Effort effort = Effort::model;
     double seconds = 1;                       // a search starts no new scheme after this long
     std::optional<Scheme> force = {};         // decides instead
-    bool checked = true;                      // validate the matrix first
+    bool checked = true;                      // validate the matrix first; sizes and null pointers are looked at in any case
     std::string cache = {};                   // folder that remembers what a search found for a pattern on a device; empty: none
     Analysis analysis = Analysis::device;
     std::string model = {};                   // file of a perceptron (tulle/model) that chooses instead of those built in; empty: those; "none": rules alone choose
@@ -122,15 +124,8 @@ struct LevelWidths {
 template <class V>
 TULLE_API LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options& options = {});
 
-namespace detail {
-
-template <class T> struct ValueOf;
-template <template <class> class View, class V> struct ValueOf<View<V>> { using type = V; };
-
-}  // namespace detail
-
 // Once, without a plan to keep.
-template <class View, class V = typename detail::ValueOf<View>::type>
+template <class View, class V = typename ValueOf<View>::type>
 void solve(const Context& ctx, const View& a, std::type_identity_t<V> alpha, std::type_identity_t<std::span<const V>> b, std::type_identity_t<std::span<V>> x,
            const Options& options = {})
 {
@@ -141,7 +136,7 @@ void solve(const Context& ctx, const View& a, std::type_identity_t<V> alpha, std
     plan.wait();
 }
 
-template <class View, class V = typename detail::ValueOf<View>::type>
+template <class View, class V = typename ValueOf<View>::type>
 void solve(const Context& ctx, const View& a, std::type_identity_t<std::span<const V>> b, std::type_identity_t<std::span<V>> x, const Options& options = {})
 {
     solve(ctx, a, V(1), b, x, options);
