@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
 #include <new>
+#include <system_error>
 
 #include "bench/collect.hpp"
 #include "bench/machine.hpp"
@@ -15,6 +18,7 @@
 #include "bench/spmm.hpp"
 #include "bench/spmv.hpp"
 #include "bench/sptrsv.hpp"
+#include "bench/values.hpp"
 #include "tulle/base/error.hpp"
 #include "tulle/device/info.hpp"
 
@@ -59,12 +63,18 @@ void add_timing(CLI::App& app, Options& o)
     app.add_flag("--quiet", o.quiet, "Results only");
 }
 
+void add_values(CLI::App& app)
+{
+    app.add_option_function<std::string>("--values", set_pattern_values, "Of files without values: ones (the default) or random:SEED, which JSON lines then say")->option_text("HOW");
+}
+
 // What all races ask for: matrices, where, how long.
 template <class Options>
 void add_race(CLI::App& app, Options& o, const std::string& matrices, const std::string& suites = "paper, real, quick, or a file with one matrix a line")
 {
     app.add_option("matrix", o.matrices, matrices);
     app.add_option("--suite", o.suite, suites);
+    add_values(app);
     app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
     app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
     add_timing(app, o);
@@ -130,6 +140,7 @@ void add_collect(CLI::App& app, CollectOptions& o)
     app.add_option("operation", o.operation, "sptrsv or spgemm")->required()->check(CLI::IsMember({"sptrsv", "spgemm"}));
     app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite learn");
     app.add_option("--suite", o.suite, "learn, triangles, or a file with one matrix a line");
+    add_values(app);
     app.add_option("--backend", o.backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
     app.add_option("--json", o.json, "File that JSON lines are added to; - is standard output")->required();
     app.add_option("--seconds", o.seconds, "No new matrix after this long")->check(CLI::PositiveNumber)->capture_default_str();
@@ -169,6 +180,7 @@ int parse_and_run(int argc, char** argv)
     } catch (const CLI::ParseError& fault) {
         return app.exit(fault) == 0 ? 0 : 2;
     }
+    set_value_type(*spmm_command ? spmm.type : "");
     if (*collect_command) return collect.operation == "spgemm" ? collect_spgemm(collect) : collect_sptrsv(collect);
     if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
@@ -180,7 +192,7 @@ int parse_and_run(int argc, char** argv)
 // The exit codes of the command line tool: 1 a wrong result, 2 usage, 3 file, 4 memory, 5 device, 6 anything else.
 int exit_code(const std::exception& fault)
 {
-    if (dynamic_cast<const FileError*>(&fault)) return 3;
+    if (dynamic_cast<const FileError*>(&fault) || dynamic_cast<const std::system_error*>(&fault)) return 3;       // fmt: a stream that takes nothing
     if (dynamic_cast<const OutOfMemory*>(&fault) || dynamic_cast<const std::bad_alloc*>(&fault)) return 4;
     if (dynamic_cast<const DeviceError*>(&fault) || dynamic_cast<const NotBuilt*>(&fault)) return 5;
     return dynamic_cast<const ValueError*>(&fault) ? 2 : 6;
@@ -192,7 +204,10 @@ int exit_code(const std::exception& fault)
 int main(int argc, char** argv)
 {
     try {
-        return tulle::bench::parse_and_run(argc, argv);
+        const int code = tulle::bench::parse_and_run(argc, argv);
+        const bool written = std::cout.flush().good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+        tulle::require<tulle::FileError>(written, "the results could not be written to stdout");
+        return code;
     } catch (const std::exception& fault) {
         fmt::print(stderr, "tulle-bench: {}\n", fault.what());
         return tulle::bench::exit_code(fault);

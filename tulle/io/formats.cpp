@@ -20,13 +20,6 @@ constexpr std::array formats{
     Format{".smtx.xz", Contents::smtx, Packing::xz, false},         Format{".tulle", Contents::binary, Packing::none, true},
 };
 
-std::string known_endings()
-{
-    std::string known = "known are";
-    for (const Format& format : formats) known += std::string(" ") + format.ending;
-    return known;
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // "2, 3, 4": the first line of .smtx.
@@ -38,6 +31,13 @@ bool begins_with_sizes(std::string_view bytes)
 }
 
 }  // namespace
+
+std::string known_endings()
+{
+    std::string known = "known are";
+    for (const Format& format : formats) known += std::string(" ") + format.ending;
+    return known;
+}
 
 const Format* find_format(const std::filesystem::path& file)
 {

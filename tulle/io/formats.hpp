@@ -30,6 +30,8 @@ const Format& format_of(const std::filesystem::path& file);
 // The format called "mtx.gz" or ".mtx.gz"; ValueError with the list where there is none.
 const Format& format_named(const std::string& name);
 
+std::string known_endings();              // "known are .mtx .mtx.gz …"
+
 // What the first bytes say: the packing (tar_gz is seen only once the file is unpacked), a tar archive, the contents.
 Packing packing_of(std::string_view bytes);
 bool is_tar(std::string_view bytes);

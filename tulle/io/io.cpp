@@ -49,7 +49,7 @@ Format detect(const std::string& name, std::string_view bytes, Packing packing)
     const std::optional<Contents> contents = contents_of(bytes);
     if (!contents && bytes.find_first_not_of(" \t\r\n") == bytes.npos) throw FormatError(concat(name, ": the file is empty"));
     require<FormatError>(contents.has_value(), [&] { return concat(name, ": neither its name nor its first bytes say which format it has"); },
-                         "a Matrix Market file begins with a line like: %%MatrixMarket matrix coordinate real general");
+                         concat("name the format; ", known_endings()));
     return {"", *contents, packing, false};
 }
 
@@ -124,7 +124,9 @@ Csr<V> read(const Context& ctx, const std::filesystem::path& file, const ReadOpt
     const CpuQueue q = ctx.host();
     FileInfo found;
     Source source = Source::open(q, file);
+    const std::size_t bytes = source.bytes().size();
     Csr<V> a = format ? read_source<V>(q, std::move(source), *format, options, found) : read_unnamed<V>(q, std::move(source), options, found);
+    found.bytes = bytes;
     if (info) *info = std::move(found);
     return a;
 }

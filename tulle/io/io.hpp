@@ -59,6 +59,7 @@ struct FileInfo {
     std::string field = "real";               // real, integer, complex, pattern
     std::string symmetry = "general";         // general, symmetric, skew-symmetric, hermitian
     offset_t stored = 0;                      // entries in the file, before a symmetric one is expanded
+    std::size_t bytes = 0;                    // of the file
     std::string comment = {};                 // the file's comment lines
     std::string values = "stored";            // where values come from: stored, ones, random:SEED
     Found duplicates = {};                    // entries at the position of an earlier one, which were added to it

@@ -112,7 +112,7 @@ private:
 
     [[noreturn]] void fail_triangle(const Scanner& before, index_t i, index_t j) const
     {
-        const std::string entry = concat("entry (", i + offset_t{1}, ", ", j + offset_t{1}, ") lies ");
+        const std::string entry = concat("entry (", i + offset_t{1}, ", ", j + offset_t{1}, "), counted from 1, lies ");
         if (i == j) before.fail(entry + "on the diagonal of a skew-symmetric matrix, which is zero");
         before.fail(concat(entry, "above the diagonal; a ", describe(header_).symmetry, " file holds the lower triangle"),
                     "store the lower triangle, or all entries as general");

@@ -123,7 +123,7 @@ void Scanner::fail_index(const char* what, offset_t number, index_t limit, const
     at_ = at;
     if (number == 0) fail(concat(what, " 0, but ", what, "s count from 1"), "the file seems to count from zero; add one to its indices");
     if (number < 0) fail(concat(what, " ", number, " is negative"));
-    fail(concat(what, " ", number, " exceeds ", limit));
+    fail(concat(what, " ", number, " exceeds ", limit, " (counted from 1)"));
 }
 
 template <class V>
