@@ -3,6 +3,7 @@
 // Products of sparse matrices on a team: run spgemm --devices and plan spgemm --devices.
 #pragma once
 
+#include "apps/cli/json.hpp"
 #include "apps/cli/spgemm.hpp"
 #include "tulle/spgemm/multi.hpp"
 

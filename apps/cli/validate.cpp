@@ -41,7 +41,7 @@ Json to_json(const Findings& found, const io::FileInfo& file, const std::string&
             {"row", found.row < 0 ? Json() : Json(found.row)},
             {"sorted", found.sorted},
             {"unique", found.unique && file.duplicates.count == 0},
-            {"duplicates", to_json(file.duplicates)},
+            {"duplicates", cli::to_json(file.duplicates)},
             {"not_finite", found.not_finite}};
 }
 

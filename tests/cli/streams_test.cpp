@@ -60,6 +60,15 @@ TEST_F(StreamsOfTheTool, VectorsPicturesAndProductsGoToStdout)
     EXPECT_NE(twice.err.find("cannot be read twice"), std::string::npos) << twice.err;
 }
 
+TEST_F(StreamsOfTheTool, BenchmarksReadStdin)
+{
+    if (json("doctor")["build"]["bench"].is_null()) GTEST_SKIP() << "tulle-bench was not built";
+    file("a.mtx", small);
+    EXPECT_EQ(shell("tulle bench spmv - --backend cpu --repeat 1 --quiet <a.mtx").code, 0);
+    EXPECT_EQ(shell("tulle bench --help >/dev/full").code, 3);
+    EXPECT_EQ(shell("tulle bench spmv a.mtx --backend cpu --repeat 1 --quiet >/dev/full").code, 3);
+}
+
 TEST_F(StreamsOfTheTool, ErrorsAreJsonWhereResultsAre)
 {
     const auto error = [&](const std::string& words, int code) {

@@ -30,6 +30,21 @@ TEST_F(ValuesOfTheTool, PatternsAreOnesAndSymmetricOnesStaySymmetric)
     for (const char* wrong : {"random", "random:", "random:x", "twos"}) EXPECT_EQ(tulle(std::string("info p.mtx --values ") + wrong).code, 2) << wrong;
 }
 
+TEST_F(ValuesOfTheTool, BenchmarksSayHowValuesWereMade)
+{
+    if (json("doctor")["build"]["bench"].is_null()) GTEST_SKIP() << "tulle-bench was not built";
+    file("p.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 1\n2 2\n3 1\n3 3\n");
+    const auto line = [&](const std::string& words) {
+        const Outcome run = tulle("bench spmv " + words + " --backend cpu --repeat 1 --quiet --json -");
+        EXPECT_EQ(run.code, 0) << run.err;
+        return nlohmann::json::parse(run.out.substr(0, run.out.find('\n')), nullptr, false);
+    };
+    EXPECT_EQ(line("p.mtx")["values"], "ones");
+    EXPECT_EQ(line("p.mtx --values random:3")["values"], "random:3");
+    EXPECT_FALSE(line("stencil5:10 --values random:3").contains("values"));
+    EXPECT_EQ(tulle("bench spmv p.mtx --values twos").code, 2);
+}
+
 TEST_F(ValuesOfTheTool, LossesAreSaidAndRefusedWhereStrict)
 {
     const auto warns = [&](const std::string& words, const std::string& kind, const std::string& sentence) {

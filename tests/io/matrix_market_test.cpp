@@ -222,7 +222,7 @@ TEST_F(MatrixMarket, WritesSymmetricMatricesAsOneTriangle)
     const auto unequal = csr_of<double>(3, 3, {{0, 2, 1}, {2, 0, 2}});
     const auto wide = csr_of<double>(2, 3, {{0, 0, 1}});
     EXPECT_EQ(message_of<ValueError>([&] { io::write(ctx, path("x.mtx"), lower.view(), {.symmetric = true}); }),
-              "the matrix is not symmetric: row 2 has an entry without its equal on the other side");
+              "the matrix is not symmetric: row 2 (counted from 0) has an entry without its equal on the other side");
     EXPECT_THROW(io::write(ctx, path("x.mtx"), upper.view(), {.symmetric = true}), ValueError);
     EXPECT_THROW(io::write(ctx, path("x.mtx"), unequal.view(), {.symmetric = true}), ValueError);
     EXPECT_THROW(io::write(ctx, path("x.mtx"), wide.view(), {.symmetric = true}), ShapeError);

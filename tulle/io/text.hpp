@@ -23,7 +23,7 @@ constexpr bool holds_exactly(I number)
 {
     using U = std::make_unsigned_t<I>;
     const U magnitude = number < I(0) ? static_cast<U>(U{0} - static_cast<U>(number)) : static_cast<U>(number);
-    return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= std::numeric_limits<V>::digits;
+    return magnitude == 0 || static_cast<int>(std::bit_width(magnitude)) - std::countr_zero(magnitude) <= std::numeric_limits<V>::digits;
 }
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }   // inside a line
