@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
 
 #include "bench/collect.hpp"
 #include "bench/exit_code.hpp"
@@ -15,6 +17,7 @@
 #include "bench/spmm.hpp"
 #include "bench/spmv.hpp"
 #include "bench/sptrsv.hpp"
+#include "bench/values.hpp"
 #include "tulle/device/info.hpp"
 #include "tulle/device/queue.hpp"
 
@@ -59,12 +62,18 @@ void add_timing(CLI::App& app, Options& o)
     app.add_flag("--quiet", o.quiet, "Results only");
 }
 
+void add_values(CLI::App& app)
+{
+    app.add_option_function<std::string>("--values", set_pattern_values, "Of files without values: ones (the default) or random:SEED, which JSON lines then say")->option_text("HOW");
+}
+
 // What all races ask for: matrices, where, how long.
 template <class Options>
 void add_race(CLI::App& app, Options& o, const std::string& matrices, const std::string& suites = "paper, real, quick, or a file with one matrix a line")
 {
     app.add_option("matrix", o.matrices, matrices);
     app.add_option("--suite", o.suite, suites);
+    add_values(app);
     app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
     app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::Range(0, most_threads()))->capture_default_str();
     add_timing(app, o);
@@ -130,6 +139,7 @@ void add_collect(CLI::App& app, CollectOptions& o)
     app.add_option("operation", o.operation, "sptrsv or spgemm")->required()->check(CLI::IsMember({"sptrsv", "spgemm"}));
     app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite learn");
     app.add_option("--suite", o.suite, "learn, triangles, or a file with one matrix a line");
+    add_values(app);
     app.add_option("--backend", o.backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
     app.add_option("--json", o.json, "File that JSON lines are added to; - is standard output")->required();
     app.add_option("--seconds", o.seconds, "No new matrix after this long")->check(CLI::PositiveNumber)->capture_default_str();
@@ -169,6 +179,7 @@ int parse_and_run(int argc, char** argv)
     } catch (const CLI::ParseError& fault) {
         return app.exit(fault) == 0 ? 0 : 2;
     }
+    set_value_type(*spmm_command ? spmm.type : "");
     if (*collect_command) return collect.operation == "spgemm" ? collect_spgemm(collect) : collect_sptrsv(collect);
     if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
@@ -183,7 +194,10 @@ int parse_and_run(int argc, char** argv)
 int main(int argc, char** argv)
 {
     try {
-        return tulle::bench::parse_and_run(argc, argv);
+        const int code = tulle::bench::parse_and_run(argc, argv);
+        const bool written = std::cout.flush().good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+        tulle::require<tulle::FileError>(written, "the results could not be written to stdout");
+        return code;
     } catch (const std::exception& fault) {
         fmt::print(stderr, "tulle-bench: {}\n", fault.what());
         return tulle::bench::exit_code(fault);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/machine.hpp"
+#include "bench/values.hpp"
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 
@@ -72,6 +73,7 @@ Json line_of(const MatrixResult& result, const Entry& entry)
     line["memory_gbps"] = number(result.memory_bandwidth);
     put_times(line, result, entry);
     if (!entry.times.no_replay.empty()) line["no_graph"] = entry.times.no_replay;
+    if (const std::string made = values_of(result.matrix); made != "stored") line["values"] = made;
     line["load"] = load();
     line["commit"] = commit();
     line["date"] = today();

@@ -2,16 +2,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/suite.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
 
 #include "bench/build.hpp"
+#include "bench/values.hpp"
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/io/generate.hpp"
 #include "tulle/io/io.hpp"
+#include "tulle/io/sink.hpp"
 
 namespace tulle::bench {
 namespace {
@@ -64,11 +72,79 @@ Case parse_line(const std::string& line)
     return named;
 }
 
+// What was asked for, and what became of it.
+struct Values {
+    std::optional<std::uint64_t> seed;
+    io::Narrow narrow = io::Narrow::no;
+    std::map<std::string, std::string> made;               // by the name of the case
+};
+
+Values& values()
+{
+    static Values all;
+    return all;
+}
+
+template <class V>
+Csr<V> read_file(const Context& host, const Case& which)
+{
+    io::FileInfo info;
+    Csr<V> a = io::read<V>(host, which.source, {.complex = io::Complex::real_part, .random_values = values().seed, .narrow = values().narrow}, &info);
+    values().made[which.name] = info.values;
+    for (const io::Warning& warning : io::warnings(which.source, info)) fmt::print(stderr, "warning: {}\n", warning.message);
+    return a;
+}
+
+// A stream can be read once, and is needed once for each backend.
+const Csr<double>& read_stream(const Context& host, const Case& which)
+{
+    static std::map<std::string, Csr<double>> all;
+    const auto known = all.find(which.source);
+    return known != all.end() ? known->second : all.emplace(which.source, read_file<double>(host, which)).first->second;
+}
+
+template <class V>
+Csr<V> converted(const Context& host, const CsrView<double>& a)
+{
+    const CpuQueue q = host.host();
+    Csr<V> b{.rows = a.rows, .cols = a.cols, .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1), .col = Buffer<index_t>(q, a.nonzeros), .value = Buffer<V>(q, a.nonzeros)};
+    std::copy_n(a.row_begin, offset_t{a.rows} + 1, b.row_begin.data());
+    std::copy_n(a.col, a.nonzeros, b.col.data());
+    std::transform(a.value, a.value + a.nonzeros, b.value.data(), [](double v) { return static_cast<V>(v); });
+    b.sorted = b.unique = true;
+    return b;
+}
+
 }  // namespace
+
+void set_pattern_values(const std::string& how)
+{
+    values().seed.reset();
+    if (how == "ones") return;
+    const std::string prefix = "random:";
+    std::uint64_t seed = 0;
+    const char* end = how.data() + how.size();
+    const auto [rest, fault] = std::from_chars(how.data() + std::min(prefix.size(), how.size()), end, seed);
+    require<ValueError>(how.starts_with(prefix) && fault == std::errc{} && rest == end, [&] { return concat("--values cannot be '", how, "'"); },
+                        "use ones, or random:SEED with a whole number, like random:1");
+    values().seed = seed;
+}
+
+void set_value_type(const std::string& type)
+{
+    values().narrow = type == "f16" ? io::Narrow::f16 : type == "bf16" ? io::Narrow::bf16 : io::Narrow::no;
+}
+
+std::string values_of(const std::string& matrix)
+{
+    const auto found = values().made.find(matrix);
+    return found == values().made.end() ? "stored" : found->second;
+}
 
 Case make_case(const std::string& text)
 {
     if (is_sentence(text)) return {text, text, true};
+    if (io::is_stream(text)) return {text == "-" ? "stdin" : text, text, false};
     for (const fs::path& file : {fs::path(text), matrix_folder() / text})
         if (fs::is_regular_file(file)) return {short_name(file), file.string(), false};
     throw FileError(concat("there is no matrix file '", text, "', and it is no generator's sentence"),
@@ -95,7 +171,9 @@ Suite read_suite(const std::string& name)
 template <class V>
 Csr<V> load(const Context& host, const Case& which)
 {
-    return which.generated ? io::generate<V>(host, which.source) : io::read<V>(host, which.source, {.complex = io::Complex::real_part});
+    if (which.generated) return io::generate<V>(host, which.source);
+    if (io::is_stream(which.source)) return converted<V>(host, read_stream(host, which).view());
+    return read_file<V>(host, which);
 }
 
 template Csr<float> load(const Context&, const Case&);

@@ -16,6 +16,8 @@
 namespace tulle::cli {
 namespace {
 
+bool results_are_out = false;
+
 bool is_set(const char* variable)
 {
     const char* value = std::getenv(variable);
@@ -66,21 +68,26 @@ std::string dressed(std::string_view text, Style style, bool colour)
 
 }  // namespace
 
-Console::Console(std::string_view colour, bool quiet)
-    : colour_out_(wants_colour(colour, STDOUT_FILENO)),
+Console::Console(std::string_view colour, bool quiet, bool stdout_taken)
+    : colour_out_(wants_colour(colour, stdout_taken ? STDERR_FILENO : STDOUT_FILENO)),
       colour_err_(wants_colour(colour, STDERR_FILENO)),
       quiet_(quiet),
       progress_(!quiet && isatty(STDERR_FILENO)),
       unicode_(speaks_unicode()),
+      stdout_taken_(stdout_taken),
       width_(std::clamp(terminal_width(STDOUT_FILENO), 40, 160))
 {
 }
 
 void Console::print(std::string_view text) const
 {
-    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-    if (!written) throw FileError(std::string("the result could not be written to stdout: ") + std::strerror(errno));
+    std::FILE* to = stdout_taken_ ? stderr : stdout;
+    const bool written = std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
+    if (!written) throw FileError(std::string("the result could not be written to ") + (stdout_taken_ ? "stderr: " : "stdout: ") + std::strerror(errno));
+    results_are_out = true;
 }
+
+bool Console::has_printed() { return results_are_out; }
 
 void Console::say(std::string_view line) const
 {

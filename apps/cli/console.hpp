@@ -13,9 +13,11 @@ enum class Style { plain, bold, dim, accent, bad };
 class Console {
 public:
     // colour: auto (a terminal, and NO_COLOR is not set), always, never.
-    explicit Console(std::string_view colour = "auto", bool quiet = false);
+    // stdout_taken: a matrix goes to stdout, so results go to stderr.
+    explicit Console(std::string_view colour = "auto", bool quiet = false, bool stdout_taken = false);
 
     void print(std::string_view text) const;             // results; FileError if stdout cannot take them
+    static bool has_printed();                           // whether any result is out
     void say(std::string_view line) const;               // talk; nothing with --quiet
     void complain(std::string_view sentence, std::string_view hint) const;    // "tulle: …", "  hint: …"
 
@@ -25,7 +27,7 @@ public:
     int width() const { return width_; }                  // columns of the terminal, 80 elsewhere
 
 private:
-    bool colour_out_, colour_err_, quiet_, progress_, unicode_;
+    bool colour_out_, colour_err_, quiet_, progress_, unicode_, stdout_taken_;
     int width_;
 };
 

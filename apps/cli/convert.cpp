@@ -20,8 +20,11 @@ void convert_as(const Session& session, const ConvertOptions& options)
 {
     const Context ctx = session.host();
     const Loaded<V> loaded = load<V>(session, ctx, options.matrix);
-    const io::WriteOptions how{.comment = options.comment, .symmetric = options.symmetric, .pattern = options.pattern};
-    store(session, ctx, options.to, loaded.matrix.view(), how);
+    const io::WriteOptions how{.comment = options.comment, .symmetric = options.symmetric, .pattern = options.pattern, .format = options.format};
+    Json result{{"matrix", options.matrix.text}};
+    result.update(store(session, ctx, options.to, loaded.matrix.view(), how));
+    if (loaded.file.values != "stored") result["values"] = loaded.file.values;
+    if (session.settings.json) print(session, result);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ std::string draw(const Stage& stage)
 {
     const std::string file = !stage.options.picture.empty() ? stage.options.picture : picture::can_write_png() ? "tulle-demo.png" : "tulle-demo.svg";
     const Activity work(stage.session.console, concat("drawing ", file));
-    const std::string sizes = fmt::format("{} × {}, {} nonzeros", grouped(stage.a.rows), grouped(stage.a.cols), grouped(stage.a.nonzeros));
+    const std::string sizes = fmt::format("{} × {}, {}", grouped(stage.a.rows), grouped(stage.a.cols), counted(stage.a.nonzeros, "nonzero", "nonzeros"));
     picture::write_plot(file, {.matrix = picture::pattern_of(stage.a), .panels = {{.title = stage.options.matrix.name(), .subtitle = sizes, .order = {}}}},
                         stage.host.host().threads);
     return file;
@@ -135,7 +135,7 @@ void demo(const Session& session, const DemoOptions& options)
     const Stage stage{session, options, host, loaded.matrix.view(), portrait.features.products};
     Facts facts = short_facts_of(portrait);
     facts.title = options.matrix.name();
-    add_file_facts(facts, loaded.file, loaded.file_bytes);
+    add_file_facts(facts, loaded.file);
     if (!session.settings.json) console.print(facts.text(console) + "\n" + row_length_bars(console, portrait.features.row) + "\n");
 
     const double read = measured_read_bandwidth(stage);

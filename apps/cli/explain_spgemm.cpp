@@ -26,7 +26,7 @@ Facts facts_of(const ProductResult<V>& r, const spgemm::Choice& choice)
     facts.add("chosen", spgemm::to_text(choice.policy));
     facts.add("why", choice.why);
     facts.add("products", fmt::format("{}, {} to a nonzero of C", grouped(r.products), fixed(static_cast<double>(r.products) / nonzeros, 2)));
-    facts.add("C", fmt::format("{} nonzeros, {} in a row on average, {} in the longest, {}", grouped(r.c.nonzeros()), fixed(static_cast<double>(r.c.nonzeros()) / rows, 1), grouped(longest), human_bytes(r.c.bytes())));
+    facts.add("C", fmt::format("{}, {} in a row on average, {} in the longest, {}", counted(r.c.nonzeros(), "nonzero", "nonzeros"), fixed(static_cast<double>(r.c.nonzeros()) / rows, 1), grouped(longest), human_bytes(r.c.bytes())));
     return facts;
 }
 
@@ -62,8 +62,11 @@ void explain_as(const Session& session, const SpgemmOptions& o)
         list.back().update({{"method", one.method}, {"chosen", results.size() == 1}});
     }
     const ProductResult<V>& chosen = results.front();
-    if (session.settings.json)
-        return print(session, {{"a", o.a.text}, {"b", o.b.text.empty() ? o.a.text : o.b.text}, {"type", o.type}, {"chosen", spgemm::to_text(choice.policy)}, {"why", choice.why}, {"methods", list}});
+    if (session.settings.json) {
+        Json result = about(o, f);
+        result.update({{"type", o.type}, {"chosen", spgemm::to_text(choice.policy)}, {"why", choice.why}, {"methods", list}});
+        return print(session, result);
+    }
     session.console.print(session.console.styled(fmt::format("{}, {}, on {}\n", equation(o), o.type, chosen.backend), Style::bold) + table.text(session.console) + "\n" +
                           facts_of(chosen, choice).text(session.console));
 }

@@ -180,7 +180,7 @@ Json to_json(const Explanation& e, const SpmmOptions& o)
         line["measured_seconds"] = w.measured ? Json(*w.measured) : Json();
         list.push_back(line);
     }
-    return {{"a", o.a.text}, {"n", o.n}, {"type", o.type}, {"predicted_for", o.backend}, {"expected_calls", o.expected_calls}, {"nonzeros", e.traits.nonzeros}, {"ways", list},
+    return {{"n", o.n}, {"type", o.type}, {"predicted_for", o.backend}, {"expected_calls", o.expected_calls}, {"ways", list},
             {"chosen", spmm::to_text(e.choice.policy)}, {"why", e.choice.why}, {"order_why", e.order_why}, {"share_on_tensor_cores", e.share_on_tensor_cores()}, {"measured_on", e.measured_on},
             {"description", e.description}};
 }
@@ -224,7 +224,7 @@ void explain_as(const Session& session, const ExplainSpmmOptions& options)
 {
     const SpmmOptions& o = options.product;
     const Context host = session.host();
-    const Loaded<LoadedAs<V>> loaded = load<LoadedAs<V>>(session, host, o.a);
+    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, host, o.a);
     const auto given = loaded.matrix.view();
     const Csr<LoadedAs<V>> turned = o.transpose ? transpose(host, given) : Csr<LoadedAs<V>>{};
     const auto a = o.transpose ? turned.view() : given;
@@ -234,8 +234,12 @@ void explain_as(const Session& session, const ExplainSpmmOptions& options)
         e = consider<V>(host, a, options);
     }
     if (o.repeat > 0) measure_ways<V>(session, given, o, e);
-    if (session.settings.json) return print(session, to_json(e, o));
-    const std::string title = fmt::format("C = A{} B, A = {}, {}, {} nonzeros, B with {} columns, {}, on {}\n", o.transpose ? "^T" : "", o.a.name(), shape_text(a.rows, a.cols), grouped(a.nonzeros), o.n,
+    if (session.settings.json) {
+        Json result = about(o.a, given);
+        result.update(to_json(e, o));
+        return print(session, result);
+    }
+    const std::string title = fmt::format("C = A{} B, A = {}, {}, {}, B with {}, {}, on {}\n", o.transpose ? "^T" : "", o.a.name(), shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), counted(o.n, "column", "columns"),
                                           o.type, o.backend == "cuda" ? "a GPU" : host.name());
     session.console.print(session.console.styled(title, Style::bold) + table_of(session, e) + "\n" + facts_of(e, o).text(session.console) + (e.description.empty() ? "" : "\nmeasured: " + e.description + "\n"));
 }

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/cli/failure.hpp"
 
+#include <array>
 #include <new>
 #include <string>
+
+#include "apps/cli/json.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -37,12 +40,30 @@ std::string hint_of(const std::exception& error, ExitCode code)
     return code == ExitCode::internal ? "this is a mistake in tulle; please report it with the command that led here" : "";
 }
 
+const char* kind_of(ExitCode code)
+{
+    constexpr std::array kinds{"ok", "check_failed", "usage", "file", "memory", "device", "internal"};
+    return kinds[static_cast<std::size_t>(code)];
+}
+
+// A result that says what failed is out already when a check fails; there is one document on stdout, never two.
+void print_json(const Console& console, ExitCode code, const std::string& sentence, const std::string& hint)
+{
+    if (Console::has_printed()) return;
+    const Json error{{"kind", kind_of(code)}, {"message", sentence}, {"hint", hint.empty() ? Json() : Json(hint)}, {"exit_code", static_cast<int>(code)}};
+    try {
+        console.print(Json{{"error", error}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    } catch (const FileError&) {}                        // stdout takes nothing: what happened is on stderr, and in the exit code
+}
+
 }  // namespace
 
-ExitCode explain(const Console& console, const std::exception& error)
+ExitCode explain(const Console& console, const std::exception& error, bool json)
 {
     const ExitCode code = code_of(error);
-    console.complain(sentence_of(error), hint_of(error, code));
+    const std::string sentence = sentence_of(error), hint = hint_of(error, code);
+    console.complain(sentence, hint);
+    if (json) print_json(console, code, sentence, hint);
     return code;
 }
 

@@ -18,6 +18,7 @@ class CheckFailed : public Error { public: using Error::Error; };
 class UsageError : public Error { public: using Error::Error; };
 
 // Prints "tulle: <sentence>" and the hint on stderr and says how to exit. The only place that maps errors to codes.
-ExitCode explain(const Console& console, const std::exception& error);
+// With `json` and no result printed, stdout gets {"error": {"kind", "message", "hint", "exit_code"}}.
+ExitCode explain(const Console& console, const std::exception& error, bool json = false);
 
 }  // namespace tulle::cli

@@ -53,8 +53,10 @@ std::string off_by(offset_t is, offset_t should)
 Json to_json(const Published& paper, const Portrait& twin)
 {
     const Features& f = twin.features;
-    return {{"twin", paper.name},
+    return {{"matrix", concat("twin:", paper.name)},
+            {"twin", paper.name},
             {"rows", f.row.rows},
+            {"cols", f.row.cols},
             {"nonzeros", f.row.nonzeros},
             {"longest", f.row.longest},
             {"products", f.products},
@@ -107,7 +109,9 @@ void generate_as(const Session& session, const GenOptions& options)
 {
     const Context ctx = session.host();
     const Loaded<V> loaded = load<V>(session, ctx, {.text = options.sentence});
-    store(session, ctx, options.to, loaded.matrix.view(), {.comment = concat("tulle gen ", options.sentence)});
+    Json result{{"matrix", options.sentence}};
+    result.update(store(session, ctx, options.to, loaded.matrix.view(), {.comment = concat("tulle gen ", options.sentence), .format = options.format}));
+    if (session.settings.json) print(session, result);
 }
 
 }  // namespace

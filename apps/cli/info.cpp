@@ -20,13 +20,13 @@ void info(const Session& session, const InfoOptions& options)
     if (session.settings.json) {
         Json result = {{"matrix", options.matrix.text}, {"name", options.matrix.name()}};
         result.update(to_json(portrait));
-        result["file"] = to_json(loaded.file, loaded.file_bytes);
+        result["file"] = to_json(loaded.file);
         result["seconds"] = {{"load", loaded.seconds}, {"features", portrait.seconds}};
         return print(session, result);
     }
     Facts facts = facts_of(portrait);
     facts.title = options.matrix.name();
-    add_file_facts(facts, loaded.file, loaded.file_bytes);
+    add_file_facts(facts, loaded.file);
     session.console.print(facts.text(session.console) + "\n" + row_length_bars(session.console, portrait.features.row));
 }
 

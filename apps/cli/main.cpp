@@ -3,6 +3,8 @@
 // The command line tool: which verbs there are, what can be asked of them, and how a run ends.
 //
 // Results go to stdout, talk to stderr. Exit codes: see failure.hpp.
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "apps/cli/spmm.hpp"
 #include "apps/cli/sptrsv.hpp"
 #include "apps/cli/verbs.hpp"
+#include "tulle/io/sink.hpp"
 #include "tulle/spmv/policy.hpp"
 
 namespace tulle::cli {
@@ -41,7 +44,8 @@ void add_convert(Parser& parser, ConvertOptions& o)
     CLI::App* verb = parser.verb("convert", "From any format to another; the name of the new file says which (.mtx .npz .tulle ...).",
                                  "tulle convert matrix.mtx.xz matrix.npz\ntulle convert matrix.mtx matrix.tulle --type f32\ntulle convert lattice.npz lattice.mtx --symmetric");
     parser.matrix(verb, o.matrix);
-    verb->add_option("to", o.to, "the file to write")->required()->option_text("FILE");
+    verb->add_option("to", o.to, "the file to write; - is stdout")->required()->option_text("FILE");
+    parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle");
     Parser::type(verb, o.type);
     verb->add_flag("--symmetric", o.symmetric, "Matrix Market: write the lower triangle only (the matrix must be symmetric)");
     verb->add_flag("--pattern", o.pattern, "Matrix Market: leave the values out");
@@ -54,7 +58,8 @@ void add_gen(Parser& parser, GenOptions& o)
     CLI::App* verb = parser.verb("gen", "Matrices from a sentence, the same on every machine.",
                                  "tulle gen --list\ntulle gen stencil27:50 -o lattice.mtx\ntulle gen twin:cant --stats\ntulle gen twin:all --stats    the twelve twins beside the paper's figures");
     verb->add_option("sentence", o.sentence, "what to make, like stencil7:100 or twin:cant")->option_text("SENTENCE");
-    verb->add_option("-o,--out", o.to, "the file to write; its name says the format")->option_text("FILE");
+    verb->add_option("-o,--out", o.to, "the file to write; its name says the format; - is stdout")->option_text("FILE");
+    parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle");
     verb->add_flag("--list", o.list, "show the sentences there are");
     verb->add_flag("--stats", o.stats, "describe the matrix instead of writing it");
     Parser::type(verb, o.type);
@@ -67,7 +72,8 @@ void add_spy(Parser& parser, SpyOptions& o)
     CLI::App* verb = parser.verb("spy", "Draws where the nonzeros are: a density map, alone or beside a permuted one.",
                                  "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy twin:scircuit --permute degree -o scircuit.png\ntulle spy fem:24,3 --reorder bsa -o fem.png");
     parser.matrix(verb, o.matrix);
-    verb->add_option("-o,--out", o.to, "the picture, .png or .svg")->required()->option_text("FILE");
+    verb->add_option("-o,--out", o.to, "the picture, .png or .svg; - is stdout")->required()->option_text("FILE");
+    parser.output(verb, o.to, o.format, "png or svg");
     verb->add_option("--size", o.size, "pixels of the map's longer side, about (800)")->option_text("N");
     verb->add_option("--permute", o.permute, "draw it permuted too: reverse, random, degree, or a file with one row number a line")->option_text("HOW");
     verb->add_option("--seed", o.seed, "for --permute random")->option_text("N");
@@ -104,8 +110,9 @@ void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify, "compare with a plain product, entry by entry; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of x and y")->option_text("N");
-    verb->add_option("--x", o.x_from, "read x from a file, one number a line")->option_text("FILE");
-    verb->add_option("--out", o.y_to, "write y to a file, one number a line")->option_text("FILE");
+    verb->add_option("--x", o.x_from, "read x from a file, one number a line; - is stdin")->option_text("FILE");
+    verb->add_option("--out", o.y_to, "write y to a file, one number a line; - is stdout")->option_text("FILE");
+    parser.output(o.y_to);
     parser.device(verb);
     parser.when(verb, [&o](const Session& session) { run_spmv(session, o); });
 }
@@ -170,6 +177,7 @@ void add_demo(Parser& parser, DemoOptions& o)
                                  "tulle demo\ntulle demo matrix.mtx\ntulle demo stencil27:60 --picture lattice.svg");
     parser.matrix(verb, o.matrix, false);
     verb->add_option("--picture", o.picture, "where to draw the matrix (tulle-demo.png)")->option_text("FILE");
+    parser.output(o.picture);
     verb->add_option("--repeat", o.repeat, "timed runs (20)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_option("--seed", o.seed, "of the vectors")->option_text("N");
     parser.device(verb);
@@ -218,27 +226,58 @@ bool goes_to_bench(int count, char** words)
     return !asks_for_help || !find_bench().empty();
 }
 
+void answer(Parser& parser, Wishes& wishes, int count, char** words)
+{
+    try {
+        if (goes_to_bench(count, words)) bench({words + 2, words + count});
+        add_verbs(parser, wishes);
+        parser.run(count, words);
+    } catch (const CLI::CallForHelp&) {
+        Console().print(parser.help());
+    } catch (const CLI::CallForVersion& version) {
+        Console().print(version.what() + std::string("\n"));
+    }
+}
+
 ExitCode run(int count, char** words)
 {
     Parser parser;
     Wishes wishes;
     try {
-        if (goes_to_bench(count, words)) bench({words + 2, words + count});
-        add_verbs(parser, wishes);
-        parser.run(count, words);
-        return ExitCode::ok;
-    } catch (const CLI::CallForHelp&) {
-        Console().print(parser.help());
-        return ExitCode::ok;
-    } catch (const CLI::CallForVersion& version) {
-        Console().print(version.what() + std::string("\n"));
+        answer(parser, wishes, count, words);
         return ExitCode::ok;
     } catch (const std::exception& error) {
-        return explain(Console(parser.settings().colour), error);
+        const bool json = std::any_of(words + 1, words + std::max(count, 1), [](const char* word) { return std::string_view(word) == "--json"; });
+        const Settings& settings = parser.settings();
+        return explain(Console(settings.colour, settings.quiet, settings.stdout_taken), error, json);
+    }
+}
+
+// Ends the process as the signal would have, without the files that are not finished.
+void end_by_signal(int signal)
+{
+    io::remove_unfinished_files();
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+void remove_unfinished_files_on_signals()
+{
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction action{};
+        sigaction(signal, nullptr, &action);
+        if (action.sa_handler == SIG_IGN) continue;      // nohup
+        action = {};
+        action.sa_handler = end_by_signal;
+        sigaction(signal, &action, nullptr);
     }
 }
 
 }  // namespace
 }  // namespace tulle::cli
 
-int main(int count, char** words) { return static_cast<int>(tulle::cli::run(count, words)); }
+int main(int count, char** words)
+{
+    tulle::cli::remove_unfinished_files_on_signals();
+    return static_cast<int>(tulle::cli::run(count, words));
+}

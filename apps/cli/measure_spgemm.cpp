@@ -50,7 +50,10 @@ template <class V>
 Factors<V> load_factors(const Session& session, const Context& host, const SpgemmOptions& o)
 {
     Factors<V> f{.a = {}, .b = {}, .square = o.b.text.empty(), .loaded_a = load<V>(session, host, o.a)};
-    if (!f.square) f.loaded_b = load<V>(session, host, o.b);
+    Source b = o.a;                                       // what was asked for A holds for B; a format is that of stdin
+    b.text = o.b.text;
+    if (!b.is_stdin()) b.format.clear();
+    if (!f.square) f.loaded_b = load<V>(session, host, b);
     f.a = f.loaded_a.matrix.view();
     f.b = f.loaded_b.matrix.view();
     return f;
@@ -126,7 +129,7 @@ Verdict check_product(const Context& host, const Factors<V>& f, const SpgemmOpti
         }
         long double sum = 0;
         for (offset_t k = product.row_begin[i]; k < product.row_begin[i + 1]; ++k) {
-            require<ValueError>(k == product.row_begin[i] || product.col[k] > product.col[k - 1], [&] { return concat("row ", i, " of C is not sorted"); });
+            require<ValueError>(k == product.row_begin[i] || product.col[k] > product.col[k - 1], [&] { return concat("row ", i, " (counted from 0) of C is not sorted"); });
             sum += static_cast<long double>(product.value[k]) * static_cast<long double>(x[static_cast<std::size_t>(product.col[k])]);
         }
         cx[at_row] = static_cast<V>(sum);

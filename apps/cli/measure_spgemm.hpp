@@ -52,4 +52,13 @@ std::string equation(const SpgemmOptions& options);
 template <class V>
 Json to_json(const ProductResult<V>& result);
 
+// How results of spgemm begin: A as in all verbs, and B.
+template <class V>
+Json about(const SpgemmOptions& o, const Factors<V>& f)
+{
+    Json json = about(o.a, f.first());
+    json["matrix_b"] = f.square ? o.a.text : o.b.text;
+    return json;
+}
+
 }  // namespace tulle::cli

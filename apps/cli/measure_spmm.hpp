@@ -16,6 +16,14 @@ namespace tulle::cli {
 template <class V> using ResultOf = std::conditional_t<sizeof(V) == 2, float, V>;
 template <class V> using LoadedAs = std::conditional_t<sizeof(V) == 8, double, float>;
 
+// The matrix as it is loaded, with a report of what the conversion to V will lose.
+template <class V>
+Loaded<LoadedAs<V>> load_for(const Session& session, const Context& host, Source source)
+{
+    source.narrow = std::is_same_v<V, Float16> ? io::Narrow::f16 : std::is_same_v<V, Bfloat16> ? io::Narrow::bf16 : io::Narrow::no;
+    return load<LoadedAs<V>>(session, host, source);
+}
+
 // The product on the host, with numbers as they are stored.
 template <class V>
 struct DenseProblem {

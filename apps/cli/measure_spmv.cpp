@@ -110,7 +110,7 @@ SpmvResult<V> measure(const Context& host, const Context& ctx, const SpmvProblem
 std::string check_text(const std::optional<Verdict>& verdict)
 {
     if (!verdict) return "not checked";
-    return verdict->good() ? fmt::format("ok ({:.2g} of the bound)", verdict->worst) : fmt::format("WRONG in row {}", grouped(verdict->entry));
+    return verdict->good() ? fmt::format("ok ({:.2g} of the bound)", verdict->worst) : fmt::format("WRONG in row {} (counted from 0)", grouped(verdict->entry));
 }
 
 template <class V>

@@ -5,22 +5,36 @@
 #include <array>
 #include <charconv>
 #include <fstream>
+#include <iostream>
 
+#include "apps/cli/source.hpp"
 #include "apps/cli/whole_file.hpp"
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
 
 namespace tulle::cli {
 
+std::istream& open_text(const std::string& file, std::ifstream& opened)
+{
+    if (file == "-") {
+        claim_stdin("a vector");
+        return std::cin;
+    }
+    opened.open(file);
+    require<FileError>(opened.good(), [&] { return concat(file, ": cannot be opened"); });
+    return opened;
+}
+
 template <class V>
 std::vector<V> read_numbers(const std::string& file, index_t expected)
 {
-    std::ifstream in(file);
-    require<FileError>(in.good(), [&] { return concat(file, ": cannot be opened"); });
+    std::ifstream opened;
+    std::istream& in = open_text(file, opened);
     std::vector<V> all;
     std::string line;
     for (offset_t number = 1; std::getline(in, line); ++number) {
         if (!line.empty() && line.back() == '\r') line.pop_back();
+        if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
         V value{};
         const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), value);
         require<FormatError>(fault == std::errc{} && rest == line.data() + line.size(), [&] { return concat(file, ":", number, ": '", line, "' is not a number"); });

@@ -3,6 +3,7 @@
 // Vectors as text: one number a line, written so that it reads back as the same bits.
 #pragma once
 
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "tulle/base/types.hpp"
 
 namespace tulle::cli {
+
+// The file, opened in `opened`, or standard input for "-"; FileError where it cannot be.
+std::istream& open_text(const std::string& file, std::ifstream& opened);
 
 template <class V>
 std::vector<V> read_numbers(const std::string& file, index_t expected);

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/cli/parser.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "apps/cli/failure.hpp"
+#include "apps/cli/whole_file.hpp"
 #include "tulle/base/build.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/device/queue.hpp"
@@ -81,10 +83,19 @@ void Parser::common(CLI::App* verb)
 
 void Parser::matrix(CLI::App* verb, Source& source, bool required)
 {
-    verb->add_option("matrix", source.text, "a file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle) or a sentence (stencil7:100; tulle gen --list)")
+    verb->add_option("matrix", source.text, "a file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle; - is stdin) or a sentence (stencil7:100; tulle gen --list)")
         ->required(required)->option_text("MATRIX");
     verb->add_flag("--real-part", source.real_part, "take the real part of a complex file instead of refusing it");
+    verb->add_option("--values", source.values, "of a file without values: ones (the default) or random:SEED")->option_text("HOW");
+    verb->add_option("--input-format", source.format, "of the file, like mtx or mtx.gz, where neither its name nor its contents say it")->option_text("FORMAT");
+    verb->add_flag("--strict", source.strict, "refuse values that do not fit their type: too large, too small, whole numbers that would be rounded");
     compute(verb);
+}
+
+void Parser::output(CLI::App* verb, const std::string& file, std::string& format, const char* formats)
+{
+    output(file);
+    verb->add_option("--output-format", format, std::string("of the file where its name does not say it: ") + formats)->option_text("FORMAT");
 }
 
 void Parser::compute(CLI::App* verb)
@@ -136,6 +147,7 @@ std::string Parser::help()
 void Parser::run(int count, char** words)
 {
     parse(count, words);
+    settings_.stdout_taken = std::any_of(outputs_.begin(), outputs_.end(), [](const std::string* file) { return is_stdout(*file); });
     const Session session(settings_);
     for (const auto& [verb, action] : actions_)
         if (verb->parsed()) action(session);

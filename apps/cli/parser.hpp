@@ -29,6 +29,8 @@ public:
     void compute(CLI::App* verb);                        // --threads, --budget
     void device(CLI::App* verb);
     static CLI::Option* type(CLI::App* verb, std::string& type);
+    void output(const std::string& file) { outputs_.push_back(&file); }      // a file the verb writes: results go to stderr where it is stdout
+    void output(CLI::App* verb, const std::string& file, std::string& format, const char* formats);   // and --output-format
 
     // Fills everything from the arguments, then does what was asked for. CLI::CallForHelp and UsageError get out.
     void run(int count, char** words);
@@ -43,6 +45,7 @@ private:
     CLI::App app_;
     Settings settings_;
     std::string budget_;
+    std::vector<const std::string*> outputs_;
     std::vector<std::pair<const CLI::App*, Action>> actions_;
 };
 

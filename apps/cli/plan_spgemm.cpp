@@ -13,19 +13,25 @@ void plan_as(const Session& session, const SpgemmOptions& o)
 {
     const Context host = session.host();
     const Factors<V> f = load_factors<V>(session, host, o);
+    Json results = Json::array();
     for (const Context& ctx : session.contexts(o.backend)) {
         if (o.devices > 0) {
-            plan_on_team(session, ctx, f.first(), f.second(), options_of(o, ctx), o, equation(o));
+            Json planned = plan_on_team(session, ctx, f.first(), f.second(), options_of(o, ctx), o, equation(o));
+            results.push_back(std::move(planned));
             continue;
         }
         const Csr<V> a = to_device(ctx, f.first()), other = f.square ? Csr<V>{} : to_device(ctx, f.second());
         const auto plan = spgemm::Plan<V>::make(ctx, a.view(), f.square ? a.view() : other.view(), options_of(o, ctx));
         const spgemm::MemoryNeed need = plan.memory();
         if (session.settings.json)
-            print(session, {{"backend", ctx.name()}, {"rows", plan.rows()}, {"cols", plan.cols()}, {"nonzeros", plan.nonzeros()}, {"products", plan.products()},
-                            {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"refill_bytes", need.refill}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
+            results.push_back({{"backend", ctx.name()}, {"rows", plan.rows()}, {"cols", plan.cols()}, {"nonzeros", plan.nonzeros()}, {"products", plan.products()},
+                               {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"refill_bytes", need.refill}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
         else session.console.print(session.console.styled(equation(o) + "\n", Style::bold) + plan.describe() + "\n");
     }
+    if (!session.settings.json) return;
+    Json result = about(o, f);
+    result.update({{"type", o.type}, {"results", results}});
+    print(session, result);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ std::string text_of(const Session& session, const Forecast& f, const PlanOptions
     facts.add("one device", fmt::format("{}, measured on {}", seconds_text(f.one), f.where));
     facts.add("slowest part", fmt::format("{} alone, measured: {:.2f} times as fast", seconds_text(*std::max_element(f.seconds.begin(), f.seconds.end())),
                                           f.one / *std::max_element(f.seconds.begin(), f.seconds.end())));
-    facts.add("predicted", fmt::format("{} with {} devices of this kind and an assumed link of {} GB/s, 5 us a message: {:.2f} times as fast", seconds_text(f.team), f.parts.size(), options.link, f.one / f.team));
+    facts.add("predicted", fmt::format("{} with {} of this kind and an assumed link of {} GB/s, 5 us a message: {:.2f} times as fast", seconds_text(f.team), counted(std::ssize(f.parts), "device", "devices"), options.link, f.one / f.team));
     return table.text(session.console) + "\n" + facts.text(session.console) + "\n" + f.description + "\n";
 }
 
@@ -118,9 +118,13 @@ void plan_as(const Session& session, const PlanOptions& options)
         const Activity work(session.console, "timing parts");
         f = forecast<V>(session, ctx, loaded.matrix.view(), options);
     }
-    if (session.settings.json) return print(session, to_json(f, options));
     const auto& a = loaded.matrix;
-    const std::string title = fmt::format("spmv on {}: {}, {}, {} nonzeros, {}\n", counted(options.devices, "device", "devices"), options.matrix.name(), shape_text(a.rows, a.cols), grouped(a.nonzeros()),
+    if (session.settings.json) {
+        Json result = about(options.matrix, a.view());
+        result.update(to_json(f, options));
+        return print(session, result);
+    }
+    const std::string title = fmt::format("spmv on {}: {}, {}, {}, {}\n", counted(options.devices, "device", "devices"), options.matrix.name(), shape_text(a.rows, a.cols), counted(a.nonzeros(), "nonzero", "nonzeros"),
                                           options.type);
     session.console.print(session.console.styled(title, Style::bold) + text_of(session, f, options));
 }

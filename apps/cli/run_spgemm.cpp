@@ -26,12 +26,15 @@ ProductResult<V> measure_on_team(const Session& session, const Context& like, co
 }
 
 template <class V>
-void report(const Session& session, const SpgemmOptions& o, const std::vector<ProductResult<V>>& results)
+void report(const Session& session, const SpgemmOptions& o, const Factors<V>& f, const std::vector<ProductResult<V>>& results, const Json& written)
 {
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& r : results) list.push_back(to_json(r));
-        return print(session, {{"a", o.a.text}, {"b", o.b.text.empty() ? o.a.text : o.b.text}, {"type", o.type}, {"repeat", o.repeat}, {"results", list}});
+        Json result = about(o, f);
+        result.update({{"type", o.type}, {"repeat", o.repeat}, {"results", list}});
+        if (!written.is_null()) result["written"] = written;
+        return print(session, result);
     }
     Table table({{"backend", Align::left}, {"nonzeros of C"}, {"chunks"}, {"first call"}, {"median"}, {"refill"}, {"peak memory"}, {"result", Align::left}});
     for (const auto& r : results)
@@ -55,11 +58,11 @@ void run_as(const Session& session, const SpgemmOptions& o)
     }
     for (auto& r : results)
         if (o.verify) r.verdict = check_product(host, f, o, r.c);
-    if (!o.to.empty()) store(session, host, o.to, results.front().c.view());
-    report(session, o, results);
+    const Json written = o.to.empty() ? Json() : store(session, host, o.to, results.front().c.view(), {.format = o.to_format});
+    report(session, o, f, results, written);
     for (const auto& r : results)
         require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("spgemm on ", r.backend, ": row ", r.verdict->entry, " of C x is ", r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst, " times its bound");
+            return concat("spgemm on ", r.backend, ": row ", r.verdict->entry, " (counted from 0) of C x is ", r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst, " times its bound");
         });
 }
 
@@ -116,7 +119,8 @@ void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
     verb->add_option("--repeat", o.repeat, "timed calls after the first (3)")->check(CLI::Range(0, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify, "compare C x with A (B x), row by row; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of x")->option_text("N");
-    verb->add_option("--out", o.to, "write C to a file")->option_text("FILE");
+    verb->add_option("--out", o.to, "write C to a file; - is stdout")->option_text("FILE");
+    parser.output(verb, o.to, o.to_format, "mtx (the default for - and pipes), mtx.gz, npz, tulle");
     parser.when(verb, [&o](const Session& session) { run_spgemm(session, o); });
 }
 

@@ -16,9 +16,10 @@
 namespace tulle::cli {
 namespace {
 
-void report(const Session& session, const SpmmOptions& o, offset_t nonzeros, const std::vector<DenseResult>& results)
+template <class V>
+void report(const Session& session, const SpmmOptions& o, const CsrView<V>& a, const std::vector<DenseResult>& results)
 {
-    const auto flops = [&](const DenseResult& r) { return r.median > 0 ? 2.0 * static_cast<double>(nonzeros) * o.n / r.median : 0; };
+    const auto flops = [&](const DenseResult& r) { return r.median > 0 ? 2.0 * static_cast<double>(a.nonzeros) * o.n / r.median : 0; };
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& r : results) {
@@ -26,12 +27,14 @@ void report(const Session& session, const SpmmOptions& o, offset_t nonzeros, con
             if (r.verdict) line["worst_error"] = r.verdict->worst;
             list.push_back(line);
         }
-        return print(session, {{"a", o.a.text}, {"n", o.n}, {"type", o.type}, {"repeat", o.repeat}, {"results", list}});
+        Json result = about(o.a, a);
+        result.update({{"n", o.n}, {"type", o.type}, {"repeat", o.repeat}, {"results", list}});
+        return print(session, result);
     }
     Table table({{"backend", Align::left}, {"policy", Align::left}, {"plan"}, {"median"}, {"best"}, {"Gflop/s"}, {"result", Align::left}});
     for (const auto& r : results)
         table.add({r.backend, r.policy, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best), fixed(flops(r) * 1e-9, 1), check_text(r.verdict)});
-    std::string text = session.console.styled(fmt::format("C = A{} B, A = {}, B with {} columns, {}\n", o.transpose ? "^T" : "", o.a.name(), o.n, o.type), Style::bold) + table.text(session.console);
+    std::string text = session.console.styled(fmt::format("C = A{} B, A = {}, B with {}, {}\n", o.transpose ? "^T" : "", o.a.name(), counted(o.n, "column", "columns"), o.type), Style::bold) + table.text(session.console);
     for (const auto& r : results) text += "\n" + r.description + "\n";
     session.console.print(text);
 }
@@ -39,17 +42,17 @@ void report(const Session& session, const SpmmOptions& o, offset_t nonzeros, con
 template <class V>
 void run_as(const Session& session, const SpmmOptions& o)
 {
-    const Loaded<LoadedAs<V>> loaded = load<LoadedAs<V>>(session, session.host(), o.a);
+    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, session.host(), o.a);
     const DenseProblem<V> p = make_problem<V>(loaded.matrix.view(), o);
     std::vector<DenseResult> results;
     for (const Context& ctx : session.contexts(o.backend)) {
         const Activity work(session.console, "multiplying");
         results.push_back(o.devices > 0 ? measure_on_team(session, ctx, p, o) : measure_product(ctx, p, o));
     }
-    report(session, o, p.a.nonzeros, results);
+    report(session, o, p.a, results);
     for (const auto& r : results)
         require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("spmm on ", r.backend, ": an entry of row ", r.verdict->entry, " of C is ", r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst, " times its bound");
+            return concat("spmm on ", r.backend, ": an entry of row ", r.verdict->entry, " (counted from 0) of C is ", r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst, " times its bound");
         });
 }
 

@@ -76,15 +76,16 @@ void report(const Session& session, const SpmvOptions& options, const SpmvProble
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& r : results) list.push_back(to_json(r));
-        return print(session, {{"matrix", options.matrix.text}, {"rows", p.a.rows}, {"cols", p.a.cols}, {"nonzeros", p.a.nonzeros}, {"type", options.type},
-                               {"format", to_text(p.format)}, {"transpose", p.transpose}, {"alpha", options.alpha}, {"beta", options.beta},
-                               {"repeat", options.repeat}, {"results", list}});
+        Json result = about(options.matrix, p.a);
+        result.update({{"type", options.type}, {"format", to_text(p.format)}, {"transpose", p.transpose}, {"alpha", options.alpha}, {"beta", options.beta},
+                       {"repeat", options.repeat}, {"results", list}});
+        return print(session, result);
     }
     Table table({{"backend", Align::left}, {"plan"}, {"median"}, {"best"}, {"bandwidth"}, {"result", Align::left}});
     for (const auto& r : results)
         table.add({r.backend, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best), rate_text(r.bandwidth()), check_text(r.verdict)});
-    const std::string title = fmt::format("{}, A = {}: {}, {} nonzeros, {}, {}\n", equation(options), options.matrix.name(), shape_text(p.a.rows, p.a.cols),
-                                          grouped(p.a.nonzeros), to_text(p.format), options.type);
+    const std::string title = fmt::format("{}, A = {}: {}, {}, {}, {}\n", equation(options), options.matrix.name(), shape_text(p.a.rows, p.a.cols),
+                                          counted(p.a.nonzeros, "nonzero", "nonzeros"), to_text(p.format), options.type);
     std::string text = session.console.styled(title, Style::bold) + table.text(session.console);
     for (const auto& r : results) text += "\n" + r.description + (r.description.ends_with('\n') ? "" : "\n");
     session.console.print(text);

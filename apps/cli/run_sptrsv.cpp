@@ -180,14 +180,16 @@ void report(const Session& session, const RunSptrsvOptions& o, const CsrView<V>&
         for (const auto& r : results)
             list.push_back({{"backend", r.backend}, {"scheme", r.scheme}, {"levels", r.levels}, {"plan_seconds", r.plan_seconds}, {"plan_bytes", r.plan_bytes},
                             {"seconds", {{"median", r.median}, {"best", r.best}}}, {"ok", r.verdict ? Json(r.verdict->good()) : Json()}});
-        return print(session, {{"matrix", o.triangle.matrix.text}, {"rows", a.rows}, {"nonzeros", a.nonzeros}, {"type", o.triangle.type}, {"upper", o.triangle.upper},
-                               {"unit_diagonal", o.triangle.unit_diagonal}, {"transpose", o.triangle.transpose}, {"right_hand_sides", o.right_hand_sides}, {"results", list}});
+        Json result = about(o.triangle.matrix, a);
+        result.update({{"type", o.triangle.type}, {"upper", o.triangle.upper}, {"unit_diagonal", o.triangle.unit_diagonal}, {"transpose", o.triangle.transpose},
+                       {"right_hand_sides", o.right_hand_sides}, {"results", list}});
+        return print(session, result);
     }
     Table table({{"backend", Align::left}, {"plan"}, {"levels"}, {"median"}, {"best"}, {"result", Align::left}});
     for (const auto& r : results)
         table.add({r.backend, seconds_text(r.plan_seconds), grouped(r.levels), seconds_text(r.median), seconds_text(r.best), check_text(r.verdict)});
-    const std::string title = fmt::format("{}{} triangle of {}: {} rows, {}, {}\n", o.triangle.upper ? "upper" : "lower", o.triangle.transpose ? " (transposed)" : "",
-                                          o.triangle.matrix.name(), grouped(a.rows), counted(o.right_hand_sides, "right-hand side", "right-hand sides"), o.triangle.type);
+    const std::string title = fmt::format("{}{} triangle of {}: {}, {}, {}\n", o.triangle.upper ? "upper" : "lower", o.triangle.transpose ? " (transposed)" : "",
+                                          o.triangle.matrix.name(), counted(a.rows, "row", "rows"), counted(o.right_hand_sides, "right-hand side", "right-hand sides"), o.triangle.type);
     std::string text = session.console.styled(title, Style::bold) + table.text(session.console);
     for (const auto& r : results) text += "\n" + r.description + "\n";
     session.console.print(text);

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/cli/console.hpp"
 #include "tulle/device/context.hpp"
+#include "tulle/io/io.hpp"
 
 namespace tulle::cli {
 
@@ -16,6 +18,7 @@ struct Settings {
     bool json = false, quiet = false;
     std::string colour = "auto";
     int threads = 0;                                     // 0: all the process may use
+    bool stdout_taken = false;                           // a file that is written is standard output: results go to stderr
     int device = 0;
     std::size_t budget = Memory::unlimited;              // bytes, for each context
 };
@@ -23,8 +26,9 @@ struct Settings {
 struct Session {
     Settings settings;
     Console console;
+    std::shared_ptr<std::vector<io::Warning>> warnings = std::make_shared<std::vector<io::Warning>>();      // of all files read so far
 
-    explicit Session(const Settings& wishes) : settings(wishes), console(wishes.colour, wishes.quiet) {}
+    explicit Session(const Settings& wishes) : settings(wishes), console(wishes.colour, wishes.quiet, wishes.stdout_taken) {}
 
     Context host() const { return with_budget(Context::cpu(settings.threads)); }
     Context cuda() const { return with_budget(Context::cuda(settings.device)); }

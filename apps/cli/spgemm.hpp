@@ -21,7 +21,7 @@ struct SpgemmOptions {
     std::string chunks;                                  // bytes that may be held beside A and B; empty: C at once
     std::string refill = "find_places";                  // as spgemm::Refill is named
     int devices = 0;                                     // a team of so many; 0: one device, no team
-    std::string to;                                      // file for C
+    std::string to, to_format;                           // file for C; its format, empty if the name says it
     std::uint64_t seed = 1;                              // of the vector that --verify uses
 };
 void run_spgemm(const Session& session, const SpgemmOptions& options);

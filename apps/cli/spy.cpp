@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
+#include <istream>
 #include <numeric>
 #include <optional>
 
@@ -13,6 +15,7 @@
 #include "apps/cli/failure.hpp"
 #include "apps/cli/json.hpp"
 #include "apps/cli/layout.hpp"
+#include "apps/cli/numbers_file.hpp"
 #include "apps/cli/picture/plot.hpp"
 #include "apps/cli/progress.hpp"
 #include "apps/cli/spy_reorder.hpp"
@@ -56,8 +59,11 @@ std::vector<offset_t> column_lengths(const CsrView<double>& a)
 // One number a line: which row of the matrix comes first, second, …; rows count from 0.
 Places read_places(const std::string& file, index_t n)
 {
-    std::ifstream in(file);
-    require<FileError>(in.good(), [&] { return concat(file, ": there is no such file, and it names no permutation"); }, "use reverse, random, degree, or a file with one row number a line");
+    std::error_code none;
+    require<FileError>(file == "-" || std::filesystem::exists(file, none), [&] { return concat(file, ": there is no such file, and it names no permutation"); },
+                       "use reverse, random, degree, or a file with one row number a line");
+    std::ifstream opened;
+    std::istream& in = open_text(file, opened);
     Places places;
     std::vector<bool> seen(static_cast<std::size_t>(n), false);
     std::string line;
@@ -66,7 +72,7 @@ Places read_places(const std::string& file, index_t n)
         const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), row);
         const bool good = fault == std::errc{} && row >= 0 && row < n && (rest == line.data() + line.size() || *rest == '\r');
         require<FormatError>(good, [&] { return concat(file, ":", number, ": '", line, "' is not a row number from 0 to ", n - 1); });
-        require<FormatError>(!seen[static_cast<std::size_t>(row)], [&] { return concat(file, ":", number, ": row ", row, " comes a second time"); });
+        require<FormatError>(!seen[static_cast<std::size_t>(row)], [&] { return concat(file, ":", number, ": row ", row, " (counted from 0) comes a second time"); });
         seen[static_cast<std::size_t>(row)] = true;
         places.push_back(row);
     }
@@ -117,7 +123,7 @@ void spy(const Session& session, const SpyOptions& options)
     const CsrView<double> a = loaded.matrix.view();
 
     const std::string sizes = fmt::format("{} × {}, {}", grouped(a.rows), grouped(a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
-    picture::Plot plot{.matrix = picture::pattern_of(a), .panels = {{.title = options.matrix.name(), .subtitle = sizes, .order = {}}}, .size = options.size};
+    picture::Plot plot{.matrix = picture::pattern_of(a), .panels = {{.title = options.matrix.name(), .subtitle = sizes, .order = {}}}, .size = options.size, .format = options.format};
     if (!options.permute.empty())
         plot.panels.push_back({.title = "permuted", .subtitle = how_text(options), .order = order_of(a, options.permute, options.seed)});
     const std::optional<Reordering> reordering = options.reorder.empty() ? std::nullopt : std::optional(reorder(session, ctx, a, options));
@@ -127,7 +133,8 @@ void spy(const Session& session, const SpyOptions& options)
         picture::write_plot(options.to, plot, ctx.host().threads);
     }
     if (session.settings.json) {
-        Json json{{"file", options.to}, {"matrix", options.matrix.text}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}, {"panels", plot.panels.size()}};
+        Json json = about(options.matrix, a);
+        json.update({{"file", options.to}, {"panels", plot.panels.size()}});
         if (reordering) json["reorder"] = to_json(*reordering, options);
         return print(session, json);
     }

@@ -38,10 +38,14 @@ void spy_levels(const Session& session, const SpyOptions& options)
         const Activity work(session.console, concat("drawing ", options.to));
         picture::write_widths(options.to, {.title = concat(options.matrix.name(), ", lower triangle"),
                                            .panels = {{panel_title("rows alone", widths.alone), widths.alone}, {panel_title("clusters of up to 32 rows", widths.clustered), widths.clustered}},
-                                           .size = options.size});
+                                           .size = options.size, .format = options.format});
     }
-    if (session.settings.json) return print(session, {{"file", options.to}, {"matrix", options.matrix.text}, {"rows", loaded.matrix.rows}, {"levels", before}, {"levels_clustered", after}});
-    session.console.print(fmt::format("{}: {} rows in {}, {} after clustering\n", options.to, grouped(loaded.matrix.rows), counted(before, "level", "levels"), grouped(after)));
+    if (session.settings.json) {
+        Json result = about(options.matrix, loaded.matrix.view());
+        result.update({{"file", options.to}, {"levels", before}, {"levels_clustered", after}});
+        return print(session, result);
+    }
+    session.console.print(fmt::format("{}: {} in {}, {} after clustering\n", options.to, counted(loaded.matrix.rows, "row", "rows"), counted(before, "level", "levels"), grouped(after)));
 }
 
 }  // namespace tulle::cli

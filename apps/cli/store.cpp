@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <system_error>
 #include <type_traits>
 
 #include "apps/cli/describe.hpp"
@@ -12,11 +13,12 @@
 #include "apps/cli/layout.hpp"
 #include "apps/cli/progress.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/io/sink.hpp"
 
 namespace tulle::cli {
 
 template <class V>
-void store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a, io::WriteOptions how)
+Json store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a, io::WriteOptions how)
 {
     double seconds = 0;
     {
@@ -25,16 +27,17 @@ void store(const Session& session, const Context& ctx, const std::string& file, 
         io::write(ctx, file, a, how);
         seconds = work.seconds();
     }
-    const auto bytes = std::filesystem::file_size(file);
+    std::error_code none;
+    const auto size = io::is_stream(file) ? 0 : std::filesystem::file_size(file, none);
+    const Json bytes = io::is_stream(file) ? Json() : Json(size);
     session.console.say(fmt::format("wrote {} in {}", file, seconds_text(seconds)));
-    if (session.settings.json) {
-        const char* type = std::is_same_v<V, float> ? "f32" : "f64";
-        return print(session, {{"file", file}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}, {"type", type}, {"bytes", bytes}, {"seconds", seconds}});
-    }
-    session.console.print(fmt::format("{}: {}, {} nonzeros, {}\n", file, shape_text(a.rows, a.cols), grouped(a.nonzeros), human_bytes(bytes)));
+    if (!session.settings.json)
+        session.console.print(fmt::format("{}: {}, {}{}\n", file, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), bytes.is_null() ? "" : ", " + human_bytes(size)));
+    const char* type = std::is_same_v<V, float> ? "f32" : "f64";
+    return {{"file", file}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}, {"type", type}, {"bytes", bytes}, {"seconds", seconds}};
 }
 
-template void store(const Session&, const Context&, const std::string&, const CsrView<float>&, io::WriteOptions);
-template void store(const Session&, const Context&, const std::string&, const CsrView<double>&, io::WriteOptions);
+template Json store(const Session&, const Context&, const std::string&, const CsrView<float>&, io::WriteOptions);
+template Json store(const Session&, const Context&, const std::string&, const CsrView<double>&, io::WriteOptions);
 
 }  // namespace tulle::cli

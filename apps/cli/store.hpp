@@ -5,13 +5,14 @@
 
 #include <string>
 
+#include "apps/cli/json.hpp"
 #include "apps/cli/session.hpp"
 #include "tulle/io/io.hpp"
 
 namespace tulle::cli {
 
-// Writes the matrix, then reports file, shape, nonzeros and bytes on stdout (an object with --json).
+// Writes the matrix, then reports file, shape, nonzeros and bytes: as an object, and as a line on stdout unless --json was given.
 template <class V>
-void store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a, io::WriteOptions how = {});
+Json store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a, io::WriteOptions how = {});
 
 }  // namespace tulle::cli

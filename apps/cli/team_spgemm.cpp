@@ -114,7 +114,7 @@ TeamProduct<V> multiply_on_team(const Session& session, const Context& like, con
 }
 
 template <class V>
-void plan_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, const SpgemmOptions& o,
+Json plan_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, const SpgemmOptions& o,
                   const std::string& title)
 {
     spgemm::TeamOptions options = team_options(wish);
@@ -125,13 +125,14 @@ void plan_on_team(const Session& session, const Context& like, const CsrView<V>&
         made.run_parts();
         return made;
     }();
-    if (session.settings.json) return print(session, to_json(plan, like.name()));
-    session.console.print(session.console.styled(fmt::format("{}, on {}\n", title, counted(o.devices, "device", "devices")), Style::bold) + text_of(session, plan, like.name()));
+    if (!session.settings.json)
+        session.console.print(session.console.styled(fmt::format("{}, on {}\n", title, counted(o.devices, "device", "devices")), Style::bold) + text_of(session, plan, like.name()));
+    return to_json(plan, like.name());
 }
 
 template TeamProduct<float> multiply_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&);
 template TeamProduct<double> multiply_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&);
-template void plan_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&, const std::string&);
-template void plan_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&, const std::string&);
+template Json plan_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&, const std::string&);
+template Json plan_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&, const std::string&);
 
 }  // namespace tulle::cli

@@ -3,6 +3,7 @@
 // Products of sparse matrices on a team: run spgemm --devices and plan spgemm --devices.
 #pragma once
 
+#include "apps/cli/json.hpp"
 #include "apps/cli/spgemm.hpp"
 #include "tulle/spgemm/multi.hpp"
 
@@ -23,7 +24,7 @@ TeamProduct<V> multiply_on_team(const Session& session, const Context& like, con
 
 // Who would count and fill which rows, and how long each takes alone, on the one device that is here.
 template <class V>
-void plan_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, const SpgemmOptions& options,
+Json plan_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, const SpgemmOptions& options,
                   const std::string& title);
 
 }  // namespace tulle::cli

@@ -72,7 +72,9 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
             list.push_back({{"scheme", sptrsv::to_text(t.scheme)}, {"choice", sptrsv::to_line(t.scheme)}, {"chosen", t.scheme == chosen}, {"levels", t.levels}, {"prepare_seconds", t.prepare_seconds}, {"solve_seconds", t.solve_seconds}});
         Json features;
         for (const std::string& name : sptrsv::feature_names()) features[name] = sptrsv::feature(planned.features(), name);
-        return print(session, {{"matrix", o.triangle.matrix.text}, {"backend", ctx.name()}, {"features", features}, {"remembered", remembered}, {"tried", trials.size()}, {"of", schemes.size()}, {"trials", list}});
+        Json result = about(o.triangle.matrix, there.view());
+        result.update({{"backend", ctx.name()}, {"features", features}, {"remembered", remembered}, {"tried", trials.size()}, {"of", schemes.size()}, {"trials", list}});
+        return print(session, result);
     }
     Table table({{"", Align::left}, {"scheme", Align::left}, {"levels"}, {"arrange"}, {"solve"}});
     for (std::size_t k = 0; k < trials.size(); ++k) {

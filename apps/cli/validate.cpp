@@ -18,20 +18,30 @@
 namespace tulle::cli {
 namespace {
 
-std::string first_fault(const Findings& found, bool finite)
+std::string duplicates_text(const io::FileInfo& file)
 {
-    if (!found.ok()) return found.problem;
-    if (finite && found.not_finite > 0) return counted(found.not_finite, "value is", "values are") + " NaN or infinite";
-    return "";
+    if (file.duplicates.count == 0) return "no duplicates";
+    return fmt::format("{} added up (first: {})", counted(file.duplicates.count, "duplicate", "duplicates"), place_text(file.duplicates));
 }
 
-Json to_json(const Findings& found, const std::string& fault)
+std::string first_fault(const Findings& found, const io::FileInfo& file, const ValidateOptions& options)
+{
+    if (!found.ok()) return found.problem;
+    if (options.finite && found.not_finite > 0) return counted(found.not_finite, "value is", "values are") + " NaN or infinite";
+    if (!options.matrix.strict) return "";
+    if (file.duplicates.count > 0) return duplicates_text(file);
+    const auto lost = io::warnings(options.matrix.text, file);
+    return lost.empty() ? "" : lost.front().kind + " of values, " + place_text(lost.front().where);
+}
+
+Json to_json(const Findings& found, const io::FileInfo& file, const std::string& fault)
 {
     return {{"ok", fault.empty()},
             {"problem", fault.empty() ? Json() : Json(fault)},
             {"row", found.row < 0 ? Json() : Json(found.row)},
             {"sorted", found.sorted},
-            {"unique", found.unique},
+            {"unique", found.unique && file.duplicates.count == 0},
+            {"duplicates", cli::to_json(file.duplicates)},
             {"not_finite", found.not_finite}};
 }
 
@@ -40,18 +50,21 @@ Json to_json(const Findings& found, const std::string& fault)
 void validate(const Session& session, const ValidateOptions& options)
 {
     const Context ctx = session.host();
-    const Loaded<double> loaded = load<double>(session, ctx, options.matrix);
+    Source source = options.matrix;
+    source.strict = false;                               // what is lost is a finding of this verb, not an error of the reader
+    const Loaded<double> loaded = load<double>(session, ctx, source);
     const CsrView<double> a = loaded.matrix.view();
     const Findings found = tulle::validate(ctx, a);
-    const std::string fault = first_fault(found, options.finite);
+    const std::string fault = first_fault(found, loaded.file, options), symmetry = symmetry_of(a, ctx.host().threads);
     if (session.settings.json) {
-        Json result = {{"matrix", options.matrix.text}};
-        result.update(to_json(found, fault));
+        Json result = about(options.matrix, a);
+        result.update(to_json(found, loaded.file, fault));
+        result["symmetry"] = symmetry;
         print(session, result);
     } else if (fault.empty()) {
         const std::string caveat = found.not_finite > 0 ? fmt::format("; {} NaN or infinite", counted(found.not_finite, "value is", "values are")) : "";
-        session.console.print(fmt::format("{}: sound; {}, {} nonzeros, sorted, no duplicates{}\n", options.matrix.text, shape_text(a.rows, a.cols),
-                                          grouped(a.nonzeros), caveat));
+        session.console.print(fmt::format("{}: sound; {}, {}, {}sorted, {}{}\n", options.matrix.text, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"),
+                                          symmetry == "general" ? "" : symmetry + ", ", duplicates_text(loaded.file), caveat));
     }
     require<CheckFailed>(fault.empty(), [&] { return concat(options.matrix.text, ": ", fault); });
 }

@@ -26,7 +26,7 @@ void validate(const Session& session, const ValidateOptions& options);
 
 struct ConvertOptions {
     Source matrix;
-    std::string to;
+    std::string to, format;                              // format: empty if the name says it
     std::string type = "f64";
     std::string comment;
     bool symmetric = false, pattern = false;
@@ -34,7 +34,7 @@ struct ConvertOptions {
 void convert(const Session& session, const ConvertOptions& options);
 
 struct GenOptions {
-    std::string sentence, to;
+    std::string sentence, to, format;
     std::string type = "f64";
     bool list = false, stats = false;
 };
@@ -42,7 +42,7 @@ void gen(const Session& session, const GenOptions& options);
 
 struct SpyOptions {
     Source matrix;
-    std::string to;
+    std::string to, format;                              // format: png or svg, empty if the name says it
     int size = 800;                                      // pixels of the picture's longer side, axes and title not counted
     std::string permute;                                 // empty, reverse, random, degree, or a file
     std::uint64_t seed = 1;

@@ -2,51 +2,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/cli/whole_file.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 
-#include "tulle/base/error.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/io/sink.hpp"
 
 namespace tulle::cli {
-namespace {
-
-[[noreturn]] void refuse(const std::string& file, int fault) { throw FileError(concat(file, ": cannot be written: ", std::strerror(fault))); }
-
-void write_bytes(const std::string& to, std::string_view bytes, const std::string& file)
-{
-    std::FILE* out = std::fopen(to.c_str(), "wb");
-    if (!out) refuse(file, errno);
-    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
-    const int fault = errno;
-    if (std::fclose(out) == 0 && written) return;
-    const int reason = written ? errno : fault;
-    std::error_code none;
-    if (to != file) std::filesystem::remove(to, none);
-    refuse(file, reason);
-}
-
-}  // namespace
 
 void write_whole_file(const std::string& file, std::string_view bytes)
 {
-    std::error_code none;
-    const auto kind = std::filesystem::status(file, none).type();
-    if (kind == std::filesystem::file_type::directory) refuse(file, EISDIR);
-    const bool special = kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular;
-    if (special) return write_bytes(file, bytes, file);      // a device or a pipe cannot be replaced
-    const std::string unfinished = concat(file, ".", static_cast<long>(getpid()), ".part");
-    write_bytes(unfinished, bytes, file);
-    if (std::rename(unfinished.c_str(), file.c_str()) != 0) {
-        const int fault = errno;
-        std::filesystem::remove(unfinished, none);
-        refuse(file, fault);
-    }
+    const std::unique_ptr<io::OutputFile> out = io::create_output(file);
+    out->write(bytes);
+    out->commit();
+}
+
+bool is_stdout(const std::string& file)
+{
+    struct stat named{}, out{};
+    if (file == "-") return true;
+    const bool both = !file.empty() && ::stat(file.c_str(), &named) == 0 && ::fstat(STDOUT_FILENO, &out) == 0;
+    return both && io::is_stream(file) && named.st_dev == out.st_dev && named.st_ino == out.st_ino;      // /dev/stdout
 }
 
 }  // namespace tulle::cli

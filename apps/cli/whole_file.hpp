@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that are either written whole or not at all.
+// Files that are either written whole or not at all; "-" is standard output.
 #pragma once
 
 #include <string>
@@ -8,7 +8,10 @@
 
 namespace tulle::cli {
 
-// Under another name first, then moved into place; FileError with the reason, and an old file of that name stays as it was.
+// FileError with the reason, and an old file of that name stays as it was; pipes and devices are written to as they are.
 void write_whole_file(const std::string& file, std::string_view bytes);
+
+// Whether what is written to this file goes to standard output.
+bool is_stdout(const std::string& file);
 
 }  // namespace tulle::cli

@@ -57,7 +57,7 @@ TEST_F(MatrixMarket, EveryFieldWithEverySymmetry)
     for (const Kind& kind : kinds) {
         SCOPED_TRACE(kind.banner);
         io::FileInfo info;
-        const Csr<double> a = read("%%MatrixMarket matrix " + kind.banner + "\n" + kind.body, {.complex = io::Complex::real_part, .pattern_values = false}, &info);
+        const Csr<double> a = read("%%MatrixMarket matrix " + kind.banner + "\n" + kind.body, {.complex = io::Complex::real_part}, &info);
         EXPECT_EQ(entries_of(a), kind.entries);
         EXPECT_TRUE(a.sorted && a.unique);
         EXPECT_EQ(a.row_begin.size(), a.rows + 1);
@@ -66,7 +66,7 @@ TEST_F(MatrixMarket, EveryFieldWithEverySymmetry)
         EXPECT_EQ(kind.banner, kind.banner.substr(0, kind.banner.find(' ')) + " " + info.field + " " + info.symmetry);
         std::string shouted = kind.banner;
         for (char& c : shouted) c = static_cast<char>(std::toupper(c));
-        EXPECT_EQ(entries("%%MATRIXMARKET MATRIX " + shouted + "\n" + kind.body, {.complex = io::Complex::real_part, .pattern_values = false}), kind.entries);
+        EXPECT_EQ(entries("%%MATRIXMARKET MATRIX " + shouted + "\n" + kind.body, {.complex = io::Complex::real_part}), kind.entries);
     }
 }
 
@@ -75,15 +75,28 @@ TEST_F(MatrixMarket, ComplexNeedsBothParts)
     EXPECT_EQ(message_of([&] { read("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 5\n", {.complex = io::Complex::real_part}); }), "a.mtx:3: the value is missing");
 }
 
-TEST_F(MatrixMarket, PatternsGetValuesByPosition)
+TEST_F(MatrixMarket, EntriesOfPatternsAreOne)
 {
-    const Csr<double> a = read("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n2 1\n3 3\n2 1\n");
-    EXPECT_EQ(entries_of(a), (Entries{{0, 1, io::pattern_value(0, 1)}, {1, 0, io::pattern_value(1, 0)}, {2, 2, io::pattern_value(2, 2)}}));
-    EXPECT_EQ(io::pattern_value(0, 1), 0.5 + static_cast<double>(hash_of(7, 0, 1) >> 11) * 0x1p-53);
-    for (index_t i = 0; i < 100; ++i) {
-        EXPECT_GE(io::pattern_value(i, 3), 0.5);
-        EXPECT_LT(io::pattern_value(i, 3), 1.5);
-    }
+    io::FileInfo info;
+    const Csr<double> a = read("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n2 1\n3 3\n2 1\n", {}, &info);
+    EXPECT_EQ(entries_of(a), (Entries{{0, 1, 1}, {1, 0, 1}, {2, 2, 1}}));
+    EXPECT_EQ(info.values, "ones");
+    read("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 5\n", {.random_values = 3}, &info);
+    EXPECT_EQ(info.values, "stored");
+}
+
+TEST_F(MatrixMarket, RandomValuesOfPatternsAreSymmetricAndFollowTheSeed)
+{
+    io::FileInfo info;
+    const std::string text = "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n2 1\n3 1\n3 3\n";
+    const Entries seven = entries_of(read(text, {.random_values = 7}, &info)), again = entries_of(read(text, {.random_values = 7})), eight = entries_of(read(text, {.random_values = 8}));
+    EXPECT_EQ(info.values, "random:7");
+    EXPECT_EQ(seven, again);
+    EXPECT_NE(seven, eight);
+    EXPECT_EQ(std::get<2>(seven[0]), std::get<2>(seven[1])) << "(1, 2) and (2, 1)";
+    EXPECT_NE(std::get<2>(seven[2]), std::get<2>(seven[3]));
+    EXPECT_EQ(seven[0], (std::tuple<index_t, index_t, double>{0, 1, io::pattern_value(1, 0, 7)}));
+    for (const auto& [i, j, v] : seven) EXPECT_TRUE(v >= 0.5 && v < 1.5);
 }
 
 TEST_F(MatrixMarket, TellsWhatTheFileSaid)
@@ -209,7 +222,7 @@ TEST_F(MatrixMarket, WritesSymmetricMatricesAsOneTriangle)
     const auto unequal = csr_of<double>(3, 3, {{0, 2, 1}, {2, 0, 2}});
     const auto wide = csr_of<double>(2, 3, {{0, 0, 1}});
     EXPECT_EQ(message_of<ValueError>([&] { io::write(ctx, path("x.mtx"), lower.view(), {.symmetric = true}); }),
-              "the matrix is not symmetric: row 2 has an entry without its equal on the other side");
+              "the matrix is not symmetric: row 2 (counted from 0) has an entry without its equal on the other side");
     EXPECT_THROW(io::write(ctx, path("x.mtx"), upper.view(), {.symmetric = true}), ValueError);
     EXPECT_THROW(io::write(ctx, path("x.mtx"), unequal.view(), {.symmetric = true}), ValueError);
     EXPECT_THROW(io::write(ctx, path("x.mtx"), wide.view(), {.symmetric = true}), ShapeError);

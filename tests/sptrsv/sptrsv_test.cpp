@@ -266,12 +266,12 @@ TEST_P(SptrsvOn, NamesTheRowOfAMissingOrZeroDiagonal)
 {
     const auto c = ctx();
     const auto missing = to_device(c, csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 0, 1.0}, {1, 1, 1.0}, {2, 1, 1.0}, {3, 3, 1.0}}).view());
-    EXPECT_NE(refusal([&] { Plan<double>::make(c, missing.view()); }).find("row 2: no diagonal"), std::string::npos);
+    EXPECT_NE(refusal([&] { Plan<double>::make(c, missing.view()); }).find("row 2 (counted from 0): no diagonal"), std::string::npos);
     const auto zero = to_device(c, csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 1, 0.0}, {2, 2, 1.0}, {3, 1, 2.0}, {3, 3, 1.0}}).view());
-    EXPECT_NE(refusal([&] { Plan<double>::make(c, zero.view()); }).find("row 1: the diagonal is zero"), std::string::npos);
+    EXPECT_NE(refusal([&] { Plan<double>::make(c, zero.view()); }).find("row 1 (counted from 0): the diagonal is zero"), std::string::npos);
     EXPECT_NO_THROW(Plan<double>::make(c, zero.view(), {.unit_diagonal = true}));
     const auto twice = to_device(c, csr_of<double>(3, 3, {{0, 0, 1.0}, {1, 1, 1.0}, {2, 0, 1.0}, {2, 0, 1.0}, {2, 2, 1.0}}).view());
-    EXPECT_NE(refusal([&] { Plan<double>::make(c, twice.view()); }).find("row 2, column 0: stored twice"), std::string::npos);
+    EXPECT_NE(refusal([&] { Plan<double>::make(c, twice.view()); }).find("row 2, column 0 (counted from 0): stored twice"), std::string::npos);
     const auto wide = to_device(c, csr_of<double>(2, 3, {{0, 0, 1.0}, {1, 1, 1.0}}).view());
     EXPECT_THROW(Plan<double>::make(c, wide.view()), ShapeError);
 }

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tulle/io/io.hpp"
+#include "tulle/base/text.hpp"
 #include "tulle/matrix/entries.hpp"
 #include "tulle/prim/scan.hpp"
 
@@ -67,6 +67,28 @@ offset_t write_row(const Slots<V>& slots, offset_t* begin, offset_t* end, index_
     return n;
 }
 
+// Rows whose entries were added up, looked at once more; their slots are in order.
+template <class V>
+Found find_duplicates(const CpuQueue& q, const Slots<V>& slots, const Csr<V>& wide, const offset_t* slot, const offset_t* length)
+{
+    offset_t count = 0;
+    index_t first = wide.rows;
+    const auto repeats = [&](offset_t k) { return !slots.is_image(slot[k]) && slots.col(slot[k - 1]) == slots.col(slot[k]); };
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(+ : count) reduction(min : first)
+    for (index_t i = 0; i < wide.rows; ++i) {
+        const offset_t from = wide.row_begin.data()[i], to = wide.row_begin.data()[i + 1];
+        if (length[i] == to - from) continue;
+        const offset_t before = count;
+        for (offset_t k = from + 1; k < to; ++k) count += repeats(k) ? 1 : 0;
+        if (count > before) first = std::min(first, i);
+    }
+    if (count == 0) return {};
+    Found found{.count = count, .row = first};
+    for (offset_t k = wide.row_begin.data()[first] + 1; found.col < 0; ++k)
+        if (repeats(k)) found.col = slots.col(slot[k]);
+    return found;
+}
+
 // The same rows without the gaps that added entries left; row i has length[i] entries.
 template <class V>
 Csr<V> close_gaps(const CpuQueue& q, const Csr<V>& wide, Buffer<offset_t> length)
@@ -96,7 +118,7 @@ bool is_canonical(const CpuQueue& q, const Csr<V>& a)
 }  // namespace
 
 template <class V>
-Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror)
+Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Found& duplicates)
 {
     const Slots<V> slots{entries, mirror};
     matrix::Groups groups = group_by_row(q, slots);
@@ -111,33 +133,38 @@ Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror)
         length.data()[i] = write_row(slots, slot + from, slot + to, a.col.data() + from, a.value.data() + from);
         kept += length.data()[i];
     }
+    duplicates = kept == n ? Found{} : find_duplicates(q, slots, a, slot, length.data());
     groups.source = {};
     return kept == n ? std::move(a) : close_gaps(q, a, std::move(length));
 }
 
 template <class V>
-Csr<V> assemble(const CpuQueue& q, Csr<V> a)
+Csr<V> assemble(const CpuQueue& q, Csr<V> a, Found& duplicates)
 {
     a.sorted = a.unique = true;
     if (is_canonical(q, a)) return a;
     const Buffer<index_t> row = matrix::rows_of(q, a.view());
-    return assemble(q, CooView<V>{a.rows, a.cols, a.nonzeros(), row.data(), a.col.data(), a.value.data()}, Mirror::none);
+    return assemble(q, CooView<V>{a.rows, a.cols, a.nonzeros(), row.data(), a.col.data(), a.value.data()}, Mirror::none, duplicates);
 }
 
 template <class V>
-void set_pattern_values(const CpuQueue& q, Csr<V>& a, bool by_position)
+void set_pattern_values(const CpuQueue& q, Csr<V>& a, const ReadOptions& options, FileInfo& info)
 {
+    const bool random = options.random_values.has_value();
+    const std::uint64_t seed = options.random_values.value_or(0);
+    const auto value = [&](index_t i, index_t j) { return random ? static_cast<V>(pattern_value(std::max(i, j), std::min(i, j), seed)) : V(1); };
+    info.values = random ? concat("random:", seed) : "ones";
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) if (a.nonzeros() > worth_threads)
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin.data()[i]; k < a.row_begin.data()[i + 1]; ++k)
-            a.value.data()[k] = by_position ? static_cast<V>(pattern_value(i, a.col.data()[k])) : V(1);
+            a.value.data()[k] = value(i, a.col.data()[k]);
 }
 
-template Csr<float> assemble(const CpuQueue&, const CooView<float>&, Mirror);
-template Csr<double> assemble(const CpuQueue&, const CooView<double>&, Mirror);
-template Csr<float> assemble(const CpuQueue&, Csr<float>);
-template Csr<double> assemble(const CpuQueue&, Csr<double>);
-template void set_pattern_values(const CpuQueue&, Csr<float>&, bool);
-template void set_pattern_values(const CpuQueue&, Csr<double>&, bool);
+template Csr<float> assemble(const CpuQueue&, const CooView<float>&, Mirror, Found&);
+template Csr<double> assemble(const CpuQueue&, const CooView<double>&, Mirror, Found&);
+template Csr<float> assemble(const CpuQueue&, Csr<float>, Found&);
+template Csr<double> assemble(const CpuQueue&, Csr<double>, Found&);
+template void set_pattern_values(const CpuQueue&, Csr<float>&, const ReadOptions&, FileInfo&);
+template void set_pattern_values(const CpuQueue&, Csr<double>&, const ReadOptions&, FileInfo&);
 
 }  // namespace tulle::io

@@ -97,9 +97,11 @@ Csr<V> read_binary(const CpuQueue& q, const Source& source, const ReadOptions& o
         source.fail(bytes + offsetof(Header, data_checksum), "the data is damaged: its checksum is wrong");
     if (options.progress) options.progress(0.5);
 
+    ArrayLosses lost;
     Csr<V> a{.rows = static_cast<index_t>(h.rows), .cols = static_cast<index_t>(h.cols), .row_begin = take_offsets(q, row_begin, h.nonzeros),
-             .col = take_integers<index_t>(q, col, 0, h.cols - 1), .value = take_values<V>(q, value)};
-    a = assemble(q, std::move(a));
+             .col = take_integers<index_t>(q, col, 0, h.cols - 1), .value = take_values<V>(q, value, lost)};
+    report_losses(a, lost, info);
+    a = assemble(q, std::move(a), info.duplicates);
     if (options.progress) options.progress(1.0);
     return a;
 }

@@ -81,7 +81,7 @@ std::uint64_t fingerprint(const CsrView<V>& a)
     return sum;
 }
 
-double pattern_value(index_t i, index_t j) { return 0.5 + unit(hash_of(7, i, j)); }
+double pattern_value(index_t i, index_t j, std::uint64_t seed) { return 0.5 + unit(hash_of(seed, i, j)); }
 
 template Csr<float> generate(const Context&, std::string_view, const Progress&);
 template Csr<double> generate(const Context&, std::string_view, const Progress&);

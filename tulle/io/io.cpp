@@ -9,6 +9,7 @@
 #include "tulle/io/formats.hpp"
 #include "tulle/io/limits.hpp"
 #include "tulle/io/matrix_market.hpp"
+#include "tulle/io/narrowing.hpp"
 #include "tulle/io/npz.hpp"
 #include "tulle/io/smtx.hpp"
 #include "tulle/io/tar.hpp"
@@ -35,13 +36,31 @@ template <class V>
 Csr<V> parse(const CpuQueue& q, const Source& source, Contents contents, const ReadOptions& options, FileInfo& info)
 {
     const trace::Phase phase{"parse"};
-    switch (contents) {
-        case Contents::matrix_market: return read_matrix_market<V>(q, source, options, info);
-        case Contents::npz: return read_npz<V>(q, source, options, info);
-        case Contents::smtx: return read_smtx<V>(q, source, options, info);
-        case Contents::binary: break;
-    }
-    return read_binary<V>(q, source, options, info);
+    if (contents == Contents::matrix_market) return read_matrix_market<V>(q, source, options, info);
+    if (contents == Contents::smtx) return read_smtx<V>(q, source, options, info);
+    Csr<V> a = contents == Contents::npz ? read_npz<V>(q, source, options, info) : read_binary<V>(q, source, options, info);
+    report_narrowing(q, a, options, info);
+    return a;
+}
+
+// A file whose name says no format: what its bytes say.
+Format detect(const std::string& name, std::string_view bytes, Packing packing)
+{
+    const std::optional<Contents> contents = contents_of(bytes);
+    if (!contents && bytes.find_first_not_of(" \t\r\n") == bytes.npos) throw FormatError(concat(name, ": the file is empty"));
+    require<FormatError>(contents.has_value(), [&] { return concat(name, ": neither its name nor its first bytes say which format it has"); },
+                         concat("name the format; ", known_endings()));
+    return {"", *contents, packing, false};
+}
+
+// The same with what it takes to see the bytes: unpacked, and taken from its archive.
+std::pair<Source, Format> unpack_unnamed(const CpuQueue& q, Source source, const ReadOptions& options)
+{
+    const Packing packing = packing_of(source.bytes());
+    source = unpack(q, std::move(source), packing, options);
+    if (is_tar(source.bytes())) source = find_matrix(std::move(source));
+    const Format format = detect(source.name(), source.bytes(), packing);
+    return {std::move(source), format};
 }
 
 // Wishes that the format cannot fulfil are refused, not ignored; only a comment may get lost.
@@ -66,24 +85,48 @@ void write_contents(const CpuQueue& q, Sink& sink, Contents contents, const CsrV
     write_binary(q, sink, a, options);
 }
 
+template <class V>
+Csr<V> parse_unpacked(const CpuQueue& q, const Source& unpacked, const Format& format, const ReadOptions& options, FileInfo& info)
+{
+    ReadOptions rest = options;
+    if (format.packing != Packing::none) rest.progress = stretch(options.progress, unpacking_share, 1.0);
+    Csr<V> a = parse<V>(q, unpacked, format.contents, rest, info);
+    refuse_losses(unpacked.name(), options, info);
+    return a;
+}
+
+template <class V>
+Csr<V> read_unnamed(const CpuQueue& q, Source source, const ReadOptions& options, FileInfo& info)
+{
+    const auto [unpacked, format] = unpack_unnamed(q, std::move(source), options);
+    return parse_unpacked<V>(q, unpacked, format, options, info);
+}
+
+// The format to write: as asked for, by the name, or text where the name belongs to a pipe or a device.
+const Format& format_to_write(const std::filesystem::path& file, const WriteOptions& options)
+{
+    if (!options.format.empty()) return format_named(options.format);
+    return find_format(file) || !is_stream(file) ? format_of(file) : format_named("mtx");
+}
+
 }  // namespace
 
 template <class V>
 Csr<V> read_source(const CpuQueue& q, Source source, const Format& format, const ReadOptions& options, FileInfo& info)
 {
-    const Source unpacked = unpack(q, std::move(source), format.packing, options);
-    ReadOptions rest = options;
-    if (format.packing != Packing::none) rest.progress = stretch(options.progress, unpacking_share, 1.0);
-    return parse<V>(q, unpacked, format.contents, rest, info);
+    return parse_unpacked<V>(q, unpack(q, std::move(source), format.packing, options), format, options, info);
 }
 
 template <class V>
 Csr<V> read(const Context& ctx, const std::filesystem::path& file, const ReadOptions& options, FileInfo* info)
 {
-    const Format& format = format_of(file);
+    const Format* format = options.format.empty() ? find_format(file) : &format_named(options.format);
     const CpuQueue q = ctx.host();
     FileInfo found;
-    Csr<V> a = read_source<V>(q, Source::open(q, file), format, options, found);
+    Source source = Source::open(q, file);
+    const std::size_t bytes = source.bytes().size();
+    Csr<V> a = format ? read_source<V>(q, std::move(source), *format, options, found) : read_unnamed<V>(q, std::move(source), options, found);
+    found.bytes = bytes;
     if (info) *info = std::move(found);
     return a;
 }
@@ -91,19 +134,19 @@ Csr<V> read(const Context& ctx, const std::filesystem::path& file, const ReadOpt
 template <class V>
 void write(const Context& ctx, const std::filesystem::path& file, const CsrView<V>& a, const WriteOptions& options)
 {
-    const Format& format = format_of(file);
+    const Format& format = format_to_write(file, options);
     check_wishes(file, format, options);
     const CpuQueue q = ctx.host();
     check(Context::cpu(q.threads), a);                           // the arrays are on the host, wherever ctx works
-    AtomicFile target(file);
+    const std::unique_ptr<OutputFile> target = create_output(file);
     if (format.packing == Packing::gz) {
-        const std::unique_ptr<FilterSink> gz = make_gz_sink(target);
+        const std::unique_ptr<FilterSink> gz = make_gz_sink(*target);
         write_contents(q, *gz, format.contents, a, options);
         gz->finish();
     } else {
-        write_contents(q, target, format.contents, a, options);
+        write_contents(q, *target, format.contents, a, options);
     }
-    target.commit();
+    target->commit();
 }
 
 template Csr<float> read_source(const CpuQueue&, Source, const Format&, const ReadOptions&, FileInfo&);

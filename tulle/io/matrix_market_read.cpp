@@ -3,6 +3,7 @@
 // The text behind the header is cut at line ends. A first pass counts the entries of each piece, which says where in the file's order
 // each piece begins; a second one reads the numbers. Memory is asked for by what was counted, never by what the header claims.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "tulle/base/text.hpp"
@@ -10,6 +11,7 @@
 #include "tulle/io/chunks.hpp"
 #include "tulle/io/matrix_market.hpp"
 #include "tulle/io/matrix_market_header.hpp"
+#include "tulle/io/narrowing.hpp"
 
 namespace tulle::io {
 namespace {
@@ -18,6 +20,7 @@ struct Piece {
     std::string_view text;
     offset_t begin = 0;       // number of its first entry
     offset_t kept = 0;        // entries written, from `begin` on
+    Found underflowed = {}, rounded = {};
 };
 
 offset_t count_entries(const Text& text, std::string_view piece)
@@ -89,7 +92,9 @@ public:
         for (offset_t k = piece.begin; scan.next_entry(); ++k) {
             if (k >= header_.entries) scan.fail(concat("more than the ", header_.entries, " entries that line ", header_.size_line, " announces"));
             const Position at = header_.layout == MarketLayout::coordinate ? read_position(scan) : walk.next();
+            const char* line = scan.at();
             const V value = read_value(scan);
+            if (scan.loss() != Loss::none) [[unlikely]] note(scan.loss() == Loss::rounded ? piece.rounded : piece.underflowed, at, line);
             scan.end_entry();
             if (header_.layout == MarketLayout::coordinate || value != V(0)) keep(piece, at, value);
         }
@@ -107,7 +112,7 @@ private:
 
     [[noreturn]] void fail_triangle(const Scanner& before, index_t i, index_t j) const
     {
-        const std::string entry = concat("entry (", i + offset_t{1}, ", ", j + offset_t{1}, ") lies ");
+        const std::string entry = concat("entry (", i + offset_t{1}, ", ", j + offset_t{1}, "), counted from 1, lies ");
         if (i == j) before.fail(entry + "on the diagonal of a skew-symmetric matrix, which is zero");
         before.fail(concat(entry, "above the diagonal; a ", describe(header_).symmetry, " file holds the lower triangle"),
                     "store the lower triangle, or all entries as general");
@@ -120,12 +125,19 @@ private:
             case Field::integer: return scan.whole<V>();
             case Field::complex: {
                 const V real_part = scan.real<V>();
+                const Loss lost = scan.loss();
                 scan.real<V>();
+                scan.loss(lost);                                   // what the imaginary part loses does not matter
                 return real_part;
             }
             case Field::pattern: return V(1);
         }
         return V(0);
+    }
+
+    void note(Found& found, Position at, const char* where) const
+    {
+        if (found.count++ == 0) found = {.count = 1, .line = text_.line_of(where), .row = at.i, .col = at.j};
     }
 
     void keep(Piece& piece, Position at, V value) const
@@ -158,12 +170,49 @@ offset_t close_gaps(const std::vector<Piece>& pieces, Coo<V>& entries)
     return n;
 }
 
+// Reports of pieces, in the order of the file, as one.
+Found together(const std::vector<Piece>& pieces, Found Piece::*which)
+{
+    Found all;
+    for (const Piece& piece : pieces) {
+        const Found& part = piece.*which;
+        const offset_t count = all.count + part.count;
+        if (all.count == 0) all = part;
+        all.count = count;
+    }
+    return all;
+}
+
+// The line on which an entry stands for the n-th time, itself or as the mirror image that the file stores; 0 where it does not.
+offset_t line_of_entry(const Text& text, const MarketHeader& header, index_t row, index_t col, int n)
+{
+    const bool mirrored = header.symmetry != Symmetry::general && col > row;
+    if (mirrored) std::swap(row, col);
+    Scanner scan(text, header.body, text.end());
+    ArrayWalk walk(header, 0);
+    for (; scan.next_entry(); scan.skip_line()) {
+        const offset_t line = scan.at() - text.begin();
+        const bool listed = header.layout == MarketLayout::coordinate;
+        const Position at = listed ? Position{scan.index("row", header.rows), scan.index("column", header.cols)} : walk.next();
+        if (at.i == row && at.j == col && --n == 0) return text.line_of(text.begin() + line);
+    }
+    return 0;
+}
+
+// Reports that were made from the matrix get their lines.
+void find_lines(const Text& text, const MarketHeader& header, FileInfo& info)
+{
+    if (info.duplicates.count > 0) info.duplicates.line = line_of_entry(text, header, info.duplicates.row, info.duplicates.col, 2);
+    for (Found* found : {&info.overflowed, &info.underflowed, &info.rounded})
+        if (found->count > 0 && found->line == 0) found->line = line_of_entry(text, header, found->row, found->col, 1);
+}
+
 }  // namespace
 
 template <class V>
 Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info)
 {
-    const Text text{source.name(), source.bytes()};
+    const Text text = text_of(source);
     const MarketHeader header = read_market_header(text, options);
     info = describe(header);
 
@@ -178,8 +227,12 @@ Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOpt
 
     CooView<V> all = entries.view();
     all.nonzeros = close_gaps(pieces, entries);
-    Csr<V> a = assemble(q, all, header.mirror());
-    if (header.field == Field::pattern) set_pattern_values(q, a, options.pattern_values);
+    info.underflowed = together(pieces, &Piece::underflowed);
+    info.rounded = together(pieces, &Piece::rounded);
+    Csr<V> a = assemble(q, all, header.mirror(), info.duplicates);
+    if (header.field == Field::pattern) set_pattern_values(q, a, options, info);
+    report_narrowing(q, a, options, info);
+    find_lines(text, header, info);
     if (options.progress) options.progress(1.0);
     return a;
 }

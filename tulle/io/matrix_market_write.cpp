@@ -41,7 +41,7 @@ void require_symmetric(const CpuQueue& q, const CsrView<V>& a)
             const offset_t at = begin + prim::lower_bound(a.col + begin, n, i);
             if (at == begin + n || a.col[at] != i || !same_number(a.value[at], a.value[k])) first = std::min(first, i);
         }
-    require<ValueError>(first == a.rows, [&] { return concat("the matrix is not symmetric: row ", first, " has an entry without its equal on the other side"); },
+    require<ValueError>(first == a.rows, [&] { return concat("the matrix is not symmetric: row ", first, " (counted from 0) has an entry without its equal on the other side"); },
                         "write it as general");
 }
 

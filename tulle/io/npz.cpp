@@ -61,14 +61,14 @@ std::string read_format(const Archive& archive)
 }
 
 template <class V>
-Buffer<V> read_values(const CpuQueue& q, const Archive& archive, FileInfo& info)
+Buffer<V> read_values(const CpuQueue& q, const Archive& archive, FileInfo& info, ArrayLosses& lost)
 {
     const Member member = archive.open("data");
     info.format += concat(" ", member.array.type.substr(1));
     const RawArray numbers = as_numbers(member.source, member.array, "data");
     info.field = is_integer(numbers.type) ? "integer" : "real";
     info.stored = numbers.size;
-    return take_values<V>(q, numbers);
+    return take_values<V>(q, numbers, lost);
 }
 
 Buffer<index_t> read_indices(const CpuQueue& q, const Archive& archive, const std::string& name, index_t below, offset_t wanted)
@@ -91,27 +91,34 @@ Buffer<offset_t> read_pointers(const CpuQueue& q, const Archive& archive, index_
 template <class V>
 Csr<V> read_compressed(const CpuQueue& q, const Archive& archive, Shape shape, FileInfo& info)
 {
-    Buffer<V> value = read_values<V>(q, archive, info);
+    ArrayLosses lost;
+    Buffer<V> value = read_values<V>(q, archive, info, lost);
     Buffer<offset_t> begin = read_pointers(q, archive, shape.rows, value.size());
     Buffer<index_t> col = read_indices(q, archive, "indices", shape.cols, value.size());
-    return {.rows = shape.rows, .cols = shape.cols, .row_begin = std::move(begin), .col = std::move(col), .value = std::move(value)};
+    Csr<V> a{.rows = shape.rows, .cols = shape.cols, .row_begin = std::move(begin), .col = std::move(col), .value = std::move(value)};
+    report_losses(a, lost, info);
+    return a;
 }
 
 template <class V>
 Csr<V> read_csc(const CpuQueue& q, const Archive& archive, Shape shape, FileInfo& info)
 {
     const Csr<V> columns = read_compressed<V>(q, archive, {shape.cols, shape.rows}, info);
+    for (Found* found : {&info.underflowed, &info.rounded}) std::swap(found->row, found->col);
     const Buffer<index_t> col = matrix::rows_of(q, columns.view());
-    return assemble(q, CooView<V>{shape.rows, shape.cols, columns.nonzeros(), columns.col.data(), col.data(), columns.value.data()}, Mirror::none);
+    return assemble(q, CooView<V>{shape.rows, shape.cols, columns.nonzeros(), columns.col.data(), col.data(), columns.value.data()}, Mirror::none, info.duplicates);
 }
 
 template <class V>
 Csr<V> read_coo(const CpuQueue& q, const Archive& archive, Shape shape, FileInfo& info)
 {
-    const Buffer<V> value = read_values<V>(q, archive, info);
+    ArrayLosses lost;
+    const Buffer<V> value = read_values<V>(q, archive, info, lost);
     const Buffer<index_t> row = read_indices(q, archive, "row", shape.rows, value.size());
     const Buffer<index_t> col = read_indices(q, archive, "col", shape.cols, value.size());
-    return assemble(q, CooView<V>{shape.rows, shape.cols, value.size(), row.data(), col.data(), value.data()}, Mirror::none);
+    const CooView<V> entries{shape.rows, shape.cols, value.size(), row.data(), col.data(), value.data()};
+    report_losses(entries, lost, info);
+    return assemble(q, entries, Mirror::none, info.duplicates);
 }
 
 template <class T>
@@ -163,7 +170,7 @@ Csr<V> read_npz(const CpuQueue& q, const Source& source, const ReadOptions& opti
     const auto read_as = [&]() -> Csr<V> {
         if (format == "csr") {
             info.format = "SciPy CSR";
-            return assemble(q, read_compressed<V>(q, archive, shape, info));
+            return assemble(q, read_compressed<V>(q, archive, shape, info), info.duplicates);
         }
         if (format == "csc") {
             info.format = "SciPy CSC";

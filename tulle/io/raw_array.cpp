@@ -10,6 +10,8 @@
 
 #include "tulle/base/math.hpp"
 #include "tulle/io/chunks.hpp"
+#include "tulle/io/text.hpp"
+#include "tulle/prim/search.hpp"
 
 namespace tulle::io {
 namespace {
@@ -58,7 +60,51 @@ void for_each_entry(const CpuQueue& q, offset_t n, F&& each)
     });
 }
 
+template <class S, class V>
+bool is_rounded(S number)
+{
+    if constexpr (std::is_integral_v<S> && std::numeric_limits<S>::digits > std::numeric_limits<V>::digits) return !holds_exactly<V>(number);
+    return false;
+}
+
+// Where an entry stands, as `place` tells it.
+template <class F>
+Found found_at(const ArrayLoss& lost, F&& place)
+{
+    Found found{.count = lost.count};
+    if (found.count > 0) place(lost.first.load(), found);
+    return found;
+}
+
 }  // namespace
+
+void ArrayLoss::add(offset_t k)
+{
+    ++count;
+    for (offset_t known = first; k < known && !first.compare_exchange_weak(known, k);) {}
+}
+
+template <class V>
+void report_losses(const Csr<V>& a, const ArrayLosses& lost, FileInfo& info)
+{
+    const auto place = [&](offset_t k, Found& found) {
+        found.row = static_cast<index_t>(prim::upper_bound(a.row_begin.data(), offset_t{a.rows} + 1, k) - 1);
+        found.col = a.col.data()[k];
+    };
+    info.underflowed = found_at(lost.underflowed, place);
+    info.rounded = found_at(lost.rounded, place);
+}
+
+template <class V>
+void report_losses(const CooView<V>& a, const ArrayLosses& lost, FileInfo& info)
+{
+    const auto place = [&](offset_t k, Found& found) {
+        found.row = a.row[k];
+        found.col = a.col[k];
+    };
+    info.underflowed = found_at(lost.underflowed, place);
+    info.rounded = found_at(lost.rounded, place);
+}
 
 std::size_t size_of(Number type)
 {
@@ -85,7 +131,7 @@ Buffer<T> take_integers(const CpuQueue& q, const RawArray& from, offset_t low, o
 }
 
 template <class V>
-Buffer<V> take_values(const CpuQueue& q, const RawArray& from)
+Buffer<V> take_values(const CpuQueue& q, const RawArray& from, ArrayLosses& lost)
 {
     Buffer<V> to(q, from.size);
     with_type(from.type, [&](auto sample) {
@@ -95,6 +141,8 @@ Buffer<V> take_values(const CpuQueue& q, const RawArray& from)
             if constexpr (std::is_same_v<S, double> && std::is_same_v<V, float>)
                 if (std::isfinite(number) && std::abs(number) > double{std::numeric_limits<float>::max()}) fail(from, k, number, "does not fit float");
             to.data()[k] = static_cast<V>(number);
+            if (to.data()[k] == V(0) && number != S(0)) [[unlikely]] lost.underflowed.add(k);
+            if (is_rounded<S, V>(number)) [[unlikely]] lost.rounded.add(k);
         });
     });
     return to;
@@ -116,7 +164,11 @@ Buffer<offset_t> take_offsets(const CpuQueue& q, const RawArray& from, offset_t 
 
 template Buffer<index_t> take_integers(const CpuQueue&, const RawArray&, offset_t, offset_t);
 template Buffer<offset_t> take_integers(const CpuQueue&, const RawArray&, offset_t, offset_t);
-template Buffer<float> take_values(const CpuQueue&, const RawArray&);
-template Buffer<double> take_values(const CpuQueue&, const RawArray&);
+template Buffer<float> take_values(const CpuQueue&, const RawArray&, ArrayLosses&);
+template Buffer<double> take_values(const CpuQueue&, const RawArray&, ArrayLosses&);
+template void report_losses(const Csr<float>&, const ArrayLosses&, FileInfo&);
+template void report_losses(const Csr<double>&, const ArrayLosses&, FileInfo&);
+template void report_losses(const CooView<float>&, const ArrayLosses&, FileInfo&);
+template void report_losses(const CooView<double>&, const ArrayLosses&, FileInfo&);
 
 }  // namespace tulle::io

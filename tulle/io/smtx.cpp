@@ -90,18 +90,18 @@ void write_line(Sink& sink, const T* numbers, offset_t n)
 template <class V>
 Csr<V> read_smtx(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info)
 {
-    const Text text{source.name(), source.bytes()};
+    const Text text = text_of(source);
     Scanner scan(text, text.begin(), text.end());
     const Sizes sizes = read_sizes(scan, text);
-    info = {.format = "DLMC smtx", .field = "pattern", .symmetry = "general", .stored = sizes.entries, .comment = {}};
+    info = {.format = "DLMC smtx", .field = "pattern", .symmetry = "general", .stored = sizes.entries};
     Buffer<offset_t> row_begin = read_offsets(q, scan, sizes);
     if (options.progress) options.progress(0.1);
     Buffer<index_t> col = read_columns(q, scan, text, sizes);
     Csr<V> a{.rows = static_cast<index_t>(sizes.rows), .cols = static_cast<index_t>(sizes.cols), .row_begin = std::move(row_begin), .col = std::move(col),
              .value = Buffer<V>(q, sizes.entries)};
     fill_zero(q, a.value.data(), sizes.entries);
-    a = assemble(q, std::move(a));                               // a column that stands twice in a row is one entry of the pattern
-    set_pattern_values(q, a, options.pattern_values);
+    a = assemble(q, std::move(a), info.duplicates);              // a column that stands twice in a row is one entry of the pattern
+    set_pattern_values(q, a, options, info);
     if (options.progress) options.progress(1.0);
     return a;
 }

@@ -46,6 +46,7 @@ Source read_stream(const CpuQueue& q, int from, const std::string& name)
 
 Source Source::open(const CpuQueue& q, const std::filesystem::path& file)
 {
+    if (file == "-") return read_stream(q, STDIN_FILENO, "stdin");
     const std::string name = file.string();
     const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (descriptor.number < 0) throw FileError(concat(name, ": cannot be opened: ", reason()));

@@ -16,7 +16,7 @@ namespace tulle::io {
 
 class Source {
 public:
-    // FileError where it cannot be opened or is a directory.
+    // "-" is standard input, called "stdin". FileError where the file cannot be opened or is a directory.
     static Source open(const CpuQueue& q, const std::filesystem::path& file);
     // Bytes that are in memory already: borrowed, or owned (the first `size` of `data`).
     Source(std::string name, std::string_view bytes) : name_(std::move(name)), bytes_(bytes) {}

@@ -11,6 +11,7 @@
 
 #include "tulle/base/math.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/io/formats.hpp"
 
 namespace tulle::io {
 namespace {
@@ -92,6 +93,12 @@ Source find_matrix(Source archive)
     const std::string wanted = stem + "/" + stem + ".mtx";
     auto found = std::find_if(members.begin(), members.end(), [&](const TarMember& m) { return m.name == wanted || m.name == "./" + wanted; });
     const auto matrices = std::count_if(members.begin(), members.end(), is_matrix);
+    const auto leads = [](const TarMember& m) {                   // NAME/NAME.mtx, for any NAME
+        const std::filesystem::path path(m.name);
+        return is_matrix(m) && path.parent_path().filename() == path.stem();
+    };
+    const bool unnamed = find_format(archive.name()) == nullptr;      // stdin, a pipe
+    if (found == members.end() && unnamed && std::count_if(members.begin(), members.end(), leads) == 1) found = std::find_if(members.begin(), members.end(), leads);
     if (found == members.end() && matrices == 1) found = std::find_if(members.begin(), members.end(), is_matrix);
     if (found == members.end())
         throw FormatError(concat(archive.name(), ": no ", wanted, " among the ", members.size(), " files of the archive, ", matrices, " of which are .mtx"),

@@ -3,7 +3,10 @@
 #include "tulle/io/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "tulle/base/text.hpp"
@@ -40,6 +43,8 @@ bool is_too_large(std::string_view number)
     return negative ? places > exponent : exponent > -places;          // no sum: the exponent may be the largest number there is
 }
 
+bool has_nonzero_digit(std::string_view number) { return number.substr(0, number.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos; }
+
 }  // namespace
 
 std::string lower(std::string_view text)
@@ -59,6 +64,15 @@ void Text::fail(const char* at, const std::string& what, const std::string& hint
 void Text::fail_at_end(const std::string& what) const
 {
     fail(bytes.ends_with('\n') ? end() - 1 : end(), what);
+}
+
+Text text_of(const Source& source)
+{
+    Text text{source.name(), source.bytes()};
+    if (text.bytes.starts_with("\xff\xfe") || text.bytes.starts_with("\xfe\xff"))
+        text.fail(text.begin(), "the text is UTF-16, and numbers are read from UTF-8 or ASCII", "convert it: iconv -f UTF-16 -t UTF-8");
+    if (text.bytes.starts_with("\xef\xbb\xbf")) text.bytes.remove_prefix(3);
+    return text;
 }
 
 std::string_view Scanner::rest_of_line() const
@@ -109,7 +123,7 @@ void Scanner::fail_index(const char* what, offset_t number, index_t limit, const
     at_ = at;
     if (number == 0) fail(concat(what, " 0, but ", what, "s count from 1"), "the file seems to count from zero; add one to its indices");
     if (number < 0) fail(concat(what, " ", number, " is negative"));
-    fail(concat(what, " ", number, " exceeds ", limit));
+    fail(concat(what, " ", number, " exceeds ", limit, " (counted from 1)"));
 }
 
 template <class V>
@@ -130,8 +144,22 @@ V Scanner::unusual_real()
         const bool comma = after != number.data() + number.size() && *after == ',';
         fail(concat(quoted(), " is not a number", comma ? ": decimals are written with a point, not a comma" : ""));
     }
+    note_loss(number, value);
     at_ = std::find_if(at_, end_, is_space);
     return value;
+}
+
+// A number that became zero, or a whole one, written without point and exponent, that V does not hold exactly.
+template <class V>
+void Scanner::note_loss(std::string_view number, V value)
+{
+    loss_ = value == V(0) && has_nonzero_digit(number) ? Loss::underflowed : Loss::none;
+    if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
+    if (!std::all_of(number.begin(), number.end(), is_digit) || !std::isfinite(value)) return;
+    number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+    std::array<char, std::numeric_limits<V>::max_exponent10 + 2> exact{};
+    const auto end = std::to_chars(exact.data(), exact.data() + exact.size(), std::abs(value), std::chars_format::fixed, 0).ptr;
+    if (value != V(0) && number != std::string_view(exact.data(), static_cast<std::size_t>(end - exact.data()))) loss_ = Loss::rounded;
 }
 
 // Whole numbers beyond 64 bits become the nearest V.
@@ -149,5 +177,7 @@ template float Scanner::unusual_real<float>();
 template double Scanner::unusual_real<double>();
 template float Scanner::unusual_whole<float>();
 template double Scanner::unusual_whole<double>();
+template void Scanner::note_loss(std::string_view, float);
+template void Scanner::note_loss(std::string_view, double);
 
 }  // namespace tulle::io

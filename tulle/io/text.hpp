@@ -3,14 +3,28 @@
 // Reading text: numbers without a locale, and errors that name the line. Lines are only counted when something is wrong.
 #pragma once
 
+#include <bit>
 #include <charconv>
+#include <cmath>
+#include <concepts>
+#include <limits>
 #include <string>
 #include <string_view>
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/types.hpp"
+#include "tulle/io/source.hpp"
 
 namespace tulle::io {
+
+// Whether V has the bits for a whole number.
+template <class V, std::integral I>
+constexpr bool holds_exactly(I number)
+{
+    using U = std::make_unsigned_t<I>;
+    const U magnitude = number < I(0) ? static_cast<U>(U{0} - static_cast<U>(number)) : static_cast<U>(number);
+    return magnitude == 0 || static_cast<int>(std::bit_width(magnitude)) - std::countr_zero(magnitude) <= std::numeric_limits<V>::digits;
+}
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }   // inside a line
 constexpr bool is_space(char c) { return is_blank(c) || c == '\n'; }
@@ -29,6 +43,12 @@ struct Text {
     [[noreturn]] void fail(const char* at, const std::string& what, const std::string& hint = {}) const;
     [[noreturn]] void fail_at_end(const std::string& what) const;        // names the last line there is
 };
+
+// The text of a source without the byte order mark that editors put before UTF-8; FormatError for UTF-16.
+Text text_of(const Source& source);
+
+// What happened to a number that was read.
+enum class Loss : char { none, underflowed, rounded };
 
 // Walks over a piece of a text, which should begin at the begin of a line; what it does not understand it reports.
 class Scanner {
@@ -52,6 +72,8 @@ public:
     template <class V> V real();                                 // V is float or double
     template <class V> V whole();                                // a whole number of any size as V
 
+    Loss loss() const { return loss_; }                          // of the last real() or whole()
+    void loss(Loss of_another) { loss_ = of_another; }
     std::string quoted() const;                                  // the word here, for messages
     [[noreturn]] void fail(const std::string& what, const std::string& hint = {}) const { text_->fail(at_, what, hint); }
 
@@ -62,9 +84,11 @@ private:
     [[noreturn]] void fail_index(const char* what, offset_t number, index_t limit, const char* at);
     template <class V> V unusual_real();
     template <class V> V unusual_whole();
+    template <class V> void note_loss(std::string_view number, V value);
 
     const Text* text_;
     const char *at_, *end_;
+    Loss loss_ = Loss::none;
 };
 
 inline bool Scanner::next_entry()
@@ -103,6 +127,9 @@ V Scanner::real()
     V number = 0;
     const auto [after, fault] = std::from_chars(at_, end_, number);
     if (fault != std::errc{} || !ends_here(after)) [[unlikely]] return unusual_real<V>();
+    constexpr int whole_digits = std::numeric_limits<V>::digits10 + 1;     // fewer digits are always held exactly
+    loss_ = Loss::none;
+    if (number == V(0) || (after - at_ >= whole_digits && number == std::trunc(number))) [[unlikely]] note_loss({at_, static_cast<std::size_t>(after - at_)}, number);
     at_ = after;
     return number;
 }
@@ -115,6 +142,7 @@ V Scanner::whole()
     const auto [after, fault] = std::from_chars(at_, end_, number);
     if (fault != std::errc{} || !ends_here(after)) [[unlikely]] return unusual_whole<V>();
     at_ = after;
+    loss_ = holds_exactly<V>(number) ? Loss::none : Loss::rounded;
     return static_cast<V>(number);
 }
 
@@ -128,5 +156,7 @@ extern template float Scanner::unusual_real<float>();
 extern template double Scanner::unusual_real<double>();
 extern template float Scanner::unusual_whole<float>();
 extern template double Scanner::unusual_whole<double>();
+extern template void Scanner::note_loss(std::string_view, float);
+extern template void Scanner::note_loss(std::string_view, double);
 
 }  // namespace tulle::io

@@ -21,7 +21,7 @@ using namespace inspect;
 Findings problem(index_t row, std::string sentence)
 {
     Findings found;
-    found.problem = std::move(sentence);
+    found.problem = row < 0 ? std::move(sentence) : std::move(sentence) + " (counted from 0)";
     found.row = row;
     return found;
 }

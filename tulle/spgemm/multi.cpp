@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/host_memory.hpp"
@@ -217,15 +218,15 @@ std::string TeamPlan<V>::describe() const
 {
     const State& s = *state_;
     std::string text = concat("spgemm on a team of ", members(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(),
-                              sizeof(V) == 4 ? ", float" : ", double", "\n  C:       ", grouped(s.nonzeros), " nonzeros from ",
-                              grouped(s.products), " products",
+                              sizeof(V) == 4 ? ", float" : ", double", "\n  C:       ", grouped(s.nonzeros), plural(s.nonzeros, " nonzero from ", " nonzeros from "),
+                              grouped(s.products), plural(s.products, " product", " products"),
                               "\n  counted: rows dealt out by products, the largest part has ", fixed(count_imbalance(), 3), " times the mean",
                               "\n  filled:  rows dealt out by nonzeros, the largest part has ", fixed(fill_imbalance(), 3), " times the mean",
                               "\n  order:   ", is_of_one_kind(s.members) ? "the same bits for any number of members" : "as the members' kernels add");
     text += matrix::widened_text(s.given.bytes());
     for (const TeamPart& p : parts())
-        text += concat("\n  ", p.where, ": counts ", grouped(p.counted_rows), " rows with ", grouped(p.products), " products, fills ",
-                       grouped(p.filled_rows), " rows with ", grouped(p.nonzeros), " nonzeros, ", human_bytes(p.bytes), "; ", p.policy);
+        text += concat("\n  ", p.where, ": counts ", grouped(p.counted_rows), plural(p.counted_rows, " row with ", " rows with "), grouped(p.products), plural(p.products, " product, fills ", " products, fills "),
+                       grouped(p.filled_rows), plural(p.filled_rows, " row with ", " rows with "), grouped(p.nonzeros), plural(p.nonzeros, " nonzero, ", " nonzeros, "), human_bytes(p.bytes), "; ", p.policy);
     return text;
 }
 

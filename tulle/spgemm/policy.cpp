@@ -7,6 +7,7 @@
 #include <array>
 
 #include "tulle/base/error.hpp"
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/spgemm/groups.hpp"
 
@@ -84,8 +85,8 @@ Choice choose(const Traits& t, const Limits& limits)
                    ? Choice{{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"}
                    : Choice{{Method::adaptive, false}, "rows of A are short: where neighbours are equal, that saves less than looking for them takes"};
     if (t.cols <= columns_in_cache)
-        return {{Method::dense, true}, concat("a row of C has ", t.cols, " columns: an array of that length stays in the cache")};
-    return {{Method::adaptive, true}, concat("a row of C has ", t.cols, " columns: short rows are hashed, long ones use an array of that length")};
+        return {{Method::dense, true}, concat("a row of C has ", t.cols, plural(t.cols, " column", " columns"), ": an array of that length stays in the cache")};
+    return {{Method::adaptive, true}, concat("a row of C has ", t.cols, plural(t.cols, " column", " columns"), ": short rows are hashed, long ones use an array of that length")};
 }
 
 std::vector<Policy> candidates(const Limits& limits)

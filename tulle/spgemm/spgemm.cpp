@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "tulle/base/math.hpp"
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
@@ -274,14 +275,14 @@ std::string Plan<V>::describe() const
     std::string groups, others;
     for (const auto* phase : {&s.work.symbolic, &s.work.numeric})
         for (const RowGroup& g : *phase)
-            if (g.rows > 0) groups += concat("\n  ", phase == &s.work.symbolic ? "counted: " : "filled:  ", grouped(g.rows), " rows, ", g.name);
+            if (g.rows > 0) groups += concat("\n  ", phase == &s.work.symbolic ? "counted: " : "filled:  ", grouped(g.rows), plural(g.rows, " row, ", " rows, "), g.name);
     for (const Policy& p : candidates(s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
     const MemoryNeed need = memory();
     const double compression = s.nonzeros > 0 ? static_cast<double>(s.work.products) / static_cast<double>(s.nonzeros) : 1;
     return concat("spgemm on ", s.ctx.name(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(),
                   sizeof(V) == 4 ? ", float" : ", double",
-                  "\n  C:       ", grouped(s.nonzeros), " nonzeros from ", grouped(s.work.products), " products, ", fixed(compression, 2), " each",
+                  "\n  C:       ", grouped(s.nonzeros), plural(s.nonzeros, " nonzero from ", " nonzeros from "), grouped(s.work.products), plural(s.work.products, " product, ", " products, "), fixed(compression, 2), " each",
                   "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ",
                   is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ",

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "tulle/base/math.hpp"
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/matrix/features.hpp"
@@ -398,14 +399,14 @@ std::string TeamPlan<V, C>::describe() const
     const State& s = *state_;
     const auto a = s.rows();
     const SplitBy split = s.choice.split;
-    std::string text = concat("spmm on a team of ", members(), ": ", a.rows, " x ", a.cols, ", ", a.nonzeros, " nonzeros", s.transposed() ? " transposed" : "", ", ", s.options.product.n,
-                              " columns expected, ", type_name<V>(), std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  split:  by ", to_text(split), ", ", s.choice.why,
+    std::string text = concat("spmm on a team of ", members(), ": ", a.rows, " x ", a.cols, ", ", a.nonzeros, plural(a.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ", s.options.product.n,
+                              plural(s.options.product.n, " column", " columns"), " expected, ", type_name<V>(), std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  split:  by ", to_text(split), ", ", s.choice.why,
                               "\n  moves:  ", human_bytes(static_cast<std::size_t>(s.choice.by_rows)), " of A and B to the members in a call by rows, ",
                               human_bytes(static_cast<std::size_t>(s.choice.by_columns)), " by columns", "\n  parts:  the largest has ", fixed(imbalance(), 3), " times the mean of ",
                               split == SplitBy::rows ? "nonzeros and rows" : "columns", "\n  order:  ", bits_text(s.members, split), "\n  keeps:  ", human_bytes(bytes()), " beside the matrix");
     text += matrix::widened_text(s.wide.bytes());
     for (const TeamPart& p : parts())
-        text += concat("\n  ", p.where, ": ", grouped(p.rows), " rows from ", grouped(p.first_row), " on with ", grouped(p.nonzeros), " nonzeros, ", p.columns, " columns, ", human_bytes(p.bytes), "; ",
+        text += concat("\n  ", p.where, ": ", grouped(p.rows), plural(p.rows, " row from ", " rows from "), grouped(p.first_row), " on with ", grouped(p.nonzeros), plural(p.nonzeros, " nonzero, ", " nonzeros, "), p.columns, plural(p.columns, " column, ", " columns, "), human_bytes(p.bytes), "; ",
                        p.policy.empty() ? "nothing to do" : p.policy);
     return text;
 }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "tulle/base/math.hpp"
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
@@ -362,7 +363,7 @@ std::string Plan<V, C>::describe() const
                        fixed(100.0 * static_cast<double>(p.nonzeros) / (static_cast<double>(p.tiles()) * slab_rows * chunk_columns<V>), 1), " % full, ", p.slots, " pieces of long panels");
     if (s.choice.policy.kernel == Kernel::tiles) moves = tiles_text(s.work.tiles, s.rule, t);
     const bool tf32 = t.tensor && !is_half<V>;
-    return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros, " nonzeros", s.transposed() ? " transposed" : "", ", ", t.n, " columns expected, ", type_name<V>(),
+    return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros, plural(t.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ", t.n, plural(t.n, " column", " columns"), " expected, ", type_name<V>(),
                   tf32 ? " (tf32 products)" : "", std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, moves,
                   "\n  order:  the same bits every time", "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);
 }

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/placed.hpp"
@@ -407,13 +408,13 @@ template <class V>
 std::string TeamPlan<V>::describe() const
 {
     const State& s = *state_;
-    std::string text = concat("spmv on a team of ", members(), ": ", rows(), " x ", cols(), ", ", s.a.lines.nonzeros, " nonzeros", sizeof(V) == 4 ? ", float" : ", double",
+    std::string text = concat("spmv on a team of ", members(), ": ", rows(), " x ", cols(), ", ", s.a.lines.nonzeros, plural(s.a.lines.nonzeros, " nonzero", " nonzeros"), sizeof(V) == 4 ? ", float" : ", double",
                               "\n  cuts:  ", cuts_text(s.decision, s.a.fixed, s.a.axis, s.options.tolerance), "; the largest part has ", fixed(imbalance(), 3), " times the mean",
                               "\n  x:     ", s.a.axis == Axis::columns ? "by columns" : s.decision.gather ? "all of it for everybody" : "only what a part needs", "; ", s.decision.why,
                               "\n  order: ", s.a.fixed ? "the same bits for any number of members" : "as the members' kernels add");
     text += matrix::widened_text(s.wide.bytes());
     for (const PartReport& part : parts())
-        text += concat("\n  ", part.where, ": ", part.nonzeros, " nonzeros, ", part.rows, " rows of y", part.head ? " and the rest of one more" : "", ", ", part.halo, " entries of x from others, ",
+        text += concat("\n  ", part.where, ": ", part.nonzeros, plural(part.nonzeros, " nonzero, ", " nonzeros, "), part.rows, plural(part.rows, " row of y", " rows of y"), part.head ? " and the rest of one more" : "", ", ", part.halo, plural(part.halo, " entry", " entries"), " of x from others, ",
                        human_bytes(part.bytes), "; ", part.kernels);
     return text;
 }

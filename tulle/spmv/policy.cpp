@@ -8,6 +8,7 @@
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/math.hpp"
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 
 namespace tulle::spmv {
@@ -99,7 +100,7 @@ int lanes_for(const RowTraits& row, const Limits& limits)
 
 std::string in_lengths(const RowTraits& row)
 {
-    return concat("the longest row has ", row.longest, " nonzeros, the mean is ", fixed(row.mean, 1));
+    return concat("the longest row has ", row.longest, plural(row.longest, " nonzero", " nonzeros"), ", the mean is ", fixed(row.mean, 1));
 }
 
 bool has_groups(const RowTraits& row)

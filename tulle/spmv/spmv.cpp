@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "tulle/base/math.hpp"
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
@@ -383,7 +384,7 @@ std::string Plan<V, M>::describe() const
     for (const Policy& p : candidates(s.traits, s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
     const bool unordered = scatters(s.choice.policy, s.transposed()) && (s.limits.backend == Backend::cuda || s.limits.threads > 1);
-    return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.traits.row.nonzeros, " stored values, ", to_text(s.traits.format),
+    return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.traits.row.nonzeros, plural(s.traits.row.nonzeros, " stored value, ", " stored values, "), to_text(s.traits.format),
                   s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : sizeof(M) == 4 ? ", float in double" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why,
                   "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
                   "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);

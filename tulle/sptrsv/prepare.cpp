@@ -183,7 +183,7 @@ void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p)
 {
     const trace::Phase phase{"fill"};
     const index_t zero = ctx.run([&](const auto& q) { return fill(q, value, p); });
-    require<ValueError>(zero < 0, [&] { return concat("row ", zero, ": the diagonal is zero, the triangle is singular"); }, "set Options::unit_diagonal if it is meant to be one");
+    require<ValueError>(zero < 0, [&] { return concat("row ", zero, " (counted from 0): the diagonal is zero, the triangle is singular"); }, "set Options::unit_diagonal if it is meant to be one");
 }
 
 bool stays_there(const Known& known, const Options& options, const Scheme& scheme)

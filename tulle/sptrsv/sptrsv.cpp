@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/matrix/widen.hpp"
@@ -74,9 +75,9 @@ std::string Plan<V>::describe() const
 {
     const State& s = *state_;
     const Features& f = s.features;
-    std::string text = concat("sptrsv on ", s.ctx.name(), ": ", f.rows, " rows, ", f.nonzeros, " entries, ", s.options.uplo == Uplo::lower ? "lower" : "upper",
+    std::string text = concat("sptrsv on ", s.ctx.name(), ": ", f.rows, plural(f.rows, " row, ", " rows, "), f.nonzeros, plural(f.nonzeros, " entry, ", " entries, "), s.options.uplo == Uplo::lower ? "lower" : "upper",
                               s.options.op == Op::transpose ? " transposed" : "", s.options.unit_diagonal ? ", unit diagonal" : "", sizeof(V) == 4 ? ", float" : ", double",
-                              "\n  graph:  ", f.levels, " levels, ", fixed(f.level_mean, 1), " entries each; ", levels(), " one after the other with this scheme",
+                              "\n  graph:  ", f.levels, plural(f.levels, " level, ", " levels, "), fixed(f.level_mean, 1), " entries each; ", levels(), " one after the other with this scheme",
                               "\n  chosen: ", to_text(scheme()), "\n  why:    ", s.choice.why);
     if (!s.note.empty()) text += concat("\n  cache:  ", s.note);
     if (s.choice.seconds > 0) text += concat(s.options.effort == Effort::search ? "\n  took:   " : "\n  should take: ", fixed(s.choice.seconds * 1e6, 1), " us");

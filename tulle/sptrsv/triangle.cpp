@@ -40,7 +40,7 @@ int threads_for(const CpuQueue& host, const Stored& s) { return s.transpose ? 1 
     each_entry(s, stored_row, [&](Spot spot, offset_t) {
         if (spot.col <= spot.row) return;
         const index_t i = s.upper ? s.rows - 1 - spot.row : spot.row, j = s.upper ? s.rows - 1 - spot.col : spot.col;
-        throw ValueError(concat("row ", i, ", column ", j, ": an entry ", s.upper ? "below" : "above", " the diagonal of ", s.upper ? "an upper" : "a lower", " triangle"),
+        throw ValueError(concat("row ", i, ", column ", j, " (counted from 0): an entry ", s.upper ? "below" : "above", " the diagonal of ", s.upper ? "an upper" : "a lower", " triangle"),
                          "set Options::other_side to ignore to solve with one triangle of a general matrix");
     });
     throw ValueError("an entry on the wrong side of the diagonal");
@@ -64,7 +64,7 @@ void count(const CpuQueue& host, const Stored& s, Triangle& t)
             }
         });
     if (wrong < s.rows) refuse_other_side(s, wrong);
-    require<ValueError>(twice == s.rows, [&] { return concat("row ", twice, ": the diagonal is stored twice"); }, "add duplicates with tulle::sum_duplicates");
+    require<ValueError>(twice == s.rows, [&] { return concat("row ", twice, " (counted from 0): the diagonal is stored twice"); }, "add duplicates with tulle::sum_duplicates");
 }
 
 // Ascending columns, with their sources. `entries` has room for the row.
@@ -92,7 +92,7 @@ void refuse_twice(const Triangle& t, index_t row)
 {
     const index_t *first = t.col.data() + t.row_begin.data()[row], *last = t.col.data() + t.row_begin.data()[row + 1];
     const index_t* twice = std::adjacent_find(first, last);
-    require<ValueError>(twice == last, [&] { return concat("row ", t.row_of(row), ", column ", t.row_of(*twice), ": stored twice"); },
+    require<ValueError>(twice == last, [&] { return concat("row ", t.row_of(row), ", column ", t.row_of(*twice), " (counted from 0): stored twice"); },
                         "add duplicates with tulle::sum_duplicates");
 }
 
@@ -144,7 +144,7 @@ Triangle make_triangle(const CpuQueue& host, const Stored& stored)
     if (stored.unit_diagonal) return t;
     for (index_t k = 0; k < t.rows; ++k) {
         const index_t i = t.reversed ? t.rows - 1 - k : k;              // the first in the caller's order is named
-        require<ValueError>(t.diagonal.data()[i] >= 0, [&] { return concat("row ", t.row_of(i), ": no diagonal entry is stored, the triangle is singular"); },
+        require<ValueError>(t.diagonal.data()[i] >= 0, [&] { return concat("row ", t.row_of(i), " (counted from 0): no diagonal entry is stored, the triangle is singular"); },
                             "store it, or set Options::unit_diagonal");
     }
     return t;

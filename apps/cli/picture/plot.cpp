@@ -25,6 +25,7 @@
 #include "apps/cli/picture/vector.hpp"
 #include "apps/cli/whole_file.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/io/sink.hpp"
 #ifdef TULLE_CLI_PNG
 #include "apps/cli/picture/raster.hpp"
 #endif
@@ -197,6 +198,12 @@ std::unique_ptr<Canvas> canvas_for(const std::string& file, int width, int heigh
 #endif
 }
 
+std::string name_for_format(const std::string& file, const std::string& format)
+{
+    if (!format.empty()) return "picture." + format;
+    return io::is_stream(file) && !file.ends_with(".png") ? "picture.svg" : file;
+}
+
 bool can_write_png()
 {
 #ifdef TULLE_CLI_PNG
@@ -214,7 +221,7 @@ void write_plot(const std::string& file, const Plot& plot, int threads)
     const DensityScale scale(grids);
     const Layout at = lay_out(plot, shape, !scale.is_flat());
 
-    const std::unique_ptr<Canvas> canvas = canvas_for(file, at.width, at.height);
+    const std::unique_ptr<Canvas> canvas = canvas_for(name_for_format(file, plot.format), at.width, at.height);
     for (std::size_t p = 0; p < plot.panels.size(); ++p) {
         const Pattern& part = plot.panels[p].standing_out;
         const Grid standing_out = part.rows > 0 ? count_cells(part, {}, shape.down.cells, shape.across.cells, threads) : Grid{};

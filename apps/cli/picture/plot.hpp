@@ -23,12 +23,15 @@ struct Plot {
     std::vector<Panel> panels;
     int size = 800;                                      // pixels of a map's longer side, about
     std::string standing_out = {};                       // what that part is, in words
+    std::string format = {};                             // png or svg; empty: by the file's name
 };
 
 // Whether pictures can be written as PNG here; SVG is always possible.
 bool can_write_png();
 
 // An empty one for a .png or .svg file; UsageError for other names.
+// Streams whose name says nothing get SVG. `format` is png or svg, or empty.
+std::string name_for_format(const std::string& file, const std::string& format);
 std::unique_ptr<Canvas> canvas_for(const std::string& file, int width, int height);
 
 // Draws the plot into a .png or .svg file; UsageError for other names. Leaves no half file behind.

@@ -88,7 +88,7 @@ void write_widths(const std::string& file, const WidthPlot& plot)
 {
     const Frame f = frame_of(plot);
     const double height = f.top(plot.panels.size()) - f.pt(8);
-    const std::unique_ptr<Canvas> canvas = canvas_for(file, static_cast<int>(f.left + f.width + f.pt(34)), static_cast<int>(height));
+    const std::unique_ptr<Canvas> canvas = canvas_for(name_for_format(file, plot.format), static_cast<int>(f.left + f.width + f.pt(34)), static_cast<int>(height));
     canvas->text({.x = f.left, .y = f.pt(40), .text = plot.title, .size = f.pt(25), .bold = true});
     for (std::size_t p = 0; p < plot.panels.size(); ++p) {
         const double y = f.top(p);

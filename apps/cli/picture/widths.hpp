@@ -19,6 +19,7 @@ struct WidthPlot {
     std::string title;
     std::vector<WidthPanel> panels;
     int size = 800;                                      // pixels of the axes' length, about
+    std::string format = {};                             // png or svg; empty: by the file's name
 };
 
 // Into a .png or .svg file; UsageError for other names. Leaves no half file behind.
