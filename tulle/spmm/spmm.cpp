@@ -165,8 +165,9 @@ void prepare(State& s)
 }
 
 template <class State, class V>
-std::unique_ptr<State> make_state(const Context& ctx, const CsrView<V>& a, const Options& options)
+std::unique_ptr<State> make_state(const Context& all, const CsrView<V>& a, const Options& options)
 {
+    const Context ctx = all.for_work(std::min(a.nonzeros + a.rows, offset_t{max_index}) * std::max(index_t{1}, options.n));
     auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .options = options, .limits = limits_of(ctx), .traits = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
     s->traits.value_bytes = sizeof(V);
     s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);

@@ -29,9 +29,10 @@ template <class V> Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
 template <class V> Plan<V>::~Plan() = default;
 
 template <class V>
-Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& a, const Options& options)
+Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& a, const Options& options)
 {
     require_square(a);
+    const Context ctx = all.for_work(as_rows(a).nonzeros + as_rows(a).rows);
     const Limits limits = limits_of(ctx);
     if (options.force) check_scheme(*options.force, limits);
     Known known = look_around(ctx, a, options);

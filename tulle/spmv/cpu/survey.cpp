@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What choose() wants to know of a matrix, and whether it may be used at all: row by row, in one pass.
 #include <algorithm>
+#include <cstdint>
 
 #include "tulle/base/math.hpp"
 #include "tulle/spmv/steps.hpp"
@@ -30,14 +31,22 @@ index_t width_of(const CsrView<M>& a, offset_t begin, offset_t end)
     return static_cast<index_t>(std::min(width < 0 ? -width : width, offset_t{max_index}));
 }
 
+// Whether columns of the rows first … last-1 are in range and as sorted and unique as the view claims. Steps back are counted over all nonzeros in one loop
+// that knows nothing of rows, and those between two rows taken off again.
 template <class M>
-bool columns_are_sound(const CsrView<M>& a, offset_t begin, offset_t end)
+bool columns_are_sound(const CsrView<M>& a, index_t first, index_t last)
 {
-    for (offset_t k = begin; k < end; ++k) {
-        if (a.col[k] < 0 || a.col[k] >= a.cols) return false;
-        if (a.sorted && k > begin && (a.unique ? a.col[k] <= a.col[k - 1] : a.col[k] < a.col[k - 1])) return false;
-    }
-    return true;
+    const offset_t begin = a.row_begin[first], end = a.row_begin[last];
+    const auto cols = static_cast<std::uint32_t>(a.cols), strict = std::uint32_t{a.unique};
+    const auto column = [&](offset_t k) { return static_cast<std::uint32_t>(a.col[k]); };
+    const auto is_step_back = [&](offset_t k) { return column(k) < column(k - 1) + strict ? 1u : 0u; };
+    std::uint32_t outside = 0, steps = 0;
+    for (offset_t k = begin; k < end; ++k) outside |= column(k) >= cols ? 1u : 0u;
+    if (outside != 0 || !a.sorted) return outside == 0;
+    for (offset_t k = begin + 1; k < end; ++k) steps += is_step_back(k);
+    for (index_t i = first; i < last; ++i)
+        if (a.row_begin[i] > begin && a.row_begin[i] < a.row_begin[i + 1]) steps -= is_step_back(a.row_begin[i]);
+    return steps == 0;
 }
 
 template <class M>
@@ -53,12 +62,31 @@ Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
         }
         slice_width = std::max(slice_width, end - begin);
         s.row.widest = std::max(s.row.widest, width_of(a, begin, end));
+        s.row.steady += i > 0 && end - begin == begin - a.row_begin[i - 1];
         s.row.repeats += looks_like(a, i, 0);
         s.row.shifts += looks_like(a, i, 1);
-        if (whole) s.sound = columns_are_sound(a, begin, end) && s.sound;
     }
+    if (whole && s.sound) s.sound = columns_are_sound(a, first, std::min(a.rows, first + slice));
     s.row.longest = slice_width;
     s.row.padded = slice_width * slice;
+    return s;
+}
+
+// Lengths of rows and nothing else of them; for products that are done once, where more would cost more than it gains.
+template <class M>
+Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
+{
+    Survey s;
+    offset_t before = -1;
+    bool ascending = a.row_begin[first] >= 0;
+    for (index_t i = first; i < last; ++i) {
+        const offset_t length = a.row_begin[i + 1] - a.row_begin[i];
+        ascending = ascending && a.row_begin[i + 1] >= a.row_begin[i] && a.row_begin[i + 1] <= a.nonzeros;
+        s.row.longest = std::max(s.row.longest, length);
+        s.row.steady += length == before;
+        before = length;
+    }
+    s.sound = ascending && (!whole || columns_are_sound(a, first, last));
     return s;
 }
 
@@ -66,25 +94,25 @@ void add(Survey& to, const Survey& from)
 {
     to.row.longest = std::max(to.row.longest, from.row.longest);
     to.row.widest = std::max(to.row.widest, from.row.widest);
+    to.row.steady += from.row.steady;
     to.row.repeats += from.row.repeats;
     to.row.shifts += from.row.shifts;
     to.row.padded += from.row.padded;
     to.sound = to.sound && from.sound;
 }
 
-}  // namespace
-
-template <class M>
-Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole)
+// look(first, last) for stretches of rows, added up.
+template <class M, class Look>
+Survey survey_rows(const CpuQueue& q, const CsrView<M>& a, index_t rows_at_once, const Look& look)
 {
     Survey all;
     all.row = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0, .value_bytes = sizeof(M)};
     all.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
-#pragma omp parallel num_threads(q.threads)
+#pragma omp parallel num_threads(threads_for(q, a.rows + a.nonzeros))
     {
         Survey mine;
 #pragma omp for schedule(static)
-        for (index_t s = 0; s < ceil_div(a.rows, slice); ++s) add(mine, survey_slice(a, s * slice, whole));
+        for (index_t s = 0; s < ceil_div(a.rows, rows_at_once); ++s) add(mine, look(s * rows_at_once, std::min(a.rows, s * rows_at_once + rows_at_once)));
 #pragma omp critical(tulle_spmv_survey)
         add(all, mine);
     }
@@ -92,6 +120,23 @@ Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole)
     return all;
 }
 
+}  // namespace
+
+template <class M>
+Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole)
+{
+    return survey_rows(q, a, slice, [&](index_t first, index_t) { return survey_slice(a, first, whole); });
+}
+
+template <class M>
+Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole)
+{
+    constexpr index_t rows_at_once = 256;
+    return survey_rows(q, a, rows_at_once, [&](index_t first, index_t last) { return glance_at(a, first, last, whole); });
+}
+
+template Survey glance(const CpuQueue&, const CsrView<float>&, bool);
+template Survey glance(const CpuQueue&, const CsrView<double>&, bool);
 template Survey survey(const CpuQueue&, const CsrView<float>&, bool);
 template Survey survey(const CpuQueue&, const CsrView<double>&, bool);
 

@@ -1,0 +1,14 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What measurements of the machine itself need. They take milliseconds at most, and only speed depends on them.
+#pragma once
+
+namespace tulle {
+
+// False where TULLE_CALIBRATE=off forbids measurements: everything is then decided by typical costs.
+bool may_calibrate();
+
+// The clock of the calling thread, which stands still while others have the processor.
+double thread_seconds();
+
+}  // namespace tulle
