@@ -3,12 +3,14 @@
 // What measurements of the machine itself need. They take milliseconds at most, and only speed depends on them.
 #pragma once
 
+#include "tulle/base/api.hpp"
+
 namespace tulle {
 
 // False where TULLE_CALIBRATE=off forbids measurements: everything is then decided by typical costs.
-bool may_calibrate();
+TULLE_API bool may_calibrate();
 
 // The clock of the calling thread, which stands still while others have the processor.
-double thread_seconds();
+TULLE_API double thread_seconds();
 
 }  // namespace tulle

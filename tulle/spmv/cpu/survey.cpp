@@ -32,20 +32,27 @@ index_t width_of(const CsrView<M>& a, offset_t begin, offset_t end)
 }
 
 // Whether columns of the rows first … last-1 are in range and as sorted and unique as the view claims. Steps back are counted over all nonzeros in one loop
-// that knows nothing of rows, and those between two rows taken off again.
+// that knows nothing of rows and so becomes vectors; those between two rows are taken off again. Unsigned, so that a negative column is a large one.
 template <class M>
 bool columns_are_sound(const CsrView<M>& a, index_t first, index_t last)
 {
-    const offset_t begin = a.row_begin[first], end = a.row_begin[last];
-    const auto cols = static_cast<std::uint32_t>(a.cols), strict = std::uint32_t{a.unique};
-    const auto column = [&](offset_t k) { return static_cast<std::uint32_t>(a.col[k]); };
-    const auto is_step_back = [&](offset_t k) { return column(k) < column(k - 1) + strict ? 1u : 0u; };
-    std::uint32_t outside = 0, steps = 0;
-    for (offset_t k = begin; k < end; ++k) outside |= column(k) >= cols ? 1u : 0u;
-    if (outside != 0 || !a.sorted) return outside == 0;
-    for (offset_t k = begin + 1; k < end; ++k) steps += is_step_back(k);
-    for (index_t i = first; i < last; ++i)
-        if (a.row_begin[i] > begin && a.row_begin[i] < a.row_begin[i + 1]) steps -= is_step_back(a.row_begin[i]);
+    const offset_t* const row_begin = a.row_begin;
+    const offset_t begin = row_begin[first], end = row_begin[last];
+    if (begin == end) return true;
+    const index_t* const col = a.col;
+    const auto column = [col](offset_t k) { return static_cast<std::uint32_t>(col[k]); };
+    const std::uint32_t strict = a.unique ? 1 : 0;
+    std::uint32_t most = column(begin), steps = 0;
+    for (offset_t k = begin + 1; k < end; ++k) {
+        most = std::max(most, column(k));
+        steps += column(k) < column(k - 1) + strict ? 1u : 0u;
+    }
+    if (most >= static_cast<std::uint32_t>(a.cols) || !a.sorted) return most < static_cast<std::uint32_t>(a.cols);
+    for (index_t i = first; i < last; ++i) {
+        const bool starts = (row_begin[i] > begin) & (row_begin[i] < row_begin[i + 1]);
+        const offset_t at = starts ? row_begin[i] : begin;
+        steps -= starts & (column(at) < column(at - starts) + strict) ? 1u : 0u;
+    }
     return steps == 0;
 }
 
@@ -77,16 +84,20 @@ template <class M>
 Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
 {
     Survey s;
-    offset_t before = -1;
-    bool ascending = a.row_begin[first] >= 0;
+    const offset_t* const row_begin = a.row_begin;
+    if (row_begin[first] < 0 || row_begin[last] > a.nonzeros) return {{}, false};
+    offset_t before = -1, longest = 0;
+    index_t steady = 0, descents = 0;
     for (index_t i = first; i < last; ++i) {
-        const offset_t length = a.row_begin[i + 1] - a.row_begin[i];
-        ascending = ascending && a.row_begin[i + 1] >= a.row_begin[i] && a.row_begin[i + 1] <= a.nonzeros;
-        s.row.longest = std::max(s.row.longest, length);
-        s.row.steady += length == before;
+        const auto length = static_cast<offset_t>(static_cast<std::uint64_t>(row_begin[i + 1]) - static_cast<std::uint64_t>(row_begin[i]));     // whatever is there
+        longest = std::max(longest, length);
+        descents += row_begin[i + 1] < row_begin[i];
+        steady += length == before;
         before = length;
     }
-    s.sound = ascending && (!whole || columns_are_sound(a, first, last));
+    s.row.longest = longest;
+    s.row.steady = steady;
+    s.sound = descents == 0 && (!whole || columns_are_sound(a, first, last));
     return s;
 }
 
