@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <string_view>
+#include <utility>
 
 #include "bench/commit.hpp"
 #include "tulle/base/text.hpp"
@@ -15,12 +17,22 @@
 namespace tulle::bench {
 namespace {
 
+// The part numbers of ARM's own cores on servers, as the kernel gives them; it has no names.
+constexpr std::pair<std::string_view, const char*> arm_cores[] = {{"0xd0c", "Neoverse N1"}, {"0xd40", "Neoverse V1"}, {"0xd49", "Neoverse N2"}, {"0xd4f", "Neoverse V2"},
+                                                                  {"0xd83", "Neoverse V3"}, {"0xd8e", "Neoverse N3"}, {"0xd08", "Cortex-A72"}, {"0xd0b", "Cortex-A76"}};
+
 std::string cpu_model()
 {
     std::ifstream info("/proc/cpuinfo");
-    for (std::string line; std::getline(info, line);)
-        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-    return "CPU of unknown model";
+    const auto value_of = [](const std::string& line) { return line.size() > line.find(':') + 2 ? line.substr(line.find(':') + 2) : std::string(); };
+    std::string part;
+    for (std::string line; std::getline(info, line);) {
+        if (line.starts_with("model name")) return value_of(line);
+        if (line.starts_with("CPU part")) part = value_of(line);
+    }
+    for (const auto& [number, name] : arm_cores)
+        if (part == number) return concat("ARM ", name);
+    return part.empty() ? "CPU of unknown model" : concat("CPU, part ", part);
 }
 
 std::string gpu_model(int device)

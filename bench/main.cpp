@@ -91,8 +91,8 @@ void add_spmv(CLI::App& app, SpmvOptions& o)
 {
     add_race(app, o, "Files or generator sentences (twin:cant, stencil7:100); none: the suite quick");
     add_type(app, o);
-    app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
-    app.add_option("--policy", o.policies, "Policies beside the chosen one: all, split, rows, rows:8")->delimiter(',');
+    app.add_option("--against", o.against, "Yardsticks: plain (a loop over CSR), eigen, cusparse")->delimiter(',')->capture_default_str();
+    app.add_option("--policy", o.policies, "Policies beside the chosen one: all, split, rows, rows:8; once: the call without a plan")->delimiter(',');
     add_cold(app, o.wish);
 }
 
@@ -119,8 +119,8 @@ void add_spgemm(CLI::App& app, SpgemmOptions& o)
 {
     add_race(app, o, "Files or generator sentences of square matrices; none: the suite quick");
     add_type(app, o);
-    app.add_option("--against", o.against, "Yardsticks: eigen, graphblas, cusparse")->delimiter(',')->capture_default_str();
-    app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse")->delimiter(',');
+    app.add_option("--against", o.against, "Yardsticks: plain (Gustavson's loop, unsorted, as SciPy has it), eigen, graphblas, cusparse")->delimiter(',')->capture_default_str();
+    app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse; unsorted: C as it comes")->delimiter(',');
     app.add_flag("--checked", o.checked, "Let ours validate its input inside the clock");
 }
 

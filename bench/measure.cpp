@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <exception>
 
 #include "bench/cuda/stopwatch.hpp"
 #include "bench/machine.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/buffer.hpp"
+#include "tulle/device/calibrate.hpp"
 
 namespace tulle::bench {
 namespace {
@@ -43,10 +43,7 @@ private:
     // One thread is timed by its own clock, which stands still while others have the processor; several by the clock on the wall.
     double now() const
     {
-        if (q_.threads > 1) return trace::now();
-        timespec time{};
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+        return q_.threads > 1 ? trace::now() : thread_seconds();
     }
 
     void overwrite_cache()

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,22 @@ public:
 #pragma omp parallel for schedule(dynamic, 64) reduction(max : worst)
         for (index_t i = 0; i < rows; ++i) worst = std::max(worst, share_of_row(i, row_begin, col, value));
         return worst;
+    }
+
+    // The same for rows in any order.
+    template <class Offset>
+    double worst_share_unsorted(index_t rows, const Offset* row_begin, const index_t* col, const V* value) const
+    {
+        std::vector<index_t> cols(col, col + row_begin[rows]);
+        std::vector<V> values(value, value + row_begin[rows]);
+        std::vector<std::pair<index_t, V>> row;
+        for (index_t i = 0; i < rows; ++i) {
+            row.clear();
+            for (auto k = row_begin[i]; k < row_begin[i + 1]; ++k) row.emplace_back(col[k], value[k]);
+            std::sort(row.begin(), row.end());
+            for (std::size_t k = 0; k < row.size(); ++k) std::tie(cols[static_cast<std::size_t>(row_begin[i]) + k], values[static_cast<std::size_t>(row_begin[i]) + k]) = row[k];
+        }
+        return worst_share(rows, row_begin, cols.data(), values.data());
     }
 
     Context ctx;

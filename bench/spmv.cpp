@@ -38,17 +38,26 @@ Contender our_spmv(SpmvProblem<V>& problem, const std::string& name, std::option
             [&problem] { return problem.download_y(); }, true};
 }
 
+// The call without a plan: looking, checking and multiplying once.
+template <class V>
+Contender our_single_call(SpmvProblem<V>& problem)
+{
+    return {"tulle once", Role::ours, [] { return Prepared{"once", 0}; },
+            [&problem] { spmv::multiply(problem.ctx, problem.a, std::as_const(problem.x).span(), problem.y.span()); }, [&problem] { return problem.download_y(); }, true};
+}
+
 // "all", "split", "rows" or "rows:8" against a policy.
 bool is_wanted(const std::string& wish, const spmv::Policy& policy)
 {
     if (wish == "all") return true;
+    if (wish == "once") return false;
     const std::size_t colon = wish.find(':');
     if (spmv::parse_kernel(wish.substr(0, colon)) != policy.kernel) return false;
     if (colon == std::string::npos) return true;
     int lanes = 0;
     const auto [end, fault] = std::from_chars(wish.data() + colon + 1, wish.data() + wish.size(), lanes);
     require<ValueError>(fault == std::errc{} && end == wish.data() + wish.size(), [&] { return concat("'", wish, "' is not a policy"); },
-                        "write all, split, rows or rows:8");
+                        "write all, once, split, rows or rows:8");
     return lanes == policy.lanes;
 }
 
@@ -60,6 +69,7 @@ std::vector<Contender> ours_by_wish(SpmvProblem<V>& problem, const std::vector<s
     for (const spmv::Policy& policy : spmv::candidates(plan.traits(), {problem.ctx.backend(), problem.ctx.host().threads}))
         if (std::any_of(wishes.begin(), wishes.end(), [&](const std::string& wish) { return is_wanted(wish, policy); }))
             all.push_back(our_spmv(problem, concat("tulle ", spmv::to_text(policy)), policy));
+    if (std::count(wishes.begin(), wishes.end(), "once") > 0) all.push_back(our_single_call(problem));
     return all;
 }
 
@@ -68,6 +78,7 @@ std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions
 {
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Contender> all = ours_by_wish(problem, options.policies);
+    if (problem.ctx.backend() == Backend::cpu && wanted("plain")) append(all, plain_spmv(problem));
     if constexpr (has_eigen)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_spmv(problem));
     if constexpr (has_cusparse)
@@ -92,7 +103,7 @@ std::vector<MatrixResult> race(const Context& ctx, const Case& which, const Spmv
 void say_what_is_missing(const SpmvOptions& options, const Report& report)
 {
     for (const std::string& name : options.against) {
-        require<ValueError>(name == "eigen" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "eigen, cusparse");
+        require<ValueError>(name == "plain" || name == "eigen" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "plain, eigen, cusparse");
         if (name == "eigen" && !has_eigen) report.talk("eigen skipped: not found when the benchmark was configured (Debian: libeigen3-dev)");
         if (name == "cusparse" && !has_cusparse && build::has_cuda) report.talk("cusparse skipped: cuSPARSE 12.6 or newer was not found when the benchmark was configured");
     }

@@ -10,6 +10,7 @@
     tools/bench_table.py out.jsonl --statistic min # the fastest sample instead of the median: for machines that others use as well
     tools/bench_table.py out.jsonl --refills       # SpGEMM: whole calls, refills of all kinds and what each keeps, beside cuSPARSE's reuse
     tools/bench_table.py out.jsonl --preparations  # what analysis and new values take, beside a yardstick's analysis
+    tools/bench_table.py out.jsonl --summary       # a line per device, contender of ours and yardstick: geometric mean, worst, best, and what was chosen how often
     tools/bench_table.py out.jsonl --peers F.csv   # beside the best of other implementations, measured apart: lines "matrix,ms,name"
 
 A document names its tables itself: what stands between the lines
@@ -20,6 +21,7 @@ A document names its tables itself: what stands between the lines
 is written by --update FILE.md and compared by --check FILE.md (exit status 1 if it differs).
 """
 import argparse
+import collections
 import contextlib
 import io
 import json
@@ -177,8 +179,37 @@ def print_preparations(arguments):
     print(f"\nAnalysis takes less than the yardstick's on {below} of {len(lines)} and at most ten calls on {within}; new values at most {max(updates):.2f} calls.")
 
 
+def ratios_against(lines_of, ours, yardstick, way, statistic):
+    """How fast one contender of ours is beside one yardstick, {matrix: ratio}."""
+    found = {}
+    for name, lines in lines_of.items():
+        us, theirs = ([time_of(line, way, statistic) for line in lines if line["contender"] == wanted] for wanted in (ours, yardstick))
+        if us and theirs and us[0] and theirs[0]:
+            found[name] = theirs[0] / us[0]
+    return found
+
+
+def print_summary(arguments):
+    print("| operation | device | ours | yardstick | matrices | geometric mean | worst | best | below 0.95 |\n|---|---|---|---|---:|---:|---:|---:|---:|")
+    chosen = []
+    for (operation, value_type, _, device), matrices in grouped(read_lines(arguments.files)).items():
+        lines = [line for found in matrices.values() for line in found]
+        by_role = {role: list(dict.fromkeys(line["contender"] for line in lines if line["role"] == role)) for role in ("ours", "yardstick")}
+        for ours in by_role["ours"]:
+            for yardstick in by_role["yardstick"]:
+                ratios = ratios_against(matrices, ours, yardstick, arguments.way, arguments.statistic)
+                if not ratios:
+                    continue
+                worst = min(ratios, key=ratios.get)
+                print(f"| {operation} {value_type} | {device} | {ours} | {yardstick} | {len(ratios)} | {geometric_mean(ratios.values()):.2f} | {ratios[worst]:.2f} ({worst.removeprefix('twin:')}) "
+                      f"| {max(ratios.values()):.2f} | {sum(r < 0.95 for r in ratios.values())} |")
+        policies = collections.Counter(line["policy"] for line in lines if line["contender"] == "tulle")
+        chosen.append(f"{operation} {value_type}, {device}: chosen " + ", ".join(f"{policy} ({count})" for policy, count in policies.most_common()))
+    print("\n" + "\n\n".join(chosen))
+
+
 def print_tables(arguments):
-    for wanted, printer in ((arguments.refills, print_refills), (arguments.peers, print_peers), (arguments.preparations, print_preparations)):
+    for wanted, printer in ((arguments.summary, print_summary), (arguments.refills, print_refills), (arguments.peers, print_peers), (arguments.preparations, print_preparations)):
         if wanted:
             return printer(arguments)
     for key, matrices in grouped(read_lines(arguments.files)).items():
@@ -214,6 +245,7 @@ def make_parser():
     parser.add_argument("--refills", action="store_true")
     parser.add_argument("--peers", metavar="FILE.csv")
     parser.add_argument("--preparations", action="store_true")
+    parser.add_argument("--summary", action="store_true")
     parser.add_argument("--update", metavar="FILE.md", type=pathlib.Path)
     parser.add_argument("--check", metavar="FILE.md", type=pathlib.Path)
     return parser

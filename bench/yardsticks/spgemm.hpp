@@ -26,6 +26,7 @@ struct Multiplier {
 };
 
 // The problem must outlive them.
+template <class V> std::vector<Multiplier> plain_spgemm(SpgemmProblem<V>& problem);          // for problems on the CPU, one thread
 template <class V> std::vector<Multiplier> eigen_spgemm(SpgemmProblem<V>& problem);          // for problems on the CPU
 template <class V> std::vector<Multiplier> graphblas_spgemm(SpgemmProblem<V>& problem);      // for problems on the CPU
 template <class V> std::vector<Multiplier> cusparse_spgemm(SpgemmProblem<V>& problem);       // for problems on a GPU

@@ -36,6 +36,7 @@ MUTANTS = [
     spgemm("cpu: numbers of A and B exchanged in the list", "tulle/spgemm/cpu/listed.cpp", "product[end[where[b.col[l]]]++] = listed(k, l);", "product[end[where[b.col[l]]]++] = listed(l, k);", filter="*SumsOfListedProducts*/cpu1", seeds=[1]),
     spgemm("refill: an entry between the parts of a long row is left out", CUDA + "refill.cu", "first = number % parts * entries;", "first = number % parts * (entries + 1);", filter="*LongRowsOfCInParts/cuda*", seeds=[1]),
     spgemm("refill: a column of C is drawn in another place", CUDA + "fill_ranked.cu", "atomicOr(&s.word[at / 32].bits, 1u << at % 32);", "atomicOr(&s.word[at / 32].bits, 1u << at % 31);", filter="*RunsOfRows/cuda*", seeds=[1]),
+    spgemm("cpu: marks of the row before count", "tulle/spgemm/cpu/accumulators.hpp", "if (mark[col] == row) return false;", "if (mark[col] >= 0) return false;", filter="SpgemmOnCpu.LeavesRowsUnsorted*", seeds=[1]),
     spgemm("cpu: refills leave their sums behind", "tulle/spgemm/cpu/fill.cpp", "value[k] = std::exchange(sums.value[std::clamp(col[k], 0, b.cols - 1)], V(-0.0));", "value[k] = sums.value[std::clamp(col[k], 0, b.cols - 1)];", filter="*RunsOfRows/cpu1", seeds=[1]),
     spgemm("dense: the window's last column left out", CUDA + "fill_dense.cu", "const offset_t low = below(begin), high = below(begin + Window);", "const offset_t low = below(begin), high = below(begin + Window - 1);"),
     spgemm("nsparse: rows that do not fit are not done again", CUDA + "nsparse_count.cu", "if (last.rows > 0) count_failed(", "if (last.rows > 1000) count_failed("),

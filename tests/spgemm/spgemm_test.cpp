@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,6 +15,7 @@
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
+#include "tulle/matrix/arrange.hpp"
 #include "tulle/matrix/move.hpp"
 
 namespace tulle::spgemm {
@@ -83,6 +85,46 @@ TEST_P(SpgemmOn, OlderGpusHaveLessSharedMemory)
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "about GPUs";
     check_older_gpus<double>(c);
     if (!simt::under_tsan) check_older_gpus<float>(c);
+}
+
+// Without the sort: the same entries with the same bits, in rows that say what they are.
+TEST(SpgemmOnCpu, LeavesRowsUnsortedWhereNobodyAsksForMore)
+{
+    const auto a = random_matrix<double>(200, 150, 0.1, Values::reals, 3), b = random_matrix<double>(150, 180, 0.1, Values::reals, 4);
+    for (const int threads : {1, 3}) {
+        const Context c = Context::cpu(threads);
+        const Csr<double> sorted = multiply(c, a.view(), b.view());
+        auto plan = Plan<double>::make(c, a.view(), b.view(), {.sorted = false});
+        Csr<double> plain = plan.run();
+        EXPECT_TRUE(sorted.sorted);
+        EXPECT_FALSE(plain.sorted);
+        EXPECT_TRUE(plain.unique);
+        const auto is_sorted = [&](index_t i) { return std::is_sorted(plain.col.data() + plain.row_begin.data()[i], plain.col.data() + plain.row_begin.data()[i + 1]); };
+        EXPECT_FALSE(is_sorted(0) && is_sorted(1) && is_sorted(2)) << "sorted for nothing";
+        const Csr<double> ordered = sort_rows(c, plain.view());
+        EXPECT_TRUE(std::ranges::equal(ordered.col.span(), sorted.col.span()));
+        EXPECT_TRUE(std::ranges::equal(ordered.value.span(), sorted.value.span())) << "the same bits";
+        auto doubled = a;
+        for (double& v : doubled.value) v *= 2;
+        plan.update_values(doubled.view(), b.view());
+        const std::vector<double> before(plain.value.data(), plain.value.data() + plain.value.size());
+        plan.run(plain);
+        for (std::size_t k = 0; k < before.size(); ++k) ASSERT_EQ(plain.value.data()[k], 2 * before[k]);
+    }
+}
+
+// An array as long as a row is not made for a matrix with hardly an entry.
+TEST(SpgemmOnCpu, UnsortedRowsOfHugeMatricesTakeLittleMemory)
+{
+    constexpr index_t huge = max_index - 1;
+    const std::vector<offset_t> a_begin{0, 2}, b_begin{0, 2, 4};
+    const std::vector<index_t> a_col{0, 1}, b_col{5, huge - 1, 5, 7};
+    const std::vector<double> value{1, 2, 3, 4};
+    const CsrView<double> a{.rows = 1, .cols = 2, .nonzeros = 2, .row_begin = a_begin.data(), .col = a_col.data(), .value = value.data()};
+    const CsrView<double> b{.rows = 2, .cols = huge, .nonzeros = 4, .row_begin = b_begin.data(), .col = b_col.data(), .value = value.data()};
+    const auto plan = Plan<double>::make(Context::cpu(2), a, b, {.sorted = false});
+    EXPECT_LT(plan.memory().workspace, 100'000u);
+    EXPECT_EQ(plan.run().nonzeros(), 3);
 }
 
 TEST_P(SpgemmOn, MatchesTheOracleInSinglePrecision)

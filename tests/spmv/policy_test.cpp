@@ -10,8 +10,8 @@
 namespace tulle::spmv {
 namespace {
 
-constexpr Limits gpu{Backend::cuda, 1};
-constexpr Limits cpu8{Backend::cpu, 8};
+const Limits gpu{Backend::cuda, 1};
+const Limits cpu8{Backend::cpu, 8};
 
 Traits even_rows(double mean)
 {
@@ -86,19 +86,97 @@ TEST(ChooseSpmv, SlicesWhereRowsFollowEachOther)
     EXPECT_NE(choose(t, gpu).policy.kernel, Kernel::sell);
 }
 
-TEST(ChooseSpmv, CpusTakeTwoSumsOrSlicesWhereRowsAreShortForAVector)
+// A CPU whose vectors cost so much a nonzero, all other kernels what is typical.
+Limits cpu_with_vectors(double ns, int threads = 1)
 {
-    Traits t = even_rows(6);
-    t.row.longest = 40;
-    EXPECT_EQ(choose(t, cpu8).policy, (Policy{Kernel::rows, 2, false}));
-    t.row.longest = 400;
-    EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy, (Policy{Kernel::rows, 8, false})) << "uneven";
-    t = even_rows(20);
+    Limits limits{Backend::cpu, threads};
+    for (auto* costs : {&limits.costs.steady, &limits.costs.changing})
+        for (auto& of_mean : *costs) of_mean.back() = ns;
+    limits.costs.measured = true;
+    return limits;
+}
+
+TEST(ChooseSpmv, TakesGathersOnlyWhereTheyAreMeasuredToBeFast)
+{
+    for (const double mean : {1.0, 3.0, 6.0, 20.0, 64.0, 500.0})
+        for (const index_t steady : {0, 500, 1000}) {
+            Traits t = even_rows(mean);
+            t.row.steady = steady;
+            EXPECT_EQ(choose(t, cpu_with_vectors(0.2)).policy, (Policy{Kernel::rows, 8, false})) << mean << " " << steady;
+            EXPECT_NE(choose(t, cpu_with_vectors(3)).policy.lanes, 8) << "slow gathers, " << mean << " " << steady;
+            EXPECT_NE(choose(t, {Backend::cpu, 1}).policy.lanes, 8) << "nothing is measured";
+            EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy.kernel, Kernel::rows);
+        }
+    Traits giant = even_rows(20);
+    giant.row.longest = 15'000;
+    EXPECT_EQ(choose(giant, cpu_with_vectors(0.2, 8)).policy, (Policy{Kernel::split, 8, false}));
+    EXPECT_EQ(choose(giant, cpu_with_vectors(3, 8)).policy, (Policy{Kernel::split, 32, false}));
+}
+
+TEST(ChooseSpmv, StaysWithTheTypicalLanesWithinTheNoiseOfAClock)
+{
+    Traits t = even_rows(20);
+    const int usual = choose(t, cpu8).policy.lanes;
+    const double cost = cost_of(RowCosts{}, t.row, usual);
+    EXPECT_EQ(choose(t, cpu_with_vectors(0.98 * cost)).policy.lanes, usual);
+    EXPECT_EQ(choose(t, cpu_with_vectors(0.9 * cost)).policy.lanes, 8);
+}
+
+TEST(ChooseSpmv, TakesMoreSumsWhereRowsAreLongAndTheirEndsForeseen)
+{
+    Traits t = even_rows(3);
+    EXPECT_EQ(choose(t, cpu8).policy.lanes, 1) << "uneven and short";
+    t = even_rows(200);
+    EXPECT_GT(choose(t, cpu8).policy.lanes, 1);
+    t.row.steady = t.row.rows;
+    EXPECT_EQ(choose(t, cpu8).policy.lanes, 4);
+}
+
+TEST(ChooseSpmv, InterpolatesCostsBetweenWhatWasMeasured)
+{
+    const RowCosts costs = cpu_with_vectors(1).costs;
+    Traits t = even_rows(4);
+    t.row.steady = t.row.rows;
+    EXPECT_DOUBLE_EQ(cost_of(costs, t.row, 1), costs.steady[0][0]);
+    t.row.mean = 8;                                                        // half-way between 4 and 16
+    EXPECT_NEAR(cost_of(costs, t.row, 1), (costs.steady[0][0] + costs.steady[1][0]) / 2, 1e-12);
+    t.row.steady = t.row.rows / 2;
+    EXPECT_NEAR(cost_of(costs, t.row, 1), (costs.steady[0][0] + costs.steady[1][0] + costs.changing[0][0] + costs.changing[1][0]) / 4, 1e-12);
+    t.row.mean = 1e6;
+    t.row.steady = 0;
+    EXPECT_DOUBLE_EQ(cost_of(costs, t.row, 4), costs.changing[2][2]);
+    EXPECT_EQ(cost_of(costs, t.row, 3), RowCosts::never);
+}
+
+TEST(ChooseSpmv, CpusTakeSlicesWhereTheyAreMeasuredToBeFaster)
+{
+    Traits t = even_rows(20);
     t.row.shifts = t.row.rows;
     t.row.padded = t.row.nonzeros;
-    EXPECT_EQ(choose(t, cpu8).policy, (Policy{Kernel::sell, 8, false})) << "x is read in pieces";
+    EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::rows) << "nobody knows";
+    Limits fast = cpu8;
+    fast.costs.sell = 0.5 * fast.costs.sell_rows;
+    EXPECT_EQ(choose(t, fast).policy, (Policy{Kernel::sell, 8, false})) << "x is read in pieces";
+    fast.costs.sell = 0.9 * fast.costs.sell_rows;
+    EXPECT_EQ(choose(t, fast).policy.kernel, Kernel::rows) << "not for so little";
+    fast.costs.sell = 0.5 * fast.costs.sell_rows;
     t.row.padded = 2 * t.row.nonzeros;
-    EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::rows) << "too much padding";
+    EXPECT_EQ(choose(t, fast).policy.kernel, Kernel::rows) << "too much padding";
+}
+
+TEST(ChooseSpmv, MeasuresTheMachineOnce)
+{
+    for (const std::size_t bytes : {sizeof(float), sizeof(double)}) {
+        const RowCosts& costs = measured_costs(bytes);
+        EXPECT_EQ(&costs, &measured_costs(bytes));
+        for (const int lanes : {1, 2, 4}) {
+            EXPECT_GT(cost_of(costs, even_rows(10).row, lanes), 0);
+            EXPECT_LT(cost_of(costs, even_rows(10).row, lanes), RowCosts::never);
+        }
+        EXPECT_NE(to_text(costs).find(costs.measured ? "measured" : "typical"), std::string::npos);
+    }
+    EXPECT_FALSE(typical_costs().measured);
+    EXPECT_EQ(typical_costs(), typical_costs());
 }
 
 TEST(ChooseSpmv, NarrowsColumnsWhereTheyFit)
@@ -133,7 +211,7 @@ TEST(ChooseSpmv, ChoosesAmongItsCandidatesAndThoseOnly)
         for (const bool transposed : {false, true})
             for (const bool deterministic : {false, true})
                 for (const bool reused : {false, true})
-                    for (const Limits& limits : {gpu, cpu8, Limits{Backend::cpu, 1}}) {
+                    for (const Limits& limits : {gpu, cpu8, Limits{Backend::cpu, 1}, cpu_with_vectors(0.1), cpu_with_vectors(0.1, 8)}) {
                         Traits t = even_rows(12);
                         t.format = format;
                         t.transposed = transposed;

@@ -402,6 +402,63 @@ TEST_P(SpmvOn, DescribesWhatItDoes)
 
 TULLE_ON_BACKENDS(SpmvOn);
 
+// A deterministic context and a small matrix do not depend on a clock.
+TEST(SpmvOnCpu, SaysWhatItKnowsOfTheMachine)
+{
+    const auto large = random_matrix<double>(300, 2000, 0.1, Values::integers, 3), small = random_matrix<double>(30, 30, 0.1, Values::integers, 3);
+    const auto costs_in = [](const Context& c, const HostCsr<double>& a) {
+        const std::string text = Plan<double>::make(c, a.view()).describe();
+        const std::size_t at = text.find("costs:");
+        return at == std::string::npos ? std::string("none") : text.substr(at + 8, 8);
+    };
+    EXPECT_EQ(costs_in(Context::cpu(2), large), measured_costs(8).measured ? "measured" : "typical,");
+    EXPECT_EQ(costs_in(Context::cpu(2), small), "typical,");
+    EXPECT_EQ(costs_in(Context::cpu(2).deterministic(), large), "typical,");
+}
+
+TEST(SpmvOnCpu, GivesSmallWorkOneThread)
+{
+    const auto small = random_matrix<double>(30, 30, 0.1, Values::integers, 3), large = random_matrix<double>(300, 2000, 0.1, Values::integers, 3);
+    const WorkPerThread usual("8192");
+    const auto where = [](const HostCsr<double>& a) { return Plan<double>::make(Context::cpu(2), a.view()).describe().substr(0, 13); };
+    EXPECT_EQ(where(small), "spmv on cpu:1");
+    EXPECT_EQ(where(large), "spmv on cpu:2");
+}
+
+// The call without a plan looks at less, and refuses the same.
+TEST(SpmvOnCpu, RefusesABrokenMatrixInASingleCall)
+{
+    const auto good = random_matrix<double>(700, 90, 0.2, Values::integers, 3);
+    const std::vector<double> x(90, 1.0);
+    std::vector<double> y(700, 7.0);
+    const auto refused = [&](const HostCsr<double>& a) {
+        EXPECT_THROW(multiply(Context::cpu(2), a.view(), x, y), ValueError);
+        EXPECT_EQ(y, std::vector<double>(700, 7.0)) << "a refused product wrote to y";
+    };
+    for (const index_t row : {0, 255, 256, 699}) {
+        SCOPED_TRACE(row);
+        const auto begin = static_cast<std::size_t>(good.row_begin[static_cast<std::size_t>(row)]), end = static_cast<std::size_t>(good.row_begin[static_cast<std::size_t>(row) + 1]);
+        ASSERT_GT(end, begin + 2);
+        auto bad = good;
+        bad.col[end - 1] = 90;
+        refused(bad);
+        bad = good;
+        bad.col[begin] = -1;
+        refused(bad);
+        bad = good;
+        bad.col[begin + 1] = bad.col[begin];
+        refused(bad);
+        bad = good;
+        std::swap(bad.col[begin], bad.col[begin + 1]);
+        refused(bad);
+        bad = good;
+        bad.row_begin[static_cast<std::size_t>(row)] = bad.row_begin[static_cast<std::size_t>(row) + 1] + 1;
+        refused(bad);
+    }
+    EXPECT_NO_THROW(multiply(Context::cpu(2), good.view(), x, y));
+    EXPECT_TRUE(within_bound(y, oracle_multiply(good, false, 1.0, x, 0.0, std::vector<double>(700, 0.0))));
+}
+
 // The split kernel's pieces and the row kernel's sums do not depend on the number of threads.
 TEST(SpmvOnCpu, GivesTheSameBitsForAnyNumberOfThreads)
 {

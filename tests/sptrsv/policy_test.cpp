@@ -105,6 +105,21 @@ TEST(ChooseSptrsv, SharesLargeLevelsAmongThreadsOnly)
     EXPECT_EQ(choose(deep(10), any, {Backend::cpu, 1}).scheme.kernel, Kernel::serial);
 }
 
+TEST(ChooseSptrsv, SharesLevelsOnlyWithAMarginAndOnAnIdleMachine)
+{
+    Limits two{.backend = Backend::cpu, .threads = 2};
+    EXPECT_EQ(choose(deep(10), {}, two).scheme.kernel, Kernel::levels);
+    EXPECT_EQ(choose(deep(400), {}, two).scheme.kernel, Kernel::serial) << "2500 entries of a level are not shared by two threads";
+    two.handover = 100e-6;
+    const Choice busy = choose(deep(10), {}, two);
+    EXPECT_EQ(busy.scheme.kernel, Kernel::serial);
+    EXPECT_NE(busy.why.find("busy"), std::string::npos) << busy.why;
+    two.handover = 30e-6;
+    EXPECT_EQ(choose(deep(10), {}, two).scheme.kernel, Kernel::serial) << "0.3 ms less of 1.5 ms are too little to trust a prediction";
+    EXPECT_GT(measure_handover(2), 0);
+    EXPECT_EQ(measure_handover(1), Limits{}.handover);
+}
+
 TEST(ChooseSptrsv, OffersOnlyWhatWorks)
 {
     const Limits no_clusters{.backend = Backend::cuda, .cluster_blocks = 1}, small{.backend = Backend::cuda, .multiprocessors = 4, .cluster_blocks = 4};

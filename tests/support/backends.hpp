@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <string>
 
@@ -17,6 +18,18 @@
 #include "tulle/simt/sanitizers.hpp"
 
 namespace tulle::test {
+
+// Small matrices are worth one thread; tests want to see the others at work too. Before main(), so that every queue of the program knows.
+inline const bool every_entry_is_worth_a_thread = ::setenv("TULLE_WORK_PER_THREAD", "1", 0) == 0;
+
+// While it lives, queues are made with another idea of what is worth a thread.
+class WorkPerThread {
+public:
+    explicit WorkPerThread(const char* work) { ::setenv("TULLE_WORK_PER_THREAD", work, 1); }
+    ~WorkPerThread() { ::setenv("TULLE_WORK_PER_THREAD", "1", 1); }
+    WorkPerThread(const WorkPerThread&) = delete;
+    WorkPerThread& operator=(const WorkPerThread&) = delete;
+};
 
 class OnBackend : public ::testing::TestWithParam<std::string> {
 protected:

@@ -47,6 +47,13 @@ void Context::synchronize() const
     run([](const auto& q) { tulle::synchronize(q); });
 }
 
+Context Context::for_work(offset_t work) const
+{
+    Context smaller = *this;
+    if (auto* q = std::get_if<CpuQueue>(&smaller.queue_)) q->threads = threads_for(*q, work);
+    return smaller;
+}
+
 CpuQueue Context::host() const
 {
     if (const auto* q = std::get_if<CudaQueue>(&queue_)) return {0, q->memory};

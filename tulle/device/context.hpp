@@ -39,6 +39,7 @@ public:
     Memory& memory() const;
     std::size_t peak_bytes() const;                              // in the space the budget speaks of
     void synchronize() const;
+    Context for_work(offset_t work) const;                       // this one, with no more CPU threads than so many entries are worth (threads_for)
     CpuQueue host() const;                                       // this context's host side, counted in the same memory
 
     // The one place where a backend is chosen: f is called with a CpuQueue or a CudaQueue.

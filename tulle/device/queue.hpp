@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tulle/base/api.hpp"
+#include "tulle/base/types.hpp"
 #include "tulle/device/memory.hpp"
 
 namespace tulle {
@@ -17,6 +18,7 @@ struct TULLE_API CpuQueue {
 
     int threads;
     std::shared_ptr<Memory> memory;
+    offset_t work_per_thread;                                    // entries, rows or bytes touched that make another thread worth starting; TULLE_WORK_PER_THREAD
 
     Place place() const { return {}; }
 };
@@ -31,6 +33,9 @@ struct TULLE_API CudaQueue {
 
     Place place() const { return {Space::device, device, stream}; }
 };
+
+// Threads that so much work is worth, one to all of the queue's: starting a second one takes as long as thousands of entries (docs/benchmarks.md).
+TULLE_API int threads_for(const CpuQueue& q, offset_t work);
 
 inline void synchronize(const CpuQueue&) {}
 TULLE_API void synchronize(const CudaQueue& q);

@@ -37,6 +37,15 @@ std::size_t result_bytes(offset_t rows, offset_t nonzeros, std::size_t value_byt
     return static_cast<std::size_t>(rows + 1) * sizeof(offset_t) + static_cast<std::size_t>(nonzeros) * (sizeof(index_t) + value_bytes);
 }
 
+// Multiplications, if all rows of B were equally long; what is looked at beside them.
+template <class V>
+offset_t about_products(const CsrView<V>& a, const CsrView<V>& b)
+{
+    constexpr double enough = 1e15;
+    const double products = static_cast<double>(a.nonzeros) * static_cast<double>(b.nonzeros) / std::max<double>(1, std::min(b.rows, b.cols));
+    return a.nonzeros + b.nonzeros + offset_t{a.rows} + b.rows + static_cast<offset_t>(std::clamp(products, 0.0, enough));
+}
+
 }  // namespace
 
 template <class V>
@@ -76,10 +85,11 @@ void count_on(const Queue& q, State& s)
 }
 
 template <class State, class V>
-std::unique_ptr<State> make_state(const Context& ctx, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b, const Options& options)
+std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b, const Options& options)
 {
-    Wide<V> given = widen(ctx, any_a, any_b);
+    Wide<V> given = widen(all, any_a, any_b);
     const CsrView<V> a = given.a, b = given.b;
+    const Context ctx = all.for_work(about_products(a, b));
     check_factors(ctx, a, b, options);
     const Limits limits{ctx.backend(), ctx.host().threads, ctx.is_deterministic()};
     auto s = std::make_unique<State>(

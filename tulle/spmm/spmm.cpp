@@ -169,10 +169,11 @@ void prepare(State& s)
 }
 
 template <class State, class V>
-std::unique_ptr<State> make_state(const Context& ctx, const AnyCsr<V>& given, const Options& options)
+std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, const Options& options)
 {
     Buffer<offset_t> wide;
-    const auto a = matrix::widened<CsrView<V>>(ctx, given, wide);
+    const auto a = matrix::widened<CsrView<V>>(all, given, wide);
+    const Context ctx = all.for_work(std::min(a.nonzeros + a.rows, offset_t{max_index}) * std::max(index_t{1}, options.n));
     auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .wide = std::move(wide), .options = options, .limits = limits_of(ctx), .traits = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
     s->traits.value_bytes = sizeof(V);
     s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);

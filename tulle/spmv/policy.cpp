@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/math.hpp"
@@ -44,12 +45,12 @@ constexpr double even_factor = 6, even_slack = 8, mean_for_narrow = 12;
 constexpr offset_t longest_even_lane = 16;
 // On a CPU a row may not exceed this share of a thread's fair part.
 constexpr double long_row_share_on_cpu = 0.25;
-// Sums side by side that stand for a vector of the CPU, whatever it holds …
+// Sums side by side that stand for a vector of the CPU, whatever it holds.
 constexpr int lanes_of_a_vector = 8;
-// … which lose only where rows take most of a vector for few products and are so even that their ends can be foreseen (measured: mac_econ
-// has 6.2 a row and at most 44); up to four, half a vector is enough. Two sums are best there.
-constexpr double half_a_vector = 4.0, even_row_on_cpu = 16.0;
-constexpr int lanes_of_short_rows = 2;
+// Another kernel than the typical one must be this much faster as measured: noise of a clock should not decide, and bits should not change for nothing.
+constexpr double worthwhile_gain = 1.05;
+// … and slices more, which take a copy of the matrix.
+constexpr double gain_for_sell = 1.15;
 
 // op(A) can be read row by row as it is stored.
 bool by_rows(const Traits& t)
@@ -87,14 +88,27 @@ bool is_skewed(const RowTraits& row, const Limits& limits)
     return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
 }
 
-bool is_short_and_even(const RowTraits& row)
+// The cheapest lanes for rows like these.
+int cheapest_lanes(const RowTraits& row, const RowCosts& costs)
 {
-    return row.mean > half_a_vector && row.mean < lanes_of_a_vector && static_cast<double>(row.longest) <= even_row_on_cpu * row.mean;
+    return *std::min_element(RowCosts::lanes.begin(), RowCosts::lanes.end(), [&](int a, int b) { return cost_of(costs, row, a) < cost_of(costs, row, b); });
+}
+
+int lanes_on_cpu(const RowTraits& row, const RowCosts& costs)
+{
+    const int usual = cheapest_lanes(row, RowCosts{}), best = cheapest_lanes(row, costs);
+    return cost_of(costs, row, best) * worthwhile_gain < cost_of(costs, row, usual) ? best : usual;
+}
+
+// Long rows that are cut between threads: two sums, or vectors where these are measured to be faster.
+int lanes_for_split(const RowTraits& row, const Limits& limits)
+{
+    return limits.backend == Backend::cpu && lanes_on_cpu(row, limits.costs) == lanes_of_a_vector ? lanes_of_a_vector : 32;
 }
 
 int lanes_for(const RowTraits& row, const Limits& limits)
 {
-    if (limits.backend == Backend::cpu) return is_short_and_even(row) ? lanes_of_short_rows : lanes_of_a_vector;
+    if (limits.backend == Backend::cpu) return lanes_on_cpu(row, limits.costs);
     return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
@@ -124,7 +138,7 @@ int lanes_for_groups(const RowTraits& row)
 // Without preparation beyond the merge path.
 Choice choose_unprepared(const Traits& t, const Limits& limits, bool copy)
 {
-    if (is_skewed(t.row, limits)) return {{Kernel::split, 32, copy}, concat(in_lengths(t.row), ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
+    if (is_skewed(t.row, limits)) return {{Kernel::split, lanes_for_split(t.row, limits), copy}, concat(in_lengths(t.row), ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
     return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(in_lengths(t.row), ": no row holds the others up")};
 }
 
@@ -136,7 +150,7 @@ std::string share_that_shifts(const RowTraits& row)
 Choice choose_on_cpu(const Traits& t, const Limits& limits, bool copy)
 {
     if (!t.reused || is_skewed(t.row, limits)) return choose_unprepared(t, limits, copy);
-    if (has_shifts(t.row)) return {{Kernel::sell, lanes_of_a_vector, copy}, share_that_shifts(t.row)};
+    if (has_shifts(t.row) && limits.costs.sell * gain_for_sell < limits.costs.sell_rows) return {{Kernel::sell, lanes_of_a_vector, copy}, share_that_shifts(t.row)};
     return choose_unprepared(t, limits, copy);
 }
 
@@ -172,7 +186,44 @@ bool direct_is_repeatable(const Traits& t, const Limits& limits)
     return limits.backend == Backend::cpu && limits.threads == 1;
 }
 
+// Between two measured lengths a cost moves with the logarithm of the length, which halves its way at half the distance; beyond them it stays.
+double at_mean(const RowCosts::ByMean& costs, double mean, std::size_t lane)
+{
+    const auto& known = RowCosts::mean;
+    if (mean <= known.front()) return costs.front()[lane];
+    for (std::size_t k = 1; k < known.size(); ++k)
+        if (mean <= known[k]) {
+            const double far = std::log(mean / known[k - 1]) / std::log(static_cast<double>(known[k]) / known[k - 1]);
+            return far > 0 ? costs[k - 1][lane] * (1 - far) + costs[k][lane] * far : costs[k - 1][lane];
+        }
+    return costs.back()[lane];
+}
+
+std::string listed(const std::array<double, RowCosts::lanes.size()>& costs)
+{
+    std::string text;
+    for (const double ns : costs) text += (text.empty() ? "" : ", ") + (ns < RowCosts::never ? fixed(ns, 2) : std::string("-"));
+    return text;
+}
+
 }  // namespace
+
+double cost_of(const RowCosts& costs, const RowTraits& row, int lanes)
+{
+    const auto lane = static_cast<std::size_t>(std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) - RowCosts::lanes.begin());
+    if (lane == RowCosts::lanes.size()) return RowCosts::never;
+    const double foreseen = row.rows > 0 ? static_cast<double>(row.steady) / row.rows : 1;
+    const double steady = at_mean(costs.steady, row.mean, lane), changing = at_mean(costs.changing, row.mean, lane);
+    return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing : RowCosts::never;
+}
+
+std::string to_text(const RowCosts& costs)
+{
+    std::string text = concat(costs.measured ? "measured" : "typical", ", ns a nonzero with 1, 2, 4 sums and vectors:");
+    for (std::size_t k = 0; k < RowCosts::mean.size(); ++k)
+        text += concat(k > 0 ? ";" : "", " rows of ", RowCosts::mean[k], " ", listed(costs.steady[k]), " (uneven ", listed(costs.changing[k]), ")");
+    return text;
+}
 
 bool wants_copy(const Traits& t, const Limits& limits)
 {
@@ -204,6 +255,7 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
         for (const bool sort : {false, true})
             if (t.row.padded <= most_padding * t.row.nonzeros + small_padding) all.push_back({Kernel::sell, lanes, copy, false, sort});
     all.push_back({Kernel::split, 32, copy});
+    if (!gpu) all.push_back({Kernel::split, lanes_of_a_vector, copy});
     std::erase_if(all, [&](const Policy& p) { return t.deterministic && !p.copy && copy && !direct_is_repeatable(t, limits); });
     return all;
 }
@@ -226,7 +278,7 @@ std::string to_text(Format format) { return format_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     std::string text = to_text(p.kernel);
-    if (p.kernel == Kernel::rows || p.kernel == Kernel::groups || (p.kernel == Kernel::sell && p.lanes < 32)) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
+    if (p.kernel == Kernel::rows || p.kernel == Kernel::groups || ((p.kernel == Kernel::sell || p.kernel == Kernel::split) && p.lanes < 32)) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
     if (p.narrow) text += ", narrow columns";
     if (p.sort) text += ", sorted";
     if (p.copy) text += ", on a copy by rows";

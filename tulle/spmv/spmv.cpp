@@ -108,7 +108,7 @@ void look(State& s, bool reused)
     bool sound = false;
     if (stored_by_rows(s.traits)) {
         const auto m = as_rows(s.a);
-        const Survey found = s.ctx.run([&](const auto& q) { return survey(q, m, s.options.checked); });
+        const Survey found = s.ctx.run([&](const auto& q) { return reused ? survey(q, m, s.options.checked) : glance(q, m, s.options.checked); });
         s.traits.row = found.row;
         sound = found.sound && (m.sorted || !m.unique);      // repeats in unsorted rows are beyond a survey
     }
@@ -185,6 +185,10 @@ template <class V, class M> Stream<V> stream_of(const CpuQueue&, const CsrView<M
 template <class V, class M> void run_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v) { multiply_stream(q, a, stream, v); }
 template <class V, class M> void run_stream(const CpuQueue&, const CsrView<M>&, const Stream<V>&, const Vectors<V>&) {}
 
+// … and the one in which only a CPU has a choice.
+template <class V, class M> void run_split(const CudaQueue& q, const CsrView<M>& a, int, const Workspace<V, M>& work, const Vectors<V>& v) { multiply_split(q, a, work, v); }
+template <class V, class M> void run_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v) { multiply_split(q, a, lanes, work, v); }
+
 template <class Queue, class V>
 void prepare_dots(const Queue& q, index_t rows, offset_t stream_blocks, Buffer<V>& partial, Buffer<int>& arrived)
 {
@@ -230,7 +234,7 @@ void run_on(const Queue& q, const State& s, const Vectors<V>& v)
     case Kernel::groups: return multiply_groups(q, rows_of(s), p.lanes, s.work.groups, v);
     case Kernel::stream: return run_stream(q, rows_of(s), s.work.stream, v);
     case Kernel::sell: return multiply_sell(q, rows_of(s), p.lanes, s.work.sell, v);
-    case Kernel::split: return multiply_split(q, rows_of(s), s.work, v);
+    case Kernel::split: return run_split(q, rows_of(s), p.lanes, s.work, v);
     case Kernel::scatter: return multiply_scatter(q, as_rows(s.a), s.work, v);
     case Kernel::entries: return multiply_entries(q, as_entries(s.a, s.transposed()), s.work, v);
     case Kernel::blocks: break;
@@ -249,13 +253,27 @@ bool makes_dots(const Policy& p, Backend backend, bool mixed)
     return backend == Backend::cuda && !mixed && (p.kernel == Kernel::rows || p.kernel == Kernel::groups || p.kernel == Kernel::stream || p.kernel == Kernel::sell);
 }
 
+// Rows and nonzeros from which on a plan is worth the measurement of the machine that the first such plan makes.
+constexpr offset_t worth_measuring = 50'000;
+
+// What the machine is known to do well. A deterministic context must not depend on a clock.
+template <class Sum>
+Limits limits_for(const Context& ctx, offset_t work, const Options& options, bool reused)
+{
+    const bool measure = ctx.backend() == Backend::cpu && reused && work >= worth_measuring && !options.force && !ctx.is_deterministic();
+    return {.backend = ctx.backend(), .threads = ctx.host().threads, .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
+}
+
 template <class State, class M>
-std::unique_ptr<State> make_state(const Context& ctx, const AnyView<M>& a, const Options& options, bool reused)
+std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const Options& options, bool reused)
 {
     Buffer<offset_t> wide;
-    const auto m = matrix::widened<StoredView<M>>(ctx, a, wide);
+    const auto m = matrix::widened<StoredView<M>>(all, a, wide);
+    using Sum = std::remove_cvref_t<decltype(*std::declval<State>().work.carry.data())>;
+    const offset_t work = nonzeros_of(m) + std::max(shape_of(m).first, shape_of(m).second);
+    const Context ctx = all.for_work(work);
     auto s = std::make_unique<State>(State{.ctx = ctx, .a = m, .wide = std::move(wide), .options = options, .traits = {}, .limits = {}, .choice = {}, .copy = {}, .source = {}, .work = {}});
-    s->limits = {.backend = ctx.backend(), .threads = ctx.host().threads};
+    s->limits = limits_for<Sum>(ctx, work, options, reused);
     look(*s, reused);
     require(!options.dots || s->traits.row.rows == s->traits.row.cols,
             [&] { return concat("dot(y, x) wants a square matrix, not ", s->traits.row.rows, " x ", s->traits.row.cols); });
@@ -385,7 +403,7 @@ std::string Plan<V, M>::describe() const
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
     const bool unordered = scatters(s.choice.policy, s.transposed()) && (s.limits.backend == Backend::cuda || s.limits.threads > 1);
     return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.traits.row.nonzeros, plural(s.traits.row.nonzeros, " stored value, ", " stored values, "), to_text(s.traits.format),
-                  s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : sizeof(M) == 4 ? ", float in double" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why,
+                  s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : sizeof(M) == 4 ? ", float in double" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, s.limits.backend == Backend::cpu ? concat("\n  costs:  ", to_text(s.limits.costs)) : "",
                   "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
                   "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);
 }

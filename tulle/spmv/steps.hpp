@@ -126,6 +126,9 @@ struct Survey {
 };
 template <class M> Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole);
 template <class M> Survey survey(const CudaQueue& q, const CsrView<M>& a, bool whole);
+// The same with no more of the rows than their lengths, for a product done once.
+template <class M> Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole);
+template <class M> Survey glance(const CudaQueue& q, const CsrView<M>& a, bool whole) { return survey(q, a, whole); }
 
 // ---- kernels that read op(A) by rows ----
 
@@ -144,7 +147,7 @@ template <class V, class M> void multiply_groups(const CudaQueue& q, const CsrVi
 // How much of the merge path one piece of the split kernel takes: rows ended plus nonzeros.
 offset_t steps_per_piece(const CpuQueue& q);
 offset_t steps_per_piece(const CudaQueue& q);
-template <class V, class M> void multiply_split(const CpuQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
+template <class V, class M> void multiply_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v);
 template <class V, class M> void multiply_split(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
 
 // Only on a GPU: stream.

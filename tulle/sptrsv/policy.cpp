@@ -11,6 +11,7 @@
 #include "tulle/base/math.hpp"
 #include "tulle/base/plural.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/sptrsv/schedule.hpp"
 #include "tulle/sptrsv/steps.hpp"
 
 namespace tulle::sptrsv {
@@ -51,11 +52,17 @@ constexpr double wide_level = 0.85e-6;
 constexpr double host_entry = 4e-9, host_row = 20e-9;
 constexpr double there_level = 0.13e-6;            // of a GPU's sweep where levels are narrow, measured (pwtk, teko_nsjac); up to 0.8 µs where they are not, which are few
 
-// CPU, seconds.
-constexpr double cpu_entry = 1.2e-9;
-constexpr double cpu_wait = 0.6e-6;                // of a level shared by threads
+// CPU, seconds: an entry of rows in their own order, and in the order of levels, where neighbours are far apart.
+constexpr double cpu_entry = 1.5e-9;
+constexpr double cpu_level_entry = 1.8e-9;
+constexpr double worthwhile_gain = 1.3;            // that levels must promise: waits come at the worst moment, and a prediction is no measurement
 
-double predict_cpu(const Features& f, int threads) { return static_cast<double>(f.nonzeros) * cpu_entry / threads + f.levels * (threads > 1 ? cpu_wait : 0); }
+// Levels too small to be shared belong to one thread, as plan_threads() decides; here all are taken to be of the mean size.
+double predict_levels(const Features& f, const Limits& limits)
+{
+    const bool shared = f.level_mean >= static_cast<double>(entries_worth_sharing) * limits.threads;
+    return static_cast<double>(f.nonzeros) * cpu_level_entry / (shared ? limits.threads : 1) + f.levels * limits.handover;
+}
 
 double tasks_per_level(const Outlook& o) { return static_cast<double>(o.tasks) / std::max<index_t>(1, o.levels); }
 
@@ -103,11 +110,16 @@ void check_regime(const Scheme& s, const Limits& limits)
 
 Choice choose_cpu(const Features& f, const Limits& limits)
 {
-    const double alone = predict_cpu(f, 1), shared = predict_cpu(f, limits.threads);
-    if (limits.threads > 1 && shared < alone)
+    const double alone = static_cast<double>(f.nonzeros) * cpu_entry, shared = predict_levels(f, limits);
+    if (limits.threads > 1 && shared * worthwhile_gain < alone)
         return {{.kernel = Kernel::levels}, shared, concat(f.nonzeros, " entries in ", f.levels, plural(f.levels, " level are worth ", " levels are worth "), limits.threads, " threads")};
+    Limits idle = limits;
+    idle.handover = Limits{}.handover;
+    const bool busy = limits.threads > 1 && predict_levels(f, idle) * worthwhile_gain < alone;
     return {{.kernel = Kernel::serial}, alone,
-            limits.threads == 1 ? "one thread" : concat(f.levels, plural(f.levels, " level of ", " levels of "), fixed(f.level_mean, 0), " entries each are too small to be shared")};
+            limits.threads == 1 ? "one thread"
+            : busy              ? concat("the machine is busy: threads wait ", fixed(limits.handover * 1e6, 0), " us for each other")
+                                : concat(f.levels, plural(f.levels, " level of ", " levels of "), fixed(f.level_mean, 0), " entries each are too small to be shared")};
 }
 
 std::string number(int n) { return n == unlimited ? "unlimited" : std::to_string(n); }

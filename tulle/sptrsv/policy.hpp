@@ -90,6 +90,7 @@ struct Limits {
     int multiprocessors = 132;
     std::size_t block_bytes = 227 * 1024;           // of shared memory that a block may have
     int cluster_blocks = 16;                        // that can run as a cluster; 1: the GPU has none
+    double handover = 1e-6;                         // seconds until a thread of the CPU sees that another one is done; far more where others use the processors
     bool regimes = false;                           // choose() may take one block or cluster; off: they were measured to be slower (docs/design/sptrsv.md)
 };
 
@@ -108,6 +109,9 @@ TULLE_API double feature(const Features& features, std::string_view name);
 
 // Predicted time of a solve on a GPU with teams of 1 or 4 warps, from costs measured on an H200 (docs/design/sptrsv.md).
 TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, int team);
+
+// How long threads of this process wait for each other now, with everything else that runs: some rounds of less than two milliseconds in all.
+TULLE_API double measure_handover(int threads);
 
 // Whether merging consecutive rows could be worth a look: rows mostly need their neighbours.
 TULLE_API bool favours_neighbours(const Features& features);

@@ -141,6 +141,11 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
         }
     look_ahead(ctx, limits, options.expected_calls, known);
     selected.choice = choose(known.features, known.outlooks, limits);
+    if (selected.choice.scheme.kernel == Kernel::levels) {              // the same bits, but not on a machine that others use
+        Limits now = limits;
+        now.handover = measure_handover(limits.threads);
+        selected.choice = choose(known.features, known.outlooks, now);
+    }
     return selected;
 }
 

@@ -32,11 +32,12 @@ template <class V> Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
 template <class V> Plan<V>::~Plan() = default;
 
 template <class V>
-Plan<V> Plan<V>::make(const Context& ctx, const AnyView<V>& given, const Options& options)
+Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options& options)
 {
     Buffer<offset_t> wide;
-    const auto a = matrix::widened<WideView<V>>(ctx, given, wide);
+    const auto a = matrix::widened<WideView<V>>(all, given, wide);
     require_square(a);
+    const Context ctx = all.for_work(as_rows(a).nonzeros + as_rows(a).rows);
     const Limits limits = limits_of(ctx);
     if (options.force) check_scheme(*options.force, limits);
     Known known = look_around(ctx, a, options);

@@ -9,7 +9,7 @@ template <class V>
 MirrorSums count_mirrored(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& mirror)
 {
     offset_t found = 0, equal = 0;
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(+ : found, equal)
+#pragma omp parallel for num_threads(threads_for(q, a.nonzeros)) schedule(dynamic, 256) reduction(+ : found, equal)
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
             const Mirrored image = mirrored(a, mirror, i, k);

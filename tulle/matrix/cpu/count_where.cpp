@@ -8,7 +8,7 @@ template <class Check>
 offset_t count_where(const CpuQueue& q, const Check& check, offset_t n)
 {
     offset_t count = 0;
-#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : count)
+#pragma omp parallel for num_threads(threads_for(q, n)) schedule(static) reduction(+ : count)
     for (offset_t k = 0; k < n; ++k) count += check(k) ? 1 : 0;
     return count;
 }

@@ -29,7 +29,7 @@ Groups order_entries(const CpuQueue& q, const index_t* row, const index_t* col, 
 {
     Groups groups = group(q, row, n, rows);
     const auto before = [col](offset_t x, offset_t y) { return col[x] != col[y] ? col[x] < col[y] : x < y; };
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_once)
+#pragma omp parallel for num_threads(threads_for(q, n)) schedule(dynamic, rows_at_once)
     for (index_t i = 0; i < rows; ++i) {
         offset_t *first = groups.source.data() + groups.begin.data()[i], *last = groups.source.data() + groups.begin.data()[i + 1];
         if (!std::is_sorted(first, last, before)) std::sort(first, last, before);

@@ -7,7 +7,7 @@ namespace tulle::inspect {
 template <class Key>
 void write_keys(const CpuQueue& q, const Key& key, offset_t n, std::uint64_t* key_at, offset_t* position)
 {
-#pragma omp parallel for num_threads(q.threads) schedule(static)
+#pragma omp parallel for num_threads(threads_for(q, n)) schedule(static)
     for (offset_t k = 0; k < n; ++k) {
         key_at[k] = key(k);
         position[k] = k;

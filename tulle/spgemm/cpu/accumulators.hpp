@@ -104,4 +104,30 @@ struct HashAccumulator {
     V at(index_t col) const { return value[slot(col)]; }
 };
 
+// An array as long as a row, and for each column the last row that touched it: nothing is cleared or found again in order, so that an addition is one
+// comparison. For rows that need not be sorted.
+template <class V>
+struct MarkedAccumulator {
+    V* value;                                // (cols)
+    index_t* mark;                           // (cols), below zero: no row yet
+    index_t cols;
+    index_t row = -1;
+
+    bool touch(index_t col)
+    {
+        if (mark[col] == row) return false;
+        mark[col] = row;
+        return true;
+    }
+
+    bool add(index_t col, V product)
+    {
+        const bool is_new = touch(col);
+        value[col] = is_new ? product : value[col] + product;
+        return is_new;
+    }
+
+    V at(index_t col) const { return value[std::clamp(col, 0, cols - 1)]; }      // whatever a caller's columns are
+};
+
 }  // namespace tulle::spgemm

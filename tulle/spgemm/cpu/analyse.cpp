@@ -37,7 +37,7 @@ void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const 
     count_products(q, a, b, products.data());
     work.products = prim::sum(q, products.data(), a.rows);
     work.longest = prim::maximum(q, products.data(), a.rows, offset_t{0});
-    if (Share::of(policy, work.longest, b.cols).dense) find_masks(q, b, work);
+    if (Share::of(q, policy, work, b.cols).dense) find_masks(q, b, work);
     if (!policy.use_runs) return;
     work.runs_a = find_runs(q, a);
     work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;

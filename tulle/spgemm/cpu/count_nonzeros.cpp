@@ -37,6 +37,16 @@ offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, i
 }
 
 template <class V>
+offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t, MarkedAccumulator<V>& columns)
+{
+    offset_t count = 0;
+    for_each_pattern(a, p.runs_b, row, [&](index_t j) {
+        for (offset_t l = b.row_begin[j]; l < b.row_begin[j + 1]; ++l) count += columns.touch(b.col[l]) ? 1 : 0;
+    });
+    return count;
+}
+
+template <class V>
 offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t, DenseAccumulator<V>& columns)
 {
     for_each_pattern(a, p.runs_b, row, [&](index_t j) { columns.touch_row(b, p.masks, j); });
@@ -51,7 +61,7 @@ template <class V>
 void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count)
 {
     if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
-    Workers<V> workers(q, Share::of(policy, work.longest, b.cols), b.cols, false);
+    Workers<V> workers(q, Share::of(q, policy, work, b.cols), b.cols, false);
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const Pattern pattern{policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a, masks_of(work)};
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
@@ -59,7 +69,7 @@ void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
         if (runs_a && unpack(runs_a[i]).place > 0) continue;
         const offset_t products = workers.bound(a, b, i);
         offset_t nonzeros = 0;
-        workers.with(products, [&](auto& columns) { nonzeros = count_row(a, b, pattern, i, products, columns); });
+        workers.with(i, products, [&](auto& columns) { nonzeros = count_row(a, b, pattern, i, products, columns); });
         for (int r = 0; r < (runs_a ? unpack(runs_a[i]).length : 1); ++r) count[i + r] = nonzeros;
     }
 }

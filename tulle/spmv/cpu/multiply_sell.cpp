@@ -27,29 +27,43 @@ struct SliceView {
     const V* x;
 };
 
-template <class T, class V, class M>
-void add_column(const T* distance, const M* value, const V* x, std::int32_t k, const std::int32_t* length, V* sum)
+constexpr int lanes_at_once = 8;                      // as many sums as stay in the registers of any machine
+
+// x is that of the first lane where the columns follow each other, so that a compiler reads it in one piece.
+template <bool Ragged, class T, class V, class M>
+void add_column(const T* distance, const M* value, const V* x, std::int32_t k, const std::int32_t* length, std::array<V, lanes_at_once>& sum)
 {
-    for (int lane = 0; lane < slice_rows; ++lane)
-        if (k < length[lane]) sum[lane] += static_cast<V>(value[lane]) * x[distance ? static_cast<offset_t>(distance[lane]) : offset_t{lane}];
+    for (std::size_t lane = 0; lane < lanes_at_once; ++lane)
+        if (!Ragged || k < length[lane]) sum[lane] += static_cast<V>(value[lane]) * x[distance ? static_cast<std::size_t>(distance[lane]) : lane];
 }
 
-template <class V, class M>
-void sum_plain(const SliceView<V, M>& s, V* sum)
+template <bool Ragged, class V, class M>
+std::array<V, lanes_at_once> sum_lanes(const SliceView<V, M>& s, int first)
 {
-    std::fill_n(sum, slice_rows, V(0));
+    std::array<V, lanes_at_once> sum{};
+    const std::int32_t* const length = s.length + first;
     for (offset_t j = s.span.begin; j < s.span.end; ++j) {
         const SellColumn column = s.column[j];
         const auto k = static_cast<std::int32_t>(j - s.span.begin);
         const std::uint8_t* from = s.distance + static_cast<offset_t>(column.at / 4) * slice_rows;
-        const M* value = s.value + offset_t{k} * slice_rows;
+        const M* value = s.value + offset_t{k} * slice_rows + first;
         const V* x = s.x + column.base;
         switch (static_cast<SellKind>(column.at % 4)) {
-        case SellKind::follow: add_column<std::uint8_t>(nullptr, value, x, k, s.length, sum); break;
-        case SellKind::bytes1: add_column(from, value, x, k, s.length, sum); break;
-        case SellKind::bytes2: add_column(reinterpret_cast<const std::uint16_t*>(from), value, x, k, s.length, sum); break;
-        case SellKind::bytes4: add_column(reinterpret_cast<const std::uint32_t*>(from), value, x, k, s.length, sum); break;
+        case SellKind::follow: add_column<Ragged, std::uint8_t>(nullptr, value, x + first, k, length, sum); break;
+        case SellKind::bytes1: add_column<Ragged>(from + first, value, x, k, length, sum); break;
+        case SellKind::bytes2: add_column<Ragged>(reinterpret_cast<const std::uint16_t*>(from) + first, value, x, k, length, sum); break;
+        case SellKind::bytes4: add_column<Ragged>(reinterpret_cast<const std::uint32_t*>(from) + first, value, x, k, length, sum); break;
         }
+    }
+    return sum;
+}
+
+template <class V, class M>
+void sum_plain(const SliceView<V, M>& s, V* to)
+{
+    for (int first = 0; first < slice_rows; first += lanes_at_once) {
+        const auto sum = s.span.ragged ? sum_lanes<true>(s, first) : sum_lanes<false>(s, first);
+        std::copy(sum.begin(), sum.end(), to + first);
     }
 }
 
@@ -174,7 +188,7 @@ void multiply_slice(const CsrView<M>& a, const Sell<M>& sell, offset_t slice, bo
     alignas(64) std::array<V, slice_rows> sum;
     const index_t* const list = sell.row.data();
     const SliceSpan span = span_of(sell.slice_begin.data(), slice);
-    if (span.ragged || !vectors)
+    if (span.ragged)
         for (int lane = 0; lane < slice_rows; ++lane) length[static_cast<std::size_t>(lane)] = static_cast<std::int32_t>(length_of(a.row_begin, row_of(list, a.rows, slice, lane)));
     const SliceView<V, M> view{span, sell.column.data(), sell.distance.data(), sell.value.data() + span.begin * slice_rows, length.data(), v.x};
     if (vectors) sum_vectors(view, sum.data());

@@ -16,44 +16,69 @@ namespace {
 
 constexpr offset_t long_row = 32;      // from this mean on, four plain sums beat one (docs/design/spmv.md)
 
-// The products in `Sums` sums side by side, so that an addition need not wait for the one before it.
-template <int Sums>
-struct PlainDot {
-    template <class V, class M, class C>
-    static V of(const M* value, const C* col, offset_t length, const V* x)
-    {
-        std::array<V, Sums> sum{};
-        offset_t k = 0;
-        for (; k + Sums <= length; k += Sums)
-            for (int s = 0; s < Sums; ++s) sum[static_cast<std::size_t>(s)] += static_cast<V>(value[k + s]) * x[col[k + s]];
-        for (; k < length; ++k) sum[0] += static_cast<V>(value[k]) * x[col[k]];
-        for (std::size_t s = 1; s < Sums; ++s) sum[0] += sum[s];
-        return sum[0];
-    }
+// Where columns are read: the matrix's own, or the plan's of 16 bits, from the base of their row where there is one.
+template <class C>
+struct Columns {
+    const C* col;
+    const index_t* base = nullptr;
+
+    template <class V> const V* x_of(offset_t row, const V* x) const { return base ? x + base[row] : x; }
 };
 
-template <class Dot, class V, class M, class C>
-V multiply_with(const CsrView<M>& a, const C* col, const index_t* base, prim::MergePoint from, prim::MergePoint to, const Vectors<V>& v)
+// The products first … end-1 in `Sums` sums side by side, so that an addition need not wait for the one before it.
+template <int Sums, class V, class M, class C>
+inline V dot(const M* value, const C* col, offset_t first, offset_t end, const V* x)
 {
+    std::array<V, Sums> sum{};
+    offset_t k = first;
+    for (; k + Sums <= end; k += Sums)
+        for (int s = 0; s < Sums; ++s) sum[static_cast<std::size_t>(s)] += static_cast<V>(value[k + s]) * x[col[k + s]];
+    if constexpr (Sums == 2) {         // one at most is left: no loop whose end must be foreseen
+        if (k < end) sum[0] += static_cast<V>(value[k]) * x[col[k]];
+    } else {
+        for (; k < end; ++k) sum[0] += static_cast<V>(value[k]) * x[col[k]];
+    }
+    for (std::size_t s = 1; s < Sums; ++s) sum[0] += sum[s];
+    return sum[0];
+}
+
+// Everything the loop needs is in local variables: what is written to y could change anything behind a reference, as far as the compiler knows.
+template <int Sums, bool Beta, class V, class M, class C>
+V multiply_with(const CsrView<M>& a, const Columns<C> columns, prim::MergePoint from, prim::MergePoint to, const Vectors<V>& v)
+{
+    const offset_t* const row_begin = a.row_begin;
+    const M* const value = a.value;
+    const C* const col = columns.col;
+    const V* const x = v.x;
+    V* const y = v.y;
+    const V alpha = v.alpha, beta = v.beta;
     offset_t k = from.nonzero;
     for (offset_t i = from.row; i < to.row; ++i) {
-        const offset_t end = a.row_begin[i + 1];
-        v.y[i] = scaled(v.alpha, Dot::of(a.value + k, col + k, end - k, v.x + (base ? base[i] : 0)), v.beta, v.y + i);
+        const offset_t end = row_begin[i + 1];
+        const V sum = dot<Sums>(value, col, k, end, columns.x_of(i, x));
+        if constexpr (Beta) y[i] = alpha * sum + beta * y[i];
+        else y[i] = alpha * sum;
         k = end;
     }
-    return k < to.nonzero ? Dot::of(a.value + k, col + k, to.nonzero - k, v.x + (base ? base[to.row] : 0)) : V(0);
+    return k < to.nonzero ? dot<Sums>(value, col, k, to.nonzero, columns.x_of(to.row, x)) : V(0);
+}
+
+template <int Sums, class V, class M, class C>
+V multiply_sums(const CsrView<M>& a, const Columns<C>& columns, prim::MergePoint from, prim::MergePoint to, const Vectors<V>& v)
+{
+    return v.beta == V(0) ? multiply_with<Sums, false>(a, columns, from, to, v) : multiply_with<Sums, true>(a, columns, from, to, v);
 }
 
 template <class V, class M, class C>
-V multiply_plain(const CsrView<M>& a, const C* col, const index_t* base, prim::MergePoint from, prim::MergePoint to, int sums, const Vectors<V>& v)
+V multiply_plain(const CsrView<M>& a, const Columns<C>& columns, prim::MergePoint from, prim::MergePoint to, int sums, const Vectors<V>& v)
 {
-    if (sums == 4) return multiply_with<PlainDot<4>>(a, col, base, from, to, v);
-    return sums == 2 ? multiply_with<PlainDot<2>>(a, col, base, from, to, v) : multiply_with<PlainDot<1>>(a, col, base, from, to, v);
+    if (sums == 4) return multiply_sums<4>(a, columns, from, to, v);
+    return sums == 2 ? multiply_sums<2>(a, columns, from, to, v) : multiply_sums<1>(a, columns, from, to, v);
 }
 
 #if defined(__x86_64__)
 
-bool gathers() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2"); }
+bool ask_for_gathers() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2"); }
 
 // The first lanes of a vector, as many as the mask has; what lies behind them is not read. A gather costs by its lanes, so that short rows
 // have vectors of half the size.
@@ -117,45 +142,51 @@ template <class C>
 
 // As multiply_with, which cannot call what it is not itself compiled for.
 template <class V, class M, class C>
-[[gnu::target("avx512f,avx512bw,avx512vl,bmi2,fma")]] V multiply_vectors(const CsrView<M>& a, const C* col, const index_t* base, prim::MergePoint from,
-                                                                         prim::MergePoint to, const Vectors<V>& v)
+[[gnu::target("avx512f,avx512bw,avx512vl,bmi2,fma")]] V multiply_vectors(const CsrView<M>& a, const Columns<C>& columns, prim::MergePoint from, prim::MergePoint to,
+                                                                         const Vectors<V>& v)
 {
+    const C* const col = columns.col;
     offset_t k = from.nonzero;
     for (offset_t i = from.row; i < to.row; ++i) {
         const offset_t end = a.row_begin[i + 1];
-        v.y[i] = scaled(v.alpha, vector_dot(a.value + k, col + k, end - k, v.x + (base ? base[i] : 0)), v.beta, v.y + i);
+        v.y[i] = scaled(v.alpha, vector_dot(a.value + k, col + k, end - k, columns.x_of(i, v.x)), v.beta, v.y + i);
         k = end;
     }
-    return k < to.nonzero ? vector_dot(a.value + k, col + k, to.nonzero - k, v.x + (base ? base[to.row] : 0)) : V(0);
+    return k < to.nonzero ? vector_dot(a.value + k, col + k, to.nonzero - k, columns.x_of(to.row, v.x)) : V(0);
 }
 
 #else
 
-bool gathers() { return false; }
+bool ask_for_gathers() { return false; }
 
 template <class V, class M, class C>
-V multiply_vectors(const CsrView<M>& a, const C* col, const index_t* base, prim::MergePoint from, prim::MergePoint to, const Vectors<V>& v)
+V multiply_vectors(const CsrView<M>& a, const Columns<C>& columns, prim::MergePoint from, prim::MergePoint to, const Vectors<V>& v)
 {
-    return multiply_plain(a, col, base, from, to, 4, v);
+    return multiply_plain(a, columns, from, to, 4, v);
 }
 
 #endif
 
 template <class V, class M, class C>
-V multiply_columns(const CsrView<M>& a, const C* col, const index_t* base, prim::MergePoint from, prim::MergePoint to, int sums, const Vectors<V>& v)
+V multiply_columns(const CsrView<M>& a, const Columns<C>& columns, prim::MergePoint from, prim::MergePoint to, int sums, const Vectors<V>& v)
 {
-    static const bool vectors = gathers();
-    if (sums == 8 && vectors) return multiply_vectors(a, col, base, from, to, v);
-    return multiply_plain(a, col, base, from, to, sums == 8 ? (a.nonzeros >= long_row * a.rows ? 4 : 1) : sums, v);
+    if (sums == 8 && has_gathers()) return multiply_vectors(a, columns, from, to, v);
+    return multiply_plain(a, columns, from, to, sums == 8 ? (a.nonzeros >= long_row * a.rows ? 4 : 1) : sums, v);
 }
 
 }  // namespace
 
+bool has_gathers()
+{
+    static const bool found = ask_for_gathers();
+    return found;
+}
+
 template <class V, class M>
 V multiply_stretch(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint from, prim::MergePoint to, int sums, const Vectors<V>& v)
 {
-    if (narrow.row_begin.empty()) return multiply_columns(a, a.col, nullptr, from, to, sums, v);
-    return multiply_columns(a, narrow.col.data(), narrow.base.empty() ? nullptr : narrow.base.data(), from, to, sums, v);
+    if (narrow.row_begin.empty()) return multiply_columns(a, Columns<index_t>{a.col}, from, to, sums, v);
+    return multiply_columns(a, Columns<std::uint16_t>{narrow.col.data(), narrow.base.empty() ? nullptr : narrow.base.data()}, from, to, sums, v);
 }
 
 template float multiply_stretch(const CsrView<float>&, const Narrow&, prim::MergePoint, prim::MergePoint, int, const Vectors<float>&);

@@ -13,4 +13,7 @@ namespace tulle::spmv {
 template <class V, class M>
 V multiply_stretch(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint from, prim::MergePoint to, int sums, const Vectors<V>& v);
 
+// Whether 8 sums side by side are a vector of this machine: AVX-512 with its gathers.
+bool has_gathers();
+
 }  // namespace tulle::spmv
