@@ -125,10 +125,10 @@ TEST_F(Formats, EveryBufferOfAWriterIsFilledMoreThanTwice)
             continue;
         }
         EXPECT_GT(fs::file_size(path(name)), 3u << 16);
-        EXPECT_TRUE(same_bits(a.view(), io::read<double>(ctx, path(name)).view()));
+        EXPECT_TRUE(same_bits(a.view(), io::read<double>(ctx, path(name))));
     }
     io::write(ctx, path("a.smtx"), a.view(), {.pattern = true});
-    const HostCsr<double> b = host_of(ctx, io::read<double>(ctx, path("a.smtx")).view());
+    const HostCsr<double> b = host_of(ctx, io::read<double>(ctx, path("a.smtx")));
     EXPECT_EQ(b.row_begin, a.row_begin);
     EXPECT_EQ(b.col, a.col);
 }
@@ -143,7 +143,7 @@ TEST_F(Formats, GzipTakesSeveralSteps)
     } catch (const NotBuilt& e) {
         GTEST_SKIP() << e.message();
     }
-    EXPECT_TRUE(same_bits(a.view(), io::read<double>(ctx, path("a.mtx.gz")).view()));
+    EXPECT_TRUE(same_bits(a.view(), io::read<double>(ctx, path("a.mtx.gz"))));
 }
 
 TEST_F(Formats, SmtxHoldsThePattern)

@@ -27,8 +27,8 @@ TEST_F(Streams, ContentsTellTheFormatWhereTheNameDoesNot)
         SCOPED_TRACE(ending);
         try {
             io::write(ctx_, path("data"), a_.view(), {.format = ending});
-            EXPECT_TRUE(same_bits(a_.view(), io::read<double>(ctx_, path("data")).view()));
-            EXPECT_TRUE(same_bits(a_.view(), io::read<double>(ctx_, path("data"), {.format = ending}).view()));
+            EXPECT_TRUE(same_bits(a_.view(), io::read<double>(ctx_, path("data"))));
+            EXPECT_TRUE(same_bits(a_.view(), io::read<double>(ctx_, path("data"), {.format = ending})));
         } catch (const NotBuilt& e) {
             std::cout << e.message() << "\n";
         }
@@ -46,7 +46,7 @@ TEST_F(Streams, ArchivesAreRecognised)
         SCOPED_TRACE(entry.path());
         try {
             fs::copy_file(entry.path(), path("data"), fs::copy_options::overwrite_existing);
-            EXPECT_TRUE(same_bits(io::read<double>(ctx_, entry.path()).view(), io::read<double>(ctx_, path("data")).view()));
+            EXPECT_TRUE(same_bits(view_of(io::read<double>(ctx_, entry.path())), io::read<double>(ctx_, path("data"))));
         } catch (const NotBuilt& e) {
             std::cout << e.message() << "\n";
         }

@@ -37,7 +37,7 @@ void check_by_rows(const Context& c, const HostCsr<V>& a)
     EXPECT_TRUE(same_entries(entries_of(c, coo), want));
     EXPECT_TRUE(validate(c, coo.view()).ok());
     const auto mixed = coo_of(c, a.rows, a.cols, shuffled(want, 3), CooOrder::none, true);
-    EXPECT_TRUE(is_csr(c, sort_rows(c, to_csr(c, mixed.view()).view()), a.rows, a.cols, want, true, true));
+    EXPECT_TRUE(is_csr(c, sort_rows(c, view_of(to_csr(c, mixed.view()))), a.rows, a.cols, want, true, true));
     for (const index_t block : a.col.size() > 500 ? std::vector{2} : std::vector{1, 7, 32}) {           // blocks of a long row are many numbers
         const auto blocks = to_blocked_ell(c, there.view(), block);
         EXPECT_TRUE(validate(c, blocks.view()).ok()) << block;

@@ -35,12 +35,12 @@ void check_parts(const Context& c, const std::string& name, const HostCsr<double
             if (!is_drawn(name + std::to_string(n) + std::string(to_text(rule)), 6)) continue;
             SCOPED_TRACE(name + ", " + std::to_string(n) + " parts, " + std::string(to_text(rule)));
             const auto by_rows = partition(c, there.view(), n, {.rule = rule});
-            expect_equal_rows(host_of(c, merge<double>(c, by_rows.part).view()), a);
+            expect_equal_rows(host_of(c, merge<double>(c, by_rows.part)), a);
             const auto by_columns = partition(c, transposed(there.view()), n, {.rule = rule});
-            expect_equal_rows(host_of(c, transposed(merge<double>(c, by_columns.part).view())), a);
+            expect_equal_rows(host_of(c, transposed(view_of(merge<double>(c, by_columns.part)))), a);
             const auto coo = to_coo(c, there.view());
             const auto entries = partition(c, coo.view(), n, {.rule = rule});
-            expect_equal_rows(host_of(c, to_csr(c, merge<double>(c, entries.part).view()).view()), a);
+            expect_equal_rows(host_of(c, to_csr(c, view_of(merge<double>(c, entries.part)))), a);
         }
 }
 

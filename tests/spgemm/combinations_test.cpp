@@ -85,7 +85,7 @@ HostCsr<V> in_order(const HostCsr<V>& c)
 template <class V>
 HostCsr<V> multiply_by(const Context& c, Way way, const CsrView<V>& a, const CsrView<V>& b, const CsrView<V>& a2, const CsrView<V>& b2, Options options)
 {
-    if (way == Way::once) return host_of(c, multiply(c, a2, b2, options).view());
+    if (way == Way::once) return host_of(c, multiply(c, a2, b2, options));
     if (way == Way::chunks || way == Way::chunks_on_host) {
         options.to_host = way == Way::chunks_on_host;
         const MemoryNeed need = Plan<V>::make(c, a2, b2, options).memory();
@@ -94,7 +94,7 @@ HostCsr<V> multiply_by(const Context& c, Way way, const CsrView<V>& a, const Csr
     auto plan = Plan<V>::make(c, a, b, options);
     if (way == Way::plan) {
         plan.update_values(a2, b2);
-        return host_of(c, plan.run().view());
+        return host_of(c, plan.run());
     }
     Csr<V> product = plan.run();
     plan.update_values(a2, b2);

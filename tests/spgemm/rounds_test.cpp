@@ -32,7 +32,7 @@ protected:
         for (const Policy& policy : candidates({c.backend(), c.host().threads})) {
             if ((simt::under_asan || simt::under_tsan) && !is_drawn(to_text(policy), 1)) continue;
             SCOPED_TRACE(to_text(policy));
-            ASSERT_TRUE(matches(host_of(c, multiply(c, a_there.view(), b_there.view(), {.force = policy}).view()), want));
+            ASSERT_TRUE(matches(host_of(c, multiply(c, a_there.view(), b_there.view(), {.force = policy})), want));
         }
     }
 };

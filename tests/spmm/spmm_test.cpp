@@ -11,6 +11,7 @@ namespace tulle::spmm {
 namespace {
 
 using namespace test;
+using tulle::test::OlderGpu;
 
 class SpmmOn : public tulle::test::OnBackend {};
 
@@ -80,13 +81,13 @@ TEST_P(SpmmOn, OlderGpusDoWithoutClusters)
         const OlderGpu gpu(compute);
         Lent<Float16> b_there(c, b, {});
         Lent<float> c_there(c, before, {});
-        auto plan = Plan<Float16>::make(c, there.view(), {.n = 32});
+        auto plan = Plan<Float16, float>::make(c, there.view(), {.n = 32});
         EXPECT_EQ(plan.policy().kernel, Kernel::dense);
         if (compute < 90) {
             EXPECT_EQ(plan.policy().parts, 1);
-            EXPECT_THROW(Plan<Float16>::make(c, there.view(), {.n = 32, .force = shared}), ValueError);
+            EXPECT_THROW(Plan<Float16, float>::make(c, there.view(), {.n = 32, .force = shared}), ValueError);
         } else {
-            plan = Plan<Float16>::make(c, there.view(), {.n = 32, .force = shared});
+            plan = Plan<Float16, float>::make(c, there.view(), {.n = 32, .force = shared});
         }
         plan.run(1, b_there.view(), 0, c_there.view());
         EXPECT_TRUE(is_product(a, false, {1, 0}, b, before, c_there.take(), true, false));

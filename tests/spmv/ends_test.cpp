@@ -47,9 +47,9 @@ void check_ends_of_rows(const Context& c, const std::vector<index_t>& lengths, E
     const ExactCsr<V> there(c, a, edge, lengths.size() % 2);
     constexpr unsigned one_in = 12;
     if (csr) check_ends<V>(c, a, there.view(), name, edge, one_in);
-    if (coo) check_ends<V>(c, a, to_coo(c, there.view()).view(), name + ", coo", edge, one_in);
-    if (csc) check_ends<V>(c, a, to_csc(c, there.view()).view(), name + ", csc", edge, one_in);
-    if (blocks) check_ends<V>(c, a, to_blocked_ell(c, there.view(), 1 + static_cast<index_t>(lengths.size())).view(), name + ", blocks", edge, one_in);
+    if (coo) check_ends<V>(c, a, view_of(to_coo(c, there.view())), name + ", coo", edge, one_in);
+    if (csc) check_ends<V>(c, a, view_of(to_csc(c, there.view())), name + ", csc", edge, one_in);
+    if (blocks) check_ends<V>(c, a, view_of(to_blocked_ell(c, there.view(), 1 + static_cast<index_t>(lengths.size()))), name + ", blocks", edge, one_in);
 }
 
 TEST_P(SpmvEndsOn, RowsAroundEveryBatch)

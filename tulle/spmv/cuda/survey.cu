@@ -166,7 +166,7 @@ Survey survey(const CudaQueue& q, const CsrView<M>& a, bool whole)
     const auto t = read_value<Tally>(q, there.data());
     Survey s;
     s.row = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .longest = static_cast<offset_t>(t.longest),
-             .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0, .widest = static_cast<index_t>(t.widest), .repeats = static_cast<index_t>(t.repeats),
+             .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0, .widest = static_cast<index_t>(t.widest), .steady = 0, .repeats = static_cast<index_t>(t.repeats),
              .shifts = static_cast<index_t>(t.shifts), .padded = static_cast<offset_t>(t.padded), .value_bytes = sizeof(M)};
     if (!a.sorted) s.row.widest = a.cols;                // first and last tell nothing
     s.sound = t.wrong == 0 && (!whole || !a.sorted || t.steps_back == t.steps_back_at_rows);
