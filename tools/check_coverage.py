@@ -81,12 +81,12 @@ def loops_of(text):
     return {(code.count("\n", 0, end) + 1, end - code.rfind("\n", 0, end)): " ".join(code[begin:end + 1].split()) for begin, end in ends.items()}
 
 
-def repeated_loops(folder):
+def repeated_loops(folder, build):
     """{(path, line, column)} of all programs."""
     found = set()
     for line in {line for file in folder.iterdir() for line in file.read_text().splitlines()}:
         file, number, column = line.rsplit(":", 2)
-        path = pathlib.Path(os.path.normpath(file))
+        path = pathlib.Path(os.path.normpath(build.resolve() / file))
         if path.is_relative_to(ROOT):
             found.add((path.relative_to(ROOT), int(number), int(column)))
     return found
@@ -152,7 +152,7 @@ def main():
             print(f"  {path}: {len(of) - len(never)} of {len(of)}" + (": never " + " ".join(map(str, never)) if args.lines else ""))
     percent = 100 * reached / lines
     print(f"coverage: {reached} of {lines} lines of {len(times)} files matching {args.only}: {percent:.1f} %, at least {args.least:g} % wanted")
-    wrong = check_loops(everything, repeated_loops(args.loops), read_once(args.once)) if args.loops else []
+    wrong = check_loops(everything, repeated_loops(args.loops, args.build), read_once(args.once)) if args.loops else []
     print("\n".join(wrong), end="\n" if wrong else "")
     return int(percent < args.least or bool(wrong))
 
