@@ -86,6 +86,18 @@ TEST_P(SpmvLimitsOn, DimensionsAndDistancesAtTheEndsOf8And16Bits)
     for (const auto& [name, a] : near_limits<double>()) check_forms(c, name, a, 4);
 }
 
+// As many columns as 16 bits tell apart, one less and one more, in rows that are narrow themselves: columns count from zero up to there, then from the row's first.
+TEST_P(SpmvLimitsOn, NarrowRowsOfMatricesAtTheEndOf16Bits)
+{
+    const auto c = ctx();
+    for (const index_t n : {65535, 65536, 65537}) {
+        const auto a = matrix_of_columns<double>(35, n, 53, [n](index_t i) {
+            return i % 4 == 0 ? std::vector{0, n / 3} : i % 4 == 1 ? std::vector{n - 1} : i % 4 == 2 ? std::vector{n - 2, n - 1} : std::vector{n / 2, n - 1};
+        });
+        check_forms(c, std::to_string(n) + " columns, narrow rows", a, 4);
+    }
+}
+
 TEST_P(SpmvLimitsOn, ColumnsUpTo31Bits)
 {
     const RoomToReserve room;
