@@ -584,6 +584,20 @@ TEST_P(MalformedOn, SpmmOfSixteenBits)
         }
 }
 
+// A C that is to be filled again but has lost an array.
+TEST_P(MalformedOn, ResultsThatAreFilledAgain)
+{
+    const Context c = ctx();
+    const Matrices m(c);
+    const auto plan = spgemm::Plan<V>::make(c, m.csr_there.view(), m.csr_there.view());
+    auto sound = plan.run(), without_values = plan.run(), without_offsets = plan.run(), empty = Csr<V>{};
+    without_values.value = {};
+    without_offsets.row_begin = {};
+    EXPECT_NO_THROW(plan.run(sound));
+    for (Csr<V>* bad : {&without_values, &without_offsets, &empty}) expect_refusal([&] { plan.run(*bad); });
+    c.synchronize();
+}
+
 TEST_P(MalformedOn, PatternsThatAreOrdered)
 {
     const Context c = ctx();
