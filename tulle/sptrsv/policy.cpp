@@ -107,7 +107,7 @@ Choice choose_cpu(const Features& f, const Limits& limits)
     if (limits.threads > 1 && shared < alone)
         return {{.kernel = Kernel::levels}, shared, concat(f.nonzeros, " entries in ", f.levels, plural(f.levels, " level are worth ", " levels are worth "), limits.threads, " threads")};
     return {{.kernel = Kernel::serial}, alone,
-            limits.threads == 1 ? "one thread" : concat(f.levels, plural(f.levels, " level of ", " levels of "), fixed(f.level_mean, 0), " entries each are too small to be shared")};
+            limits.threads == 1 ? "one thread" : concat(f.levels, plural(f.levels, " level of ", " levels of "), fixed(f.level_mean, 1), " entries each are too small to be shared")};
 }
 
 std::string number(int n) { return n == unlimited ? "unlimited" : std::to_string(n); }
