@@ -12,7 +12,7 @@ class Spgemm : public Program {};
 
 TEST_F(Spgemm, ExplainsEveryMethodBesideTheChosenOne)
 {
-    const auto e = json("explain spgemm uniform:200,200,5 --repeat 1"), planned = json("plan spgemm uniform:200,200,5");
+    const auto e = json("explain spgemm uniform:200,200,5 --repeat 1"), planned = json("plan spgemm uniform:200,200,5")["results"][0];
     std::set<std::string> methods;
     for (const auto& m : e["methods"]) {
         methods.insert(m["method"].get<std::string>());

@@ -111,7 +111,7 @@ TEST_F(ValuesOfTheTool, RowNumbersSayFromWhereTheyCount)
     EXPECT_NE(tulle("run sptrsv " + real("no.mtx", "2 2 1\n1 1 1\n") + " --backend cpu").err.find("row 1 (counted from 0)"), std::string::npos);
     EXPECT_NE(tulle("convert " + real("un.mtx", "2 2 1\n2 1 1\n") + " s.mtx --symmetric").err.find("row 1 (counted from 0)"), std::string::npos);
     EXPECT_NE(tulle("info " + real("out.mtx", "2 2 1\n3 1 1\n")).err.find("row 3 exceeds 2 (counted from 1)"), std::string::npos);
-    EXPECT_NE(tulle("info uniform:50,50,3").out.find("(counted from 0)"), std::string::npos);
+    EXPECT_NE(tulle("info rmat:6,4").out.find("(counted from 0)"), std::string::npos);
 }
 
 }  // namespace

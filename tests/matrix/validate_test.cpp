@@ -35,7 +35,7 @@ protected:
     void expect(const test::HostCsr<double>& a, index_t row, const std::string& sentence)
     {
         const Findings found = findings(ctx(), a);
-        EXPECT_EQ(found.problem, row < 0 ? sentence : sentence + " (counted from 0)");
+        EXPECT_EQ(found.problem, row < 0 ? sentence : sentence + " (rows and columns count from 0)");
         EXPECT_EQ(found.row, row) << sentence;
         EXPECT_EQ(found.ok(), sentence.empty());
     }
@@ -65,7 +65,7 @@ TEST_P(ValidateOn, Offsets)
     expect(csr(2, 3, {0, max_offset, 2}, {0, 1}), 0, concat("row_begin reaches ", max_offset, " at row 0, but there are 2 nonzeros"));
     expect(csr(2, 3, {0, std::numeric_limits<offset_t>::min(), 2}, {0, 1}), 0, concat("row_begin falls from 0 to ", std::numeric_limits<offset_t>::min(), " at row 0"));
     expect(csr(2, 3, {0, 1, 1}, {0, 1}), -1, "row_begin ends at 1, but there are 2 nonzeros");
-    expect(csr(0, 0, {0}, {1}), -1, "row_begin ends at 0, but there are 1 nonzeros");
+    expect(csr(0, 0, {0}, {1}), -1, "row_begin ends at 0, but there is 1 nonzero");
 }
 
 TEST_P(ValidateOn, Columns)
@@ -162,9 +162,9 @@ TEST_P(ValidateOn, CompressedColumns)
         const Findings found = validate(where, test::view_of(to_device(where, transposed(transposed_matrix.view()))));
         return std::pair{found.row, found.problem};
     };
-    EXPECT_EQ(sentence(csr(3, 50, {0, 2, 2, 4}, {0, 7, 2, 51})), std::pair(2, std::string("column 2: row 51 at position 3 is outside 0 … 49")));
-    EXPECT_EQ(sentence(csr(2, 3, {0, 2, 1}, {0})), std::pair(0, std::string("col_begin reaches 2 at column 0, but there are 1 nonzeros")));
-    EXPECT_EQ(sentence(csr(2, 9, {0, 2, 4}, {0, 1, 5, 3})), std::pair(1, std::string("column 1: rows 5, 3 at positions 2, 3 are not ascending, but the view says sorted")));
+    EXPECT_EQ(sentence(csr(3, 50, {0, 2, 2, 4}, {0, 7, 2, 51})), std::pair(2, std::string("column 2: row 51 at position 3 is outside 0 … 49 (rows and columns count from 0)")));
+    EXPECT_EQ(sentence(csr(2, 3, {0, 2, 1}, {0})), std::pair(0, std::string("col_begin reaches 2 at column 0, but there is 1 nonzero (rows and columns count from 0)")));
+    EXPECT_EQ(sentence(csr(2, 9, {0, 2, 4}, {0, 1, 5, 3})), std::pair(1, std::string("column 1: rows 5, 3 at positions 2, 3 are not ascending, but the view says sorted (rows and columns count from 0)")));
     EXPECT_EQ(sentence(csr(2, 3, {0, 1, 2}, {0, 2})), std::pair(-1, std::string()));
 }
 
@@ -179,13 +179,13 @@ TEST_P(ValidateOn, Coordinates)
         const CooView<double> a{4, 5, std::ssize(entries), row.data(), col.data(), value.data(), order, unique};
         return validate(where, test::view_of(to_device(where, a)));
     };
-    EXPECT_EQ(look({{0, 1, 1}, {4, 9, 1}}, CooOrder::none, false).problem, "entry 1: row 4 is outside 0 … 3 (counted from 0)");
-    EXPECT_EQ(look({{0, -1, 1}, {9, 1, 1}}, CooOrder::none, false).problem, "entry 0: column -1 is outside 0 … 4 (counted from 0)");
-    EXPECT_EQ(look({{3, 1, 1}, {2, 4, 1}}, CooOrder::by_row, false).problem, "entry 1: (2, 4) comes after (3, 1), but the view says by_row (counted from 0)");
+    EXPECT_EQ(look({{0, 1, 1}, {4, 9, 1}}, CooOrder::none, false).problem, "entry 1: row 4 is outside 0 … 3 (rows and columns count from 0)");
+    EXPECT_EQ(look({{0, -1, 1}, {9, 1, 1}}, CooOrder::none, false).problem, "entry 0: column -1 is outside 0 … 4 (rows and columns count from 0)");
+    EXPECT_EQ(look({{3, 1, 1}, {2, 4, 1}}, CooOrder::by_row, false).problem, "entry 1: (2, 4) comes after (3, 1), but the view says by_row (rows and columns count from 0)");
     EXPECT_EQ(look({{3, 1, 1}, {2, 4, 1}}, CooOrder::by_row, false).row, 2);
     EXPECT_EQ(look({{3, 1, 1}, {2, 4, 1}}, CooOrder::by_col, true).problem, "");
-    EXPECT_EQ(look({{1, 4, 1}, {2, 1, 1}}, CooOrder::by_col, true).problem, "entry 1: (2, 1) comes after (1, 4), but the view says by_col (counted from 0)");
-    EXPECT_EQ(look({{1, 4, 1}, {2, 1, 1}, {1, 4, 7}}, CooOrder::none, true).problem, "entries 0 and 2 both stand at (1, 4), but the view says unique (counted from 0)");
+    EXPECT_EQ(look({{1, 4, 1}, {2, 1, 1}}, CooOrder::by_col, true).problem, "entry 1: (2, 1) comes after (1, 4), but the view says by_col (rows and columns count from 0)");
+    EXPECT_EQ(look({{1, 4, 1}, {2, 1, 1}, {1, 4, 7}}, CooOrder::none, true).problem, "entries 0 and 2 both stand at (1, 4), but the view says unique (rows and columns count from 0)");
     const Findings found = look({{1, 4, 1}, {2, 1, nan}, {1, 4, 7}}, CooOrder::none, false);
     EXPECT_TRUE(found.ok() && !found.sorted && !found.unique && found.not_finite == 1);
     EXPECT_TRUE(look({{1, 1, 1}, {1, 2, 1}, {2, 0, 7}}, CooOrder::none, false).sorted);
@@ -200,12 +200,12 @@ TEST_P(ValidateOn, BlockedEll)
         return validate(where, test::view_of(to_device(where, BlockedEllView<double>{3, 5, 2, 2, block_col.data(), value.data()})));
     };
     EXPECT_EQ(look({0, 2, 1, -1}, {}).problem, "");
-    EXPECT_EQ(look({0, 3, 1, -1}, {}).problem, "block row 0: slot 1 has block column 3, outside -1 … 2 (counted from 0)");
-    EXPECT_EQ(look({0, 2, -2, -1}, {}).problem, "block row 1: slot 0 has block column -2, outside -1 … 2 (counted from 0)");
-    EXPECT_EQ(look({0, 2, -1, 1}, {}).problem, "block row 1: slot 1 has block column 1 behind padding (counted from 0)");
+    EXPECT_EQ(look({0, 3, 1, -1}, {}).problem, "block row 0: slot 1 has block column 3, outside -1 … 2 (rows and columns count from 0)");
+    EXPECT_EQ(look({0, 2, -2, -1}, {}).problem, "block row 1: slot 0 has block column -2, outside -1 … 2 (rows and columns count from 0)");
+    EXPECT_EQ(look({0, 2, -1, 1}, {}).problem, "block row 1: slot 1 has block column 1 behind padding (rows and columns count from 0)");
     EXPECT_EQ(look({0, 2, -1, 1}, {}).row, 2);
-    EXPECT_EQ(look({0, 2, 1, -1}, {1, 2, 3, 4, 5, 6, 0, 0}).problem, "block row 0: the value at position 5 stands at (0, 5), outside the matrix, and is not zero (counted from 0)");
-    EXPECT_EQ(look({0, 1, 1, -1}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 0, 9}).problem, "block row 1: the value at position 11 stands at (3, 3), outside the matrix, and is not zero (counted from 0)");
+    EXPECT_EQ(look({0, 2, 1, -1}, {1, 2, 3, 4, 5, 6, 0, 0}).problem, "block row 0: the value at position 5 stands at (0, 5), outside the matrix, and is not zero (rows and columns count from 0)");
+    EXPECT_EQ(look({0, 1, 1, -1}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 0, 9}).problem, "block row 1: the value at position 11 stands at (3, 3), outside the matrix, and is not zero (rows and columns count from 0)");
     EXPECT_EQ(look({0, 1, 1, -1}, {1, nan, 3, 4, 5, 6, 7, 8, 9, 9, 0, 0, nan, nan}).not_finite, 1) << "padding has no values";
     EXPECT_FALSE(look({1, 0, 1, -1}, {}).sorted);
     EXPECT_TRUE(look({1, 0, 1, -1}, {}).unique);
@@ -222,7 +222,7 @@ TEST_P(ValidateOn, CheckThrowsTheSentence)
         check(where, a.view());
         FAIL();
     } catch (const ValueError& error) {
-        EXPECT_EQ(error.message(), "row 0: column 50 at position 0 is outside 0 … 49 (counted from 0)");
+        EXPECT_EQ(error.message(), "row 0: column 50 at position 0 is outside 0 … 49 (rows and columns count from 0)");
     }
 }
 
@@ -309,7 +309,7 @@ TEST(Validate, TheFirstProblemForAnyNumberOfThreads)
     for (offset_t i = 0; i <= 50000; ++i) begin.push_back(2 * i);
     auto a = csr(50000, 10, begin, std::vector<index_t>(100000, 3), false, false);
     for (std::size_t k = 70001; k < a.col.size(); k += 3) a.col[k] = 10;
-    for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(findings(Context::cpu(threads), a).problem, "row 35000: column 10 at position 70001 is outside 0 … 9 (counted from 0)");
+    for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(findings(Context::cpu(threads), a).problem, "row 35000: column 10 at position 70001 is outside 0 … 9 (rows and columns count from 0)");
 }
 
 }  // namespace

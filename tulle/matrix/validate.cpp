@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tulle/base/plural.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/matrix/inspect_steps.hpp"
 #include "tulle/prim/sort.hpp"
@@ -21,7 +22,7 @@ using namespace inspect;
 Findings problem(index_t row, std::string sentence)
 {
     Findings found;
-    found.problem = row < 0 ? std::move(sentence) : std::move(sentence) + " (counted from 0)";
+    found.problem = row < 0 ? std::move(sentence) : std::move(sentence) + " (rows and columns count from 0)";
     found.row = row;
     return found;
 }
@@ -75,10 +76,10 @@ Findings offset_problem(const Queue& q, const CsrView<V>& a, const Words& say)
     const auto row = static_cast<index_t>(first_where(q, BadBegin{a.row_begin, a.nonzeros}, a.rows));
     const offset_t begin = read_value(q, a.row_begin + row);
     if (row == a.rows)
-        return begin == a.nonzeros ? Findings{} : problem(-1, concat(say.begin, " ends at ", begin, ", but there are ", a.nonzeros, " nonzeros"));
+        return begin == a.nonzeros ? Findings{} : problem(-1, concat(say.begin, " ends at ", begin, ", but there ", plural(a.nonzeros, "is ", "are "), a.nonzeros, plural(a.nonzeros, " nonzero", " nonzeros")));
     const offset_t end = read_value(q, a.row_begin + row + 1);
     if (end < begin) return problem(row, concat(say.begin, " falls from ", begin, " to ", end, " at ", say.row, " ", row));
-    return problem(row, concat(say.begin, " reaches ", end, " at ", say.row, " ", row, ", but there are ", a.nonzeros, " nonzeros"));
+    return problem(row, concat(say.begin, " reaches ", end, " at ", say.row, " ", row, ", but there ", plural(a.nonzeros, "is ", "are "), a.nonzeros, plural(a.nonzeros, " nonzero", " nonzeros")));
 }
 
 // The row of a position, looked up entry by entry: only for sentences.

@@ -119,7 +119,7 @@ Choice choose_cpu(const Features& f, const Limits& limits)
     return {{.kernel = Kernel::serial}, alone,
             limits.threads == 1 ? "one thread"
             : busy              ? concat("the machine is busy: threads wait ", fixed(limits.handover * 1e6, 0), " us for each other")
-                                : concat(f.levels, plural(f.levels, " level of ", " levels of "), fixed(f.level_mean, 0), " entries each are too small to be shared")};
+                                : concat(f.levels, plural(f.levels, " level of ", " levels of "), fixed(f.level_mean, 1), " entries each are too small to be shared")};
 }
 
 std::string number(int n) { return n == unlimited ? "unlimited" : std::to_string(n); }
