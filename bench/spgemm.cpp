@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "bench/build.hpp"
 #include "bench/machine.hpp"
@@ -186,8 +187,9 @@ private:
 template <class V>
 std::vector<MatrixResult> race(const Context& ctx, const Case& which, const SpgemmOptions& options, double memory_bandwidth)
 {
-    SpgemmProblem<V> problem(ctx, load<V>(Context::cpu(), which));
-    require(problem.host.rows == problem.host.cols, [&] { return concat(which.name, " is not square"); });
+    Csr<V> matrix = load<V>(Context::cpu(), which);
+    require(matrix.rows == matrix.cols, [&] { return concat(which.name, " is not square"); });
+    SpgemmProblem<V> problem(ctx, std::move(matrix));
     problem.require_room();
     std::vector<Multiplier> all = multipliers_for(problem, options);
     std::vector<MatrixResult> results;

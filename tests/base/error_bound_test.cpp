@@ -51,6 +51,7 @@ TEST(ErrorBound, KnowsWhatAResultIsRoundedTo)
     EXPECT_LE(share(rounded, exact, of_sum(1, exact, exact, half)), 1);
     EXPECT_GT(share(rounded, exact, of_sum(1, exact, exact, single)), 1);
     EXPECT_GT(of_sum(1, 0, 0, half), 0) << "the smallest number may be lost";
+    EXPECT_EQ(of_sum(0, 0, 0, half), 0) << "an empty row has no room for any error";
 }
 
 // Products of subnormal numbers of 16 bits are added by tensor cores as if they were larger.

@@ -45,6 +45,7 @@ constexpr Rounding rounding_of(bool tensor_cores = false, bool tf32_operands = f
 inline long double of_sum(long double products, long double magnitude, long double exact, const Rounding& r)
 {
     const long double roundings = products + 4;
+    if (products == 0 && magnitude == 0) return 0;                         // nothing was added, nothing can be lost
     return (gamma(roundings, r.unit) + r.operands) * magnitude + roundings * r.least + r.result * std::abs(exact) + r.least_result;
 }
 
