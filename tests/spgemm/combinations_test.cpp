@@ -58,7 +58,7 @@ HostCsr<V> by_chunks(const Context& c, const CsrView<V>& a, const CsrView<V>& b,
 {
     HostCsr<V> joined{.rows = 0, .cols = 70, .row_begin = {0}, .col = {}, .value = {}};
     options.budget = budget;
-    for_each_chunk<V>(c, a, b, [&](index_t first, Csr<V> rows) {
+    for_each_chunk(c, a, b, [&](index_t first, Csr<V> rows) {
         EXPECT_EQ(first, joined.rows);
         const offset_t before = joined.row_begin.back();
         const auto begin = there_and_back(c, rows.row_begin, options.to_host);

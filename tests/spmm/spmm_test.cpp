@@ -85,7 +85,7 @@ TEST_P(SpmmOn, OlderGpusDoWithoutClusters)
         EXPECT_EQ(plan.policy().kernel, Kernel::dense);
         if (compute < 90) {
             EXPECT_EQ(plan.policy().parts, 1);
-            EXPECT_THROW(Plan<Float16, float>::make(c, there.view(), {.n = 32, .force = shared}), ValueError);
+            EXPECT_THROW((Plan<Float16, float>::make(c, there.view(), {.n = 32, .force = shared})), ValueError);
         } else {
             plan = Plan<Float16, float>::make(c, there.view(), {.n = 32, .force = shared});
         }

@@ -64,11 +64,12 @@ void require_square(const WideView<V>& a)
 }
 
 template <class V>
-std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& given, const Options& options, const std::vector<Scheme>& schemes, const Progress& progress)
+std::vector<Trial> try_schemes(const Context& all, const AnyView<V>& given, const Options& options, const std::vector<Scheme>& schemes, const Progress& progress)
 {
     Buffer<offset_t> wide;
-    const auto a = matrix::widened<WideView<V>>(ctx, given, wide);
+    const auto a = matrix::widened<WideView<V>>(all, given, wide);
     require_square(a);
+    const Context ctx = all.for_work(as_rows(a).nonzeros + as_rows(a).rows);      // as Plan::make does, so that what is remembered is found
     const Limits limits = limits_of(ctx);
     for (const Scheme& s : schemes) check_scheme(s, limits);
     Known known = look_around(ctx, a, options);
