@@ -102,6 +102,17 @@ TEST_F(Streams, ASignalLeavesNothingUnfinished)
     EXPECT_EQ(contents_of(path("a.mtx")), "old");
 }
 
+TEST_F(Streams, FilesThatAreFinishedLeaveRoomInTheListOfOthers)
+{
+    for (int i = 0; i < 40; ++i) {
+        io::AtomicFile out(path("a.mtx"), io::AtomicFile::Unfinished::under_another_name);
+        out.write("whole");
+        if (i % 2 == 0) out.commit();
+    }
+    die_while_writing(path("a.mtx"), io::AtomicFile::Unfinished::under_another_name, SIGTERM);
+    EXPECT_EQ(files_in_folder(), 1u);
+}
+
 TEST_F(Streams, FilesAreReplacedEitherWay)
 {
     for (const auto how : {io::AtomicFile::Unfinished::without_name, io::AtomicFile::Unfinished::under_another_name})
