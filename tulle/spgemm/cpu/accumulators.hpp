@@ -21,12 +21,18 @@ struct DenseAccumulator {
     std::uint64_t* bits;                     // (cols / 64)
     std::uint64_t* summary;                  // (cols / 4096)
     index_t summaries;
+    index_t low = summaries, high = -1;      // first and last summary with a touched column: a short row of a wide matrix looks at few
 
     static constexpr offset_t words_for(offset_t cols) { return (cols + 63) / 64; }
 
     void touch(index_t word, std::uint64_t mask)
     {
-        if (bits[word] == 0) summary[word / 64] |= std::uint64_t{1} << word % 64;
+        if (bits[word] == 0) {
+            const index_t at = word / 64;
+            summary[at] |= std::uint64_t{1} << word % 64;
+            low = std::min(low, at);
+            high = std::max(high, at);
+        }
         bits[word] |= mask;
     }
 
@@ -44,12 +50,14 @@ struct DenseAccumulator {
     template <class Take>
     void take_words(Take&& take)
     {
-        for (index_t s = 0; s < summaries; ++s)
+        for (index_t s = low; s <= high; ++s)
             for (; summary[s] != 0; summary[s] &= summary[s] - 1) {
                 const index_t word = s * 64 + std::countr_zero(summary[s]);
                 take(word, bits[word]);
                 bits[word] = 0;
             }
+        low = summaries;
+        high = -1;
     }
 };
 

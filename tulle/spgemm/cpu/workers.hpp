@@ -18,7 +18,8 @@ inline constexpr int rows_at_a_time = 32;            // dealt to a thread
 // Arrays with marks are taken where there are this many products for each of their columns: they must be cleared once, and a matrix may have 2^31 columns and hardly an entry.
 inline constexpr offset_t products_per_mark = 2;
 
-// How many products of a row can be hashed, and whether longer rows need the array; or, where rows need not be sorted, an array with marks for all.
+// How many products of a row can be hashed, and whether longer rows need the array; or, where rows need not be sorted, an array with marks for all. Masks find several columns at
+// once and are faster still.
 struct Share {
     bool dense;
     offset_t hashed;
@@ -26,9 +27,14 @@ struct Share {
 
     static Share of(const CpuQueue& q, const Policy& policy, const Workspace& work, index_t cols)
     {
+        const bool marked = policy.method != Method::hash && !work.sorted && work.mask.empty() && offset_t{cols} * q.threads <= work.products / products_per_mark;
+        return marked ? Share{false, 0, true} : in_order(policy, work, cols);
+    }
+
+    static Share in_order(const Policy& policy, const Workspace& work, index_t cols)
+    {
         const offset_t bound = std::min(work.longest, offset_t{cols});
         if (policy.method == Method::dense) return {true, 0};
-        if (policy.method != Method::hash && !work.sorted && offset_t{cols} * q.threads <= work.products / products_per_mark) return {false, 0, true};
         if (policy.method == Method::hash || bound <= hashed_products) return {false, bound};
         return {true, hashed_products};
     }
