@@ -22,7 +22,7 @@ MUTANTS = [
     mutant("strides: rows of C in 32 bits", "spmm", "spmm/cuda/operands.cuh", "C* to = o.c + row * o.c_row + j * o.c_col;", "C* to = o.c + static_cast<unsigned>(row * o.c_row + j * o.c_col);", "*LinesFourGibibytesApart/cuda*", [1, 2]),
     # combinations of options
     mutant("combined: a unit diagonal is stored below an upper triangle", "sptrsv", "sptrsv/triangle.cpp", "} else if (!s.unit_diagonal) {", "} else if (!s.unit_diagonal || (s.upper && s.transpose && s.ignore_other_side)) {", COMBINED.replace("cuda", "cpu"), [1, 2]),
-    mutant("combined: new values of sorted coordinates, transposed, are not taken", "spmv", "spmv/spmv.cpp", "    s.a = a;\n    carry_values(s);", "    if (!(s.transposed() && s.traits.format == Format::coo)) s.a = a;\n    carry_values(s);", COMBINED, [1, 2]),
+    mutant("combined: new values of sorted coordinates, transposed, are not taken", "spmv", "spmv/spmv.cpp", "    s.a = a;\n    if (!fresh.empty())", "    if (!(s.transposed() && s.traits.format == Format::coo)) s.a = a;\n    if (!fresh.empty())", COMBINED, [1, 2]),
     # ends of arrays
     mutant("ends: groups load columns before they ask", "spmv", "spmv/cuda/multiply_groups.cu", "c[u] = here ? load<Lanes>(col + k + u * Lanes) : 0;", "c[u] = load<Lanes>(col + k + u * Lanes);\n            c[u] = here ? c[u] : 0;", ENDS, [1, 2]),
     mutant("ends: products of a list are loaded before anybody asks", "spgemm", "spgemm/cuda/add_listed.cu", "product[e] = k + 32 * e + lane < list.products ? list.product[k + 32 * e + lane] : 0;", "product[e] = list.product[k + 32 * e + lane], product[e] = k + 32 * e + lane < list.products ? product[e] : 0;", ENDS, [1, 2]),
