@@ -11,7 +11,6 @@ MUTANTS = [
     # limits of narrow types
     mutant("limits: spmv takes 65537 columns for 16 bits", "spmv", "spmv/cuda/multiply_rows.cu", "if (a.cols > columns_of_16_bits)", "if (a.cols > columns_of_16_bits + 1)", "*NarrowRowsOfMatrices*/cuda*", [1, 2, 3]),
     mutant("limits: spmv keeps distances of 256 in a byte", "spmv", "spmv/cuda/make_sell.cu", "if (form.kind == SellKind::bytes2)", "if (form.kind == SellKind::bytes2 && form.distance > 256)", LIMITS, [1, 2, 3, 4]),
-    mutant("limits: spgemm has 65537 columns in a bitmap of 65536", "spgemm", "spgemm/cuda/analyse.cu", "policy.at_once && b.cols <= most_columns_at_once", "policy.at_once && b.cols <= most_columns_at_once + 1", "*SpgemmLimitsOn.*/cuda*", [1, 2, 3, 4, 5, 6]),
     mutant("limits: narrow columns of a copy are not checked", "spmv", "spmv/spmv.cpp", "        if (options.force) check_policy(*options.force, s->traits, s->limits);      // once more", "        // once more", "*NarrowColumnsAreRefused*", [1]),
     # huge indices
     mutant("huge: columns of blocks in 32 bits", "spmv", "spmv/cuda/multiply_blocks.cu", "offset_t{a.block_col[slot]} * a.block + k % a.block", "static_cast<offset_t>(2 * a.block_col[slot] * a.block / 2) + k % a.block", WIDE, [1, 2, 3, 4, 5, 6]),
