@@ -34,7 +34,7 @@ struct TULLE_API CudaQueue {
     Place place() const { return {Space::device, device, stream}; }
 };
 
-// Threads that so much work is worth, one to all of the queue's: starting a second one takes as long as thousands of entries (docs/benchmarks.md).
+// Threads that so much work is worth, one to all of the queue's: starting a second one takes as long as thousands of entries (docs/design/spmv.md).
 TULLE_API int threads_for(const CpuQueue& q, offset_t work);
 
 inline void synchronize(const CpuQueue&) {}
