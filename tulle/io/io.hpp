@@ -58,6 +58,9 @@ struct WriteOptions {
 template <class V>
 TULLE_API void write(const Context& ctx, const std::filesystem::path& file, const CsrView<V>& a, const WriteOptions& options = {});
 
+// Throws what write() would throw for this name with these options (the format, the folder), before there is anything to write.
+TULLE_API void check_write(const std::filesystem::path& file, const WriteOptions& options = {});
+
 // The value tulle gives entry (i, j), zero-based, of a matrix without values: in [0.5, 1.5), a function of the position alone.
 TULLE_API double pattern_value(index_t i, index_t j);
 
