@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <new>
 
+#include "apps/cli/arguments.hpp"
+#include "apps/cli/failure.hpp"
 #include "bench/collect.hpp"
 #include "bench/machine.hpp"
 #include "bench/partition.hpp"
@@ -164,6 +166,7 @@ int parse_and_run(int argc, char** argv)
     CLI::App* spmm_command = app.add_subcommand("spmm", "C = A B with a dense B: ours and the yardsticks");
     add_spmm(*spmm_command, spmm);
     add_timing(*roof_command, roof);
+    cli::check_arguments(app, {argv + 1, argv + argc});
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& fault) {
@@ -183,7 +186,16 @@ int exit_code(const std::exception& fault)
     if (dynamic_cast<const FileError*>(&fault)) return 3;
     if (dynamic_cast<const OutOfMemory*>(&fault) || dynamic_cast<const std::bad_alloc*>(&fault)) return 4;
     if (dynamic_cast<const DeviceError*>(&fault) || dynamic_cast<const NotBuilt*>(&fault)) return 5;
-    return dynamic_cast<const ValueError*>(&fault) ? 2 : 6;
+    return dynamic_cast<const ValueError*>(&fault) || dynamic_cast<const cli::UsageError*>(&fault) ? 2 : 6;
+}
+
+// Hints of the library that name members of C++ structures are for programs, not for this one.
+std::string text_of(const std::exception& fault)
+{
+    const auto* ours = dynamic_cast<const Error*>(&fault);
+    if (!ours) return fault.what();
+    const bool helps = !ours->hint().empty() && ours->hint().find("::") == std::string::npos;
+    return helps ? fmt::format("{}\n  hint: {}", ours->message(), ours->hint()) : ours->message();
 }
 
 }  // namespace
@@ -194,7 +206,7 @@ int main(int argc, char** argv)
     try {
         return tulle::bench::parse_and_run(argc, argv);
     } catch (const std::exception& fault) {
-        fmt::print(stderr, "tulle-bench: {}\n", fault.what());
+        fmt::print(stderr, "tulle-bench: {}\n", tulle::bench::text_of(fault));
         return tulle::bench::exit_code(fault);
     }
 }

@@ -105,6 +105,7 @@ void list_generators(const Session& session)
 template <class V>
 void generate_as(const Session& session, const GenOptions& options)
 {
+    io::check_write(options.to);
     const Context ctx = session.host();
     const Loaded<V> loaded = load<V>(session, ctx, {.text = options.sentence});
     store(session, ctx, options.to, loaded.matrix.view(), {.comment = concat("tulle gen ", options.sentence)});

@@ -13,7 +13,7 @@
 namespace tulle::cli {
 
 struct Settings {
-    bool json = false, quiet = false;
+    bool json = false, quiet = false, verbose = false;
     std::string colour = "auto";
     int threads = 0;                                     // 0: all the process may use
     int device = 0;

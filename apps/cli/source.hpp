@@ -15,6 +15,7 @@ namespace tulle::cli {
 struct Source {
     std::string text;                                    // as the user wrote it
     bool real_part = false;                              // of complex files, instead of refusing them
+    bool trust_header = false;                           // sizes in a header are believed, however small the file
     bool is_sentence() const;
     std::string name() const;                            // short, for titles: "cant", "stencil7:100"
 };

@@ -8,6 +8,7 @@
 #include "apps/cli/failure.hpp"
 #include "apps/cli/json.hpp"
 #include "apps/cli/layout.hpp"
+#include "apps/cli/picture/plot.hpp"
 #include "apps/cli/picture/widths.hpp"
 #include "apps/cli/progress.hpp"
 #include "apps/cli/verbs.hpp"
@@ -28,7 +29,7 @@ std::string panel_title(std::string_view what, const std::vector<offset_t>& rows
 void spy_levels(const Session& session, const SpyOptions& options)
 {
     require<UsageError>(options.size >= 64 && options.size <= 8192, [&] { return concat("a picture of ", options.size, " pixels is out of range"); }, "use 64 to 8192");
-    require<UsageError>(options.permute.empty(), "--levels and --permute do not go together", "draw them one after the other");
+    picture::check_picture(options.to);
     const Context ctx = session.host();
     const Loaded<double> loaded = load<double>(session, ctx, options.matrix);
     const sptrsv::LevelWidths widths =
@@ -36,9 +37,9 @@ void spy_levels(const Session& session, const SpyOptions& options)
     const auto before = std::ssize(widths.alone), after = std::ssize(widths.clustered);
     {
         const Activity work(session.console, concat("drawing ", options.to));
-        picture::write_widths(options.to, {.title = concat(options.matrix.name(), ", lower triangle"),
+        picture::write_widths(options.to, {.title = options.title.empty() ? concat(options.matrix.name(), ", lower triangle") : options.title,
                                            .panels = {{panel_title("rows alone", widths.alone), widths.alone}, {panel_title("clusters of up to 32 rows", widths.clustered), widths.clustered}},
-                                           .size = options.size});
+                                           .size = options.size, .legend = !options.no_legend});
     }
     if (session.settings.json) return print(session, {{"file", options.to}, {"matrix", options.matrix.text}, {"rows", loaded.matrix.rows}, {"levels", before}, {"levels_clustered", after}});
     session.console.print(fmt::format("{}: {} rows in {}, {} after clustering\n", options.to, grouped(loaded.matrix.rows), counted(before, "level", "levels"), grouped(after)));

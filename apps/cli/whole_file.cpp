@@ -31,16 +31,33 @@ void write_bytes(const std::string& to, std::string_view bytes, const std::strin
     refuse(file, reason);
 }
 
-}  // namespace
-
-void write_whole_file(const std::string& file, std::string_view bytes)
+// A device or a pipe; a folder is refused.
+bool is_special(const std::string& file)
 {
     std::error_code none;
     const auto kind = std::filesystem::status(file, none).type();
     if (kind == std::filesystem::file_type::directory) refuse(file, EISDIR);
-    const bool special = kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular;
-    if (special) return write_bytes(file, bytes, file);      // a device or a pipe cannot be replaced
-    const std::string unfinished = concat(file, ".", static_cast<long>(getpid()), ".part");
+    return kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular;
+}
+
+std::string name_beside(const std::string& file) { return concat(file, ".", static_cast<long>(getpid()), ".part"); }
+
+}  // namespace
+
+void check_writable(const std::string& file)
+{
+    if (is_special(file)) return;
+    const std::string unfinished = name_beside(file);
+    write_bytes(unfinished, "", file);
+    std::error_code none;
+    std::filesystem::remove(unfinished, none);
+}
+
+void write_whole_file(const std::string& file, std::string_view bytes)
+{
+    std::error_code none;
+    if (is_special(file)) return write_bytes(file, bytes, file);      // a device or a pipe cannot be replaced
+    const std::string unfinished = name_beside(file);
     write_bytes(unfinished, bytes, file);
     if (std::rename(unfinished.c_str(), file.c_str()) != 0) {
         const int fault = errno;

@@ -3,7 +3,6 @@
 // The spy picture: one density map, or several side by side on one colour scale, with axes, titles and the scale below.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,15 +22,13 @@ struct Plot {
     std::vector<Panel> panels;
     int size = 800;                                      // pixels of a map's longer side, about
     std::string standing_out = {};                       // what that part is, in words
+    bool legend = true;                                  // the colour scale and what it means
 };
 
-// Whether pictures can be written as PNG here; SVG is always possible.
-bool can_write_png();
+// The file can be written and its name ends in .png, .svg or .pdf: FileError, UsageError or NotBuilt otherwise. Asked before there is anything to draw.
+void check_picture(const std::string& file);
 
-// An empty one for a .png or .svg file; UsageError for other names.
-std::unique_ptr<Canvas> canvas_for(const std::string& file, int width, int height);
-
-// Draws the plot into a .png or .svg file; UsageError for other names. Leaves no half file behind.
+// Draws the plot into a .png, .svg or .pdf file; UsageError for other names. Leaves no half file behind.
 void write_plot(const std::string& file, const Plot& plot, int threads);
 
 }  // namespace tulle::cli::picture

@@ -19,9 +19,10 @@ struct WidthPlot {
     std::string title;
     std::vector<WidthPanel> panels;
     int size = 800;                                      // pixels of the axes' length, about
+    bool legend = true;                                  // what the colours mean
 };
 
-// Into a .png or .svg file; UsageError for other names. Leaves no half file behind.
+// Into a .png, .svg or .pdf file; UsageError for other names. Leaves no half file behind.
 void write_widths(const std::string& file, const WidthPlot& plot);
 
 // What is drawn: the levels share `columns` columns, or each level has several if there are fewer; a column tells the mean and the largest.
