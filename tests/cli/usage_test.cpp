@@ -20,7 +20,7 @@ protected:
         EXPECT_EQ(run.code, code) << words << "\n" << run.err << run.out;
         const bool as_json = words.find("--json") != words.npos && !words.starts_with("bench");
         EXPECT_EQ(run.out.empty(), !as_json) << words << "\n" << run.out;
-        if (as_json) EXPECT_EQ(nlohmann::json::parse(run.out)["error"]["exit_code"], code) << words;
+        if (as_json) { EXPECT_EQ(nlohmann::json::parse(run.out)["error"]["exit_code"], code) << words; }
         EXPECT_EQ(run.err.find("::"), run.err.npos) << words << "\n" << run.err;
         return run.err;
     }
