@@ -20,7 +20,7 @@ help:
 	@echo "make demo [MATRIX=A.mtx]   multiply with a matrix on every backend there is, check, time, and draw it"
 	@echo "make test                  build and run all tests"
 	@echo "make bench                 time tulle beside the yardsticks (SUITE=paper, real, quick or a file)"
-	@echo "make install PREFIX=dir    install the library, headers and programs (now: $(PREFIX))"
+	@echo "make install PREFIX=dir    install library, headers, programs, manual and completions (now: $(PREFIX))"
 	@echo "make check                 layers of the source tree; every header compiled alone"
 	@echo "make asan | tsan | sim     the tests under AddressSanitizer, ThreadSanitizer, on the simulated GPU"
 	@echo "make fuzz [SECONDS=30]     fuzz every reader"
@@ -52,7 +52,7 @@ bench:
 install:
 	@tools/setup demo
 	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
-	cmake --build $(BUILD) -j $(JOBS)
+	cmake --build $(BUILD) -j $(JOBS) --target tulle_installed
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
 # Configured once; CMake itself notices later changes.

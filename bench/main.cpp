@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "apps/cli/arguments.hpp"
+#include "apps/cli/failure.hpp"
 #include "bench/collect.hpp"
 #include "bench/exit_code.hpp"
 #include "bench/machine.hpp"
@@ -174,6 +176,7 @@ int parse_and_run(int argc, char** argv)
     CLI::App* spmm_command = app.add_subcommand("spmm", "C = A B with a dense B: ours and the yardsticks");
     add_spmm(*spmm_command, spmm);
     add_timing(*roof_command, roof);
+    cli::check_arguments(app, {argv + 1, argv + argc});
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& fault) {
@@ -188,6 +191,15 @@ int parse_and_run(int argc, char** argv)
     return *spmv_command ? bench_spmv(spmv) : bench_roof(roof);
 }
 
+// Hints of the library that name members of C++ structures are for programs, not for this one.
+std::string text_of(const std::exception& fault)
+{
+    const auto* ours = dynamic_cast<const Error*>(&fault);
+    if (!ours) return fault.what();
+    const bool helps = !ours->hint().empty() && ours->hint().find("::") == std::string::npos;
+    return helps ? fmt::format("{}\n  hint: {}", ours->message(), ours->hint()) : ours->message();
+}
+
 }  // namespace
 }  // namespace tulle::bench
 
@@ -199,7 +211,7 @@ int main(int argc, char** argv)
         tulle::require<tulle::FileError>(written, "the results could not be written to stdout");
         return code;
     } catch (const std::exception& fault) {
-        fmt::print(stderr, "tulle-bench: {}\n", fault.what());
+        fmt::print(stderr, "tulle-bench: {}\n", tulle::bench::text_of(fault));
         return tulle::bench::exit_code(fault);
     }
 }

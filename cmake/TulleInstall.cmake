@@ -36,14 +36,18 @@ if(TARGET tulle-bench)
   install(TARGETS tulle-bench)
 endif()
 
-# What a static library asks its user to link; a shared one has it inside.
+# What a static library asks its user to link; a shared one has it inside. pkg-config gives it without --static too: whoever finds libtulle.a links it.
 get_target_property(type tulle TYPE)
 get_target_property(libraries tulle LINK_LIBRARIES)
 set(TULLE_DEPENDENCIES)
-set(TULLE_PC_PRIVATE "${OpenMP_CXX_FLAGS} -pthread")
+set(TULLE_PC_LIBS)
 set(TULLE_PC_REQUIRES)
 if(type STREQUAL "STATIC_LIBRARY")
   string(APPEND TULLE_DEPENDENCIES "find_dependency(Threads)\nfind_dependency(OpenMP COMPONENTS CXX)\n")
+  foreach(name ${OpenMP_CXX_LIB_NAMES})                # the runtime by its name: another compiler's -fopenmp may mean another one
+    string(APPEND TULLE_PC_LIBS " -l${name}")
+  endforeach()
+  string(APPEND TULLE_PC_LIBS " -pthread")
   if("${libraries}" MATCHES "ZLIB::ZLIB")
     string(APPEND TULLE_DEPENDENCIES "find_dependency(ZLIB)\n")
     list(APPEND TULLE_PC_REQUIRES zlib)
@@ -54,7 +58,7 @@ if(type STREQUAL "STATIC_LIBRARY")
   endif()
   if(TULLE_HAS_CUDA)
     string(APPEND TULLE_DEPENDENCIES "find_dependency(CUDAToolkit)\n")
-    string(APPEND TULLE_PC_PRIVATE " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
+    string(APPEND TULLE_PC_LIBS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
   endif()
 endif()
 list(JOIN TULLE_PC_REQUIRES " " TULLE_PC_REQUIRES)
@@ -68,4 +72,17 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tulleConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/tulleConfig.cmake ${PROJECT_BINARY_DIR}/tulleConfigVersion.cmake DESTINATION ${package})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tulle.pc.in ${PROJECT_BINARY_DIR}/tulle.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tulle.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Documentation: the pages with their pictures, and the examples.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.svg" PATTERN "*.cpp")
+
+# All that is installed, and nothing else: `make install` builds this target.
+add_custom_target(tulle_installed DEPENDS tulle)
+if(TARGET tulle-bench)
+  add_dependencies(tulle_installed tulle-bench)
+endif()
+if(TARGET tulle_cli)
+  add_dependencies(tulle_installed tulle_cli tulle_shell_files)
+endif()

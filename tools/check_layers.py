@@ -44,7 +44,7 @@ INCLUDE_RULES = [
     ("CUB and Thrust stay in tulle/prim/cuda", r"^(cub|thrust|cuda/std)/", lambda p: not where("tulle/prim/cuda")(p)),
     ("cooperative_groups stays in tulle/prim/cuda", r"^cooperative_groups", lambda p: not where("tulle/prim/cuda")(p)),
     ("cuSPARSE and cuBLAS stay in bench", r"^(cusparse|cublas)", lambda p: not where("bench")(p)),
-    ("fmt, JSON, CLI11, libpng and Eigen stay out of the library", r"^(fmt|nlohmann|CLI|png\.h|eigen3|Eigen)", LIBRARY),
+    ("fmt, JSON, CLI11, Cairo and Eigen stay out of the library", r"^(fmt|nlohmann|CLI|cairo|eigen3|Eigen)", LIBRARY),
     (".cuh is included from cuda folders only", r"\.cuh$", lambda p: not {"cuda", "sim", "simt", "tests"} & set(folder_of(p))),
     ("CUDA headers stay in cuda folders", r"^(cuda|cuda_[a-z0-9_]+|cuda_runtime(_api)?|nvtx3/.*|device_launch_parameters)\.h$",
      lambda p: LIBRARY(p) and not in_cuda_folder(p)),

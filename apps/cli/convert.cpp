@@ -18,9 +18,10 @@ namespace {
 template <class V>
 void convert_as(const Session& session, const ConvertOptions& options)
 {
+    const io::WriteOptions how{.comment = options.comment, .symmetric = options.symmetric, .pattern = options.pattern, .format = options.format};
+    io::check_write(options.to, how);
     const Context ctx = session.host();
     const Loaded<V> loaded = load<V>(session, ctx, options.matrix);
-    const io::WriteOptions how{.comment = options.comment, .symmetric = options.symmetric, .pattern = options.pattern, .format = options.format};
     Json result{{"matrix", options.matrix.text}};
     result.update(store(session, ctx, options.to, loaded.matrix.view(), how));
     if (loaded.file.values != "stored") result["values"] = loaded.file.values;

@@ -39,6 +39,7 @@ struct Stage {
     offset_t products;                                   // of A A
 };
 
+constexpr const char* default_picture = "tulle-demo.png";
 constexpr int whole_calls = 3;                           // of the products of matrices, which take far longer than those with vectors
 
 Outcome multiply_vector(const Stage& stage, const Context& ctx)
@@ -91,9 +92,11 @@ std::vector<Outcome> perform(const Stage& stage)
     return outcomes;
 }
 
+// Where it was drawn; empty without Cairo, unless a picture was asked for by name (which demo() refuses then).
 std::string draw(const Stage& stage)
 {
-    const std::string file = !stage.options.picture.empty() ? stage.options.picture : picture::can_write_png() ? "tulle-demo.png" : "tulle-demo.svg";
+    if (!picture::can_draw()) return "";
+    const std::string file = stage.options.picture.empty() ? default_picture : stage.options.picture;
     const Activity work(stage.session.console, concat("drawing ", file));
     const std::string sizes = fmt::format("{} × {}, {}", grouped(stage.a.rows), grouped(stage.a.cols), counted(stage.a.nonzeros, "nonzero", "nonzeros"));
     picture::write_plot(file, {.matrix = picture::pattern_of(stage.a), .panels = {{.title = stage.options.matrix.name(), .subtitle = sizes, .order = {}}}},
@@ -128,6 +131,7 @@ double measured_read_bandwidth(const Stage& stage)
 
 void demo(const Session& session, const DemoOptions& options)
 {
+    if (!options.picture.empty() || picture::can_draw()) picture::check_picture(options.picture.empty() ? default_picture : options.picture);
     const Console& console = session.console;
     const Context host = session.host();
     const Loaded<double> loaded = load<double>(session, host, options.matrix);
@@ -144,13 +148,13 @@ void demo(const Session& session, const DemoOptions& options)
     if (session.settings.json) {
         Json result = {{"matrix", options.matrix.text}};
         result.update(to_json(portrait));
-        result.update({{"read_bandwidth", read}, {"results", to_json(outcomes)}, {"no_cuda", no_cuda.empty() ? Json() : Json(no_cuda)}, {"picture", picture}});
+        result.update({{"read_bandwidth", read}, {"results", to_json(outcomes)}, {"no_cuda", no_cuda.empty() ? Json() : Json(no_cuda)}, {"picture", picture.empty() ? Json() : Json(picture)}});
         print(session, result);
     } else {
         console.print(table_of(console, outcomes, read));
         console.print(fmt::format("\n  memory is read with {} by {}\n", rate_text(read), counted(host.host().threads, "thread", "threads")));
         if (!no_cuda.empty()) console.print("  no CUDA: " + no_cuda + "\n");
-        console.print("  picture: " + picture + "\n");
+        console.print("  picture: " + (picture.empty() ? "not drawn, Cairo was not found when tulle was built (tulle doctor)" : picture) + "\n");
     }
     for (const Outcome& o : outcomes) require<CheckFailed>(o.good, [&] { return concat(o.operation, " on ", o.backend, ": ", o.check); });
 }

@@ -7,7 +7,7 @@
 #include "apps/cli/json.hpp"
 #include "apps/cli/layout.hpp"
 #include "apps/cli/machine.hpp"
-#include "apps/cli/picture/plot.hpp"
+#include "apps/cli/picture/canvas.hpp"
 #include "apps/cli/progress.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/base/build.hpp"
@@ -41,7 +41,7 @@ Facts build_facts()
     facts.add("CPU backend", openmp_text());
     facts.add("CUDA backend", cuda_text());
     facts.add("reads .gz / .xz", fmt::format("{} / {}", yes_no(reads_gz), yes_no(reads_xz)));
-    facts.add("pictures", picture::can_write_png() ? "PNG, SVG" : "SVG");
+    facts.add("pictures", picture::can_draw() ? "PNG, SVG, PDF" : "not built");
     facts.add("benchmarks", find_bench().empty() ? "not built" : find_bench());
     return facts;
 }
@@ -76,7 +76,7 @@ std::vector<Unused> what_is_not_used(const Machine& here)
     if (here.numa_nodes > 1) all.push_back({"NUMA", "memory is placed by first touch only; threads are not bound (set OMP_PROC_BIND=true)"});
     if (!reads_gz) all.push_back({".gz files", "zlib was not found when tulle was configured (Debian: zlib1g-dev)"});
     if (!reads_xz) all.push_back({".xz files", "liblzma was not found when tulle was configured (Debian: liblzma-dev)"});
-    if (!picture::can_write_png()) all.push_back({"PNG", "libpng was not found when tulle was configured (Debian: libpng-dev)"});
+    if (!picture::can_draw()) all.push_back({"pictures", "Cairo was not found when tulle was configured (Debian: libcairo2-dev)"});
     if (find_bench().empty()) all.push_back({"benchmarks", "tulle-bench is not beside this program (configure with -DTULLE_BUILD_BENCH=ON)"});
     return all;
 }
@@ -90,7 +90,7 @@ Json to_json(const Machine& here, const std::vector<GpuInfo>& gpus, const std::v
     for (const Unused& u : unused) unused_list.push_back({{"what", u.what}, {"why", u.why}});
     return {{"version", build::version},
             {"build", {{"compiler", TULLE_CLI_COMPILER}, {"openmp", TULLE_CLI_OPENMP}, {"cuda", build::has_cuda}, {"simulated", build::simulated},
-                       {"cuda_architectures", build::cuda_architectures}, {"gz", reads_gz}, {"xz", reads_xz}, {"png", picture::can_write_png()},
+                       {"cuda_architectures", build::cuda_architectures}, {"gz", reads_gz}, {"xz", reads_xz}, {"pictures", picture::can_draw()},
                        {"bench", find_bench().empty() ? Json() : Json(find_bench())}}},
             {"hardware", {{"cpu", here.cpu}, {"cores", here.cores}, {"threads", here.hardware_threads}, {"usable_threads", here.usable_threads},
                           {"memory", here.memory}, {"free_memory", here.free_memory}, {"memory_limit", here.memory_limit > 0 ? Json(here.memory_limit) : Json()},

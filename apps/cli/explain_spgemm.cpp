@@ -83,7 +83,7 @@ void add_explain_spgemm(Parser& parser, CLI::App* explain, SpgemmOptions& o)
     CLI::App* verb = parser.verb("spgemm", "Every method to multiply sparse matrices, measured: whole calls, new values only, peak memory; which is chosen, and why; what C is like.",
                                  "tulle explain spgemm matrix.mtx\ntulle explain spgemm A.mtx B.mtx --type f32\ntulle explain spgemm twin:scircuit --backend cuda --repeat 10", explain);
     add_spgemm_factors(parser, verb, o);
-    verb->add_option("--backend", o.backend, "cpu (the default) or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->option_text("WHERE");
+    verb->add_option("--backend", o.backend, "cpu (the default) or cuda")->check(one_of({"cpu", "cuda"}))->option_text("WHERE");
     verb->add_option("--repeat", o.repeat, "timed calls after the first (3)")->check(CLI::Range(0, 1'000'000))->option_text("N");
     parser.when(verb, [&o](const Session& session) { explain_spgemm(session, o); });
 }

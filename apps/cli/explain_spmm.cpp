@@ -241,7 +241,7 @@ void explain_as(const Session& session, const ExplainSpmmOptions& options)
     }
     const std::string title = fmt::format("C = A{} B, A = {}, {}, {}, B with {}, {}, on {}\n", o.transpose ? "^T" : "", o.a.name(), shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), counted(o.n, "column", "columns"),
                                           o.type, o.backend == "cuda" ? "a GPU" : host.name());
-    session.console.print(session.console.styled(title, Style::bold) + table_of(session, e) + "\n" + facts_of(e, o).text(session.console) + (e.description.empty() ? "" : "\nmeasured: " + e.description + "\n"));
+    session.console.print(session.console.styled(title, Style::bold) + table_of(session, e) + "\n" + facts_of(e, o).text(session.console) + (e.description.empty() ? "" : "\nmeasured: " + shown(session, e.description)));
 }
 
 }  // namespace
@@ -258,15 +258,20 @@ void add_explain_spmm(Parser& parser, CLI::App* explain, ExplainSpmmOptions& opt
                                  "tulle explain spmm matrix.mtx --n 128 --type f16\ntulle explain spmm twin:cant --n 64 --type tf32 --expected-calls 100\ntulle explain spmm fem:24,3 --all --bsa --repeat 0", explain);
     parser.matrix(verb, o.a);
     verb->add_option("--n", o.n, "columns of B (32)")->check(CLI::Range(1, 1'000'000))->option_text("N");
-    verb->add_option("--type", o.type, "f16 (the default), bf16, tf32, f32 or f64; the first two with sums and C in f32")->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))->option_text("TYPE");
-    verb->add_option("--backend", o.backend, "cuda (the default; predictions need no GPU) or cpu")->check(CLI::IsMember({"cpu", "cuda"}))->option_text("WHERE");
+    verb->add_option("--type", o.type, "f16 (the default), bf16, tf32, f32 or f64; the first two with sums and C in f32")->check(one_of({"f64", "f32", "tf32", "f16", "bf16"}))->option_text("TYPE");
+    verb->add_option("--backend", o.backend, "cuda (the default; predictions need no GPU) or cpu")->check(one_of({"cpu", "cuda"}))->option_text("WHERE");
     verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");
     verb->add_flag("--all", options.all, "count orders that cannot pay within the calls too");
     verb->add_flag("--bsa", options.bsa, "consider the order bsa too, for panels and for the paper's tiles and rest; takes long where the matrix has hubs");
-    verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (1000)")->check(CLI::PositiveNumber)->option_text("N");
+    verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (1000)")->check(positive())->option_text("N");
     verb->add_option("--repeat", o.repeat, "timed runs (5); 0: measure nothing")->check(CLI::Range(0, 1'000'000))->option_text("N");
     verb->add_option("--seed", o.seed, "of B")->option_text("N");
-    parser.device(verb);
+    parser.device(verb, [&o] { return o.backend == "cuda" && o.repeat > 0 && why_no_cuda().empty(); });
+    parser.verbose(verb);
+    const auto orders_matter = [&o] { return o.backend == "cuda" && (o.type == "f16" || o.type == "bf16" || o.type == "tf32"); };
+    for (const char* option : {"--all", "--bsa"}) parser.effective(verb, option, orders_matter, "where no tensor cores are used: on a CPU, or in f32 and f64");
+    parser.effective(verb, "--verbose", [&o] { return o.repeat > 0; }, "with --repeat 0, which measures nothing");
+    parser.effective(verb, "--seed", [&o] { return o.repeat > 0; }, "with --repeat 0, which measures nothing");
     parser.when(verb, [&options](const Session& session) { explain_spmm(session, options); });
 }
 

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "apps/cli/hints.hpp"
 #include "apps/cli/json.hpp"
 
 namespace tulle::cli {
@@ -36,7 +37,7 @@ std::string sentence_of(const std::exception& error)
 
 std::string hint_of(const std::exception& error, ExitCode code)
 {
-    if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) return ours->hint();
+    if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) return cli_hint(ours->hint());
     return code == ExitCode::internal ? "this is a mistake in tulle; please report it with the command that led here" : "";
 }
 

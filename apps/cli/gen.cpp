@@ -107,10 +107,12 @@ void list_generators(const Session& session)
 template <class V>
 void generate_as(const Session& session, const GenOptions& options)
 {
+    const io::WriteOptions how{.comment = concat("tulle gen ", options.sentence), .format = options.format};
+    io::check_write(options.to, how);
     const Context ctx = session.host();
     const Loaded<V> loaded = load<V>(session, ctx, {.text = options.sentence});
     Json result{{"matrix", options.sentence}};
-    result.update(store(session, ctx, options.to, loaded.matrix.view(), {.comment = concat("tulle gen ", options.sentence), .format = options.format}));
+    result.update(store(session, ctx, options.to, loaded.matrix.view(), how));
     if (session.settings.json) print(session, result);
 }
 

@@ -68,6 +68,14 @@ std::string hex_text(std::uint64_t number) { return fmt::format("{:016x}", numbe
 
 std::string counted(offset_t n, std::string_view one, std::string_view many) { return fmt::format("{} {}", grouped(n), n == 1 ? one : many); }
 
+std::string shown(const Session& session, std::string description)
+{
+    if (!description.ends_with('\n')) description += '\n';
+    const std::size_t from = description.find("  also possible: ");
+    if (!session.settings.verbose && from != std::string::npos) description.erase(from, description.find('\n', from) + 1 - from);
+    return description;
+}
+
 void Table::add(std::vector<std::string> row)
 {
     row.resize(columns_.size());

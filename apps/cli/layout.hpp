@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/cli/console.hpp"
+#include "apps/cli/session.hpp"
 #include "tulle/matrix/features.hpp"
 
 namespace tulle::cli {
@@ -19,6 +20,9 @@ std::string share_text(double share);                    // "0.103 %"
 std::string number_text(double number);                  // four figures: "64.17"
 std::string hex_text(std::uint64_t number);              // 16 digits
 std::string counted(offset_t n, std::string_view one, std::string_view many);    // "1 row", "1 200 rows"
+
+// What a plan says of itself, with a line end; what else could have been chosen only with --verbose.
+std::string shown(const Session& session, std::string description);
 
 enum class Align { left, right };
 

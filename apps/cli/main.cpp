@@ -10,14 +10,16 @@
 #include <string_view>
 
 #include "apps/cli/failure.hpp"
+#include "apps/cli/completion.hpp"
 #include "apps/cli/find_bench.hpp"
+#include "apps/cli/manual.hpp"
 #include "apps/cli/parser.hpp"
 #include "apps/cli/spgemm.hpp"
 #include "apps/cli/spmm.hpp"
 #include "apps/cli/sptrsv.hpp"
 #include "apps/cli/verbs.hpp"
+#include "tulle/device/info.hpp"
 #include "tulle/io/sink.hpp"
-#include "tulle/spmv/policy.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -39,6 +41,12 @@ void add_validate(Parser& parser, ValidateOptions& o)
     parser.when(verb, [&o](const Session& session) { validate(session, o); });
 }
 
+bool writes_matrix_market(const ConvertOptions& o)
+{
+    if (!o.format.empty()) return o.format.find("mtx") != o.format.npos;
+    return o.to.find(".mtx") != o.to.npos || io::is_stream(o.to);
+}
+
 void add_convert(Parser& parser, ConvertOptions& o)
 {
     CLI::App* verb = parser.verb("convert", "From any format to another; the name of the new file says which (.mtx .npz .tulle ...).",
@@ -50,6 +58,7 @@ void add_convert(Parser& parser, ConvertOptions& o)
     verb->add_flag("--symmetric", o.symmetric, "Matrix Market: write the lower triangle only (the matrix must be symmetric)");
     verb->add_flag("--pattern", o.pattern, "Matrix Market: leave the values out");
     verb->add_option("--comment", o.comment, "Matrix Market: a comment for the top of the file")->option_text("TEXT");
+    parser.effective(verb, "--comment", [&o] { return writes_matrix_market(o); }, "in a file that is not Matrix Market");
     parser.when(verb, [&o](const Session& session) { convert(session, o); });
 }
 
@@ -64,6 +73,8 @@ void add_gen(Parser& parser, GenOptions& o)
     verb->add_flag("--stats", o.stats, "describe the matrix instead of writing it");
     Parser::type(verb, o.type);
     parser.compute(verb);
+    for (const char* option : {"sentence", "--stats", "--out", "--type", "--threads", "--budget"}) parser.effective(verb, option, [&o] { return !o.list; }, "with --list");
+    for (const char* option : {"--out", "--type"}) parser.effective(verb, option, [&o] { return !o.stats; }, "with --stats, which writes no matrix");
     parser.when(verb, [&o](const Session& session) { gen(session, o); });
 }
 
@@ -72,23 +83,29 @@ void add_spy(Parser& parser, SpyOptions& o)
     CLI::App* verb = parser.verb("spy", "Draws where the nonzeros are: a density map, alone or beside a permuted one.",
                                  "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy twin:scircuit --permute degree -o scircuit.png\ntulle spy fem:24,3 --reorder bsa -o fem.png");
     parser.matrix(verb, o.matrix);
-    verb->add_option("-o,--out", o.to, "the picture, .png or .svg; - is stdout")->required()->option_text("FILE");
-    parser.output(verb, o.to, o.format, "png or svg");
+    verb->add_option("-o,--out", o.to, "the picture, .png, .svg or .pdf; - is stdout")->required()->option_text("FILE");
+    parser.output(verb, o.to, o.format, "png, svg (the default for - and pipes) or pdf")->check(one_of({"png", "svg", "pdf"}));
     verb->add_option("--size", o.size, "pixels of the map's longer side, about (800)")->option_text("N");
     verb->add_option("--permute", o.permute, "draw it permuted too: reverse, random, degree, or a file with one row number a line")->option_text("HOW");
     verb->add_option("--seed", o.seed, "for --permute random")->option_text("N");
     verb->add_option("--reorder", o.reorder, "draw it with its rows in an order for SpMM too, dense tiles coloured: bsa, degree, minhash, pack")->option_text("ORDER");
     verb->add_option("--tau", o.tau, "--reorder: rows and columns of a tile, columns of a block of bsa (32)")->option_text("N");
-    verb->add_option("--alpha", o.alpha, "--reorder bsa: how alike rows of a cluster are, 0 to 1 (0.3)")->option_text("X");
+    verb->add_option("--alpha", o.alpha, "--reorder bsa: how similar rows of a cluster are, 0 to 1 (0.3)")->option_text("X");
     verb->add_option("--delta", o.delta, "--reorder: tiles filled by more than this are dense, 0 to 1 (0.1)")->option_text("X");
+    verb->add_option("--title", o.title, "instead of the matrix's name")->option_text("TEXT");
+    verb->add_flag("--no-legend", o.no_legend, "leave out what the colours mean");
     verb->add_flag("--levels", o.levels, "draw how many rows each level of the lower triangle has instead, before and after clustering");
+    for (const char* option : {"--permute", "--reorder"}) parser.effective(verb, option, [&o] { return !o.levels; }, "with --levels, which draws another picture");
+    for (const char* option : {"--tau", "--delta"}) parser.effective(verb, option, [&o] { return !o.reorder.empty(); }, "without --reorder");
+    parser.effective(verb, "--alpha", [&o] { return o.reorder == "bsa"; }, "without --reorder bsa");
+    parser.effective(verb, "--seed", [&o] { return o.permute == "random"; }, "without --permute random");
     parser.when(verb, [&o](const Session& session) { o.levels ? spy_levels(session, o) : spy(session, o); });
 }
 
 void add_spmv_choices(CLI::App* verb, SpmvOptions& o)
 {
-    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
-    verb->add_option("--format", o.format, "csr (the default), csc, coo or bell")->check(CLI::IsMember({"csr", "csc", "coo", "bell"}))->option_text("FORMAT");
+    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(one_of({"cpu", "cuda", "all"}))->option_text("WHERE");
+    verb->add_option("--format", o.format, "csr (the default), csc, coo or bell")->check(one_of({"csr", "csc", "coo", "bell"}))->option_text("FORMAT");
     verb->add_option("--block", o.block, "block size of bell (4)")->check(CLI::Range(1, 256))->option_text("N");
     verb->add_option("--policy", o.kernel, "force a kernel: rows, groups, stream, sell, split, scatter, entries or blocks")->option_text("KERNEL");
     verb->add_option("--lanes", o.lanes, "with --policy: lanes that share a row")->check(CLI::Range(1, 32))->option_text("N");
@@ -113,7 +130,13 @@ void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
     verb->add_option("--x", o.x_from, "read x from a file, one number a line; - is stdin")->option_text("FILE");
     verb->add_option("--out", o.y_to, "write y to a file, one number a line; - is stdout")->option_text("FILE");
     parser.output(o.y_to);
-    parser.device(verb);
+    parser.device(verb, [&o] { return o.backend != "cpu"; });
+    parser.verbose(verb);
+    parser.effective(verb, "--verbose", [&o] { return o.devices == 0; }, "with --devices");
+    parser.effective(verb, "--block", [&o] { return o.format == "bell"; }, "without --format bell");
+    parser.effective(verb, "--lanes", [&o] { return !o.kernel.empty(); }, "without --policy");
+    parser.effective(verb, "--paper", [&o] { return o.devices > 0; }, "without --devices");
+    parser.effective(verb, "--seed", [&o] { return o.x_from.empty() || o.beta != 0; }, "with --x, unless --beta is given");
     parser.when(verb, [&o](const Session& session) { run_spmv(session, o); });
 }
 
@@ -138,12 +161,13 @@ void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
                                  "tulle plan spmv stencil7:100 --devices 8\ntulle plan spmv twin:webbase-1M --devices 4 --backend cuda --link 150", plan);
     parser.matrix(verb, o.matrix);
     verb->add_option("--devices", o.devices, "how many (8)")->check(CLI::Range(1, 1024))->option_text("N");
-    verb->add_option("--backend", o.backend, "cpu (the default) or cuda: where parts are timed")->check(CLI::IsMember({"cpu", "cuda"}))->option_text("WHERE");
-    verb->add_option("--link", o.link, "GB/s between devices, assumed (400)")->check(CLI::PositiveNumber)->option_text("GB/S");
+    verb->add_option("--backend", o.backend, "cpu (the default) or cuda: where parts are timed")->check(one_of({"cpu", "cuda"}))->option_text("WHERE");
+    verb->add_option("--link", o.link, "GB/s between devices, assumed (400)")->check(positive())->option_text("GB/S");
     verb->add_option("--tolerance", o.tolerance, "by which a part may exceed its share before a row is split (0.01)")->check(CLI::Range(0.0, 1.0))->option_text("SHARE");
     verb->add_flag("--paper", o.paper, "cut to the nonzero, all of x for everybody (MSREP)");
     Parser::type(verb, o.type);
-    parser.device(verb);
+    parser.device(verb, [&o] { return o.backend != "cpu"; });
+    parser.effective(verb, "--tolerance", [&o] { return !o.paper; }, "with --paper, which cuts to the nonzero");
     parser.when(verb, [&o](const Session& session) { plan_spmv(session, o); });
 }
 
@@ -160,7 +184,7 @@ void add_bench(Parser& parser)
 {
     CLI::App* verb = parser.verb("bench", "Benchmarks against other libraries; all arguments go to the program tulle-bench.",
                                  "tulle bench spmv twin:cant\ntulle bench --help");
-    verb->prefix_command();
+    verb->allow_extras();
 }
 
 void add_doctor(Parser& parser, DoctorOptions& o)
@@ -168,6 +192,7 @@ void add_doctor(Parser& parser, DoctorOptions& o)
     CLI::App* verb = parser.verb("doctor", "What was built, what hardware is there, what is not used and why.", "tulle doctor\ntulle doctor --measure --json");
     verb->add_flag("--measure", o.measure, "also measure how fast memory is read");
     parser.compute(verb);
+    for (const char* option : {"--threads", "--budget"}) parser.effective(verb, option, [&o] { return o.measure; }, "without --measure");
     parser.when(verb, [&o](const Session& session) { doctor(session, o); });
 }
 
@@ -180,8 +205,20 @@ void add_demo(Parser& parser, DemoOptions& o)
     parser.output(o.picture);
     verb->add_option("--repeat", o.repeat, "timed runs (20)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_option("--seed", o.seed, "of the vectors")->option_text("N");
-    parser.device(verb);
+    parser.device(verb, [] { return why_no_cuda().empty(); });
     parser.when(verb, [&o](const Session& session) { demo(session, o); });
+}
+
+// For packages, not for people: both print what is made from this very tree of verbs.
+void add_hidden(Parser& parser, std::string& shell)
+{
+    CLI::App* completion = parser.verb("completion", "Prints the completions of a shell.", "source <(tulle completion bash)\ntulle completion zsh >_tulle\ntulle completion fish >tulle.fish");
+    completion->group("");
+    completion->add_option("shell", shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}))->option_text("SHELL");
+    parser.when(completion, [&parser, &shell](const Session& session) { session.console.print(completion_for(shell, verb_tree(parser.tree()))); });
+    CLI::App* manual = parser.verb("manual", "Prints the manual page tulle(1).", "tulle manual | man -l -");
+    manual->group("");
+    parser.when(manual, [&parser](const Session& session) { session.console.print(manual_page(verb_tree(parser.tree()))); });
 }
 
 // What the verbs were asked for, filled by the parser.
@@ -200,6 +237,7 @@ struct Wishes {
     TuneSptrsvOptions tune;
     DoctorOptions doctor;
     DemoOptions demo;
+    std::string shell;
 };
 
 void add_verbs(Parser& parser, Wishes& wishes)
@@ -216,6 +254,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_explain(parser, wishes.spmm_explained, wishes.spgemm_explained);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);
+    add_hidden(parser, wishes.shell);
 }
 
 // The benchmark program knows its own arguments, help included; without it our help is better than none.

@@ -44,6 +44,19 @@ Csr<V> joined(const Context& host, const Context& ctx, const CsrView<V>& a, cons
     return to_host(host, CsrView<V>{static_cast<index_t>(begin.size()) - 1, cols, static_cast<offset_t>(col.size()), begin.data(), col.data(), value.data()});
 }
 
+// What is too little here is --chunks, whatever the library calls it.
+template <class V>
+Csr<V> in_chunks(const Context& host, const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, int& chunks)
+{
+    try {
+        return joined(host, ctx, a, b, wish, chunks);
+    } catch (const OutOfMemory& fault) {
+        const std::size_t more = fault.needed() - std::min(fault.needed(), fault.available());
+        throw OutOfMemory(concat("--chunks ", human_bytes(wish.budget), " are too little: ", human_bytes(fault.needed()), " are needed at once, ", human_bytes(fault.available()), " are left"),
+                          fault.needed(), fault.available(), concat("raise --chunks to more than ", human_bytes(wish.budget + more)));
+    }
+}
+
 }  // namespace
 
 template <class V>
@@ -83,7 +96,7 @@ ProductResult<V> measure_product(const Context& host, const Context& ctx, const 
     for (int k = 0; k <= o.repeat; ++k) {
         const double begin = trace::now();
         if (!o.chunks.empty()) {
-            Csr<V> c = joined(host, ctx, a.view(), b, wish, result.chunks);
+            Csr<V> c = in_chunks(host, ctx, a.view(), b, wish, result.chunks);
             if (k == 0) result.c = std::move(c);
         } else {
             const Csr<V> c = spgemm::multiply(ctx, a.view(), b, wish);

@@ -78,10 +78,16 @@ void Parser::common(CLI::App* verb)
     verb->add_flag("--json", settings_.json, "results as JSON")->group("Output");
     verb->add_flag("-q,--quiet", settings_.quiet, "no talk on stderr, only errors")->group("Output");
     verb->add_option("--color", settings_.colour, "auto, always or never (NO_COLOR is obeyed)")
-        ->check(CLI::IsMember({"auto", "always", "never"}))->option_text("WHEN")->group("Output");
+        ->check(one_of({"auto", "always", "never"}))->option_text("WHEN")->group("Output");
 }
 
-void Parser::matrix(CLI::App* verb, Source& source, bool required)
+void Parser::verbose(CLI::App* verb)
+{
+    verb->add_flag("-v,--verbose", settings_.verbose, "tell what else could have been chosen")->group("Output");
+    effective(verb, "--verbose", [this] { return !settings_.json; }, "with --json");
+}
+
+void Parser::matrix(CLI::App* verb, Source& source, bool required, const Source* second)
 {
     verb->add_option("matrix", source.text, "a file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle; - is stdin) or a sentence (stencil7:100; tulle gen --list)")
         ->required(required)->option_text("MATRIX");
@@ -89,51 +95,63 @@ void Parser::matrix(CLI::App* verb, Source& source, bool required)
     verb->add_option("--values", source.values, "of a file without values: ones (the default) or random:SEED")->option_text("HOW");
     verb->add_option("--input-format", source.format, "of the file, like mtx or mtx.gz, where neither its name nor its contents say it")->option_text("FORMAT");
     verb->add_flag("--strict", source.strict, "refuse values that do not fit their type: too large, too small, whole numbers that would be rounded");
+    verb->add_flag("--trust-header", source.trust_header, "believe the sizes in a file's header, even if they are far larger than the file");
+    const auto reads_file = [&source, second] { return !source.is_sentence() || (second && !second->text.empty() && !second->is_sentence()); };
+    for (const char* option : {"--real-part", "--values", "--strict", "--trust-header"}) effective(verb, option, reads_file, "with a generated matrix");
+    effective(verb, "--input-format", [&source, second] { return !source.is_sentence() || (second && second->is_stdin()); }, "with a generated matrix");
     compute(verb);
 }
 
-void Parser::output(CLI::App* verb, const std::string& file, std::string& format, const char* formats)
+CLI::Option* Parser::output(CLI::App* verb, const std::string& file, std::string& format, const char* formats)
 {
     output(file);
-    verb->add_option("--output-format", format, std::string("of the file where its name does not say it: ") + formats)->option_text("FORMAT");
+    CLI::Option* option = verb->add_option("--output-format", format, std::string("of the file where its name does not say it: ") + formats)->option_text("FORMAT");
+    effective(verb, "--output-format", [&file] { return !file.empty(); }, "without --out");
+    return option;
 }
 
 void Parser::compute(CLI::App* verb)
 {
     verb->add_option("--threads", settings_.threads, "threads on the CPU (0: all)")->check(CLI::Range(0, most_threads()))->option_text("N")->group("Machine");
-    verb->add_option("--budget", budget_, "memory that may be held at once, like 500MiB or 8GiB")->option_text("BYTES")->group("Machine");
+    verb->add_option("--budget", budget_, "memory that may be held at once, like 500MiB or 8GiB")->check(memory_amount())->option_text("BYTES")->group("Machine");
 }
 
-void Parser::device(CLI::App* verb)
+void Parser::device(CLI::App* verb, std::function<bool()> uses_gpu)
 {
     verb->add_option("--device", settings_.device, "number of the GPU")->check(CLI::NonNegativeNumber)->option_text("N")->group("Machine");
+    effective(verb, "--device", std::move(uses_gpu), "where no GPU is used");
 }
 
 CLI::Option* Parser::type(CLI::App* verb, std::string& type)
 {
-    return verb->add_option("--type", type, "values in f32 or f64 (the default)")->check(CLI::IsMember({"f32", "f64"}))->option_text("TYPE");
+    return verb->add_option("--type", type, "values in f32 or f64 (the default)")->check(one_of({"f32", "f64"}))->option_text("TYPE");
+}
+
+void Parser::effective(CLI::App* verb, const std::string& option, std::function<bool()> has_effect, const std::string& otherwise)
+{
+    effects_.push_back({verb, verb->get_option(option), std::move(has_effect), otherwise});
+}
+
+void Parser::check_effects() const
+{
+    for (const Effect& e : effects_)
+        require<UsageError>(!e.verb->parsed() || e.option->count() == 0 || e.has_effect(), [&] { return concat(e.option->get_name(), " has no effect ", e.otherwise); },
+                            concat("leave it out; ", help_command(*e.verb), " shows examples"));
 }
 
 void Parser::parse(int count, char** words)
 {
-    std::string names;
-    bool known = false;
-    const std::string first = count > 1 ? words[1] : "";
-    for (const CLI::App* verb : app_.get_subcommands({})) {
-        names += (names.empty() ? "" : ", ") + verb->get_name();
-        known = known || verb->get_name() == first;
-    }
-    const std::string way_out = concat("there are ", names, "; tulle --help shows examples");
-    require<UsageError>(!first.empty(), "say what to do", way_out);
-    require<UsageError>(known || first.starts_with('-'), [&] { return concat("there is no verb '", first, "'"); }, way_out);
+    const std::vector<std::string> arguments(words + std::min(1, count), words + count);
+    const CLI::App& verb = check_arguments(app_, arguments);
     try {
         app_.require_subcommand(1);
         app_.parse(count, words);
     } catch (const CLI::Success&) {
         throw;
     } catch (const CLI::ParseError& error) {
-        throw UsageError(error.what(), first.starts_with('-') ? "tulle --help shows examples" : concat("tulle ", first, " --help shows examples"));
+        throw UsageError(error.what(), help_command(verb) + " shows examples");
     }
+    check_effects();
     if (!budget_.empty()) settings_.budget = parse_bytes(budget_);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/arguments.hpp"
 #include "apps/cli/session.hpp"
 #include "apps/cli/source.hpp"
 
@@ -25,21 +26,28 @@ public:
     void when(const CLI::App* verb, Action action) { actions_.emplace_back(verb, std::move(action)); }
 
     // Options that several verbs share.
-    void matrix(CLI::App* verb, Source& source, bool required = true);
+    void matrix(CLI::App* verb, Source& source, bool required = true, const Source* second = nullptr);      // second: read with the same options
+    void verbose(CLI::App* verb);
     void compute(CLI::App* verb);                        // --threads, --budget
-    void device(CLI::App* verb);
     static CLI::Option* type(CLI::App* verb, std::string& type);
     void output(const std::string& file) { outputs_.push_back(&file); }      // a file the verb writes: results go to stderr where it is stdout
-    void output(CLI::App* verb, const std::string& file, std::string& format, const char* formats);   // and --output-format
+    CLI::Option* output(CLI::App* verb, const std::string& file, std::string& format, const char* formats);   // and --output-format
+
+    // An option that would change nothing is refused, not ignored: "--tau has no effect without --reorder".
+    void effective(CLI::App* verb, const std::string& option, std::function<bool()> has_effect, const std::string& otherwise);
+    // --device, for a verb that may work on the CPU alone.
+    void device(CLI::App* verb, std::function<bool()> uses_gpu);
 
     // Fills everything from the arguments, then does what was asked for. CLI::CallForHelp and UsageError get out.
     void run(int count, char** words);
 
     std::string help();
+    CLI::App& tree() { return app_; }                    // all verbs with their options: completions and the manual page are made from it
     const Settings& settings() const { return settings_; }
 
 private:
     void parse(int count, char** words);
+    void check_effects() const;
     void common(CLI::App* verb);
 
     CLI::App app_;
@@ -47,6 +55,13 @@ private:
     std::string budget_;
     std::vector<const std::string*> outputs_;
     std::vector<std::pair<const CLI::App*, Action>> actions_;
+    struct Effect {
+        const CLI::App* verb;
+        const CLI::Option* option;
+        std::function<bool()> has_effect;
+        std::string otherwise;
+    };
+    std::vector<Effect> effects_;
 };
 
 }  // namespace tulle::cli

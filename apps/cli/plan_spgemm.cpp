@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle plan spgemm: what C = op(A) op(B) would take, before it is computed; on several devices, who does what.
+#include "apps/cli/layout.hpp"
 #include "apps/cli/measure_spgemm.hpp"
 #include "apps/cli/team_spgemm.hpp"
 #include "tulle/matrix/move.hpp"
@@ -26,7 +27,7 @@ void plan_as(const Session& session, const SpgemmOptions& o)
         if (session.settings.json)
             results.push_back({{"backend", ctx.name()}, {"rows", plan.rows()}, {"cols", plan.cols()}, {"nonzeros", plan.nonzeros()}, {"products", plan.products()},
                                {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"refill_bytes", need.refill}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
-        else session.console.print(session.console.styled(equation(o) + "\n", Style::bold) + plan.describe() + "\n");
+        else session.console.print(session.console.styled(equation(o) + "\n", Style::bold) + shown(session, plan.describe()));
     }
     if (!session.settings.json) return;
     Json result = about(o, f);
@@ -47,6 +48,9 @@ void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& o)
                                  "tulle plan spgemm matrix.mtx\ntulle plan spgemm twin:webbase-1M --backend cuda\ntulle plan spgemm twin:cant --devices 8", plan);
     add_spgemm_factors(parser, verb, o);
     add_spgemm_plan(verb, o);
+    parser.verbose(verb);
+    parser.effective(verb, "--refill", [&o] { return o.devices == 0; }, "with --devices");
+    parser.effective(verb, "--verbose", [&o] { return o.devices == 0; }, "with --devices");
     parser.when(verb, [&o](const Session& session) { plan_spgemm(session, o); });
 }
 

@@ -42,7 +42,7 @@ void report(const Session& session, const SpgemmOptions& o, const Factors<V>& f,
                    check_text(r.verdict)});
     std::string text = session.console.styled(fmt::format("{}, {}\n", equation(o), o.type), Style::bold) + table.text(session.console);
     for (const auto& r : results)
-        if (!r.description.empty()) text += "\n" + r.description + "\n";
+        if (!r.description.empty()) text += "\n" + shown(session, r.description);
     session.console.print(text);
 }
 
@@ -85,26 +85,27 @@ void run_spgemm(const Session& session, const SpgemmOptions& options)
     require<UsageError>(options.to.empty() || options.backend != "all", "--out needs one backend, not all");
     require<UsageError>(options.refill == "find_places" || (options.chunks.empty() && options.devices == 0), "--refill is for one device and all of C at once");
     require<UsageError>(options.chunks.empty() || options.devices == 0, "--chunks are for one device, --devices for several");
+    if (!options.to.empty()) io::check_write(options.to, {.format = options.to_format});
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
 
 void add_spgemm_factors(Parser& parser, CLI::App* verb, SpgemmOptions& o)
 {
-    parser.matrix(verb, o.a);
+    parser.matrix(verb, o.a, true, &o.b);
     verb->add_option("B", o.b.text, "second matrix, a file or a sentence; A itself unless given");
     verb->add_flag("--transpose-a", o.transpose_a, "multiply with A transposed");
     verb->add_flag("--transpose-b", o.transpose_b, "multiply with B transposed");
     Parser::type(verb, o.type);
-    parser.device(verb);
+    parser.device(verb, [&o] { return o.backend != "cpu"; });
 }
 
 void add_spgemm_plan(CLI::App* verb, SpgemmOptions& o)
 {
-    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
+    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(one_of({"cpu", "cuda", "all"}))->option_text("WHERE");
     verb->add_option("--policy", o.method, "force a method: adaptive, dense, hash or deltasparse on a CPU, adaptive, nsparse or deltasparse on a GPU")->option_text("METHOD");
     verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
     verb->add_option("--refill", o.refill, "values of C again: find_places (the default, nothing is kept), keep_places (two bytes a product), keep_products (eight), fastest")
-        ->check(CLI::IsMember({"find_places", "keep_places", "keep_products", "fastest"}))->option_text("HOW");
+        ->check(one_of({"find_places", "keep_places", "keep_products", "fastest"}))->option_text("HOW");
 }
 
 void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
@@ -115,12 +116,15 @@ void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
                                  "tulle run spgemm stencil7:60 --chunks 64MiB --verify", run);
     add_spgemm_factors(parser, verb, o);
     add_spgemm_plan(verb, o);
-    verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in stretches of rows")->option_text("BYTES");
+    parser.verbose(verb);
+    verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in stretches of rows")->check(memory_amount())->option_text("BYTES");
     verb->add_option("--repeat", o.repeat, "timed calls after the first (3)")->check(CLI::Range(0, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify, "compare C x with A (B x), row by row; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of x")->option_text("N");
     verb->add_option("--out", o.to, "write C to a file; - is stdout")->option_text("FILE");
     parser.output(verb, o.to, o.to_format, "mtx (the default for - and pipes), mtx.gz, npz, tulle");
+    parser.effective(verb, "--verbose", [&o] { return o.devices == 0 && o.chunks.empty(); }, "with --devices or --chunks");
+    parser.effective(verb, "--seed", [&o] { return o.verify; }, "without --verify");
     parser.when(verb, [&o](const Session& session) { run_spgemm(session, o); });
 }
 

@@ -13,6 +13,7 @@
 #include "apps/cli/numbers_file.hpp"
 #include "apps/cli/progress.hpp"
 #include "apps/cli/verbs.hpp"
+#include "apps/cli/whole_file.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/device/info.hpp"
 
@@ -87,7 +88,7 @@ void report(const Session& session, const SpmvOptions& options, const SpmvProble
     const std::string title = fmt::format("{}, A = {}: {}, {}, {}, {}\n", equation(options), options.matrix.name(), shape_text(p.a.rows, p.a.cols),
                                           counted(p.a.nonzeros, "nonzero", "nonzeros"), to_text(p.format), options.type);
     std::string text = session.console.styled(title, Style::bold) + table.text(session.console);
-    for (const auto& r : results) text += "\n" + r.description + (r.description.ends_with('\n') ? "" : "\n");
+    for (const auto& r : results) text += "\n" + shown(session, r.description);
     session.console.print(text);
 }
 
@@ -125,9 +126,8 @@ void run_as(const Session& session, const SpmvOptions& options)
 void run_spmv(const Session& session, const SpmvOptions& options)
 {
     require<UsageError>(options.y_to.empty() || options.backend != "all", "--out needs one backend, not all");
-    require<UsageError>(!options.kernel.empty() || options.lanes == 0, "--lanes goes with --policy", "add --policy rows");
     require<UsageError>(options.devices == 0 || options.kernel.empty(), "--policy is for one device; the members of a team choose for themselves", "leave --policy or --devices out");
-    require<UsageError>(options.devices > 0 || !options.paper, "--paper says how a team is cut", "add --devices 4");
+    if (!options.y_to.empty()) check_writable(options.y_to);
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
 

@@ -231,7 +231,7 @@ void run_as(const Session& session, const RunSptrsvOptions& o)
         });
 }
 
-void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o)
+void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std::vector<std::string>& backends, const std::string& backend_help)
 {
     parser.matrix(verb, o.matrix);
     auto* upper = verb->add_flag("--upper", o.upper, "the upper triangle");
@@ -239,9 +239,9 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o)
     verb->add_flag("--unit-diagonal", o.unit_diagonal, "the diagonal is one, whatever is stored");
     verb->add_flag("--transpose", o.transpose, "solve with the transposed triangle");
     verb->add_flag("--dominant", o.dominant, "keep the pattern, but values that keep the solution small; missing diagonals are filled");
-    verb->add_option("--backend", o.backend, "cpu, cuda or all; run: where a hundred solves should take least, unless given")->check(CLI::IsMember({"cpu", "cuda", "all"}))->option_text("WHERE");
+    verb->add_option("--backend", o.backend, backend_help)->check(one_of(backends))->option_text("WHERE");
     Parser::type(verb, o.type);
-    parser.device(verb);
+    parser.device(verb, [&o] { return o.backend != "cpu" && (o.backend == "all" || why_no_cuda().empty()); });
 }
 
 }  // namespace
@@ -287,10 +287,10 @@ void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& o)
                                  "tulle run sptrsv matrix.mtx --verify\ntulle run sptrsv twin:cant --dominant --backend all --verify\n"
                                  "tulle run sptrsv matrix.mtx --upper --unit-diagonal --rhs 32", run);
     o.triangle.backend = "auto";
-    add_triangle(parser, verb, o.triangle);
+    add_triangle(parser, verb, o.triangle, {"cpu", "cuda", "all"}, "cpu, cuda or all; where a hundred solves should take least, unless given");
     verb->add_option("--rhs", o.right_hand_sides, "right-hand sides (1)")->check(CLI::Range(1, 100'000))->option_text("N");
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
-    verb->add_option("--search", o.search, "try schemes for so many seconds instead of predicting the best")->check(CLI::PositiveNumber)->option_text("SECONDS");
+    verb->add_option("--search", o.search, "try schemes for so many seconds instead of predicting the best")->check(positive())->option_text("SECONDS");
     verb->add_option("--cache", o.cache, "folder that remembers what a search found for a pattern on a device")->option_text("FOLDER");
     verb->add_option("--model", o.model, "file of a learned model that chooses (tools/train); none: rules choose")->option_text("FILE");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
@@ -306,12 +306,13 @@ void add_tune(Parser& parser, TuneSptrsvOptions& o)
     CLI::App* verb = parser.verb("sptrsv", "Schemes of the triangular solve, the fastest first; the one tulle would choose is marked.",
                                  "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv twin:cant --dominant --paper --seconds 60\ntulle tune sptrsv twin:cant --dominant --exhaustive --seconds 3600", tune);
     o.triangle.backend = "cuda";
-    add_triangle(parser, verb, o.triangle);
-    verb->add_option("--seconds", o.seconds, "no new scheme is tried after this long (10)")->check(CLI::PositiveNumber)->option_text("SECONDS");
+    add_triangle(parser, verb, o.triangle, {"cpu", "cuda"}, "cuda (the default, where there is a GPU) or cpu");
+    verb->add_option("--seconds", o.seconds, "no new scheme is tried after this long (10)")->check(positive())->option_text("SECONDS");
     auto* paper = verb->add_flag("--paper", o.paper, "on a GPU: some schemes of AG-SpTRSV of every kind too");
     verb->add_flag("--exhaustive", o.exhaustive, "on a GPU: all of them, in any order, as long as --seconds last")->excludes(paper);
     verb->add_option("--cache", o.cache, "folder that remembers the fastest, for plans made with it")->option_text("FOLDER");
-    verb->add_option("--show", o.show, "rows of the table (20)")->check(CLI::PositiveNumber)->option_text("N");
+    verb->add_option("--show", o.show, "rows of the table (20)")->check(positive())->option_text("N");
+    parser.effective(verb, "--show", [&parser] { return !parser.settings().json; }, "with --json, which has all of them");
     parser.when(verb, [&o](const Session& session) { tune_sptrsv(session, o); });
 }
 

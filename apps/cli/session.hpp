@@ -15,7 +15,7 @@
 namespace tulle::cli {
 
 struct Settings {
-    bool json = false, quiet = false;
+    bool json = false, quiet = false, verbose = false;
     std::string colour = "auto";
     int threads = 0;                                     // 0: all the process may use
     bool stdout_taken = false;                           // a file that is written is standard output: results go to stderr

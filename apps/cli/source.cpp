@@ -14,6 +14,7 @@
 #include "apps/cli/failure.hpp"
 #include "apps/cli/layout.hpp"
 #include "apps/cli/progress.hpp"
+#include "tulle/base/suggest.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/io/generate.hpp"
 
@@ -31,8 +32,10 @@ bool names_generator(const std::string& name)
 // A file that is not there might have been meant as a sentence; reading it gives the error, this the way out.
 [[noreturn]] void explain_missing(const std::string& text)
 {
+    std::vector<std::string> kinds;
+    for (const io::Generator& g : io::generators()) kinds.push_back(g.name);
     throw FileError(concat("there is no file '", text, "'"),
-                    "give a matrix file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle) or a sentence like stencil7:100; 'tulle gen --list' shows all");
+                    did_you_mean(before(text, ':'), kinds) + "give a matrix file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle) or a sentence like stencil7:100; 'tulle gen --list' shows all");
 }
 
 // The seed of "random:SEED".
@@ -55,7 +58,8 @@ Csr<V> read_file(const Context& ctx, const Source& source, const Progress& progr
     if (source.is_stdin()) claim_stdin("the matrix -");
     else if (!std::filesystem::exists(source.text, none) && !none) explain_missing(source.text);
     const auto complex = source.real_part ? io::Complex::real_part : io::Complex::refuse;
-    const io::ReadOptions options{.complex = complex, .random_values = seed_of(source.values), .format = source.format, .narrow = source.narrow, .strict = source.strict, .progress = progress};
+    io::ReadOptions options{.complex = complex, .random_values = seed_of(source.values), .format = source.format, .narrow = source.narrow, .strict = source.strict, .progress = progress};
+    if (source.trust_header) options.unproven_bytes = Memory::unlimited;
     try {
         return io::read<V>(ctx, source.text, options, info);
     } catch (const NotBuilt& missing) {      // a compression this build cannot read: the file is the matter, not a device

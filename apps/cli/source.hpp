@@ -19,6 +19,7 @@ struct Source {
     std::string format = {};                             // empty: by the name, else by the contents
     bool strict = false;                                 // values that do not fit their type are refused
     io::Narrow narrow = io::Narrow::no;                  // values will be converted to 16 bits
+    bool trust_header = false;                           // sizes in a header are believed, however small the file
     bool is_sentence() const;
     bool is_stdin() const { return text == "-"; }
     std::string name() const;                            // short, for titles: "cant", "stencil7:100"

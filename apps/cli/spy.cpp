@@ -117,13 +117,15 @@ std::string how_text(const SpyOptions& options)
 void spy(const Session& session, const SpyOptions& options)
 {
     require<UsageError>(options.size >= 64 && options.size <= 8192, [&] { return concat("a picture of ", options.size, " pixels is out of range"); }, "use 64 to 8192");
+    picture::check_picture(options.to, options.format);
     require<UsageError>(options.permute.empty() || options.reorder.empty(), "--permute and --reorder ask for two different pictures", "use one of them");
     const Context ctx = session.host();
     const Loaded<double> loaded = load<double>(session, ctx, options.matrix);
     const CsrView<double> a = loaded.matrix.view();
 
     const std::string sizes = fmt::format("{} × {}, {}", grouped(a.rows), grouped(a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
-    picture::Plot plot{.matrix = picture::pattern_of(a), .panels = {{.title = options.matrix.name(), .subtitle = sizes, .order = {}}}, .size = options.size, .format = options.format};
+    const std::string title = options.title.empty() ? options.matrix.name() : options.title;
+    picture::Plot plot{.matrix = picture::pattern_of(a), .panels = {{.title = title, .subtitle = sizes, .order = {}}}, .size = options.size, .format = options.format, .legend = !options.no_legend};
     if (!options.permute.empty())
         plot.panels.push_back({.title = "permuted", .subtitle = how_text(options), .order = order_of(a, options.permute, options.seed)});
     const std::optional<Reordering> reordering = options.reorder.empty() ? std::nullopt : std::optional(reorder(session, ctx, a, options));

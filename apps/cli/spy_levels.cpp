@@ -8,6 +8,7 @@
 #include "apps/cli/failure.hpp"
 #include "apps/cli/json.hpp"
 #include "apps/cli/layout.hpp"
+#include "apps/cli/picture/plot.hpp"
 #include "apps/cli/picture/widths.hpp"
 #include "apps/cli/progress.hpp"
 #include "apps/cli/verbs.hpp"
@@ -28,7 +29,7 @@ std::string panel_title(std::string_view what, const std::vector<offset_t>& rows
 void spy_levels(const Session& session, const SpyOptions& options)
 {
     require<UsageError>(options.size >= 64 && options.size <= 8192, [&] { return concat("a picture of ", options.size, " pixels is out of range"); }, "use 64 to 8192");
-    require<UsageError>(options.permute.empty(), "--levels and --permute do not go together", "draw them one after the other");
+    picture::check_picture(options.to, options.format);
     const Context ctx = session.host();
     const Loaded<double> loaded = load<double>(session, ctx, options.matrix);
     const sptrsv::LevelWidths widths =
@@ -36,9 +37,9 @@ void spy_levels(const Session& session, const SpyOptions& options)
     const auto before = std::ssize(widths.alone), after = std::ssize(widths.clustered);
     {
         const Activity work(session.console, concat("drawing ", options.to));
-        picture::write_widths(options.to, {.title = concat(options.matrix.name(), ", lower triangle"),
+        picture::write_widths(options.to, {.title = options.title.empty() ? concat(options.matrix.name(), ", lower triangle") : options.title,
                                            .panels = {{panel_title("rows alone", widths.alone), widths.alone}, {panel_title("clusters of up to 32 rows", widths.clustered), widths.clustered}},
-                                           .size = options.size, .format = options.format});
+                                           .size = options.size, .format = options.format, .legend = !options.no_legend});
     }
     if (session.settings.json) {
         Json result = about(options.matrix, loaded.matrix.view());

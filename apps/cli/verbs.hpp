@@ -42,7 +42,8 @@ void gen(const Session& session, const GenOptions& options);
 
 struct SpyOptions {
     Source matrix;
-    std::string to, format;                              // format: png or svg, empty if the name says it
+    std::string to, format, title;                       // format: png, svg or pdf, empty if the name says it; title: the matrix's name if empty
+    bool no_legend = false;
     int size = 800;                                      // pixels of the picture's longer side, axes and title not counted
     std::string permute;                                 // empty, reverse, random, degree, or a file
     std::uint64_t seed = 1;
@@ -90,7 +91,7 @@ void doctor(const Session& session, const DoctorOptions& options);
 
 struct DemoOptions {
     Source matrix{.text = "twin:cant"};
-    std::string picture;                                 // empty: tulle-demo.png, or .svg where PNG was not built
+    std::string picture;                                 // empty: tulle-demo.png
     int repeat = 20;
     std::uint64_t seed = 1;
 };

@@ -18,6 +18,11 @@ void write_whole_file(const std::string& file, std::string_view bytes)
     out->commit();
 }
 
+void check_writable(const std::string& file)
+{
+    if (!io::is_stream(file)) io::create_output(file);       // gone again, as nothing is committed; to open a pipe would disturb its reader
+}
+
 bool is_stdout(const std::string& file)
 {
     struct stat named{}, out{};

@@ -81,12 +81,12 @@ TEST_F(Sptrsv, RemembersTheFastest)
 
 TEST_F(Sptrsv, DrawsLevels)
 {
+    if (!json("doctor")["build"]["pictures"]) GTEST_SKIP() << "built without Cairo";
     const auto drawn = parsed(tulle("spy chain:640 --levels --json -o levels.svg"));
     EXPECT_EQ(drawn["levels"], 640);
     EXPECT_EQ(drawn["levels_clustered"], 20);
     const std::string text = text_of(folder / "levels.svg");
     EXPECT_NE(text.find("<svg"), std::string::npos);
-    EXPECT_NE(text.find("20 levels"), std::string::npos);
     EXPECT_EQ(tulle("spy chain:64 --levels --permute reverse -o levels.svg").code, 2);
     EXPECT_NE(tulle("spy uniform:30,20,3 --levels -o levels.svg").code, 0) << "not square";
 }

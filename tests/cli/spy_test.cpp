@@ -1,11 +1,19 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Pictures: the counting behind them is exact, the files are what they say, and different matrices look different.
-#include <map>
+// Pictures: the counting behind them is exact, the files are what they say, and different matrices look different. PNGs are read back and looked at.
+#include <algorithm>
+#include <array>
+#include <numeric>
 #include <random>
+#include <set>
 
+#include "apps/cli/picture/colour.hpp"
 #include "apps/cli/picture/density.hpp"
+#include "apps/cli/picture/scale.hpp"
 #include "cli/program.hpp"
+#ifdef TULLE_CLI_CAIRO
+#include <cairo.h>
+#endif
 
 namespace tulle::test {
 namespace {
@@ -67,6 +75,101 @@ TEST(Density, PermutesOnTheWay)
         for (int x = 0; x < 9; ++x) EXPECT_EQ(plain.at(y, x), turned.at(8 - y, 8 - x));
 }
 
+// Cells are 12 or 13 columns wide: a single entry has the same colour in all of them, and so has a full cell.
+TEST(DensityScale, CellsOfUnequalWidthAreToldApartByWhatTheyHold)
+{
+    const auto scale_of = [](const std::vector<index_t>& columns) {
+        const std::vector<offset_t> row_begin{0, std::ssize(columns)};
+        return cli::picture::DensityScale({cli::picture::count_cells({1, 50, row_begin.data(), columns.data()}, {}, 1, 4, 1)});
+    };
+    EXPECT_TRUE(scale_of({0, 13, 26, 40}).is_flat());
+    std::vector<index_t> all(50);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_TRUE(scale_of(all).is_flat());
+    const auto two = scale_of({0, 1, 13, 26, 40});
+    EXPECT_FALSE(two.is_flat());
+    EXPECT_LT(std::abs(two.level(1 / 12.0) - two.level(1 / 13.0)), cli::picture::levels / 5);
+    EXPECT_GT(two.level(2 / 13.0) - two.level(1 / 12.0), cli::picture::levels / 2);
+}
+
+TEST(DensityScale, LabelsAreInOneStyle)
+{
+    const auto axis = cli::picture::axis_ticks(25'000, false, 6);
+    std::string all;
+    for (const auto& tick : axis) all += tick.text + "|";
+    EXPECT_EQ(all, "0|5 000|10 000|15 000|20 000|25 000|");
+    std::vector<index_t> dense(1000);
+    std::iota(dense.begin(), dense.end(), 0);
+    dense.push_back(1'000'000);
+    const std::vector<offset_t> row_begin{0, std::ssize(dense)};
+    const auto grid = cli::picture::count_cells({1, 2'000'000, row_begin.data(), dense.data()}, {}, 1, 2000, 1);
+    std::string powers;
+    for (const auto& tick : cli::picture::DensityScale({grid}).ticks()) powers += tick.text + "|";
+    EXPECT_EQ(powers, "10⁻³|10⁻²|10⁻¹|10⁰|");
+}
+
+#ifdef TULLE_CLI_CAIRO
+
+using cli::picture::Colour;
+
+// A PNG as it looks.
+struct Image {
+    int width = 0, height = 0;
+    std::vector<Colour> pixel;
+    Colour at(int x, int y) const { return pixel[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)]; }
+    int count(Colour colour) const { return static_cast<int>(std::count(pixel.begin(), pixel.end(), colour)); }
+    bool operator==(const Image&) const = default;
+
+    Image part(int left, int top, int right, int bottom) const
+    {
+        Image cut{right - left, bottom - top, {}};
+        for (int y = top; y < bottom; ++y)
+            for (int x = left; x < right; ++x) cut.pixel.push_back(at(x, y));
+        return cut;
+    }
+
+    // The inside of the k-th frame from the left, found by its upper edge: the longest lines in the frame's colour.
+    Image map(int k = 0) const
+    {
+        for (int y = 0; y < height; ++y)
+            for (int x = 0, found = 0; x < width; ++x) {
+                int end = x;
+                while (end < width && at(end, y) == cli::picture::frame) ++end;
+                if (end - x > 60 && found++ == k) {
+                    int bottom = y + 1;
+                    while (bottom < height && at(x, bottom) == cli::picture::frame) ++bottom;
+                    return part(x + 1, y + 1, end - 1, bottom - 1);
+                }
+                x = end;
+            }
+        ADD_FAILURE() << "there is no frame";
+        return {};
+    }
+
+    std::set<std::array<int, 3>> colours() const
+    {
+        std::set<std::array<int, 3>> all;
+        for (const Colour& c : pixel)
+            if (c != cli::picture::white) all.insert({c.red, c.green, c.blue});
+        return all;
+    }
+};
+
+Image image_of(const std::filesystem::path& file)
+{
+    cairo_surface_t* surface = cairo_image_surface_create_from_png(file.c_str());
+    EXPECT_EQ(cairo_surface_status(surface), CAIRO_STATUS_SUCCESS) << file;
+    Image image{cairo_image_surface_get_width(surface), cairo_image_surface_get_height(surface), {}};
+    const int stride = cairo_image_surface_get_stride(surface);
+    for (int y = 0; y < image.height; ++y)
+        for (int x = 0; x < image.width; ++x) {
+            const auto p = reinterpret_cast<const std::uint32_t*>(cairo_image_surface_get_data(surface) + std::ptrdiff_t{y} * stride)[x];
+            image.pixel.push_back({static_cast<std::uint8_t>(p >> 16), static_cast<std::uint8_t>(p >> 8), static_cast<std::uint8_t>(p)});
+        }
+    cairo_surface_destroy(surface);
+    return image;
+}
+
 class Spy : public Program {
 protected:
     std::string drawn(const std::string& words, const std::string& name) const
@@ -75,33 +178,67 @@ protected:
         EXPECT_EQ(run.code, 0) << run.err;
         return text_of(folder / name);
     }
-    static std::uint32_t number_at(const std::string& png, std::size_t at)
+    Image picture(const std::string& words) const
     {
-        std::uint32_t number = 0;
-        for (std::size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<unsigned char>(png[at + i]);
-        return number;
+        drawn(words, "a.png");
+        return image_of(folder / "a.png");
     }
-    bool writes_png() const { return json("doctor")["build"]["png"]; }
 };
 
 TEST_F(Spy, WritesPngOfTheSizeAskedFor)
 {
-    if (!writes_png()) GTEST_SKIP() << "built without libpng";
-    for (const unsigned size : {200u, 800u}) {
-        const std::string png = drawn("stencil5:50 --size " + std::to_string(size), "a.png");
-        ASSERT_GT(png.size(), 100u);
-        EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n");
-        EXPECT_GE(number_at(png, 16), size);
-        EXPECT_LE(number_at(png, 16), size + 450);
-        EXPECT_GE(number_at(png, 20), size);
+    for (const int size : {200, 800}) {
+        const Image png = picture("stencil5:50 --size " + std::to_string(size));
+        EXPECT_GE(png.width, size);
+        EXPECT_LE(png.width, size + 450);
+        EXPECT_GE(png.height, size);
+    }
+}
+
+TEST_F(Spy, WritesSvgAndPdfTheSameEveryTime)
+{
+    for (const std::string words : {"stencil5:50", "stencil5:3", "stencil5:50 --levels"}) {
+        const std::string svg = drawn(words, "a.svg"), pdf = drawn(words, "a.pdf");
+        EXPECT_EQ(svg.substr(0, 5), "<?xml");
+        EXPECT_NE(svg.find("</svg>"), svg.npos);
+        EXPECT_EQ(pdf.substr(0, 5), "%PDF-");
+        EXPECT_NE(pdf.rfind("%%EOF"), pdf.npos);
+        EXPECT_EQ(drawn(words + " --threads 1", "b.svg"), svg);
+        EXPECT_EQ(drawn(words, "b.pdf"), pdf);
     }
 }
 
 TEST_F(Spy, DrawsTwoPanelsForAPermutation)
 {
-    if (!writes_png()) GTEST_SKIP() << "built without libpng";
-    const std::string one = drawn("stencil5:50", "one.png"), two = drawn("stencil5:50 --permute random", "two.png");
-    EXPECT_GE(number_at(two, 16), 2 * number_at(one, 16) - 100);
+    const Image one = picture("stencil5:50"), two = picture("stencil5:50 --permute random");
+    EXPECT_GE(two.width, 2 * one.width - 100);
+    EXPECT_NE(two.map(1), two.map(0));
+}
+
+TEST_F(Spy, SingleEntriesHaveOneColour)
+{
+    EXPECT_EQ(picture("uniform:10,5000,3").map().colours().size(), 1u);
+}
+
+TEST_F(Spy, TitleAndLegendAreAMatterOfWish)
+{
+    for (const std::string words : {"rmat:8,8", "rmat:8,8 --levels"}) {
+        const Image plain = picture(words), titled = picture(words + " --title 'Another name'"), bare = picture(words + " --no-legend");
+        EXPECT_NE(titled.part(0, 0, titled.width, 60), plain.part(0, 0, plain.width, 60)) << words;
+        EXPECT_EQ(titled.part(0, 100, titled.width, titled.height), plain.part(0, 100, plain.width, plain.height)) << words;
+        EXPECT_NE(bare, plain) << words;
+        EXPECT_LE(bare.height, plain.height) << words;
+    }
+}
+
+// Tiles have a colour scale of their own.
+TEST_F(Spy, DenseTilesAreInTheLegend)
+{
+    const Image reordered = picture("fem:8,3 --reorder bsa --tau 8"), bare = picture("fem:8,3 --reorder bsa --tau 8 --no-legend");
+    EXPECT_GE(reordered.height, bare.height + 80);
+    const Image legend = reordered.part(0, bare.height, reordered.width, reordered.height);
+    for (const auto* stops : {&cli::picture::cool_stops, &cli::picture::warm_stops})
+        for (const double t : {0.0, 1.0}) EXPECT_GT(legend.count(cli::picture::ramp(t, *stops)), 20) << t;
 }
 
 // Rows use one of four blocks in turn: bsa brings those of a block together, and only then are tiles dense.
@@ -112,13 +249,10 @@ TEST_F(Spy, DrawsReorderedRowsWithDenseTiles)
     for (int i = 0; i < 16; ++i)
         for (int j = 0; j < 4; ++j, ++entries) lines += std::to_string(i + 1) + " " + std::to_string(4 * (i % 4) + j + 1) + "\n";
     file("comb.mtx", "%%MatrixMarket matrix coordinate pattern general\n16 16 " + std::to_string(entries) + "\n" + lines);
-    const std::string svg = drawn("comb.mtx --reorder bsa --tau 4 --delta 0.9", "comb.svg");
-    EXPECT_NE(svg.find("rows by bsa, tau 4, alpha 0.3"), svg.npos);
-    EXPECT_NE(svg.find("tiles of 4 × 4 over 90 % filled"), svg.npos);
-    const std::size_t second = svg.find("rows by bsa");
-    const auto dense = [](const std::string& part) { return part.find("fill=\"#bc3719\" d=") != part.npos; };      // red, for cells of one density
-    EXPECT_FALSE(dense(svg.substr(0, second)));
-    EXPECT_TRUE(dense(svg.substr(second)));
+    const Image png = picture("comb.mtx --reorder bsa --tau 4 --delta 0.9");
+    const auto red = cli::picture::ramp(cli::picture::flat_shade, cli::picture::warm_stops);
+    EXPECT_EQ(png.map(0).count(red), 0);
+    EXPECT_GT(png.map(1).count(red), 0);
     const auto told = json("spy comb.mtx --reorder bsa --tau 4 --delta 0.9 -o comb.svg")["reorder"];
     EXPECT_EQ(told["before"]["dense_tiles"], 0);
     EXPECT_EQ(told["after"]["dense_tiles"], 4);
@@ -131,23 +265,24 @@ TEST_F(Spy, DrawsReorderedRowsWithDenseTiles)
 
 TEST_F(Spy, DifferentMatricesGiveDifferentPictures)
 {
-    std::map<std::string, std::string> seen;
-    for (const char* words : {"stencil5:50", "stencil9:50", "arrow:2500", "stencil5:50 --permute reverse", "stencil5:50 --permute random", "stencil5:50 --permute random --seed 2"}) {
-        const std::string svg = drawn(words, "a.svg");
-        // Names and titles differ anyway: what is compared is the map itself.
-        const std::string map = svg.substr(svg.find("<path"), svg.rfind("</g>") - svg.find("<path"));
-        EXPECT_TRUE(seen.emplace(map, words).second) << words << " looks like " << seen[map];
+    std::vector<std::pair<std::string, Image>> seen;
+    for (const char* words : {"stencil5:50", "stencil9:50", "arrow:2500", "arrow:2500 --permute reverse", "stencil5:50 --permute random", "stencil5:50 --permute random --seed 2"}) {
+        const Image png = picture(words), map = png.map(std::string(words).find("--permute") == std::string::npos ? 0 : 1);      // names and titles differ anyway
+        for (const auto& [other, image] : seen) EXPECT_NE(map, image) << words << " looks like " << other;
+        seen.emplace_back(words, map);
     }
-    EXPECT_EQ(drawn("stencil5:50", "a.svg"), drawn("stencil5:50 --threads 1", "b.svg"));
+    EXPECT_EQ(picture("stencil5:50"), picture("stencil5:50 --threads 1"));
 }
 
 TEST_F(Spy, DrawsOneCellForEachEntryOfATinyMatrix)
 {
     file("tiny.mtx", "%%MatrixMarket matrix coordinate pattern general\n10 10 4\n1 1\n2 3\n9 9\n10 1\n");
-    const std::string svg = drawn("tiny.mtx", "tiny.svg");
-    const std::string map = svg.substr(svg.find("<path"));
-    EXPECT_EQ(std::count(map.begin(), map.end(), 'M'), 4);
-    for (const char* part : {">tiny<", "10 × 10, 4 nonzeros", ">row<", ">column<"}) EXPECT_NE(svg.find(part), svg.npos) << part;
+    const Image map = picture("tiny.mtx").map();
+    for (const auto& [row, col] : {std::pair{0, 0}, std::pair{1, 2}, std::pair{8, 8}, std::pair{9, 0}})
+        EXPECT_NE(map.at((2 * col + 1) * map.width / 20, (2 * row + 1) * map.height / 20), cli::picture::white) << row << ", " << col;
+    EXPECT_EQ(map.at(3 * map.width / 20, map.height / 20), cli::picture::white);
+    const auto filled = static_cast<double>(std::ssize(map.pixel) - map.count(cli::picture::white));
+    EXPECT_NEAR(filled / static_cast<double>(map.pixel.size()), 0.04 * 0.87, 0.004) << "four cells with a gap around them";
 }
 
 TEST_F(Spy, DrawsEmptyAndOddShapes)
@@ -156,6 +291,19 @@ TEST_F(Spy, DrawsEmptyAndOddShapes)
     drawn(file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 100000 2\n1 1 1\n1 100000 1\n"), "wide.svg");
     drawn(file("tall.mtx", "%%MatrixMarket matrix coordinate real general\n100000 1 2\n1 1 1\n100000 1 1\n") + " --permute degree", "tall.svg");
 }
+
+#else
+
+class Spy : public Program {};
+TEST_F(Spy, SaysThatPicturesWereNotBuilt)
+{
+    const Outcome run = tulle("spy stencil5:4 -o a.png");
+    EXPECT_EQ(run.code, 5);
+    EXPECT_NE(run.err.find("libcairo2-dev"), run.err.npos) << run.err;
+    EXPECT_EQ(tulle("demo stencil5:4").code, 0);
+}
+
+#endif
 
 }  // namespace
 }  // namespace tulle::test

@@ -16,7 +16,7 @@ compiler=$(cached CMAKE_CXX_COMPILER)
 say() { echo "install: $*"; }
 
 cmake --install "$build" --prefix "$work/first" >"$work/install.log"
-[ -z "$(find "$work/first" -name '*.cuh' -o -name '*steps.hpp' -o -path '*simt*')" ] || { say "inner headers were installed"; exit 1; }
+[ -z "$(find "$work/first" -name '*.cuh' -o -name '*steps.hpp' -o -path '*/include/*simt*')" ] || { say "inner headers were installed"; exit 1; }
 mv "$work/first" "$work/prefix"                       # an installed tree may be moved
 say "$(find "$work/prefix" -name '*.hpp' | wc -l) headers, $(cd "$work/prefix" && find . -name 'libtulle*' -type f | xargs du -h | tr '\t' ' ')"
 library=$(find "$work/prefix" -name 'libtulle.so' -o -name 'libtulle.a' | head -1)
@@ -30,14 +30,25 @@ say "find_package works"
 
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$libdir/pkgconfig
-  static=--static
-  [ "${library##*.}" = so ] && static=
-  # The compiler's OpenMP is part of Libs.private; a shared library has its own.
-  "$compiler" -std=c++20 -O1 "$source/tests/install/consumer.cpp" -o "$work/by_pkg_config" $(pkg-config --cflags --libs $static tulle)
+  # By hand, as README says: neither --static nor a standard is asked for.
+  "$compiler" "$source/tests/install/consumer.cpp" -o "$work/by_pkg_config" $(pkg-config --cflags --libs tulle)
   (cd "$work" && LD_LIBRARY_PATH=$libdir ./by_pkg_config)
-  say "pkg-config works"
+  say "pkg-config works: $(pkg-config --libs tulle | sed "s|$work||g")"
 else
   say "pkg-config is not here: not tried"
+fi
+
+share=$work/prefix/share
+[ -f "$share/doc/tulle/README.md" ] && [ -f "$share/doc/tulle/docs/index.md" ] && [ -f "$share/doc/tulle/examples/spmv_plan.cpp" ] || { say "documentation was not installed"; exit 1; }
+if [ -x "$work/prefix/bin/tulle" ]; then
+  for file in man/man1/tulle.1 bash-completion/completions/tulle zsh/site-functions/_tulle fish/vendor_completions.d/tulle.fish; do
+    [ -s "$share/$file" ] || { say "share/$file was not installed"; exit 1; }
+  done
+  say "documentation, manual page and completions are there"
+  if [ -f "$build/build.ninja" ]; then                # what `make install` builds
+    tests=$(ninja -C "$build" -t inputs tulle_installed | grep -E '^(tests|examples)/' || true)
+    [ -z "$tests" ] || { say "make install builds tests:"; echo "$tests" | head; exit 1; }
+  fi
 fi
 
 if [ "${library##*.}" = so ]; then

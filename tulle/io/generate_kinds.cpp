@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tulle/base/error.hpp"
+#include "tulle/base/suggest.hpp"
 #include "tulle/base/text.hpp"
 
 namespace tulle::io::detail {
@@ -78,11 +79,18 @@ std::string join(const std::vector<Number>& form)
 
 bool is_twin(std::string_view name) { return name.starts_with("twin:"); }
 
+std::vector<std::string> names_of(bool twins)
+{
+    std::vector<std::string> all;
+    for (const Kind& kind : kinds())
+        if (is_twin(kind.name) == twins) all.push_back(kind.name);
+    return all;
+}
+
 std::string names(bool twins)
 {
     std::string text;
-    for (const Kind& kind : kinds())
-        if (is_twin(kind.name) == twins) text += (text.empty() ? "" : ", ") + (twins ? kind.name.substr(5) : kind.name);
+    for (const std::string& name : names_of(twins)) text += (text.empty() ? "" : ", ") + (twins ? name.substr(5) : name);
     return text;
 }
 
@@ -175,9 +183,9 @@ const Kind& kind_named(std::string_view name)
     if (found != kinds().end()) return *found;
     if (name == "twin" || is_twin(name))
         throw ValueError(concat("there is no twin '", name.substr(std::min<std::size_t>(5, name.size())), "'"),
-                         concat("the twins are ", names(true), "; write for example twin:cant"));
+                         concat(did_you_mean(name, names_of(true)), "the twins are ", names(true), "; write for example twin:cant"));
     throw ValueError(concat("there is no kind of matrix '", name, "'"),
-                     concat("the kinds are ", names(false), " and twin:NAME; write for example stencil7:100"));
+                     concat(did_you_mean(name, names_of(false)), "the kinds are ", names(false), " and twin:NAME; write for example stencil7:100"));
 }
 
 }  // namespace

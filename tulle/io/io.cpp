@@ -71,6 +71,8 @@ void check_wishes(const std::filesystem::path& file, const Format& format, const
     require<ValueError>(market || !options.symmetric, [&] { return concat(file.string(), ": only Matrix Market files can hold one triangle of a symmetric matrix"); });
     require<ValueError>(market || format.contents == Contents::smtx || !options.pattern,
                         [&] { return concat(file.string(), ": ", format.ending, " files hold values, a pattern alone cannot be written"); });
+    require<ValueError>(format.contents != Contents::smtx || options.pattern, [&] { return concat(file.string(), ": .smtx files hold no values"); },
+                        "ask for the pattern alone (WriteOptions::pattern), or use another format");
 }
 
 template <class V>
@@ -129,6 +131,12 @@ Csr<V> read(const Context& ctx, const std::filesystem::path& file, const ReadOpt
     found.bytes = bytes;
     if (info) *info = std::move(found);
     return a;
+}
+
+void check_write(const std::filesystem::path& file, const WriteOptions& options)
+{
+    check_wishes(file, format_to_write(file, options), options);
+    if (!is_stream(file)) create_output(file);                   // gone again, as nothing is committed; to open a pipe would disturb its reader
 }
 
 template <class V>

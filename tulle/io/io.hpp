@@ -92,6 +92,9 @@ struct WriteOptions {
 template <class V>
 TULLE_API void write(const Context& ctx, const std::filesystem::path& file, const CsrView<V>& a, const WriteOptions& options = {});
 
+// Throws what write() would throw for this name with these options (the format, the folder), before there is anything to write. Streams are not opened.
+TULLE_API void check_write(const std::filesystem::path& file, const WriteOptions& options = {});
+
 // The value of entry (i, j), zero-based, of generated matrices: in [0.5, 1.5), a function of seed and position alone.
 TULLE_API double pattern_value(index_t i, index_t j, std::uint64_t seed = 7);
 

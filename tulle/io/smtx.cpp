@@ -109,7 +109,6 @@ Csr<V> read_smtx(const CpuQueue& q, const Source& source, const ReadOptions& opt
 template <class V>
 void write_smtx(const CpuQueue&, Sink& sink, const CsrView<V>& a, const WriteOptions& options)
 {
-    require<ValueError>(options.pattern, ".smtx files hold no values", "ask for the pattern alone (WriteOptions::pattern), or use another format");
     sink.write(concat(a.rows, ", ", a.cols, ", ", a.nonzeros, "\n"));
     write_line(sink, a.row_begin, offset_t{a.rows} + 1);
     write_line(sink, a.col, a.nonzeros);

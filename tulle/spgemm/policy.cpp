@@ -8,6 +8,7 @@
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/plural.hpp"
+#include "tulle/base/suggest.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/spgemm/groups.hpp"
 
@@ -146,7 +147,7 @@ std::string to_text(Refill refill) { return refill_names[static_cast<std::size_t
 Refill parse_refill(std::string_view text)
 {
     const auto found = std::find(refill_names.begin(), refill_names.end(), text);
-    require<ValueError>(found != refill_names.end(), [&] { return concat("there is no refill '", text, "'"); }, "one of find_places, keep_places, keep_products, fastest");
+    require<ValueError>(found != refill_names.end(), [&] { return concat("there is no refill '", text, "'"); }, one_of_hint(text, refill_names));
     return static_cast<Refill>(found - refill_names.begin());
 }
 
@@ -168,7 +169,7 @@ Method parse_method(std::string_view name)
 {
     const auto found = std::find(method_names.begin(), method_names.end(), name);
     require<ValueError>(found != method_names.end(), [&] { return concat("there is no SpGEMM method '", name, "'"); },
-                        "one of adaptive, dense, hash, nsparse, deltasparse");
+                        one_of_hint(name, method_names));
     return static_cast<Method>(found - method_names.begin());
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tulle/base/error.hpp"
+#include "tulle/base/suggest.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/spmm/multi.hpp"
 
@@ -22,7 +23,7 @@ std::string to_text(SplitBy split) { return split_names[static_cast<std::size_t>
 SplitBy parse_split(std::string_view name)
 {
     const auto found = std::find(split_names.begin(), split_names.end(), name);
-    require<ValueError>(found != split_names.end(), [&] { return concat("a product cannot be split by '", name, "'"); }, "one of automatic, rows, columns");
+    require<ValueError>(found != split_names.end(), [&] { return concat("a product cannot be split by '", name, "'"); }, one_of_hint(name, split_names));
     return static_cast<SplitBy>(found - split_names.begin());
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tulle/base/error.hpp"
+#include "tulle/base/suggest.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/spmm/order.hpp"
 
@@ -22,7 +23,7 @@ OrderKind parse_order(std::string_view name)
 {
     const auto found = std::find(order_names.begin(), order_names.end(), name);
     require<ValueError>(found != order_names.end(), [&] { return concat("there is no row order '", name, "'"); },
-                        "one of natural, degree, minhash, pack, bsa");
+                        one_of_hint(name, order_names));
     return static_cast<OrderKind>(found - order_names.begin());
 }
 

@@ -9,6 +9,7 @@
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/math.hpp"
+#include "tulle/base/suggest.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/spmm/panels.hpp"
 #include "tulle/spmm/tiles.hpp"
@@ -197,7 +198,7 @@ std::string to_text(const Policy& p)
 Kernel parse_kernel(std::string_view name)
 {
     const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
-    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); }, "one of rows, panels, dense, tiles");
+    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); }, one_of_hint(name, kernel_names));
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 

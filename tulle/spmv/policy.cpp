@@ -10,6 +10,7 @@
 #include "tulle/base/error.hpp"
 #include "tulle/base/math.hpp"
 #include "tulle/base/plural.hpp"
+#include "tulle/base/suggest.hpp"
 #include "tulle/base/text.hpp"
 
 namespace tulle::spmv {
@@ -289,7 +290,7 @@ Kernel parse_kernel(std::string_view name)
 {
     const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
     require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMV kernel '", name, "'"); },
-                        "one of rows, groups, stream, sell, split, scatter, entries, blocks");
+                        one_of_hint(name, kernel_names));
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 

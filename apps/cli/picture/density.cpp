@@ -10,11 +10,13 @@ std::size_t cell_of(offset_t at, offset_t cells, offset_t size) { return static_
 
 }  // namespace
 
-double Grid::density(int y, int x) const
+double Grid::positions(int y, int x) const
 {
     const offset_t high = first_row(y + 1) - first_row(y), wide = first_col(x + 1) - first_col(x);
-    return static_cast<double>(at(y, x)) / (static_cast<double>(high) * static_cast<double>(wide));
+    return static_cast<double>(high) * static_cast<double>(wide);
 }
+
+double Grid::density(int y, int x) const { return static_cast<double>(at(y, x)) / positions(y, x); }
 
 // A thread owns whole rows of cells, so that no two count into the same one.
 Grid count_cells(const Pattern& a, const Order& order, int height, int width, int threads)

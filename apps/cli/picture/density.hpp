@@ -38,6 +38,7 @@ struct Grid {
     offset_t first_row(int y) const { return offset_t{rows} * y / height; }
     offset_t first_col(int x) const { return offset_t{cols} * x / width; }
     std::int64_t at(int y, int x) const { return count[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)]; }
+    double positions(int y, int x) const;                // of the cell
     double density(int y, int x) const;                  // share of the cell's positions that are filled
 };
 

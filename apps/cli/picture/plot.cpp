@@ -10,6 +10,7 @@
 //       +--------------------+               +--------------------+
 //               column                               column
 //                         [ colour scale ]
+//                         [ that of what stands out ]
 //                     what the colours mean
 #include "apps/cli/picture/plot.hpp"
 
@@ -17,18 +18,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
-#include "apps/cli/failure.hpp"
-#include "apps/cli/picture/font.hpp"
 #include "apps/cli/picture/scale.hpp"
-#include "apps/cli/picture/vector.hpp"
 #include "apps/cli/whole_file.hpp"
 #include "tulle/base/text.hpp"
 #include "tulle/io/sink.hpp"
-#ifdef TULLE_CLI_PNG
-#include "apps/cli/picture/raster.hpp"
-#endif
 
 namespace tulle::cli::picture {
 namespace {
@@ -71,7 +65,6 @@ struct Layout {
     int left = 0, top = 0, right = 0, below = 0;         // around a map
     int panel = 0;                                       // from one map to the next
     int width = 0, height = 0;
-    double bar = 0;                                      // length of the colour scale
 
     double pt(double points) const { return points * unit; }
 };
@@ -83,7 +76,27 @@ double widest(const std::vector<Tick>& ticks, double size)
     return width;
 }
 
-Layout lay_out(const Plot& plot, const Shape& shape, bool with_scale)
+// What the colours mean: a bar for each ramp, ticks below the last one, and a sentence.
+struct Legend {
+    struct Bar {
+        const Stops& stops;
+        std::string text;                                // at its right end
+    };
+    std::vector<Bar> bars = {};
+    std::string key = {};
+    bool flat = false, shown = true;                     // flat: bars are short, of one colour, without ticks
+
+    static constexpr double thick = 16, apart = 8;       // points
+    double height() const
+    {
+        if (!shown) return 0;
+        return static_cast<double>(bars.size()) * (thick + apart) + (flat || bars.empty() ? 14 : 32) + (bars.empty() ? 0 : 14) + 22;
+    }
+};
+
+constexpr double above_legend = 76;                      // points between map and legend: ticks and the name of the axis
+
+Layout lay_out(const Plot& plot, const Shape& shape, const Legend& legend)
 {
     Layout at;
     at.unit = std::clamp(plot.size / 800.0, 0.6, 2.5);
@@ -91,14 +104,13 @@ Layout lay_out(const Plot& plot, const Shape& shape, bool with_scale)
     at.left = whole(52) + static_cast<int>(widest(axis_ticks(plot.matrix.rows, shape.single_rows, most_ticks), at.pt(17)));
     at.right = whole(34);
     at.top = whole(88);
-    at.below = whole(with_scale ? 172 : 112);
+    at.below = whole(above_legend + legend.height());
     double text = 0;
-    for (const Panel& panel : plot.panels) text = std::max({text, text_width(panel.title, at.pt(25)), text_width(panel.subtitle, at.pt(18))});
+    for (const Panel& panel : plot.panels) text = std::max({text, text_width(panel.title, at.pt(25), true), text_width(panel.subtitle, at.pt(18))});
     const int map = std::max({shape.across.length(), static_cast<int>(text) + 1, whole(330)});
     at.panel = at.left + map + at.right;
     at.width = at.panel * static_cast<int>(plot.panels.size());
     at.height = at.top + shape.down.length() + at.below;
-    at.bar = std::min<double>(at.pt(420), at.width - at.left - at.right);
     return at;
 }
 
@@ -129,7 +141,7 @@ void draw_frame(Canvas& canvas, const Layout& at, double x, double y, double wid
 void draw_axes(Canvas& canvas, const Layout& at, const Plot& plot, const Shape& shape, double x, double y)
 {
     const double width = shape.across.length(), height = shape.down.length(), tick = at.pt(6), size = at.pt(17);
-    const int fit = std::max(1, static_cast<int>(width / at.pt(90)));
+    const int fit = std::max(1, static_cast<int>(width / (text_width(grouped(plot.matrix.cols), size) + at.pt(24))));
     for (const Tick& t : axis_ticks(plot.matrix.cols, shape.single_cols, std::min(most_ticks, fit))) {
         canvas.line(x + t.at * width, y + height, x + t.at * width, y + height + tick, at.pt(1.2), frame);
         canvas.text({.x = x + t.at * width, .y = y + height + at.pt(26), .text = t.text, .size = size, .anchor = Anchor::middle, .colour = grey});
@@ -154,63 +166,77 @@ void draw_panel(Canvas& canvas, const Layout& at, const Plot& plot, const Panel&
 }
 
 // What a colour means, in words.
-std::string key_of(const Plot& plot, const Shape& shape)
+std::string key_of(const Plot& plot, const Shape& shape, bool flat)
 {
     if (plot.matrix.rows == 0 || plot.matrix.cols == 0) return "the matrix has no positions";
-    const std::string also = plot.standing_out.empty() ? "" : fmt::format("; red: {}", plot.standing_out);
-    if (shape.single_rows && shape.single_cols) return "one cell for each position" + also;
+    if (shape.single_rows && shape.single_cols) return "one cell for each position";
     const bool exact = plot.matrix.rows % shape.down.cells == 0 && plot.matrix.cols % shape.across.cells == 0;
-    return fmt::format("share of positions filled; a cell is {}{} × {}{}", exact ? "" : "about ", grouped(plot.matrix.rows / shape.down.cells),
-                       grouped(plot.matrix.cols / shape.across.cells), also);
+    return fmt::format("{}; a cell is {}{} × {}", flat ? "coloured where there are nonzeros" : "share of positions filled", exact ? "" : "about ", grouped(plot.matrix.rows / shape.down.cells), grouped(plot.matrix.cols / shape.across.cells));
 }
 
-void draw_scale(Canvas& canvas, const Layout& at, const DensityScale& scale, const std::string& key, double y)
+Legend legend_of(const Plot& plot, const Shape& shape, const DensityScale& scale)
 {
-    const double middle = at.width / 2.0 + (at.left - at.right) / 2.0, x = std::round(middle - at.bar / 2), high = std::round(at.pt(16));
-    double words = y + at.pt(14);
-    if (!scale.is_flat()) {
-        constexpr int steps = 64;
-        for (int i = 0; i < steps; ++i) {
-            const double from = std::round(x + at.bar * i / steps), to = std::round(x + at.bar * (i + 1) / steps);
-            canvas.rectangle(from, y, to - from, high, ramp(i / (steps - 1.0)));
-        }
-        for (const Tick& t : scale.ticks()) {
-            canvas.line(x + t.at * at.bar, y + high, x + t.at * at.bar, y + high + at.pt(6), at.pt(1.2), frame);
-            canvas.text({.x = x + t.at * at.bar, .y = y + high + at.pt(26), .text = t.text, .size = at.pt(17), .anchor = Anchor::middle, .colour = grey});
-        }
-        words = y + high + at.pt(54);
+    Legend legend{.key = key_of(plot, shape, scale.is_flat()), .flat = scale.is_flat(), .shown = plot.legend};
+    const bool two = !plot.standing_out.empty();
+    if (two || !legend.flat) legend.bars.push_back({cool_stops, two ? "elsewhere" : ""});
+    if (two) legend.bars.push_back({warm_stops, plot.standing_out});
+    return legend;
+}
+
+void draw_bar(Canvas& canvas, const Stops& stops, bool flat, double x, double y, double length, double high)
+{
+    constexpr int steps = 64;
+    if (flat) return canvas.rectangle(x, y, length, high, ramp(flat_shade, stops));
+    for (int i = 0; i < steps; ++i) {
+        const double from = std::round(x + length * i / steps), to = std::round(x + length * (i + 1) / steps);
+        canvas.rectangle(from, y, to - from, high, ramp(i / (steps - 1.0), stops));
     }
-    const double size = std::min(at.pt(18), at.pt(18) * (at.width - at.pt(20)) / std::max(1.0, text_width(key, at.pt(18))));
-    const double centre = std::clamp(middle, text_width(key, size) / 2 + at.pt(8), std::max<double>(text_width(key, size) / 2 + at.pt(8), at.width - text_width(key, size) / 2 - at.pt(8)));
-    canvas.text({.x = centre, .y = words, .text = key, .size = size, .anchor = Anchor::middle});
+}
+
+// Bars with their text are centred; returns where the next line of text goes.
+double draw_bars(Canvas& canvas, const Layout& at, const Legend& legend, const DensityScale& scale, double middle, double y)
+{
+    const double high = std::round(at.pt(Legend::thick)), size = at.pt(17);
+    double text = 0;
+    for (const auto& bar : legend.bars) text = std::max(text, bar.text.empty() ? 0 : at.pt(12) + text_width(bar.text, size));
+    const double room = std::max(at.pt(32), at.width - at.pt(40) - text), length = std::round(legend.flat ? at.pt(32) : std::min(at.pt(420), room)), x = std::round(middle - (length + text) / 2);
+    for (const auto& bar : legend.bars) {
+        draw_bar(canvas, bar.stops, legend.flat, x, y, length, high);
+        canvas.text({.x = x + length + at.pt(12), .y = y + at.pt(14), .text = bar.text, .size = size, .colour = grey});
+        y += std::round(at.pt(Legend::thick + Legend::apart));
+    }
+    y -= std::round(at.pt(Legend::apart));
+    if (legend.flat) return y + at.pt(32);
+    for (const Tick& t : scale.ticks()) {
+        canvas.line(x + t.at * length, y, x + t.at * length, y + at.pt(6), at.pt(1.2), frame);
+        canvas.text({.x = x + t.at * length, .y = y + at.pt(26), .text = t.text, .size = size, .anchor = Anchor::middle, .colour = grey});
+    }
+    return y + at.pt(54);
+}
+
+void draw_legend(Canvas& canvas, const Layout& at, const Legend& legend, const DensityScale& scale, double y)
+{
+    if (!legend.shown) return;
+    const double middle = at.width / 2.0 + (at.left - at.right) / 2.0;
+    const double words = legend.bars.empty() ? y + at.pt(14) : draw_bars(canvas, at, legend, scale, middle, y);
+    const double size = std::min(at.pt(18), at.pt(18) * (at.width - at.pt(20)) / std::max(1.0, text_width(legend.key, at.pt(18))));
+    const double half = text_width(legend.key, size) / 2 + at.pt(8), centre = std::clamp(middle, half, std::max(half, at.width - half));
+    canvas.text({.x = centre, .y = words, .text = legend.key, .size = size, .anchor = Anchor::middle});
 }
 
 }  // namespace
 
-std::unique_ptr<Canvas> canvas_for(const std::string& file, int width, int height)
-{
-    if (file.ends_with(".svg")) return make_vector(width, height);
-    require<UsageError>(file.ends_with(".png"), [&] { return concat("'", file, "' is neither .png nor .svg"); }, "name the picture like matrix.png or matrix.svg");
-#ifdef TULLE_CLI_PNG
-    return make_raster(width, height);
-#else
-    throw UsageError("this build cannot write PNG (libpng was not found)", "name the picture .svg instead");
-#endif
-}
-
 std::string name_for_format(const std::string& file, const std::string& format)
 {
     if (!format.empty()) return "picture." + format;
-    return io::is_stream(file) && !file.ends_with(".png") ? "picture.svg" : file;
+    const bool named = file.ends_with(".png") || file.ends_with(".pdf");
+    return io::is_stream(file) && !named ? "picture.svg" : file;
 }
 
-bool can_write_png()
+void check_picture(const std::string& file, const std::string& format)
 {
-#ifdef TULLE_CLI_PNG
-    return true;
-#else
-    return false;
-#endif
+    check_picture_name(name_for_format(file, format));
+    check_writable(file);
 }
 
 void write_plot(const std::string& file, const Plot& plot, int threads)
@@ -219,16 +245,17 @@ void write_plot(const std::string& file, const Plot& plot, int threads)
     std::vector<Grid> grids;
     for (const Panel& panel : plot.panels) grids.push_back(count_cells(plot.matrix, panel.order, shape.down.cells, shape.across.cells, threads));
     const DensityScale scale(grids);
-    const Layout at = lay_out(plot, shape, !scale.is_flat());
+    const Legend legend = legend_of(plot, shape, scale);
+    const Layout at = lay_out(plot, shape, legend);
 
-    const std::unique_ptr<Canvas> canvas = canvas_for(name_for_format(file, plot.format), at.width, at.height);
+    Canvas canvas(name_for_format(file, plot.format), at.width, at.height);
     for (std::size_t p = 0; p < plot.panels.size(); ++p) {
         const Pattern& part = plot.panels[p].standing_out;
         const Grid standing_out = part.rows > 0 ? count_cells(part, {}, shape.down.cells, shape.across.cells, threads) : Grid{};
-        draw_panel(*canvas, at, plot, plot.panels[p], shape, cells_of(grids[p], standing_out, shape, scale), static_cast<double>(p) * at.panel);
+        draw_panel(canvas, at, plot, plot.panels[p], shape, cells_of(grids[p], standing_out, shape, scale), static_cast<double>(p) * at.panel);
     }
-    draw_scale(*canvas, at, scale, key_of(plot, shape), at.top + shape.down.length() + at.pt(76));
-    write_whole_file(file, canvas->bytes());
+    draw_legend(canvas, at, legend, scale, at.top + shape.down.length() + at.pt(above_legend));
+    write_whole_file(file, canvas.bytes());
 }
 
 }  // namespace tulle::cli::picture

@@ -3,7 +3,6 @@
 // The spy picture: one density map, or several side by side on one colour scale, with axes, titles and the scale below.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,18 +22,17 @@ struct Plot {
     std::vector<Panel> panels;
     int size = 800;                                      // pixels of a map's longer side, about
     std::string standing_out = {};                       // what that part is, in words
-    std::string format = {};                             // png or svg; empty: by the file's name
+    std::string format = {};                             // png, svg or pdf; empty: by the file's name
+    bool legend = true;                                  // the colour scale and what it means
 };
 
-// Whether pictures can be written as PNG here; SVG is always possible.
-bool can_write_png();
+// The file can be written and its name ends in .png, .svg or .pdf, unless the format is given or it is a stream: FileError, UsageError or NotBuilt otherwise. Asked before there is anything to draw.
+void check_picture(const std::string& file, const std::string& format = {});
 
-// An empty one for a .png or .svg file; UsageError for other names.
-// Streams whose name says nothing get SVG. `format` is png or svg, or empty.
+// The name that tells a canvas the format (png, svg or pdf, or empty). Streams whose name says nothing get SVG.
 std::string name_for_format(const std::string& file, const std::string& format);
-std::unique_ptr<Canvas> canvas_for(const std::string& file, int width, int height);
 
-// Draws the plot into a .png or .svg file; UsageError for other names. Leaves no half file behind.
+// Draws the plot into a .png, .svg or .pdf file, or in the format given; UsageError for other names. Leaves no half file behind.
 void write_plot(const std::string& file, const Plot& plot, int threads);
 
 }  // namespace tulle::cli::picture

@@ -15,16 +15,19 @@ struct Tick {
     std::string text;
 };
 
+inline constexpr double flat_shade = 0.72;               // along the ramp, of all filled cells where they are alike
+
 class DensityScale {
 public:
     explicit DensityScale(const std::vector<Grid>& grids);
-    bool is_flat() const { return !(lowest_ < highest_); }                // all filled cells alike: there is nothing to tell apart
+    bool is_flat() const { return flat_; }               // all filled cells alike: there is nothing to tell apart
     int level(double density) const;                     // 0 for nothing, 1 … 255
     std::vector<Tick> ticks() const;
 
 private:
     double position(double density) const;               // 0 … 1
-    double lowest_ = 0, highest_ = 0;
+    double lowest_ = 0, highest_ = 0;                    // where the ramp begins and ends
+    bool flat_ = true;
 };
 
 // Round numbers on an axis of n rows or columns; where cells are single rows, ticks stand at their middle.

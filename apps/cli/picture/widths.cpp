@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
+#include <utility>
 
+#include "apps/cli/picture/canvas.hpp"
 #include "apps/cli/picture/plot.hpp"
 #include "apps/cli/picture/scale.hpp"
 #include "apps/cli/whole_file.hpp"
@@ -15,6 +16,7 @@ namespace tulle::cli::picture {
 namespace {
 
 constexpr double panel_height = 0.28;                    // of the axes' length
+constexpr Colour largest_colour = ramp(0.05), mean_colour = ramp(0.55);
 
 // Where things stand, in pixels; the vertical axis is logarithmic from half a row to `most` rows.
 struct Frame {
@@ -43,8 +45,8 @@ void draw_bars(Canvas& canvas, const Frame& f, const WidthPanel& panel, double y
     const std::vector<WidthColumn> columns = columns_of(panel.rows, static_cast<int>(f.width));
     for (std::size_t k = 0; k < columns.size(); ++k) {
         const double largest = f.high(static_cast<double>(columns[k].largest)), mean = f.high(columns[k].mean), x = f.left + static_cast<double>(k);
-        canvas.rectangle(x, y + f.height - largest, 1, largest, ramp(0.05));
-        canvas.rectangle(x, y + f.height - mean, 1, mean, ramp(0.55));
+        canvas.rectangle(x, y + f.height - largest, 1, largest, largest_colour);
+        canvas.rectangle(x, y + f.height - mean, 1, mean, mean_colour);
     }
 }
 
@@ -64,6 +66,19 @@ void draw_axes(Canvas& canvas, const Frame& f, const WidthPanel& panel, double y
     }
     canvas.text({.x = f.left + f.width / 2, .y = y + f.height + f.pt(50), .text = "level", .size = f.pt(18), .anchor = Anchor::middle});
     canvas.text({.x = f.pt(26), .y = y + f.height / 2, .text = "rows", .size = f.pt(18), .anchor = Anchor::middle, .upwards = true});
+}
+
+// Two patches of colour with a word each, from the right end of the axes to the left.
+void draw_legend(Canvas& canvas, const Frame& f)
+{
+    double x = f.left + f.width;
+    const double size = f.pt(17), side = std::round(f.pt(16));
+    for (const auto& [text, colour] : {std::pair{"largest of its levels", largest_colour}, std::pair{"mean", mean_colour}}) {
+        canvas.text({.x = x, .y = f.pt(40), .text = text, .size = size, .anchor = Anchor::end, .colour = grey});
+        x -= text_width(text, size) + f.pt(8) + side;
+        canvas.rectangle(x, f.pt(40) - f.pt(14), side, side, colour);
+        x -= f.pt(22);
+    }
 }
 
 }  // namespace
@@ -88,16 +103,16 @@ void write_widths(const std::string& file, const WidthPlot& plot)
 {
     const Frame f = frame_of(plot);
     const double height = f.top(plot.panels.size()) - f.pt(8);
-    const std::unique_ptr<Canvas> canvas = canvas_for(name_for_format(file, plot.format), static_cast<int>(f.left + f.width + f.pt(34)), static_cast<int>(height));
-    canvas->text({.x = f.left, .y = f.pt(40), .text = plot.title, .size = f.pt(25), .bold = true});
+    Canvas canvas(name_for_format(file, plot.format), static_cast<int>(f.left + f.width + f.pt(34)), static_cast<int>(height));
+    canvas.text({.x = f.left, .y = f.pt(40), .text = plot.title, .size = f.pt(25), .bold = true});
     for (std::size_t p = 0; p < plot.panels.size(); ++p) {
         const double y = f.top(p);
-        canvas->text({.x = f.left, .y = y - f.pt(14), .text = plot.panels[p].title, .size = f.pt(18), .colour = grey});
-        draw_bars(*canvas, f, plot.panels[p], y);
-        draw_axes(*canvas, f, plot.panels[p], y);
+        canvas.text({.x = f.left, .y = y - f.pt(14), .text = plot.panels[p].title, .size = f.pt(18), .colour = grey});
+        draw_bars(canvas, f, plot.panels[p], y);
+        draw_axes(canvas, f, plot.panels[p], y);
     }
-    canvas->text({.x = f.left + f.width, .y = f.pt(40), .text = "dark: mean, light: largest", .size = f.pt(16), .anchor = Anchor::end, .colour = grey});
-    write_whole_file(file, canvas->bytes());
+    if (plot.legend) draw_legend(canvas, f);
+    write_whole_file(file, canvas.bytes());
 }
 
 }  // namespace tulle::cli::picture
