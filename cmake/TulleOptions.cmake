@@ -33,6 +33,9 @@ if(TULLE_SANITIZE)
     target_link_options(tulle_flags INTERFACE -fuse-ld=lld)      # a third of the time for programs of this size
   endif()
   if(TULLE_SANITIZE MATCHES "undefined")
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+      target_link_options(tulle_flags INTERFACE -rtlib=compiler-rt --unwindlib=libgcc)      # products of 128 bits that are checked: libgcc has no such function
+    endif()
     target_compile_options(tulle_flags INTERFACE "$<${tulle_watched}:-fno-sanitize-recover=undefined;-fsanitize=signed-integer-overflow,alignment>")
   endif()
 endif()

@@ -47,7 +47,7 @@ public:
         for (int run = 0; run < trial_runs; ++run)
             for (std::size_t lane = 0; lane < best.size(); ++lane) {
                 if (RowCosts::lanes[lane] == 8 && !has_gathers()) continue;
-                const auto begin = trial_rows(mean, changing, hash_of(mean, run, lane));
+                const auto begin = trial_rows(mean, changing, hash_of(static_cast<std::uint64_t>(mean), run, static_cast<std::int64_t>(lane)));
                 best[lane] = std::min(best[lane], nanoseconds(view(begin), RowCosts::lanes[lane]));
             }
         return best;

@@ -51,7 +51,7 @@ bool columns_are_sound(const CsrView<M>& a, index_t first, index_t last)
     for (index_t i = first; i < last; ++i) {
         const bool starts = (row_begin[i] > begin) & (row_begin[i] < row_begin[i + 1]);
         const offset_t at = starts ? row_begin[i] : begin;
-        steps -= starts & (column(at) < column(at - starts) + strict) ? 1u : 0u;
+        steps -= (starts & (column(at) < column(at - starts) + strict)) ? 1u : 0u;
     }
     return steps == 0;
 }

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <thread>
 
 #include "tulle/base/trace.hpp"
 #include "tulle/device/calibrate.hpp"
+#include "tulle/sptrsv/cpu/spin.hpp"
 #include "tulle/sptrsv/policy.hpp"
 
 namespace tulle::sptrsv {
@@ -18,7 +18,6 @@ namespace {
 
 constexpr int most_rounds = 64;
 constexpr double most_seconds = 1e-3;
-constexpr int spins_before_yielding = 2000;
 
 struct alignas(64) Arrived {
     std::atomic<int> round{0};
@@ -26,8 +25,7 @@ struct alignas(64) Arrived {
 
 void wait_for(const Arrived& other, int round)
 {
-    for (int spins = 0; other.round.load(std::memory_order_acquire) < round; ++spins)
-        if (spins > spins_before_yielding) std::this_thread::yield();
+    spin_until([&] { return other.round.load(std::memory_order_acquire) >= round; });
 }
 
 // Rounds made. Thread 0 says which is the last before it arrives there, so that all leave together.

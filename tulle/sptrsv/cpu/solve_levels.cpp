@@ -6,14 +6,12 @@
 
 #include <atomic>
 #include <memory>
-#include <thread>
 
 #include "tulle/sptrsv/cpu/solve_rows.hpp"
+#include "tulle/sptrsv/cpu/spin.hpp"
 
 namespace tulle::sptrsv {
 namespace {
-
-constexpr int spins_before_yielding = 2000;
 
 struct alignas(64) Passed {
     std::atomic<index_t> level{0};
@@ -21,8 +19,7 @@ struct alignas(64) Passed {
 
 void wait_for(const Passed& other, index_t level)
 {
-    for (int spins = 0; other.level.load(std::memory_order_acquire) < level; ++spins)
-        if (spins > spins_before_yielding) std::this_thread::yield();
+    spin_until([&] { return other.level.load(std::memory_order_acquire) >= level; });
 }
 
 template <class V>
