@@ -28,12 +28,12 @@ Json features_of(const sptrsv::Features& features)
 }
 
 // All schemes on one triangle, or on the same one transposed.
-void collect(const Context& ctx, const SptrsvProblem<double>& problem, sptrsv::Op op, bool paper, const Lines& lines)
+void collect(const Context& ctx, const SptrsvProblem<double>& problem, tulle::Op op, bool paper, const Lines& lines)
 {
     sptrsv::Options options{.op = op, .seconds = 20, .checked = false, .model = "none"};
     const auto plan = sptrsv::Plan<double>::make(ctx, problem.a, options);
     for (const sptrsv::Trial& trial : sptrsv::try_schemes<double>(ctx, problem.a, options, schemes_for(ctx, paper, plan.scheme())))
-        lines.add({op == sptrsv::Op::none ? "lower" : "lower transposed", features_of(plan.features()), sptrsv::to_line(trial.scheme), trial.solve_seconds,
+        lines.add({op == tulle::Op::none ? "lower" : "lower transposed", features_of(plan.features()), sptrsv::to_line(trial.scheme), trial.solve_seconds,
                    trial.scheme == plan.scheme(), {{"prepare_seconds", trial.prepare_seconds}, {"levels", trial.levels}}});
 }
 
@@ -43,7 +43,7 @@ int collect_sptrsv(const CollectOptions& options)
 {
     return collect_runs(options, [&](const Context& ctx, const Case& which, const Lines& lines) {
         const SptrsvProblem<double> problem(ctx, load<double>(Context::cpu(), which), 1);
-        for (const sptrsv::Op op : {sptrsv::Op::none, sptrsv::Op::transpose}) collect(ctx, problem, op, options.paper, lines);
+        for (const tulle::Op op : {tulle::Op::none, tulle::Op::transpose}) collect(ctx, problem, op, options.paper, lines);
     });
 }
 

@@ -69,9 +69,8 @@ double time_upload(const Context& ctx, const Csr<double>& host, Csr<double>& the
 
 double even_rows_imbalance(const Csr<double>& a, int parts)
 {
-    const CpuQueue q(1);
     const auto rows = partition::split_evenly(a.rows, parts);
-    return partition::imbalance(partition::carry_over(q, std::span<const partition::Cut>(rows), a.row_begin.data()));
+    return partition::imbalance(partition::carry_over(Context::cpu(1), std::span<const partition::Cut>(rows), a.row_begin.data()));
 }
 
 // Members that each have the whole device, one after the other.

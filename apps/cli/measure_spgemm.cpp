@@ -74,7 +74,7 @@ Factors<V> load_factors(const Session& session, const Context& host, const Spgem
 
 spgemm::Options options_of(const SpgemmOptions& o, const Context& ctx)
 {
-    spgemm::Options wish{.op_a = o.transpose_a ? spgemm::Op::transpose : spgemm::Op::none, .op_b = o.transpose_b ? spgemm::Op::transpose : spgemm::Op::none};
+    spgemm::Options wish{.op_a = o.transpose_a ? tulle::Op::transpose : tulle::Op::none, .op_b = o.transpose_b ? tulle::Op::transpose : tulle::Op::none};
     if (!o.chunks.empty()) wish.budget = parse_bytes(o.chunks);
     wish.refill = spgemm::parse_refill(o.refill);
     if (o.method.empty()) return wish;

@@ -40,13 +40,13 @@ spmm::Policy forced_policy(const SpmmOptions& o, spmm::OrderKind order, const De
 template <class V>
 spmm::Options options_of(const SpmmOptions& o, const Context& ctx, const DenseProblem<V>& p)
 {
-    spmm::Options wish{.op = o.transpose ? spmm::Op::transpose : spmm::Op::none, .n = o.n, .b_layout = o.layout == "rows" ? Layout::row_major : Layout::col_major,
+    spmm::Options wish{.op = o.transpose ? tulle::Op::transpose : tulle::Op::none, .n = o.n, .b_layout = o.layout == "rows" ? Layout::row_major : Layout::col_major,
                        .math = o.type == "tf32" ? spmm::Math::tf32 : spmm::Math::exact, .expected_calls = o.expected_calls};
     if (!o.order.empty()) wish.order = spmm::parse_order(o.order);
     const bool tiles = o.kernel == spmm::to_text(spmm::Kernel::tiles);
     if (!o.kernel.empty()) wish.force = forced_policy(o, wish.order.value_or(tiles ? spmm::OrderKind::bsa : spmm::OrderKind::natural), p, ctx.backend());
     if (o.delta >= 0) wish.delta = o.delta;
-    if (o.search) wish.effort = spmm::Effort::search;
+    if (o.search) wish.effort = tulle::Effort::search;
     return wish;
 }
 

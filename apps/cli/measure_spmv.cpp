@@ -51,7 +51,7 @@ SpmvResult<V> measure_there(const Context& ctx, const View& a, const SpmvProblem
     Buffer<V> y = to_device(ctx, std::span<const V>(p.y));
 
     double begin = trace::now();
-    const auto plan = spmv::Plan<V>::make(ctx, a, {.op = p.transpose ? spmv::Op::transpose : spmv::Op::none, .force = p.force});
+    const auto plan = spmv::Plan<V>::make(ctx, a, {.op = p.transpose ? tulle::Op::transpose : tulle::Op::none, .force = p.force});
     ctx.synchronize();
     result.plan_seconds = trace::now() - begin;
     result.policy = to_text(plan.policy());

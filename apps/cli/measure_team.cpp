@@ -30,7 +30,7 @@ SpmvResult<V> measure_view(const Team& team, const spmv::PartableView<V>& a, con
 {
     SpmvResult<V> result;
     double begin = trace::now();
-    auto plan = spmv::TeamPlan<V>::make(team, a, {.op = p.transpose ? spmv::Op::transpose : spmv::Op::none, .paper = options.paper});
+    auto plan = spmv::TeamPlan<V>::make(team, a, {.op = p.transpose ? tulle::Op::transpose : tulle::Op::none, .paper = options.paper});
     result.plan_seconds = trace::now() - begin;
     result.backend = fmt::format("{} x {}", team.size(), team[0].name());
     result.policy = options.paper ? "paper" : plan.gathers() ? "gather" : "halo";

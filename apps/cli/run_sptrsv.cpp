@@ -120,7 +120,7 @@ SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, cons
     options.right_hand_sides = sides;
     options.cache = o.cache;
     options.model = o.model;
-    if (o.search > 0) options.effort = sptrsv::Effort::search, options.seconds = o.search;
+    if (o.search > 0) options.effort = tulle::Effort::search, options.seconds = o.search;
     double begin = trace::now();
     const auto plan = sptrsv::Plan<V>::make(ctx, there.view(), options);
     ctx.synchronize();
@@ -248,7 +248,7 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std:
 
 sptrsv::Options TriangleOptions::plan() const
 {
-    return {.uplo = upper ? sptrsv::Uplo::upper : sptrsv::Uplo::lower, .op = transpose ? sptrsv::Op::transpose : sptrsv::Op::none, .unit_diagonal = unit_diagonal,
+    return {.uplo = upper ? sptrsv::Uplo::upper : sptrsv::Uplo::lower, .op = transpose ? tulle::Op::transpose : tulle::Op::none, .unit_diagonal = unit_diagonal,
             .other_side = sptrsv::OtherSide::ignore};
 }
 

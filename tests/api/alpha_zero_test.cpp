@@ -67,7 +67,7 @@ protected:
         const auto coo = to_coo(c, csr.view());
         const auto ell = to_blocked_ell(c, csr.view(), 3);
         for (const auto& a : std::vector<spmv::AnyView<M>>{csr.view(), csc.view(), coo.view(), ell.view()})
-            for (const auto op : {spmv::Op::none, spmv::Op::transpose}) {
+            for (const auto op : {tulle::Op::none, tulle::Op::transpose}) {
                 SCOPED_TRACE(concat("format ", a.index(), ", op ", static_cast<int>(op)));
                 const auto first = spmv::Plan<V, M>::make(c, a, {.op = op});
                 for (const spmv::Policy& policy : spmv::candidates(first.traits(), {.backend = c.backend(), .threads = c.host().threads})) {

@@ -214,7 +214,7 @@ template <class View>
 void add_spmv(std::vector<Call<View>>& all)
 {
     for (const bool checked : {true, false})
-        for (const auto op : {spmv::Op::none, spmv::Op::transpose}) {
+        for (const auto op : {tulle::Op::none, tulle::Op::transpose}) {
             const spmv::Options options{.op = op, .checked = checked};
             all.push_back({"spmv::multiply", [=](const Context& c, const View& a) {
                                Operands o(c);
@@ -271,7 +271,7 @@ template <class View>
 void add_spmm(std::vector<Call<View>>& all)
 {
     for (const bool checked : {true, false})
-        for (const auto op : {spmm::Op::none, spmm::Op::transpose}) {
+        for (const auto op : {tulle::Op::none, tulle::Op::transpose}) {
             const spmm::Options options{.op = op, .n = 4, .checked = checked};
             all.push_back({"spmm::multiply", [=](const Context& c, const View& a) {
                                Operands o(c);
@@ -304,7 +304,7 @@ void add_spgemm(std::vector<Call<View>>& all)
                 const auto sound = m.view<View>(on_host);
                 work(c, left ? a : sound, left ? sound : a);
             };
-            const spgemm::Options options{.op_b = spgemm::Op::transpose, .checked = checked};
+            const spgemm::Options options{.op_b = tulle::Op::transpose, .checked = checked};
             all.push_back({"spgemm::multiply", [=](const Context& c, const View& a) { with([&](const Context& d, const View& l, const View& r) { spgemm::multiply(d, l, r, options); }, c, a, false); }, false, checked});
             all.push_back({"spgemm::Plan::make", [=](const Context& c, const View& a) { with([&](const Context& d, const View& l, const View& r) { (void)spgemm::Plan<V>::make(d, l, r, {.checked = checked}); }, c, a, false); }, false, checked});
             all.push_back({"spgemm::for_each_chunk", [=](const Context& c, const View& a) { with([&](const Context& d, const View& l, const View& r) { spgemm::for_each_chunk(d, l, r, [](index_t, Csr<V>) {}, options); }, c, a, false); }, false, checked});

@@ -62,8 +62,8 @@ TEST_P(Offsets32On, Spmv)
 {
     const Context c = ctx();
     const Both<double> a(c, sample());
-    for (const auto op : {spmv::Op::none, spmv::Op::transpose}) {
-        const std::size_t rows = op == spmv::Op::none ? 70 : 50, cols = 120 - rows;
+    for (const auto op : {tulle::Op::none, tulle::Op::transpose}) {
+        const std::size_t rows = op == tulle::Op::none ? 70 : 50, cols = 120 - rows;
         std::vector<double> numbers(cols);
         for (std::size_t i = 0; i < cols; ++i) numbers[i] = static_cast<double>(i % 7);
         const auto x = to_device<double>(c, numbers);

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The cuts themselves: fair, in order, complete, and free of overflow.
-#include "tulle/partition/split.hpp"
+#include "tulle/partition/split_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -95,10 +95,10 @@ TEST_P(SplitOn, CarriesCutsOver)
     const auto there = to_device<offset_t>(c, std::span<const offset_t>(nonzeros));
     const auto cuts = split_there(c, products, 2, {});
     EXPECT_EQ(cuts[1].item, 1);
-    const auto carried = c.run([&](const auto& q) { return carry_over(q, std::span<const Cut>(cuts), there.data()); });
+    const auto carried = carry_over(c, std::span<const Cut>(cuts), there.data());
     EXPECT_EQ(carried, (std::vector<Cut>{{0, 0, false}, {5, 1, false}, {20, 4, false}}));
     const std::vector<Cut> inside{{0, 0, false}, {3, 1, true}, {20, 4, false}};
-    EXPECT_THROW(c.run([&](const auto& q) { return carry_over(q, std::span<const Cut>(inside), there.data()); }), ValueError);
+    EXPECT_THROW(carry_over(c, std::span<const Cut>(inside), there.data()), ValueError);
 }
 
 // More than 2^31 nonzeros: only the pointer need be there to cut them.

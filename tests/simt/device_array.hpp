@@ -10,7 +10,7 @@
 #include "tulle/device/buffer.hpp"
 #include "tulle/device/copy.hpp"
 #include "tulle/device/cuda/kernel.cuh"
-#include "tulle/device/info.hpp"
+#include "tulle/device/cuda_devices.hpp"
 
 namespace tulle::test {
 

@@ -3,7 +3,7 @@
 #include "tulle/device/context.hpp"
 
 #include "tulle/base/text.hpp"
-#include "tulle/device/info.hpp"
+#include "tulle/device/cuda_devices.hpp"
 
 namespace tulle {
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/device/info.hpp"
+#include "tulle/device/cuda_devices.hpp"
 
 #include "tulle/base/build.hpp"
 

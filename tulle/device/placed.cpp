@@ -5,7 +5,7 @@
 #include "tulle/base/build.hpp"
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
-#include "tulle/device/info.hpp"
+#include "tulle/device/cuda_devices.hpp"
 
 namespace tulle {
 

@@ -7,7 +7,6 @@
 // reach beyond the matrix: values there are zero.
 #pragma once
 
-#include "tulle/base/math.hpp"
 #include "tulle/base/types.hpp"
 #include "tulle/device/buffer.hpp"
 
@@ -21,8 +20,8 @@ struct BlockedEllView {
     const index_t* block_col = nullptr;
     const V* value = nullptr;
 
-    constexpr index_t block_rows() const { return ceil_div(rows, block); }
-    constexpr index_t block_cols() const { return ceil_div(cols, block); }
+    constexpr index_t block_rows() const { return rows / block + (rows % block != 0); }
+    constexpr index_t block_cols() const { return cols / block + (cols % block != 0); }
     constexpr offset_t slots() const { return offset_t{block_rows()} * width; }
 };
 

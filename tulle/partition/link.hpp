@@ -12,14 +12,9 @@
 #include "tulle/device/copy.hpp"
 #include "tulle/device/lines.hpp"
 #include "tulle/matrix/dense.hpp"
+#include "tulle/partition/traffic.hpp"
 
 namespace tulle::partition {
-
-// Bytes of payload and how many copies carried them.
-struct Traffic {
-    std::size_t up = 0, down = 0, across = 0;        // from the host, to the host, between members
-    std::int64_t messages = 0;
-};
 
 // Copies go where they are told in the order of the receiver's queue. For use by several threads at once.
 class TULLE_API Link {

@@ -12,6 +12,7 @@
 
 #include "tulle/base/error.hpp"
 #include "tulle/base/text.hpp"
+#include "tulle/partition/split_steps.hpp"
 #include "tulle/matrix/outline.hpp"
 
 namespace tulle::partition {
@@ -139,7 +140,7 @@ template <class V>
 Parts<PartialCsr<V>> partition(const Context& ctx, const CsrView<V>& a, int parts, const SplitOptions& options)
 {
     check_arrays(ctx, a);
-    return partition_lines(ctx, a, ctx.run([&](const auto& q) { return split(q, a.row_begin, a.rows, parts, options); }));
+    return partition_lines(ctx, a, split(ctx, a.row_begin, a.rows, parts, options));
 }
 
 template <class V>

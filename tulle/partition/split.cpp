@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/partition/split.hpp"
+#include "tulle/partition/split_steps.hpp"
 
 #include <algorithm>
 #include <array>
@@ -74,6 +74,16 @@ std::vector<Cut> split_evenly(offset_t items, int parts, const SplitOptions& opt
     std::vector<Cut> cuts;
     for (const offset_t at : fair_positions(items, parts, options)) cuts.push_back({at, at, false});
     return cuts;
+}
+
+std::vector<Cut> carry_over(const Context& ctx, std::span<const Cut> cuts, const offset_t* prefix)
+{
+    std::vector<Cut> there;
+    for (const Cut& cut : cuts) {
+        require<ValueError>(!cut.inside, [&] { return concat("item ", cut.item - 1, " is cut, so the cut has no place in another prefix"); }, "split by Rule::whole");
+        there.push_back({ctx.run([&](const auto& q) { return read_value(q, prefix + cut.item); }), cut.item, false});
+    }
+    return there;
 }
 
 double imbalance(std::span<const Cut> cuts)

@@ -12,12 +12,11 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "tulle/base/api.hpp"
 #include "tulle/device/context.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/partition/cutting.hpp"
 
 namespace tulle::partition {
 
@@ -42,55 +41,15 @@ struct SplitOptions {
     std::vector<int> shares = {};         // of every part, if they are not alike: {1, 3} gives the second three quarters
 };
 
-// The fair positions of all cuts: parts + 1 of them, from 0 to total. ValueError for no parts, or shares that cannot be.
-TULLE_API std::vector<offset_t> fair_positions(offset_t total, int parts, const SplitOptions& options = {});
-
-// The cuts at those positions, given what stands around them; pure.
-TULLE_API std::vector<Cut> choose_cuts(std::span<const Around> around, offset_t items, const SplitOptions& options = {});
-
-// What stands around the fair positions: one look at the prefix, or two where shares differ. Prefix as in find_around; waits.
-template <class Queue, class Prefix>
-std::vector<Around> look_around(const Queue& q, const Prefix* prefix, offset_t items, int parts, const SplitOptions& options)
-{
-    std::vector<offset_t> fair = fair_positions(0, parts, options);                  // refuses what cannot be
-    Buffer<offset_t> wanted;
-    if (!options.shares.empty()) {
-        if constexpr (std::is_same_v<Prefix, offset_t>) fair = fair_positions(read_value(q, prefix + items), parts, options);
-        else fair = fair_positions(items, parts, options);
-        wanted = to_queue(q, fair.data(), std::ssize(fair));
-    }
-    Buffer<Around> found(q, std::ssize(fair));
-    find_around(q, prefix, items, wanted.data(), found.size(), found.data());
-    std::vector<Around> around(fair.size());
-    download(q, found.data(), around.data(), found.size());
-    return around;
-}
-
 // parts + 1 cuts, from the first item to the last; parts may be empty, and there may be more of them than items. `prefix` is in the
-// queue's memory; waits.
-template <class Queue>
-std::vector<Cut> split(const Queue& q, const offset_t* prefix, offset_t items, int parts, const SplitOptions& options = {})
-{
-    return choose_cuts(look_around(q, prefix, items, parts, options), items, options);
-}
-
-// The same where a context is at hand.
+// context's memory; waits.
 TULLE_API std::vector<Cut> split(const Context& ctx, const offset_t* prefix, offset_t items, int parts, const SplitOptions& options = {});
 
 // Items of equal weight: as many in every part as the shares say.
 TULLE_API std::vector<Cut> split_evenly(offset_t items, int parts, const SplitOptions& options = {});
 
 // Cuts between the same items in another prefix: rows dealt out by their products become a cut of the nonzeros. Cuts must be whole.
-template <class Queue>
-std::vector<Cut> carry_over(const Queue& q, std::span<const Cut> cuts, const offset_t* prefix)
-{
-    std::vector<Cut> there;
-    for (const Cut& cut : cuts) {
-        require<ValueError>(!cut.inside, [&] { return concat("item ", cut.item - 1, " is cut, so the cut has no place in another prefix"); }, "split by Rule::whole");
-        there.push_back({read_value(q, prefix + cut.item), cut.item, false});
-    }
-    return there;
-}
+TULLE_API std::vector<Cut> carry_over(const Context& ctx, std::span<const Cut> cuts, const offset_t* prefix);
 
 // The largest part beside the mean, 1 if all are alike or there is nothing.
 TULLE_API double imbalance(std::span<const Cut> cuts);

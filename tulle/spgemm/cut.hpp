@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "tulle/base/api.hpp"
-#include "tulle/partition/split.hpp"
+#include "tulle/partition/split_steps.hpp"
+#include "tulle/spgemm/multi.hpp"
 
 namespace tulle::spgemm {
-
-enum class Cutting {
-    search,                  // a binary search for every part: O(parts log rows)
-    scan,                    // DeltaSPARSE's algorithm 3: every row asks whether one of the parts begins there, O(parts rows), in parallel
-};
 
 // Whether `item` is the first whose weights begin at the position or behind it; for 0 <= item <= items this holds once.
 constexpr bool begins_at(const offset_t* prefix, offset_t items, offset_t item, offset_t position)

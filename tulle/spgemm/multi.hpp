@@ -22,11 +22,16 @@
 
 #include "tulle/base/api.hpp"
 #include "tulle/device/team.hpp"
-#include "tulle/partition/link.hpp"
-#include "tulle/spgemm/cut.hpp"
+#include "tulle/partition/traffic.hpp"
 #include "tulle/spgemm/spgemm.hpp"
 
 namespace tulle::spgemm {
+
+// How the rows of C are split among the devices; both ways give the same split.
+enum class Cutting {
+    search,                  // a binary search for every part: O(parts log rows)
+    scan,                    // DeltaSPARSE's algorithm 3: every row asks whether one of the parts begins there, O(parts rows), in parallel
+};
 
 struct TeamOptions {
     Op op_a = Op::none, op_b = Op::none;

@@ -10,9 +10,33 @@
 #include "tulle/base/api.hpp"
 #include "tulle/base/types.hpp"
 #include "tulle/device/context.hpp"
-#include "tulle/spgemm/delta_groups.hpp"
 
 namespace tulle::spgemm {
+namespace delta {   // DeltaSPARSE
+
+// What can be forced, so that it can be measured (tulle-bench collect spgemm).
+enum class Grouping {
+    learned,       // as group_pays() says
+    plain,         // all rows with the parameters of the longest
+    grouped,
+};
+
+inline constexpr int dense_share_of = 10000, most_count_sorted = 1024;
+
+struct Rules {
+    Grouping grouping = Grouping::learned;
+    // Rows of C with more than this share of the columns, in 1/10000, get the dense accumulator: 7.60 % (the paper's section III.A). Fitted again
+    // on an H200, it stays: 0.972 of the best share tried for each matrix; 2, 5, 15 and 30 % give 0.943, 0.969, 0.969, 0.969 (docs/design/spgemm.md).
+    int dense_share = 760;
+    // Longer rows are written as they stand in the table and sorted by digits afterwards; up to here every entry counts the smaller ones. (The
+    // paper found its threshold by experiment and does not name it; on an H200 512 takes 0.995 of the best for each matrix, 256 0.983, 1024 0.968.) At most
+    // most_count_sorted.
+    int count_sorted = 512;
+
+    bool operator==(const Rules&) const = default;
+};
+
+}  // namespace delta
 
 enum class Method {
     adaptive,      // every row by the accumulator that suits it

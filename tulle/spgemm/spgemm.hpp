@@ -33,8 +33,6 @@
 
 namespace tulle::spgemm {
 
-enum class Op { none, transpose };
-
 struct Options {
     Op op_a = Op::none, op_b = Op::none;
     std::optional<Policy> force = {};         // decides instead of choose()

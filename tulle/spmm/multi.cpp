@@ -26,7 +26,7 @@
 #include "tulle/partition/nodes.hpp"
 #include "tulle/partition/part.hpp"
 #include "tulle/partition/signal.hpp"
-#include "tulle/partition/split.hpp"
+#include "tulle/partition/split_steps.hpp"
 #include "tulle/spmm/arguments.hpp"
 
 namespace tulle::spmm {

@@ -20,7 +20,7 @@
 
 #include "tulle/base/api.hpp"
 #include "tulle/device/team.hpp"
-#include "tulle/partition/link.hpp"
+#include "tulle/partition/traffic.hpp"
 #include "tulle/spmm/spmm.hpp"
 
 namespace tulle::spmm {

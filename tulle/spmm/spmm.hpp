@@ -35,10 +35,7 @@
 
 namespace tulle::spmm {
 
-enum class Op { none, transpose };
-
 // How a plan finds out what is best: from counts, or by trying.
-enum class Effort { model, search };
 
 template <class V> using Sum = std::conditional_t<std::is_same_v<V, double>, double, float>;
 

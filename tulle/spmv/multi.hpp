@@ -27,7 +27,7 @@
 #include "tulle/matrix/csc.hpp"
 #include "tulle/matrix/csr.hpp"
 #include "tulle/matrix/csr32.hpp"
-#include "tulle/partition/link.hpp"
+#include "tulle/partition/traffic.hpp"
 #include "tulle/spmv/spmv.hpp"
 
 namespace tulle::spmv {

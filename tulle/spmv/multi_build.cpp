@@ -13,7 +13,7 @@
 #include "tulle/base/trace.hpp"
 #include "tulle/partition/cutting.hpp"
 #include "tulle/partition/partial.hpp"
-#include "tulle/partition/split.hpp"
+#include "tulle/partition/split_steps.hpp"
 #include "tulle/spmv/multi_member.hpp"
 
 namespace tulle::spmv::team {

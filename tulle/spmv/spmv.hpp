@@ -38,8 +38,6 @@ namespace tulle::spmv {
 
 template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>, Csr32View<V>, Csc32View<V>>;
 
-enum class Op { none, transpose };
-
 struct Options {
     Op op = Op::none;
     std::optional<Policy> force = {};         // decides instead of choose()

@@ -36,10 +36,8 @@ namespace tulle::sptrsv {
 template <class V> using AnyView = std::variant<CsrView<V>, CscView<V>, Csr32View<V>, Csc32View<V>>;
 
 enum class Uplo { lower, upper };
-enum class Op { none, transpose };
 enum class OtherSide { refuse, ignore };      // entries of the other triangle: ignore solves with one triangle of a general matrix
 enum class Analysis { host, device };         // where a GPU's plan is made: triangle, levels, tasks; the host ignores it
-enum class Effort { model, search };          // predict the best scheme, or try some and keep the fastest
 
 struct Options {
     Uplo uplo = Uplo::lower;                  // which triangle of the matrix is T, before op

@@ -14,7 +14,7 @@
 #include "tulle/base/text.hpp"
 #include "tulle/base/trace.hpp"
 #include "tulle/device/copy.hpp"
-#include "tulle/device/info.hpp"
+#include "tulle/device/cuda_devices.hpp"
 
 #ifndef TULLE_SIM
 #include <nvtx3/nvToolsExt.h>
