@@ -2,7 +2,7 @@
 # that was configured. "-dirty" speaks of what is measured and of what measures; the simulator is neither.  cmake -DSOURCE=… -DHEADER=… -P commit.cmake
 execute_process(COMMAND git -C ${SOURCE} describe --always --tags OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE
                 ERROR_QUIET RESULT_VARIABLE failed)
-execute_process(COMMAND git -C ${SOURCE} diff --quiet HEAD -- tulle bench :!tulle/simt ERROR_QUIET RESULT_VARIABLE changed)
+execute_process(COMMAND git -C ${SOURCE} diff --quiet HEAD -- include src bench :!src/simt ERROR_QUIET RESULT_VARIABLE changed)
 if(failed)
   set(commit unknown)
 elseif(changed)

@@ -7,21 +7,21 @@
 #include <cstdio>
 #include <iostream>
 
-#include "apps/cli/arguments.hpp"
-#include "apps/cli/failure.hpp"
-#include "bench/collect.hpp"
-#include "bench/exit_code.hpp"
-#include "bench/machine.hpp"
-#include "bench/partition.hpp"
-#include "bench/report.hpp"
-#include "bench/roof.hpp"
-#include "bench/spgemm.hpp"
-#include "bench/spmm.hpp"
-#include "bench/spmv.hpp"
-#include "bench/sptrsv.hpp"
-#include "bench/values.hpp"
-#include "tulle/device/info.hpp"
-#include "tulle/device/queue.hpp"
+#include "apps/cli/support/arguments.hpp"
+#include "apps/cli/support/failure.hpp"
+#include "bench/harness/machine.hpp"
+#include "bench/harness/report.hpp"
+#include "bench/operations/collect.hpp"
+#include "bench/operations/exit_code.hpp"
+#include "bench/operations/partition.hpp"
+#include "bench/operations/roofline.hpp"
+#include "bench/operations/spgemm.hpp"
+#include "bench/operations/spmm.hpp"
+#include "bench/operations/spmv.hpp"
+#include "bench/operations/sptrsv.hpp"
+#include "bench/operations/values.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/queue.hpp"
 
 namespace tulle::bench {
 namespace {

@@ -7,14 +7,14 @@
 #include <filesystem>
 #include <vector>
 
-#include "tulle/base/hash.hpp"
-#include "tulle/device/buffer.hpp"
-#include "tulle/io/generate.hpp"
-#include "tulle/io/io.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/prim/scan.hpp"
-#include "tulle/prim/sort.hpp"
-#include "tulle/spgemm/cut.hpp"
+#include "base/hash.hpp"
+#include "prim/scan.hpp"
+#include "prim/sort.hpp"
+#include "spgemm/team/split_rows.hpp"
+#include "tulle/buffer.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/generate.hpp"
+#include "tulle/io.hpp"
 
 namespace tulle {
 namespace {

@@ -1,9 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The benchmark beside a simulated GPU, whose speed means nothing: the CPU can be timed, the GPU is refused.
-#include "bench/cuda/roof.hpp"
+#include "bench/cuda/roofline.hpp"
 #include "bench/cuda/stopwatch.hpp"
-#include "tulle/base/error.hpp"
+#include "tulle/error.hpp"
 
 namespace tulle::bench {
 namespace {

@@ -26,13 +26,13 @@ PAIRS = [(tool, suite) for tool in TOOLS for suite in SUITES[1:] if not (tool ==
 
 
 def folder_of(suite):
-    """Where its test program lies, and under tulle/ the kernels it is about."""
+    """Where its test program lies, and under src/ the kernels it is about."""
     return {"mma": "simt", "spmv_multi": "spmv", "spmm_multi": "spmm", "spmm_order": "spmm"}.get(suite, suite)
 
 
 def code_of(kernels, suite):
     """One digest of all recorded kernels that a suite is about; files without a kernel do not count."""
-    about = {file: found for file, found in kernels.items() if file.startswith(f"tulle/{folder_of(suite)}/") and any(name.startswith(".text.") for name in found)}
+    about = {file: found for file, found in kernels.items() if file.startswith(f"src/{folder_of(suite)}/") and any(name.startswith(".text.") for name in found)}
     lines = [f"{file} {kernel} {digest}" for file, found in sorted(about.items()) for kernel, digest in sorted(found.items())]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
@@ -45,7 +45,7 @@ def is_clean(record, tool, suite):
 
 def sources():
     """All .cu files of the library, as paths from the repository's root."""
-    return sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tulle").rglob("*.cu"))
+    return sorted(str(p.relative_to(ROOT)) for p in (ROOT / "src").rglob("*.cu"))
 
 
 def stable_name(name):
@@ -84,7 +84,7 @@ def kernels_of(cubin):
 def compile_file(source, include, nvcc="nvcc"):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.cubin"
-        command = [nvcc, *FLAGS, f"-I{ROOT}", f"-I{include}", str(ROOT / source), "-o", str(out)]
+        command = [nvcc, *FLAGS, f"-I{ROOT}/src", f"-I{ROOT}/include", f"-I{include}", str(ROOT / source), "-o", str(out)]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode != 0:
             raise SystemExit(f"{source} does not compile:\n{run.stdout}{run.stderr}")
@@ -104,7 +104,7 @@ def cubins_in(item):
 def read_object(source, build):
     """{section: sha256} out of the object of a .cu file in a build folder; None when it has no readable code for the GPU."""
     _, module, *rest = source.split("/")
-    item = pathlib.Path(build) / "tulle" / module / "CMakeFiles" / f"tulle_{module}.dir" / ("/".join(rest) + ".o")
+    item = pathlib.Path(build) / "src" / module / "CMakeFiles" / f"tulle_{module}.dir" / ("/".join(rest) + ".o")
     found = {}
     for code in cubins_in(item.read_bytes()) if item.exists() else ():
         found.update(kernels_of(code))
@@ -112,11 +112,11 @@ def read_object(source, build):
 
 
 def write_build_header(folder):
-    """build.hpp as CMake would write it for the CUDA backend; only host code reads it."""
-    target = pathlib.Path(folder) / "tulle/base/build.hpp"
+    """version.hpp as CMake would write it for the CUDA backend; only host code reads it."""
+    target = pathlib.Path(folder) / "tulle/version.hpp"
     target.parent.mkdir(parents=True)
-    text = (ROOT / "tulle/base/build.hpp.in").read_text()
-    for key, value in {"PROJECT_VERSION": "0", "TULLE_HAS_CUDA_CPP": "true", "TULLE_SIMULATED_CPP": "false", "TULLE_CUDA_ARCHITECTURES_TEXT": "90"}.items():
+    text = (ROOT / "include/tulle/version.hpp.in").read_text()
+    for key, value in {"PROJECT_VERSION": "0", "PROJECT_VERSION_MAJOR": "0", "PROJECT_VERSION_MINOR": "0", "PROJECT_VERSION_PATCH": "0", "TULLE_HAS_CUDA_CPP": "true", "TULLE_SIMULATED_CPP": "false", "TULLE_CUDA_ARCHITECTURES_TEXT": "90"}.items():
         text = text.replace(f"@{key}@", value)
     target.write_text(text)
 

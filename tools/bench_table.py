@@ -115,7 +115,7 @@ def print_group(key, matrices, way, statistic, policies):
     print()
 
 
-# choose_refill (tulle/spgemm/policy.cpp): up to so many products an entry of C are listed; a list takes 8 bytes for each, and 8 for every 512 of them.
+# choose_refill (src/spgemm/policy.cpp): up to so many products an entry of C are listed; a list takes 8 bytes for each, and 8 for every 512 of them.
 LISTED_PRODUCTS, LISTED_BYTES = 5, 8 + 8 / 512
 
 

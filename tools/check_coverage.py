@@ -4,11 +4,11 @@
 """Line coverage of an instrumented build after its tests have run, from gcov; all instances of a template count as one.
 
     tools/check_coverage.py BUILD --only '/cuda/' --least 98       exit 1 below 98 % of the lines of files whose path matches
-    tools/check_coverage.py BUILD --only '^tulle/' --lines         also lists the lines never reached
+    tools/check_coverage.py BUILD --only '^src/' --lines         also lists the lines never reached
     tools/check_coverage.py BUILD --loops FOLDER --once FILE       also lists loops of .cu and .cuh files that were reached and whose body never began a second
                                                                    time; exit 1 for one that FILE does not name with a reason
 
-Loops that repeat are in FOLDER, which the tests had as TULLE_SIM_LOOPS (tulle/simt/rounds.hpp). A line of FILE: path | the loop's head | why it has one round.
+Loops that repeat are in FOLDER, which the tests had as TULLE_SIM_LOOPS (src/simt/rounds.hpp). A line of FILE: path | the loop's head | why it has one round.
 """
 import argparse
 import collections
@@ -113,7 +113,7 @@ def check_loops(times, repeated, once):
 def self_test():
     code = 'a; // for (x)\nfor (int i = 0; i < f(n); ++i) s = "while (";\n  do {} while (b);\n'
     assert loops_of(code) == {(2, 30): "for (int i = 0; i < f(n); ++i)", (3, 17): "while (b)"}, loops_of(code)
-    file = pathlib.Path("tulle/prim/cuda/histogram.cu")
+    file = pathlib.Path("src/prim/cuda/histogram.cu")
     loops = loops_of((ROOT / file).read_text())
     assert len(loops) == 3
     times, places = {file: {line: 1 for line, _ in loops}}, {(file, *place) for place in loops}
@@ -133,13 +133,13 @@ def main():
         return self_test()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--only", default="^tulle/")
+    parser.add_argument("--only", default="^src/")
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--lines", action="store_true")
     parser.add_argument("--loops", type=pathlib.Path)
     parser.add_argument("--once", type=pathlib.Path)
     args = parser.parse_args()
-    everything = collect(args.build, f"{args.only}|^tulle/(?!simt).*\\.cuh?$" if args.loops else args.only)
+    everything = collect(args.build, f"{args.only}|^src/(?!simt).*\\.cuh?$" if args.loops else args.only)
     times = {path: of for path, of in everything.items() if re.search(args.only, str(path))}
     lines = sum(len(of) for of in times.values())
     reached = sum(1 for of in times.values() for count in of.values() if count)

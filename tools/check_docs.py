@@ -34,8 +34,8 @@ def dead_links():
 
 def unnamed_folders():
     index = (ROOT / "docs/index.md").read_text()
-    folders = [f"tulle/{f.name}" for f in (ROOT / "tulle").iterdir() if f.is_dir()]
-    folders += [f.name for f in ROOT.iterdir() if f.is_dir() and not f.name.startswith((".", "build", "carry", "tulle")) and any(f.iterdir())]
+    folders = [f"src/{f.name}" for f in (ROOT / "src").iterdir() if f.is_dir()]
+    folders += [f.name for f in ROOT.iterdir() if f.is_dir() and not f.name.startswith((".", "build", "carry", "src")) and any(f.iterdir())]
     return [f"docs/index.md: no line for `{folder}`" for folder in folders if f"`{folder}`" not in index and f"`{folder}/" not in index]
 
 

@@ -6,7 +6,7 @@
     tools/check_exports.py [ROOT]       exit 1 when there is one
     tools/check_exports.py --self-test
 
-Installed is what tulle/tulle.hpp and tulle/base/trace.hpp reach by their includes. Namespaces of inner parts (cuda, detail, prim) are nobody's to call.
+Installed are the headers that include/tulle/headers.txt lists. Namespaces of inner parts (cuda, detail, prim) are nobody's to call.
 """
 import pathlib
 import re
@@ -14,20 +14,13 @@ import sys
 
 INNER = {"cuda", "detail", "prim"}
 BODY = "\x01"          # stands where a body began
-ROOTS = ["tulle/tulle.hpp", "tulle/base/trace.hpp"]
 OPENING = re.compile(r"\b(?:(?:inline\s+)?namespace\s*(?P<namespace>[\w:]*)|(?:class|struct|union)\s+(?P<api>TULLE_API\s+)?(?P<type>\w+)[^;{}()=]*|enum\b[^;{}]*)\s*$")
 
 
 def installed(root):
-    found, todo = [], list(ROOTS)
-    while todo:
-        header = todo.pop(0)
-        path = root / header
-        if header in found or not path.exists():
-            continue
-        found.append(header)
-        todo += re.findall(r'^#include "(tulle/[^"]+)"', path.read_text(), re.M)
-    return found
+    """The public headers, from their list; version.hpp is written by CMake and declares no function."""
+    listed = [line.split()[0] for line in (root / "include/tulle/headers.txt").read_text().splitlines() if line and not line.startswith("#")]
+    return [f"include/tulle/{name}" for name in listed if (root / "include/tulle" / name).exists()]
 
 
 def plain(text):

@@ -7,7 +7,7 @@
     tools/check_headers.py --unsourced                             without headers that a source file includes first: building that file shows the same
     tools/check_headers.py --self-test                             shows that it can fail
 
-DIR holds the generated tulle/base/build.hpp; without it one is written for the CPU backend.
+DIR holds the generated tulle/version.hpp; without it one is written for the CPU backend.
 """
 import argparse
 import concurrent.futures
@@ -22,26 +22,26 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FLAGS = "-std=c++20 -fsyntax-only -fopenmp -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Werror".split()
 
 
-def public_headers():
-    return sorted(h for h in (ROOT / "tulle").rglob("*.hpp") if "simt" not in h.parts)
+def all_headers():
+    return sorted(h for folder in ("include", "src") for h in (ROOT / folder).rglob("*.hpp") if "simt" not in h.parts)
 
 
 def without_sourced(headers):
     """Leaves out what the first include of a .cpp names, as long as that file is built for every backend (stage clang of .ci/run does, without precompiled
     headers). Twice does no harm is then seen by the pragma."""
-    sources = [s for s in (ROOT / "tulle").rglob("*.cpp") if not {"simt", "sim"} & set(s.relative_to(ROOT).parts)]
+    sources = [s for s in (ROOT / "src").rglob("*.cpp") if not {"simt", "sim"} & set(s.relative_to(ROOT).parts)]
     first = {found[1] for s in sources if (found := re.search(r'^#include "(.*?)"|^#include <', s.read_text(), re.M))}
-    return [h for h in headers if str(h.relative_to(ROOT)) not in first or "\n#pragma once\n" not in h.read_text()]
+    return [h for h in headers if str(h.relative_to(ROOT).relative_to(h.relative_to(ROOT).parts[0])) not in first or "\n#pragma once\n" not in h.read_text()]
 
 
 def write_build_header(folder):
-    """build.hpp as CMake would write it without CUDA."""
-    text = (ROOT / "tulle/base/build.hpp.in").read_text()
-    for name, value in {"PROJECT_VERSION": "0.0.0", "TULLE_CUDA_ARCHITECTURES_TEXT": ""}.items():
+    """version.hpp as CMake would write it without CUDA."""
+    text = (ROOT / "include/tulle/version.hpp.in").read_text()
+    for name, value in {"PROJECT_VERSION_MAJOR": "0", "PROJECT_VERSION_MINOR": "0", "PROJECT_VERSION_PATCH": "0", "PROJECT_VERSION": "0.0.0", "TULLE_CUDA_ARCHITECTURES_TEXT": ""}.items():
         text = text.replace(f"@{name}@", value)
     for name in ("TULLE_HAS_CUDA_CPP", "TULLE_SIMULATED_CPP"):
         text = text.replace(f"@{name}@", "false")
-    target = folder / "tulle/base/build.hpp"
+    target = folder / "tulle/version.hpp"
     target.parent.mkdir(parents=True)
     target.write_text(text)
 
@@ -49,7 +49,7 @@ def write_build_header(folder):
 def compile_alone(header, include, compiler):
     """Included twice, to see that once is enough and twice does no harm."""
     source = f'#include "{header}"\n#include "{header}"\n'
-    command = [compiler, *FLAGS, "-I", str(ROOT), "-I", str(include), "-x", "c++", "-"]
+    command = [compiler, *FLAGS, "-I", str(ROOT / "src"), "-I", str(ROOT / "include"), "-I", str(include), "-x", "c++", "-"]
     done = subprocess.run(command, input=source, text=True, capture_output=True)
     return header, done.returncode, done.stderr
 
@@ -85,7 +85,7 @@ if __name__ == "__main__":
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("headers", nargs="*", type=pathlib.Path)
     args = parser.parse_args()
-    headers = [h.resolve() for h in args.headers] or public_headers()
+    headers = [h.resolve() for h in args.headers] or all_headers()
     headers = without_sourced(headers) if args.unsourced else headers
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.include or pathlib.Path(scratch)

@@ -9,6 +9,7 @@
 Arrows point down only, folder to folder; a folder may always include itself:
 
     base  <  device model  <  prim  <  matrix  <  io  <  partition  <  spmv spmm spgemm sptrsv (not each other)
+    A public header (include/tulle) belongs to the module that include/tulle/headers.txt names, and includes public headers only.
     simt (the simulated GPU) may be included by device/cuda and by twins in sim folders; the programs on top see the public headers.
 """
 import pathlib
@@ -24,7 +25,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def folder_of(path):
-    """tulle/spmv/cuda/rows.cu -> ("tulle", "spmv", "cuda")"""
+    """src/spmv/cuda/rows.cu -> ("src", "spmv", "cuda")"""
     return path.parts[:-1]
 
 
@@ -36,22 +37,23 @@ def where(*prefixes):
     return lambda path: any(path.parts[: len(p)] == p for p in (tuple(q.split("/")) for q in prefixes))
 
 
-LIBRARY = where("tulle")
-KERNEL_MACHINERY = where("tulle/device/cuda", "tulle/simt")
+LIBRARY = where("src", "include/tulle")
+PUBLIC = where("include/tulle")
+KERNEL_MACHINERY = where("src/device/cuda", "src/simt")
 
 # What an include may name: (rule, pattern of the included name, who must not include it).
 INCLUDE_RULES = [
-    ("CUB and Thrust stay in tulle/prim/cuda", r"^(cub|thrust|cuda/std)/", lambda p: not where("tulle/prim/cuda")(p)),
-    ("cooperative_groups stays in tulle/prim/cuda", r"^cooperative_groups", lambda p: not where("tulle/prim/cuda")(p)),
+    ("CUB and Thrust stay in src/prim/cuda", r"^(cub|thrust|cuda/std)/", lambda p: not where("src/prim/cuda")(p)),
+    ("cooperative_groups stays in src/prim/cuda", r"^cooperative_groups", lambda p: not where("src/prim/cuda")(p)),
     ("cuSPARSE and cuBLAS stay in bench", r"^(cusparse|cublas)", lambda p: not where("bench")(p)),
     ("fmt, JSON, CLI11, Cairo and Eigen stay out of the library", r"^(fmt|nlohmann|CLI|cairo|eigen3|Eigen)", LIBRARY),
     (".cuh is included from cuda folders only", r"\.cuh$", lambda p: not {"cuda", "sim", "simt", "tests"} & set(folder_of(p))),
     ("CUDA headers stay in cuda folders", r"^(cuda|cuda_[a-z0-9_]+|cuda_runtime(_api)?|nvtx3/.*|device_launch_parameters)\.h$",
      lambda p: LIBRARY(p) and not in_cuda_folder(p)),
-    ("the simulated GPU is included by device/cuda, the twins in sim folders and tests only", r"^tulle/simt/",
-     lambda p: not where("tulle/simt", "tulle/device/cuda", "tests")(p) and "sim" not in folder_of(p)),
-    ("std::random differs between standard libraries: generators use tulle/base/hash.hpp", r"^random$", where("tulle/io")),
-    ("programs see public headers only", r"^tulle/(?!device/cuda/)[^ ]*(/(cpu|cuda|sim)/|steps\.hpp$|\.cuh$)", where(*ON_TOP)),
+    ("the simulated GPU is included by device/cuda, the twins in sim folders and tests only", r"^simt/",
+     lambda p: not where("src/simt", "src/device/cuda", "tests")(p) and "sim" not in folder_of(p)),
+    ("std::random differs between standard libraries: generators use src/base/hash.hpp", r"^random$", where("src/io")),
+    ("programs see public headers only", r"^(?!tulle/|apps/|bench/|device/cuda/)[a-z]+/[^ ]*(/(cpu|cuda|sim)/|steps\.hpp$|\.cuh$)", where(*ON_TOP)),
     ("tests, programs and benchmarks are above the library", r"^(tests|support|apps|bench|examples)/", LIBRARY),
 ]
 
@@ -62,8 +64,8 @@ TEXT_RULES = [
     ("flags between blocks are load_acquire and store_release, not volatile", r"(?<!asm )\bvolatile\b",
      lambda p: in_cuda_folder(p) and not KERNEL_MACHINERY(p)),
     ("warp operations name their mask", r"\b__activemask\b", lambda p: in_cuda_folder(p)),
-    ("std::random differs between standard libraries: generators use tulle/base/hash.hpp",
-     r"\bstd::(mt19937|minstd_rand|default_random_engine|random_device|uniform_\w+_distribution|shuffle)\b|\brand\(\)", where("tulle/io")),
+    ("std::random differs between standard libraries: generators use src/base/hash.hpp",
+     r"\bstd::(mt19937|minstd_rand|default_random_engine|random_device|uniform_\w+_distribution|shuffle)\b|\brand\(\)", where("src/io")),
     ("std::format is not in every supported standard library", r"#\s*include\s*<format>|\bstd::format\b", LIBRARY),
 ]
 FAST_MATH = ("IEEE arithmetic everywhere: no fast math", re.compile(r"use_fast_math|-ffast-math|-Ofast|-funsafe-math"))
@@ -85,9 +87,30 @@ def without_comments(text):
     return lines
 
 
+def public_modules():
+    """{"tulle/csr.hpp": "matrix"}, from the list of public headers."""
+    lines = (pathlib.Path(__file__).resolve().parent.parent / "include/tulle/headers.txt").read_text().splitlines()
+    return {f"tulle/{line.split()[0]}": line.split()[1] for line in lines if line and not line.startswith("#")}
+
+
+PUBLIC_MODULE = public_modules()
+
+
+def module_of(name):
+    """The module of a header by the name it is included with; None for what is not the library's."""
+    return PUBLIC_MODULE.get(name) if name.startswith("tulle/") else name.split("/")[0]
+
+
 def wrong_arrow(path, included):
     """Why the library's file `path` must not include `included`, or None."""
-    here, there = path.parts[1], included.split("/")[1]
+    here = module_of("/".join(path.parts[1:]))
+    there = module_of(included)
+    if there == "all" and here != "all":
+        return "layers: tulle.hpp is above everything"
+    if PUBLIC(path) and not included.startswith("tulle/"):
+        return "layers: a public header includes public headers only"
+    if included.startswith("tulle/") and there is None:
+        return "layers: a public header is listed in include/tulle/headers.txt"
     if here not in RANK or there not in RANK or here == there:
         return None
     if RANK[there] > RANK[here]:
@@ -106,13 +129,10 @@ def check_file(root, path):
             for rule, pattern, applies in INCLUDE_RULES:
                 if applies(path) and re.search(pattern, name):
                     say(rule)
-            if LIBRARY(path) and quote == '"' and not name.startswith("tulle/"):
-                say('includes are written "tulle/<folder>/<file>"')
-            if LIBRARY(path) and len(path.parts) > 2 and name.startswith("tulle/") and name.count("/") > 1:
-                if reason := wrong_arrow(path, name):
-                    say(reason)
-            if LIBRARY(path) and len(path.parts) > 2 and name == "tulle/tulle.hpp":
-                say("layers: tulle.hpp is above everything")
+            if LIBRARY(path) and quote == '"' and "/" not in name:
+                say('includes are written "<module>/<file>", or "tulle/<file>" for public headers')
+            elif LIBRARY(path) and quote == '"' and (reason := wrong_arrow(path, name)):
+                say(reason)
         for rule, pattern, applies in TEXT_RULES:
             if applies(path) and re.search(pattern, line):
                 say(rule)
@@ -121,15 +141,17 @@ def check_file(root, path):
 
 def check(root):
     wrong = []
-    for top in ["tulle", "tests", *ON_TOP]:
+    for top in ["include", "src", "tests", *ON_TOP]:
         for file in sorted((root / top).rglob("*")):
             path = file.relative_to(root)
             if file.suffix in SUFFIXES:
                 wrong += check_file(root, path)
-            if LIBRARY(path) and len(path.parts) > 2 and file.suffix in SUFFIXES and path.parts[1] not in RANK and path.parts[1] != "simt":
+            if where("src")(path) and len(path.parts) > 2 and file.suffix in SUFFIXES and path.parts[1] not in RANK and path.parts[1] != "simt":
                 wrong.append(f"{path}: layers: the folder {path.parts[1]} has no layer in tools/check_layers.py")
             if file.suffix in {".cu", ".cuh"} and LIBRARY(path) and not in_cuda_folder(path):
                 wrong.append(f"{path}: CUDA sources live in cuda folders")
+    present = {f"tulle/{file.name.removesuffix('.in')}" for file in (root / "include/tulle").glob("*.hpp*")}
+    wrong += [f"include/{name}: a public header is listed in include/tulle/headers.txt" for name in sorted(present - set(PUBLIC_MODULE))]
     folders = [f for f in root.iterdir() if f.is_dir() and not f.name.startswith(("build", "."))]
     candidates = [*root.iterdir(), *(f for folder in folders for f in folder.rglob("*"))]
     for file in sorted(f for f in candidates if f.name in {"CMakeLists.txt", "CMakePresets.json", "Makefile"} or f.suffix == ".cmake"):
@@ -142,47 +164,50 @@ def check(root):
 
 # One small tree per rule: (what the report must contain, file, contents). The second list must pass.
 PLANTED = [
-    ("base -> device points up", "tulle/base/a.hpp", '#include "tulle/device/queue.hpp"'),
-    ("prim -> matrix points up", "tulle/prim/cpu/a.cpp", '#include "tulle/matrix/csr.hpp"'),
-    ("model -> device points sideways", "tulle/model/a.hpp", '#include "tulle/device/queue.hpp"'),
-    ("spmv -> spmm points sideways", "tulle/spmv/a.cpp", '#include "tulle/spmm/spmm.hpp"'),
-    ("matrix -> io points up", "tulle/matrix/a.cpp", '#  include "tulle/io/io.hpp"'),
-    ("tulle.hpp is above", "tulle/io/a.cpp", '#include "tulle/tulle.hpp"'),
-    ("has no layer", "tulle/extra/a.hpp", "int a;"),
-    ("includes are written", "tulle/spmv/a.cpp", '#include "spmv.hpp"'),
-    ("CUB and Thrust", "tulle/spmv/cuda/a.cu", "#include <cub/cub.cuh>"),
-    ("CUB and Thrust", "tulle/matrix/cuda/a.cu", "#include <thrust/sort.h>"),
-    ("cooperative_groups", "tulle/spmv/cuda/a.cu", "#include <cooperative_groups.h>"),
-    ("cuSPARSE", "tulle/spmv/cuda/a.cu", "#include <cusparse.h>"),
+    ("base -> device points up", "src/base/a.hpp", '#include "tulle/queue.hpp"'),
+    ("prim -> matrix points up", "src/prim/cpu/a.cpp", '#include "tulle/csr.hpp"'),
+    ("model -> device points sideways", "src/model/a.hpp", '#include "tulle/queue.hpp"'),
+    ("spmv -> spmm points sideways", "src/spmv/a.cpp", '#include "tulle/spmm.hpp"'),
+    ("matrix -> io points up", "src/matrix/a.cpp", '#  include "tulle/io.hpp"'),
+    ("tulle.hpp is above", "src/io/a.cpp", '#include "tulle/tulle.hpp"'),
+    ("has no layer", "src/extra/a.hpp", "int a;"),
+    ("public headers only", "include/tulle/csr.hpp", '#include "matrix/entries.hpp"'),
+    ("is listed in", "include/tulle/extra.hpp", "int a;"),
+    ("is listed in", "src/spmv/a.cpp", '#include "tulle/extra.hpp"'),
+    ("includes are written", "src/spmv/a.cpp", '#include "spmv.hpp"'),
+    ("CUB and Thrust", "src/spmv/cuda/a.cu", "#include <cub/cub.cuh>"),
+    ("CUB and Thrust", "src/matrix/cuda/a.cu", "#include <thrust/sort.h>"),
+    ("cooperative_groups", "src/spmv/cuda/a.cu", "#include <cooperative_groups.h>"),
+    ("cuSPARSE", "src/spmv/cuda/a.cu", "#include <cusparse.h>"),
     ("cuSPARSE", "apps/cli/a.cpp", "#include <cublas_v2.h>"),
-    ("fmt, JSON", "tulle/io/a.cpp", "#include <fmt/format.h>"),
-    ("fmt, JSON", "tulle/io/a.cpp", "#include <nlohmann/json.hpp>"),
-    ("fmt, JSON", "tulle/io/a.cpp", "#include <CLI/CLI.hpp>"),
-    (".cuh is included", "tulle/spmv/a.cpp", '#include "tulle/device/cuda/kernel.cuh"'),
-    ("CUDA headers stay", "tulle/device/a.hpp", "#include <cuda_runtime.h>"),
-    ("simulated GPU", "tulle/spmv/cuda/a.cu", '#include "tulle/simt/kernel.hpp"'),
-    ("std::random", "tulle/io/generate/a.cpp", "#include <random>"),
-    ("std::random", "tulle/io/a.cpp", "std::mt19937 g(1);"),
-    ("public headers only", "apps/cli/a.cpp", '#include "tulle/spmv/steps.hpp"'),
-    ("above the library", "tulle/io/a.cpp", '#include "support/battery.hpp"'),
-    ("not <<<>>>", "tulle/spmv/cuda/a.cu", "kernel<<<1, 2>>>();"),
-    ("TULLE_SHARED", "tulle/spmv/cuda/a.cu", "__shared__ int a[3];"),
-    ("not volatile", "tulle/spmv/cuda/a.cu", "volatile int* flag;"),
-    ("name their mask", "tulle/spmv/cuda/a.cu", "auto m = __activemask();"),
-    ("std::format", "tulle/base/a.cpp", "auto s = std::format(1);"),
-    ("cuda folders", "tulle/spmv/a.cu", "int a;"),
+    ("fmt, JSON", "src/io/a.cpp", "#include <fmt/format.h>"),
+    ("fmt, JSON", "src/io/a.cpp", "#include <nlohmann/json.hpp>"),
+    ("fmt, JSON", "src/io/a.cpp", "#include <CLI/CLI.hpp>"),
+    (".cuh is included", "src/spmv/a.cpp", '#include "device/cuda/kernel.cuh"'),
+    ("CUDA headers stay", "src/device/a.hpp", "#include <cuda_runtime.h>"),
+    ("simulated GPU", "src/spmv/cuda/a.cu", '#include "simt/kernel.hpp"'),
+    ("std::random", "src/io/generate/a.cpp", "#include <random>"),
+    ("std::random", "src/io/a.cpp", "std::mt19937 g(1);"),
+    ("public headers only", "apps/cli/a.cpp", '#include "spmv/steps.hpp"'),
+    ("above the library", "src/io/a.cpp", '#include "support/battery.hpp"'),
+    ("not <<<>>>", "src/spmv/cuda/a.cu", "kernel<<<1, 2>>>();"),
+    ("TULLE_SHARED", "src/spmv/cuda/a.cu", "__shared__ int a[3];"),
+    ("not volatile", "src/spmv/cuda/a.cu", "volatile int* flag;"),
+    ("name their mask", "src/spmv/cuda/a.cu", "auto m = __activemask();"),
+    ("std::format", "src/base/a.cpp", "auto s = std::format(1);"),
+    ("cuda folders", "src/spmv/a.cu", "int a;"),
     ("no fast math", "cmake/Flags.cmake", "add_compile_options(--use_fast_math)"),
     ("no fast math", "CMakePresets.json", '"CMAKE_CXX_FLAGS": "-ffast-math"'),
 ]
 ALLOWED = [
-    ("tulle/spmv/a.cpp", '#include "tulle/matrix/csr.hpp"\n#include "tulle/spmv/steps.hpp"\n#include <vector>'),
-    ("tulle/matrix/a.cpp", '#include "tulle/prim/scan.hpp"   // prim is below\n// #include "tulle/io/io.hpp"\n/* a<<<1>>> */ auto s = "<<<";'),
-    ("tulle/prim/cuda/a.cu", '#include <cub/cub.cuh>\n#include "tulle/device/cuda/kernel.cuh"'),
-    ("tulle/device/cuda/a.cuh", '#include "tulle/simt/kernel.hpp"\nkernel<<<1, 2>>>(); __shared__ int a[3]; asm volatile("");'),
-    ("bench/cuda/a.cu", '#include "tulle/device/cuda/kernel.cuh"'),
-    ("tulle/prim/sim/a.cpp", '#include "tulle/simt/launch.hpp"\n#include "tulle/device/cuda/runtime.cuh"'),
+    ("src/spmv/a.cpp", '#include "tulle/csr.hpp"\n#include "spmv/steps.hpp"\n#include <vector>'),
+    ("src/matrix/a.cpp", '#include "prim/scan.hpp"   // prim is below\n// #include "tulle/io.hpp"\n/* a<<<1>>> */ auto s = "<<<";'),
+    ("src/prim/cuda/a.cu", '#include <cub/cub.cuh>\n#include "device/cuda/kernel.cuh"'),
+    ("src/device/cuda/a.cuh", '#include "simt/kernel.hpp"\nkernel<<<1, 2>>>(); __shared__ int a[3]; asm volatile("");'),
+    ("bench/cuda/a.cu", '#include "device/cuda/kernel.cuh"'),
+    ("src/prim/sim/a.cpp", '#include "simt/launch.hpp"\n#include "device/cuda/runtime.cuh"'),
     ("bench/a.cpp", "#include <cusparse.h>\n#include <fmt/format.h>\n#include \"tulle/tulle.hpp\""),
-    ("tests/io/a.cpp", "#include <random>\nstd::mt19937 g(1);\n#include \"tulle/spmv/steps.hpp\""),
+    ("tests/io/a.cpp", "#include <random>\nstd::mt19937 g(1);\n#include \"spmv/steps.hpp\""),
 ]
 
 

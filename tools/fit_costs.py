@@ -30,7 +30,7 @@ FEATURES = {"one": lambda line: 1, "entries": lambda line: line["nonzeros"], "ro
 TIMES = {"prepare": lambda line: line["prepare_us"] * 1e-6, "solve": lambda line: line["warm"]["us_median"] * 1e-6}
 
 MODELS = [
-    {"header": "tulle/sptrsv/fitted_costs.hpp", "namespace": "tulle::sptrsv::fitted", "models": [
+    {"header": "src/sptrsv/fitted_costs.hpp", "namespace": "tulle::sptrsv::fitted", "models": [
         {"data": "sptrsv-cpu-1-thread.jsonl", "contender": "tulle", "time": "prepare", "what": "Analysis on the CPU",
          "constants": [("cpu_prepare_entry", "entries", "for each entry"), ("cpu_prepare_row", "rows", "for each row")]},
         {"data": "sptrsv-h200.jsonl", "contender": "tulle", "time": "prepare", "what": "Analysis on a GPU, the matrix being there",

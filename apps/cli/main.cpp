@@ -9,17 +9,17 @@
 #include <memory>
 #include <string_view>
 
-#include "apps/cli/failure.hpp"
-#include "apps/cli/completion.hpp"
-#include "apps/cli/find_bench.hpp"
-#include "apps/cli/manual.hpp"
-#include "apps/cli/parser.hpp"
-#include "apps/cli/spgemm.hpp"
-#include "apps/cli/spmm.hpp"
-#include "apps/cli/sptrsv.hpp"
+#include "apps/cli/support/failure.hpp"
+#include "apps/cli/support/find_bench.hpp"
+#include "apps/cli/support/parser.hpp"
 #include "apps/cli/verbs.hpp"
-#include "tulle/device/info.hpp"
-#include "tulle/io/sink.hpp"
+#include "apps/cli/verbs/completion.hpp"
+#include "apps/cli/verbs/manual.hpp"
+#include "apps/cli/verbs/spgemm.hpp"
+#include "apps/cli/verbs/spmm.hpp"
+#include "apps/cli/verbs/sptrsv.hpp"
+#include "io/sink.hpp"
+#include "tulle/device_info.hpp"
 
 namespace tulle::cli {
 namespace {

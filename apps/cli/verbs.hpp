@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/session.hpp"
-#include "apps/cli/source.hpp"
+#include "apps/cli/support/session.hpp"
+#include "apps/cli/support/source.hpp"
 
 namespace tulle::cli {
 

@@ -4,8 +4,8 @@
 
 #include <cuda_runtime.h>
 
-#include "tulle/base/error.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::bench {
 

@@ -8,7 +8,7 @@
 #include "bench/cuda/stopwatch.hpp"
 
 #include "bench/cuda/check.hpp"
-#include "tulle/device/buffer.hpp"
+#include "tulle/buffer.hpp"
 
 namespace tulle::bench {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "bench/measure.hpp"
-#include "tulle/device/queue.hpp"
+#include "bench/harness/measure.hpp"
+#include "tulle/queue.hpp"
 
 namespace tulle::bench {
 

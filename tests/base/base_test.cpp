@@ -5,12 +5,12 @@
 #include <clocale>
 #include <thread>
 
-#include "tulle/base/constant.hpp"
-#include "tulle/base/error.hpp"
-#include "tulle/base/hash.hpp"
-#include "tulle/base/math.hpp"
-#include "tulle/base/text.hpp"
-#include "tulle/base/trace.hpp"
+#include "base/constant.hpp"
+#include "base/hash.hpp"
+#include "base/math.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
+#include "tulle/trace.hpp"
 
 namespace tulle {
 namespace {

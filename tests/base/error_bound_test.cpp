@@ -1,13 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The bound by which results are judged: it holds for honest sums in any order, and not for wrong ones.
-#include "tulle/base/error_bound.hpp"
+#include "base/error_bound.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "tulle/base/hash.hpp"
+#include "base/hash.hpp"
 
 namespace tulle::error_bound {
 namespace {

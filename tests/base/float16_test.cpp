@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "tulle/base/float16.hpp"
+#include "tulle/float16.hpp"
 
 namespace tulle {
 namespace {

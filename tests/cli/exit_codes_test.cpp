@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How runs fail: the exit code, one sentence that begins with "tulle:", and no result on stdout.
 #include "cli/program.hpp"
-#include "tulle/device/info.hpp"
-#include "tulle/device/queue.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "simt/sanitizers.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/queue.hpp"
 
 namespace tulle::test {
 namespace {

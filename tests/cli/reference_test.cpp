@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "apps/cli/reference.hpp"
+#include "apps/cli/support/reference.hpp"
 
 namespace tulle::test {
 namespace {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Command lines with mistakes: what was probably meant, which help tells more, options that are refused because they would do nothing, and
 // outputs that are refused before any work is done.
-#include "apps/cli/hints.hpp"
+#include "apps/cli/support/hints.hpp"
+#include "base/suggest.hpp"
 #include "cli/program.hpp"
-#include "tulle/base/suggest.hpp"
-#include "tulle/device/info.hpp"
+#include "tulle/device_info.hpp"
 
 #include <regex>
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/device/context.hpp"
+#include "tulle/context.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "support/backends.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/device/info.hpp"
-#include "tulle/device/team.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/team.hpp"
 
 namespace tulle {
 namespace {

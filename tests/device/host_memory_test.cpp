@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // What the machine cannot give is refused with both numbers before anything is touched: limits are read from files that the tests write, and set for a child process.
-#include "tulle/device/host_memory.hpp"
+#include "device/host_memory.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -17,10 +17,10 @@
 #include <thread>
 #include <vector>
 
-#include "tulle/base/build.hpp"
-#include "tulle/base/error.hpp"
-#include "tulle/device/buffer.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "simt/sanitizers.hpp"
+#include "tulle/buffer.hpp"
+#include "tulle/error.hpp"
+#include "tulle/version.hpp"
 
 namespace tulle {
 namespace {

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory resource: accounts, budgets, faults, on every backend.
-#include "tulle/device/memory.hpp"
+#include "tulle/memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "device/strided_copy.hpp"
 #include "support/backends.hpp"
-#include "tulle/device/buffer.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/device/lines.hpp"
+#include "tulle/buffer.hpp"
+#include "tulle/copy.hpp"
 
 namespace tulle {
 namespace {

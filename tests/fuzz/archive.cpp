@@ -3,8 +3,8 @@
 // Files inside of others: the first byte of the input says how the rest is read. A gzip checksum keeps a fuzzer out as well, so tar
 // archives are also given without compression.
 #include "fuzz/fuzz.hpp"
-#include "tulle/io/matrix_market.hpp"
-#include "tulle/io/tar.hpp"
+#include "io/compression/tar.hpp"
+#include "io/formats/matrix_market.hpp"
 
 namespace {
 

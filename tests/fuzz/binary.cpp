@@ -1,10 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Checksums keep a fuzzer out: each input is read as it is, and once more with the checksums put right.
-#include "tulle/io/binary.hpp"
+#include "io/formats/binary.hpp"
 
+#include "base/hash.hpp"
 #include "fuzz/fuzz.hpp"
-#include "tulle/base/hash.hpp"
 
 namespace {
 

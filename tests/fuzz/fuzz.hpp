@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "tulle/base/error.hpp"
-#include "tulle/io/formats.hpp"
-#include "tulle/io/sink.hpp"
-#include "tulle/matrix/validate.hpp"
+#include "io/formats.hpp"
+#include "io/sink.hpp"
+#include "tulle/error.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle::fuzz {
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/io/matrix_market.hpp"
+#include "io/formats/matrix_market.hpp"
 
 #include "fuzz/fuzz.hpp"
 

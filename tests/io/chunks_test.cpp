@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Pieces of large files: nothing is lost where they are cut, and the failure of the lowest piece is the one that is told.
-#include "tulle/io/chunks.hpp"
+#include "io/chunks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "tulle/base/hash.hpp"
+#include "base/hash.hpp"
 
 namespace tulle::test {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "support/host_matrix.hpp"
-#include "tulle/base/error.hpp"
-#include "tulle/io/io.hpp"
+#include "tulle/error.hpp"
+#include "tulle/io.hpp"
 
 namespace tulle::test {
 

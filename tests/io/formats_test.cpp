@@ -1,19 +1,19 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // All formats: what others wrote is read, what we write is read back bit for bit, what is damaged is noticed.
-#include "tulle/io/formats.hpp"
+#include "io/formats.hpp"
 
 #include <cmath>
 #include <limits>
 
+#include "base/hash.hpp"
+#include "io/compression/zip.hpp"
 #include "io/files.hpp"
+#include "io/formats/binary.hpp"
 #include "support/battery.hpp"
-#include "tulle/base/hash.hpp"
-#include "tulle/base/text.hpp"
-#include "tulle/io/binary.hpp"
-#include "tulle/io/zip.hpp"
-#include "tulle/matrix/arrange.hpp"
-#include "tulle/matrix/validate.hpp"
+#include "tulle/reorder.hpp"
+#include "tulle/text.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle::test {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Generators: what each kind promises, checked entry by entry where that is small; the same bits for any number of threads; sentences that
 // make no sense.
-#include "tulle/io/generate.hpp"
+#include "tulle/generate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/hash.hpp"
 #include "io/pattern_figures.hpp"
-#include "tulle/base/hash.hpp"
-#include "tulle/base/text.hpp"
-#include "tulle/io/io.hpp"
+#include "tulle/io.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {

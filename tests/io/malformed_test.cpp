@@ -9,7 +9,7 @@
 #include <set>
 
 #include "io/files.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "io/files.hpp"
 #include "support/battery.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tulle/matrix/csr.hpp"
+#include "tulle/csr.hpp"
 
 namespace tulle::test {
 

@@ -6,13 +6,13 @@
 #ifdef TULLE_HAVE_RAPIDCHECK
 #include <rapidcheck.h>
 
-#include "tulle/base/text.hpp"
-#include "tulle/io/binary.hpp"
-#include "tulle/io/formats.hpp"
-#include "tulle/io/matrix_market.hpp"
-#include "tulle/io/npz.hpp"
-#include "tulle/matrix/arrange.hpp"
-#include "tulle/matrix/validate.hpp"
+#include "io/formats.hpp"
+#include "io/formats/binary.hpp"
+#include "io/formats/matrix_market.hpp"
+#include "io/formats/npz.hpp"
+#include "tulle/reorder.hpp"
+#include "tulle/text.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle::test {
 namespace {

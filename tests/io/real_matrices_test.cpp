@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "io/files.hpp"
-#include "tulle/matrix/validate.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle::test {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What reading tells beside the matrix: values that do not fit their type, with their place; duplicates; refusal where it is strict.
 #include "io/files.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "io/files.hpp"
+#include "io/sink.hpp"
 #include "support/battery.hpp"
-#include "tulle/io/sink.hpp"
 
 namespace tulle::test {
 namespace {

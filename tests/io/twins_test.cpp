@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "io/pattern_figures.hpp"
-#include "tulle/io/generate.hpp"
+#include "tulle/generate.hpp"
 
 namespace tulle::test {
 namespace {

@@ -1,11 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Permuting, sorting and adding up, against plain loops over lists of entries.
-#include "tulle/matrix/arrange.hpp"
+#include "tulle/reorder.hpp"
 
 #include <numeric>
 
-#include "matrix/entries.hpp"
+#include "matrix/entry_lists.hpp"
 #include "support/backends.hpp"
 
 namespace tulle::test {

@@ -1,12 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Conversions between the five formats, against plain loops over lists of entries.
-#include "tulle/matrix/convert.hpp"
+#include "tulle/convert.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "matrix/entries.hpp"
+#include "matrix/entry_lists.hpp"
 #include "support/backends.hpp"
 
 namespace tulle::test {

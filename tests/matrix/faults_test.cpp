@@ -6,10 +6,10 @@
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/features.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/matrix/validate.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/features.hpp"
+#include "tulle/transfer.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle {
 namespace {

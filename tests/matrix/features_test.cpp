@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/matrix/features.hpp"
+#include "tulle/features.hpp"
 
 #include <algorithm>
 #include <bit>

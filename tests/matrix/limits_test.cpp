@@ -11,13 +11,13 @@
 
 #include <set>
 
-#include "matrix/entries.hpp"
+#include "matrix/entry_lists.hpp"
 #include "support/backends.hpp"
 #include "support/reserved.hpp"
-#include "tulle/matrix/arrange.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/features.hpp"
-#include "tulle/matrix/validate.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/features.hpp"
+#include "tulle/reorder.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle {
 namespace {

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/matrix/validate.hpp"
+#include "tulle/validate.hpp"
 
 #include <algorithm>
 #include <limits>

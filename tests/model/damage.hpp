@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tulle/base/error.hpp"
-#include "tulle/base/hash.hpp"
+#include "base/hash.hpp"
+#include "tulle/error.hpp"
 
 namespace tulle::model {
 

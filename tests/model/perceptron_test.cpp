@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/model/perceptron.hpp"
+#include "model/perceptron.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/hash.hpp"
 #include "model/damage.hpp"
-#include "tulle/base/error.hpp"
-#include "tulle/base/hash.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::model {
 namespace {

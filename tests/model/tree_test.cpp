@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/model/tree.hpp"
+#include "model/tree.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <limits>
 
 #include "model/damage.hpp"
-#include "tulle/base/error.hpp"
-#include "tulle/model/embedded.hpp"
-#include "tulle/model/perceptron.hpp"
+#include "model/embedded.hpp"
+#include "model/perceptron.hpp"
+#include "tulle/error.hpp"
 
 namespace tulle::model {
 namespace {

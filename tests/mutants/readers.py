@@ -1,21 +1,20 @@
 """Mutations of what readers report and of files that are not finished."""
 from mutants import mutant
 
-IO = "tulle/io/"
 
 
 def io(name, file, old, new, filter, **more):
-    return mutant("io: " + name, IO + file, old, new, test="io", filter=filter, seeds=[1], **more)
+    return mutant("io: " + name, file, old, new, test="io", filter=filter, seeds=[1], **more)
 
 
 MUTANTS = [
-    io("patterns get random values unasked", "assemble.cpp", "return random ? static_cast<V>(pattern_value", "return !random ? static_cast<V>(pattern_value", "*EntriesOfPatternsAreOne*"),
-    io("random values are not symmetric", "assemble.cpp", "pattern_value(std::max(i, j), std::min(i, j), seed)", "pattern_value(i, j, seed)", "*RandomValuesOfPatterns*"),
-    io("mirror images count as duplicates", "assemble.cpp", "return !slots.is_image(slot[k]) && slots.col", "return slots.col", "*DuplicatesWithTheLine*"),
-    io("one bit too many is exact", "text.hpp", "std::countr_zero(magnitude) <= std::numeric_limits<V>::digits", "std::countr_zero(magnitude) <= std::numeric_limits<V>::digits + 1", "*WholeNumbersThatAreRounded*"),
-    io("the last piece's place is told first", "matrix_market_read.cpp", "if (all.count == 0) all = part;", "if (part.count > 0) all = part;", "*TheFirstPlaceIsThatOfTheFile*"),
-    io("overflow is not looked for in sums", "matrix_market_read.cpp", "    report_narrowing(q, a, options, info);\n", "", "*WhatSixteenBitsLose*"),
-    io("a file under another name is not listed", "atomic_file.cpp", "            unfinished[s].named = true;\n", "", "*ASignalLeavesNothing*"),
-    io("finished files stay listed", "atomic_file.cpp", "    leave(std::exchange(slot_, -1));\n    ::close", "    ::close", "*LeaveRoomInTheList*"),
-    io("the byte order mark stays", "text.cpp", "text.bytes.remove_prefix(3);", "text.bytes.remove_prefix(0);", "*AByteOrderMark*"),
+    io("patterns get random values unasked", "src/io/assemble.cpp", "return random ? static_cast<V>(pattern_value", "return !random ? static_cast<V>(pattern_value", "*EntriesOfPatternsAreOne*"),
+    io("random values are not symmetric", "src/io/assemble.cpp", "pattern_value(std::max(i, j), std::min(i, j), seed)", "pattern_value(i, j, seed)", "*RandomValuesOfPatterns*"),
+    io("mirror images count as duplicates", "src/io/assemble.cpp", "return !slots.is_image(slot[k]) && slots.col", "return slots.col", "*DuplicatesWithTheLine*"),
+    io("one bit too many is exact", "src/io/text.hpp", "std::countr_zero(magnitude) <= std::numeric_limits<V>::digits", "std::countr_zero(magnitude) <= std::numeric_limits<V>::digits + 1", "*WholeNumbersThatAreRounded*"),
+    io("the last piece's place is told first", "src/io/formats/matrix_market_read.cpp", "if (all.count == 0) all = part;", "if (part.count > 0) all = part;", "*TheFirstPlaceIsThatOfTheFile*"),
+    io("overflow is not looked for in sums", "src/io/formats/matrix_market_read.cpp", "    report_narrowing(q, a, options, info);\n", "", "*WhatSixteenBitsLose*"),
+    io("a file under another name is not listed", "src/io/atomic_file.cpp", "            unfinished[s].named = true;\n", "", "*ASignalLeavesNothing*"),
+    io("finished files stay listed", "src/io/atomic_file.cpp", "    leave(std::exchange(slot_, -1));\n    ::close", "    ::close", "*LeaveRoomInTheList*"),
+    io("the byte order mark stays", "src/io/text.cpp", "text.bytes.remove_prefix(3);", "text.bytes.remove_prefix(0);", "*AByteOrderMark*"),
 ]

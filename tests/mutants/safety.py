@@ -7,23 +7,23 @@ def api(name, file, old, new, filter, **more):
 
 
 def memory(name, old, new, filter):
-    return mutant("safety: " + name, "tulle/device/host_memory.cpp", old, new, test="device", filter=filter, seeds=[1])
+    return mutant("safety: " + name, "src/device/host_memory.cpp", old, new, test="device", filter=filter, seeds=[1])
 
 
 MUTANTS = [
-    api("an array may be null", "tulle/matrix/outline.cpp", "if (a.data == nullptr) return concat(", "if (false) return concat(", "*MalformedOn.Csr/cuda*"),
-    api("sizes may be negative", "tulle/matrix/outline.cpp", "if (size < 0) return", "if (size < -1) return", "*MalformedOn.Coo/cuda*"),
-    api("arrays may be in other memory", "tulle/matrix/outline.cpp", "if (!cuda::is_device_pointer(a.data, q.device)) return", "if (false) return", "*ArraysInOtherMemory/cuda*"),
-    api("offsets may end anywhere", "tulle/matrix/outline.cpp", "return offset[lines] == nonzeros ? std::string()", "return lines >= 0 ? std::string()", "*MalformedOn.Csc/cpu*"),
-    api("a dense matrix may reach beyond 64 bits", "tulle/matrix/outline.cpp", "return too_large ? -1 : reach;", "return too_large ? 1 : reach;", "*MalformedOn.Dense/cpu*"),
+    api("an array may be null", "src/matrix/outline.cpp", "if (a.data == nullptr) return concat(", "if (false) return concat(", "*MalformedOn.Csr/cuda*"),
+    api("sizes may be negative", "src/matrix/outline.cpp", "if (size < 0) return", "if (size < -1) return", "*MalformedOn.Coo/cuda*"),
+    api("arrays may be in other memory", "src/matrix/outline.cpp", "if (!cuda::is_device_pointer(a.data, q.device)) return", "if (false) return", "*ArraysInOtherMemory/cuda*"),
+    api("offsets may end anywhere", "src/matrix/outline.cpp", "return offset[lines] == nonzeros ? std::string()", "return lines >= 0 ? std::string()", "*MalformedOn.Csc/cpu*"),
+    api("a dense matrix may reach beyond 64 bits", "src/matrix/outline.cpp", "return too_large ? -1 : reach;", "return too_large ? 1 : reach;", "*MalformedOn.Dense/cpu*"),
     memory("blocks that are not touched yet are free", "untouched += untouched_bytes(data, bytes);", "untouched += 0 * untouched_bytes(data, bytes);", "HostMemory.*"),
     memory("only the innermost group has a limit", "if (path.empty() || path.find('/') == std::string::npos) return;", "return;", "HostMemory.*"),
     memory("file caches count as used", "minus(*used, caches)", "minus(*used, 0 * caches)", "HostMemory.*"),
     memory("small blocks are never looked at", "small_bytes.fetch_add(bytes) + bytes < large_block)", "small_bytes.fetch_add(bytes) + bytes > 0)", "HostMemory.CountsMany*"),
-    api("a factor of zero reads what it overwrites", "tulle/prim/cuda/scale.cu", "factor == 0 ? Factor<T>(0) : factor * widen(number)", "factor * widen(number)", "*AlphaZeroOn.Spmv*/cuda*"),
-    api("lines are scaled without their gaps", "tulle/prim/cuda/scale.cu", "all.data[k / all.length * all.leading + k % all.length]", "all.data[k]", "*AlphaZeroOn.Spmm/cuda*"),
-    api("SpMV multiplies by an alpha of zero", "tulle/spmv/spmv.cpp", "if (v.alpha == V(0)) prim::scale", "if (false) prim::scale", "*AlphaZeroOn.Spmv*/cuda*"),
-    api("a team multiplies by an alpha of zero", "tulle/spmv/multi.cpp", "if (alpha == V(0)) return s.crew.run(", "if (false) return s.crew.run(", "*AlphaZeroOnTeam.Spmv/*"),
-    api("SpTRSV solves with an alpha of zero", "tulle/sptrsv/solve.cpp", "if (alpha == V(0)) return clear(s.ctx, x);", "", "*AlphaZeroOn.Sptrsv/cuda*"),
-    api("the last offset is not widened", "tulle/matrix/cuda/widen_offsets.cu", "if (k < n) to[k] = from[k];", "if (k + 1 < n) to[k] = from[k];", "*Offsets32On.*/cuda*"),
+    api("a factor of zero reads what it overwrites", "src/prim/cuda/scale.cu", "factor == 0 ? Factor<T>(0) : factor * widen(number)", "factor * widen(number)", "*AlphaZeroOn.Spmv*/cuda*"),
+    api("lines are scaled without their gaps", "src/prim/cuda/scale.cu", "all.data[k / all.length * all.leading + k % all.length]", "all.data[k]", "*AlphaZeroOn.Spmm/cuda*"),
+    api("SpMV multiplies by an alpha of zero", "src/spmv/spmv.cpp", "if (v.alpha == V(0)) prim::scale", "if (false) prim::scale", "*AlphaZeroOn.Spmv*/cuda*"),
+    api("a team multiplies by an alpha of zero", "src/spmv/team/team.cpp", "if (alpha == V(0)) return s.crew.run(", "if (false) return s.crew.run(", "*AlphaZeroOnTeam.Spmv/*"),
+    api("SpTRSV solves with an alpha of zero", "src/sptrsv/solve/solve.cpp", "if (alpha == V(0)) return clear(s.ctx, x);", "", "*AlphaZeroOn.Sptrsv/cuda*"),
+    api("the last offset is not widened", "src/matrix/cuda/widen_offsets.cu", "if (k < n) to[k] = from[k];", "if (k + 1 < n) to[k] = from[k];", "*Offsets32On.*/cuda*"),
 ]

@@ -1,7 +1,7 @@
 """Mutations of SpMM on teams: what members get, when, and where their parts of C go."""
 from mutants import mutant
 
-MULTI = "tulle/spmm/multi.cpp"
+MULTI = "src/spmm/team/team.cpp"
 
 
 def team(name, old, new, filter, file=MULTI, test="spmm_multi", **more):
@@ -20,6 +20,6 @@ MUTANTS = [
     team("deterministic teams may use panels", "if (!deterministic || wish.force) return wish;", "if (deterministic || wish.force) return wish;", "*MembersMayUsePanels/cuda*"),
     team("every member cuts rows as it likes", "if (!wish.piece) wish.piece = s.piece;", "if (deterministic) wish.piece = s.piece;", "*CutsRowsAsOneDeviceWould/cuda*"),
     team("deterministic teams may be split by columns", "if (deterministic) return {SplitBy::rows", "if (deterministic && s.members.empty()) return {SplitBy::rows", "*ChoosesColumns*/cuda*"),
-    team("A is sent with every call", "part * matrix / calls)", "part * matrix)", "SpmmSplit.*", file="tulle/spmm/multi_choice.cpp"),
-    team("lines are copied without their gaps", "static_cast<char*>(to) + at * shape.to_step", "static_cast<char*>(to) + at * shape.width", "*CopiesLines*/cpu", file="tulle/device/cpu/copy_lines.cpp", test="device"),
+    team("A is sent with every call", "part * matrix / calls)", "part * matrix)", "SpmmSplit.*", file="src/spmm/team/choose.cpp"),
+    team("lines are copied without their gaps", "static_cast<char*>(to) + at * shape.to_step", "static_cast<char*>(to) + at * shape.width", "*CopiesLines*/cpu", file="src/device/cpu/strided_copy.cpp", test="device"),
 ]

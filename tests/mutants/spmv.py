@@ -1,35 +1,35 @@
 """Mutations of the kernels with preparation: streams, groups, slices, narrow rows, dots, and of the survey before them."""
-from mutants import SPMV, mutant
+from mutants import mutant
 
 
 def kernel(name, file, old, new, test, **more):
-    return mutant(name, SPMV + file, old, new, filter=f"*SpmvKernelsOn.{test}/cuda*", **more)
+    return mutant(name, file, old, new, filter=f"*SpmvKernelsOn.{test}/cuda*", **more)
 
 
 MUTANTS = [
-    kernel("stream: no barrier before rows are added up", "multiply_stream.cu", "    load_products(a, block.begin, count, v.x, product);\n    __syncthreads();",
+    kernel("stream: no barrier before rows are added up", "src/spmv/cuda/multiply_stream.cu", "    load_products(a, block.begin, count, v.x, product);\n    __syncthreads();",
            "    load_products(a, block.begin, count, v.x, product);", "StreamTakes*"),
-    kernel("stream: a block takes a nonzero too many", "multiply_stream.cu", "row_begin[end] - row_begin[row] <= most_nonzeros", "row_begin[end] - row_begin[row] <= most_nonzeros + 1", "StreamTakesGiants*"),
-    kernel("stream: the last piece of a row is not waited for", "multiply_stream.cu", "arrive(arrived + first) == pieces - 1", "arrive(arrived + first) == pieces - 2", "StreamTakesGiants*"),
-    kernel("stream: the counter is not set back", "multiply_stream.cu", "        arrived[first] = 0;                                       // for the next run\n", "", "StreamTakesGiants*"),
-    kernel("stream: long rows of a block left out", "multiply_stream.cu", "if (warp_lane == owner) written.put", "if (warp_lane == owner + 32) written.put", "StreamTakesLong*"),
-    kernel("groups: rows of the same length pass for equal", "make_groups.cu", "differs = col[begin + k] != col[before + k];", "differs = false;", "NewValuesReachEveryKernel"),
-    kernel("groups: a run is counted from its word's first row", "make_groups.cu", "while (bits == 0) bits = word[--w];", "if (bits == 0) bits = 1;", "GroupsCover*"),
-    kernel("groups: the last block does not wait for the others", "make_groups.cu", "arrive(arrived) == static_cast<int>(gridDim.x) - 1", "arrive(arrived) == 0", "GroupsCover*"),
-    kernel("groups: heads of warps before are not counted", "make_groups.cu", "for (int w = 0; w < warp; ++w) at += heads_of[w];", "", "GroupsCover*"),
-    kernel("groups: chunks of a thread begin where its first does", "make_groups.cu", "        at += here;\n", "", "GroupsCover*"),
-    kernel("groups: rows behind the last begin groups", "make_groups.cu", "first + t < rows && place", "place", "GroupsCover*"),
-    kernel("survey: one turn of rows only", "survey.cu", "first < a.rows; first += blocks * threads_per_block", "first < a.rows; first += a.rows", "KnowsRows*"),
-    kernel("survey: warps of a block overwrite each other's counts", "survey.cu", "if (threadIdx.x % 32 == 0 && sum != 0) atomicAdd(to, sum);", "if (threadIdx.x % 32 == 0 && sum != 0) *to = sum;", "KnowsRows*"),
-    kernel("groups: the last column is left out", "multiply_groups.cu", "for (int k = lane; k < length; k += Lanes * ahead)", "for (int k = lane; k < length - 1; k += Lanes * ahead)", "Groups*"),
-    kernel("slices: places behind a row's end take part", "multiply_sell.cu", "span.ragged ? length_of(row_begin, row) : span.end - span.begin", "span.end - span.begin", "PaddingDoesNotSpreadNan"),
-    mutant("slices: two bytes where four are needed", "tulle/spmv/sell.hpp", "width < 65536 ? SellKind::bytes2", "width < 65537 + 65536 ? SellKind::bytes2", filter="*SpmvKernelsOn.SlicesKeep*/cuda*"),
-    mutant("slices of a CPU: the tail takes part", "tulle/spmv/cpu/multiply_sell.cpp", "if (!span.ragged) return ~std::uint32_t{0};", "if (k >= 0) return ~std::uint32_t{0};", filter="*SpmvKernelsOn.PaddingDoesNotSpreadNan/cpu*"),
-    mutant("choice on a CPU: the typical lanes, whatever was measured", "tulle/spmv/policy.cpp", "< cost_of(costs, row, usual) ? best : usual", "< cost_of(costs, row, usual) ? usual : usual", filter="ChooseSpmv.TakesGathersOnly*", seeds=[1]),
-    mutant("choice on a CPU: any difference decides", "tulle/spmv/policy.cpp", "constexpr double worthwhile_gain = 1.05;", "constexpr double worthwhile_gain = 1.0;", filter="ChooseSpmv.StaysWith*", seeds=[1]),
-    mutant("a single call on a CPU: repeated columns pass", "tulle/spmv/cpu/survey.cpp", "a.unique ? 1 : 0", "a.unique ? 0 : 0", filter="SpmvOnCpu.RefusesABroken*", seeds=[1]),
-    kernel("narrow: columns from zero instead of the row's first", "multiply_rows.cu", "if (sizeof(C) == 2 && a.base != nullptr) x += a.base[row];", "", "Narrow*"),
-    kernel("dots: the last block does not wait for the others", "dots.cuh", "arrive(dots.arrived) == static_cast<int>(gridDim.x) - 1", "arrive(dots.arrived) == 0", "MakesDots*"),
-    kernel("survey: columns of the matrix's width pass", "survey.cu", "wrong += c < 0 || c >= a.cols;", "wrong += c < 0 || c > a.cols;", "FindsWhatIsWrong*"),
-    kernel("survey: repeated columns pass", "survey.cu", "strict ? col[k] <= col[k - 1] : col[k] < col[k - 1]", "col[k] < col[k - 1]", "FindsWhatIsWrong*"),
+    kernel("stream: a block takes a nonzero too many", "src/spmv/cuda/multiply_stream.cu", "row_begin[end] - row_begin[row] <= most_nonzeros", "row_begin[end] - row_begin[row] <= most_nonzeros + 1", "StreamTakesGiants*"),
+    kernel("stream: the last piece of a row is not waited for", "src/spmv/cuda/multiply_stream.cu", "arrive(arrived + first) == pieces - 1", "arrive(arrived + first) == pieces - 2", "StreamTakesGiants*"),
+    kernel("stream: the counter is not set back", "src/spmv/cuda/multiply_stream.cu", "        arrived[first] = 0;                                       // for the next run\n", "", "StreamTakesGiants*"),
+    kernel("stream: long rows of a block left out", "src/spmv/cuda/multiply_stream.cu", "if (warp_lane == owner) written.put", "if (warp_lane == owner + 32) written.put", "StreamTakesLong*"),
+    kernel("groups: rows of the same length pass for equal", "src/spmv/cuda/make_groups.cu", "differs = col[begin + k] != col[before + k];", "differs = false;", "NewValuesReachEveryKernel"),
+    kernel("groups: a run is counted from its word's first row", "src/spmv/cuda/make_groups.cu", "while (bits == 0) bits = word[--w];", "if (bits == 0) bits = 1;", "GroupsCover*"),
+    kernel("groups: the last block does not wait for the others", "src/spmv/cuda/make_groups.cu", "arrive(arrived) == static_cast<int>(gridDim.x) - 1", "arrive(arrived) == 0", "GroupsCover*"),
+    kernel("groups: heads of warps before are not counted", "src/spmv/cuda/make_groups.cu", "for (int w = 0; w < warp; ++w) at += heads_of[w];", "", "GroupsCover*"),
+    kernel("groups: chunks of a thread begin where its first does", "src/spmv/cuda/make_groups.cu", "        at += here;\n", "", "GroupsCover*"),
+    kernel("groups: rows behind the last begin groups", "src/spmv/cuda/make_groups.cu", "first + t < rows && place", "place", "GroupsCover*"),
+    kernel("survey: one turn of rows only", "src/spmv/cuda/survey.cu", "first < a.rows; first += blocks * threads_per_block", "first < a.rows; first += a.rows", "KnowsRows*"),
+    kernel("survey: warps of a block overwrite each other's counts", "src/spmv/cuda/survey.cu", "if (threadIdx.x % 32 == 0 && sum != 0) atomicAdd(to, sum);", "if (threadIdx.x % 32 == 0 && sum != 0) *to = sum;", "KnowsRows*"),
+    kernel("groups: the last column is left out", "src/spmv/cuda/multiply_groups.cu", "for (int k = lane; k < length; k += Lanes * ahead)", "for (int k = lane; k < length - 1; k += Lanes * ahead)", "Groups*"),
+    kernel("slices: places behind a row's end take part", "src/spmv/cuda/multiply_sell.cu", "span.ragged ? length_of(row_begin, row) : span.end - span.begin", "span.end - span.begin", "PaddingDoesNotSpreadNan"),
+    mutant("slices: two bytes where four are needed", "src/spmv/sell.hpp", "width < 65536 ? SellKind::bytes2", "width < 65537 + 65536 ? SellKind::bytes2", filter="*SpmvKernelsOn.SlicesKeep*/cuda*"),
+    mutant("slices of a CPU: the tail takes part", "src/spmv/cpu/multiply_sell.cpp", "if (!span.ragged) return ~std::uint32_t{0};", "if (k >= 0) return ~std::uint32_t{0};", filter="*SpmvKernelsOn.PaddingDoesNotSpreadNan/cpu*"),
+    mutant("choice on a CPU: the typical lanes, whatever was measured", "src/spmv/policy.cpp", "< cost_of(costs, row, usual) ? best : usual", "< cost_of(costs, row, usual) ? usual : usual", filter="ChooseSpmv.TakesGathersOnly*", seeds=[1]),
+    mutant("choice on a CPU: any difference decides", "src/spmv/policy.cpp", "constexpr double worthwhile_gain = 1.05;", "constexpr double worthwhile_gain = 1.0;", filter="ChooseSpmv.StaysWith*", seeds=[1]),
+    mutant("a single call on a CPU: repeated columns pass", "src/spmv/cpu/survey.cpp", "a.unique ? 1 : 0", "a.unique ? 0 : 0", filter="SpmvOnCpu.RefusesABroken*", seeds=[1]),
+    kernel("narrow: columns from zero instead of the row's first", "src/spmv/cuda/multiply_rows.cu", "if (sizeof(C) == 2 && a.base != nullptr) x += a.base[row];", "", "Narrow*"),
+    kernel("dots: the last block does not wait for the others", "src/spmv/cuda/dots.cuh", "arrive(dots.arrived) == static_cast<int>(gridDim.x) - 1", "arrive(dots.arrived) == 0", "MakesDots*"),
+    kernel("survey: columns of the matrix's width pass", "src/spmv/cuda/survey.cu", "wrong += c < 0 || c >= a.cols;", "wrong += c < 0 || c > a.cols;", "FindsWhatIsWrong*"),
+    kernel("survey: repeated columns pass", "src/spmv/cuda/survey.cu", "strict ? col[k] <= col[k - 1] : col[k] < col[k - 1]", "col[k] < col[k - 1]", "FindsWhatIsWrong*"),
 ]

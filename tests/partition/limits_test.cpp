@@ -6,9 +6,9 @@
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/exact.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/partition/partial.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/partition.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::partition {
 namespace {

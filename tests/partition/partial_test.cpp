@@ -1,16 +1,17 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Partial formats: every line has one owner, every nonzero one part, the parts multiply like the whole and become it again bit for bit.
-#include "tulle/partition/partial.hpp"
+#include "tulle/partition.hpp"
 
 #include <gtest/gtest.h>
 
 
+#include "partition/cutting.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/move.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::partition {
 namespace {

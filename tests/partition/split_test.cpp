@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The cuts themselves: fair, in order, complete, and free of overflow.
-#include "tulle/partition/split_steps.hpp"
+#include "partition/split_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 #include "support/backends.hpp"
 #include "support/battery.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/partition/partial.hpp"
+#include "tulle/partition.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::partition {
 namespace {

@@ -6,14 +6,14 @@
 #include <atomic>
 #include <thread>
 
+#include "partition/halo.hpp"
+#include "partition/nodes.hpp"
+#include "partition/signal.hpp"
+#include "partition/thread_pool.hpp"
+#include "partition/transfers.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/partition/crew.hpp"
-#include "tulle/partition/halo.hpp"
-#include "tulle/partition/link.hpp"
-#include "tulle/partition/nodes.hpp"
-#include "tulle/partition/signal.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::partition {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "support/backends.hpp"
-#include "tulle/device/copy.hpp"
+#include "tulle/copy.hpp"
 
 namespace tulle::test {
 

@@ -7,15 +7,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "prim/histogram.hpp"
+#include "prim/merge_path.hpp"
+#include "prim/reduce.hpp"
+#include "prim/scan.hpp"
+#include "prim/search.hpp"
+#include "prim/sort.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/exact.hpp"
-#include "tulle/prim/histogram.hpp"
-#include "tulle/prim/merge_path.hpp"
-#include "tulle/prim/reduce.hpp"
-#include "tulle/prim/scan.hpp"
-#include "tulle/prim/search.hpp"
-#include "tulle/prim/sort.hpp"
 
 namespace tulle {
 namespace {

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/prim/merge_path.hpp"
+#include "prim/merge_path.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/prim/scan.hpp"
+#include "prim/scan.hpp"
 
 #include "prim/arrays.hpp"
 

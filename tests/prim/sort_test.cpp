@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/prim/sort.hpp"
+#include "prim/sort.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "prim/arrays.hpp"
 #ifdef TULLE_SIM
-#include "tulle/simt/cuda_runtime.hpp"
+#include "simt/cuda_runtime.hpp"
 #endif
 
 #ifdef TULLE_HAVE_RAPIDCHECK

@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "device/cuda/cluster.cuh"
 #include "simt/device_array.hpp"
-#include "tulle/device/cuda/cluster.cuh"
 
 namespace tulle::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tulle/simt/context.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "simt/context.hpp"
+#include "simt/sanitizers.hpp"
 
 namespace tulle::test {
 namespace {

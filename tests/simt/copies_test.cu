@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "device/cuda/copies.cuh"
 #include "simt/device_array.hpp"
-#include "tulle/device/cuda/copies.cuh"
 
 namespace tulle::test {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "tulle/device/buffer.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/device/cuda/kernel.cuh"
-#include "tulle/device/cuda_devices.hpp"
+#include "device/cuda/kernel.cuh"
+#include "device/cuda_devices.hpp"
+#include "tulle/buffer.hpp"
+#include "tulle/copy.hpp"
 
 namespace tulle::test {
 

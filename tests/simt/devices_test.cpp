@@ -10,12 +10,12 @@
 #include <thread>
 #include <vector>
 
+#include "simt/arguments.hpp"
 #include "simt/run.hpp"
-#include "tulle/base/text.hpp"
-#include "tulle/device/context.hpp"
-#include "tulle/simt/arguments.hpp"
-#include "tulle/simt/runtime.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "simt/runtime.hpp"
+#include "simt/sanitizers.hpp"
+#include "tulle/context.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {

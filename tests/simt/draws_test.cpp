@@ -14,7 +14,7 @@
 #include "spgemm/products.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/battery.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {

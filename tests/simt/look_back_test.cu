@@ -6,10 +6,10 @@
 #include <random>
 #include <vector>
 
+#include "device/cuda/look_back.cuh"
 #include "simt/device_array.hpp"
-#include "tulle/device/cuda/look_back.cuh"
 #ifdef TULLE_SIM
-#include "tulle/simt/config.hpp"
+#include "simt/config.hpp"
 #endif
 
 namespace tulle::test {

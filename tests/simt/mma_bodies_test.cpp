@@ -5,9 +5,9 @@
 
 #include <cmath>
 
+#include "device/cuda/copies.cuh"
+#include "device/cuda/mma.cuh"
 #include "simt/run.hpp"
-#include "tulle/device/cuda/copies.cuh"
-#include "tulle/device/cuda/mma.cuh"
 
 namespace tulle::test {
 namespace {

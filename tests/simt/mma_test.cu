@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "device/cuda/mma.cuh"
 #include "simt/device_array.hpp"
-#include "tulle/device/cuda/mma.cuh"
 
 namespace tulle::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "simt/planted/table.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "simt/sanitizers.hpp"
 
 namespace tulle::test {
 namespace {

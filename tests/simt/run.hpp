@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "simt/config.hpp"
 #include "simt/device_array.hpp"
-#include "tulle/simt/config.hpp"
 
 namespace tulle::test {
 

@@ -13,7 +13,7 @@
 
 #include "simt/run.hpp"
 #include "support/schedule.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "spgemm/products.hpp"
 #include "support/backends.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spgemm/spgemm.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/spgemm.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spgemm {
 namespace {

@@ -1,18 +1,18 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // DeltaSPARSE's rules: groups, the switch to the dense accumulator, rows that collide, whether grouping pays; and products that need each of them.
-#include "tulle/spgemm/delta.hpp"
+#include "spgemm/deltasparse/deltasparse.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "spgemm/hash_slots.hpp"
 #include "spgemm/oracle.hpp"
 #include "spgemm/products.hpp"
 #include "support/backends.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spgemm/slots.hpp"
-#include "tulle/spgemm/spgemm.hpp"
+#include "tulle/spgemm.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spgemm::delta {
 namespace {

@@ -6,7 +6,7 @@
 #include "spgemm/products.hpp"
 #include "support/backends.hpp"
 #include "support/exact.hpp"
-#include "tulle/spgemm/spgemm.hpp"
+#include "tulle/spgemm.hpp"
 
 namespace tulle::spgemm {
 namespace {

@@ -1,12 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Which kernel a row goes to: its table, bitmap or array must be able to hold it, and rows of a run must agree.
-#include "tulle/spgemm/groups.hpp"
+#include "spgemm/adaptive/groups.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tulle/base/hash.hpp"
-#include "tulle/spgemm/nsparse_groups.hpp"
+#include "base/hash.hpp"
+#include "spgemm/nsparse/groups.hpp"
 
 namespace tulle::spgemm {
 namespace {

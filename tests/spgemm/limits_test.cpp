@@ -14,14 +14,14 @@
 //     hash tables                                columns of 31 bits, -1: vacant             cols 2^31 - 1                          hypersparse
 #include <gtest/gtest.h>
 
+#include "spgemm/adaptive/groups.hpp"
+#include "spgemm/adaptive/runs.hpp"
 #include "spgemm/products.hpp"
+#include "spgemm/reuse/listed.hpp"
 #include "support/backends.hpp"
 #include "support/reserved.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spgemm/groups.hpp"
-#include "tulle/spgemm/listed.hpp"
-#include "tulle/spgemm/runs.hpp"
-#include "tulle/spgemm/spgemm.hpp"
+#include "tulle/spgemm.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spgemm {
 namespace {

@@ -1,19 +1,20 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // C = op(A) op(B) on teams of every kind: CPU queues, GPUs, streams of one GPU, and CPUs and GPUs together.
-#include "tulle/spgemm/multi.hpp"
+#include "spgemm/team/split_rows.hpp"
+#include "tulle/spgemm_team.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
+#include "base/hash.hpp"
 #include "spgemm/oracle.hpp"
 #include "spgemm/products.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
 #include "support/teams.hpp"
-#include "tulle/base/hash.hpp"
-#include "tulle/matrix/move.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spgemm {
 namespace {

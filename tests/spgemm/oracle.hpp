@@ -10,8 +10,8 @@
 #include <map>
 #include <vector>
 
+#include "base/error_bound.hpp"
 #include "support/host_matrix.hpp"
-#include "tulle/base/error_bound.hpp"
 
 namespace tulle::test {
 

@@ -1,13 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Choices without a device.
-#include "tulle/spgemm/policy.hpp"
+#include "tulle/spgemm_policy.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "tulle/base/error.hpp"
+#include "tulle/error.hpp"
 
 namespace tulle::spgemm {
 namespace {

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <array>
 
+#include "prim/scan.hpp"
 #include "spgemm/products.hpp"
+#include "spgemm/reuse/kept.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/prim/scan.hpp"
-#include "tulle/spgemm/kept.hpp"
-#include "tulle/spgemm/spgemm.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/spgemm.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spgemm {
 namespace {

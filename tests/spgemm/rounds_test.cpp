@@ -4,12 +4,12 @@
 // a grid has blocks. Never left out, whatever the seed.
 #include <gtest/gtest.h>
 
+#include "spgemm/adaptive/groups.hpp"
 #include "spgemm/oracle.hpp"
 #include "spgemm/products.hpp"
 #include "support/backends.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spgemm/groups.hpp"
-#include "tulle/spgemm/spgemm.hpp"
+#include "tulle/spgemm.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spgemm {
 namespace {

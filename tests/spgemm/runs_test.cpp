@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs of equal rows: every row in exactly one piece, pieces inside runs and no longer than they may be.
-#include "tulle/spgemm/runs.hpp"
+#include "spgemm/adaptive/runs.hpp"
 
 #include <gtest/gtest.h>
 

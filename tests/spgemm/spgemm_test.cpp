@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // C = op(A) op(B) on every backend with every policy, against the oracle.
-#include "tulle/spgemm/spgemm.hpp"
+#include "tulle/spgemm.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@
 
 #include "spgemm/oracle.hpp"
 #include "spgemm/products.hpp"
-#include "support/older_gpu.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
-#include "tulle/matrix/arrange.hpp"
-#include "tulle/matrix/move.hpp"
+#include "support/older_gpu.hpp"
+#include "tulle/reorder.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spgemm {
 namespace {

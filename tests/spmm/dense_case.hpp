@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/error_bound.hpp"
 #include "support/battery.hpp"
 #include "support/dense.hpp"
-#include "tulle/base/error_bound.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spmm/spmm.hpp"
+#include "tulle/spmm.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spmm::test {
 

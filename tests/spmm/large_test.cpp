@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tulle/device/copy.hpp"
-#include "tulle/device/info.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spmm/spmm.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/spmm.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spmm {
 namespace {

@@ -1,12 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // C = alpha op(A) B + beta C on teams of every kind: CPU queues, GPUs, streams of one GPU, and CPUs and GPUs together.
-#include "tulle/spmm/multi.hpp"
+#include "tulle/spmm_team.hpp"
 
+#include "spmm/arguments.hpp"
 #include "spmm/dense_case.hpp"
 #include "support/faults.hpp"
 #include "support/teams.hpp"
-#include "tulle/spmm/arguments.hpp"
 
 namespace tulle::spmm {
 namespace {

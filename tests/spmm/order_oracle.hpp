@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "support/host_matrix.hpp"
-#include "tulle/device/context.hpp"
-#include "tulle/spmm/order.hpp"
+#include "tulle/context.hpp"
+#include "tulle/spmm_order.hpp"
 
 namespace tulle::spmm {
 

@@ -7,13 +7,13 @@
 #include <numeric>
 #include <vector>
 
+#include "spmm/order/encoding.hpp"
+#include "spmm/order/steps.hpp"
 #include "spmm/order_oracle.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
-#include "tulle/spmm/order.hpp"
-#include "tulle/spmm/order_encoding.hpp"
-#include "tulle/spmm/order_steps.hpp"
+#include "tulle/spmm_order.hpp"
 
 namespace tulle::spmm {
 namespace {

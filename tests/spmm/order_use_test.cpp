@@ -7,15 +7,15 @@
 #include <map>
 #include <set>
 
+#include "spmm/order/choose.hpp"
+#include "spmm/order/split.hpp"
 #include "spmm/order_oracle.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/validate.hpp"
-#include "tulle/spmm/order.hpp"
-#include "tulle/spmm/order_choice.hpp"
-#include "tulle/spmm/order_split.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/spmm_order.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle::spmm {
 namespace {

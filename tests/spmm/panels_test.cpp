@@ -7,8 +7,9 @@
 #include <map>
 #include <set>
 
+#include "base/math.hpp"
+#include "spmm/steps.hpp"
 #include "support/backends.hpp"
-#include "tulle/spmm/steps.hpp"
 
 namespace tulle::spmm {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tulle/spmm/policy.hpp"
+#include "tulle/spmm_policy.hpp"
 
 namespace tulle::spmm {
 namespace {

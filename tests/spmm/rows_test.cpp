@@ -5,8 +5,8 @@
 
 #include <limits>
 
+#include "spmm/steps.hpp"
 #include "support/backends.hpp"
-#include "tulle/spmm/steps.hpp"
 
 namespace tulle::spmm {
 namespace {

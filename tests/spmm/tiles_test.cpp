@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
+#include "spmm/order/steps.hpp"
+#include "spmm/steps.hpp"
+#include "spmm/tile_choice.hpp"
 #include "support/backends.hpp"
-#include "tulle/spmm/order_steps.hpp"
-#include "tulle/spmm/steps.hpp"
-#include "tulle/spmm/tile_choice.hpp"
 
 namespace tulle::spmm {
 namespace {

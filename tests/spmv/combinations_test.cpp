@@ -10,9 +10,9 @@
 #include "support/battery.hpp"
 #include "support/guarded.hpp"
 #include "support/oracle.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spmv/spmv.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/spmv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spmv {
 namespace {

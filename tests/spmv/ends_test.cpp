@@ -8,8 +8,8 @@
 #include "support/battery.hpp"
 #include "support/exact.hpp"
 #include "support/oracle.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/spmv/spmv.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/spmv.hpp"
 
 namespace tulle::spmv {
 namespace {

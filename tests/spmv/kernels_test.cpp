@@ -7,15 +7,15 @@
 #include <cmath>
 #include <limits>
 
+#include "spmv/group_size.hpp"
+#include "spmv/steps.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/guarded.hpp"
 #include "support/oracle.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spmv/group_size.hpp"
-#include "tulle/spmv/spmv.hpp"
-#include "tulle/spmv/steps.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/spmv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spmv {
 namespace {

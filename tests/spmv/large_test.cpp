@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tulle/device/info.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spmv/spmv.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/spmv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spmv {
 namespace {

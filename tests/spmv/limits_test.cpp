@@ -17,14 +17,14 @@
 #include <map>
 #include <set>
 
+#include "spmv/sell.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/guarded.hpp"
 #include "support/reserved.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spmv/sell.hpp"
-#include "tulle/spmv/spmv.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/spmv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spmv {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // y = alpha op(A) x + beta y on teams of every kind: CPU queues, GPUs, streams of one GPU, and CPUs and GPUs together. The defects of the
 // paper's own code are tests here, by name.
-#include "tulle/spmv/multi.hpp"
+#include "tulle/spmv_team.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "support/faults.hpp"
 #include "support/oracle.hpp"
 #include "support/teams.hpp"
-#include "tulle/matrix/convert.hpp"
+#include "tulle/convert.hpp"
 
 namespace tulle::spmv {
 namespace {

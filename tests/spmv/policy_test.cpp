@@ -1,11 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // choose() is pure: these tests need no device.
-#include "tulle/spmv/policy.hpp"
+#include "tulle/spmv_policy.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tulle/base/error.hpp"
+#include "tulle/error.hpp"
 
 namespace tulle::spmv {
 namespace {

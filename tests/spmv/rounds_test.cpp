@@ -11,8 +11,8 @@
 #include "support/battery.hpp"
 #include "support/guarded.hpp"
 #include "support/oracle.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/spmv/spmv.hpp"
+#include "tulle/spmv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spmv {
 namespace {

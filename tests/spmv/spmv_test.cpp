@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // y = alpha op(A) x + beta y on every backend, in every format, with every policy, against the oracle.
-#include "tulle/spmv/spmv.hpp"
+#include "tulle/spmv.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 #include "support/faults.hpp"
 #include "support/guarded.hpp"
 #include "support/oracle.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/move.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::spmv {
 namespace {

@@ -11,9 +11,9 @@
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/dense.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/sptrsv/sptrsv.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/sptrsv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <numeric>
 
+#include "sptrsv/analysis/prepare.hpp"
 #include "sptrsv/on_host.hpp"
+#include "sptrsv/steps.hpp"
 #include "support/backends.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/sptrsv/prepare.hpp"
-#include "tulle/sptrsv/sptrsv.hpp"
-#include "tulle/sptrsv/steps.hpp"
+#include "tulle/sptrsv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::sptrsv {
 

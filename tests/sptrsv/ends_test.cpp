@@ -10,8 +10,8 @@
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
 #include "support/exact.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/sptrsv/sptrsv.hpp"
+#include "tulle/sptrsv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Triangles, merging, tasks and thread schedules on the host: every row once, every wait for something earlier.
-#include "tulle/sptrsv/graph.hpp"
+#include "sptrsv/analysis/graph.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <set>
 
 #include "sptrsv/on_host.hpp"
-#include "tulle/sptrsv/schedule.hpp"
-#include "tulle/sptrsv/tasks.hpp"
+#include "sptrsv/schedule/schedule.hpp"
+#include "sptrsv/schedule/tasks.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <cstdlib>
 
-#include "tulle/device/copy.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/sptrsv/sptrsv.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/sptrsv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -16,13 +16,13 @@
 #include <limits>
 
 #include "sptrsv/schemes.hpp"
+#include "sptrsv/steps.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
 #include "support/guarded.hpp"
 #include "support/reserved.hpp"
-#include "tulle/matrix/move.hpp"
-#include "tulle/sptrsv/sptrsv.hpp"
-#include "tulle/sptrsv/steps.hpp"
+#include "tulle/sptrsv.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -3,10 +3,10 @@
 // What tests of the steps around a solve share: a queue on the host, a triangle's pattern there, and the limits of a large GPU.
 #pragma once
 
+#include "sptrsv/analysis/triangle.hpp"
 #include "sptrsv/triangles.hpp"
-#include "tulle/device/queue.hpp"
-#include "tulle/sptrsv/policy.hpp"
-#include "tulle/sptrsv/triangle.hpp"
+#include "tulle/queue.hpp"
+#include "tulle/sptrsv_policy.hpp"
 
 namespace tulle::sptrsv {
 

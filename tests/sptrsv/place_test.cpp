@@ -1,14 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a triangle on the host is solved: place() is pure, and best_context() gives its reason.
-#include "tulle/sptrsv/place.hpp"
+#include "tulle/sptrsv_placement.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sptrsv/on_host.hpp"
-#include "tulle/base/error.hpp"
-#include "tulle/device/info.hpp"
-#include "tulle/sptrsv/sptrsv.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/error.hpp"
+#include "tulle/sptrsv.hpp"
 
 namespace tulle::sptrsv {
 namespace {

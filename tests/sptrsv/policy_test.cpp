@@ -1,13 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // choose() is pure: these tests need no device.
-#include "tulle/sptrsv/policy.hpp"
+#include "tulle/sptrsv_policy.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sptrsv/on_host.hpp"
-#include "tulle/base/error.hpp"
-#include "tulle/sptrsv/steps.hpp"
+#include "sptrsv/steps.hpp"
+#include "tulle/error.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sptrsv/triangles.hpp"
-#include "tulle/device/context.hpp"
-#include "tulle/sptrsv/policy.hpp"
+#include "tulle/context.hpp"
+#include "tulle/sptrsv_policy.hpp"
 
 namespace tulle::sptrsv {
 

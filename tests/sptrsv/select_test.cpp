@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // What is chosen before anything is tried: schemes as lines, features by name, the learned model, what was remembered.
-#include "tulle/sptrsv/select.hpp"
+#include "sptrsv/select/select.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include "model/damage.hpp"
 #include "sptrsv/on_host.hpp"
 #include "support/backends.hpp"
-#include "tulle/matrix/move.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // op(T) x = alpha b on every backend, with every scheme, against the oracle.
-#include "tulle/base/compute.hpp"
-#include "tulle/sptrsv/sptrsv.hpp"
+#include "base/compute.hpp"
+#include "tulle/sptrsv.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,13 +13,13 @@
 
 #include "sptrsv/schemes.hpp"
 #include "sptrsv/triangles.hpp"
-#include "support/older_gpu.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/faults.hpp"
 #include "support/guarded.hpp"
-#include "tulle/matrix/convert.hpp"
-#include "tulle/matrix/move.hpp"
+#include "support/older_gpu.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "tulle/base/error_bound.hpp"
+#include "base/error_bound.hpp"
 #include "support/battery.hpp"
 
 namespace tulle::test {

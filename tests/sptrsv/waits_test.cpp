@@ -5,10 +5,10 @@
 
 #include <cmath>
 
+#include "sptrsv/steps.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/sptrsv/steps.hpp"
+#include "tulle/copy.hpp"
 
 namespace tulle::sptrsv {
 namespace {

@@ -12,10 +12,10 @@
 
 #include <string>
 
+#include "simt/sanitizers.hpp"
 #include "support/schedule.hpp"
-#include "tulle/device/context.hpp"
-#include "tulle/device/info.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "tulle/context.hpp"
+#include "tulle/device_info.hpp"
 
 namespace tulle::test {
 

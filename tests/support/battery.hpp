@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "simt/sanitizers.hpp"
 #include "support/host_matrix.hpp"
-#include "tulle/base/build.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "tulle/version.hpp"
 
 namespace tulle::test {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "support/battery.hpp"
-#include "tulle/matrix/dense.hpp"
-#include "tulle/matrix/move.hpp"
+#include "tulle/dense.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::test {
 

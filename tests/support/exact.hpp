@@ -13,11 +13,11 @@
 #include <span>
 #include <vector>
 
+#include "base/math.hpp"
+#include "simt/sanitizers.hpp"
 #include "support/host_matrix.hpp"
-#include "tulle/base/math.hpp"
-#include "tulle/device/context.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "tulle/context.hpp"
+#include "tulle/copy.hpp"
 
 namespace tulle::test {
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "support/battery.hpp"
-#include "tulle/base/error.hpp"
-#include "tulle/device/context.hpp"
+#include "tulle/context.hpp"
+#include "tulle/error.hpp"
 
 namespace tulle::test {
 

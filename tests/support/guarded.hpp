@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "tulle/device/context.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/matrix/move.hpp"
+#include "tulle/context.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::test {
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "tulle/base/hash.hpp"
-#include "tulle/matrix/csr.hpp"
-#include "tulle/matrix/move.hpp"
+#include "base/hash.hpp"
+#include "tulle/csr.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::test {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #ifdef TULLE_SIM
-#include "tulle/simt/config.hpp"
+#include "simt/config.hpp"
 #endif
 
 namespace tulle::test {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/error_bound.hpp"
 #include "support/host_matrix.hpp"
-#include "tulle/base/error_bound.hpp"
 
 namespace tulle::test {
 

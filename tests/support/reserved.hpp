@@ -10,13 +10,13 @@
 #include <span>
 #include <vector>
 
-#include "tulle/base/build.hpp"
-#include "tulle/device/context.hpp"
-#include "tulle/device/copy.hpp"
-#include "tulle/matrix/dense.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "simt/sanitizers.hpp"
+#include "tulle/context.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/dense.hpp"
+#include "tulle/version.hpp"
 #ifdef TULLE_SIM
-#include "tulle/simt/config.hpp"
+#include "simt/config.hpp"
 #endif
 
 namespace tulle::test {

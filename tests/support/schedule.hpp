@@ -12,10 +12,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "tulle/base/hash.hpp"
+#include "base/hash.hpp"
 #ifdef TULLE_SIM
-#include "tulle/simt/config.hpp"
-#include "tulle/simt/sanitizers.hpp"
+#include "simt/config.hpp"
+#include "simt/sanitizers.hpp"
 #endif
 
 namespace tulle::test {

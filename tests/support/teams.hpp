@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "support/schedule.hpp"
-#include "tulle/base/build.hpp"
-#include "tulle/device/info.hpp"
-#include "tulle/device/team.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/team.hpp"
+#include "tulle/version.hpp"
 
 namespace tulle::test {
 

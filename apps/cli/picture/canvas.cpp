@@ -11,8 +11,8 @@
 #include <new>
 #include <utility>
 
-#include "apps/cli/failure.hpp"
-#include "tulle/base/text.hpp"
+#include "apps/cli/support/failure.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::cli::picture {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tulle/matrix/csr.hpp"
+#include "tulle/csr.hpp"
 
 namespace tulle::cli::picture {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A build without Cairo: whoever asks for a picture is told what is missing.
 #include "apps/cli/picture/canvas.hpp"
-#include "tulle/base/error.hpp"
+#include "tulle/error.hpp"
 
 namespace tulle::cli::picture {
 

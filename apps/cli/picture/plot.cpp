@@ -20,9 +20,9 @@
 #include <cmath>
 
 #include "apps/cli/picture/scale.hpp"
-#include "apps/cli/whole_file.hpp"
-#include "tulle/base/text.hpp"
-#include "tulle/io/sink.hpp"
+#include "apps/cli/support/whole_file.hpp"
+#include "io/sink.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::cli::picture {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "apps/cli/picture/colour.hpp"
-#include "tulle/base/text.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::cli::picture {
 namespace {

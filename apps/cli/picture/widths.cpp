@@ -9,8 +9,8 @@
 #include "apps/cli/picture/canvas.hpp"
 #include "apps/cli/picture/plot.hpp"
 #include "apps/cli/picture/scale.hpp"
-#include "apps/cli/whole_file.hpp"
-#include "tulle/base/text.hpp"
+#include "apps/cli/support/whole_file.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::cli::picture {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tulle/base/types.hpp"
+#include "tulle/types.hpp"
 
 namespace tulle::cli::picture {
 

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Mistakes between blocks of a cluster: reaching for a block too early or too late, reading before all have written.
+#include "device/cuda/cluster.cuh"
 #include "simt/planted/planted.hpp"
-#include "tulle/device/cuda/cluster.cuh"
 
 namespace tulle::test {
 namespace {

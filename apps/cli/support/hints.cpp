@@ -1,0 +1,62 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/cli/support/hints.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tulle::cli {
+namespace {
+
+struct Translation {
+    std::string_view part;                               // of the library's hint
+    std::string_view hint;                               // instead of all of it
+};
+
+// tests/cli/hints_test.cpp finds every hint of the library that lacks a line here.
+constexpr std::array translations{
+    Translation{"ReadOptions::complex", "add --real-part to read the real part"},
+    Translation{"ReadOptions::unproven_bytes", "add --trust-header to read it all the same"},
+    Translation{"WriteOptions::pattern", "add --pattern, or use another format"},
+    Translation{"use sum_duplicates() first", "tulle convert to another file adds duplicates up"},
+    Translation{"(sum_duplicates), or use the policy 'rows'", "use --kernel rows"},
+    Translation{"tulle::sum_duplicates", "tulle convert to another file adds duplicates up"},
+    Translation{"store it, or set Options::unit_diagonal", "store it, or add --unit-diagonal or --dominant"},
+    Translation{"Options::unit_diagonal", "add --unit-diagonal if it is meant to be one, or --dominant for a diagonal of ones"},
+    Translation{"Refill::find_places keeps nothing", "use --refill find_places, which keeps nothing, or raise --budget"},
+    Translation{"leave the refill at Refill::find_places", "leave --policy out, or use --refill find_places"},
+    Translation{"Refill::fastest", "use --refill fastest"},
+    Translation{"TeamOptions::paper", "leave --paper out"},
+    Translation{"-DTULLE_CUDA=ON", "use --backend cpu, or configure with -DTULLE_CUDA=ON on a machine with nvcc"},
+    Translation{"Context::cpu()", "use --backend cpu; tulle doctor tells more"},
+    Translation{"update_values", "the diagonal must have no zeros"},
+    Translation{"Options::other_side", ""},              // the program solves with one triangle of any matrix
+    Translation{"Regime::device", ""},                   // a scheme can only be forced in a program
+    Translation{"Rule::whole", ""},
+    Translation{"tulle::to_device", ""},
+};
+
+std::string replaced(std::string text, std::string_view what, std::string_view by)
+{
+    if (const auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), by);
+    return text;
+}
+
+const Translation* translation_of(std::string_view hint)
+{
+    const auto found = std::find_if(translations.begin(), translations.end(), [&](const Translation& t) { return hint.find(t.part) != std::string_view::npos; });
+    return found == translations.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool has_translation(std::string_view hint) { return translation_of(hint) != nullptr; }
+
+std::string cli_hint(std::string_view hint)
+{
+    if (const Translation* found = translation_of(hint)) return std::string(found->hint);
+    if (hint.find("::") != std::string_view::npos) return "";
+    return replaced(std::string(hint), "raise the budget", "raise --budget");
+}
+
+}  // namespace tulle::cli

@@ -1,0 +1,64 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/cli/support/numbers_file.hpp"
+
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <iostream>
+
+#include "apps/cli/support/source.hpp"
+#include "apps/cli/support/whole_file.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
+
+namespace tulle::cli {
+
+std::istream& open_text(const std::string& file, std::ifstream& opened)
+{
+    if (file == "-") {
+        claim_stdin("a vector");
+        return std::cin;
+    }
+    opened.open(file);
+    require<FileError>(opened.good(), [&] { return concat(file, ": cannot be opened"); });
+    return opened;
+}
+
+template <class V>
+std::vector<V> read_numbers(const std::string& file, index_t expected)
+{
+    std::ifstream opened;
+    std::istream& in = open_text(file, opened);
+    std::vector<V> all;
+    std::string line;
+    for (offset_t number = 1; std::getline(in, line); ++number) {
+        if (!line.empty() && line.back() == '\r') line.pop_back();
+        if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+        V value{};
+        const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), value);
+        require<FormatError>(fault == std::errc{} && rest == line.data() + line.size(), [&] { return concat(file, ":", number, ": '", line, "' is not a number"); });
+        all.push_back(value);
+    }
+    require<FormatError>(std::ssize(all) == expected, [&] { return concat(file, ": ", all.size(), " numbers, but ", expected, " are needed"); });
+    return all;
+}
+
+template <class V>
+void write_numbers(const std::string& file, std::span<const V> numbers)
+{
+    std::string text;
+    for (const V number : numbers) {
+        std::array<char, 32> room{};
+        const auto end = std::to_chars(room.data(), room.data() + room.size(), number);
+        text.append(room.data(), end.ptr).append("\n");
+    }
+    write_whole_file(file, text);
+}
+
+template std::vector<float> read_numbers(const std::string&, index_t);
+template std::vector<double> read_numbers(const std::string&, index_t);
+template void write_numbers(const std::string&, std::span<const float>);
+template void write_numbers(const std::string&, std::span<const double>);
+
+}  // namespace tulle::cli

@@ -1,0 +1,162 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle demo: the main job in one go. A matrix is made or read and described, every operation is done with it on every backend that
+// is there and checked, and its picture is drawn. An operation joins by a line in `operations`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "apps/cli/picture/plot.hpp"
+#include "apps/cli/support/describe.hpp"
+#include "apps/cli/support/failure.hpp"
+#include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/machine.hpp"
+#include "apps/cli/support/progress.hpp"
+#include "apps/cli/verbs.hpp"
+#include "apps/cli/verbs/measure_spmv.hpp"
+#include "apps/cli/verbs/spgemm.hpp"
+#include "apps/cli/verbs/spmm.hpp"
+#include "apps/cli/verbs/sptrsv.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/text.hpp"
+
+namespace tulle::cli {
+namespace {
+
+// What one operation did on one backend.
+struct Outcome {
+    std::string operation, backend, policy, check;
+    double seconds = 0, bytes_per_second = 0;
+    bool on_cpu = true, good = true;
+};
+
+struct Stage {
+    const Session& session;
+    const DemoOptions& options;
+    Context host;
+    CsrView<double> a;                                   // on the host
+    offset_t products;                                   // of A A
+};
+
+constexpr const char* default_picture = "tulle-demo.png";
+constexpr int whole_calls = 3;                           // of the products of matrices, which take far longer than those with vectors
+
+Outcome multiply_vector(const Stage& stage, const Context& ctx)
+{
+    SpmvProblem<double> p{.a = stage.a, .x = seeded_vector<double>(stage.a.cols, stage.options.seed), .y = seeded_vector<double>(stage.a.rows, stage.options.seed + 1)};
+    SpmvResult<double> r = measure(stage.host, ctx, p, stage.options.repeat);
+    r.verdict = judge<double>(reference<double>(p.a, false, p.alpha, p.x, p.beta, p.y), r.y);
+    return {.operation = "y = A x", .backend = r.backend, .policy = r.policy, .check = check_text(r.verdict), .seconds = r.median,
+            .bytes_per_second = r.bandwidth(), .on_cpu = ctx.backend() == Backend::cpu, .good = r.verdict->good()};
+}
+
+Outcome solve_triangle(const Stage& stage, const Context& ctx)
+{
+    const SolveSummary r = solve_lower_triangle(stage.host, ctx, stage.a, stage.options.repeat, stage.options.seed);
+    return {.operation = "L x = b", .backend = r.backend, .policy = r.scheme, .check = r.check, .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+}
+
+Outcome multiply_matrix(const Stage& stage, const Context& ctx)
+{
+    const ProductSummary r = multiply_by_itself(stage.host, ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
+    return {.operation = "C = A A", .backend = r.backend, .policy = r.policy, .check = r.check, .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+}
+
+Outcome multiply_dense(const Stage& stage, const Context& ctx)
+{
+    const DenseSummary r = multiply_dense_matrix(ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
+    return {.operation = "C = A B, 32 columns", .backend = r.backend, .policy = r.policy, .check = r.check, .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+}
+
+struct Operation {
+    Outcome (*perform)(const Stage&, const Context&);
+    bool square;                                         // wants as many rows as columns
+    offset_t most_products;                              // of A A; more would make a demonstration wait
+};
+constexpr std::array operations{Operation{multiply_vector, false, max_offset}, Operation{multiply_dense, false, max_offset}, Operation{multiply_matrix, true, 300'000'000}, Operation{solve_triangle, true, max_offset}};
+
+std::vector<Outcome> perform(const Stage& stage)
+{
+    const bool has_cuda = why_no_cuda().empty();
+    std::vector<Outcome> outcomes;
+    const Activity work(stage.session.console, "multiplying");
+    for (const Operation& operation : operations) {
+        if ((operation.square && stage.a.rows != stage.a.cols) || stage.products > operation.most_products) continue;
+        outcomes.push_back(operation.perform(stage, stage.host));
+        if (has_cuda) outcomes.push_back(operation.perform(stage, stage.session.cuda()));
+    }
+    return outcomes;
+}
+
+// Where it was drawn; empty without Cairo, unless a picture was asked for by name (which demo() refuses then).
+std::string draw(const Stage& stage)
+{
+    if (!picture::can_draw()) return "";
+    const std::string file = stage.options.picture.empty() ? default_picture : stage.options.picture;
+    const Activity work(stage.session.console, concat("drawing ", file));
+    const std::string sizes = fmt::format("{} × {}, {}", grouped(stage.a.rows), grouped(stage.a.cols), counted(stage.a.nonzeros, "nonzero", "nonzeros"));
+    picture::write_plot(file, {.matrix = picture::pattern_of(stage.a), .panels = {{.title = stage.options.matrix.name(), .subtitle = sizes, .order = {}}}},
+                        stage.host.host().threads);
+    return file;
+}
+
+std::string table_of(const Console& console, const std::vector<Outcome>& outcomes, double read)
+{
+    Table table({{"operation", Align::left}, {"backend", Align::left}, {"how", Align::left}, {"time"}, {"bandwidth"}, {"of memory"}, {"result", Align::left}});
+    for (const Outcome& o : outcomes)
+        table.add({o.operation, o.backend, o.policy, seconds_text(o.seconds), rate_text(o.bytes_per_second),
+                   o.on_cpu ? fmt::format("{:.0f} %", 100 * o.bytes_per_second / read) : "", o.check});
+    return table.text(console);
+}
+
+Json to_json(const std::vector<Outcome>& outcomes)
+{
+    Json list = Json::array();
+    for (const Outcome& o : outcomes)
+        list.push_back({{"operation", o.operation}, {"backend", o.backend}, {"policy", o.policy}, {"seconds", o.seconds}, {"bytes_per_second", o.bytes_per_second}, {"ok", o.good}});
+    return list;
+}
+
+double measured_read_bandwidth(const Stage& stage)
+{
+    const Activity work(stage.session.console, "measuring memory");
+    return read_bandwidth(stage.host);
+}
+
+}  // namespace
+
+void demo(const Session& session, const DemoOptions& options)
+{
+    if (!options.picture.empty() || picture::can_draw()) picture::check_picture(options.picture.empty() ? default_picture : options.picture);
+    const Console& console = session.console;
+    const Context host = session.host();
+    const Loaded<double> loaded = load<double>(session, host, options.matrix);
+    const Portrait portrait = portray(session, host, loaded.matrix.view());
+    const Stage stage{session, options, host, loaded.matrix.view(), portrait.features.products};
+    Facts facts = short_facts_of(portrait);
+    facts.title = options.matrix.name();
+    add_file_facts(facts, loaded.file);
+    if (!session.settings.json) console.print(facts.text(console) + "\n" + row_length_bars(console, portrait.features.row) + "\n");
+
+    const double read = measured_read_bandwidth(stage);
+    const std::vector<Outcome> outcomes = perform(stage);
+    const std::string picture = draw(stage), no_cuda = why_no_cuda();
+    if (session.settings.json) {
+        Json result = {{"matrix", options.matrix.text}};
+        result.update(to_json(portrait));
+        result.update({{"read_bandwidth", read}, {"results", to_json(outcomes)}, {"no_cuda", no_cuda.empty() ? Json() : Json(no_cuda)}, {"picture", picture.empty() ? Json() : Json(picture)}});
+        print(session, result);
+    } else {
+        console.print(table_of(console, outcomes, read));
+        console.print(fmt::format("\n  memory is read with {} by {}\n", rate_text(read), counted(host.host().threads, "thread", "threads")));
+        if (!no_cuda.empty()) console.print("  no CUDA: " + no_cuda + "\n");
+        console.print("  picture: " + (picture.empty() ? "not drawn, Cairo was not found when tulle was built (tulle doctor)" : picture) + "\n");
+    }
+    for (const Outcome& o : outcomes) require<CheckFailed>(o.good, [&] { return concat(o.operation, " on ", o.backend, ": ", o.check); });
+}
+
+}  // namespace tulle::cli

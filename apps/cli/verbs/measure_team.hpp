@@ -1,0 +1,19 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The product on a team: done once for its result, then timed with x and y lying where the members work.
+#pragma once
+
+#include "apps/cli/verbs.hpp"
+#include "apps/cli/verbs/measure_spmv.hpp"
+#include "tulle/team.hpp"
+
+namespace tulle::cli {
+
+// `members` of the kind of `like`: CPU queues that share its threads, or GPUs from its number on, several streams to each where there are
+// fewer GPUs than members; that is said.
+Team team_like(const Session& session, const Context& like, int members);
+
+template <class V>
+SpmvResult<V> measure_team(const Session& session, const Context& like, const SpmvProblem<V>& problem, const SpmvOptions& options);
+
+}  // namespace tulle::cli

@@ -1,0 +1,147 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle spy: a density map of a matrix, alone or beside a permuted or reordered one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <numeric>
+#include <optional>
+
+#include "apps/cli/picture/plot.hpp"
+#include "apps/cli/support/describe.hpp"
+#include "apps/cli/support/failure.hpp"
+#include "apps/cli/support/json.hpp"
+#include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/numbers_file.hpp"
+#include "apps/cli/support/progress.hpp"
+#include "apps/cli/verbs.hpp"
+#include "apps/cli/verbs/spy_reorder.hpp"
+#include "base/hash.hpp"
+#include "tulle/text.hpp"
+
+namespace tulle::cli {
+namespace {
+
+using Places = std::vector<index_t>;                     // the i-th is the old place of what comes i-th
+
+Places as_they_are(index_t n)
+{
+    Places places(static_cast<std::size_t>(n));
+    std::iota(places.begin(), places.end(), 0);
+    return places;
+}
+
+Places by_key(index_t n, auto&& key)
+{
+    Places places = as_they_are(n);
+    std::stable_sort(places.begin(), places.end(), [&](index_t a, index_t b) { return key(a) < key(b); });
+    return places;
+}
+
+Places inverse(const Places& from)
+{
+    Places to(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) to[static_cast<std::size_t>(from[i])] = static_cast<index_t>(i);
+    return to;
+}
+
+std::vector<offset_t> column_lengths(const CsrView<double>& a)
+{
+    std::vector<offset_t> length(static_cast<std::size_t>(a.cols));
+    for (offset_t k = 0; k < a.nonzeros; ++k) ++length[static_cast<std::size_t>(a.col[k])];
+    return length;
+}
+
+// One number a line: which row of the matrix comes first, second, …; rows count from 0.
+Places read_places(const std::string& file, index_t n)
+{
+    std::error_code none;
+    require<FileError>(file == "-" || std::filesystem::exists(file, none), [&] { return concat(file, ": there is no such file, and it names no permutation"); },
+                       "use reverse, random, degree, or a file with one row number a line");
+    std::ifstream opened;
+    std::istream& in = open_text(file, opened);
+    Places places;
+    std::vector<bool> seen(static_cast<std::size_t>(n), false);
+    std::string line;
+    for (offset_t number = 1; std::getline(in, line); ++number) {
+        index_t row = -1;
+        const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), row);
+        const bool good = fault == std::errc{} && row >= 0 && row < n && (rest == line.data() + line.size() || *rest == '\r');
+        require<FormatError>(good, [&] { return concat(file, ":", number, ": '", line, "' is not a row number from 0 to ", n - 1); });
+        require<FormatError>(!seen[static_cast<std::size_t>(row)], [&] { return concat(file, ":", number, ": row ", row, " (counted from 0) comes a second time"); });
+        seen[static_cast<std::size_t>(row)] = true;
+        places.push_back(row);
+    }
+    require<FormatError>(std::ssize(places) == n, [&] { return concat(file, ": ", places.size(), " rows are named, but the matrix has ", n); });
+    return places;
+}
+
+Places permuted_rows(const CsrView<double>& a, const std::string& how, std::uint64_t seed)
+{
+    if (how == "reverse") return by_key(a.rows, [&](index_t i) { return -i; });
+    if (how == "random") return by_key(a.rows, [&](index_t i) { return hash_of(seed, i); });
+    if (how == "degree") return by_key(a.rows, [&](index_t i) { return a.row_begin[i] - a.row_begin[i + 1]; });
+    return read_places(how, a.rows);
+}
+
+// Columns of a matrix that is not square, where the rows' permutation cannot serve.
+Places permuted_columns(const CsrView<double>& a, const std::string& how, std::uint64_t seed)
+{
+    if (how == "reverse") return by_key(a.cols, [&](index_t j) { return -j; });
+    if (how == "random") return by_key(a.cols, [&](index_t j) { return hash_of(seed + 1, j); });
+    if (how != "degree") return as_they_are(a.cols);
+    const std::vector<offset_t> length = column_lengths(a);
+    return by_key(a.cols, [&](index_t j) { return -length[static_cast<std::size_t>(j)]; });
+}
+
+picture::Order order_of(const CsrView<double>& a, const std::string& how, std::uint64_t seed)
+{
+    Places rows = permuted_rows(a, how, seed);
+    Places cols = a.rows == a.cols ? inverse(rows) : inverse(permuted_columns(a, how, seed));
+    return {std::move(rows), std::move(cols)};
+}
+
+std::string how_text(const SpyOptions& options)
+{
+    if (options.permute == "reverse") return "reversed";
+    if (options.permute == "random") return fmt::format("at random (seed {})", options.seed);
+    return options.permute == "degree" ? "longest rows first" : options.permute;
+}
+
+}  // namespace
+
+void spy(const Session& session, const SpyOptions& options)
+{
+    require<UsageError>(options.size >= 64 && options.size <= 8192, [&] { return concat("a picture of ", options.size, " pixels is out of range"); }, "use 64 to 8192");
+    picture::check_picture(options.to, options.format);
+    require<UsageError>(options.permute.empty() || options.reorder.empty(), "--permute and --reorder ask for two different pictures", "use one of them");
+    const Context ctx = session.host();
+    const Loaded<double> loaded = load<double>(session, ctx, options.matrix);
+    const CsrView<double> a = loaded.matrix.view();
+
+    const std::string sizes = fmt::format("{} × {}, {}", grouped(a.rows), grouped(a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
+    const std::string title = options.title.empty() ? options.matrix.name() : options.title;
+    picture::Plot plot{.matrix = picture::pattern_of(a), .panels = {{.title = title, .subtitle = sizes, .order = {}}}, .size = options.size, .format = options.format, .legend = !options.no_legend};
+    if (!options.permute.empty())
+        plot.panels.push_back({.title = "permuted", .subtitle = how_text(options), .order = order_of(a, options.permute, options.seed)});
+    const std::optional<Reordering> reordering = options.reorder.empty() ? std::nullopt : std::optional(reorder(session, ctx, a, options));
+    if (reordering) show(*reordering, options, plot);
+    {
+        const Activity work(session.console, concat("drawing ", options.to));
+        picture::write_plot(options.to, plot, ctx.host().threads);
+    }
+    if (session.settings.json) {
+        Json json = about(options.matrix, a);
+        json.update({{"file", options.to}, {"panels", plot.panels.size()}});
+        if (reordering) json["reorder"] = to_json(*reordering, options);
+        return print(session, json);
+    }
+    session.console.print(fmt::format("{}: {}, {}{}\n", options.to, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), plot.panels.size() == 1 ? "" : ", before and after"));
+    if (reordering) session.console.print(text_of(*reordering, options, session.console));
+}
+
+}  // namespace tulle::cli

@@ -1,0 +1,138 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/cli/verbs/team_spgemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/progress.hpp"
+#include "apps/cli/verbs/measure_team.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/text.hpp"
+#include "tulle/trace.hpp"
+
+namespace tulle::cli {
+namespace {
+
+spgemm::TeamOptions team_options(const spgemm::Options& wish)
+{
+    spgemm::TeamOptions options;
+    options.op_a = wish.op_a;
+    options.op_b = wish.op_b;
+    options.force = wish.force;
+    return options;
+}
+
+// Members that each have the whole device: they are timed one after the other.
+Team alone_each(const Session& session, const Context& like, int members)
+{
+    const auto n = static_cast<std::size_t>(members);
+    return like.backend() == Backend::cpu ? Team(std::vector<Context>(n, like)) : Team::cuda(std::vector<int>(n, session.settings.device));
+}
+
+struct Slowest {
+    double count = 0, fill = 0, all = 0;                 // seconds; all: of everybody together
+};
+
+Slowest slowest_of(const std::vector<spgemm::TeamPart>& parts)
+{
+    Slowest s;
+    for (const auto& part : parts) {
+        s.count = std::max(s.count, part.count_seconds);
+        s.fill = std::max(s.fill, part.fill_seconds);
+        s.all += part.count_seconds + part.fill_seconds;
+    }
+    return s;
+}
+
+template <class V>
+Json to_json(const spgemm::TeamPlan<V>& plan, const std::string& where)
+{
+    Json list = Json::array();
+    for (const auto& p : plan.parts())
+        list.push_back({{"counted_rows", p.counted_rows}, {"products", p.products}, {"filled_rows", p.filled_rows}, {"nonzeros", p.nonzeros}, {"moved", p.moved}, {"bytes", p.bytes},
+                        {"count_seconds_alone", p.count_seconds}, {"fill_seconds_alone", p.fill_seconds}, {"policy", p.policy}});
+    return {{"devices", plan.members()}, {"timed_on", where}, {"products", plan.products()}, {"nonzeros", plan.nonzeros()}, {"count_imbalance", plan.count_imbalance()},
+            {"fill_imbalance", plan.fill_imbalance()}, {"parts", list}};
+}
+
+template <class V>
+std::string text_of(const Session& session, const spgemm::TeamPlan<V>& plan, const std::string& where)
+{
+    const auto parts = plan.parts();
+    offset_t products = 1, nonzeros = 1;
+    for (const auto& p : parts) {
+        products = std::max(products, p.products);
+        nonzeros = std::max(nonzeros, p.nonzeros);
+    }
+    const double room = std::clamp((session.console.width() - 92) / 2, 6, 24);
+    const auto bar = [&](offset_t n, offset_t most) { return bar_text(room * static_cast<double>(n) / static_cast<double>(most), session.console.unicode()); };
+    Table table({{"device"}, {"counts rows"}, {"products"}, {"alone"}, {"", Align::left}, {"fills rows"}, {"nonzeros"}, {"alone"}, {"", Align::left}, {"memory"}});
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        const auto& p = parts[k];
+        table.add({std::to_string(k), grouped(p.counted_rows), grouped(p.products), seconds_text(p.count_seconds), bar(p.products, products), grouped(p.filled_rows),
+                   grouped(p.nonzeros), seconds_text(p.fill_seconds), bar(p.nonzeros, nonzeros), human_bytes(p.bytes)});
+    }
+    const Slowest slowest = slowest_of(parts);
+    Facts facts;
+    facts.add("imbalance", fmt::format("{:.4f} of products while counting, {:.4f} of nonzeros while filling: the largest part beside the mean", plan.count_imbalance(), plan.fill_imbalance()));
+    facts.add("slowest", fmt::format("{} counting, {} filling; all of them one after the other {}, on {}", seconds_text(slowest.count), seconds_text(slowest.fill),
+                                     seconds_text(slowest.all), where));
+    return table.text(session.console) + "\n" + facts.text(session.console) + "\n" + plan.describe() + "\n";
+}
+
+}  // namespace
+
+template <class V>
+TeamProduct<V> multiply_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, const SpgemmOptions& o)
+{
+    const Team team = team_like(session, like, o.devices);
+    TeamProduct<V> result{.where = fmt::format("{} x {}", team.size(), team[0].name()), .policy = {}, .description = {}, .c = {}};
+    std::vector<double> times;
+    for (int k = 0; k <= o.repeat; ++k) {
+        const double begin = trace::now();
+        Csr<V> c = spgemm::multiply(team, a, b, team_options(wish));
+        (k == 0 ? result.first : times.emplace_back()) = trace::now() - begin;
+        if (k == 0) result.c = std::move(c);
+    }
+    std::sort(times.begin(), times.end());
+    result.median = times.empty() ? result.first : times[times.size() / 2];
+    for (int m = 0; m < team.size(); ++m) result.peak = std::max(result.peak, team[m].peak_bytes());
+    auto plan = spgemm::TeamPlan<V>::make(team, a, b, team_options(wish));
+    plan.run();
+    const double begin = trace::now();
+    plan.run();
+    result.refill = trace::now() - begin;
+    result.products = plan.products();
+    result.policy = plan.parts().front().policy;
+    const partition::Traffic t = plan.traffic();
+    result.description = plan.describe() + fmt::format("\n  moved:   {} up and {} down, by a plan and two runs", human_bytes(t.up), human_bytes(t.down));
+    for (const auto& p : plan.parts()) result.description += fmt::format("\n  {}: counted in {}, filled in {}", p.where, seconds_text(p.count_seconds), seconds_text(p.fill_seconds));
+    return result;
+}
+
+template <class V>
+Json plan_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, const SpgemmOptions& o,
+                  const std::string& title)
+{
+    spgemm::TeamOptions options = team_options(wish);
+    options.take_turns = true;
+    spgemm::TeamPlan<V> plan = [&] {
+        const Activity work(session.console, "timing parts");
+        auto made = spgemm::TeamPlan<V>::make(alone_each(session, like, o.devices), a, b, options);
+        made.run_parts();
+        return made;
+    }();
+    if (!session.settings.json)
+        session.console.print(session.console.styled(fmt::format("{}, on {}\n", title, counted(o.devices, "device", "devices")), Style::bold) + text_of(session, plan, like.name()));
+    return to_json(plan, like.name());
+}
+
+template TeamProduct<float> multiply_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&);
+template TeamProduct<double> multiply_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&);
+template Json plan_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&, const std::string&);
+template Json plan_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&, const std::string&);
+
+}  // namespace tulle::cli

@@ -1,0 +1,97 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle tune sptrsv: every scheme that there is time for, the fastest first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "apps/cli/support/failure.hpp"
+#include "apps/cli/support/json.hpp"
+#include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/progress.hpp"
+#include "apps/cli/verbs/sptrsv.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
+
+namespace tulle::cli {
+namespace {
+
+// What a plan made with the cache takes from it.
+template <class V>
+std::string what_is_remembered(const Context& ctx, const CsrView<V>& a, const sptrsv::Options& options)
+{
+    const auto plan = sptrsv::Plan<V>::make(ctx, a, options);
+    const bool found = plan.describe().find("an earlier search") != std::string::npos;
+    return found ? sptrsv::to_text(plan.scheme()) : "nothing; tulle run sptrsv --cache says why";
+}
+
+// The same every time; whoever stops early has seen schemes of every kind.
+std::vector<sptrsv::Scheme> in_any_order(std::vector<sptrsv::Scheme> schemes)
+{
+    std::shuffle(schemes.begin(), schemes.end(), std::mt19937(1));
+    return schemes;
+}
+
+std::vector<sptrsv::Scheme> of_the_paper(const TuneSptrsvOptions& o)
+{
+    if (o.exhaustive) return in_any_order(sptrsv::paper_schemes());
+    return o.paper ? sptrsv::reduced_schemes() : std::vector<sptrsv::Scheme>{};
+}
+
+template <class V>
+void tune_as(const Session& session, const TuneSptrsvOptions& o)
+{
+    const std::string no_cuda = why_no_cuda();
+    const bool on_gpu = o.triangle.backend != "cpu" && no_cuda.empty();
+    if (o.triangle.backend != "cpu" && !on_gpu) session.console.say("on the CPU: " + no_cuda);
+    const Context host = session.host(), ctx = on_gpu ? session.cuda() : host;
+    const Loaded<V> loaded = load_triangle<V>(session, host, o.triangle);
+    const auto there = to_device(ctx, loaded.matrix.view());
+    sptrsv::Options options = o.triangle.plan();
+    const auto planned = sptrsv::Plan<V>::make(ctx, there.view(), options);
+    const sptrsv::Scheme chosen = planned.scheme();
+    std::vector<sptrsv::Scheme> schemes{chosen};
+    for (const sptrsv::Scheme& s : sptrsv::candidates(sptrsv::limits_of(ctx)))
+        if (s != chosen) schemes.push_back(s);
+    if (on_gpu)
+        for (const sptrsv::Scheme& s : of_the_paper(o)) schemes.push_back(s);
+    else if (o.paper || o.exhaustive) session.console.say("without the schemes of AG-SpTRSV, which are for GPUs");
+    options.seconds = o.seconds;
+    options.cache = o.cache;
+    std::vector<sptrsv::Trial> trials;
+    {
+        Activity work(session.console, concat("trying ", schemes.size(), " schemes"));
+        trials = sptrsv::try_schemes<V>(ctx, there.view(), options, schemes, work.progress());
+    }
+    const std::string remembered = o.cache.empty() ? "" : what_is_remembered<V>(ctx, there.view(), options);
+    if (session.settings.json) {
+        Json list = Json::array();
+        for (const auto& t : trials)
+            list.push_back({{"scheme", sptrsv::to_text(t.scheme)}, {"choice", sptrsv::to_line(t.scheme)}, {"chosen", t.scheme == chosen}, {"levels", t.levels}, {"prepare_seconds", t.prepare_seconds}, {"solve_seconds", t.solve_seconds}});
+        Json features;
+        for (const std::string& name : sptrsv::feature_names()) features[name] = sptrsv::feature(planned.features(), name);
+        Json result = about(o.triangle.matrix, there.view());
+        result.update({{"backend", ctx.name()}, {"features", features}, {"remembered", remembered}, {"tried", trials.size()}, {"of", schemes.size()}, {"trials", list}});
+        return print(session, result);
+    }
+    Table table({{"", Align::left}, {"scheme", Align::left}, {"levels"}, {"arrange"}, {"solve"}});
+    for (std::size_t k = 0; k < trials.size(); ++k) {
+        const bool is_chosen = trials[k].scheme == chosen;
+        if (k >= static_cast<std::size_t>(o.show) && !is_chosen) continue;
+        table.add({concat(k == 0 ? "fastest" : "", k == 0 && is_chosen ? ", " : "", is_chosen ? "chosen" : ""), sptrsv::to_text(trials[k].scheme), grouped(trials[k].levels),
+                   seconds_text(trials[k].prepare_seconds), seconds_text(trials[k].solve_seconds)});
+    }
+    session.console.print(session.console.styled(fmt::format("{} on {}: {} of {} schemes tried\n", o.triangle.matrix.name(), ctx.name(), trials.size(), schemes.size()), Style::bold) +
+                          table.text(session.console) + (remembered.empty() ? "" : concat("remembered in ", o.cache, ": ", remembered, "\n")));
+}
+
+}  // namespace
+
+void tune_sptrsv(const Session& session, const TuneSptrsvOptions& options)
+{
+    options.triangle.type == "f32" ? tune_as<float>(session, options) : tune_as<double>(session, options);
+}
+
+}  // namespace tulle::cli

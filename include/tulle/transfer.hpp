@@ -1,0 +1,132 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Matrices between the host and a context's memory.
+//
+//     auto A = tulle::to_device(ctx, host.view());        // host arrays to wherever ctx works
+//     auto B = tulle::to_host(ctx, A.view());             // and back
+#pragma once
+
+#include "tulle/blocked_ell.hpp"
+#include "tulle/context.hpp"
+#include "tulle/coo.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/csc.hpp"
+#include "tulle/csr.hpp"
+#include "tulle/dense.hpp"
+#include "tulle/outline.hpp"
+#include "tulle/widen.hpp"
+
+namespace tulle {
+namespace detail {
+
+// How an array travels: up to a queue's memory, or down from it to the host.
+template <class Queue>
+struct Up {
+    const Queue& q;
+    template <class T>
+    Buffer<T> operator()(const T* from, offset_t n) const { return to_queue(q, from, n); }
+    const Queue& end() const { return q; }
+};
+
+template <class Queue>
+struct Down {
+    const Queue& q;
+    CpuQueue host;
+    template <class T>
+    Buffer<T> operator()(const T* from, offset_t n) const
+    {
+        Buffer<T> here(host, n);
+        download(q, from, here.data(), n);
+        return here;
+    }
+    const CpuQueue& end() const { return host; }
+};
+
+template <class V, class Travel>
+Csr<V> travel(const CsrView<V>& a, const Travel& go)
+{
+    return {a.rows, a.cols, go(a.row_begin, offset_t{a.rows} + 1), go(a.col, a.nonzeros), go(a.value, a.nonzeros), a.sorted, a.unique};
+}
+
+template <class V, class Travel>
+Csc<V> travel(const CscView<V>& a, const Travel& go)
+{
+    return {a.rows, a.cols, go(a.col_begin, offset_t{a.cols} + 1), go(a.row, a.nonzeros), go(a.value, a.nonzeros), a.sorted, a.unique};
+}
+
+template <class V, class Travel>
+Coo<V> travel(const CooView<V>& a, const Travel& go)
+{
+    return {a.rows, a.cols, go(a.row, a.nonzeros), go(a.col, a.nonzeros), go(a.value, a.nonzeros), a.order, a.unique};
+}
+
+template <class V, class Travel>
+BlockedEll<V> travel(const BlockedEllView<V>& a, const Travel& go)
+{
+    return {a.rows, a.cols, a.block, a.width, go(a.block_col, a.slots()), go(a.value, a.slots() * a.block * a.block)};
+}
+
+// Offsets of 32 bits travel as they are and are widened where they arrive.
+template <class Travel>
+Buffer<offset_t> travel_and_widen(const std::int32_t* from, offset_t n, const Travel& go)
+{
+    const Buffer<std::int32_t> narrow = go(from, n);
+    Buffer<offset_t> wide(go.end(), n);
+    matrix::widen_offsets(go.end(), narrow.data(), n, wide.data());
+    return wide;
+}
+
+template <class V, class Travel>
+Csr<V> travel(const Csr32View<V>& a, const Travel& go)
+{
+    return {a.rows, a.cols, travel_and_widen(a.row_begin, offset_t{a.rows} + 1, go), go(a.col, a.nonzeros), go(a.value, a.nonzeros), a.sorted, a.unique};
+}
+
+template <class V, class Travel>
+Csc<V> travel(const Csc32View<V>& a, const Travel& go)
+{
+    return {a.rows, a.cols, travel_and_widen(a.col_begin, offset_t{a.cols} + 1, go), go(a.row, a.nonzeros), go(a.value, a.nonzeros), a.sorted, a.unique};
+}
+
+template <class T>
+void require_data(std::span<T> array)
+{
+    require<ValueError>(array.data() != nullptr || array.empty(), [&] { return concat("the array is null, but must have ", array.size(), array.size() == 1 ? " entry" : " entries"); });
+}
+
+}  // namespace detail
+
+// A copy in the memory of the context; the view's arrays are on the host.
+template <class View>
+auto to_device(const Context& ctx, const View& a)
+{
+    matrix::require_outline(ctx.host(), matrix::outline(a));
+    return ctx.run([&](const auto& q) { return detail::travel(a, detail::Up<std::remove_cvref_t<decltype(q)>>{q}); });
+}
+
+// A copy on the host; the view's arrays are in the memory of the context. Waits.
+template <class View>
+auto to_host(const Context& ctx, const View& a)
+{
+    return ctx.run([&](const auto& q) {
+        matrix::require_outline(q, matrix::outline(a));
+        return detail::travel(a, detail::Down<std::remove_cvref_t<decltype(q)>>{q, ctx.host()});
+    });
+}
+
+// The same for plain arrays.
+template <class T>
+Buffer<T> to_device(const Context& ctx, std::span<const T> host)
+{
+    detail::require_data(host);
+    return ctx.run([&](const auto& q) { return to_queue(q, host.data(), std::ssize(host)); });
+}
+
+template <class T>
+Buffer<T> to_host(const Context& ctx, std::span<const T> there)
+{
+    detail::require_data(there);
+    return ctx.run([&](const auto& q) { return detail::Down<std::remove_cvref_t<decltype(q)>>{q, ctx.host()}(there.data(), std::ssize(there)); });
+}
+
+}  // namespace tulle

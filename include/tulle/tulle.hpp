@@ -1,0 +1,23 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// All of tulle in one include.
+#pragma once
+
+#include "tulle/context.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/device_info.hpp"
+#include "tulle/features.hpp"
+#include "tulle/generate.hpp"
+#include "tulle/io.hpp"
+#include "tulle/partition.hpp"
+#include "tulle/reorder.hpp"
+#include "tulle/spgemm.hpp"
+#include "tulle/spgemm_team.hpp"
+#include "tulle/spmm.hpp"
+#include "tulle/spmm_team.hpp"
+#include "tulle/spmv.hpp"
+#include "tulle/spmv_team.hpp"
+#include "tulle/sptrsv.hpp"
+#include "tulle/team.hpp"
+#include "tulle/transfer.hpp"
+#include "tulle/validate.hpp"

@@ -1,0 +1,38 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A range 0 … n-1 cut into consecutive pieces of equal size, worked on by the threads of a queue.
+#pragma once
+
+#include <algorithm>
+
+#include "base/math.hpp"
+#include "tulle/queue.hpp"
+#include "tulle/types.hpp"
+
+namespace tulle::prim {
+
+struct Pieces {
+    offset_t n, size, count;
+
+    offset_t begin(offset_t p) const { return p * size; }
+    offset_t end(offset_t p) const { return std::min(n, (p + 1) * size); }
+};
+
+// Pieces of a fixed size, whatever the number of threads: for sums that must not depend on it.
+inline Pieces pieces_of(offset_t n, offset_t size) { return {n, size, ceil_div(n, size)}; }
+
+// One piece for every thread, but none below `smallest`, where starting a thread would cost more than it saves.
+inline Pieces piece_per_thread(const CpuQueue& q, offset_t n, offset_t smallest = offset_t{1} << 14)
+{
+    return pieces_of(n, std::max(smallest, ceil_div(n, offset_t{q.threads})));
+}
+
+// work(p, begin, end) for every piece p; it must not throw.
+template <class F>
+void each_piece(const CpuQueue& q, const Pieces& pieces, F&& work)
+{
+#pragma omp parallel for num_threads(q.threads) schedule(static) if (pieces.count > 1)
+    for (offset_t p = 0; p < pieces.count; ++p) work(p, pieces.begin(p), pieces.end(p));
+}
+
+}  // namespace tulle::prim

@@ -1,0 +1,65 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What a plan keeps of products, so that the values of C can be computed again quickly: nothing, their places (places.hpp), or all of them (listed.hpp).
+#pragma once
+
+#include "spgemm/reuse/listed.hpp"
+#include "spgemm/reuse/places.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
+
+namespace tulle::spgemm {
+
+struct Kept {
+    Refill way = Refill::find_places;          // never `fastest`: that has been decided
+    Places places = {};
+    ProductList list = {};
+
+    bool is_missing() const { return way != Refill::find_places && !places.known && !list.known; }
+    std::size_t bytes() const { return places.bytes() + list.bytes(); }
+};
+
+// How it will be done, as soon as the nonzeros of C are counted.
+template <class V>
+Refill decide_refill(Refill wish, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, offset_t nonzeros)
+{
+    require<ValueError>(wish != Refill::keep_products || can_list(a.nonzeros, b.nonzeros),
+                        [&] { return concat("products of ", a.nonzeros, " and ", b.nonzeros, " nonzeros cannot be listed, eight bytes each"); }, "Refill::fastest takes another way");
+    return wish == Refill::fastest ? choose_refill({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros}, work.products, nonzeros) : wish;
+}
+
+template <class Queue, class V>
+Kept reserve_kept(const Queue& q, Refill way, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const offset_t* row_begin)
+{
+    Kept kept{.way = way};
+    if (way == Refill::keep_places) kept.places = reserve_places(q, a, b, work, row_begin);
+    if (way == Refill::keep_products) kept.list = reserve_list(q, a, b, work);
+    return kept;
+}
+
+// Beside what is kept, while it is found.
+template <class Queue, class V>
+std::size_t keeping_bytes_for(const Queue& q, Refill way, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work)
+{
+    return way == Refill::keep_places ? place_bytes_for(q, b.cols) : way == Refill::keep_products ? list_bytes_for(q, work, a.rows, b.cols, a.nonzeros) : 0;
+}
+
+// Finds what is to be kept in a C whose columns are there; once.
+template <class Queue, class V>
+void keep(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Kept& kept)
+{
+    if (!kept.is_missing()) return;
+    if (kept.way == Refill::keep_places) place_products(q, a, b, work, c, kept.places);
+    if (kept.way == Refill::keep_products) list_products(q, a, b, work, c, kept.list);
+}
+
+// The values of a C whose columns are there, with the bits that fill() gives them.
+template <class Queue, class V>
+void refill_by(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Kept& kept, const Stretch<V>& c)
+{
+    if (kept.places.known) add_placed(q, a, b, work, kept.places, c);
+    else if (kept.list.known) add_listed(q, a, b, kept.list, c);
+    else refill(q, a, b, policy, work, c);
+}
+
+}  // namespace tulle::spgemm

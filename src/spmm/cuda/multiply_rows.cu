@@ -1,0 +1,211 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Row by row, without tensor cores: a slice of lanes walks nonzeros of op(A), and each lane holds four columns of C. Rows of B are read so many numbers a lane,
+// so that a slice reads whole lines. Two ways to share the work:
+//
+//   rows     a row for a slice: nothing to look up, and neighbours share rows of B in the L1; for rows of even length
+//   lines    about so many nonzeros for a slice (cut_rows.cu): some short rows, whose loads do not wait for each other's ends, or a piece of a long row. Pieces
+//            leave their sums, and the last of a row to come adds them up in their order. No atomic additions: the same bits every time
+#include "spmm/cuda/operands.cuh"
+
+#include "base/constant.hpp"
+#include "base/math.hpp"
+
+namespace tulle::spmm {
+namespace {
+
+constexpr int threads_per_block = 128;
+
+// Rows of B that a lane of a line asks for before it uses the first.
+template <class V> constexpr int batch = sizeof(V) == 8 ? 4 : 8;
+
+// Which line of work and which columns a thread has: blocks with the same columns come together, because they share rows of B.
+struct Share {
+    offset_t line, j;
+    int tile;
+};
+template <int Lanes>
+__device__ inline Share share_of(int blocks_per_tile)
+{
+    const int tile = static_cast<int>(blockIdx.x) / blocks_per_tile, block = static_cast<int>(blockIdx.x) % blocks_per_tile;
+    const int lane = static_cast<int>(threadIdx.x) % Lanes;
+    return {(static_cast<offset_t>(block) * threads_per_block + threadIdx.x) / Lanes, (static_cast<offset_t>(tile) * Lanes + lane) * run_length, tile};
+}
+
+// Sum k of a lane += a nonzero's value times number k of its run of B.
+template <class V>
+__device__ inline void add_product(Sum<V> value, const Run<V>& b, Sum<V> (&sum)[run_length])
+{
+#pragma unroll
+    for (int c = 0; c < run_length; ++c) sum[c] += value * widen(b.value[c]);
+}
+
+// ---- rows ----
+
+template <bool Whole, class V, class C>
+__device__ inline void add_row(const CsrView<V>& a, index_t row, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
+{
+    const offset_t end = a.row_begin[row + 1];
+#pragma unroll 4
+    for (offset_t k = a.row_begin[row]; k < end; ++k) add_product(widen(a.value[k]), load_run<Whole>(o, a.col[k], j), sum);
+}
+
+// One slice of lanes per row.
+//   grid: ceil(rows * Lanes / threads) for every Lanes runs of columns      shared memory: none      C: every row once
+template <int Lanes, class V, class C>
+__global__ void __launch_bounds__(threads_per_block) multiply_rows_kernel(CsrView<V> a, int blocks_per_tile, Operands<V, C> o)
+{
+    const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
+    if (number >= a.rows || j >= o.n) return;
+    const auto row = static_cast<index_t>(number);
+    Sum<V> sum[run_length] = {};
+    if (reads_runs(o, j)) add_row<true>(a, row, o, j, sum);
+    else add_row<false>(a, row, o, j, sum);
+    if (writes_runs(o, j)) put_run<true>(o, row, j, sum);
+    else put_run<false>(o, row, j, sum);
+}
+
+// ---- lines ----
+
+// Where pieces leave their sums, and how many pieces of a row have.
+template <class V>
+struct Pieces {
+    Run<Sum<V>>* partial;                // of each slot, `runs` of them
+    int* arrived;                        // of each slot (the first of a row counts) and each tile of columns
+    offset_t runs;
+    int tiles;
+};
+
+// Walks a line: a row of C is written where its nonzeros end. What is left in `sum` is a piece's. So many nonzeros are asked for at once, then added up as far
+// as their row goes, as often as there are rows among them: each step stands here once, because a loop with the end of a row after every nonzero does not fit
+// the cache for instructions.
+template <bool Whole, class V, class C>
+__device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
+{
+    constexpr int at_once = Whole ? batch<V> : 1;
+    const int count = static_cast<int>(line.end - line.begin), first = line.begin < at_once ? -static_cast<int>(line.begin) : -at_once;
+    const bool cut = line.first_slot >= 0;
+    const index_t* col = a.col + line.begin;
+    const V* factor = a.value + line.begin;
+    const index_t last = line.row + line.count - 1;
+    const auto end_of = [&](index_t row) { return a.row_begin[(row < last ? row : last) + 1]; };
+    index_t row = line.row;
+    for (; count == 0 && row <= last; ++row) put_run<Whole>(o, row, j, sum);
+    if (count == 0) return;
+    int end = cut ? count : static_cast<int>(end_of(row) - line.begin), k = 0;
+    offset_t next_end = cut ? 0 : end_of(row + 1);         // asked for a row ahead: nobody waits for it
+    do {
+        const int from = max(first, min(k, count - at_once)), stop = min(from + at_once, count);      // never beyond the line's last, unless there are none before
+        index_t at[at_once];
+        V value[at_once];
+        Run<V> b[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            at[i] = col[from + i];
+            value[i] = factor[from + i];
+        }
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) b[i] = load_run<Whole>(o, at[i], j);
+        do {
+            const int to = min(stop, end);
+            if (k == from && to == from + at_once) {
+#pragma unroll
+                for (int i = 0; i < at_once; ++i) add_product(widen(value[i]), b[i], sum);
+            } else {
+#pragma unroll
+                for (int i = 0; i < at_once; ++i)
+                    if (from + i >= k && from + i < to) add_product(widen(value[i]), b[i], sum);
+            }
+            k = to;
+            for (; k >= end && !cut && row <= last; ++row) {
+                put_run<Whole>(o, row, j, sum);
+#pragma unroll
+                for (int c = 0; c < run_length; ++c) sum[c] = 0;
+                end = static_cast<int>(next_end - line.begin);
+                next_end = end_of(row + 2);
+            }
+        } while (k < stop);
+    } while (k < count);
+}
+
+// Counts a slice in, which has left its sums. True for the last of so many to come: it sees what all have left, and the counter is ready for the next run.
+template <int Lanes>
+__device__ inline bool comes_last(int* arrived, int slices)
+{
+    const unsigned lane = threadIdx.x % 32, mine = (0xffffffffu >> (32 - Lanes)) << (lane / Lanes * Lanes);
+    __syncwarp(mine);
+    int before = 0;
+    if (lane % Lanes == 0) {
+        before = arrive(arrived);
+        if (before == slices - 1) *arrived = 0;
+    }
+    before = __shfl_sync(mine, before, 0, Lanes);
+    __syncwarp(mine);
+    return before == slices - 1;
+}
+
+// Leaves the sums of a piece; the last of its row to come adds them all up and writes them.
+template <int Lanes, class V, class C>
+__device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o, const Pieces<V>& pieces, offset_t j, int tile, const Sum<V> (&sum)[run_length])
+{
+    Run<Sum<V>>* left = pieces.partial + line.first_slot * pieces.runs + j / run_length;
+    if (j < o.n) left[line.piece * pieces.runs] = {{sum[0], sum[1], sum[2], sum[3]}};
+    if (!comes_last<Lanes>(pieces.arrived + offset_t{line.first_slot} * pieces.tiles + tile, line.count) || j >= o.n) return;
+    Sum<V> whole[run_length] = {};
+#pragma unroll 4
+    for (int p = 0; p < line.count; ++p) {
+        const Run<Sum<V>> some = left[p * pieces.runs];
+        for (int c = 0; c < run_length; ++c) whole[c] += some.value[c];
+    }
+    if (writes_runs(o, j)) put_run<true>(o, line.row, j, whole);
+    else put_run<false>(o, line.row, j, whole);
+}
+
+// One slice of lanes per line; lanes beyond the last column stay for the others' sake.
+//   grid: ceil(lines * Lanes / threads) for every Lanes runs of columns      shared memory: none      C: every row once
+template <int Lanes, class V, class C>
+__global__ void __launch_bounds__(threads_per_block) multiply_lines_kernel(CsrView<V> a, const RowLine* list, offset_t lines, int blocks_per_tile, Operands<V, C> o, Pieces<V> pieces)
+{
+    const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
+    if (number >= lines) return;
+    Sum<V> sum[run_length] = {};
+    if (reads_runs(o, j) && writes_runs(o, j) && a.nonzeros >= batch<V>) walk_line<true>(a, list[number], o, j, sum);
+    else if (j < o.n) walk_line<false>(a, list[number], o, j, sum);
+    if (list[number].first_slot >= 0) join_pieces<Lanes>(list[number], o, pieces, j, tile, sum);
+}
+
+// The grid for so many lines of work.
+template <int Lanes>
+LaunchShape shape_for(offset_t lines, index_t n, int& blocks_per_tile)
+{
+    const offset_t blocks = ceil_div(lines * Lanes, offset_t{threads_per_block});
+    blocks_per_tile = static_cast<int>(blocks);
+    return {blocks * ceil_div(n, index_t{run_length * Lanes}), threads_per_block};
+}
+
+}  // namespace
+
+template <class V, class C>
+void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o)
+{
+    const Buffer<RowLine>& line = work.lines.line;
+    with_constant<2, 8, 32>(lanes, [&](auto n) {
+        int blocks = 0;
+        if (line.empty()) {
+            const LaunchShape shape = shape_for<n()>(a.rows, o.n, blocks);
+            return launch(q, shape, multiply_rows_kernel<n(), V, C>, a, blocks, o);
+        }
+        const LaunchShape shape = shape_for<n()>(line.size(), o.n, blocks);
+        const Pieces<V> pieces{reinterpret_cast<Run<Sum<V>>*>(const_cast<Sum<V>*>(work.partial.data())), const_cast<int*>(work.arrived.data()), ceil_div(o.n, index_t{run_length}), ceil_div(o.n, index_t{run_length * n()})};
+        launch(q, shape, multiply_lines_kernel<n(), V, C>, a, line.data(), line.size(), blocks, o, pieces);
+    });
+}
+
+template void multiply_rows(const CudaQueue&, const CsrView<double>&, int, const Workspace<double>&, const Operands<double, double>&);
+template void multiply_rows(const CudaQueue&, const CsrView<float>&, int, const Workspace<float>&, const Operands<float, float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&, const Operands<Float16, Float16>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&, const Operands<Float16, float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
+
+}  // namespace tulle::spmm

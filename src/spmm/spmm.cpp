@@ -1,0 +1,379 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A sparse matrix times a dense one, from CSR to C.
+//
+//   look       is the matrix sound, how long are its rows
+//   arrange    op(A) by rows: the caller's arrays, or a transposed copy
+//   order      for tensor cores: what panels of 64 rows would fetch of B, in the order given and in better ones (order.hpp)
+//   choose     a kernel (policy.cpp), unless the caller forces one
+//   prepare    panels, tiles and rest, lines of rows, room for sums of pieces and for a slice of B whose columns are contiguous
+//   run        one slice of columns after the other where something of the plan holds only so many; usually one
+//
+// Tensor cores after the two-level idea that docs/design/spmm.md explains; the order of rows after BSA (Lee et al., Euro-Par 2024,
+// doi:10.1007/978-3-031-69583-4_1) and others. C comes out in the caller's order of rows.
+#include "tulle/spmm.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/math.hpp"
+#include "base/plural.hpp"
+#include "prim/scale.hpp"
+#include "spmm/arguments.hpp"
+#include "spmm/order/choose.hpp"
+#include "spmm/prepare_panels.hpp"
+#include "spmm/steps.hpp"
+#include "spmm/tile_choice.hpp"
+#include "spmm/tiles_and_rest.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/features.hpp"
+#include "tulle/text.hpp"
+#include "tulle/trace.hpp"
+#include "tulle/widen.hpp"
+
+namespace tulle::spmm {
+template <class V, class C>
+struct Plan<V, C>::State {
+    Context ctx;
+    CsrView<V> a;                        // the caller's
+    Buffer<offset_t> wide;               // its offsets, where the caller's have 32 bits
+    Options options;
+    Limits limits;
+    Traits traits;
+    RowStatistics lengths;               // of op(A)
+    Choice choice;
+    Csr<V> copy;                         // A transposed by rows
+    Buffer<offset_t> source;             // for every value of the copy where it stands in the caller's array
+    RowOrder order;                      // of panels or tiles, while they are made
+    Workspace<V> work;
+    TileRule rule;                       // tiles: which are dense
+    const void* known_b = nullptr;       // arrays already found to be in the right memory
+    const void* known_c = nullptr;
+
+    static constexpr bool narrow = !std::is_same_v<C, Sum<V>>;               // C, beside its sums
+    bool transposed() const { return options.op == Op::transpose; }
+    CsrView<V> rows() const { return transposed() ? copy.view() : a; }       // of op(A)
+};
+
+namespace {
+
+// Reasoned: a multiprocessor has this many units of panels to hide their latencies.
+constexpr offset_t units_per_multiprocessor = 4;
+
+template <class State>
+void look(State& s)
+{
+    const trace::Phase phase{"look"};
+    require<ValueError>(s.options.n >= 0, [&] { return concat("B cannot have ", s.options.n, " columns"); });
+    require<ValueError>(s.options.math == Math::exact || s.traits.value_bytes != 8, "tf32 is for float, not for double");
+    if (s.options.checked) check_matrix(s.ctx, s.a);
+    if (s.transposed()) s.copy = turn(s.ctx, s.a, s.source);
+    const auto rows = s.rows();
+    s.lengths = row_statistics(s.ctx, rows.rows, rows.cols, rows.row_begin);
+    s.traits.rows = rows.rows;
+    s.traits.cols = rows.cols;
+    s.traits.nonzeros = rows.nonzeros;
+    s.traits.longest = s.lengths.longest;
+    s.traits.unique = rows.unique;
+    s.traits.n = s.options.n;
+    s.traits.expected_calls = s.options.expected_calls;
+}
+
+// The order of the rows of panels: the caller's wish, or the one that is cheapest over all calls, and what it costs.
+template <class State>
+void consider_orders(State& s)
+{
+    const trace::Phase phase{"order"};
+    const Pattern pattern = pattern_of(s.rows());
+    if (s.options.order) {
+        s.order = order_rows(s.ctx, pattern, {.kind = *s.options.order, .lengths = s.lengths});
+        s.traits.cost = panel_cost(s.ctx, pattern, s.order);
+    } else {
+        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.traits.value_bytes, .expected_calls = s.options.expected_calls, .sample = s.options.effort == Effort::search ? 0 : OrderQuestion{}.sample, .options = {.checked = false, .lengths = s.lengths}});
+        for (const OrderCandidate& c : found.candidates)
+            if (c.kind == found.order.kind) s.traits.cost = c.cost;
+        s.order = std::move(found.order);
+    }
+    s.traits.order = s.order.kind;
+}
+
+// The order that the policy asks for, unless it is there already.
+template <class State>
+void take_order(State& s)
+{
+    if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(s.rows()), {.kind = s.choice.policy.order, .tau = tile_side, .lengths = s.lengths});
+}
+
+// The caller's lines, where rows are multiplied on a GPU.
+template <class State>
+void take_piece(State& s, int piece)
+{
+    Policy& policy = s.choice.policy;
+    if (s.limits.backend != Backend::cuda || policy.kernel != Kernel::rows) return;
+    policy.piece = piece;
+    check_policy(policy, s.traits, s.limits);
+}
+
+// What only a GPU needs: panels, lines of rows, and room for the sums of pieces.
+template <class State, class V>
+void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
+{
+    const CsrView<V> a = s.rows();
+    offset_t sums = 0;
+    index_t columns = work.columns;
+    const bool tiles = s.choice.policy.kernel == Kernel::tiles;
+    if (s.choice.policy.kernel != Kernel::rows && !tiles) {
+        if (s.choice.policy.kernel == Kernel::panels) take_order(s);
+        else s.order = {};
+        const offset_t tiles_across = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
+        if constexpr (sizeof(V) != 8) work.panels = prepare_panels(q, s.ctx.host(), a, std::move(s.order.row), ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles_across));
+        sums = offset_t{work.panels.slots} * panel_rows;
+        columns = round_up(columns, index_t{widest_panel});
+        work.arrived = Buffer<int>(q, work.panels.slots * (columns / narrowest_panel));
+        fill_zero(q, work.arrived.data(), work.arrived.size());
+    } else if (s.choice.policy.piece > 0) {
+        work.lines = cut_rows(q, a.rows, tiles ? work.tiles.rest_begin.data() : a.row_begin, a.nonzeros, s.choice.policy.piece);
+        sums = work.lines.slots;
+        columns = round_up(columns, index_t{columns_per_lane});
+        work.arrived = Buffer<int>(q, sums * ceil_div(columns, index_t{columns_per_lane * s.choice.policy.lanes}));
+        fill_zero(q, work.arrived.data(), work.arrived.size());
+    }
+    work.partial = Buffer<Sum<V>>(q, checked_product(sums, columns, "sums of pieces"));
+}
+template <class State, class V> void prepare_on_gpu(const CpuQueue&, State&, Workspace<V>&) {}
+
+// Tiles as a GPU would have them, on a CPU too: all backends hold the same.
+template <class State>
+TileRule rule_of(const State& s)
+{
+    if (s.options.delta) return fixed_density(*s.options.delta);
+    return cheapest_density(cost_model(Backend::cuda, 1, s.traits.value_bytes), s.traits.n, s.traits.value_bytes);
+}
+
+template <class State>
+void prepare(State& s)
+{
+    const trace::Phase phase{"prepare"};
+    s.work = {};
+    s.work.columns = std::clamp(s.options.n, index_t{1}, most_columns);
+    s.ctx.run([&](const auto& q) {
+        using Value = std::remove_cvref_t<decltype(*s.work.b_by_rows.data())>;
+        if (s.choice.policy.kernel == Kernel::tiles) {
+            take_order(s);
+            s.work.tiles = prepare_tiles(q, s.ctx.host(), s.rows(), s.order.row, s.rule);
+            if (s.narrow) s.work.merged = Buffer<Sum<Value>>(q, checked_product(s.traits.rows, s.work.columns, "sums of C"));
+        }
+        prepare_on_gpu(q, s, s.work);
+        if (s.options.b_layout == Layout::col_major) s.work.b_by_rows = Buffer<Value>(q, checked_product(s.traits.cols, s.work.columns, "a slice of B"));
+    });
+}
+
+template <class State, class V>
+std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, const Options& options)
+{
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<V>>(all, given, wide);
+    const Context ctx = all.for_work(std::min(a.nonzeros + a.rows, offset_t{max_index}) * std::max(index_t{1}, options.n));
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .wide = std::move(wide), .options = options, .limits = limits_of(ctx), .traits = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
+    s->traits.value_bytes = sizeof(V);
+    s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
+    look(*s);
+    if (options.force) check_policy(*options.force, s->traits, s->limits);
+    else if (wants_cost(s->traits, s->limits)) consider_orders(*s);
+    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
+    if (options.piece && !options.force) take_piece(*s, *options.piece);
+    s->rule = rule_of(*s);
+    prepare(*s);
+    return s;
+}
+
+// ---- arguments
+
+template <class V, class C>
+Operands<V, C> operands(Sum<V> alpha, const DenseView<const V>& b, Sum<V> beta, const DenseView<C>& c)
+{
+    const auto steps = [](const auto& m) { return m.layout == Layout::row_major ? std::pair{m.leading, offset_t{1}} : std::pair{offset_t{1}, m.leading}; };
+    const auto [b_row, b_col] = steps(b);
+    const auto [c_row, c_col] = steps(c);
+    return {alpha, b.data, b_row, b_col, beta, c.data, c_row, c_col, b.cols};
+}
+
+// ---- one slice of columns
+
+template <class State, class V, class C>
+void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
+{
+    if (s.choice.policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
+    const Policy& policy = s.choice.policy;
+    if constexpr (sizeof(V) != 8) {
+        if (policy.kernel == Kernel::dense) return multiply_dense(q, policy.width, policy.parts, s.traits.cols, s.work, o);
+        if (policy.kernel == Kernel::tiles) return multiply_tiles_and_rest(q, policy.lanes, s.work, o);
+        multiply_panels(q, policy.width, s.work, o);
+    }
+}
+
+template <class State, class V, class C>
+void multiply_slice(const CpuQueue& q, const State& s, const Operands<V, C>& o)
+{
+    if (s.choice.policy.kernel == Kernel::tiles) return multiply_tiles_and_rest(q, s.choice.policy.lanes, s.work, o);
+    multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
+}
+
+// alpha = 0: nothing of A and B is read.
+template <class State, class V, class C>
+void scale_result(State& s, const Operands<V, C>& all)
+{
+    const bool by_rows = all.c_col == 1;
+    const prim::Lines<C> lines{all.c, by_rows ? s.traits.rows : all.n, by_rows ? all.n : s.traits.rows, by_rows ? all.c_row : all.c_col};
+    s.ctx.run([&](const auto& q) { prim::scale(q, lines, all.beta); });
+}
+
+template <class State, class V, class C>
+void run_state(State& s, const Operands<V, C>& all)
+{
+    if (s.traits.rows == 0 || all.n == 0) return;
+    if (all.alpha == 0) return scale_result(s, all);
+    const bool turns = all.b_col != 1 && all.b_row == 1 && !s.work.b_by_rows.empty();
+    const index_t at_once = turns || !s.work.partial.empty() || !s.work.merged.empty() ? s.work.columns : all.n;
+    s.ctx.run([&](const auto& q) {
+        for (index_t j = 0; j < all.n; j += std::min(at_once, all.n - j)) {
+            Operands<V, C> o = all.columns(j, at_once);
+            if (turns) {
+                turn_columns(q, o.b, o.b_col, s.traits.cols, o.n, s.work.b_by_rows.data());
+                o.b = s.work.b_by_rows.data();
+                o.b_row = o.n;
+                o.b_col = 1;
+            }
+            multiply_slice(q, s, o);
+        }
+    });
+}
+
+// ---- searching
+
+constexpr int timed_runs = 3;
+
+// The best of some runs, in seconds, on numbers that are zero.
+template <class State, class V, class C>
+double time_runs(State& s, const Operands<V, C>& o)
+{
+    double best = 0;
+    for (int k = 0; k <= timed_runs; ++k) {
+        const double from = trace::now();
+        run_state(s, o);
+        s.ctx.synchronize();
+        const double took = trace::now() - from;
+        if (k <= 1 || took < best) best = took;              // the first is for warming up
+    }
+    return best;
+}
+
+// Keeps the delta whose product is done first: the cheapest by the model, or one of those in the table.
+template <class V, class C, class State>
+void search_density(State& s)
+{
+    const trace::Phase phase{"search"};
+    const index_t n = std::max(index_t{1}, s.options.n);
+    s.ctx.run([&](const auto& q) {
+        Buffer<V> b(q, checked_product(s.traits.cols, n, "B"));
+        Buffer<C> c(q, checked_product(s.traits.rows, n, "C"));
+        fill_zero(q, b.data(), b.size());
+        const Operands<V, C> o{1, b.data(), n, 1, 0, c.data(), n, 1, n};
+        TileRule best = s.rule;
+        double least = time_runs(s, o);
+        for (const double delta : searched_densities) {
+            s.rule = fixed_density(delta);
+            prepare(s);
+            const double took = time_runs(s, o);
+            if (took < least) best = s.rule, least = took;
+        }
+        s.rule = best;
+        prepare(s);
+    });
+    s.choice.why += "; delta by trying";
+}
+
+}  // namespace
+
+template <class V, class C> Plan<V, C>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+template <class V, class C> Plan<V, C>::Plan(Plan&&) noexcept = default;
+template <class V, class C> Plan<V, C>& Plan<V, C>::operator=(Plan&&) noexcept = default;
+template <class V, class C> Plan<V, C>::~Plan() = default;
+
+template <class V, class C>
+Plan<V, C> Plan<V, C>::make(const Context& ctx, const AnyCsr<V>& a, const Options& options)
+{
+    auto s = make_state<State>(ctx, a, options);
+    if (options.effort == Effort::search && s->choice.policy.kernel == Kernel::tiles) search_density<V, C>(*s);
+    s->order = {};
+    return Plan(std::move(s));
+}
+
+template <class V, class C>
+void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& b, Scalar beta, const DenseView<C>& c) const
+{
+    require_operands(state_->ctx, state_->traits.rows, state_->traits.cols, b, c, state_->known_b, state_->known_c);
+    run_state(*state_, operands<V, C>(alpha, b, beta, c));
+}
+
+template <class V, class C>
+void Plan<V, C>::update_values(const AnyCsr<V>& given)
+{
+    State& s = *state_;
+    Buffer<offset_t> fresh;
+    const auto a = matrix::renewed<CsrView<V>>(s.ctx, given, s.wide, fresh);
+    require_same_shape(s.a, a);
+    s.a = a;
+    if (!fresh.empty()) s.wide = std::move(fresh);
+    s.ctx.run([&](const auto& q) {
+        if (s.transposed()) carry_values(q, a.value, s.source.data(), a.nonzeros, s.copy.value.data());
+        fill_panels(q, s.rows(), s.work.panels);
+        fill_tiles(q, s.rows(), s.work.tiles);
+    });
+}
+
+template <class V, class C> const Policy& Plan<V, C>::policy() const { return state_->choice.policy; }
+template <class V, class C> const Traits& Plan<V, C>::traits() const { return state_->traits; }
+template <class V, class C> std::size_t Plan<V, C>::bytes() const { return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes(); }
+template <class V, class C> index_t Plan<V, C>::rows() const { return state_->traits.rows; }
+template <class V, class C> index_t Plan<V, C>::cols() const { return state_->traits.cols; }
+
+namespace {
+
+template <class V>
+std::string tiles_text(const Tiles<V>& tiles, const TileRule& rule, const Traits& t)
+{
+    const auto share = [](offset_t part, offset_t whole) { return fixed(whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1); };
+    return concat("\n  tiles:  ", tiles.dense_tiles, " that are ", share(tiles.in_tiles, tiles.dense_tiles * tile_places), " % full, with ", share(tiles.in_tiles, t.nonzeros), " % of the nonzeros; dense above ",
+                  fixed(rule.least / tile_places, 3), rule.gain > 0 ? concat(" where a panel gains ", fixed(rule.gain, 0), " nonzeros") : "", "; panels from ", tiles.first_panel, " on, ", tiles.width, " tiles wide",
+                  "\n  rest:   ", t.nonzeros - tiles.in_tiles, " nonzeros, by rows");
+}
+
+}  // namespace
+
+template <class V, class C>
+std::string Plan<V, C>::describe() const
+{
+    const State& s = *state_;
+    const Traits& t = s.traits;
+    std::string others, moves;
+    for (const Policy& p : candidates(t, s.limits))
+        if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
+    if (const Panels<V>& p = s.work.panels; !p.chunk.empty())
+        moves = concat("\n  panels: ", p.chunk.size(), " chunks, ", p.tiles(), " tiles that are ",
+                       fixed(100.0 * static_cast<double>(p.nonzeros) / (static_cast<double>(p.tiles()) * slab_rows * chunk_columns<V>), 1), " % full, ", p.slots, " pieces of long panels");
+    if (s.choice.policy.kernel == Kernel::tiles) moves = tiles_text(s.work.tiles, s.rule, t);
+    const bool tf32 = t.tensor && !is_half<V>;
+    return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros, plural(t.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ", t.n, plural(t.n, " column", " columns"), " expected, ", type_name<V>(),
+                  tf32 ? " (tf32 products)" : "", std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, moves,
+                  "\n  order:  the same bits every time", "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);
+}
+
+template class Plan<double>;
+template class Plan<float>;
+template class Plan<Float16>;
+template class Plan<Float16, float>;
+template class Plan<Bfloat16>;
+template class Plan<Bfloat16, float>;
+
+}  // namespace tulle::spmm

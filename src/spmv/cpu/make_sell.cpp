@@ -1,0 +1,153 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A matrix in slices: order of the rows, width of the slices, then for each column of a slice the shortest form of its matrix columns.
+#include <algorithm>
+#include <array>
+
+#include "base/math.hpp"
+#include "prim/scan.hpp"
+#include "prim/sort.hpp"
+#include "spmv/sell.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+Buffer<index_t> sort_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows)
+{
+    const offset_t places = ceil_div(rows, slice_rows) * offset_t{slice_rows};
+    Buffer<std::uint64_t> key(q, rows);
+    Buffer<offset_t> row(q, rows);
+    Buffer<index_t> list(q, places);
+    for (index_t i = 0; i < rows; ++i) {
+        key.data()[i] = window_key(i, row_begin[i + 1] - row_begin[i]);
+        row.data()[i] = i;
+    }
+    prim::sort_pairs(q, key.data(), row.data(), rows, 32 + prim::bits_for(static_cast<std::uint64_t>(rows / window_rows) + 1));
+    for (offset_t i = 0; i < places; ++i) list.data()[i] = i < rows ? static_cast<index_t>(row.data()[i]) : -1;
+    return list;
+}
+
+// One slice of the matrix: where its rows begin, and how long they are.
+struct Slice {
+    std::array<offset_t, slice_rows> begin, length;
+
+    Slice(const offset_t* row_begin, const index_t* list, index_t rows, offset_t slice)
+    {
+        for (int lane = 0; lane < slice_rows; ++lane) {
+            const index_t row = row_of(list, rows, slice, lane);
+            begin[static_cast<std::size_t>(lane)] = row < 0 ? 0 : row_begin[row];
+            length[static_cast<std::size_t>(lane)] = length_of(row_begin, row);
+        }
+    }
+};
+
+struct Form {
+    index_t base;
+    SellKind kind;
+};
+
+// The k-th entries of the rows of a slice, at least one of which is there.
+Form form_of(const Slice& slice, const index_t* col, offset_t k, index_t cols)
+{
+    index_t low = max_index, high = 0, start = -1;
+    bool follows = true;
+    for (std::size_t lane = 0; lane < slice_rows; ++lane) {
+        if (k >= slice.length[lane]) continue;
+        const index_t c = col[slice.begin[lane] + k], mine = c - static_cast<index_t>(lane);
+        if (low == max_index) start = mine;
+        follows = follows && mine == start;
+        low = std::min(low, c);
+        high = std::max(high, c);
+    }
+    if (follows && may_follow(start, cols)) return {start, SellKind::follow};
+    return {low, kind_for(high - low)};
+}
+
+template <class T>
+void put_distances(const Slice& slice, const index_t* col, offset_t k, index_t base, std::uint8_t* to)
+{
+    for (std::size_t lane = 0; lane < slice_rows; ++lane)
+        reinterpret_cast<T*>(to)[lane] = k < slice.length[lane] ? static_cast<T>(col[slice.begin[lane] + k] - base) : T(0);
+}
+
+// Slices as wide as their longest row, see SliceSpan; how many columns they have together.
+offset_t measure_slices(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* list, Buffer<offset_t>& slice_begin)
+{
+    const offset_t slices = ceil_div(rows, slice_rows);
+    slice_begin = Buffer<offset_t>(q, slices + 1);
+    Buffer<std::uint8_t> ragged(q, slices);
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (offset_t s = 0; s < slices; ++s) {
+        const auto lengths = Slice(row_begin, list, rows, s).length;
+        const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
+        slice_begin.data()[s] = *longest;
+        ragged.data()[s] = *shortest != *longest;
+    }
+    prim::exclusive_scan(q, slice_begin.data(), slice_begin.data(), slices);
+    const offset_t columns = slice_begin.data()[slices];
+    for (offset_t s = 0; s <= slices; ++s) slice_begin.data()[s] = slice_begin.data()[s] * 2 + (s < slices ? ragged.data()[s] : 0);
+    return columns;
+}
+
+}  // namespace
+
+template <class M>
+void fill_sell(const CpuQueue& q, const CsrView<M>& a, Sell<M>& s)
+{
+    const offset_t slices = s.slice_begin.size() - 1;
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (offset_t number = 0; number < slices; ++number) {
+        const SliceSpan span = span_of(s.slice_begin.data(), number);
+        const Slice slice(a.row_begin, s.row.data(), a.rows, number);
+        for (offset_t j = span.begin; j < span.end; ++j)
+            for (std::size_t lane = 0; lane < slice_rows; ++lane)
+                s.value.data()[j * slice_rows + static_cast<offset_t>(lane)] = j - span.begin < slice.length[lane] ? a.value[slice.begin[lane] + j - span.begin] : M(0);
+    }
+}
+
+template <class M>
+Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort, offset_t)          // counting the places again costs nothing here
+{
+    Sell<M> s;
+    if (sort) s.row = sort_rows(q, a.row_begin, a.rows);
+    const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), s.slice_begin), slices = s.slice_begin.size() - 1;
+    Buffer<offset_t> unit(q, columns + 1);
+    s.column = Buffer<SellColumn>(q, columns);
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (offset_t number = 0; number < slices; ++number) {
+        const SliceSpan span = span_of(s.slice_begin.data(), number);
+        const Slice slice(a.row_begin, s.row.data(), a.rows, number);
+        for (offset_t j = span.begin; j < span.end; ++j) {
+            const Form form = form_of(slice, a.col, j - span.begin, a.cols);
+            s.column.data()[j] = column_of(form.base, form.kind, 0);
+            unit.data()[j] = bytes_of(form.kind);
+        }
+    }
+    prim::exclusive_scan(q, unit.data(), unit.data(), columns);
+    require_units(unit.data()[columns]);
+    s.distance = Buffer<std::uint8_t>(q, unit.data()[columns] * slice_rows);
+    s.value = Buffer<M>(q, columns * slice_rows);
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (offset_t number = 0; number < slices; ++number) {
+        const SliceSpan span = span_of(s.slice_begin.data(), number);
+        const Slice slice(a.row_begin, s.row.data(), a.rows, number);
+        for (offset_t j = span.begin; j < span.end; ++j) {
+            SellColumn& column = s.column.data()[j];
+            const auto kind = static_cast<SellKind>(column.at % 4);
+            column = column_of(column.base, kind, unit.data()[j]);
+            std::uint8_t* const to = s.distance.data() + unit.data()[j] * slice_rows;
+            if (kind == SellKind::bytes1) put_distances<std::uint8_t>(slice, a.col, j - span.begin, column.base, to);
+            if (kind == SellKind::bytes2) put_distances<std::uint16_t>(slice, a.col, j - span.begin, column.base, to);
+            if (kind == SellKind::bytes4) put_distances<std::uint32_t>(slice, a.col, j - span.begin, column.base, to);
+        }
+    }
+    fill_sell(q, a, s);
+    return s;
+}
+
+template void fill_sell(const CpuQueue&, const CsrView<float>&, Sell<float>&);
+template void fill_sell(const CpuQueue&, const CsrView<double>&, Sell<double>&);
+template Sell<float> make_sell(const CpuQueue&, const CsrView<float>&, bool, offset_t);
+template Sell<double> make_sell(const CpuQueue&, const CsrView<double>&, bool, offset_t);
+
+}  // namespace tulle::spmv

@@ -1,0 +1,43 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Row by row; each thread has rows with about as many nonzeros, and short rows count too.
+#include "spmv/cpu/stretch.hpp"
+
+namespace tulle::spmv {
+
+template <class M>
+Narrow make_narrow(const CpuQueue& q, const CsrView<M>& a)
+{
+    Narrow n{Buffer<std::int32_t>(q, offset_t{a.rows} + 1), Buffer<std::uint16_t>(q, a.nonzeros), {}};
+    if (a.cols > columns_of_16_bits) n.base = Buffer<index_t>(q, a.rows);
+    n.row_begin.data()[a.rows] = static_cast<std::int32_t>(a.nonzeros);
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (index_t i = 0; i < a.rows; ++i) {
+        const offset_t begin = a.row_begin[i], end = a.row_begin[i + 1];
+        const index_t from = n.base.empty() || begin == end ? 0 : a.col[begin];
+        n.row_begin.data()[i] = static_cast<std::int32_t>(begin);
+        if (!n.base.empty()) n.base.data()[i] = from;
+        for (offset_t k = begin; k < end; ++k) n.col.data()[k] = static_cast<std::uint16_t>(a.col[k] - from);
+    }
+    return n;
+}
+
+template <class V, class M>
+void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v)
+{
+    const offset_t work = a.rows + a.nonzeros;
+    const auto point_at = [&](int part) {
+        const offset_t row = prim::merge_point(a.row_begin, a.rows, a.nonzeros, work / q.threads * part + work % q.threads * part / q.threads).row;
+        return prim::MergePoint{row, a.row_begin[row]};
+    };
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (int t = 0; t < q.threads; ++t) multiply_stretch(a, narrow, point_at(t), point_at(t + 1), lanes, v);
+}
+
+template Narrow make_narrow(const CpuQueue&, const CsrView<float>&);
+template Narrow make_narrow(const CpuQueue&, const CsrView<double>&);
+template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Narrow&, const Vectors<float>&);
+template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Narrow&, const Vectors<double>&);
+template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Narrow&, const Vectors<double>&);
+
+}  // namespace tulle::spmv

@@ -1,0 +1,225 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Slices of 32 rows, so many sums at once: nothing depends on where a row ends but a mask, and where the columns of neighbouring rows follow each other x is read in one
+// piece instead of gathered. In plain C++ and with AVX-512; the machine is asked when running. A row is added up in its own order on any number of threads.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "spmv/sell.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tulle::spmv {
+namespace {
+
+// What one slice is made of.
+template <class V, class M>
+struct SliceView {
+    SliceSpan span;
+    const SellColumn* column;
+    const std::uint8_t* distance;
+    const M* value;                                   // of its first column
+    const std::int32_t* length;                       // of the rows; read only where they differ
+    const V* x;
+};
+
+constexpr int lanes_at_once = 8;                      // as many sums as stay in the registers of any machine
+
+// x is that of the first lane where the columns follow each other, so that a compiler reads it in one piece.
+template <bool Ragged, class T, class V, class M>
+void add_column(const T* distance, const M* value, const V* x, std::int32_t k, const std::int32_t* length, std::array<V, lanes_at_once>& sum)
+{
+    for (std::size_t lane = 0; lane < lanes_at_once; ++lane)
+        if (!Ragged || k < length[lane]) sum[lane] += static_cast<V>(value[lane]) * x[distance ? static_cast<std::size_t>(distance[lane]) : lane];
+}
+
+template <bool Ragged, class V, class M>
+std::array<V, lanes_at_once> sum_lanes(const SliceView<V, M>& s, int first)
+{
+    std::array<V, lanes_at_once> sum{};
+    const std::int32_t* const length = s.length + first;
+    for (offset_t j = s.span.begin; j < s.span.end; ++j) {
+        const SellColumn column = s.column[j];
+        const auto k = static_cast<std::int32_t>(j - s.span.begin);
+        const std::uint8_t* from = s.distance + static_cast<offset_t>(column.at / 4) * slice_rows;
+        const M* value = s.value + offset_t{k} * slice_rows + first;
+        const V* x = s.x + column.base;
+        switch (static_cast<SellKind>(column.at % 4)) {
+        case SellKind::follow: add_column<Ragged, std::uint8_t>(nullptr, value, x + first, k, length, sum); break;
+        case SellKind::bytes1: add_column<Ragged>(from + first, value, x, k, length, sum); break;
+        case SellKind::bytes2: add_column<Ragged>(reinterpret_cast<const std::uint16_t*>(from) + first, value, x, k, length, sum); break;
+        case SellKind::bytes4: add_column<Ragged>(reinterpret_cast<const std::uint32_t*>(from) + first, value, x, k, length, sum); break;
+        }
+    }
+    return sum;
+}
+
+template <class V, class M>
+void sum_plain(const SliceView<V, M>& s, V* to)
+{
+    for (int first = 0; first < slice_rows; first += lanes_at_once) {
+        const auto sum = s.span.ragged ? sum_lanes<true>(s, first) : sum_lanes<false>(s, first);
+        std::copy(sum.begin(), sum.end(), to + first);
+    }
+}
+
+#if defined(__x86_64__)
+
+#define TULLE_VECTORS [[gnu::target("avx512f,avx512bw,avx512vl,fma")]]
+
+bool has_vectors() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"); }
+
+TULLE_VECTORS inline __m512d load(__mmask8 m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
+TULLE_VECTORS inline __m512d load(__mmask8 m, const float* p) { return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, p)); }
+TULLE_VECTORS inline __m512 load(__mmask16 m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
+
+// Distances of the lanes from `lane` on.
+template <SellKind Kind>
+TULLE_VECTORS inline __m256i distances8(const std::uint8_t* from, int lane)
+{
+    if constexpr (Kind == SellKind::bytes1) return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + lane)));
+    else if constexpr (Kind == SellKind::bytes2) return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 2 * lane)));
+    else return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 4 * lane));
+}
+
+template <SellKind Kind>
+TULLE_VECTORS inline __m512i distances16(const std::uint8_t* from, int lane)
+{
+    if constexpr (Kind == SellKind::bytes1) return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + lane)));
+    else if constexpr (Kind == SellKind::bytes2) return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 2 * lane)));
+    else return _mm512_loadu_si512(from + 4 * lane);
+}
+
+// Which of the 32 rows have a k-th entry.
+TULLE_VECTORS inline std::uint32_t lanes_with(const SliceSpan& span, const std::int32_t* length, std::int32_t k)
+{
+    if (!span.ragged) return ~std::uint32_t{0};
+    const __m512i at = _mm512_set1_epi32(k);
+    const std::uint32_t low = _mm512_cmpgt_epi32_mask(_mm512_loadu_si512(length), at), high = _mm512_cmpgt_epi32_mask(_mm512_loadu_si512(length + 16), at);
+    return low | high << 16;
+}
+
+// A vector of doubles or floats: values, x of the lanes from `lane` on, and the sum of products.
+template <SellKind Kind>
+TULLE_VECTORS inline __m512d pick(__mmask8 m, const std::uint8_t* from, int lane, const double* x)
+{
+    if constexpr (Kind == SellKind::follow) return _mm512_maskz_loadu_pd(m, x + lane);
+    else return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, distances8<Kind>(from, lane), x, 8);
+}
+
+template <SellKind Kind>
+TULLE_VECTORS inline __m512 pick(__mmask16 m, const std::uint8_t* from, int lane, const float* x)
+{
+    if constexpr (Kind == SellKind::follow) return _mm512_maskz_loadu_ps(m, x + lane);
+    else return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, distances16<Kind>(from, lane), x, 4);
+}
+
+TULLE_VECTORS inline __m512d add_product(__m512d a, __m512d x, __m512d sum) { return _mm512_fmadd_pd(a, x, sum); }
+TULLE_VECTORS inline __m512 add_product(__m512 a, __m512 x, __m512 sum) { return _mm512_fmadd_ps(a, x, sum); }
+
+// The 32 sums of a slice in registers.
+template <class V>
+struct Sums {
+    static constexpr int lanes = 64 / sizeof(V);
+    using Mask = std::conditional_t<lanes == 8, __mmask8, __mmask16>;
+    decltype(load(Mask{}, static_cast<const V*>(nullptr))) part[slice_rows / lanes];
+
+    template <SellKind Kind, class M>
+    TULLE_VECTORS void add(std::uint32_t here, const std::uint8_t* from, const M* value, const V* x)
+    {
+        for (int p = 0; p < slice_rows / lanes; ++p) {
+            const auto m = static_cast<Mask>(here >> (lanes * p));
+            part[p] = add_product(load(m, value + lanes * p), pick<Kind>(m, from, lanes * p, x), part[p]);
+        }
+    }
+};
+
+template <class V, class M>
+TULLE_VECTORS void sum_vectors(const SliceView<V, M>& s, V* to)
+{
+    Sums<V> sum{};
+    for (offset_t j = s.span.begin; j < s.span.end; ++j) {
+        const SellColumn column = s.column[j];
+        const auto k = static_cast<std::int32_t>(j - s.span.begin);
+        const std::uint8_t* from = s.distance + static_cast<offset_t>(column.at / 4) * slice_rows;
+        const M* value = s.value + offset_t{k} * slice_rows;
+        const V* x = s.x + column.base;
+        const std::uint32_t here = lanes_with(s.span, s.length, k);
+        switch (static_cast<SellKind>(column.at % 4)) {
+        case SellKind::follow: sum.template add<SellKind::follow>(here, from, value, x); break;
+        case SellKind::bytes1: sum.template add<SellKind::bytes1>(here, from, value, x); break;
+        case SellKind::bytes2: sum.template add<SellKind::bytes2>(here, from, value, x); break;
+        case SellKind::bytes4: sum.template add<SellKind::bytes4>(here, from, value, x); break;
+        }
+    }
+    std::memcpy(to, sum.part, sizeof sum.part);
+}
+
+#else
+
+bool has_vectors() { return false; }
+
+template <class V, class M>
+void sum_vectors(const SliceView<V, M>& s, V* sum) { sum_plain(s, sum); }
+
+#endif
+
+// The first slice of a thread's part: as many columns, slices counted in.
+offset_t first_slice(const offset_t* slice_begin, offset_t slices, int part, int parts)
+{
+    const offset_t work = slice_begin[slices] / 2 + slices, wanted = work / parts * part + work % parts * part / parts;
+    offset_t low = 0, high = slices;
+    while (low < high) {
+        const offset_t middle = (low + high) / 2;
+        if (slice_begin[middle] / 2 + middle < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+template <class V, class M>
+void multiply_slice(const CsrView<M>& a, const Sell<M>& sell, offset_t slice, bool vectors, const Vectors<V>& v)
+{
+    alignas(64) std::array<std::int32_t, slice_rows> length;
+    alignas(64) std::array<V, slice_rows> sum;
+    const index_t* const list = sell.row.data();
+    const SliceSpan span = span_of(sell.slice_begin.data(), slice);
+    if (span.ragged)
+        for (int lane = 0; lane < slice_rows; ++lane) length[static_cast<std::size_t>(lane)] = static_cast<std::int32_t>(length_of(a.row_begin, row_of(list, a.rows, slice, lane)));
+    const SliceView<V, M> view{span, sell.column.data(), sell.distance.data(), sell.value.data() + span.begin * slice_rows, length.data(), v.x};
+    if (vectors) sum_vectors(view, sum.data());
+    else sum_plain(view, sum.data());
+    const auto write = [&](offset_t row, int lane) { v.y[row] = scaled(v.alpha, sum[static_cast<std::size_t>(lane)], v.beta, v.y + row); };
+    const offset_t first = slice * slice_rows;
+    if (list == nullptr) {
+        const int count = static_cast<int>(std::min(offset_t{slice_rows}, a.rows - first));
+        for (int lane = 0; lane < count; ++lane) write(first + lane, lane);
+    } else {
+        for (int lane = 0; lane < slice_rows; ++lane)
+            if (const index_t row = list[first + lane]; row >= 0) write(row, lane);
+    }
+}
+
+}  // namespace
+
+template <class V, class M>
+void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v)
+{
+    const offset_t slices = sell.slice_begin.size() - 1;
+    const bool vectors = lanes > 1 && has_vectors();
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (int t = 0; t < q.threads; ++t) {
+        const offset_t end = first_slice(sell.slice_begin.data(), slices, t + 1, q.threads);
+        for (offset_t s = first_slice(sell.slice_begin.data(), slices, t, q.threads); s < end; ++s) multiply_slice(a, sell, s, vectors, v);
+    }
+}
+
+template void multiply_sell(const CpuQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<float>&);
+template void multiply_sell(const CpuQueue&, const CsrView<double>&, int, const Sell<double>&, const Vectors<double>&);
+template void multiply_sell(const CpuQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<double>&);
+
+}  // namespace tulle::spmv

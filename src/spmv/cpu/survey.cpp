@@ -1,0 +1,154 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What choose() wants to know of a matrix, and whether it may be used at all: row by row, in one pass.
+#include <algorithm>
+#include <cstdint>
+
+#include "base/math.hpp"
+#include "spmv/steps.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+constexpr index_t slice = 32;
+
+template <class M>
+bool looks_like(const CsrView<M>& a, index_t row, offset_t step)
+{
+    if (row == 0) return false;
+    const offset_t r = a.row_begin[row], p = a.row_begin[row - 1], length = a.row_begin[row + 1] - r;
+    if (length != r - p || length <= 0 || p < 0) return false;
+    const auto same = [&](offset_t k) { return a.col[r + k] == a.col[p + k] + step; };
+    return same(0) && same(length / 2) && same(length - 1);
+}
+
+// From first to last column of a row; cut to what an index can be, so that columns out of range do no harm.
+template <class M>
+index_t width_of(const CsrView<M>& a, offset_t begin, offset_t end)
+{
+    if (end == begin) return 0;
+    const offset_t width = offset_t{a.col[end - 1]} - a.col[begin];
+    return static_cast<index_t>(std::min(width < 0 ? -width : width, offset_t{max_index}));
+}
+
+// Whether columns of the rows first … last-1 are in range and as sorted and unique as the view claims. Steps back are counted over all nonzeros in one loop
+// that knows nothing of rows and so becomes vectors; those between two rows are taken off again. Unsigned, so that a negative column is a large one.
+template <class M>
+bool columns_are_sound(const CsrView<M>& a, index_t first, index_t last)
+{
+    const offset_t* const row_begin = a.row_begin;
+    const offset_t begin = row_begin[first], end = row_begin[last];
+    if (begin == end) return true;
+    const index_t* const col = a.col;
+    const auto column = [col](offset_t k) { return static_cast<std::uint32_t>(col[k]); };
+    const std::uint32_t strict = a.unique ? 1 : 0;
+    std::uint32_t most = column(begin), steps = 0;
+    for (offset_t k = begin + 1; k < end; ++k) {
+        most = std::max(most, column(k));
+        steps += column(k) < column(k - 1) + strict ? 1u : 0u;
+    }
+    if (most >= static_cast<std::uint32_t>(a.cols) || !a.sorted) return most < static_cast<std::uint32_t>(a.cols);
+    for (index_t i = first; i < last; ++i) {
+        const bool starts = (row_begin[i] > begin) & (row_begin[i] < row_begin[i + 1]);
+        const offset_t at = starts ? row_begin[i] : begin;
+        steps -= (starts & (column(at) < column(at - starts) + strict)) ? 1u : 0u;
+    }
+    return steps == 0;
+}
+
+template <class M>
+Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
+{
+    Survey s;
+    offset_t slice_width = 0;
+    for (index_t i = first; i < std::min(a.rows, first + slice); ++i) {
+        const offset_t begin = a.row_begin[i], end = a.row_begin[i + 1];
+        if (begin < 0 || end < begin || end > a.nonzeros) {
+            s.sound = false;
+            continue;
+        }
+        slice_width = std::max(slice_width, end - begin);
+        s.row.widest = std::max(s.row.widest, width_of(a, begin, end));
+        s.row.steady += i > 0 && end - begin == begin - a.row_begin[i - 1];
+        s.row.repeats += looks_like(a, i, 0);
+        s.row.shifts += looks_like(a, i, 1);
+    }
+    if (whole && s.sound) s.sound = columns_are_sound(a, first, std::min(a.rows, first + slice));
+    s.row.longest = slice_width;
+    s.row.padded = slice_width * slice;
+    return s;
+}
+
+// Lengths of rows and nothing else of them; for products that are done once, where more would cost more than it gains.
+template <class M>
+Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
+{
+    Survey s;
+    const offset_t* const row_begin = a.row_begin;
+    if (row_begin[first] < 0 || row_begin[last] > a.nonzeros) return {{}, false};
+    offset_t before = -1, longest = 0;
+    index_t steady = 0, descents = 0;
+    for (index_t i = first; i < last; ++i) {
+        const auto length = static_cast<offset_t>(static_cast<std::uint64_t>(row_begin[i + 1]) - static_cast<std::uint64_t>(row_begin[i]));     // whatever is there
+        longest = std::max(longest, length);
+        descents += row_begin[i + 1] < row_begin[i];
+        steady += length == before;
+        before = length;
+    }
+    s.row.longest = longest;
+    s.row.steady = steady;
+    s.sound = descents == 0 && (!whole || columns_are_sound(a, first, last));
+    return s;
+}
+
+void add(Survey& to, const Survey& from)
+{
+    to.row.longest = std::max(to.row.longest, from.row.longest);
+    to.row.widest = std::max(to.row.widest, from.row.widest);
+    to.row.steady += from.row.steady;
+    to.row.repeats += from.row.repeats;
+    to.row.shifts += from.row.shifts;
+    to.row.padded += from.row.padded;
+    to.sound = to.sound && from.sound;
+}
+
+// look(first, last) for stretches of rows, added up.
+template <class M, class Look>
+Survey survey_rows(const CpuQueue& q, const CsrView<M>& a, index_t rows_at_once, const Look& look)
+{
+    Survey all;
+    all.row = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0, .value_bytes = sizeof(M)};
+    all.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
+#pragma omp parallel num_threads(threads_for(q, a.rows + a.nonzeros))
+    {
+        Survey mine;
+#pragma omp for schedule(static)
+        for (index_t s = 0; s < ceil_div(a.rows, rows_at_once); ++s) add(mine, look(s * rows_at_once, std::min(a.rows, s * rows_at_once + rows_at_once)));
+#pragma omp critical(tulle_spmv_survey)
+        add(all, mine);
+    }
+    if (!a.sorted) all.row.widest = a.cols;
+    return all;
+}
+
+}  // namespace
+
+template <class M>
+Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole)
+{
+    return survey_rows(q, a, slice, [&](index_t first, index_t) { return survey_slice(a, first, whole); });
+}
+
+template <class M>
+Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole)
+{
+    constexpr index_t rows_at_once = 256;
+    return survey_rows(q, a, rows_at_once, [&](index_t first, index_t last) { return glance_at(a, first, last, whole); });
+}
+
+template Survey glance(const CpuQueue&, const CsrView<float>&, bool);
+template Survey glance(const CpuQueue&, const CsrView<double>&, bool);
+template Survey survey(const CpuQueue&, const CsrView<float>&, bool);
+template Survey survey(const CpuQueue&, const CsrView<double>&, bool);
+
+}  // namespace tulle::spmv

@@ -1,0 +1,297 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Which kernel, and why. Thresholds name their source: "measured" refers to docs/design/spmv.md.
+#include "tulle/spmv_policy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/math.hpp"
+#include "base/plural.hpp"
+#include "base/suggest.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+constexpr std::array lane_counts{1, 2, 4, 8, 16, 32};
+constexpr std::array kernel_names{"rows", "groups", "stream", "sell", "split", "scatter", "entries", "blocks"};
+constexpr std::array format_names{"CSR", "CSC", "COO", "Blocked-ELL"};
+
+// All measured on an H200.
+// A lane should have this many nonzeros of an average row (best for rows of 20 to 120 nonzeros), …
+constexpr double nonzeros_per_lane = 6.0;
+// … or this many in a matrix that leaves most of the GPU idle anyway, …
+constexpr double nonzeros_per_lane_if_few = 2.0;
+constexpr offset_t few_nonzeros = 500'000;
+// … and no more than this many of the longest row, which the others would wait for (about 80 ns each).
+constexpr offset_t longest_lane = 64;
+// More lanes than an average row can use cost little in a launch this small …
+constexpr offset_t small_launch = 1'500'000;
+// … and otherwise, beyond this many times as many, cutting rows into pieces is cheaper.
+constexpr int lane_excess = 4;
+// Rows with the columns of the row before are worth grouping from this share of the rows on, if they have this many nonzeros.
+constexpr double repeats_for_groups = 0.5, mean_for_groups = 8;
+// Groups of rows this short have eight lanes; longer ones sixteen, or thirty-two and loads past the L1 where rows are as long, or values as many.
+constexpr double short_group = 44, long_group = 96, streamed_bytes = 40e6;
+// Sliced ELL wins where most rows are the row before moved by one, short, and hardly padded.
+constexpr double shifts_for_sell = 0.7, mean_for_sell = 32, padding_for_sell = 1.1;
+// Beyond this many places a nonzero it is not even offered, unless the matrix is small.
+constexpr offset_t most_padding = 16, small_padding = 65536;
+// Rows as even as this need no shared memory to be added up in, if a lane has no more than this of the longest; from this mean length on,
+// half the bytes for columns pay.
+constexpr double even_factor = 6, even_slack = 8, mean_for_narrow = 12;
+constexpr offset_t longest_even_lane = 16;
+// On a CPU a row may not exceed this share of a thread's fair part.
+constexpr double long_row_share_on_cpu = 0.25;
+// Sums side by side that stand for a vector of the CPU, whatever it holds.
+constexpr int lanes_of_a_vector = 8;
+// Another kernel than the typical one must be this much faster as measured: noise of a clock should not decide, and bits should not change for nothing.
+constexpr double worthwhile_gain = 1.05;
+// … and slices more, which take a copy of the matrix.
+constexpr double gain_for_sell = 1.15;
+
+// op(A) can be read row by row as it is stored.
+bool by_rows(const Traits& t)
+{
+    return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
+}
+
+// Columns of 16 bits from the first of their row, offsets of 32.
+bool can_be_narrow(const RowTraits& row) { return row.widest < 65536 && row.nonzeros <= max_index - 32; }
+
+// The power of two nearest to n in ratio, 1 to 32.
+int nearest_lanes(double n)
+{
+    int lanes = 1;
+    while (lanes < 32 && n > lanes * 1.41421356) lanes *= 2;
+    return lanes;
+}
+
+int lanes_for_average(const RowTraits& row)
+{
+    return nearest_lanes(row.mean / (row.nonzeros < few_nonzeros ? nonzeros_per_lane_if_few : nonzeros_per_lane));
+}
+
+int lanes_for_longest(const RowTraits& row, offset_t most = longest_lane)
+{
+    return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, most))));
+}
+
+bool is_skewed(const RowTraits& row, const Limits& limits)
+{
+    if (limits.backend == Backend::cpu)
+        return limits.threads > 1 && static_cast<double>(row.longest) > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
+    const int lanes = lanes_for_longest(row);
+    const bool hopeless = row.longest > 32 * longest_lane * lane_excess;
+    return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
+}
+
+// The cheapest lanes for rows like these.
+int cheapest_lanes(const RowTraits& row, const RowCosts& costs)
+{
+    return *std::min_element(RowCosts::lanes.begin(), RowCosts::lanes.end(), [&](int a, int b) { return cost_of(costs, row, a) < cost_of(costs, row, b); });
+}
+
+int lanes_on_cpu(const RowTraits& row, const RowCosts& costs)
+{
+    const int usual = cheapest_lanes(row, RowCosts{}), best = cheapest_lanes(row, costs);
+    return cost_of(costs, row, best) * worthwhile_gain < cost_of(costs, row, usual) ? best : usual;
+}
+
+// Long rows that are cut between threads: two sums, or vectors where these are measured to be faster.
+int lanes_for_split(const RowTraits& row, const Limits& limits)
+{
+    return limits.backend == Backend::cpu && lanes_on_cpu(row, limits.costs) == lanes_of_a_vector ? lanes_of_a_vector : 32;
+}
+
+int lanes_for(const RowTraits& row, const Limits& limits)
+{
+    if (limits.backend == Backend::cpu) return lanes_on_cpu(row, limits.costs);
+    return std::max(lanes_for_average(row), lanes_for_longest(row));
+}
+
+std::string in_lengths(const RowTraits& row)
+{
+    return concat("the longest row has ", row.longest, plural(row.longest, " nonzero", " nonzeros"), ", the mean is ", fixed(row.mean, 1));
+}
+
+bool has_groups(const RowTraits& row)
+{
+    return row.mean >= mean_for_groups && row.repeats >= repeats_for_groups * row.rows && row.longest <= longest_lane * 32;
+}
+
+bool has_shifts(const RowTraits& row)
+{
+    return row.shifts >= shifts_for_sell * row.rows && row.mean <= mean_for_sell && static_cast<double>(row.padded) <= padding_for_sell * static_cast<double>(row.nonzeros);
+}
+
+bool is_even(const RowTraits& row) { return static_cast<double>(row.longest) <= even_factor * row.mean + even_slack; }
+
+int lanes_for_groups(const RowTraits& row)
+{
+    if (row.mean < short_group) return 8;
+    return row.mean >= long_group || static_cast<double>(row.nonzeros) * static_cast<double>(row.value_bytes) > streamed_bytes ? 32 : 16;
+}
+
+// Without preparation beyond the merge path.
+Choice choose_unprepared(const Traits& t, const Limits& limits, bool copy)
+{
+    if (is_skewed(t.row, limits)) return {{Kernel::split, lanes_for_split(t.row, limits), copy}, concat(in_lengths(t.row), ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
+    return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(in_lengths(t.row), ": no row holds the others up")};
+}
+
+std::string share_that_shifts(const RowTraits& row)
+{
+    return concat("of ", row.rows, " rows ", row.shifts, " are the row before moved by one, so that columns need hardly any bytes");
+}
+
+Choice choose_on_cpu(const Traits& t, const Limits& limits, bool copy)
+{
+    if (!t.reused || is_skewed(t.row, limits)) return choose_unprepared(t, limits, copy);
+    if (has_shifts(t.row) && limits.costs.sell * gain_for_sell < limits.costs.sell_rows) return {{Kernel::sell, lanes_of_a_vector, copy}, share_that_shifts(t.row)};
+    return choose_unprepared(t, limits, copy);
+}
+
+Choice choose_on_gpu(const Traits& t, const Limits& limits, bool copy)
+{
+    if (!t.reused) return choose_unprepared(t, limits, copy);
+    const std::string share = concat("of ", t.row.rows, " rows ");
+    if (has_groups(t.row)) return {{Kernel::groups, lanes_for_groups(t.row), copy}, concat(share, t.row.repeats, " have the columns of the row before, which are then read once")};
+    if (has_shifts(t.row)) return {{Kernel::sell, 32, copy}, share_that_shifts(t.row)};
+    const int lanes = std::max(lanes_for_average(t.row), lanes_for_longest(t.row, longest_even_lane));
+    if (is_even(t.row)) return {{Kernel::rows, lanes, copy, t.row.mean >= mean_for_narrow && can_be_narrow(t.row)}, concat(in_lengths(t.row), ": rows are even")};
+    return {{Kernel::stream, 32, copy}, concat(in_lengths(t.row), ": rows are uneven and added up in shared memory")};
+}
+
+Choice choose_by_rows(const Traits& t, const Limits& limits, bool copy, const std::string& reason)
+{
+    Choice choice = limits.backend == Backend::cuda ? choose_on_gpu(t, limits, copy) : choose_on_cpu(t, limits, copy);
+    choice.why = reason + choice.why;
+    return choice;
+}
+
+// How matrices that are not stored by rows of op(A) can be multiplied without a copy.
+Kernel direct_kernel(const Traits& t)
+{
+    if (t.format == Format::blocked_ell) return Kernel::blocks;
+    return t.format == Format::coo ? Kernel::entries : Kernel::scatter;
+}
+
+// Direct kernels that add into y in no fixed order.
+bool direct_is_repeatable(const Traits& t, const Limits& limits)
+{
+    if (t.format == Format::blocked_ell && !t.transposed) return true;
+    return limits.backend == Backend::cpu && limits.threads == 1;
+}
+
+// Between two measured lengths a cost moves with the logarithm of the length, which halves its way at half the distance; beyond them it stays.
+double at_mean(const RowCosts::ByMean& costs, double mean, std::size_t lane)
+{
+    const auto& known = RowCosts::mean;
+    if (mean <= known.front()) return costs.front()[lane];
+    for (std::size_t k = 1; k < known.size(); ++k)
+        if (mean <= known[k]) {
+            const double far = std::log(mean / known[k - 1]) / std::log(static_cast<double>(known[k]) / known[k - 1]);
+            return far > 0 ? costs[k - 1][lane] * (1 - far) + costs[k][lane] * far : costs[k - 1][lane];
+        }
+    return costs.back()[lane];
+}
+
+std::string listed(const std::array<double, RowCosts::lanes.size()>& costs)
+{
+    std::string text;
+    for (const double ns : costs) text += (text.empty() ? "" : ", ") + (ns < RowCosts::never ? fixed(ns, 2) : std::string("-"));
+    return text;
+}
+
+}  // namespace
+
+double cost_of(const RowCosts& costs, const RowTraits& row, int lanes)
+{
+    const auto lane = static_cast<std::size_t>(std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) - RowCosts::lanes.begin());
+    if (lane == RowCosts::lanes.size()) return RowCosts::never;
+    const double foreseen = row.rows > 0 ? static_cast<double>(row.steady) / row.rows : 1;
+    const double steady = at_mean(costs.steady, row.mean, lane), changing = at_mean(costs.changing, row.mean, lane);
+    return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing : RowCosts::never;
+}
+
+std::string to_text(const RowCosts& costs)
+{
+    std::string text = concat(costs.measured ? "measured" : "typical", ", ns a nonzero with 1, 2, 4 sums and vectors:");
+    for (std::size_t k = 0; k < RowCosts::mean.size(); ++k)
+        text += concat(k > 0 ? ";" : "", " rows of ", RowCosts::mean[k], " ", listed(costs.steady[k]), " (uneven ", listed(costs.changing[k]), ")");
+    return text;
+}
+
+bool wants_copy(const Traits& t, const Limits& limits)
+{
+    if (by_rows(t) || (t.format == Format::blocked_ell && !t.transposed)) return false;
+    return (t.deterministic && !direct_is_repeatable(t, limits)) || (t.reused && t.format != Format::blocked_ell);
+}
+
+Choice choose(const Traits& t, const Limits& limits)
+{
+    if (by_rows(t)) return choose_by_rows(t, limits, false, "stored by rows; ");
+    if (wants_copy(t, limits))
+        return choose_by_rows(t, limits, true, t.deterministic ? "a copy by rows, because results must be repeatable; " : "a copy by rows, because it will be used many times; ");
+    if (t.format == Format::blocked_ell) return {{Kernel::blocks, 32, false}, "stored as dense blocks"};
+    return {{direct_kernel(t), 32, false}, "used once, so it is not worth a copy by rows"};
+}
+
+std::vector<Policy> candidates(const Traits& t, const Limits& limits)
+{
+    std::vector<Policy> all;
+    const bool copy = !by_rows(t), gpu = limits.backend == Backend::cuda;
+    if (copy) all.push_back({direct_kernel(t), 32, false});
+    for (const bool narrow : {false, true})
+        for (const int lanes : lane_counts)
+            if ((gpu || lanes <= lanes_of_a_vector) && (!narrow || can_be_narrow(t.row))) all.push_back({Kernel::rows, lanes, copy, narrow});
+    for (const int lanes : gpu ? std::vector{8, 16, 32} : std::vector{1})
+        if (t.row.longest <= longest_in_group) all.push_back({Kernel::groups, lanes, copy});
+    if (gpu) all.push_back({Kernel::stream, 32, copy});
+    for (const int lanes : gpu ? std::vector{32} : std::vector{1, lanes_of_a_vector})
+        for (const bool sort : {false, true})
+            if (t.row.padded <= most_padding * t.row.nonzeros + small_padding) all.push_back({Kernel::sell, lanes, copy, false, sort});
+    all.push_back({Kernel::split, 32, copy});
+    if (!gpu) all.push_back({Kernel::split, lanes_of_a_vector, copy});
+    std::erase_if(all, [&](const Policy& p) { return t.deterministic && !p.copy && copy && !direct_is_repeatable(t, limits); });
+    return all;
+}
+
+void check_policy(const Policy& policy, const Traits& t, const Limits& limits)
+{
+    const auto all = candidates(t, limits);
+    if (std::find(all.begin(), all.end(), policy) != all.end()) return;
+    std::string possible;
+    for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
+    throw ValueError(concat("the policy '", to_text(policy), "' cannot multiply a ", to_text(t.format), t.transposed ? " matrix transposed" : " matrix",
+                            t.deterministic ? " repeatably" : ""),
+                     concat("possible here: ", possible));
+}
+
+std::string to_text(Kernel kernel) { return kernel_names[static_cast<std::size_t>(kernel)]; }
+
+std::string to_text(Format format) { return format_names[static_cast<std::size_t>(format)]; }
+
+std::string to_text(const Policy& p)
+{
+    std::string text = to_text(p.kernel);
+    if (p.kernel == Kernel::rows || p.kernel == Kernel::groups || ((p.kernel == Kernel::sell || p.kernel == Kernel::split) && p.lanes < 32)) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
+    if (p.narrow) text += ", narrow columns";
+    if (p.sort) text += ", sorted";
+    if (p.copy) text += ", on a copy by rows";
+    return text;
+}
+
+Kernel parse_kernel(std::string_view name)
+{
+    const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
+    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMV kernel '", name, "'"); },
+                        one_of_hint(name, kernel_names));
+    return static_cast<Kernel>(found - kernel_names.begin());
+}
+
+}  // namespace tulle::spmv

@@ -1,0 +1,423 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The sparse matrix-vector product, from a matrix in any format to y.
+//
+//   look       shape, format, row lengths and patterns of op(A), and whether the matrix is sound (survey)
+//   choose     a kernel (policy.cpp), unless the caller forces one
+//   arrange    op(A) as CSR of our own where the policy asks for it; otherwise the caller's arrays are used as they are
+//   prepare    what the kernel needs beside the matrix
+//   run        one kernel; the split kernel adds a short second pass for rows cut between pieces
+//
+// Row kernels with a slice of lanes: Bell, Garland, SC'09, doi:10.1145/1654059.1654078. Merge path: Merrill, Garland, SC'16,
+// doi:10.1109/SC.2016.57. The other kernels name their sources. Several devices and partial formats (MSREP): multi.hpp.
+#include "tulle/spmv.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/math.hpp"
+#include "base/plural.hpp"
+#include "device/placed.hpp"
+#include "matrix/convert_steps.hpp"
+#include "prim/scale.hpp"
+#include "spmv/steps.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/copy.hpp"
+#include "tulle/text.hpp"
+#include "tulle/trace.hpp"
+#include "tulle/validate.hpp"
+#include "tulle/widen.hpp"
+
+namespace tulle::spmv {
+namespace {
+
+// AnyView once its offsets have 64 bits.
+template <class V> using StoredView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>>;
+
+}  // namespace
+
+template <class V, class M>
+struct Plan<V, M>::State {
+    Context ctx;
+    StoredView<M> a;                     // the caller's
+    Buffer<offset_t> wide;               // its offsets, where the caller's have 32 bits
+    Options options;
+    Traits traits;
+    Limits limits;
+    Choice choice;
+    Csr<M> copy;                         // op(A) by rows, where the policy asks for a copy
+    Buffer<offset_t> source;             // for every value of the copy where it stands in the caller's array
+    Workspace<V, M> work;
+    const void* known_x = nullptr;       // vectors already found to be in the right memory
+    const void* known_y = nullptr;
+    const void* known_dots = nullptr;
+
+    bool transposed() const { return options.op == Op::transpose; }
+};
+
+namespace {
+
+template <class... F> struct Overloaded : F... { using F::operator()...; };
+template <class... F> Overloaded(F...) -> Overloaded<F...>;
+
+template <class V> Format format_of(const StoredView<V>& a) { return static_cast<Format>(a.index()); }
+
+template <class V>
+std::pair<index_t, index_t> shape_of(const StoredView<V>& a)
+{
+    return std::visit([](const auto& m) { return std::pair{m.rows, m.cols}; }, a);
+}
+
+template <class V>
+offset_t nonzeros_of(const StoredView<V>& a)
+{
+    return std::visit(Overloaded{[](const BlockedEllView<V>& m) { return m.slots() * m.block * m.block; }, [](const auto& m) { return m.nonzeros; }}, a);
+}
+
+// A matrix stored by rows or columns as CSR of what is stored: op(A) itself, or op(A) transposed.
+template <class V>
+CsrView<V> as_rows(const StoredView<V>& a)
+{
+    if (const auto* csc = std::get_if<CscView<V>>(&a)) return transposed(*csc);
+    return std::get<CsrView<V>>(a);
+}
+
+// Coordinates of op(A).
+template <class V>
+CooView<V> as_entries(const StoredView<V>& a, bool transpose)
+{
+    const auto& coo = std::get<CooView<V>>(a);
+    return transpose ? transposed(coo) : coo;
+}
+
+bool stored_by_rows(const Traits& t)
+{
+    return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
+}
+
+// What can be told of op(A) as it is stored; a matrix that is not sound is refused here, with the sentence of check().
+template <class State>
+void look(State& s, bool reused)
+{
+    const trace::Phase phase{"look"};
+    const auto [rows, cols] = shape_of(s.a);
+    const bool transpose = s.transposed();
+    s.traits = {.format = format_of(s.a), .transposed = transpose, .deterministic = s.ctx.is_deterministic(), .reused = reused};
+    s.traits.row = {.rows = transpose ? cols : rows, .cols = transpose ? rows : cols, .nonzeros = nonzeros_of(s.a)};
+    if (s.traits.format == Format::coo) s.traits.sorted_by_row = as_entries(s.a, transpose).order == CooOrder::by_row;
+    bool sound = false;
+    if (stored_by_rows(s.traits)) {
+        const auto m = as_rows(s.a);
+        const Survey found = s.ctx.run([&](const auto& q) { return reused ? survey(q, m, s.options.checked) : glance(q, m, s.options.checked); });
+        s.traits.row = found.row;
+        sound = found.sound && (m.sorted || !m.unique);      // repeats in unsorted rows are beyond a survey
+    }
+    if (s.options.checked && !sound) std::visit([&](const auto& m) { check(s.ctx, m); }, s.a);
+}
+
+// Coordinates by row: nothing but row_begin where they are in that order already, a copy with its sources otherwise.
+template <class V>
+Csr<V> rows_of_entries(const Context& ctx, const CooView<V>& a, Buffer<offset_t>& source)
+{
+    return ctx.run([&](const auto& q) {
+        Csr<V> csr{.rows = a.rows, .cols = a.cols, .row_begin = {}, .col = {}, .value = {}, .sorted = false, .unique = a.unique};
+        if (a.order == CooOrder::by_row) {
+            csr.row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1);
+            matrix::compress_rows(q, a.row, a.nonzeros, a.rows, csr.row_begin.data());
+            return csr;
+        }
+        matrix::Groups by_row = matrix::group(q, a.row, a.nonzeros, a.rows);
+        csr.row_begin = std::move(by_row.begin);
+        csr.col = Buffer<index_t>(q, a.nonzeros);
+        csr.value = Buffer<V>(q, a.nonzeros);
+        matrix::gather(q, a.col, by_row.source.data(), a.nonzeros, csr.col.data());
+        matrix::gather(q, a.value, by_row.source.data(), a.nonzeros, csr.value.data());
+        source = std::move(by_row.source);
+        return csr;
+    });
+}
+
+// op(A) by rows, in memory of our own, and where its values come from (not for blocks, whose zeros are left out).
+template <class V>
+Csr<V> copy_by_rows(const Context& ctx, const StoredView<V>& a, bool transpose, Buffer<offset_t>& source)
+{
+    if (std::holds_alternative<CooView<V>>(a)) return rows_of_entries(ctx, as_entries(a, transpose), source);
+    if (const auto* bell = std::get_if<BlockedEllView<V>>(&a)) {
+        Csr<V> csr = to_csr(ctx, *bell);
+        return transpose ? tulle::transpose(ctx, csr.view()) : std::move(csr);
+    }
+    return tulle::transpose(ctx, as_rows(a), &source);
+}
+
+// op(A) by rows: the caller's arrays, or ours, or our row_begin over the caller's coordinates.
+template <class State>
+auto rows_of(const State& s)
+{
+    if (!s.choice.policy.copy) return as_rows(s.a);
+    auto rows = s.copy.view();
+    if (s.traits.sorted_by_row) {
+        const auto entries = as_entries(s.a, s.transposed());
+        rows.nonzeros = entries.nonzeros;
+        rows.col = entries.col;
+        rows.value = entries.value;
+    }
+    return rows;
+}
+
+// The pieces of the split kernel, at least one, and room for what each carries to the next.
+template <class Queue, class V, class M>
+void prepare_split(const Queue& q, const CsrView<M>& a, Workspace<V, M>& work)
+{
+    const offset_t pieces = std::max(offset_t{1}, ceil_div(a.rows + a.nonzeros, steps_per_piece(q)));
+    work.point = Buffer<prim::MergePoint>(q, pieces + 1);
+    work.carry = Buffer<V>(q, pieces);
+    prim::merge_path(q, a.row_begin, a.rows, a.nonzeros, pieces, work.point.data());
+}
+
+bool scatters(const Policy& p, bool transposed)
+{
+    return p.kernel == Kernel::scatter || p.kernel == Kernel::entries || (p.kernel == Kernel::blocks && transposed);
+}
+
+// The kernel that only a GPU has.
+template <class V, class M> Stream<V> stream_of(const CudaQueue& q, const CsrView<M>& a, offset_t longest) { return make_stream<V>(q, a, longest); }
+template <class V, class M> Stream<V> stream_of(const CpuQueue&, const CsrView<M>&, offset_t) { return {}; }
+template <class V, class M> void run_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v) { multiply_stream(q, a, stream, v); }
+template <class V, class M> void run_stream(const CpuQueue&, const CsrView<M>&, const Stream<V>&, const Vectors<V>&) {}
+
+// … and the one in which only a CPU has a choice.
+template <class V, class M> void run_split(const CudaQueue& q, const CsrView<M>& a, int, const Workspace<V, M>& work, const Vectors<V>& v) { multiply_split(q, a, work, v); }
+template <class V, class M> void run_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v) { multiply_split(q, a, lanes, work, v); }
+
+template <class Queue, class V>
+void prepare_dots(const Queue& q, index_t rows, offset_t stream_blocks, Buffer<V>& partial, Buffer<int>& arrived)
+{
+    partial = Buffer<V>(q, 2 * std::max(dot_pairs(rows), stream_blocks));
+    arrived = Buffer<int>(q, 1);
+    fill_zero(q, arrived.data(), 1);
+}
+
+template <class State>
+void prepare(State& s)
+{
+    const trace::Phase phase{"prepare"};
+    using Sum = std::remove_cvref_t<decltype(*s.work.carry.data())>;
+    s.ctx.run([&](const auto& q) {
+        const Policy& p = s.choice.policy;
+        if (p.kernel == Kernel::split) prepare_split(q, rows_of(s), s.work);
+        if (p.kernel == Kernel::groups) s.work.groups = make_groups(q, rows_of(s));
+        if (p.narrow) s.work.narrow = make_narrow(q, rows_of(s));
+        if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort, s.traits.row.padded);
+        if (p.kernel == Kernel::stream) s.work.stream = stream_of<Sum>(q, rows_of(s), s.traits.row.longest);
+        if (scatters(p, s.transposed())) s.work.private_sums = make_private_sums<Sum>(q, s.traits.row.rows);
+        if (s.options.dots) prepare_dots(q, s.traits.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);
+    });
+}
+
+template <class State, class V>
+void require_vectors(State& s, std::span<const V> x, std::span<V> y)
+{
+    const RowTraits& op = s.traits.row;
+    require(std::ssize(x) == op.cols, [&] { return concat("x has ", x.size(), " entries, but op(A) has ", op.cols, " columns"); });
+    require(std::ssize(y) == op.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
+    require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
+    require_placed(s.ctx, x.data(), x.size(), s.known_x, "x");
+    require_placed(s.ctx, y.data(), y.size(), s.known_y, "y");
+}
+
+template <class Queue, class State, class V>
+void run_on(const Queue& q, const State& s, const Vectors<V>& v)
+{
+    const Policy& p = s.choice.policy;
+    switch (p.kernel) {
+    case Kernel::rows: return multiply_rows(q, rows_of(s), p.lanes, s.work.narrow, v);
+    case Kernel::groups: return multiply_groups(q, rows_of(s), p.lanes, s.work.groups, v);
+    case Kernel::stream: return run_stream(q, rows_of(s), s.work.stream, v);
+    case Kernel::sell: return multiply_sell(q, rows_of(s), p.lanes, s.work.sell, v);
+    case Kernel::split: return run_split(q, rows_of(s), p.lanes, s.work, v);
+    case Kernel::scatter: return multiply_scatter(q, as_rows(s.a), s.work, v);
+    case Kernel::entries: return multiply_entries(q, as_entries(s.a, s.transposed()), s.work, v);
+    case Kernel::blocks: break;
+    }
+    std::visit(Overloaded{[&]<class M>(const BlockedEllView<M>& a) {
+                              if (s.transposed()) multiply_blocks_transposed(q, a, s.work, v);
+                              else multiply_blocks(q, a, v);
+                          },
+                          [](const auto&) {}},
+               s.a);
+}
+
+// Whether the kernel makes dots while it writes y; otherwise they take a pass of their own.
+bool makes_dots(const Policy& p, Backend backend, bool mixed)
+{
+    return backend == Backend::cuda && !mixed && (p.kernel == Kernel::rows || p.kernel == Kernel::groups || p.kernel == Kernel::stream || p.kernel == Kernel::sell);
+}
+
+// Rows and nonzeros from which on a plan is worth the measurement of the machine that the first such plan makes.
+constexpr offset_t worth_measuring = 50'000;
+
+// What the machine is known to do well. A deterministic context must not depend on a clock.
+template <class Sum>
+Limits limits_for(const Context& ctx, offset_t work, const Options& options, bool reused)
+{
+    const bool measure = ctx.backend() == Backend::cpu && reused && work >= worth_measuring && !options.force && !ctx.is_deterministic();
+    return {.backend = ctx.backend(), .threads = ctx.host().threads, .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
+}
+
+template <class State, class M>
+std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const Options& options, bool reused)
+{
+    Buffer<offset_t> wide;
+    const auto m = matrix::widened<StoredView<M>>(all, a, wide);
+    using Sum = std::remove_cvref_t<decltype(*std::declval<State>().work.carry.data())>;
+    const offset_t work = nonzeros_of(m) + std::max(shape_of(m).first, shape_of(m).second);
+    const Context ctx = all.for_work(work);
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = m, .wide = std::move(wide), .options = options, .traits = {}, .limits = {}, .choice = {}, .copy = {}, .source = {}, .work = {}});
+    s->limits = limits_for<Sum>(ctx, work, options, reused);
+    look(*s, reused);
+    require(!options.dots || s->traits.row.rows == s->traits.row.cols,
+            [&] { return concat("dot(y, x) wants a square matrix, not ", s->traits.row.rows, " x ", s->traits.row.cols); });
+    if (options.force) check_policy(*options.force, s->traits, s->limits);
+    if (options.force ? options.force->copy : wants_copy(s->traits, s->limits)) {
+        const trace::Phase phase{"arrange"};
+        s->copy = copy_by_rows(ctx, m, s->transposed(), s->source);
+        s->choice.policy.copy = true;
+        s->traits.row = ctx.run([&](const auto& q) { return survey(q, rows_of(*s), false).row; });
+        if (options.force) check_policy(*options.force, s->traits, s->limits);      // once more: only now it is known how wide and long the rows are
+    }
+    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
+    prepare(*s);
+    return s;
+}
+
+// New numbers of the caller's to where the kernel reads them.
+template <class State>
+void carry_values(State& s)
+{
+    s.ctx.run([&](const auto& q) {
+        if (s.choice.policy.copy && !s.traits.sorted_by_row && s.traits.format != Format::blocked_ell) {
+            const auto* value = s.traits.format == Format::coo ? as_entries(s.a, false).value : as_rows(s.a).value;
+            matrix::gather(q, value, s.source.data(), s.copy.nonzeros(), s.copy.value.data());
+        }
+        if (s.choice.policy.kernel == Kernel::sell) fill_sell(q, rows_of(s), s.work.sell);
+    });
+}
+
+template <class State, class V>
+void run_state(State& s, const Vectors<V>& v)
+{
+    if (s.traits.row.rows == 0 && v.dots.result == nullptr) return;
+    s.ctx.run([&](const auto& q) {
+        const bool on_the_way = v.alpha != V(0) && makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.traits.row.value_bytes) && s.traits.row.rows > 0;
+        Vectors<V> product = v;
+        if (!on_the_way) product.dots = {};
+        if (v.alpha == V(0)) prim::scale(q, v.y, s.traits.row.rows, v.beta);
+        else run_on(q, s, product);
+        if (v.dots.result == nullptr || on_the_way) return;
+        if (s.traits.row.rows > 0) add_up_dots(q, s.traits.row.rows, v);
+        else fill_zero(q, v.dots.result, 2);
+    });
+}
+
+}  // namespace
+
+template <class V, class M> Plan<V, M>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+template <class V, class M> Plan<V, M>::Plan(Plan&&) noexcept = default;
+template <class V, class M> Plan<V, M>& Plan<V, M>::operator=(Plan&&) noexcept = default;
+template <class V, class M> Plan<V, M>::~Plan() = default;
+
+template <class V, class M>
+Plan<V, M> Plan<V, M>::make(const Context& ctx, const AnyView<M>& a, const Options& options)
+{
+    return Plan(make_state<State>(ctx, a, options, true));
+}
+
+template <class V, class M>
+void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) const
+{
+    require_vectors(*state_, x, y);
+    run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data()});
+}
+
+template <class V, class M>
+void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y, std::span<V> dots) const
+{
+    require_vectors(*state_, x, y);
+    require<ValueError>(state_->options.dots, "this plan has no room for dot products", "make it with Options{.dots = true}");
+    require(dots.size() == 2, [&] { return concat("dots has ", dots.size(), " entries instead of 2"); });
+    require<ValueError>(are_apart(dots, x) && are_apart(dots, y), "dots overlaps x or y", "give dots memory of its own");
+    require_placed(state_->ctx, dots.data(), dots.size(), state_->known_dots, "dots");
+    auto& work = state_->work;
+    run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data(), {work.dot_partial.data(), work.dot_arrived.data(), dots.data()}});
+}
+
+template <class V, class M>
+void Plan<V, M>::update_values(const AnyView<M>& given)
+{
+    State& s = *state_;
+    Buffer<offset_t> fresh;
+    const auto a = matrix::renewed<StoredView<M>>(s.ctx, given, s.wide, fresh);
+    require<PlanMismatch>(a.index() == s.a.index(), [&] { return concat("the plan is for ", to_text(s.traits.format), ", the new matrix is ", to_text(format_of(a))); });
+    require<PlanMismatch>(shape_of(a) == shape_of(s.a) && nonzeros_of(a) == nonzeros_of(s.a), [&] {
+        const auto [rows, cols] = shape_of(s.a);
+        const auto [new_rows, new_cols] = shape_of(a);
+        return concat("the plan is for ", rows, " x ", cols, " with ", nonzeros_of(s.a), " stored values, the new matrix is ", new_rows, " x ", new_cols, " with ",
+                      nonzeros_of(a));
+    });
+    if (s.choice.policy.copy && s.traits.format == Format::blocked_ell) {
+        s.copy = copy_by_rows(s.ctx, a, s.transposed(), s.source);
+        prepare(s);
+    }
+    s.a = a;
+    if (!fresh.empty()) s.wide = std::move(fresh);
+    carry_values(s);
+}
+
+template <class V, class M>
+const Policy& Plan<V, M>::policy() const
+{
+    return state_->choice.policy;
+}
+
+template <class V, class M>
+const Traits& Plan<V, M>::traits() const
+{
+    return state_->traits;
+}
+
+template <class V, class M>
+std::size_t Plan<V, M>::bytes() const
+{
+    return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes();
+}
+
+template <class V, class M> index_t Plan<V, M>::rows() const { return state_->traits.row.rows; }
+template <class V, class M> index_t Plan<V, M>::cols() const { return state_->traits.row.cols; }
+
+template <class V, class M>
+std::string Plan<V, M>::describe() const
+{
+    const State& s = *state_;
+    std::string others;
+    for (const Policy& p : candidates(s.traits, s.limits))
+        if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
+    const bool unordered = scatters(s.choice.policy, s.transposed()) && (s.limits.backend == Backend::cuda || s.limits.threads > 1);
+    return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.traits.row.nonzeros, plural(s.traits.row.nonzeros, " stored value, ", " stored values, "), to_text(s.traits.format),
+                  s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : sizeof(M) == 4 ? ", float in double" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, s.limits.backend == Backend::cpu ? concat("\n  costs:  ", to_text(s.limits.costs)) : "",
+                  "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
+                  "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);
+}
+
+template <class V, class M>
+void Plan<V, M>::once(const Context& ctx, const AnyView<M>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options)
+{
+    const auto state = make_state<State>(ctx, a, options, false);
+    require_vectors(*state, x, y);
+    run_state(*state, Vectors<V>{alpha, x.data(), beta, y.data()});
+}
+
+template class Plan<float>;
+template class Plan<double>;
+template class Plan<double, float>;
+
+}  // namespace tulle::spmv

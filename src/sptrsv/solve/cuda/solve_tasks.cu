@@ -1,0 +1,319 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Our own kernel: warps, or teams of four, take tasks by ticket; what a task needs last is kept apart, so that between the arrival of the last
+// number and the departure of the result lie a few multiplications. Order of additions: fixed by the tasks; the same bits every time, and in
+// every regime: the whole GPU, one block, or one cluster of blocks, which differ in who takes tasks and where unknowns live.
+#include "sptrsv/solve/cuda/waiting.cuh"
+
+namespace tulle::sptrsv {
+namespace {
+
+constexpr int steps_at_once = 4;
+
+template <class V>
+struct TasksView {
+    offset_t tasks;
+    index_t rows;
+    bool reversed, reordered;
+    const Task* task;
+    const index_t *row, *col, *late_col;
+    const V *reciprocal, *value, *dense;
+    const index_t* substitute;
+
+    __device__ offset_t unknown(index_t place, index_t of_row) const { return reordered ? place : reversed ? rows - 1 - of_row : of_row; }
+};
+
+// Where a thread stands in its team, and the team's shared memory: a number for each thread in each part.
+template <class V>
+struct Member {
+    int lane, warp;
+    int barrier;                     // of the team; 0: that of the block
+    V *vector, *sums, *totals;
+};
+
+// A lane's entries of some steps.
+template <int N, class V>
+struct Entries {
+    index_t col[N];
+    V value[N];
+
+    template <int Team>
+    __device__ void load(const TasksView<V>& view, const Task& task, index_t step, const Member<V>& me)
+    {
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+            const bool there = step + n < task.steps;
+            const offset_t at = (task.step + offset_t{step + n} * Team + me.warp) * lanes + me.lane;
+            col[n] = there ? view.col[at] : -1;
+            value[n] = there ? view.value[at] : V(0);
+        }
+    }
+};
+
+template <int N, class V>
+__device__ V subtract(V sum, const V (&value)[N], const Word<V> (&word)[N])
+{
+#pragma unroll
+    for (int n = 0; n < N; ++n) sum -= value[n] * number<V>(word[n]);
+    return sum;
+}
+
+// Sum over the lanes of a warp that work on the same row, which stand `width` apart; every lane gets it.
+template <class V>
+__device__ V sum_of_row(V sum, int width)
+{
+    for (int distance = width; distance < lanes; distance *= 2) sum += __shfl_xor_sync(whole_warp, sum, distance);
+    return sum;
+}
+
+// … and over the warps of the team, in their order.
+template <int Team, class V>
+__device__ V sum_of_team(V sum, const Member<V>& me, V* box)
+{
+    if constexpr (Team == 1) return sum;
+    box[me.warp * lanes + me.lane] = sum;
+    meet<Team>(me.barrier);
+    V total = box[me.lane];
+#pragma unroll
+    for (int w = 1; w < Team; ++w) total += box[w * lanes + me.lane];
+    return total;
+}
+
+// The early entries; the next steps are on their way while these are waited for.
+template <int Team, class V, class Unknowns>
+__device__ V take_early(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, const Member<V>& me, V sum)
+{
+    Entries<steps_at_once, V> now, next;
+    now.template load<Team>(view, task, 0, me);
+    for (index_t step = 0; step < task.steps; step += steps_at_once) {
+        next.template load<Team>(view, task, step + steps_at_once, me);
+        Word<V> word[steps_at_once];
+        wait_for<1>(waits, now.col, word);
+        sum = subtract(sum, now.value, word);
+        now = next;
+    }
+    return sum_of_team<Team>(sum_of_row(sum, task.width), me, me.sums);
+}
+
+// Late entries of rows alone: lane j * width + i of the first warp has read entry j of row i; every lane of the row gets all of them.
+template <class V>
+__device__ void share_late(const Task& task, int lane, index_t col, V value, Entries<most_late, V>& late)
+{
+#pragma unroll
+    for (int j = 0; j < most_late; ++j) {
+        late.col[j] = -1;
+        late.value[j] = 0;
+        if (j >= task.late) continue;                      // the whole warp
+        const int from = j * task.width + lane % task.width;
+        late.col[j] = __shfl_sync(whole_warp, col, from);
+        late.value[j] = __shfl_sync(whole_warp, value, from);
+    }
+}
+
+// The first warp has the result.
+template <int Team, class V, class Unknowns>
+__device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, const Member<V>& me, V sum)
+{
+    Entries<most_late, V> late;
+    const offset_t at = (task.step + offset_t{task.steps} * Team) * lanes + me.lane;
+    const bool has_late = task.late > 0 && me.warp == 0;
+    share_late(task, me.lane, has_late ? view.col[at] : -1, has_late ? view.value[at] : V(0), late);
+    sum = take_early<Team>(view, task, waits, me, sum);
+    if (!has_late) return sum;
+    Word<V> word[most_late];
+    wait_for<1>(waits, late.col, word);
+    return subtract(sum, late.value, word);
+}
+
+// A lane's row of some columns of a matrix, in registers.
+template <int N, class V>
+struct MatrixRow {
+    V value[N];
+
+    // Columns first, first + step, … below `columns`.
+    __device__ void load(const V* matrix, int width, int first, int step, int columns, int i)
+    {
+#pragma unroll
+        for (int j = 0; j < N; ++j) value[j] = first + j * step < columns ? matrix[(first + j * step) * width + i] : V(0);
+    }
+
+    // The row times a vector in shared memory, which has a number for every lane; `count` of the columns are there.
+    // Zeros are not entries: where NaN or infinity came out they are left out.
+    __device__ V times(const V* vector, int count) const
+    {
+        V sum = 0;
+        if (count > 16) sum = add<N, false>(vector);
+        else if (count > 8) sum = add<(N < 16 ? N : 16), false>(vector);
+        else if (count > 0) sum = add<(N < 8 ? N : 8), false>(vector);
+        return sum - sum == V(0) ? sum : add<N, true>(vector);
+    }
+
+    // Four sums side by side. No branches: all loads are on their way at once.
+    template <int M, bool WithoutZeros>
+    __device__ V add(const V* vector) const
+    {
+        V sum[4] = {};
+#pragma unroll
+        for (int j = 0; j < M; ++j)
+            if (!WithoutZeros || value[j] != V(0)) sum[j % 4] += value[j] * vector[j];
+        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+};
+
+// (I + S) x = sum, one unknown after the other; S stands in memory, column after column.
+template <class V>
+__device__ V substitute(const V* s, int width, int i, V sum)
+{
+    for (int j = 0; j < width; ++j) {
+        const V x = __shfl_sync(whole_warp, sum, j), factor = s[j * width + i];
+        if (i > j && factor != V(0)) sum -= factor * x;
+    }
+    return sum;
+}
+
+// A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end. Every warp takes its share of
+// the columns of both matrices.
+template <int Team, class V, class Unknowns>
+__device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, bool by_substitution, const Member<V>& me, V sum)
+{
+    constexpr int share = lanes / Team;
+    const int width = task.width, i = me.lane % width;
+    const int late_count = (task.late - me.warp + Team - 1) / Team;
+    const V* matrix = view.dense + task.dense;
+    MatrixRow<share, V> block;
+    MatrixRow<lanes, V> late;
+    block.load(matrix, width, me.warp * share, 1, width, i);
+    late.load(matrix + width * width, width, me.warp, Team, task.late, i);
+    const index_t late_col[1] = {me.lane < late_count ? view.late_col[task.late_first + me.lane * Team + me.warp] : -1};
+    V* vector = me.vector + me.warp * lanes;
+
+    sum = take_early<Team>(view, task, waits, me, sum);
+    if (!by_substitution) {
+        vector[me.lane] = sum;
+        __syncwarp(whole_warp);
+        sum = block.times(vector + me.warp * share, width - me.warp * share);
+        __syncwarp(whole_warp);
+    } else if (me.warp > 0) {
+        sum = 0;
+    }
+    Word<V> word[1];
+    wait_for<1>(waits, late_col, word);
+    vector[me.lane] = number<V>(word[0]);
+    __syncwarp(whole_warp);
+    sum = sum_of_team<Team>(sum - late.times(vector, late_count), me, me.totals);
+    if (by_substitution && me.warp == 0) sum = substitute(matrix, width, i, sum);
+    __syncwarp(whole_warp);
+    return sum;
+}
+
+template <int Team, bool Clusters, class V, class Unknowns>
+__device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared, offset_t number, const Unknowns& unknown, const Sides<V>& sides, const Member<V>& me)
+{
+    const Task task = view.task[number];
+    const int i = me.lane % task.width;
+    const index_t place = task.first + i;
+    const bool has_row = i < task.rows, first_lane = me.warp == 0 && me.lane < task.width;
+    const index_t row = has_row ? view.row[place] : 0;
+    const V right = has_row && first_lane ? sides.alpha * sides.b[row * sides.b_row] * view.reciprocal[place] : V(0);
+    const Waits<V, Unknowns> waits{unknown, shared.patience, shared.fault, row};
+    V x;
+    if (Clusters && task.cluster != 0) x = solve_cluster<Team>(view, task, waits, view.substitute[number] != 0, me, right);
+    else x = solve_alone<Team>(view, task, waits, me, right);
+    if (has_row && first_lane) sides.x[row * sides.x_row] = publish(unknown, view.unknown(place, row), x);
+}
+
+template <int Team, bool Clusters, class V, class Unknowns>
+__device__ void solve_all(const TasksView<V>& view, const SharedView<V>& shared, Tickets<Team>& tickets, const Unknowns& unknown, const Sides<V>& sides, const Member<V>& me)
+{
+    for (; tickets.task() < view.tasks; tickets.next()) {
+        const offset_t task = tickets.task();
+        tickets.take();
+        solve_task<Team, Clusters>(view, shared, task, unknown, sides, me);
+    }
+}
+
+// All blocks of the regime have come this far.
+template <Regime R>
+__device__ void meet_regime()
+{
+    if constexpr (R == Regime::block) return __syncthreads();
+    arrive_in_cluster();
+    wait_for_cluster();
+}
+
+template <Regime R, class V>
+__device__ auto shared_unknowns(Word<V>* words, int shift)
+{
+    if constexpr (R == Regime::block) return BlockUnknowns<V>{words};
+    else return ClusterUnknowns<V>{words, shift};
+}
+
+// Registers decide: a warp alone holds two matrices of a cluster.
+template <Regime R, int Team, bool Clusters>
+constexpr int most_threads = R == Regime::device ? threads_per_block : lanes * most_warps_in_block(Team, Clusters);
+
+//   grid: the whole GPU: any number of teams, the same for all launches of a plan; else one block or cluster      x: every row written once
+//   shared memory: three numbers a thread; with one block or cluster also the unknowns
+template <Regime R, int Team, bool Clusters, class V>
+__global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks_kernel(TasksView<V> view, SharedView<V> shared, Sides<V> sides)
+{
+    constexpr int threads = most_threads<R, Team, Clusters>;
+    TULLE_SHARED(V, vector, threads);
+    TULLE_SHARED(V, sums, threads);
+    TULLE_SHARED(V, totals, threads);
+    TULLE_SHARED(unsigned long long, ticket_box, threads / lanes);
+    const int thread = static_cast<int>(threadIdx.x), team = thread / (lanes * Team), first = team * lanes * Team;
+    const Member<V> me{thread % lanes, (thread - first) / lanes, R == Regime::device ? 0 : team + 1, vector + first, sums + first, totals + first};
+    if constexpr (R == Regime::device) {
+        Tickets<Team> tickets = take_tickets<Team>(shared, view.tasks, thread == first, ticket_box);
+        solve_all<Team, Clusters>(view, shared, tickets, unknowns_of(shared, tickets), sides, me);
+    } else {
+        TULLE_SHARED(unsigned long long, ticket, 1);
+        TULLE_DYNAMIC_SHARED(Word<V>, words);
+        for (offset_t u = thread; u < shared.half; u += blockDim.x) words[u] = armed<V>;
+        if (thread == 0) *ticket = 0;
+        meet_regime<R>();
+        Tickets<Team> tickets(R == Regime::block ? ticket : in_cluster(ticket, 0), 0, thread == first, me.barrier, ticket_box + team);
+        solve_all<Team, Clusters>(view, shared, tickets, shared_unknowns<R, V>(words, shared.shift), sides, me);
+        meet_regime<R>();                                  // a block's unknowns stay until nobody asks for them
+    }
+}
+
+template <Regime R, int Team, class V>
+void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const Shared<V>& shared, const Sides<V>& sides)
+{
+    const LaunchShape shape = shape_of(shared, Team);
+    if (tasks.dense_size > 0) launch(q, shape, solve_tasks_kernel<R, Team, true, V>, view, view_of(shared), sides);
+    else launch(q, shape, solve_tasks_kernel<R, Team, false, V>, view, view_of(shared), sides);
+}
+
+template <int Team, class V>
+void launch_regime(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const Shared<V>& shared, const Sides<V>& sides)
+{
+    switch (shared.regime) {
+    case Regime::device: return launch_tasks<Regime::device, Team>(q, tasks, view, shared, sides);
+    case Regime::block: return launch_tasks<Regime::block, Team>(q, tasks, view, shared, sides);
+    case Regime::cluster: return launch_tasks<Regime::cluster, Team>(q, tasks, view, shared, sides);
+    }
+}
+
+}  // namespace
+
+template <class V>
+void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const Shared<V>& shared, const Sides<V>& sides)
+{
+    const TasksView<V> view{tasks.task.size(),         tasks.rows,         tasks.reversed,        tasks.reordered,     tasks.task.data(),   tasks.row.data(), tasks.col.data(),
+                            tasks.late_col.data(), values.reciprocal.data(), values.value.data(), values.dense.data(), values.substitute.data()};
+    for (index_t j = 0; j < sides.columns; ++j) {
+        Sides<V> one = sides;
+        one.b += j * sides.b_col;
+        one.x += j * sides.x_col;
+        if (tasks.team == 1) launch_regime<1>(q, tasks, view, shared, one);
+        else launch_regime<most_team>(q, tasks, view, shared, one);
+    }
+}
+
+template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<float>&, const Shared<float>&, const Sides<float>&);
+template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<double>&, const Shared<double>&, const Sides<double>&);
+
+}  // namespace tulle::sptrsv

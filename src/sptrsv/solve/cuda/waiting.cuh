@@ -1,0 +1,153 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Tickets and waits, shared by the solving kernels.
+//
+// Progress: tasks are handed out by ticket in an order in which every task comes after those it needs. Whoever is waited for has therefore been
+// taken by a warp that runs, and the first unfinished task waits for nobody. Nothing depends on how many blocks fit, or which start first.
+// A wait that lasts too long all the same (a schedule that is wrong, memory overwritten) writes its row down, goes on with NaN, and so ends.
+#pragma once
+
+#include <bit>
+
+#include "sptrsv/solve/cuda/unknowns.cuh"
+#include "sptrsv/steps.hpp"
+
+namespace tulle::sptrsv {
+
+constexpr unsigned whole_warp = 0xffffffffu;
+constexpr int warps_per_block = 4;
+constexpr int threads_per_block = warps_per_block * lanes;
+
+// The device side of Shared.
+template <class V>
+struct SharedView {
+    Word<V>* unknown;
+    unsigned long long* ticket;
+    int* fault;
+    offset_t half;
+    unsigned long long takers;
+    unsigned patience;
+    int shift;                       // Regime::cluster: logarithm of its blocks
+};
+
+template <class V>
+SharedView<V> view_of(const Shared<V>& s)
+{
+    auto* words = reinterpret_cast<Word<V>*>(const_cast<V*>(s.unknown.data()));
+    auto* turns = const_cast<Turns*>(s.turns.data());
+    return {words, &turns->ticket, &turns->fault, s.half, static_cast<unsigned long long>(s.takers), s.patience,
+            std::countr_zero(static_cast<unsigned>(s.blocks))};
+}
+
+template <class V>
+LaunchShape shape_of(const Shared<V>& s, int team)
+{
+    if (s.regime == Regime::device) return {s.takers / (warps_per_block / team), threads_per_block};
+    return {s.blocks, s.takers * team / s.blocks * lanes, static_cast<std::size_t>(s.half) * sizeof(V), s.blocks};
+}
+
+// All threads of a team have come this far, and see what the others wrote to shared memory. Barrier 0: the team is the whole block; else one of
+// several, which have a number each.
+template <int Team>
+__device__ void meet(int barrier)
+{
+    if constexpr (Team == 1) __syncwarp(whole_warp);
+    else if (barrier == 0) __syncthreads();
+    else meet_some(barrier, Team * lanes);
+}
+
+// A team's way through the tickets. Every team takes one beyond the last task, so a launch uses tasks + takers tickets, whoever takes how many:
+// the count never has to be reset, and tells which half of the unknowns this launch uses, also when it is replayed from a graph.
+// The next ticket is taken while the present task is worked on.
+template <int Team>
+class Tickets {
+public:
+    // counter: where all who take tickets find it. of_a_launch: 0 if it starts anew with every launch. box: in shared memory, for teams of several warps.
+    __device__ Tickets(unsigned long long* counter, unsigned long long of_a_launch, bool leader, int barrier, unsigned long long* box)
+        : counter_(counter), box_(box), leader_(leader), barrier_(barrier)
+    {
+        take();
+        const unsigned long long first = tell(), launches = of_a_launch == 0 ? 0 : first / of_a_launch;
+        odd_ = launches % 2 == 1;
+        first_ = launches * of_a_launch;
+        task_ = static_cast<offset_t>(first - first_);
+    }
+
+    __device__ bool odd() const { return odd_; }           // every other launch
+    __device__ offset_t task() const { return task_; }
+    __device__ void take() { taken_ = leader_ ? atomicAdd(counter_, 1ull) : 0ull; }
+    __device__ void next() { task_ = static_cast<offset_t>(tell() - first_); }
+
+private:
+    __device__ unsigned long long tell()
+    {
+        if constexpr (Team == 1) return __shfl_sync(whole_warp, taken_, 0);
+        meet<Team>(barrier_);
+        if (leader_) *box_ = taken_;
+        meet<Team>(barrier_);
+        return *box_;
+    }
+
+    unsigned long long *counter_, *box_;
+    bool leader_, odd_ = false;
+    int barrier_;
+    unsigned long long taken_ = 0, first_ = 0;
+    offset_t task_ = 0;
+};
+
+// Tickets of the whole GPU, and the unknowns of this launch.
+template <int Team, class V>
+__device__ Tickets<Team> take_tickets(const SharedView<V>& s, offset_t tasks, bool leader, unsigned long long* box)
+{
+    return {s.ticket, static_cast<unsigned long long>(tasks) + s.takers, leader, 0, box};
+}
+template <int Team, class V>
+__device__ GlobalUnknowns<V> unknowns_of(const SharedView<V>& s, const Tickets<Team>& tickets)
+{
+    return {s.unknown + (tickets.odd() ? s.half : 0), s.unknown + (tickets.odd() ? 0 : s.half)};
+}
+
+// Unknowns: one of unknowns.cuh.
+template <class V, class Unknowns>
+struct Waits {
+    Unknowns unknown;
+    unsigned patience;
+    int* fault;
+    index_t row;                     // of op(A), to be named if a wait fails
+};
+
+template <int N, class V>
+__device__ bool any_armed(const Word<V> (&word)[N])
+{
+    bool any = false;
+    for (int n = 0; n < N; ++n) any = any || word[n] == armed<V>;
+    return any;
+}
+
+// The words of N unknowns, once all are there; a negative column is zero. Stride: words from one unknown to the next.
+template <int Stride, int N, class V, class Unknowns>
+__device__ void wait_for(const Waits<V, Unknowns>& waits, const index_t (&col)[N], Word<V> (&word)[N])
+{
+    const auto at = [&](int n) { return static_cast<offset_t>(col[n]) * Stride; };
+#pragma unroll
+    for (int n = 0; n < N; ++n) word[n] = col[n] >= 0 ? waits.unknown.load(at(n)) : Word<V>{0};
+    for (unsigned polls = 0; any_armed<N, V>(word); ++polls) {
+        if (polls > waits.patience) atomicCAS(waits.fault, 0, waits.row + 1);      // the first to give up is named
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+            if (word[n] != armed<V>) continue;
+            word[n] = polls > waits.patience ? ordinary_nan<V> : waits.unknown.load(at(n));
+        }
+    }
+}
+
+// Tells everybody. Returns what was told: never the bits of `armed`.
+template <class V, class Unknowns>
+__device__ V publish(const Unknowns& unknown, offset_t at, V value)
+{
+    const Word<V> word = word_of(value);
+    unknown.tell(at, word);
+    return number<V>(word);
+}
+
+}  // namespace tulle::sptrsv
