@@ -158,7 +158,7 @@ int parse_and_run(int argc, char** argv)
     SpmvOptions spmv;
     SptrsvOptions sptrsv;
     SpgemmOptions spgemm;
-    RoofOptions roof;
+    RoofOptions roofline;
     CLI::App* spmv_command = app.add_subcommand("spmv", "y = A x: ours, the yardsticks, and a plain read of as many bytes");
     CLI::App* sptrsv_command = app.add_subcommand("sptrsv", "L x = b for the lower triangle of a matrix: ours and the yardsticks, analysis and solve");
     PartitionOptions partition;
@@ -175,7 +175,7 @@ int parse_and_run(int argc, char** argv)
     SpmmOptions spmm;
     CLI::App* spmm_command = app.add_subcommand("spmm", "C = A B with a dense B: ours and the yardsticks");
     add_spmm(*spmm_command, spmm);
-    add_timing(*roof_command, roof);
+    add_timing(*roof_command, roofline);
     cli::check_arguments(app, {argv + 1, argv + argc});
     try {
         app.parse(argc, argv);
@@ -188,7 +188,7 @@ int parse_and_run(int argc, char** argv)
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
     if (*spgemm_command) return bench_spgemm(spgemm);
     if (*spmm_command) return bench_spmm(spmm);
-    return *spmv_command ? bench_spmv(spmv) : bench_roof(roof);
+    return *spmv_command ? bench_spmv(spmv) : bench_roof(roofline);
 }
 
 // Hints of the library that name members of C++ structures are for programs, not for this one.

@@ -115,7 +115,7 @@ def print_group(key, matrices, way, statistic, policies):
     print()
 
 
-# choose_refill (src/spgemm/policy.cpp): up to so many products an entry of C are listed; a list takes 8 bytes for each, and 8 for every 512 of them.
+# choose_reuse (src/spgemm/policy.cpp): up to so many products an entry of C are listed; a list takes 8 bytes for each, and 8 for every 512 of them.
 LISTED_PRODUCTS, LISTED_BYTES = 5, 8 + 8 / 512
 
 
@@ -124,7 +124,7 @@ def kept(line):
 
 
 def print_refills(arguments):
-    """One table over all files; means over the first of them and over all. Bold: what Refill::fastest takes."""
+    """One table over all files; means over the first of them and over all. Bold: what NumericReuse::fastest takes."""
     print("| matrix | whole call µs | refill | places kept | products kept | cuSPARSE's reuse | fastest beside reuse | refill MB | places MB | products MB | reuse MB |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     shares = []                  # of each matrix: is it of the first file, speed beside reuse and beside a whole call, plain and fastest; bytes beside reuse

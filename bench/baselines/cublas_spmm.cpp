@@ -76,7 +76,7 @@ std::vector<Contender> cublas_spmm(SpmmProblem<V>& problem)
     problem.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             auto peer = std::make_shared<CublasSpmm<V>>(problem, q);
-            all.push_back({"cublas dense", Role::yardstick, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download(); }});
+            all.push_back({"cublas dense", Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download(); }});
         }
     });
     return all;

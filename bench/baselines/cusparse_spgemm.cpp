@@ -194,10 +194,10 @@ struct QueueOf {
         std::vector<Multiplier> all;
         for (const Variant& v : variants) {
             auto one = std::make_shared<CusparseSpgemm<V>>(problem, q, v.algorithm);
-            all.push_back({v.name, Role::yardstick, [one] { one->call(); }, [one] { return one->worst_share(); }, [one] { one->forget(); }});
+            all.push_back({v.name, Role::baseline, [one] { one->call(); }, [one] { return one->worst_share(); }, [one] { one->forget(); }});
         }
         auto reuse = std::make_shared<CusparseSpgemm<V>>(problem, q, CUSPARSE_SPGEMM_DEFAULT);
-        all.push_back({"cusparse reuse", Role::yardstick, {}, [reuse] { return reuse->worst_share(); }, [reuse] { reuse->forget(); }, [reuse] { reuse->prepare_reuse(); },
+        all.push_back({"cusparse reuse", Role::baseline, {}, [reuse] { return reuse->worst_share(); }, [reuse] { reuse->forget(); }, [reuse] { reuse->prepare_reuse(); },
                        [reuse] { reuse->reuse(); }, {}, [reuse] { return reuse->result_bytes(); }});
         return all;
     }

@@ -173,7 +173,7 @@ std::vector<Contender> cusparse_spmm(SpmmProblem<V>& problem)
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
             for (const Variant& variant : variants) {
                 auto peer = std::make_shared<CusparseSpmm<V>>(problem, q, variant);
-                all.push_back({variant.name, Role::yardstick, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download(); }});
+                all.push_back({variant.name, Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download(); }});
             }
     });
     return all;

@@ -237,7 +237,7 @@ std::vector<Contender> cusparse_spmv(SpmvProblem<V>& problem)
     std::vector<Contender> all;
     const auto add = [&](const CudaQueue& q, const Variant& variant) {
         auto peer = std::make_shared<CusparseSpmv<V>>(problem, q, variant);
-        all.push_back({variant.name, Role::yardstick, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download_y(); }});
+        all.push_back({variant.name, Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download_y(); }});
     };
     problem.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)

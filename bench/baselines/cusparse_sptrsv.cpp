@@ -156,7 +156,7 @@ std::vector<Contender> cusparse_sptrsv(SptrsvProblem<V>& problem)
     std::vector<Contender> all;
     const auto add = [&](const CudaQueue& q, const char* name, bool columns) {
         auto peer = std::make_shared<CusparseSptrsv<V>>(problem, q, columns);
-        all.push_back({name, Role::yardstick, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [peer] { return peer->result(); }, true});
+        all.push_back({name, Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [peer] { return peer->result(); }, true});
     };
     problem.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {

@@ -37,7 +37,7 @@ template <class V>
 std::vector<Multiplier> eigen_spgemm(SpgemmProblem<V>& problem)
 {
     auto eigen = std::make_shared<EigenSpgemm<V>>(problem);
-    return {{"eigen", Role::yardstick, [eigen] { eigen->call(); },
+    return {{"eigen", Role::baseline, [eigen] { eigen->call(); },
              [eigen, &problem] {
                  const auto& c = eigen->c;
                  return problem.worst_share(static_cast<index_t>(c.rows()), c.outerIndexPtr(), c.innerIndexPtr(), c.valuePtr());

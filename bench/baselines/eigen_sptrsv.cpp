@@ -49,7 +49,7 @@ template <class V>
 std::vector<Contender> eigen_sptrsv(SptrsvProblem<V>& problem)
 {
     auto eigen = std::make_shared<EigenSptrsv<V>>(problem);
-    return {{"eigen", Role::yardstick, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); }, [&problem] { return problem.download_x(); }}};
+    return {{"eigen", Role::baseline, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); }, [&problem] { return problem.download_x(); }}};
 }
 
 template std::vector<Contender> eigen_sptrsv(SptrsvProblem<float>&);

@@ -66,7 +66,7 @@ template <class V>
 std::vector<Multiplier> plain_spgemm(SpgemmProblem<V>& problem)
 {
     auto plain = std::make_shared<PlainSpgemm<V>>(problem);
-    return {{"plain loop, unsorted", Role::yardstick, [plain] { plain->call(); },
+    return {{"plain loop, unsorted", Role::baseline, [plain] { plain->call(); },
              [plain, &problem] { return problem.worst_share_unsorted(problem.a.rows, plain->row_begin.data(), plain->col.get(), plain->value.get()); },
              [plain] { plain->col.reset(), plain->value.reset(); }}};
 }

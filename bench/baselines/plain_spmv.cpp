@@ -58,7 +58,7 @@ template <class V>
 std::vector<Contender> plain_spmv(SpmvProblem<V>& problem)
 {
     auto plain = std::make_shared<PlainSpmv<V>>(problem);
-    return {{"plain loop", Role::yardstick, [plain] { return plain->prepare(); }, [plain] { plain->run(); }, [&problem] { return problem.download_y(); }}};
+    return {{"plain loop", Role::baseline, [plain] { return plain->prepare(); }, [plain] { plain->run(); }, [&problem] { return problem.download_y(); }}};
 }
 
 template std::vector<Contender> plain_spmv(SpmvProblem<float>&);

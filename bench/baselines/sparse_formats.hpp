@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats that only yardsticks ask for, made on the host from CSR with 32-bit offsets (the caller has checked that they fit).
+// Formats that only baselines ask for, made on the host from CSR with 32-bit offsets (the caller has checked that they fit).
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace tulle::bench {
 // A way to compute C. A call makes it from nothing; `refill` computes its values again, in place, where there is such a thing.
 struct Multiplier {
     std::string name;
-    Role role = Role::yardstick;
+    Role role = Role::baseline;
     std::function<void()> call;                            // C is kept until forget()
     std::function<double()> worst_share;                   // of the C kept
     std::function<void()> forget;

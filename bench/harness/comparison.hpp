@@ -79,7 +79,7 @@ inline double seconds_to_update(const Context& ctx, const Contender& contender)
     return taken.median();
 }
 
-// Prepares and checks one contender; the entry's status says why it may not race. `poison` spoils the place of the result, `worst_share` judges one.
+// Prepares and checks one contender; the entry's status says why it may not comparison. `poison` spoils the place of the result, `worst_share` judges one.
 inline Entry enter(const Context& ctx, const Contender& contender, const std::function<void()>& poison,
                    const std::function<double(const std::vector<double>&)>& worst_share)
 {
@@ -135,10 +135,10 @@ inline bool ours_are_right(const MatrixResult& result)
     return std::all_of(result.entries.begin(), result.entries.end(), [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
 }
 
-// race(ctx, case, bandwidth) gives the results of one matrix on one backend. A matrix that cannot be raced with is named, and the others go on. Exit code 1
+// comparison(ctx, case, bandwidth) gives the results of one matrix on one backend. A matrix that cannot be raced with is named, and the others go on. Exit code 1
 // if one of ours is wrong, otherwise that of the first matrix that was left out.
-template <class Options, class Race>
-int race_all(const Options& options, const std::string& default_suite, Report& report, Race&& race)
+template <class Options, class Comparison>
+int race_all(const Options& options, const std::string& default_suite, Report& report, Comparison&& comparison)
 {
     const std::vector<Case> cases = cases_for(options, default_suite, report);
     bool right = true;
@@ -146,7 +146,7 @@ int race_all(const Options& options, const std::string& default_suite, Report& r
     for (const Context& ctx : contexts_for(options, report)) {
         const double bandwidth = read_bandwidth(ctx);
         for (const Case& which : cases) try {
-            const std::vector<MatrixResult> results = race(ctx, which, bandwidth);
+            const std::vector<MatrixResult> results = comparison(ctx, which, bandwidth);
             for (const MatrixResult& result : results) {
                 right = right && ours_are_right(result);
                 report.add(result);

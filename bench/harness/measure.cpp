@@ -91,7 +91,7 @@ struct Turn {
     int times = 1;
 };
 
-// Calls f; a failure ends the contender's part in the race.
+// Calls f; a failure ends the contender's part in the comparison.
 template <class F>
 void attempt(const Turn& turn, const F& f)
 {

@@ -24,7 +24,7 @@ double gigabytes_per_second(std::size_t bytes, double seconds) { return seconds 
 
 double median(const Entry& entry, const Way& way) { return (entry.times.*way.series).median(); }
 
-const char* to_text(Role role) { return role == Role::ours ? "ours" : role == Role::yardstick ? "yardstick" : "roof"; }
+const char* to_text(Role role) { return role == Role::ours ? "ours" : role == Role::baseline ? "yardstick" : "roof"; }
 
 std::string shortened(const std::string& name, std::size_t most)
 {
@@ -53,7 +53,7 @@ void put_times(Json& line, const MatrixResult& result, const Entry& entry)
                           {"samples", series.seconds.size()},
                           {"gbps", gigabytes_per_second(result.bytes, series.median())},
                           {"share_of_reading", number(share_of_reading(result, entry, way))},
-                          {"ratio", entry.role == Role::roof ? Json(nullptr) : number(ratio(result, entry, way))}};
+                          {"ratio", entry.role == Role::roofline ? Json(nullptr) : number(ratio(result, entry, way))}};
     }
 }
 
@@ -115,7 +115,7 @@ const Entry* best_yardstick(const MatrixResult& result, const Way& way)
 {
     const Entry* best = nullptr;
     for (const Entry& entry : result.entries) {
-        if (entry.role != Role::yardstick || entry.status != "ok" || median(entry, way) <= 0) continue;
+        if (entry.role != Role::baseline || entry.status != "ok" || median(entry, way) <= 0) continue;
         if (!best || median(entry, way) < median(*best, way)) best = &entry;
     }
     return best;
@@ -129,8 +129,8 @@ double ratio(const MatrixResult& result, const Entry& entry, const Way& way)
 
 double share_of_reading(const MatrixResult& result, const Entry& entry, const Way& way)
 {
-    for (const Entry& roof : result.entries)
-        if (roof.role == Role::roof && median(entry, way) > 0) return median(roof, way) / median(entry, way);
+    for (const Entry& roofline : result.entries)
+        if (roofline.role == Role::roofline && median(entry, way) > 0) return median(roofline, way) / median(entry, way);
     return 0;
 }
 

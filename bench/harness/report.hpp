@@ -18,7 +18,7 @@ namespace tulle::bench {
 // One contender on one matrix.
 struct Entry {
     std::string name;
-    Role role = Role::yardstick;
+    Role role = Role::baseline;
     Prepared prepared = {};
     std::vector<trace::Timing> phases = {};                // of the preparation
     double prepare_seconds = 0;
@@ -49,7 +49,7 @@ inline constexpr Way ways[] = {{"warm", &Measured::warm}, {"graph", &Measured::r
 
 const Entry* ours(const MatrixResult& result);                               // by our own choice of policy; null if it failed
 const Entry* best_yardstick(const MatrixResult& result, const Way& way);     // null if there is none
-double ratio(const MatrixResult& result, const Entry& entry, const Way& way);            // best yardstick's time over this one's; 0 if unknown
+double ratio(const MatrixResult& result, const Entry& entry, const Way& way);            // best baseline's time over this one's; 0 if unknown
 double share_of_reading(const MatrixResult& result, const Entry& entry, const Way& way); // time to read the compulsory bytes over this one's
 
 std::ofstream add_lines_to(const std::string& path);          // behind those that are there: a table takes the newest (tools/bench_table.py)

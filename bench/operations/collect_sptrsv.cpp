@@ -11,11 +11,11 @@
 namespace tulle::bench {
 namespace {
 
-std::vector<sptrsv::Scheme> schemes_for(const Context& ctx, bool paper, const sptrsv::Scheme& predicted)
+std::vector<sptrsv::Policy> schemes_for(const Context& ctx, bool paper, const sptrsv::Policy& predicted)
 {
-    std::vector<sptrsv::Scheme> all = sptrsv::candidates(sptrsv::limits_of(ctx));
+    std::vector<sptrsv::Policy> all = sptrsv::candidates(sptrsv::limits_of(ctx));
     if (paper && ctx.backend() == Backend::cuda)
-        for (const sptrsv::Scheme& s : sptrsv::reduced_schemes()) all.push_back(s);
+        for (const sptrsv::Policy& s : sptrsv::reduced_schemes()) all.push_back(s);
     if (std::find(all.begin(), all.end(), predicted) == all.end()) all.push_back(predicted);
     return all;
 }
@@ -32,7 +32,7 @@ void collect(const Context& ctx, const SptrsvProblem<double>& problem, tulle::Op
 {
     sptrsv::Options options{.op = op, .seconds = 20, .checked = false, .model = "none"};
     const auto plan = sptrsv::Plan<double>::make(ctx, problem.a, options);
-    for (const sptrsv::Trial& trial : sptrsv::try_schemes<double>(ctx, problem.a, options, schemes_for(ctx, paper, plan.scheme())))
+    for (const sptrsv::Trial& trial : sptrsv::try_policies<double>(ctx, problem.a, options, schemes_for(ctx, paper, plan.scheme())))
         lines.add({op == tulle::Op::none ? "lower" : "lower transposed", features_of(plan.features()), sptrsv::to_line(trial.scheme), trial.solve_seconds,
                    trial.scheme == plan.scheme(), {{"prepare_seconds", trial.prepare_seconds}, {"levels", trial.levels}}});
 }

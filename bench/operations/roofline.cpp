@@ -79,7 +79,7 @@ std::vector<Limit> launch_costs(const Context& ctx, Wish wish)
     return ctx.run([&](const auto& q) -> std::vector<Limit> {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>) return {};
         else {
-            const Contender empty{"empty kernel", Role::roof, [] { return Prepared{}; }, [q] { launch_nothing(q); }};
+            const Contender empty{"empty kernel", Role::roofline, [] { return Prepared{}; }, [q] { launch_nothing(q); }};
             const Measured measured = measure(*make_stopwatch(ctx), {empty}, wish).front();
             return {{"empty kernel, launches back to back", ctx.name(), 0, measured.warm.median()},
                     {"empty kernel, in a graph", ctx.name(), 0, measured.replayed.median()},
@@ -94,7 +94,7 @@ Contender reading(const Context& ctx, std::size_t bytes)
 {
     return ctx.run([&](const auto& q) {
         auto array = make_array(q, bytes);
-        return Contender{sized("read", bytes), Role::roof, [] { return Prepared{}; },
+        return Contender{sized("read", bytes), Role::roofline, [] { return Prepared{}; },
                          [array] { kept = read_all(array->q, array->data.data(), array->data.size(), array->sink.data()); }};
     });
 }
@@ -103,7 +103,7 @@ Contender copying(const Context& ctx, std::size_t bytes)
 {
     return ctx.run([&](const auto& q) {
         auto array = make_array(q, bytes);
-        return Contender{sized("copy", bytes), Role::roof, [] { return Prepared{}; }, [array] {
+        return Contender{sized("copy", bytes), Role::roofline, [] { return Prepared{}; }, [array] {
             const offset_t half = array->data.size() / 2;
             copy_all(array->q, array->data.data(), array->data.data() + half, half);
         }};

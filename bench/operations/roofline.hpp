@@ -30,7 +30,7 @@ std::size_t beyond_caches(const Context& ctx);
 // Read bandwidth of memory; a fraction of a second.
 double read_bandwidth(const Context& ctx);
 
-// What `tulle-bench roof` shows: memory read and copied, the last cache read, and the cost of a launch on a GPU.
+// What `tulle-bench roofline` shows: memory read and copied, the last cache read, and the cost of a launch on a GPU.
 std::vector<Limit> limits(const Context& ctx, const Wish& wish);
 
 }  // namespace tulle::bench

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The story of one matrix: load it, count the products and nonzeros of A A and multiply A (A x) once as the reference, let every contender
 // compute C once and check it, then time whole calls in turn, from an idle device to an idle device, each C freed before the next call begins.
-// The refill of a C that is there is a second race.
+// The refill of a C that is there is a second comparison.
 #include "bench/operations/spgemm.hpp"
 
 #include <fmt/core.h>
@@ -42,7 +42,7 @@ Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const 
     const spgemm::Policy policy = options.force ? *options.force
                                                 : spgemm::choose({a.rows, a.cols, a.cols, a.nonzeros, a.nonzeros}, {problem.ctx.backend(), problem.ctx.host().threads}).policy;
     const auto call = [state, options, &problem] { state->c = spgemm::multiply(problem.ctx, problem.a, problem.a, options); };
-    const bool only_refills = options.refill != spgemm::Refill::find_places;              // a whole call keeps nothing
+    const bool only_refills = options.refill != spgemm::NumericReuse::find_places;              // a whole call keeps nothing
     return {name, Role::ours, only_refills ? std::function<void()>{} : call,
             [state, &problem] {
                 const Csr<V> c = to_host(problem.ctx, state->c->view());
@@ -62,8 +62,8 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
 {
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
-    all.push_back(our_spgemm(problem, "tulle, places kept", {.checked = options.checked, .refill = spgemm::Refill::keep_places}));
-    all.push_back(our_spgemm(problem, "tulle, products kept", {.checked = options.checked, .refill = spgemm::Refill::keep_products}));
+    all.push_back(our_spgemm(problem, "tulle, places kept", {.checked = options.checked, .refill = spgemm::NumericReuse::keep_places}));
+    all.push_back(our_spgemm(problem, "tulle, products kept", {.checked = options.checked, .refill = spgemm::NumericReuse::keep_products}));
     for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
         if (is_named(spgemm::to_text(p), options.policies)) all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
     if (is_named("unsorted", options.policies)) all.push_back(our_spgemm(problem, "tulle, unsorted", {.sorted = false, .checked = options.checked}));
@@ -72,7 +72,7 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
             const std::vector<Multiplier> more = make();
             all.insert(all.end(), more.begin(), more.end());
         } catch (const std::exception& fault) {                      // the product is too large for it: it alone is left out
-            all.push_back({name, Role::yardstick, [why = std::string(fault.what())] { throw ValueError(why); }, {}, [] {}});
+            all.push_back({name, Role::baseline, [why = std::string(fault.what())] { throw ValueError(why); }, {}, [] {}});
         }
     };
     if (problem.ctx.backend() == Backend::cpu && wanted("plain")) append("plain", [&] { return plain_spgemm(problem); });
@@ -89,9 +89,9 @@ Space space_of(const Context& ctx) { return ctx.backend() == Backend::cpu ? Spac
 
 // One of the two races: whole calls, or refills.
 template <class V>
-class Race {
+class Comparison {
 public:
-    Race(SpgemmProblem<V>& problem, std::vector<Multiplier>& all, bool refill) : problem_(problem), all_(all), refill_(refill) {}
+    Comparison(SpgemmProblem<V>& problem, std::vector<Multiplier>& all, bool refill) : problem_(problem), all_(all), refill_(refill) {}
 
     std::vector<Entry> run(const Wish& wish)
     {
@@ -185,7 +185,7 @@ private:
 };
 
 template <class V>
-std::vector<MatrixResult> race(const Context& ctx, const Case& which, const SpgemmOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpgemmOptions& options, double memory_bandwidth)
 {
     Csr<V> matrix = load<V>(Context::cpu(), which);
     require(matrix.rows == matrix.cols, [&] { return concat(which.name, " is not square"); });
@@ -196,7 +196,7 @@ std::vector<MatrixResult> race(const Context& ctx, const Case& which, const Spge
     for (const bool refill : {false, true}) {
         MatrixResult result{refill ? "spgemm refill" : "spgemm", which.name, problem.host.rows, problem.host.cols, problem.nonzeros(), options.type,
                             ctx.backend() == Backend::cpu ? "cpu" : "cuda", device_name(ctx), problem.compulsory_bytes(), memory_bandwidth};
-        result.entries = Race<V>(problem, all, refill).run(options.wish);
+        result.entries = Comparison<V>(problem, all, refill).run(options.wish);
         results.push_back(std::move(result));
     }
     return results;
@@ -210,7 +210,7 @@ int bench_spgemm(const SpgemmOptions& options)
     for (const std::string& name : options.against)
         require<ValueError>(name == "plain" || name == "eigen" || name == "graphblas" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "plain, eigen, graphblas, cusparse");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
-        return options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth);
+        return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth) : comparison<double>(ctx, which, options, bandwidth);
     });
 }
 

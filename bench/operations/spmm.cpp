@@ -36,9 +36,9 @@ std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions
 {
     const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
     std::vector<Contender> all{our_spmm(problem, "tulle", std::nullopt)};
-    const spmm::Traits traits{.rows = problem.a.rows, .cols = problem.a.cols, .nonzeros = problem.a.nonzeros, .n = problem.n, .value_bytes = sizeof(V), .tensor = sizeof(V) == 2 || problem.tf32,
+    const spmm::Features features{.rows = problem.a.rows, .cols = problem.a.cols, .nonzeros = problem.a.nonzeros, .n = problem.n, .value_bytes = sizeof(V), .tensor = sizeof(V) == 2 || problem.tf32,
                               .unique = problem.a.unique};
-    for (const spmm::Policy& p : spmm::candidates(traits, {problem.ctx.backend()})) {
+    for (const spmm::Policy& p : spmm::candidates(features, {problem.ctx.backend()})) {
         const std::string name = spmm::to_text(p);
         if (is_named(name, options.policies)) all.push_back(our_spmm(problem, concat("tulle ", name), p));
     }
@@ -52,7 +52,7 @@ std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions
 }
 
 template <class V>
-std::vector<MatrixResult> race(const Context& ctx, const Case& which, const SpmmOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpmmOptions& options, double memory_bandwidth)
 {
     using Loaded = std::conditional_t<sizeof(V) == 8, double, float>;
     const Csr<Loaded> matrix = load<Loaded>(Context::cpu(), which);
@@ -77,9 +77,9 @@ int bench_spmm(const SpmmOptions& options)
     for (const std::string& name : options.against)
         require<ValueError>(name == "eigen" || name == "cusparse" || name == "cublas", [&] { return concat("there is no yardstick '", name, "'"); }, "eigen, cusparse, cublas");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
-        if (options.type == "f16") return race<Float16>(ctx, which, options, bandwidth);
-        if (options.type == "bf16") return race<Bfloat16>(ctx, which, options, bandwidth);
-        return options.type == "f64" ? race<double>(ctx, which, options, bandwidth) : race<float>(ctx, which, options, bandwidth);
+        if (options.type == "f16") return comparison<Float16>(ctx, which, options, bandwidth);
+        if (options.type == "bf16") return comparison<Bfloat16>(ctx, which, options, bandwidth);
+        return options.type == "f64" ? comparison<double>(ctx, which, options, bandwidth) : comparison<float>(ctx, which, options, bandwidth);
     });
 }
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench spmm: C = A B with a dense B, rows contiguous, ours beside the yardsticks.
+// tulle-bench spmm: C = A B with a dense B, rows contiguous, ours beside the baselines.
 #pragma once
 
 #include <string>

@@ -66,7 +66,7 @@ std::vector<Contender> ours_by_wish(SpmvProblem<V>& problem, const std::vector<s
 {
     std::vector<Contender> all{our_spmv(problem, "tulle", std::nullopt)};
     const auto plan = spmv::Plan<V>::make(problem.ctx, problem.a);
-    for (const spmv::Policy& policy : spmv::candidates(plan.traits(), {problem.ctx.backend(), problem.ctx.host().threads}))
+    for (const spmv::Policy& policy : spmv::candidates(plan.features(), {problem.ctx.backend(), problem.ctx.host().threads}))
         if (std::any_of(wishes.begin(), wishes.end(), [&](const std::string& wish) { return is_wanted(wish, policy); }))
             all.push_back(our_spmv(problem, concat("tulle ", spmv::to_text(policy)), policy));
     if (std::count(wishes.begin(), wishes.end(), "once") > 0) all.push_back(our_single_call(problem));
@@ -88,7 +88,7 @@ std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions
 }
 
 template <class V>
-std::vector<MatrixResult> race(const Context& ctx, const Case& which, const SpmvOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpmvOptions& options, double memory_bandwidth)
 {
     SpmvProblem<V> problem(ctx, load<V>(Context::cpu(), which));
     const SpmvReference<V> reference(problem.host.view(), problem.host_x.data());
@@ -118,7 +118,7 @@ int bench_spmv(const SpmvOptions& options)
     if (options.backend != "cuda" && load() > busy)
         report.talk(fmt::format("the machine is busy (load {:.1f}): CPU times will be others' as well; look at the minima", load()));
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
-        return options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth);
+        return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth) : comparison<double>(ctx, which, options, bandwidth);
     });
 }
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench spmv: y = A x, ours beside the yardsticks.
+// tulle-bench spmv: y = A x, ours beside the baselines.
 #pragma once
 
 #include <string>

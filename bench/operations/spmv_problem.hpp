@@ -27,7 +27,7 @@ public:
     SpmvProblem& operator=(const SpmvProblem&) = delete;
 
     // The least that must be moved: values, columns, row offsets, x and y once each. Offsets count four bytes where they fit, as the
-    // yardsticks store them; a contender that moves more gets no credit for it.
+    // baselines store them; a contender that moves more gets no credit for it.
     std::size_t compulsory_bytes() const
     {
         const auto nonzeros = static_cast<std::size_t>(host.nonzeros()), rows = static_cast<std::size_t>(host.rows), cols = static_cast<std::size_t>(host.cols);

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The story of one triangle: take it from a matrix, solve once in long double as the reference, let every contender prepare (our analysis beside
-// the yardstick's), check each result, then time those that are right, in turn. A solve includes whatever a caller pays every time.
+// the baseline's), check each result, then time those that are right, in turn. A solve includes whatever a caller pays every time.
 #include "bench/operations/sptrsv.hpp"
 
 #include <algorithm>
@@ -41,27 +41,27 @@ Contender our_sptrsv(SptrsvProblem<V>& problem, const std::string& name, const s
 // What each idea adds: a step may use its own schemes and those of all steps before it.
 struct AblationStep {
     const char* name;
-    bool (*is_new)(const sptrsv::Scheme&);
+    bool (*is_new)(const sptrsv::Policy&);
 };
 constexpr AblationStep ablation_steps[] = {
-    {"the paper's schemes", [](const sptrsv::Scheme& s) { return s.kernel == sptrsv::Kernel::groups; }},
-    {"+ the number is its own flag", [](const sptrsv::Scheme& s) { return s.kernel == sptrsv::Kernel::tasks && s.merge == sptrsv::Merge::none && s.team == 1 && s.regime == sptrsv::Regime::device; }},
-    {"+ clusters", [](const sptrsv::Scheme& s) { return s.kernel == sptrsv::Kernel::tasks && s.merge != sptrsv::Merge::none && s.team == 1 && s.regime == sptrsv::Regime::device; }},
-    {"+ teams", [](const sptrsv::Scheme& s) { return s.kernel == sptrsv::Kernel::tasks && s.team > 1 && s.regime == sptrsv::Regime::device; }},
-    {"+ regimes", [](const sptrsv::Scheme& s) { return s.regime != sptrsv::Regime::device; }},
+    {"the paper's schemes", [](const sptrsv::Policy& s) { return s.kernel == sptrsv::Kernel::groups; }},
+    {"+ the number is its own flag", [](const sptrsv::Policy& s) { return s.kernel == sptrsv::Kernel::tasks && s.merge == sptrsv::Merge::none && s.team == 1 && s.execution_scope == sptrsv::ExecutionScope::device; }},
+    {"+ clusters", [](const sptrsv::Policy& s) { return s.kernel == sptrsv::Kernel::tasks && s.merge != sptrsv::Merge::none && s.team == 1 && s.execution_scope == sptrsv::ExecutionScope::device; }},
+    {"+ teams", [](const sptrsv::Policy& s) { return s.kernel == sptrsv::Kernel::tasks && s.team > 1 && s.execution_scope == sptrsv::ExecutionScope::device; }},
+    {"+ regimes", [](const sptrsv::Policy& s) { return s.execution_scope != sptrsv::ExecutionScope::device; }},
 };
 constexpr double ablation_seconds = 2;                     // for trying the schemes of a step
 
 // The fastest scheme of each step, tried beforehand, races under the step's name.
 template <class V>
-void add_ablation(SptrsvProblem<V>& problem, std::vector<sptrsv::Scheme> schemes, std::vector<Contender>& all)
+void add_ablation(SptrsvProblem<V>& problem, std::vector<sptrsv::Policy> schemes, std::vector<Contender>& all)
 {
-    for (const sptrsv::Scheme& s : sptrsv::reduced_schemes()) schemes.push_back(s);
+    for (const sptrsv::Policy& s : sptrsv::reduced_schemes()) schemes.push_back(s);
     std::optional<sptrsv::Trial> best;
     for (const AblationStep& step : ablation_steps) {
-        std::vector<sptrsv::Scheme> added;
+        std::vector<sptrsv::Policy> added;
         std::copy_if(schemes.begin(), schemes.end(), std::back_inserter(added), step.is_new);
-        const auto trials = sptrsv::try_schemes<V>(problem.ctx, problem.a, {.seconds = ablation_seconds, .checked = false}, added);
+        const auto trials = sptrsv::try_policies<V>(problem.ctx, problem.a, {.seconds = ablation_seconds, .checked = false}, added);
         if (!trials.empty() && (!best || trials.front().solve_seconds < best->solve_seconds)) best = trials.front();
         if (best) all.push_back(our_sptrsv(problem, concat("ablation: ", step.name), {.right_hand_sides = problem.sides, .force = best->scheme}));
     }
@@ -72,18 +72,18 @@ template <class V>
 void add_policies(SptrsvProblem<V>& problem, const std::vector<std::string>& policies, std::vector<Contender>& all)
 {
     const sptrsv::Limits limits = sptrsv::limits_of(problem.ctx);
-    std::vector<sptrsv::Scheme> candidates = sptrsv::candidates(limits);
-    std::erase_if(candidates, [&](const sptrsv::Scheme& s) { return !sptrsv::fits(s, problem.host.rows, sizeof(V), limits); });
+    std::vector<sptrsv::Policy> candidates = sptrsv::candidates(limits);
+    std::erase_if(candidates, [&](const sptrsv::Policy& s) { return !sptrsv::fits(s, problem.host.rows, sizeof(V), limits); });
     std::vector<std::string> parts;
     for (const std::string& wanted : policies) {
         if (wanted == "ablation" && problem.ctx.backend() == Backend::cuda) add_ablation(problem, candidates, all);
         else if (wanted.starts_with("kernel=")) {
-            const std::optional<sptrsv::Scheme> scheme = sptrsv::parse_scheme(wanted);
+            const std::optional<sptrsv::Policy> scheme = sptrsv::parse_scheme(wanted);
             require<ValueError>(scheme.has_value(), [&] { return concat("'", wanted, "' is no scheme"); }, "\"kernel=tasks merge=critical rows=32 team=4 warps=8\"");
             all.push_back(our_sptrsv(problem, concat("tulle ", sptrsv::to_text(*scheme)), {.right_hand_sides = problem.sides, .force = *scheme}));
         } else if (wanted != "ablation") parts.push_back(wanted);
     }
-    for (const sptrsv::Scheme& s : candidates)
+    for (const sptrsv::Policy& s : candidates)
         if (is_named(sptrsv::to_text(s), parts)) all.push_back(our_sptrsv(problem, concat("tulle ", sptrsv::to_text(s)), {.right_hand_sides = problem.sides, .force = s}));
 }
 
@@ -104,7 +104,7 @@ std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOpt
 }
 
 template <class V>
-std::vector<MatrixResult> race(const Context& ctx, const Case& which, const SptrsvOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SptrsvOptions& options, double memory_bandwidth)
 {
     SptrsvProblem<V> problem(ctx, load<V>(Context::cpu(), which), options.right_hand_sides);
     const SptrsvReference<V> reference(problem);
@@ -124,7 +124,7 @@ int bench_sptrsv(const SptrsvOptions& options)
     for (const std::string& name : options.against)
         require<ValueError>(name == "eigen" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "eigen, cusparse");
     return race_all(options, "triangles", report, [&](const Context& ctx, const Case& which, double bandwidth) {
-        return options.type == "f32" ? race<float>(ctx, which, options, bandwidth) : race<double>(ctx, which, options, bandwidth);
+        return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth) : comparison<double>(ctx, which, options, bandwidth);
     });
 }
 

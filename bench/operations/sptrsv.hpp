@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench sptrsv: L x = b for the lower triangle of a matrix, ours beside the yardsticks.
+// tulle-bench sptrsv: L x = b for the lower triangle of a matrix, ours beside the baselines.
 #pragma once
 
 #include <string>

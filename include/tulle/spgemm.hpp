@@ -9,7 +9,7 @@
 //     auto C = plan.run();                                                        // columns and values
 //     plan.update_values(A2.view(), B2.view());                                   // same patterns, new numbers
 //     plan.run(C);                                                                // only C's values are computed again; fastest with
-//                                                                                 // {.refill = Refill::fastest}, which may cost memory
+//                                                                                 // {.refill = NumericReuse::fastest}, which may cost memory
 //
 //     tulle::spgemm::for_each_chunk(ctx, A.view(), B.view(), [](index_t first_row, tulle::Csr<double> rows) { … }, {.budget = 2_GiB});
 //
@@ -39,7 +39,7 @@ struct Options {
     bool sorted = true;                       // columns of C must ascend in every row; if not, in whatever order they come cheapest
     bool checked = true;                      // validate the matrices first; sizes and null pointers are looked at in any case
     std::size_t budget = Memory::unlimited;   // for_each_chunk, and plans that keep something of products: bytes that may be held at once beside A and B
-    Refill refill = Refill::find_places;      // plans: whether memory may be spent on refills
+    NumericReuse refill = NumericReuse::find_places;      // plans: whether memory may be spent on refills
     bool to_host = false;                     // for_each_chunk: chunks come on the host, and where the context works they are gone by then
 };
 
@@ -47,7 +47,7 @@ struct Options {
 struct MemoryNeed {
     std::size_t result = 0;                   // C
     std::size_t plan = 0;                     // held by the plan: copies of op(A), op(B), offsets, lists of rows, what is kept for refills
-    std::size_t refill = 0;                   // of these, what Refill::keep_places or keep_products takes
+    std::size_t refill = 0;                   // of these, what NumericReuse::keep_places or keep_products takes
     std::size_t workspace = 0;                // held while run() works; a refill by what is kept needs none
 };
 

@@ -62,17 +62,17 @@ struct Policy {
 };
 
 // How a plan computes the values of a C that is there once more.
-enum class Refill {
+enum class NumericReuse {
     find_places,      // where a product falls is looked up again each time, in the columns of C; nothing is kept for it
     keep_places,      // the first run() notes the place of every product, two bytes each (four in rows of C with more than 65536 nonzeros;
                       // on a GPU neighbouring rows of equal pattern share them): a refill reads, multiplies and adds
     keep_products,    // the first run() lists the products of every entry of C, eight bytes each: a refill goes through the list. A has fewer than
                       // 2^31 nonzeros, B at most 2^32
-    fastest,          // keep_products where products are few beside the entries of C, find_places elsewhere: see choose_refill()
+    fastest,          // keep_products where products are few beside the entries of C, find_places elsewhere: see choose_reuse()
 };
 
 // What choose() looks at.
-struct Traits {
+struct Features {
     index_t rows = 0, inner = 0, cols = 0;      // op(A) is rows x inner, op(B) inner x cols
     offset_t nonzeros_a = 0, nonzeros_b = 0;
 };
@@ -88,8 +88,8 @@ struct Choice {
     std::string why;                            // one sentence
 };
 
-// Pure: the same traits and limits give the same choice.
-TULLE_API Choice choose(const Traits& traits, const Limits& limits);
+// Pure: the same features and limits give the same choice.
+TULLE_API Choice choose(const Features& features, const Limits& limits);
 
 // Everything that could be done there, for tests, benchmarks and tuning.
 TULLE_API std::vector<Policy> candidates(const Limits& limits);
@@ -101,16 +101,16 @@ TULLE_API void check_policy(const Policy& policy, const Limits& limits);
 TULLE_API bool is_repeatable(const Policy& policy, Backend backend);
 
 // ValueError if refills of that kind cannot be had for it: what is kept of products is a question of sums in a fixed order.
-TULLE_API void check_refill(Refill refill, const Policy& policy, Backend backend);
+TULLE_API void check_reuse(NumericReuse refill, const Policy& policy, Backend backend);
 
 // Whether products can be listed, a number of eight bytes each.
 constexpr bool can_list(offset_t nonzeros_a, offset_t nonzeros_b) { return nonzeros_a < offset_t{1} << 31 && nonzeros_b <= offset_t{1} << 32; }
 
-// Pure: what Refill::fastest is for a C with so many nonzeros.
-TULLE_API Refill choose_refill(const Traits& traits, offset_t products, offset_t nonzeros);
+// Pure: what NumericReuse::fastest is for a C with so many nonzeros.
+TULLE_API NumericReuse choose_reuse(const Features& features, offset_t products, offset_t nonzeros);
 
-TULLE_API std::string to_text(Refill refill);
-TULLE_API Refill parse_refill(std::string_view text);
+TULLE_API std::string to_text(NumericReuse refill);
+TULLE_API NumericReuse parse_reuse(std::string_view text);
 
 // Whether rows of C are sorted there although nobody asks for it.
 TULLE_API bool always_sorts(const Policy& policy, Backend backend);

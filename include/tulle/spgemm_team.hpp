@@ -37,7 +37,7 @@ struct TeamOptions {
     Op op_a = Op::none, op_b = Op::none;
     std::optional<Policy> force = {};         // for every member; it must exist on each
     bool sorted = true;                       // columns of C must ascend in every row
-    Refill refill = Refill::find_places;      // what members keep of their products for run_parts(parts)
+    NumericReuse refill = NumericReuse::find_places;      // what members keep of their products for run_parts(parts)
     Cutting cutting = Cutting::search;
     bool take_turns = false;                  // members work one after the other: their times are what each would take alone
     bool checked = true;                      // validate the matrices first; sizes and null pointers are looked at in any case

@@ -42,7 +42,7 @@ struct Policy {
 };
 
 // What choose() looks at. `cost` is that of op(A) by panels of 64 rows in the order `order`; pairs = 0: nobody has counted.
-struct Traits {
+struct Features {
     index_t rows = 0, cols = 0;
     offset_t nonzeros = 0, longest = 0;       // longest: row
     index_t n = 32;                           // columns of B expected
@@ -65,20 +65,20 @@ struct Choice {
     std::string why;                          // one sentence
 };
 
-// Pure: the same traits and limits give the same choice.
-TULLE_API Choice choose(const Traits& traits, const Limits& limits);
+// Pure: the same features and limits give the same choice.
+TULLE_API Choice choose(const Features& features, const Limits& limits);
 
-// A kernel as choose() would use it for such a matrix: its lanes, its width, in the order of the traits.
-TULLE_API Policy policy_of(Kernel kernel, const Traits& traits, const Limits& limits);
+// A kernel as choose() would use it for such a matrix: its lanes, its width, in the order of the features.
+TULLE_API Policy policy_of(Kernel kernel, const Features& features, const Limits& limits);
 
 // Whether panels can be used at all, so that an order is worth looking for and its cost worth counting (order_choice.hpp).
-TULLE_API bool wants_cost(const Traits& traits, const Limits& limits);
+TULLE_API bool wants_cost(const Features& features, const Limits& limits);
 
-// Everything that could be done with a matrix of these traits, for tests, benchmarks and tuning.
-TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& limits);
+// Everything that could be done with a matrix of these features, for tests, benchmarks and tuning.
+TULLE_API std::vector<Policy> candidates(const Features& features, const Limits& limits);
 
-// ValueError with the alternatives if a forced policy cannot work for these traits.
-TULLE_API void check_policy(const Policy& policy, const Traits& traits, const Limits& limits);
+// ValueError with the alternatives if a forced policy cannot work for these features.
+TULLE_API void check_policy(const Policy& policy, const Features& features, const Limits& limits);
 
 TULLE_API std::string to_text(Kernel kernel);
 TULLE_API std::string to_text(const Policy& policy);                 // "rows, 8 lanes"; "rows, 8 lanes, lines of 32"; "panels of 128, pack order"; "dense, 64 columns, 8 parts"; "tiles of 32 and rest, bsa order"

@@ -67,7 +67,7 @@ public:
     void update_values(const AnyView<M>& a);
 
     const Policy& policy() const;
-    const Traits& traits() const;             // what choose() was told
+    const Features& features() const;             // what choose() was told
     std::string describe() const;             // what was chosen, why, what else there is, what it keeps
     std::size_t bytes() const;                // held by the plan beside the caller's matrix
     index_t rows() const;                     // of op(A)

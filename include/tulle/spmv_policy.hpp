@@ -43,7 +43,7 @@ struct Policy {
 inline constexpr offset_t longest_in_group = (1 << 28) - 1;      // nonzeros of a row
 
 // What one pass over op(A), stored by rows, tells.
-struct RowTraits {
+struct RowFeatures {
     index_t rows = 0, cols = 0;
     offset_t nonzeros = 0;
     offset_t longest = 0;                // row
@@ -57,13 +57,13 @@ struct RowTraits {
 };
 
 // What choose() looks at.
-struct Traits {
+struct Features {
     Format format = Format::csr;
     bool transposed = false;             // op(A) = A transposed
     bool sorted_by_row = false;          // COO: already in row order of op(A)
     bool deterministic = false;          // the same bits every time are asked for
     bool reused = true;                  // a plan that will run many times, not a product done once
-    RowTraits row = {};                  // of the rows of op(A); for matrices stored by column only rows, cols and nonzeros are known
+    RowFeatures row = {};                  // of the rows of op(A); for matrices stored by column only rows, cols and nonzeros are known
 };
 
 // What row kernels cost on a CPU, in nanoseconds a nonzero, on matrices in its second cache. Nobody can tell in advance: gathers of AVX-512 are the fastest
@@ -90,7 +90,7 @@ struct Limits {
 };
 
 // The cost of a row kernel for rows like these, between those that were measured.
-TULLE_API double cost_of(const RowCosts& costs, const RowTraits& row, int lanes);
+TULLE_API double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes);
 
 // The costs of this machine: measured when first asked for, in a few milliseconds, then remembered by the process; any thread may ask. Typical ones where
 // TULLE_CALIBRATE=off forbids it or the clock is unusable. `value_bytes` of the vectors: 4 or 8.
@@ -105,17 +105,17 @@ struct Choice {
     std::string why;                     // one sentence
 };
 
-// Pure: the same traits and limits give the same choice.
-TULLE_API Choice choose(const Traits& traits, const Limits& limits);
+// Pure: the same features and limits give the same choice.
+TULLE_API Choice choose(const Features& features, const Limits& limits);
 
 // Whether choose() would have op(A) copied by rows; asked before its row lengths are known.
-TULLE_API bool wants_copy(const Traits& traits, const Limits& limits);
+TULLE_API bool wants_copy(const Features& features, const Limits& limits);
 
-// Everything that could be done with a matrix of these traits, for tests, benchmarks and tuning.
-TULLE_API std::vector<Policy> candidates(const Traits& traits, const Limits& limits);
+// Everything that could be done with a matrix of these features, for tests, benchmarks and tuning.
+TULLE_API std::vector<Policy> candidates(const Features& features, const Limits& limits);
 
-// ValueError with the alternatives if a forced policy cannot work for these traits.
-TULLE_API void check_policy(const Policy& policy, const Traits& traits, const Limits& limits);
+// ValueError with the alternatives if a forced policy cannot work for these features.
+TULLE_API void check_policy(const Policy& policy, const Features& features, const Limits& limits);
 
 TULLE_API std::string to_text(Kernel kernel);
 TULLE_API std::string to_text(Format format);

@@ -48,7 +48,7 @@ struct Options {
     double expected_calls = 100;              // solves that will follow, as many as an iterative solver takes: few are not worth much analysis
     Effort effort = Effort::model;
     double seconds = 1;                       // a search starts no new scheme after this long
-    std::optional<Scheme> force = {};         // decides instead
+    std::optional<Policy> force = {};         // decides instead
     bool checked = true;                      // validate the matrix first; sizes and null pointers are looked at in any case
     std::string cache = {};                   // folder that remembers what a search found for a pattern on a device; empty: none
     Analysis analysis = Analysis::device;
@@ -77,7 +77,7 @@ public:
     // Waits for the solves put on the stream. DeviceError, with the row, if one gave up waiting; its x is then NaN where it was not solved.
     void wait() const;
 
-    const Scheme& scheme() const;
+    const Policy& scheme() const;
     const Features& features() const;
     index_t levels() const;                   // one after the other, with this scheme
     std::string describe() const;             // what was chosen, why, what it costs
@@ -102,18 +102,18 @@ struct Best {
 template <class V>
 TULLE_API Best best_context(const AnyView<V>& on_host, const Options& options = {}, int threads = 0, int device = 0);
 
-// What schemes can count on where a context works; for candidates() and check_scheme().
+// What schemes can count on where a context works; for candidates() and check_policy().
 TULLE_API Limits limits_of(const Context& ctx);
 
 // How long schemes take on a matrix, each tried within `seconds` in all; the fastest first, and remembered in Options::cache. For tuning; `progress`
 // may be empty.
 struct Trial {
-    Scheme scheme;
+    Policy scheme;
     index_t levels;
     double prepare_seconds, solve_seconds;
 };
 template <class V>
-TULLE_API std::vector<Trial> try_schemes(const Context& ctx, const AnyView<V>& a, const Options& options, const std::vector<Scheme>& schemes, const Progress& progress = {});
+TULLE_API std::vector<Trial> try_policies(const Context& ctx, const AnyView<V>& a, const Options& options, const std::vector<Policy>& schemes, const Progress& progress = {});
 
 // Rows in each level, the first level first: each row alone, and in critical clusters of up to 32 rows. To look at a triangle; on the host.
 struct LevelWidths {

@@ -13,7 +13,7 @@
 namespace tulle::sptrsv {
 
 // Seconds.
-struct Price {
+struct CostEstimate {
     double prepare = 0;                             // once: the analysis, and the matrix to the GPU
     double solve = 0;                               // each time, b and x there and back
 
@@ -22,7 +22,7 @@ struct Price {
 
 struct Placement {
     Backend backend = Backend::cpu;
-    Price cpu, gpu;                                 // gpu: zero where there is none
+    CostEstimate cpu, gpu;                                 // gpu: zero where there is none
     std::string why;
 };
 
@@ -33,10 +33,10 @@ struct Work {
     std::size_t value_bytes = 8;
 };
 
-// Pure. `outlooks` as for choose().
-TULLE_API Placement place(const Features& features, const std::vector<Outlook>& outlooks, const Limits& cpu, const Limits& gpu, const Work& work);
+// Pure. `estimates` as for choose().
+TULLE_API Placement place(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& cpu, const Limits& gpu, const Work& work);
 
 // The most that clusters could gain on a GPU: where it is not enough, nobody needs to look for them.
-TULLE_API std::vector<Outlook> best_outlooks(const Features& features);
+TULLE_API std::vector<MergeEstimate> best_estimates(const Features& features);
 
 }  // namespace tulle::sptrsv

@@ -1,9 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be chosen for a triangular solve (a Scheme), what is looked at (Features), and choose(), which decides without a device.
+// What can be chosen for a triangular solve (a Policy), what is looked at (Features), and choose(), which decides without a device.
 //
 // Names of AG-SpTRSV (Hu et al., TACO 21(4):70, doi:10.1145/3674911) beside ours: n_g subwarps, sw_rnnz share_above, n_w warps, r_b and thresh
-// rows and limit, rg_ Grouping, ws_ Warps, alpha_level alpha.
+// rows and limit, rg_ Grouping, ws_ WarpSchedule, alpha_level alpha.
 #pragma once
 
 #include <cstddef>
@@ -36,18 +36,18 @@ enum class Merge {
 };
 
 // Who works on the tasks of a solve, and where they keep the unknowns: the nearer, the shorter a hop, and the fewer read the matrix.
-enum class Regime {
+enum class ExecutionScope {
     device,      // all multiprocessors; global memory
     block,       // one block; its shared memory
     cluster,     // the blocks of one cluster; their shared memory
 };
 
 enum class Grouping { sequential, balance };
-enum class Warps { ticket, round_robin, balance, locality };
+enum class WarpSchedule { ticket, round_robin, balance, locality };
 
 inline constexpr int unlimited = -1;
 
-struct Scheme {
+struct Policy {
     Kernel kernel = Kernel::serial;
     Merge merge = Merge::none;
     int rows = 1;                                   // largest node, at most 32; levels: at most 4096
@@ -58,12 +58,12 @@ struct Scheme {
     int subwarps = 1;                               // groups: nodes a warp works on side by side
     int share_above = 0;                            // groups: rows longer than this, on average, are shared by the lanes of a subwarp; or unlimited
     Grouping grouping = Grouping::sequential;       // groups: which nodes of a level a warp takes together
-    Warps order = Warps::ticket;                    // groups: which warp takes them
+    WarpSchedule order = WarpSchedule::ticket;                    // groups: which warp takes them
     int alpha = unlimited;                          // groups: levels with more than alpha times the resident warps get a kernel of their own
-    Regime regime = Regime::device;                 // tasks: who works on them, `warps` on each multiprocessor in any case
-    int blocks = 16;                                // tasks, Regime::cluster: blocks of the cluster
+    ExecutionScope execution_scope = ExecutionScope::device;                 // tasks: who works on them, `warps` on each multiprocessor in any case
+    int blocks = 16;                                // tasks, ExecutionScope::cluster: blocks of the cluster
 
-    bool operator==(const Scheme&) const = default;
+    bool operator==(const Policy&) const = default;
 };
 
 // The paper's ten features of a triangle, diagonal included.
@@ -73,11 +73,11 @@ struct Features {
     double row_mean = 0, row_longest = 0, row_variation = 0;          // rnnz, rnnz_max, rnnz_cov
     double level_mean = 0, level_longest = 0, level_variation = 0;    // lnnz, lnnz_max, lnnz_cov: nonzeros of a level
     index_t levels = 0;                             // layer_num
-    double nearness = 0;                            // dep_dist: mean of 1 / (distance to the nearest row needed), 0 for rows that need none
+    double dependency_nearness = 0;                            // dep_dist: mean of 1 / (distance to the nearest row needed), 0 for rows that need none
 };
 
 // What clustering would leave, beside the features.
-struct Outlook {
+struct MergeEstimate {
     Merge merge = Merge::none;
     int rows = 1;
     index_t levels = 0;                             // of the merged graph
@@ -91,24 +91,24 @@ struct Limits {
     std::size_t block_bytes = 227 * 1024;           // of shared memory that a block may have
     int cluster_blocks = 16;                        // that can run as a cluster; 1: the GPU has none
     double handover = 1e-6;                         // seconds until a thread of the CPU sees that another one is done; far more where others use the processors
-    bool regimes = false;                           // choose() may take one block or cluster; off: they were measured to be slower (docs/design/sptrsv.md)
+    bool execution_scopes = false;                           // choose() may take one block or cluster; off: they were measured to be slower (docs/design/sptrsv.md)
 };
 
 struct Choice {
-    Scheme scheme;
+    Policy scheme;
     double seconds = 0;                             // predicted for a solve
     std::string why;
 };
 
-// Pure: the same input gives the same choice. `outlooks` has at least the graph without merging.
-TULLE_API Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits);
+// Pure: the same input gives the same choice. `estimates` has at least the graph without merging.
+TULLE_API Choice choose(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& limits);
 
 // The ten features by the names models ask for them with, and one of them; ValueError for another name.
 TULLE_API const std::vector<std::string>& feature_names();
 TULLE_API double feature(const Features& features, std::string_view name);
 
 // Predicted time of a solve on a GPU with teams of 1 or 4 warps, from costs measured on an H200 (docs/design/sptrsv.md).
-TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, int team);
+TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, int team);
 
 // How long threads of this process wait for each other now, with everything else that runs: some rounds of less than two milliseconds in all.
 TULLE_API double measure_handover(int threads);
@@ -117,26 +117,26 @@ TULLE_API double measure_handover(int threads);
 TULLE_API bool favours_neighbours(const Features& features);
 
 // Whether so many solves could gain what looking for clusters costs: on the host, and for chains on the GPU.
-TULLE_API bool worth_clusters(const Features& features, double expected_calls);
-TULLE_API bool worth_chains(double expected_calls);
+TULLE_API bool clusters_pay(const Features& features, double expected_calls);
+TULLE_API bool chains_pay(double expected_calls);
 
 // Whether so many solves of `seconds` each could gain what clusters of the host cost, beside a plan that was made on the GPU alone.
-TULLE_API bool worth_more(const Features& features, index_t levels, double seconds, double expected_calls);
+TULLE_API bool host_merge_pays(const Features& features, index_t levels, double seconds, double expected_calls);
 
 // … and by one block or one cluster, from the latency of hops; measured solves take 1.5 to 4 times as long, so choose() does not take them unless
-// Limits::regimes says so. Entries of the matrix, and clusters' matrices, come to few multiprocessors.
-TULLE_API double predict_seconds(const Features& features, const Outlook& outlook, const Scheme& scheme);
+// Limits::execution_scopes says so. Entries of the matrix, and clusters' matrices, come to few multiprocessors.
+TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, const Policy& scheme);
 
 // Blocks that work on the tasks together; 1 for the whole GPU, whose blocks do not.
-TULLE_API int blocks_of(const Scheme& scheme);
+TULLE_API int blocks_of(const Policy& scheme);
 
 // Unknowns that each block keeps in its shared memory; rows stand in units of 32.
-TULLE_API offset_t unknowns_of_a_block(const Scheme& scheme, index_t rows);
+TULLE_API offset_t unknowns_of_a_block(const Policy& scheme, index_t rows);
 
 // Whether unknowns of so many bytes fit into the shared memory of the scheme's block or cluster.
-TULLE_API bool fits(const Scheme& scheme, index_t rows, std::size_t value_bytes, const Limits& limits);
+TULLE_API bool fits(const Policy& scheme, index_t rows, std::size_t value_bytes, const Limits& limits);
 
-// Warps that fit into a block with the registers they need.
+// WarpSchedule that fit into a block with the registers they need.
 constexpr int most_warps_in_block(int team, bool clusters) { return !clusters ? 16 : team == 1 ? 8 : 12; }
 
 // Up to how many levels a GPU should find by itself, where the host would need about as long to find them and to lay out tasks.
@@ -146,23 +146,23 @@ TULLE_API index_t most_levels_there(index_t rows, offset_t nonzeros);
 TULLE_API bool has_wide_levels(const Features& features);
 
 // Schemes worth trying on a backend, the most promising first; those of one block or cluster may not fit a triangle.
-TULLE_API std::vector<Scheme> candidates(const Limits& limits);
+TULLE_API std::vector<Policy> candidates(const Limits& limits);
 
 // The paper's: every combination of its tables, and those left of it by experience, with tickets instead of the hardware's order.
-TULLE_API std::vector<Scheme> paper_schemes();
-TULLE_API std::vector<Scheme> reduced_schemes();
+TULLE_API std::vector<Policy> paper_schemes();
+TULLE_API std::vector<Policy> reduced_schemes();
 
 // ValueError with the alternatives if a scheme cannot work on this backend.
-TULLE_API void check_scheme(const Scheme& scheme, const Limits& limits);
-TULLE_API bool works(const Scheme& scheme, const Limits& limits);
+TULLE_API void check_policy(const Policy& scheme, const Limits& limits);
+TULLE_API bool works(const Policy& scheme, const Limits& limits);
 
-TULLE_API std::string to_text(const Scheme& scheme);                // "tasks, critical clusters of up to 32 rows, 16 warps"
+TULLE_API std::string to_text(const Policy& scheme);                // "tasks, critical clusters of up to 32 rows, 16 warps"
 // A line that reads back as the same scheme: "kernel=tasks merge=critical rows=32 team=4 warps=8"; what is as usual is left out.
-TULLE_API std::string to_line(const Scheme& scheme);
-TULLE_API std::optional<Scheme> parse_scheme(std::string_view line);
+TULLE_API std::string to_line(const Policy& scheme);
+TULLE_API std::optional<Policy> parse_scheme(std::string_view line);
 
 TULLE_API std::string to_text(Kernel kernel);
 TULLE_API std::string to_text(Merge merge);
-TULLE_API std::string to_text(Regime regime);
+TULLE_API std::string to_text(ExecutionScope execution_scope);
 
 }  // namespace tulle::sptrsv

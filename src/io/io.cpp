@@ -64,7 +64,7 @@ std::pair<Source, Format> unpack_unnamed(const CpuQueue& q, Source source, const
 }
 
 // Wishes that the format cannot fulfil are refused, not ignored; only a comment may get lost.
-void check_wishes(const std::filesystem::path& file, const Format& format, const WriteOptions& options)
+void check_write_options(const std::filesystem::path& file, const Format& format, const WriteOptions& options)
 {
     const bool market = format.contents == Contents::matrix_market;
     require<FileError>(format.writable, [&] { return concat(file.string(), ": ", format.ending, " is read, but not written"); }, "write .mtx.gz instead");
@@ -135,7 +135,7 @@ Csr<V> read(const Context& ctx, const std::filesystem::path& file, const ReadOpt
 
 void check_write(const std::filesystem::path& file, const WriteOptions& options)
 {
-    check_wishes(file, format_to_write(file, options), options);
+    check_write_options(file, format_to_write(file, options), options);
     if (!is_stream(file)) create_output(file);                   // gone again, as nothing is committed; to open a pipe would disturb its reader
 }
 
@@ -143,7 +143,7 @@ template <class V>
 void write(const Context& ctx, const std::filesystem::path& file, const CsrView<V>& a, const WriteOptions& options)
 {
     const Format& format = format_to_write(file, options);
-    check_wishes(file, format, options);
+    check_write_options(file, format, options);
     const CpuQueue q = ctx.host();
     check(Context::cpu(q.threads), a);                           // the arrays are on the host, wherever ctx works
     const std::unique_ptr<OutputFile> target = create_output(file);

@@ -31,7 +31,7 @@ struct Descriptor {
 // A pipe or a file system that does not map.
 Source read_stream(const CpuQueue& q, int from, const std::string& name)
 {
-    Growing all(q, smallest_room, Memory::unlimited);
+    ByteBuffer all(q, smallest_room, Memory::unlimited);
     for (;;) {
         if (all.free_bytes() == 0) all.make_room();
         const ssize_t got = ::read(from, all.free_begin(), all.free_bytes());
@@ -76,12 +76,12 @@ void Source::fail(const void* at, const std::string& what, const std::string& hi
     throw FormatError(concat(name_, ": byte ", static_cast<const char*>(at) - bytes_.data(), ": ", what), hint);
 }
 
-Growing::Growing(const CpuQueue& q, std::size_t expected, std::size_t limit)
+ByteBuffer::ByteBuffer(const CpuQueue& q, std::size_t expected, std::size_t limit)
     : q_(q), limit_(limit), data_(q, static_cast<offset_t>(std::min(std::max(expected, std::size_t{1}), std::max(limit, std::size_t{1}))))
 {
 }
 
-bool Growing::make_room()
+bool ByteBuffer::make_room()
 {
     const std::size_t now = data_.bytes();
     if (now >= limit_) return false;

@@ -38,9 +38,9 @@ private:
 };
 
 // An array of bytes that grows, counted in the queue's memory. `limit` bytes are the most it may hold.
-class Growing {
+class ByteBuffer {
 public:
-    Growing(const CpuQueue& q, std::size_t expected, std::size_t limit);
+    ByteBuffer(const CpuQueue& q, std::size_t expected, std::size_t limit);
     // Room for more, at least one byte; false when the limit is reached.
     bool make_room();
     char* free_begin() { return data_.data() + used_; }

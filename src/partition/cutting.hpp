@@ -20,21 +20,21 @@ constexpr offset_t fair_position(offset_t total, offset_t before, offset_t all)
 }
 
 // What stands around a position in a prefix.
-struct Around {
+struct SplitCandidate {
     offset_t at = 0;                 // the position
     offset_t item = 0;               // the first item that begins there or behind it
     offset_t below = 0;              // where the item before it begins (0 if there is none)
     offset_t above = 0;              // where it begins
 };
 
-constexpr Around around(const offset_t* prefix, offset_t items, offset_t position)
+constexpr SplitCandidate around(const offset_t* prefix, offset_t items, offset_t position)
 {
     const offset_t item = prim::lower_bound(prefix, items, position);
     return {position, item, item == 0 ? 0 : prefix[item - 1], prefix[item]};
 }
 
 // The same for the items of line numbers in ascending order (coordinates sorted by row): item i begins where the numbers reach i.
-constexpr Around around(const index_t* line, offset_t entries, offset_t position)
+constexpr SplitCandidate around(const index_t* line, offset_t entries, offset_t position)
 {
     if (position == 0) return {};
     const index_t before = line[position - 1];
@@ -46,11 +46,11 @@ constexpr offset_t total_of(const index_t*, offset_t entries) { return entries; 
 
 // found[i] = around(prefix, items, wanted[i]); without `wanted`, around the fair positions of count - 1 equal parts, so that nobody need know
 // the total beforehand. Prefix is offset_t (a prefix of items + 1 entries) or index_t (ascending line numbers).
-template <class Prefix> TULLE_API void find_around(const CpuQueue& q, const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, Around* found);
-template <class Prefix> TULLE_API void find_around(const CudaQueue& q, const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, Around* found);
+template <class Prefix> TULLE_API void find_split_candidates(const CpuQueue& q, const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, SplitCandidate* found);
+template <class Prefix> TULLE_API void find_split_candidates(const CudaQueue& q, const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, SplitCandidate* found);
 
 template <class Prefix>
-constexpr Around around_nth(const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, offset_t i)
+constexpr SplitCandidate around_nth(const Prefix* prefix, offset_t items, const offset_t* wanted, offset_t count, offset_t i)
 {
     return around(prefix, items, wanted ? wanted[i] : fair_position(total_of(prefix, items), i, count - 1));
 }

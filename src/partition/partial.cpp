@@ -156,7 +156,7 @@ std::vector<Cut> cuts_of(const Context& ctx, const CooView<V>& a, int parts, con
     check_arrays(ctx, a);
     const index_t* line = lines_of(a);
     require<ValueError>(line, "coordinates in no order have no lines to cut at");
-    return choose_cuts(ctx.run([&](const auto& q) { return look_around(q, line, a.nonzeros, parts, options); }), a.order == CooOrder::by_row ? a.rows : a.cols, options);
+    return choose_cuts(ctx.run([&](const auto& q) { return find_all_candidates(q, line, a.nonzeros, parts, options); }), a.order == CooOrder::by_row ? a.rows : a.cols, options);
 }
 
 template <class V>

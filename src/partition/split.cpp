@@ -24,10 +24,10 @@ std::vector<int> shares_of(int parts, const SplitOptions& options)
 }
 
 // A cut at the border on this side or that.
-Cut below(const Around& a) { return {a.below, a.item - 1, false}; }
-Cut above(const Around& a) { return {a.above, a.item, false}; }
+Cut below(const SplitCandidate& a) { return {a.below, a.item - 1, false}; }
+Cut above(const SplitCandidate& a) { return {a.above, a.item, false}; }
 
-Cut nearest_border(const Around& a)
+Cut nearest_border(const SplitCandidate& a)
 {
     if (a.item == 0 || a.above - a.at <= a.at - a.below) return above(a);
     return below(a);
@@ -47,7 +47,7 @@ std::vector<offset_t> fair_positions(offset_t total, int parts, const SplitOptio
 }
 
 // A part that both its cuts make larger by half the tolerance each exceeds its share by the tolerance.
-std::vector<Cut> choose_cuts(std::span<const Around> around, offset_t items, const SplitOptions& options)
+std::vector<Cut> choose_cuts(std::span<const SplitCandidate> around, offset_t items, const SplitOptions& options)
 {
     require<ValueError>(options.tolerance >= 0 && options.tolerance <= 1, [&] { return concat("the tolerance must be within 0 … 1, not ", options.tolerance); });
     std::vector<Cut> cuts{Cut{}};

@@ -17,11 +17,11 @@ namespace tulle::partition {
 TULLE_API std::vector<offset_t> fair_positions(offset_t total, int parts, const SplitOptions& options = {});
 
 // The cuts at those positions, given what stands around them; pure.
-TULLE_API std::vector<Cut> choose_cuts(std::span<const Around> around, offset_t items, const SplitOptions& options = {});
+TULLE_API std::vector<Cut> choose_cuts(std::span<const SplitCandidate> around, offset_t items, const SplitOptions& options = {});
 
-// What stands around the fair positions: one look at the prefix, or two where shares differ. Prefix as in find_around; waits.
+// What stands around the fair positions: one look at the prefix, or two where shares differ. Prefix as in find_split_candidates; waits.
 template <class Queue, class Prefix>
-std::vector<Around> look_around(const Queue& q, const Prefix* prefix, offset_t items, int parts, const SplitOptions& options)
+std::vector<SplitCandidate> find_all_candidates(const Queue& q, const Prefix* prefix, offset_t items, int parts, const SplitOptions& options)
 {
     std::vector<offset_t> fair = fair_positions(0, parts, options);                  // refuses what cannot be
     Buffer<offset_t> wanted;
@@ -30,9 +30,9 @@ std::vector<Around> look_around(const Queue& q, const Prefix* prefix, offset_t i
         else fair = fair_positions(items, parts, options);
         wanted = to_queue(q, fair.data(), std::ssize(fair));
     }
-    Buffer<Around> found(q, std::ssize(fair));
-    find_around(q, prefix, items, wanted.data(), found.size(), found.data());
-    std::vector<Around> around(fair.size());
+    Buffer<SplitCandidate> found(q, std::ssize(fair));
+    find_split_candidates(q, prefix, items, wanted.data(), found.size(), found.data());
+    std::vector<SplitCandidate> around(fair.size());
     download(q, found.data(), around.data(), found.size());
     return around;
 }
@@ -42,7 +42,7 @@ std::vector<Around> look_around(const Queue& q, const Prefix* prefix, offset_t i
 template <class Queue>
 std::vector<Cut> split(const Queue& q, const offset_t* prefix, offset_t items, int parts, const SplitOptions& options = {})
 {
-    return choose_cuts(look_around(q, prefix, items, parts, options), items, options);
+    return choose_cuts(find_all_candidates(q, prefix, items, parts, options), items, options);
 }
 
 }  // namespace tulle::partition

@@ -6,14 +6,14 @@
 
 namespace tulle::partition {
 
-Crew::Crew(int members, const std::vector<int>& nodes) : failures_(static_cast<std::size_t>(members))
+ThreadPool::ThreadPool(int members, const std::vector<int>& nodes) : failures_(static_cast<std::size_t>(members))
 {
     if (members == 1) return;
     for (int member = 0; member < members; ++member)
         threads_.emplace_back([this, member, node = nodes.empty() ? -1 : nodes[static_cast<std::size_t>(member)]] { serve(member, node); });
 }
 
-Crew::~Crew()
+ThreadPool::~ThreadPool()
 {
     {
         const std::lock_guard lock(mutex_);
@@ -23,7 +23,7 @@ Crew::~Crew()
     start_.notify_all();
 }
 
-void Crew::serve(int member, int node)
+void ThreadPool::serve(int member, int node)
 {
     stay_on_node(node);
     for (int done = 0;;) {
@@ -46,7 +46,7 @@ void Crew::serve(int member, int node)
     }
 }
 
-void Crew::run_all(Call call, const void* work)
+void ThreadPool::run_all(Call call, const void* work)
 {
     if (threads_.empty()) return call(work, 0);
     std::unique_lock lock(mutex_);

@@ -13,13 +13,13 @@
 
 namespace tulle::partition {
 
-class TULLE_API Crew {
+class TULLE_API ThreadPool {
 public:
     // `nodes`: the NUMA node each member's thread stays on; -1, or empty: wherever it likes.
-    explicit Crew(int members, const std::vector<int>& nodes = {});
-    ~Crew();
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
+    explicit ThreadPool(int members, const std::vector<int>& nodes = {});
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
 
     // work(member) on every member's thread; returns when all are done and throws the first failure by member number. A crew of one works
     // on the caller's thread. Not for use by two threads at once.

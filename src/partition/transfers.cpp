@@ -47,17 +47,17 @@ void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target,
 
 }  // namespace
 
-void Link::copy_lines_between(const Context& from, const void* source, const Context& to, void* target, const LineShape& shape)
+void Transfers::copy_lines_between(const Context& from, const void* source, const Context& to, void* target, const LineShape& shape)
 {
     from.run([&](const auto& sender) { to.run([&](const auto& receiver) { move(sender, source, receiver, target, shape); }); });
 }
 
-void Link::copy_between(const Context& from, const void* source, const Context& to, void* target, std::size_t bytes)
+void Transfers::copy_between(const Context& from, const void* source, const Context& to, void* target, std::size_t bytes)
 {
     from.run([&](const auto& sender) { to.run([&](const auto& receiver) { move(sender, source, receiver, target, bytes); }); });
 }
 
-void Link::reset()
+void Transfers::reset()
 {
     up_ = down_ = across_ = 0;
     messages_ = 0;

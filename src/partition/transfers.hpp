@@ -17,7 +17,7 @@
 namespace tulle::partition {
 
 // Copies go where they are told in the order of the receiver's queue. For use by several threads at once.
-class TULLE_API Link {
+class TULLE_API Transfers {
 public:
     template <class T>
     void up(const Context& to, const T* host, T* there, offset_t n)

@@ -158,9 +158,9 @@ inline int arrive(int* counter, const char* file = __builtin_FILE(), int line = 
     return before;
 }
 
-inline void meet_some(int number, int threads, const char* file = __builtin_FILE(), int line = __builtin_LINE()) { simt::meet_some(number, threads, {file, line}); }
+inline void named_barrier_sync(int number, int threads, const char* file = __builtin_FILE(), int line = __builtin_LINE()) { simt::named_barrier_sync(number, threads, {file, line}); }
 
 template <class T>
-T load_once(const T* from) { return *from; }
+T load_streaming(const T* from) { return *from; }
 
 }  // namespace tulle

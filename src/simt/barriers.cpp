@@ -45,7 +45,7 @@ int Machine::meet_at_barrier(bool predicate, const Where& at)
 }
 
 // Some warps of the block at a barrier of their own; different calls may meet, as on a GPU.
-void Machine::meet_some(int number, int threads, const Where& at)
+void Machine::named_barrier_sync(int number, int threads, const Where& at)
 {
     current_->at = at;
     if (number < 1 || number >= static_cast<int>(most_barriers)) {
@@ -188,7 +188,7 @@ SharedArray& Machine::array_of(Block& block, const void* site, std::size_t bytes
 
 int meet_at_barrier(bool predicate, const Where& at) { return machine().meet_at_barrier(predicate, at); }
 
-void meet_some(int number, int threads, const Where& at) { machine().meet_some(number, threads, at); }
+void named_barrier_sync(int number, int threads, const Where& at) { machine().named_barrier_sync(number, threads, at); }
 
 void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at) { machine().meet_in_warp(mask, slot, resolve, at); }
 

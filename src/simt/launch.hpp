@@ -83,7 +83,7 @@ using Resolve = std::string (*)(const Exchange&);    // empty, or what is wrong
 
 // For the thread that runs.
 int meet_at_barrier(bool predicate, const Where& at);
-void meet_some(int number, int threads, const Where& at);
+void named_barrier_sync(int number, int threads, const Where& at);
 void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
 void* shared_array(const void* site, std::size_t bytes, std::size_t alignment);
 void* dynamic_shared();

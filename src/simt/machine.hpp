@@ -135,7 +135,7 @@ public:
 
     // What threads call.
     int meet_at_barrier(bool predicate, const Where& at);
-    void meet_some(int number, int threads, const Where& at);
+    void named_barrier_sync(int number, int threads, const Where& at);
     void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at);
     void* shared_array(const void* site, std::size_t bytes, std::size_t alignment);
     void arrive_in_cluster(const Where& at);

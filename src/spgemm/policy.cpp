@@ -36,7 +36,7 @@ constexpr index_t small_rows = 1 << 15;
 constexpr index_t few_short_rows = 1 << 12;
 constexpr offset_t least_mean = 5, most_mean = 24;
 
-bool is_small(const Traits& t)
+bool is_small(const Features& t)
 {
     const bool of_short_rows = t.nonzeros_a < least_mean * t.rows;
     return t.rows <= (of_short_rows ? few_short_rows : small_rows) && t.cols <= most_columns_at_once && t.nonzeros_a <= most_mean * t.rows;
@@ -77,7 +77,7 @@ std::string to_text(const delta::Rules& r)
 
 }  // namespace
 
-Choice choose(const Traits& t, const Limits& limits)
+Choice choose(const Features& t, const Limits& limits)
 {
     if (limits.backend == Backend::cuda && is_small(t))
         return {{.use_runs = false, .merge_lists = 0, .at_once = true}, "the product is small: launches and waits would take longer than the work"};
@@ -130,25 +130,25 @@ bool is_repeatable(const Policy& policy, Backend backend)
     return backend == Backend::cpu || (policy.method != Method::nsparse && policy.method != Method::deltasparse);
 }
 
-void check_refill(Refill refill, const Policy& policy, Backend backend)
+void check_reuse(NumericReuse refill, const Policy& policy, Backend backend)
 {
-    require<ValueError>(refill == Refill::find_places || is_repeatable(policy, backend),
+    require<ValueError>(refill == NumericReuse::find_places || is_repeatable(policy, backend),
                         [&] { return concat("nothing is kept of products for the policy '", to_text(policy), "', which adds in no fixed order"); },
                         "let the plan choose, or leave the refill at Refill::find_places");
 }
 
-Refill choose_refill(const Traits& traits, offset_t products, offset_t nonzeros)
+NumericReuse choose_reuse(const Features& features, offset_t products, offset_t nonzeros)
 {
-    return can_list(traits.nonzeros_a, traits.nonzeros_b) && products <= listed_products * nonzeros ? Refill::keep_products : Refill::find_places;
+    return can_list(features.nonzeros_a, features.nonzeros_b) && products <= listed_products * nonzeros ? NumericReuse::keep_products : NumericReuse::find_places;
 }
 
-std::string to_text(Refill refill) { return refill_names[static_cast<std::size_t>(refill)]; }
+std::string to_text(NumericReuse refill) { return refill_names[static_cast<std::size_t>(refill)]; }
 
-Refill parse_refill(std::string_view text)
+NumericReuse parse_reuse(std::string_view text)
 {
     const auto found = std::find(refill_names.begin(), refill_names.end(), text);
     require<ValueError>(found != refill_names.end(), [&] { return concat("there is no refill '", text, "'"); }, one_of_hint(text, refill_names));
-    return static_cast<Refill>(found - refill_names.begin());
+    return static_cast<NumericReuse>(found - refill_names.begin());
 }
 
 bool always_sorts(const Policy& policy, Backend backend) { return backend == Backend::cuda && policy.method != Method::deltasparse; }

@@ -59,7 +59,7 @@ struct Plan<V>::State {
     Workspace work;
     Buffer<offset_t> row_begin;              // of C
     offset_t nonzeros = 0;                   // of C
-    Kept kept = {};                          // for refills
+    ReuseData kept = {};                          // for refills
 
     index_t rows() const { return a.view().rows; }
     index_t cols() const { return b.view().cols; }
@@ -100,10 +100,10 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, co
         s->a = arrange(ctx, a, options.op_a, false);
         s->b = arrange(ctx, b, options.op_b, true);
     }
-    const Traits traits{s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
-    s->work.sorted = s->options.sorted = options.sorted || options.refill != Refill::find_places;
-    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(traits, s->limits);
-    check_refill(options.refill, s->choice.policy, limits.backend);
+    const Features features{s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
+    s->work.sorted = s->options.sorted = options.sorted || options.refill != NumericReuse::find_places;
+    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(features, s->limits);
+    check_reuse(options.refill, s->choice.policy, limits.backend);
     ctx.run([&](const auto& q) { count_on(q, *s); });
     return s;
 }
@@ -117,17 +117,17 @@ offset_t group_all(State& s)
 }
 
 // While it lives, no more than `bytes` beyond what is held now may be allocated where the context works.
-class Ceiling {
+class ScopedBudget {
 public:
-    Ceiling(const Context& ctx, std::size_t bytes)
+    ScopedBudget(const Context& ctx, std::size_t bytes)
         : memory_(ctx.memory()), space_(ctx.backend() == Backend::cpu ? Space::host : Space::device), before_(memory_.budget(space_))
     {
         const std::size_t live = memory_.live(space_);
         if (bytes < Memory::unlimited - live) memory_.budget(space_, std::min(before_, live + bytes));
     }
-    ~Ceiling() { memory_.budget(space_, before_); }
-    Ceiling(const Ceiling&) = delete;
-    Ceiling& operator=(const Ceiling&) = delete;
+    ~ScopedBudget() { memory_.budget(space_, before_); }
+    ScopedBudget(const ScopedBudget&) = delete;
+    ScopedBudget& operator=(const ScopedBudget&) = delete;
     std::size_t left() const
     {
         const std::size_t budget = memory_.budget(space_), live = memory_.live(space_);
@@ -146,7 +146,7 @@ void reserve_for_refills(State& s, const MemoryNeed& need)
 {
     const trace::Phase phase{"reserve"};
     const std::size_t taken = need.plan + need.result + need.workspace, budget = s.options.budget;
-    const Ceiling ceiling(s.ctx, budget == Memory::unlimited ? budget : budget - std::min(budget, taken));
+    const ScopedBudget ceiling(s.ctx, budget == Memory::unlimited ? budget : budget - std::min(budget, taken));
     try {
         s.kept = s.ctx.run([&](const auto& q) { return reserve_kept(q, s.kept.way, s.a.view(), s.b.view(), s.work, s.row_begin.data()); });
     } catch (const OutOfMemory& fault) {
@@ -156,7 +156,7 @@ void reserve_for_refills(State& s, const MemoryNeed& need)
 }
 
 template <class State, class V>
-void fill_rows(State& s, const Stretch<V>& c)
+void fill_rows(State& s, const RowRange<V>& c)
 {
     const trace::Phase phase{"numeric"};
     s.ctx.run([&](const auto& q) { fill(q, s.a.view(), s.b.view(), s.choice.policy, s.work, c); });
@@ -166,7 +166,7 @@ void fill_rows(State& s, const Stretch<V>& c)
 template <class State, class V>
 void fill_all(State& s, Csr<V>& c)
 {
-    const Stretch<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
+    const RowRange<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
     fill_rows(s, all);
     if (!s.kept.is_missing()) return;
     const trace::Phase phase{"keep"};
@@ -178,7 +178,7 @@ template <class State, class V>
 void refill_all(State& s, Csr<V>& c)
 {
     const trace::Phase phase{"refill"};
-    const Stretch<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
+    const RowRange<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
     s.ctx.run([&](const auto& q) { refill_by(q, s.a.view(), s.b.view(), s.choice.policy, s.work, s.kept, all); });
 }
 
@@ -208,7 +208,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b
     State& s = *plan.state_;
     s.nonzeros = group_all(s);
     s.kept.way = decide_refill(options.refill, s.a.view(), s.b.view(), s.work, s.nonzeros);
-    if (s.kept.way != Refill::find_places) reserve_for_refills(s, plan.memory());
+    if (s.kept.way != NumericReuse::find_places) reserve_for_refills(s, plan.memory());
     return plan;
 }
 
@@ -248,7 +248,7 @@ Csr<V> Plan<V>::once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b,
     ctx.run([&](const auto& q) { drop_facts(q, s->choice.policy, s->work, result_bytes(s->rows(), s->nonzeros, sizeof(V))); });
     const offset_t* row_begin = s->row_begin.data();
     Csr<V> c = allocate(*s, s->rows(), s->nonzeros, std::move(s->row_begin), static_cast<const V*>(nullptr));
-    fill_rows(*s, Stretch<V>{0, c.rows, row_begin, 0, c.col.data(), c.value.data()});
+    fill_rows(*s, RowRange<V>{0, c.rows, row_begin, 0, c.col.data(), c.value.data()});
     return c;
 }
 
@@ -297,8 +297,8 @@ std::string Plan<V>::describe() const
                   is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ",
                   human_bytes(need.workspace), " while it runs", matrix::widened_text(s.given.bytes()),
-                  "\n  refill:  ", s.kept.way == Refill::find_places ? std::string("by the columns of C, where products are looked up again")
-                      : concat(s.kept.way == Refill::keep_places ? "by the places of all products, " : "by a list of all products, ", human_bytes(need.refill), " of what the plan keeps"), groups,
+                  "\n  refill:  ", s.kept.way == NumericReuse::find_places ? std::string("by the columns of C, where products are looked up again")
+                      : concat(s.kept.way == NumericReuse::keep_places ? "by the places of all products, " : "by a list of all products, ", human_bytes(need.refill), " of what the plan keeps"), groups,
                   "\n  also possible: ", others);
 }
 
@@ -330,7 +330,7 @@ index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::siz
 template <class V>
 void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Sink& sink, const Options& options)
 {
-    const Ceiling ceiling(ctx, options.budget);
+    const ScopedBudget ceiling(ctx, options.budget);
     const auto state = make_state<State>(ctx, a, b, options);
     State& s = *state;
     ctx.run([&](const auto& q) {
@@ -344,7 +344,7 @@ void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>&
             Buffer<offset_t> offsets(q, offset_t{last - first} + 1);
             shift_offsets(q, s.row_begin.data() + first, base, offsets.size(), offsets.data());
             Csr<V> c = allocate(s, last - first, begin[static_cast<std::size_t>(last)] - base, std::move(offsets), static_cast<const V*>(nullptr));
-            fill_rows(s, Stretch<V>{first, last - first, s.row_begin.data(), base, c.col.data(), c.value.data()});
+            fill_rows(s, RowRange<V>{first, last - first, s.row_begin.data(), base, c.col.data(), c.value.data()});
             if (s.options.to_host && s.limits.backend == Backend::cuda) c = to_host(ctx, c.view());
             sink(first, std::move(c));
             first = last;

@@ -13,7 +13,7 @@
 namespace tulle::spgemm {
 
 // What is known of a row of C before it is computed.
-struct RowFacts {
+struct RowStats {
     std::uint32_t products;          // multiplications; the largest number where they do not fit
     std::uint32_t pattern;           // the same without rows of B that equal their predecessor in the same row of A: all that matters for columns
     index_t first, width;            // its columns lie in first … first + width - 1
@@ -28,7 +28,7 @@ struct RowGroup {
 inline constexpr std::uint32_t never_cut = ~std::uint32_t{0};
 
 // GPU: the kinds of kernels that rows may go to; hash tables and arrays take what is left.
-struct Kinds {
+struct KernelSet {
     int lists = 0;                             // rows of C from up to so many nonzeros of A are merged by a thread, …
     std::uint32_t cut_above = never_cut;       // … with more products than this in pieces; those between go elsewhere
     bool registers = true, ranks = true;       // few products in registers; columns close together by bitmaps and ranks
@@ -75,12 +75,12 @@ struct Workspace {
     bool sorted = true;                        // columns must ascend
     Buffer<BothTotals> totals;                 // GPU: one
     bool totals_are_zero = false;              // GPU: those of filling
-    Buffer<RowFacts> facts;                    // GPU: one per row; after drop_facts() of some, in the order of the list
+    Buffer<RowStats> facts;                    // GPU: one per row; after drop_facts() of some, in the order of the list
     bool facts_listed = false;
     Buffer<unsigned char> runs_a, runs_b;      // rows that equal their predecessors, see runs.hpp
     bool same_runs = false;                    // A and B are the same matrix: runs_b is empty, runs_a speaks of both
     bool fills_runs = false;                   // GPU: rows of equal pattern are filled together
-    Kinds kinds;
+    KernelSet kinds;
     Pieces pieces;
     Buffer<index_t> list;                      // GPU: rows, group after group
     Buffer<offset_t> mask_begin;               // CPU: the pattern of B in words of 64 columns, where that is shorter; see cpu/masks.hpp
@@ -97,7 +97,7 @@ struct Workspace {
 
 // A stretch of rows of C, and where its entries go: those of row i start at row_begin[i] - base.
 template <class V>
-struct Stretch {
+struct RowRange {
     index_t first, rows;
     const offset_t* row_begin;
     offset_t base;
@@ -132,14 +132,14 @@ inline void drop_facts(const CpuQueue&, const Policy&, Workspace&, std::size_t) 
 void drop_facts(const CudaQueue& q, const Policy& policy, Workspace& work, std::size_t result_bytes);
 
 // Columns, ascending, and values of the stretch of rows that group_rows() was last called for.
-template <class V> void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
+template <class V> void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c);
 template <class V> void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
-                             const Stretch<V>& c);
+                             const RowRange<V>& c);
 
 // Values alone, for columns that fill() has written; with the same bits.
-template <class V> void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c);
+template <class V> void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c);
 template <class V> void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
-                               const Stretch<V>& c);
+                               const RowRange<V>& c);
 
 // to[i] = from[i] - base for 0 <= i < n.
 void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to);

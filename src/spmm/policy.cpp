@@ -24,18 +24,18 @@ constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::mi
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
 constexpr std::array dense_widths{64, narrowest_panel};
 constexpr std::array most_parts{8, 4, 2, 1};
-constexpr offset_t panels_of(const Traits& t) { return ceil_div(offset_t{t.rows}, offset_t{panel_rows}); }
+constexpr offset_t panels_of(const Features& t) { return ceil_div(offset_t{t.rows}, offset_t{panel_rows}); }
 
 // Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster, more of them where panels are too few to hide their
 // latencies; tf32 moves twice the bytes and fills tiles half as deep.
-constexpr double least_reuse(const Traits& t, const Limits& limits)
+constexpr double least_reuse(const Features& t, const Limits& limits)
 {
     if (t.value_bytes != 2) return 4.5;
     return panels_of(t) > 2 * limits.multiprocessors ? 1.7 : 2;
 }
 // A panel that needs so many of all rows of B may as well take them all, without lists; where all is done in a few microseconds, far fewer (measured).
 constexpr offset_t few_places = offset_t{1} << 22;
-constexpr double least_share(const Traits& t) { return offset_t{t.rows} * t.cols <= few_places ? 0.3 : 0.6; }
+constexpr double least_share(const Features& t) { return offset_t{t.rows} * t.cols <= few_places ? 0.3 : 0.6; }
 // Measured: chunks of columns that are worth a block of a dense matrix, and those that are long for one.
 constexpr offset_t least_chunks = 4, most_chunks = 16;
 // A small matrix of short rows is done before a panel's stages have begun to come in.
@@ -49,23 +49,23 @@ constexpr double calls_to_pack = 50;
 
 bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
 
-bool can_be_panels(const Traits& t, const Limits& limits) { return on_gpu(limits) && t.tensor && t.unique; }
+bool can_be_panels(const Features& t, const Limits& limits) { return on_gpu(limits) && t.tensor && t.unique; }
 
-double reuse(const Traits& t) { return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0; }
+double reuse(const Features& t) { return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0; }
 
-double share_of_columns(const Traits& t)
+double share_of_columns(const Features& t)
 {
     const double all = static_cast<double>(panels_of(t)) * t.cols;
     return all > 0 ? static_cast<double>(t.cost.pairs) / all : 0;
 }
 
-bool is_small(const Traits& t, const Limits& limits)
+bool is_small(const Features& t, const Limits& limits)
 {
     return t.longest <= 2 * short_row && t.nonzeros < short_row * t.rows && panels_of(t) <= limits.multiprocessors;
 }
 
 // The fewest lanes whose columns cover B, so that rows share warps; the most where B is wider.
-int lanes_for(const Traits& t)
+int lanes_for(const Features& t)
 {
     for (const int lanes : lane_counts)
         if (lanes * columns_per_lane >= t.n) return lanes;
@@ -74,15 +74,15 @@ int lanes_for(const Traits& t)
 
 // Warps of the row kernel that a multiprocessor holds, by the registers of a thread (64, 72 and 80), and, reasoned, nonzeros of a row below which it waits for
 // its own beginning more than for B.
-constexpr offset_t resident_warps(const Traits& t) { return t.value_bytes == 2 ? 32 : t.value_bytes == 4 ? 28 : 24; }
+constexpr offset_t resident_warps(const Features& t) { return t.value_bytes == 2 ? 32 : t.value_bytes == 4 ? 28 : 24; }
 constexpr offset_t few_nonzeros = 8;
 // Measured: what is longer gains nothing (f16, 48: Fashion, email-Enron, webbase-1M and scircuit; the others, 64: email-Enron).
-constexpr int longest_piece(const Traits& t) { return t.value_bytes == 2 ? 48 : 64; }
+constexpr int longest_piece(const Features& t) { return t.value_bytes == 2 ? 48 : 64; }
 
 // The shortest lines, of rows and nonzeros, that are all walked at once (Fashion, f16, 128 columns on an H200: 11.8 us by lines of 48, which are; 13.4 by 32, which
 // are not; 12.9 by 64), or the longest; 0 where rows are even, the longest at most a third longer than what all others have (measured: Fashion, 256 columns, 123 beside 79,
 // takes 21.2 us by rows and 18.7 by lines), and long enough or few.
-int piece_for(const Traits& t, const Limits& limits)
+int piece_for(const Features& t, const Limits& limits)
 {
     const int lanes = lanes_for(t);
     const offset_t slices = limits.multiprocessors * resident_warps(t) * (32 / lanes), tiles = ceil_div(std::max(t.n, index_t{1}), index_t{columns_per_lane} * lanes);
@@ -95,14 +95,14 @@ int piece_for(const Traits& t, const Limits& limits)
 }
 
 // Row by row, as the rest beside tiles.
-Policy rows_for(Kernel kernel, OrderKind order, int width, const Traits& t, const Limits& limits)
+Policy rows_for(Kernel kernel, OrderKind order, int width, const Features& t, const Limits& limits)
 {
     if (!on_gpu(limits)) return {kernel, 1, order, width};
     return {kernel, lanes_for(t), order, width, 1, piece_for(t, limits)};
 }
 
 // The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more columns.
-int width_for(const Traits& t, const Limits& limits)
+int width_for(const Features& t, const Limits& limits)
 {
     for (const int width : widths)
         if (width == widths.back() || (t.n > width / 2 && panels_of(t) * ceil_div(t.n, index_t{width}) >= least_blocks * limits.multiprocessors)) return width;
@@ -111,7 +111,7 @@ int width_for(const Traits& t, const Limits& limits)
 
 // As many parts as multiprocessors have room for one block each, and once more where a split matrix is small and its parts long (measured); wide blocks where
 // there are many, because they read A less often.
-Policy dense_for(const Traits& t, const Limits& limits)
+Policy dense_for(const Features& t, const Limits& limits)
 {
     const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
     const offset_t chunks = ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
@@ -125,7 +125,7 @@ Policy dense_for(const Traits& t, const Limits& limits)
 
 }  // namespace
 
-Policy policy_of(Kernel kernel, const Traits& t, const Limits& limits)
+Policy policy_of(Kernel kernel, const Features& t, const Limits& limits)
 {
     if (kernel == Kernel::panels) return {Kernel::panels, 1, t.order, width_for(t, limits)};
     if (kernel == Kernel::dense) return dense_for(t, limits);
@@ -133,12 +133,12 @@ Policy policy_of(Kernel kernel, const Traits& t, const Limits& limits)
     return rows_for(Kernel::rows, OrderKind::natural, 0, t, limits);
 }
 
-bool wants_cost(const Traits& t, const Limits& limits)
+bool wants_cost(const Features& t, const Limits& limits)
 {
     return can_be_panels(t, limits) && t.n >= least_columns && t.expected_calls >= calls_to_pack && t.nonzeros > 0;
 }
 
-Choice choose(const Traits& t, const Limits& limits)
+Choice choose(const Features& t, const Limits& limits)
 {
     const Policy rows = policy_of(Kernel::rows, t, limits);
     if (!on_gpu(limits)) return {rows, "a CPU multiplies row by row"};
@@ -153,7 +153,7 @@ Choice choose(const Traits& t, const Limits& limits)
     return {policy_of(Kernel::panels, t, limits), share};
 }
 
-std::vector<Policy> candidates(const Traits& t, const Limits& limits)
+std::vector<Policy> candidates(const Features& t, const Limits& limits)
 {
     std::vector<Policy> all;
     if (!on_gpu(limits)) all.push_back(policy_of(Kernel::rows, t, limits));
@@ -172,7 +172,7 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
     return all;
 }
 
-void check_policy(const Policy& policy, const Traits& t, const Limits& limits)
+void check_policy(const Policy& policy, const Features& t, const Limits& limits)
 {
     const auto all = candidates(t, limits);
     Policy asked = policy;

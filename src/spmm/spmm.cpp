@@ -39,7 +39,7 @@ struct Plan<V, C>::State {
     Buffer<offset_t> wide;               // its offsets, where the caller's have 32 bits
     Options options;
     Limits limits;
-    Traits traits;
+    Features features;
     RowStatistics lengths;               // of op(A)
     Choice choice;
     Csr<V> copy;                         // A transposed by rows
@@ -65,18 +65,18 @@ void look(State& s)
 {
     const trace::Phase phase{"look"};
     require<ValueError>(s.options.n >= 0, [&] { return concat("B cannot have ", s.options.n, " columns"); });
-    require<ValueError>(s.options.math == Math::exact || s.traits.value_bytes != 8, "tf32 is for float, not for double");
+    require<ValueError>(s.options.math == Math::exact || s.features.value_bytes != 8, "tf32 is for float, not for double");
     if (s.options.checked) check_matrix(s.ctx, s.a);
     if (s.transposed()) s.copy = turn(s.ctx, s.a, s.source);
     const auto rows = s.rows();
     s.lengths = row_statistics(s.ctx, rows.rows, rows.cols, rows.row_begin);
-    s.traits.rows = rows.rows;
-    s.traits.cols = rows.cols;
-    s.traits.nonzeros = rows.nonzeros;
-    s.traits.longest = s.lengths.longest;
-    s.traits.unique = rows.unique;
-    s.traits.n = s.options.n;
-    s.traits.expected_calls = s.options.expected_calls;
+    s.features.rows = rows.rows;
+    s.features.cols = rows.cols;
+    s.features.nonzeros = rows.nonzeros;
+    s.features.longest = s.lengths.longest;
+    s.features.unique = rows.unique;
+    s.features.n = s.options.n;
+    s.features.expected_calls = s.options.expected_calls;
 }
 
 // The order of the rows of panels: the caller's wish, or the one that is cheapest over all calls, and what it costs.
@@ -87,14 +87,14 @@ void consider_orders(State& s)
     const Pattern pattern = pattern_of(s.rows());
     if (s.options.order) {
         s.order = order_rows(s.ctx, pattern, {.kind = *s.options.order, .lengths = s.lengths});
-        s.traits.cost = panel_cost(s.ctx, pattern, s.order);
+        s.features.cost = panel_cost(s.ctx, pattern, s.order);
     } else {
-        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.traits.value_bytes, .expected_calls = s.options.expected_calls, .sample = s.options.effort == Effort::search ? 0 : OrderQuestion{}.sample, .options = {.checked = false, .lengths = s.lengths}});
+        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.features.value_bytes, .expected_calls = s.options.expected_calls, .sample = s.options.effort == Effort::search ? 0 : OrderQuestion{}.sample, .options = {.checked = false, .lengths = s.lengths}});
         for (const OrderCandidate& c : found.candidates)
-            if (c.kind == found.order.kind) s.traits.cost = c.cost;
+            if (c.kind == found.order.kind) s.features.cost = c.cost;
         s.order = std::move(found.order);
     }
-    s.traits.order = s.order.kind;
+    s.features.order = s.order.kind;
 }
 
 // The order that the policy asks for, unless it is there already.
@@ -111,7 +111,7 @@ void take_piece(State& s, int piece)
     Policy& policy = s.choice.policy;
     if (s.limits.backend != Backend::cuda || policy.kernel != Kernel::rows) return;
     policy.piece = piece;
-    check_policy(policy, s.traits, s.limits);
+    check_policy(policy, s.features, s.limits);
 }
 
 // What only a GPU needs: panels, lines of rows, and room for the sums of pieces.
@@ -147,7 +147,7 @@ template <class State>
 TileRule rule_of(const State& s)
 {
     if (s.options.delta) return fixed_density(*s.options.delta);
-    return cheapest_density(cost_model(Backend::cuda, 1, s.traits.value_bytes), s.traits.n, s.traits.value_bytes);
+    return cheapest_density(cost_model(Backend::cuda, 1, s.features.value_bytes), s.features.n, s.features.value_bytes);
 }
 
 template <class State>
@@ -161,10 +161,10 @@ void prepare(State& s)
         if (s.choice.policy.kernel == Kernel::tiles) {
             take_order(s);
             s.work.tiles = prepare_tiles(q, s.ctx.host(), s.rows(), s.order.row, s.rule);
-            if (s.narrow) s.work.merged = Buffer<Sum<Value>>(q, checked_product(s.traits.rows, s.work.columns, "sums of C"));
+            if (s.narrow) s.work.merged = Buffer<Sum<Value>>(q, checked_product(s.features.rows, s.work.columns, "sums of C"));
         }
         prepare_on_gpu(q, s, s.work);
-        if (s.options.b_layout == Layout::col_major) s.work.b_by_rows = Buffer<Value>(q, checked_product(s.traits.cols, s.work.columns, "a slice of B"));
+        if (s.options.b_layout == Layout::col_major) s.work.b_by_rows = Buffer<Value>(q, checked_product(s.features.cols, s.work.columns, "a slice of B"));
     });
 }
 
@@ -174,13 +174,13 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, co
     Buffer<offset_t> wide;
     const auto a = matrix::widened<CsrView<V>>(all, given, wide);
     const Context ctx = all.for_work(std::min(a.nonzeros + a.rows, offset_t{max_index}) * std::max(index_t{1}, options.n));
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .wide = std::move(wide), .options = options, .limits = limits_of(ctx), .traits = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
-    s->traits.value_bytes = sizeof(V);
-    s->traits.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .wide = std::move(wide), .options = options, .limits = limits_of(ctx), .features = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
+    s->features.value_bytes = sizeof(V);
+    s->features.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
     look(*s);
-    if (options.force) check_policy(*options.force, s->traits, s->limits);
-    else if (wants_cost(s->traits, s->limits)) consider_orders(*s);
-    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
+    if (options.force) check_policy(*options.force, s->features, s->limits);
+    else if (wants_cost(s->features, s->limits)) consider_orders(*s);
+    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     if (options.piece && !options.force) take_piece(*s, *options.piece);
     s->rule = rule_of(*s);
     prepare(*s);
@@ -206,7 +206,7 @@ void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
     if (s.choice.policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
     const Policy& policy = s.choice.policy;
     if constexpr (sizeof(V) != 8) {
-        if (policy.kernel == Kernel::dense) return multiply_dense(q, policy.width, policy.parts, s.traits.cols, s.work, o);
+        if (policy.kernel == Kernel::dense) return multiply_dense(q, policy.width, policy.parts, s.features.cols, s.work, o);
         if (policy.kernel == Kernel::tiles) return multiply_tiles_and_rest(q, policy.lanes, s.work, o);
         multiply_panels(q, policy.width, s.work, o);
     }
@@ -224,14 +224,14 @@ template <class State, class V, class C>
 void scale_result(State& s, const Operands<V, C>& all)
 {
     const bool by_rows = all.c_col == 1;
-    const prim::Lines<C> lines{all.c, by_rows ? s.traits.rows : all.n, by_rows ? all.n : s.traits.rows, by_rows ? all.c_row : all.c_col};
+    const prim::Lines<C> lines{all.c, by_rows ? s.features.rows : all.n, by_rows ? all.n : s.features.rows, by_rows ? all.c_row : all.c_col};
     s.ctx.run([&](const auto& q) { prim::scale(q, lines, all.beta); });
 }
 
 template <class State, class V, class C>
 void run_state(State& s, const Operands<V, C>& all)
 {
-    if (s.traits.rows == 0 || all.n == 0) return;
+    if (s.features.rows == 0 || all.n == 0) return;
     if (all.alpha == 0) return scale_result(s, all);
     const bool turns = all.b_col != 1 && all.b_row == 1 && !s.work.b_by_rows.empty();
     const index_t at_once = turns || !s.work.partial.empty() || !s.work.merged.empty() ? s.work.columns : all.n;
@@ -239,7 +239,7 @@ void run_state(State& s, const Operands<V, C>& all)
         for (index_t j = 0; j < all.n; j += std::min(at_once, all.n - j)) {
             Operands<V, C> o = all.columns(j, at_once);
             if (turns) {
-                turn_columns(q, o.b, o.b_col, s.traits.cols, o.n, s.work.b_by_rows.data());
+                turn_columns(q, o.b, o.b_col, s.features.cols, o.n, s.work.b_by_rows.data());
                 o.b = s.work.b_by_rows.data();
                 o.b_row = o.n;
                 o.b_col = 1;
@@ -275,8 +275,8 @@ void search_density(State& s)
     const trace::Phase phase{"search"};
     const index_t n = std::max(index_t{1}, s.options.n);
     s.ctx.run([&](const auto& q) {
-        Buffer<V> b(q, checked_product(s.traits.cols, n, "B"));
-        Buffer<C> c(q, checked_product(s.traits.rows, n, "C"));
+        Buffer<V> b(q, checked_product(s.features.cols, n, "B"));
+        Buffer<C> c(q, checked_product(s.features.rows, n, "C"));
         fill_zero(q, b.data(), b.size());
         const Operands<V, C> o{1, b.data(), n, 1, 0, c.data(), n, 1, n};
         TileRule best = s.rule;
@@ -312,7 +312,7 @@ Plan<V, C> Plan<V, C>::make(const Context& ctx, const AnyCsr<V>& a, const Option
 template <class V, class C>
 void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& b, Scalar beta, const DenseView<C>& c) const
 {
-    require_operands(state_->ctx, state_->traits.rows, state_->traits.cols, b, c, state_->known_b, state_->known_c);
+    require_operands(state_->ctx, state_->features.rows, state_->features.cols, b, c, state_->known_b, state_->known_c);
     run_state(*state_, operands<V, C>(alpha, b, beta, c));
 }
 
@@ -333,15 +333,15 @@ void Plan<V, C>::update_values(const AnyCsr<V>& given)
 }
 
 template <class V, class C> const Policy& Plan<V, C>::policy() const { return state_->choice.policy; }
-template <class V, class C> const Traits& Plan<V, C>::traits() const { return state_->traits; }
+template <class V, class C> const Features& Plan<V, C>::features() const { return state_->features; }
 template <class V, class C> std::size_t Plan<V, C>::bytes() const { return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes(); }
-template <class V, class C> index_t Plan<V, C>::rows() const { return state_->traits.rows; }
-template <class V, class C> index_t Plan<V, C>::cols() const { return state_->traits.cols; }
+template <class V, class C> index_t Plan<V, C>::rows() const { return state_->features.rows; }
+template <class V, class C> index_t Plan<V, C>::cols() const { return state_->features.cols; }
 
 namespace {
 
 template <class V>
-std::string tiles_text(const Tiles<V>& tiles, const TileRule& rule, const Traits& t)
+std::string tiles_text(const Tiles<V>& tiles, const TileRule& rule, const Features& t)
 {
     const auto share = [](offset_t part, offset_t whole) { return fixed(whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1); };
     return concat("\n  tiles:  ", tiles.dense_tiles, " that are ", share(tiles.in_tiles, tiles.dense_tiles * tile_places), " % full, with ", share(tiles.in_tiles, t.nonzeros), " % of the nonzeros; dense above ",
@@ -355,7 +355,7 @@ template <class V, class C>
 std::string Plan<V, C>::describe() const
 {
     const State& s = *state_;
-    const Traits& t = s.traits;
+    const Features& t = s.features;
     std::string others, moves;
     for (const Policy& p : candidates(t, s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);

@@ -54,13 +54,13 @@ constexpr double worthwhile_gain = 1.05;
 constexpr double gain_for_sell = 1.15;
 
 // op(A) can be read row by row as it is stored.
-bool by_rows(const Traits& t)
+bool by_rows(const Features& t)
 {
     return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
 }
 
 // Columns of 16 bits from the first of their row, offsets of 32.
-bool can_be_narrow(const RowTraits& row) { return row.widest < 65536 && row.nonzeros <= max_index - 32; }
+bool can_be_narrow(const RowFeatures& row) { return row.widest < 65536 && row.nonzeros <= max_index - 32; }
 
 // The power of two nearest to n in ratio, 1 to 32.
 int nearest_lanes(double n)
@@ -70,17 +70,17 @@ int nearest_lanes(double n)
     return lanes;
 }
 
-int lanes_for_average(const RowTraits& row)
+int lanes_for_average(const RowFeatures& row)
 {
     return nearest_lanes(row.mean / (row.nonzeros < few_nonzeros ? nonzeros_per_lane_if_few : nonzeros_per_lane));
 }
 
-int lanes_for_longest(const RowTraits& row, offset_t most = longest_lane)
+int lanes_for_longest(const RowFeatures& row, offset_t most = longest_lane)
 {
     return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, most))));
 }
 
-bool is_skewed(const RowTraits& row, const Limits& limits)
+bool is_skewed(const RowFeatures& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu)
         return limits.threads > 1 && static_cast<double>(row.longest) > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
@@ -90,72 +90,72 @@ bool is_skewed(const RowTraits& row, const Limits& limits)
 }
 
 // The cheapest lanes for rows like these.
-int cheapest_lanes(const RowTraits& row, const RowCosts& costs)
+int cheapest_lanes(const RowFeatures& row, const RowCosts& costs)
 {
     return *std::min_element(RowCosts::lanes.begin(), RowCosts::lanes.end(), [&](int a, int b) { return cost_of(costs, row, a) < cost_of(costs, row, b); });
 }
 
-int lanes_on_cpu(const RowTraits& row, const RowCosts& costs)
+int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs)
 {
     const int usual = cheapest_lanes(row, RowCosts{}), best = cheapest_lanes(row, costs);
     return cost_of(costs, row, best) * worthwhile_gain < cost_of(costs, row, usual) ? best : usual;
 }
 
 // Long rows that are cut between threads: two sums, or vectors where these are measured to be faster.
-int lanes_for_split(const RowTraits& row, const Limits& limits)
+int lanes_for_split(const RowFeatures& row, const Limits& limits)
 {
     return limits.backend == Backend::cpu && lanes_on_cpu(row, limits.costs) == lanes_of_a_vector ? lanes_of_a_vector : 32;
 }
 
-int lanes_for(const RowTraits& row, const Limits& limits)
+int lanes_for(const RowFeatures& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu) return lanes_on_cpu(row, limits.costs);
     return std::max(lanes_for_average(row), lanes_for_longest(row));
 }
 
-std::string in_lengths(const RowTraits& row)
+std::string in_lengths(const RowFeatures& row)
 {
     return concat("the longest row has ", row.longest, plural(row.longest, " nonzero", " nonzeros"), ", the mean is ", fixed(row.mean, 1));
 }
 
-bool has_groups(const RowTraits& row)
+bool has_groups(const RowFeatures& row)
 {
     return row.mean >= mean_for_groups && row.repeats >= repeats_for_groups * row.rows && row.longest <= longest_lane * 32;
 }
 
-bool has_shifts(const RowTraits& row)
+bool has_shifts(const RowFeatures& row)
 {
     return row.shifts >= shifts_for_sell * row.rows && row.mean <= mean_for_sell && static_cast<double>(row.padded) <= padding_for_sell * static_cast<double>(row.nonzeros);
 }
 
-bool is_even(const RowTraits& row) { return static_cast<double>(row.longest) <= even_factor * row.mean + even_slack; }
+bool is_even(const RowFeatures& row) { return static_cast<double>(row.longest) <= even_factor * row.mean + even_slack; }
 
-int lanes_for_groups(const RowTraits& row)
+int lanes_for_groups(const RowFeatures& row)
 {
     if (row.mean < short_group) return 8;
     return row.mean >= long_group || static_cast<double>(row.nonzeros) * static_cast<double>(row.value_bytes) > streamed_bytes ? 32 : 16;
 }
 
 // Without preparation beyond the merge path.
-Choice choose_unprepared(const Traits& t, const Limits& limits, bool copy)
+Choice choose_unprepared(const Features& t, const Limits& limits, bool copy)
 {
     if (is_skewed(t.row, limits)) return {{Kernel::split, lanes_for_split(t.row, limits), copy}, concat(in_lengths(t.row), ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
     return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(in_lengths(t.row), ": no row holds the others up")};
 }
 
-std::string share_that_shifts(const RowTraits& row)
+std::string share_that_shifts(const RowFeatures& row)
 {
     return concat("of ", row.rows, " rows ", row.shifts, " are the row before moved by one, so that columns need hardly any bytes");
 }
 
-Choice choose_on_cpu(const Traits& t, const Limits& limits, bool copy)
+Choice choose_on_cpu(const Features& t, const Limits& limits, bool copy)
 {
     if (!t.reused || is_skewed(t.row, limits)) return choose_unprepared(t, limits, copy);
     if (has_shifts(t.row) && limits.costs.sell * gain_for_sell < limits.costs.sell_rows) return {{Kernel::sell, lanes_of_a_vector, copy}, share_that_shifts(t.row)};
     return choose_unprepared(t, limits, copy);
 }
 
-Choice choose_on_gpu(const Traits& t, const Limits& limits, bool copy)
+Choice choose_on_gpu(const Features& t, const Limits& limits, bool copy)
 {
     if (!t.reused) return choose_unprepared(t, limits, copy);
     const std::string share = concat("of ", t.row.rows, " rows ");
@@ -166,7 +166,7 @@ Choice choose_on_gpu(const Traits& t, const Limits& limits, bool copy)
     return {{Kernel::stream, 32, copy}, concat(in_lengths(t.row), ": rows are uneven and added up in shared memory")};
 }
 
-Choice choose_by_rows(const Traits& t, const Limits& limits, bool copy, const std::string& reason)
+Choice choose_by_rows(const Features& t, const Limits& limits, bool copy, const std::string& reason)
 {
     Choice choice = limits.backend == Backend::cuda ? choose_on_gpu(t, limits, copy) : choose_on_cpu(t, limits, copy);
     choice.why = reason + choice.why;
@@ -174,14 +174,14 @@ Choice choose_by_rows(const Traits& t, const Limits& limits, bool copy, const st
 }
 
 // How matrices that are not stored by rows of op(A) can be multiplied without a copy.
-Kernel direct_kernel(const Traits& t)
+Kernel direct_kernel(const Features& t)
 {
     if (t.format == Format::blocked_ell) return Kernel::blocks;
     return t.format == Format::coo ? Kernel::entries : Kernel::scatter;
 }
 
 // Direct kernels that add into y in no fixed order.
-bool direct_is_repeatable(const Traits& t, const Limits& limits)
+bool direct_is_repeatable(const Features& t, const Limits& limits)
 {
     if (t.format == Format::blocked_ell && !t.transposed) return true;
     return limits.backend == Backend::cpu && limits.threads == 1;
@@ -209,7 +209,7 @@ std::string listed(const std::array<double, RowCosts::lanes.size()>& costs)
 
 }  // namespace
 
-double cost_of(const RowCosts& costs, const RowTraits& row, int lanes)
+double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes)
 {
     const auto lane = static_cast<std::size_t>(std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) - RowCosts::lanes.begin());
     if (lane == RowCosts::lanes.size()) return RowCosts::never;
@@ -226,13 +226,13 @@ std::string to_text(const RowCosts& costs)
     return text;
 }
 
-bool wants_copy(const Traits& t, const Limits& limits)
+bool wants_copy(const Features& t, const Limits& limits)
 {
     if (by_rows(t) || (t.format == Format::blocked_ell && !t.transposed)) return false;
     return (t.deterministic && !direct_is_repeatable(t, limits)) || (t.reused && t.format != Format::blocked_ell);
 }
 
-Choice choose(const Traits& t, const Limits& limits)
+Choice choose(const Features& t, const Limits& limits)
 {
     if (by_rows(t)) return choose_by_rows(t, limits, false, "stored by rows; ");
     if (wants_copy(t, limits))
@@ -241,7 +241,7 @@ Choice choose(const Traits& t, const Limits& limits)
     return {{direct_kernel(t), 32, false}, "used once, so it is not worth a copy by rows"};
 }
 
-std::vector<Policy> candidates(const Traits& t, const Limits& limits)
+std::vector<Policy> candidates(const Features& t, const Limits& limits)
 {
     std::vector<Policy> all;
     const bool copy = !by_rows(t), gpu = limits.backend == Backend::cuda;
@@ -261,7 +261,7 @@ std::vector<Policy> candidates(const Traits& t, const Limits& limits)
     return all;
 }
 
-void check_policy(const Policy& policy, const Traits& t, const Limits& limits)
+void check_policy(const Policy& policy, const Features& t, const Limits& limits)
 {
     const auto all = candidates(t, limits);
     if (std::find(all.begin(), all.end(), policy) != all.end()) return;

@@ -42,7 +42,7 @@ struct Plan<V, M>::State {
     StoredView<M> a;                     // the caller's
     Buffer<offset_t> wide;               // its offsets, where the caller's have 32 bits
     Options options;
-    Traits traits;
+    Features features;
     Limits limits;
     Choice choice;
     Csr<M> copy;                         // op(A) by rows, where the policy asks for a copy
@@ -90,7 +90,7 @@ CooView<V> as_entries(const StoredView<V>& a, bool transpose)
     return transpose ? transposed(coo) : coo;
 }
 
-bool stored_by_rows(const Traits& t)
+bool stored_by_rows(const Features& t)
 {
     return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
 }
@@ -102,14 +102,14 @@ void look(State& s, bool reused)
     const trace::Phase phase{"look"};
     const auto [rows, cols] = shape_of(s.a);
     const bool transpose = s.transposed();
-    s.traits = {.format = format_of(s.a), .transposed = transpose, .deterministic = s.ctx.is_deterministic(), .reused = reused};
-    s.traits.row = {.rows = transpose ? cols : rows, .cols = transpose ? rows : cols, .nonzeros = nonzeros_of(s.a)};
-    if (s.traits.format == Format::coo) s.traits.sorted_by_row = as_entries(s.a, transpose).order == CooOrder::by_row;
+    s.features = {.format = format_of(s.a), .transposed = transpose, .deterministic = s.ctx.is_deterministic(), .reused = reused};
+    s.features.row = {.rows = transpose ? cols : rows, .cols = transpose ? rows : cols, .nonzeros = nonzeros_of(s.a)};
+    if (s.features.format == Format::coo) s.features.sorted_by_row = as_entries(s.a, transpose).order == CooOrder::by_row;
     bool sound = false;
-    if (stored_by_rows(s.traits)) {
+    if (stored_by_rows(s.features)) {
         const auto m = as_rows(s.a);
         const Survey found = s.ctx.run([&](const auto& q) { return reused ? survey(q, m, s.options.checked) : glance(q, m, s.options.checked); });
-        s.traits.row = found.row;
+        s.features.row = found.row;
         sound = found.sound && (m.sorted || !m.unique);      // repeats in unsorted rows are beyond a survey
     }
     if (s.options.checked && !sound) std::visit([&](const auto& m) { check(s.ctx, m); }, s.a);
@@ -155,7 +155,7 @@ auto rows_of(const State& s)
 {
     if (!s.choice.policy.copy) return as_rows(s.a);
     auto rows = s.copy.view();
-    if (s.traits.sorted_by_row) {
+    if (s.features.sorted_by_row) {
         const auto entries = as_entries(s.a, s.transposed());
         rows.nonzeros = entries.nonzeros;
         rows.col = entries.col;
@@ -207,17 +207,17 @@ void prepare(State& s)
         if (p.kernel == Kernel::split) prepare_split(q, rows_of(s), s.work);
         if (p.kernel == Kernel::groups) s.work.groups = make_groups(q, rows_of(s));
         if (p.narrow) s.work.narrow = make_narrow(q, rows_of(s));
-        if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort, s.traits.row.padded);
-        if (p.kernel == Kernel::stream) s.work.stream = stream_of<Sum>(q, rows_of(s), s.traits.row.longest);
-        if (scatters(p, s.transposed())) s.work.private_sums = make_private_sums<Sum>(q, s.traits.row.rows);
-        if (s.options.dots) prepare_dots(q, s.traits.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);
+        if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort, s.features.row.padded);
+        if (p.kernel == Kernel::stream) s.work.stream = stream_of<Sum>(q, rows_of(s), s.features.row.longest);
+        if (scatters(p, s.transposed())) s.work.private_sums = make_private_sums<Sum>(q, s.features.row.rows);
+        if (s.options.dots) prepare_dots(q, s.features.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);
     });
 }
 
 template <class State, class V>
 void require_vectors(State& s, std::span<const V> x, std::span<V> y)
 {
-    const RowTraits& op = s.traits.row;
+    const RowFeatures& op = s.features.row;
     require(std::ssize(x) == op.cols, [&] { return concat("x has ", x.size(), " entries, but op(A) has ", op.cols, " columns"); });
     require(std::ssize(y) == op.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
     require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
@@ -272,20 +272,20 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     using Sum = std::remove_cvref_t<decltype(*std::declval<State>().work.carry.data())>;
     const offset_t work = nonzeros_of(m) + std::max(shape_of(m).first, shape_of(m).second);
     const Context ctx = all.for_work(work);
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = m, .wide = std::move(wide), .options = options, .traits = {}, .limits = {}, .choice = {}, .copy = {}, .source = {}, .work = {}});
+    auto s = std::make_unique<State>(State{.ctx = ctx, .a = m, .wide = std::move(wide), .options = options, .features = {}, .limits = {}, .choice = {}, .copy = {}, .source = {}, .work = {}});
     s->limits = limits_for<Sum>(ctx, work, options, reused);
     look(*s, reused);
-    require(!options.dots || s->traits.row.rows == s->traits.row.cols,
-            [&] { return concat("dot(y, x) wants a square matrix, not ", s->traits.row.rows, " x ", s->traits.row.cols); });
-    if (options.force) check_policy(*options.force, s->traits, s->limits);
-    if (options.force ? options.force->copy : wants_copy(s->traits, s->limits)) {
+    require(!options.dots || s->features.row.rows == s->features.row.cols,
+            [&] { return concat("dot(y, x) wants a square matrix, not ", s->features.row.rows, " x ", s->features.row.cols); });
+    if (options.force) check_policy(*options.force, s->features, s->limits);
+    if (options.force ? options.force->copy : wants_copy(s->features, s->limits)) {
         const trace::Phase phase{"arrange"};
         s->copy = copy_by_rows(ctx, m, s->transposed(), s->source);
         s->choice.policy.copy = true;
-        s->traits.row = ctx.run([&](const auto& q) { return survey(q, rows_of(*s), false).row; });
-        if (options.force) check_policy(*options.force, s->traits, s->limits);      // once more: only now it is known how wide and long the rows are
+        s->features.row = ctx.run([&](const auto& q) { return survey(q, rows_of(*s), false).row; });
+        if (options.force) check_policy(*options.force, s->features, s->limits);      // once more: only now it is known how wide and long the rows are
     }
-    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->traits, s->limits);
+    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     prepare(*s);
     return s;
 }
@@ -295,8 +295,8 @@ template <class State>
 void carry_values(State& s)
 {
     s.ctx.run([&](const auto& q) {
-        if (s.choice.policy.copy && !s.traits.sorted_by_row && s.traits.format != Format::blocked_ell) {
-            const auto* value = s.traits.format == Format::coo ? as_entries(s.a, false).value : as_rows(s.a).value;
+        if (s.choice.policy.copy && !s.features.sorted_by_row && s.features.format != Format::blocked_ell) {
+            const auto* value = s.features.format == Format::coo ? as_entries(s.a, false).value : as_rows(s.a).value;
             matrix::gather(q, value, s.source.data(), s.copy.nonzeros(), s.copy.value.data());
         }
         if (s.choice.policy.kernel == Kernel::sell) fill_sell(q, rows_of(s), s.work.sell);
@@ -306,15 +306,15 @@ void carry_values(State& s)
 template <class State, class V>
 void run_state(State& s, const Vectors<V>& v)
 {
-    if (s.traits.row.rows == 0 && v.dots.result == nullptr) return;
+    if (s.features.row.rows == 0 && v.dots.result == nullptr) return;
     s.ctx.run([&](const auto& q) {
-        const bool on_the_way = v.alpha != V(0) && makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.traits.row.value_bytes) && s.traits.row.rows > 0;
+        const bool on_the_way = v.alpha != V(0) && makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.features.row.value_bytes) && s.features.row.rows > 0;
         Vectors<V> product = v;
         if (!on_the_way) product.dots = {};
-        if (v.alpha == V(0)) prim::scale(q, v.y, s.traits.row.rows, v.beta);
+        if (v.alpha == V(0)) prim::scale(q, v.y, s.features.row.rows, v.beta);
         else run_on(q, s, product);
         if (v.dots.result == nullptr || on_the_way) return;
-        if (s.traits.row.rows > 0) add_up_dots(q, s.traits.row.rows, v);
+        if (s.features.row.rows > 0) add_up_dots(q, s.features.row.rows, v);
         else fill_zero(q, v.dots.result, 2);
     });
 }
@@ -357,14 +357,14 @@ void Plan<V, M>::update_values(const AnyView<M>& given)
     State& s = *state_;
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<StoredView<M>>(s.ctx, given, s.wide, fresh);
-    require<PlanMismatch>(a.index() == s.a.index(), [&] { return concat("the plan is for ", to_text(s.traits.format), ", the new matrix is ", to_text(format_of(a))); });
+    require<PlanMismatch>(a.index() == s.a.index(), [&] { return concat("the plan is for ", to_text(s.features.format), ", the new matrix is ", to_text(format_of(a))); });
     require<PlanMismatch>(shape_of(a) == shape_of(s.a) && nonzeros_of(a) == nonzeros_of(s.a), [&] {
         const auto [rows, cols] = shape_of(s.a);
         const auto [new_rows, new_cols] = shape_of(a);
         return concat("the plan is for ", rows, " x ", cols, " with ", nonzeros_of(s.a), " stored values, the new matrix is ", new_rows, " x ", new_cols, " with ",
                       nonzeros_of(a));
     });
-    if (s.choice.policy.copy && s.traits.format == Format::blocked_ell) {
+    if (s.choice.policy.copy && s.features.format == Format::blocked_ell) {
         s.copy = copy_by_rows(s.ctx, a, s.transposed(), s.source);
         prepare(s);
     }
@@ -380,9 +380,9 @@ const Policy& Plan<V, M>::policy() const
 }
 
 template <class V, class M>
-const Traits& Plan<V, M>::traits() const
+const Features& Plan<V, M>::features() const
 {
-    return state_->traits;
+    return state_->features;
 }
 
 template <class V, class M>
@@ -391,18 +391,18 @@ std::size_t Plan<V, M>::bytes() const
     return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes();
 }
 
-template <class V, class M> index_t Plan<V, M>::rows() const { return state_->traits.row.rows; }
-template <class V, class M> index_t Plan<V, M>::cols() const { return state_->traits.row.cols; }
+template <class V, class M> index_t Plan<V, M>::rows() const { return state_->features.row.rows; }
+template <class V, class M> index_t Plan<V, M>::cols() const { return state_->features.row.cols; }
 
 template <class V, class M>
 std::string Plan<V, M>::describe() const
 {
     const State& s = *state_;
     std::string others;
-    for (const Policy& p : candidates(s.traits, s.limits))
+    for (const Policy& p : candidates(s.features, s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
     const bool unordered = scatters(s.choice.policy, s.transposed()) && (s.limits.backend == Backend::cuda || s.limits.threads > 1);
-    return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.traits.row.nonzeros, plural(s.traits.row.nonzeros, " stored value, ", " stored values, "), to_text(s.traits.format),
+    return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.features.row.nonzeros, plural(s.features.row.nonzeros, " stored value, ", " stored values, "), to_text(s.features.format),
                   s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : sizeof(M) == 4 ? ", float in double" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, s.limits.backend == Backend::cpu ? concat("\n  costs:  ", to_text(s.limits.costs)) : "",
                   "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
                   "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);

@@ -121,7 +121,7 @@ struct Workspace {
 
 // One pass over the offsets and, if `whole`, one over the columns. Nothing outside the arrays is read, whatever they hold.
 struct Survey {
-    RowTraits row;
+    RowFeatures row;
     bool sound = true;                   // offsets ascend; columns in range and as sorted and unique as the view claims (if `whole`)
 };
 template <class M> Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sparse triangular solve, from a matrix to x.
 //
-//   look        the triangle in the order it is solved, as a pattern on the GPU (look.cpp, cuda/take_triangle.cu) or, with Analysis::host and on CPUs, on the host
+//   look        the triangle in the order it is solved, as a pattern on the GPU (look.cpp, cuda/extract_triangle.cu) or, with Analysis::host and on CPUs, on the host
 //               (triangle.cpp); its levels and features (cuda/sweep.cu, graph.cpp)
 //   transform   rows merged into nodes: clusters, or the paper's consecutive merges (graph.cpp)
 //   select      a scheme: the caller's, a remembered one, by a model or by prediction (select.cpp, cache.cpp, policy.cpp), or by trying (search.cpp)
@@ -39,8 +39,8 @@ Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options
     require_square(a);
     const Context ctx = all.for_work(as_rows(a).nonzeros + as_rows(a).rows);
     const Limits limits = limits_of(ctx);
-    if (options.force) check_scheme(*options.force, limits);
-    Known known = look_around(ctx, a, options);
+    if (options.force) check_policy(*options.force, limits);
+    AnalysisState known = analyze_pattern(ctx, a, options);
     const Selection selected = select(ctx, options, limits, type_name<V>, known);
     auto state = std::make_unique<State>(State{.ctx = ctx, .options = options, .narrow = !wide.empty(), .format = a.index(), .nonzeros = as_rows(a).nonzeros, .features = known.features, .limits = limits,
                                                .choice = selected.choice, .note = selected.note, .prepared = {}});
@@ -48,8 +48,8 @@ Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options
         state->prepared = prepare(ctx, a, options, known, selected.choice.scheme);
         return Plan(std::move(state));
     }
-    std::vector<Scheme> schemes{selected.choice.scheme};
-    for (const Scheme& s : candidates(limits))
+    std::vector<Policy> schemes{selected.choice.scheme};
+    for (const Policy& s : candidates(limits))
         if (s != selected.choice.scheme) schemes.push_back(s);
     double best = 0;
     try_each(ctx, a, options, known, schemes, {}, [&](Prepared<V>& p, double, double seconds) {
@@ -65,7 +65,7 @@ Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options
     return Plan(std::move(state));
 }
 
-template <class V> const Scheme& Plan<V>::scheme() const { return state_->prepared.scheme; }
+template <class V> const Policy& Plan<V>::scheme() const { return state_->prepared.scheme; }
 template <class V> const Features& Plan<V>::features() const { return state_->features; }
 template <class V> index_t Plan<V>::levels() const { return state_->prepared.levels; }
 template <class V> std::size_t Plan<V>::bytes() const { return state_->prepared.bytes(); }

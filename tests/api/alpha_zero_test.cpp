@@ -70,7 +70,7 @@ protected:
             for (const auto op : {tulle::Op::none, tulle::Op::transpose}) {
                 SCOPED_TRACE(concat("format ", a.index(), ", op ", static_cast<int>(op)));
                 const auto first = spmv::Plan<V, M>::make(c, a, {.op = op});
-                for (const spmv::Policy& policy : spmv::candidates(first.traits(), {.backend = c.backend(), .threads = c.host().threads})) {
+                for (const spmv::Policy& policy : spmv::candidates(first.features(), {.backend = c.backend(), .threads = c.host().threads})) {
                     SCOPED_TRACE(spmv::to_text(policy));
                     const auto plan = spmv::Plan<V, M>::make(c, a, {.op = op, .force = policy});
                     expect_scaled<V>(c, [&](V alpha, auto x, V beta, auto y) { plan.run(alpha, x, beta, y); });

@@ -257,7 +257,7 @@ void add_sptrsv(std::vector<Call<View>>& all)
         all.push_back({"sptrsv::Plan::make", [=](const Context& c, const View& a) { (void)sptrsv::Plan<V>::make(c, a, options); }, false, checked});
         all.push_back({"sptrsv::best_context", [=](const Context&, const View& a) { (void)sptrsv::best_context<V>(a, options); }, true, checked});
         all.push_back({"sptrsv::level_widths", [=](const Context& c, const View& a) { (void)sptrsv::level_widths<V>(c, a, options); }, false, checked});
-        all.push_back({"sptrsv::try_schemes", [=](const Context& c, const View& a) { (void)sptrsv::try_schemes<V>(c, a, options, {sptrsv::candidates(sptrsv::limits_of(c)).front()}); }, false, checked});
+        all.push_back({"sptrsv::try_policies", [=](const Context& c, const View& a) { (void)sptrsv::try_policies<V>(c, a, options, {sptrsv::candidates(sptrsv::limits_of(c)).front()}); }, false, checked});
     }
     all.push_back({"sptrsv::Plan::update_values", [](const Context& c, const View& a) {
                        const Matrices m(c);

@@ -11,7 +11,7 @@ MUTANTS = [
     # limits of narrow types
     mutant("limits: spmv takes 65537 columns for 16 bits", "spmv", "src/spmv/cuda/multiply_rows.cu", "if (a.cols > columns_of_16_bits)", "if (a.cols > columns_of_16_bits + 1)", "*NarrowRowsOfMatrices*/cuda*", [1, 2, 3]),
     mutant("limits: spmv keeps distances of 256 in a byte", "spmv", "src/spmv/cuda/make_sell.cu", "if (form.kind == SellKind::bytes2)", "if (form.kind == SellKind::bytes2 && form.distance > 256)", LIMITS, [1, 2, 3, 4]),
-    mutant("limits: narrow columns of a copy are not checked", "spmv", "src/spmv/spmv.cpp", "        if (options.force) check_policy(*options.force, s->traits, s->limits);      // once more", "        // once more", "*NarrowColumnsAreRefused*", [1]),
+    mutant("limits: narrow columns of a copy are not checked", "spmv", "src/spmv/spmv.cpp", "        if (options.force) check_policy(*options.force, s->features, s->limits);      // once more", "        // once more", "*NarrowColumnsAreRefused*", [1]),
     # huge indices
     mutant("huge: columns of blocks in 32 bits", "spmv", "src/spmv/cuda/multiply_blocks.cu", "offset_t{a.block_col[slot]} * a.block + k % a.block", "static_cast<offset_t>(2 * a.block_col[slot] * a.block / 2) + k % a.block", WIDE, [1, 2, 3, 4, 5, 6]),
     mutant("huge: lists of any width", "spgemm", "src/spgemm/adaptive/cuda/analyse.cu", ".lists = b.cols <= most_list_columns ? policy.merge_lists : 0", ".lists = policy.merge_lists", WIDE, [1, 2]),
@@ -21,7 +21,7 @@ MUTANTS = [
     mutant("strides: rows of C in 32 bits", "spmm", "src/spmm/cuda/operands.cuh", "C* to = o.c + row * o.c_row + j * o.c_col;", "C* to = o.c + static_cast<unsigned>(row * o.c_row + j * o.c_col);", "*LinesFourGibibytesApart/cuda*", [1, 2]),
     # combinations of options
     mutant("combined: a unit diagonal is stored below an upper triangle", "sptrsv", "src/sptrsv/analysis/triangle.cpp", "} else if (!s.unit_diagonal) {", "} else if (!s.unit_diagonal || (s.upper && s.transpose && s.ignore_other_side)) {", COMBINED.replace("cuda", "cpu"), [1, 2]),
-    mutant("combined: new values of sorted coordinates, transposed, are not taken", "spmv", "src/spmv/spmv.cpp", "    s.a = a;\n    if (!fresh.empty())", "    if (!(s.transposed() && s.traits.format == Format::coo)) s.a = a;\n    if (!fresh.empty())", COMBINED, [1, 2]),
+    mutant("combined: new values of sorted coordinates, transposed, are not taken", "spmv", "src/spmv/spmv.cpp", "    s.a = a;\n    if (!fresh.empty())", "    if (!(s.transposed() && s.features.format == Format::coo)) s.a = a;\n    if (!fresh.empty())", COMBINED, [1, 2]),
     # ends of arrays
     mutant("ends: groups load columns before they ask", "spmv", "src/spmv/cuda/multiply_groups.cu", "c[u] = here ? load<Lanes>(col + k + u * Lanes) : 0;", "c[u] = load<Lanes>(col + k + u * Lanes);\n            c[u] = here ? c[u] : 0;", ENDS, [1, 2]),
     mutant("ends: products of a list are loaded before anybody asks", "spgemm", "src/spgemm/reuse/cuda/add_listed.cu", "product[e] = k + 32 * e + lane < list.products ? list.product[k + 32 * e + lane] : 0;", "product[e] = list.product[k + 32 * e + lane], product[e] = k + 32 * e + lane < list.products ? product[e] : 0;", ENDS, [1, 2]),

@@ -20,10 +20,10 @@ namespace {
 
 using namespace tulle::test;
 
-TEST(Crew, RunsEveryMemberOnItsOwnThreadEveryTime)
+TEST(ThreadPool, RunsEveryMemberOnItsOwnThreadEveryTime)
 {
     for (const int members : {1, 2, 5}) {
-        Crew crew(members, std::vector<int>(static_cast<std::size_t>(members), 0));
+        ThreadPool crew(members, std::vector<int>(static_cast<std::size_t>(members), 0));
         std::vector<std::thread::id> first(static_cast<std::size_t>(members)), second(first.size());
         crew.run([&](int m) { first[static_cast<std::size_t>(m)] = std::this_thread::get_id(); });
         crew.run([&](int m) { second[static_cast<std::size_t>(m)] = std::this_thread::get_id(); });
@@ -32,9 +32,9 @@ TEST(Crew, RunsEveryMemberOnItsOwnThreadEveryTime)
     }
 }
 
-TEST(Crew, ThrowsTheFirstFailureByNumberAndGoesOn)
+TEST(ThreadPool, ThrowsTheFirstFailureByNumberAndGoesOn)
 {
-    Crew crew(4);
+    ThreadPool crew(4);
     std::atomic<int> ended = 0;
     const auto fail = [&](int m) {
         ++ended;
@@ -72,7 +72,7 @@ TEST_P(LinkOn, CopiesAndCountsBetweenAllKindsOfMembers)
     const std::vector<double> data{1, 2, 3, 4, 5};
     for (const Context& from : members)
         for (const Context& to : members) {
-            Link link;
+            Transfers link;
             const auto make = [](const Context& at) { return at.run([](const auto& q) { return Buffer<double>(q, 5); }); };
             Buffer<double> source = make(from), target = make(to);
             Signal there(from);
@@ -102,7 +102,7 @@ TEST_P(LinkOn, CarriesBlocksOfDenseMatrices)
     for (const Layout layout : {Layout::row_major, Layout::col_major})
         for (const Context& from : members)
             for (const Context& to : members) {
-                Link link;
+                Transfers link;
                 const auto make = [](const Context& at, offset_t n) { return at.run([&](const auto& q) { return Buffer<float>(q, n); }); };
                 Buffer<float> source = make(from, 12), target = make(to, 4 * 8);
                 const bool by_rows = layout == Layout::row_major;

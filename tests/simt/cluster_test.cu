@@ -58,12 +58,12 @@ __global__ void pass_round(int parts, unsigned* out)
 {
     TULLE_DYNAMIC_SHARED(unsigned, word);
     const int part = static_cast<int>(blockIdx.x);
-    word[threadIdx.x] = armed<float>;
+    word[threadIdx.x] = sentinel<float>;
     arrive_in_cluster();
     wait_for_cluster();
     if (part == 0) store_in_cluster(word + threadIdx.x, 1 % parts, threadIdx.x);
     unsigned got = load_shared(word + threadIdx.x);
-    while (got == armed<float>) got = load_in_cluster(word + threadIdx.x, part);
+    while (got == sentinel<float>) got = load_in_cluster(word + threadIdx.x, part);
     if (part > 0) store_in_cluster(word + threadIdx.x, (part + 1) % parts, got + 1);
     out[blockIdx.x * 32 + threadIdx.x] = got;
     arrive_in_cluster();
@@ -91,9 +91,9 @@ __global__ void meet_apart(int* out)
     int mine = t;
     for (int round = 0; round <= 3 * team; ++round) {
         given[t] = mine;
-        meet_some(team + 1, 64);
+        named_barrier_sync(team + 1, 64);
         mine = given[first + (t - first + 37) % 64];
-        meet_some(team + 1, 64);
+        named_barrier_sync(team + 1, 64);
     }
     out[t] = mine;
 }

@@ -119,10 +119,10 @@ void check_pair(const Context& c, Op op_a, Op op_b, bool shuffled, unsigned one_
     for (const Policy& p : candidates({c.backend(), c.host().threads})) policies.emplace_back(p);
     for (const auto& policy : policies)
         for (const bool sorted : {true, false})
-            for (const Refill refill : {Refill::find_places, Refill::keep_places, Refill::keep_products, Refill::fastest})
+            for (const NumericReuse refill : {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products, NumericReuse::fastest})
                 for (const Way way : all_ways) {
-                    if (way != Way::refill && way != Way::plan && refill != Refill::find_places) continue;
-                    if (policy && refill != Refill::find_places && !is_repeatable(*policy, c.backend())) continue;
+                    if (way != Way::refill && way != Way::plan && refill != NumericReuse::find_places) continue;
+                    if (policy && refill != NumericReuse::find_places && !is_repeatable(*policy, c.backend())) continue;
                     const std::string what = std::string(sizeof(V) == 4 ? "f32" : "f64") + (op_a == Op::transpose ? ", A transposed" : "") + (op_b == Op::transpose ? ", B transposed" : "") +
                                              (shuffled ? ", shuffled, " : ", ") + (policy ? to_text(*policy) : "chosen") + (sorted ? ", sorted, " : ", in any order, ") + to_text(refill) + ", " +
                                              way_names[static_cast<int>(way)];

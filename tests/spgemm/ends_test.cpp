@@ -21,8 +21,8 @@ void check_ends(const Context& c, const Pair<V>& pair, Edge edge, unsigned one_i
     const ExactCsr<V> a(c, pair.a, edge, 1), b(c, pair.b, edge, 3);
     const SparseProduct want = oracle_product(pair.a, pair.b);
     for (const Policy& policy : candidates({c.backend(), c.host().threads}))
-        for (const Refill refill : {Refill::find_places, Refill::keep_places, Refill::keep_products}) {
-            if (refill != Refill::find_places && !is_repeatable(policy, c.backend())) continue;
+        for (const NumericReuse refill : {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products}) {
+            if (refill != NumericReuse::find_places && !is_repeatable(policy, c.backend())) continue;
             const std::string what = pair.name + (edge == Edge::end ? ", " : ", after the edge, ") + (sizeof(V) == 4 ? "f32, " : "f64, ") + to_text(policy) + ", " + to_text(refill);
             if (!is_drawn(what, policy.method == Method::deltasparse ? 4 * one_in : one_in)) continue;
             SCOPED_TRACE(what);

@@ -19,7 +19,7 @@ std::uint32_t some(std::uint64_t seed, int bits)
 }
 
 struct Example {
-    RowFacts facts;
+    RowStats facts;
     offset_t nonzeros_a, nonzeros;
 };
 
@@ -35,66 +35,66 @@ Example example(std::uint64_t seed)
     return e;
 }
 
-void expect_counter_holds(const Example& e, Counter counter)
+void expect_counter_holds(const Example& e, SymbolicKernel counter)
 {
-    const RowFacts& f = e.facts;
+    const RowStats& f = e.facts;
     const offset_t lanes = std::max(e.nonzeros_a, offset_t{f.products});
     switch (counter) {
-    case Counter::none: EXPECT_TRUE(f.products == 0 || e.nonzeros_a == 1); break;
-    case Counter::lists4: EXPECT_TRUE(e.nonzeros_a <= 4 && f.products <= merged_at_once); break;
-    case Counter::lists8: EXPECT_TRUE(e.nonzeros_a <= 8 && f.products <= merged_at_once); break;
-    case Counter::cut4: EXPECT_LE(e.nonzeros_a, 4); break;
-    case Counter::cut8: EXPECT_LE(e.nonzeros_a, 8); break;
-    case Counter::short8: EXPECT_LE(lanes, 8); break;
-    case Counter::short16: EXPECT_LE(lanes, 16); break;
-    case Counter::short32: EXPECT_LE(lanes, 32); break;
-    case Counter::map_small: EXPECT_LE(f.width, small_map_columns); break;
-    case Counter::map_large: EXPECT_LE(f.width, large_map_columns); break;
-    case Counter::hash_small: EXPECT_LE(f.pattern, products_small); break;
-    case Counter::hash_medium: EXPECT_LE(f.pattern, products_medium); break;
-    case Counter::hash_large: EXPECT_LE(f.pattern, products_large); break;
-    case Counter::hash_block: EXPECT_LE(f.pattern, products_block); break;
-    case Counter::map_block: break;
+    case SymbolicKernel::none: EXPECT_TRUE(f.products == 0 || e.nonzeros_a == 1); break;
+    case SymbolicKernel::lists4: EXPECT_TRUE(e.nonzeros_a <= 4 && f.products <= merged_at_once); break;
+    case SymbolicKernel::lists8: EXPECT_TRUE(e.nonzeros_a <= 8 && f.products <= merged_at_once); break;
+    case SymbolicKernel::cut4: EXPECT_LE(e.nonzeros_a, 4); break;
+    case SymbolicKernel::cut8: EXPECT_LE(e.nonzeros_a, 8); break;
+    case SymbolicKernel::short8: EXPECT_LE(lanes, 8); break;
+    case SymbolicKernel::short16: EXPECT_LE(lanes, 16); break;
+    case SymbolicKernel::short32: EXPECT_LE(lanes, 32); break;
+    case SymbolicKernel::map_small: EXPECT_LE(f.width, small_map_columns); break;
+    case SymbolicKernel::map_large: EXPECT_LE(f.width, large_map_columns); break;
+    case SymbolicKernel::hash_small: EXPECT_LE(f.pattern, products_small); break;
+    case SymbolicKernel::hash_medium: EXPECT_LE(f.pattern, products_medium); break;
+    case SymbolicKernel::hash_large: EXPECT_LE(f.pattern, products_large); break;
+    case SymbolicKernel::hash_block: EXPECT_LE(f.pattern, products_block); break;
+    case SymbolicKernel::map_block: break;
     }
 }
 
-void expect_filler_holds(const Example& e, Filler filler, offset_t value_bytes)
+void expect_filler_holds(const Example& e, NumericKernel filler, offset_t value_bytes)
 {
     const offset_t lanes = std::max(e.nonzeros_a, offset_t{e.facts.products});
     const offset_t one = rank_bytes(e.facts.width, e.nonzeros, 1, value_bytes), three = rank_bytes(e.facts.width, e.nonzeros, run_limit, value_bytes);
     switch (filler) {
-    case Filler::none: EXPECT_EQ(e.nonzeros, 0); break;
-    case Filler::copy: EXPECT_EQ(e.nonzeros_a, 1); break;
-    case Filler::lists4: EXPECT_TRUE(e.nonzeros_a <= 4 && e.facts.products <= merged_at_once); break;
-    case Filler::lists8: EXPECT_TRUE(e.nonzeros_a <= 8 && e.facts.products <= merged_at_once); break;
-    case Filler::cut4: EXPECT_LE(e.nonzeros_a, 4); break;
-    case Filler::cut8: EXPECT_LE(e.nonzeros_a, 8); break;
-    case Filler::short8: EXPECT_LE(lanes, 8); break;
-    case Filler::short16: EXPECT_LE(lanes, 16); break;
-    case Filler::short32: EXPECT_LE(lanes, 32); break;
-    case Filler::single_small: EXPECT_LE(one, rank_bytes_of(0)); break;
-    case Filler::single_large: EXPECT_LE(one, rank_bytes_of(1)); break;
-    case Filler::run_tiny: EXPECT_LE(three, rank_bytes_of(0)); break;
-    case Filler::run_small: EXPECT_LE(three, rank_bytes_of(1)); break;
-    case Filler::run_large: EXPECT_LE(three, rank_bytes_of(2)); break;
-    case Filler::run_huge: EXPECT_LE(three, rank_bytes_of(3)); break;
-    case Filler::hash64: EXPECT_LE(e.nonzeros, 64); break;
-    case Filler::hash128: EXPECT_LE(e.nonzeros, 128); break;
-    case Filler::hash256: EXPECT_LE(e.nonzeros, 256); break;
-    case Filler::hash512: EXPECT_LE(e.nonzeros, 512); break;
-    case Filler::hash1024: EXPECT_LE(e.nonzeros, 1024); break;
-    case Filler::hash4096: EXPECT_LE(e.nonzeros, 4096); break;
-    case Filler::hash2048: EXPECT_LE(e.nonzeros, 2048); break;
-    case Filler::hash8192: EXPECT_LE(e.nonzeros, 8192); break;
-    case Filler::dense: break;
+    case NumericKernel::none: EXPECT_EQ(e.nonzeros, 0); break;
+    case NumericKernel::copy: EXPECT_EQ(e.nonzeros_a, 1); break;
+    case NumericKernel::lists4: EXPECT_TRUE(e.nonzeros_a <= 4 && e.facts.products <= merged_at_once); break;
+    case NumericKernel::lists8: EXPECT_TRUE(e.nonzeros_a <= 8 && e.facts.products <= merged_at_once); break;
+    case NumericKernel::cut4: EXPECT_LE(e.nonzeros_a, 4); break;
+    case NumericKernel::cut8: EXPECT_LE(e.nonzeros_a, 8); break;
+    case NumericKernel::short8: EXPECT_LE(lanes, 8); break;
+    case NumericKernel::short16: EXPECT_LE(lanes, 16); break;
+    case NumericKernel::short32: EXPECT_LE(lanes, 32); break;
+    case NumericKernel::single_small: EXPECT_LE(one, rank_bytes_of(0)); break;
+    case NumericKernel::single_large: EXPECT_LE(one, rank_bytes_of(1)); break;
+    case NumericKernel::run_tiny: EXPECT_LE(three, rank_bytes_of(0)); break;
+    case NumericKernel::run_small: EXPECT_LE(three, rank_bytes_of(1)); break;
+    case NumericKernel::run_large: EXPECT_LE(three, rank_bytes_of(2)); break;
+    case NumericKernel::run_huge: EXPECT_LE(three, rank_bytes_of(3)); break;
+    case NumericKernel::hash64: EXPECT_LE(e.nonzeros, 64); break;
+    case NumericKernel::hash128: EXPECT_LE(e.nonzeros, 128); break;
+    case NumericKernel::hash256: EXPECT_LE(e.nonzeros, 256); break;
+    case NumericKernel::hash512: EXPECT_LE(e.nonzeros, 512); break;
+    case NumericKernel::hash1024: EXPECT_LE(e.nonzeros, 1024); break;
+    case NumericKernel::hash4096: EXPECT_LE(e.nonzeros, 4096); break;
+    case NumericKernel::hash2048: EXPECT_LE(e.nonzeros, 2048); break;
+    case NumericKernel::hash8192: EXPECT_LE(e.nonzeros, 8192); break;
+    case NumericKernel::dense: break;
     }
 }
 
-constexpr Kinds ways_of_lists[]{{}, {.lists = 4}, {.lists = 8}, {.lists = 8, .cut_above = 64}, {.lists = 4, .cut_above = 512}, {.registers = false}, {.lists = 8, .ranks = false}};
+constexpr KernelSet ways_of_lists[]{{}, {.lists = 4}, {.lists = 8}, {.lists = 8, .cut_above = 64}, {.lists = 4, .cut_above = 512}, {.registers = false}, {.lists = 8, .ranks = false}};
 
 TEST(SpgemmGroups, EveryRowFitsItsKernel)
 {
-    for (const Kinds& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    for (const KernelSet& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
         SCOPED_TRACE(seed);
         const Example e = example(seed);
         const RunByte alone{false, 0, 1}, first{false, 0, 3};
@@ -110,13 +110,13 @@ TEST(SpgemmGroups, EveryRowFitsItsKernel)
 TEST(SpgemmGroups, RunsAreFilledOnceAndByOneKernel)
 {
     int together = 0;
-    for (const Kinds& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    for (const KernelSet& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
         const Example e = example(seed);
         if (e.nonzeros == 0) continue;
-        const Filler head = filler_for(e.facts, e.nonzeros_a, {false, 0, 3}, e.nonzeros, 8, lists), next = filler_for(e.facts, e.nonzeros_a, {true, 1, 3}, e.nonzeros, 8, lists);
-        const bool takes_along = head >= Filler::run_tiny && head <= Filler::run_huge;
-        EXPECT_EQ(next, takes_along ? Filler::none : head) << seed;
-        EXPECT_EQ(counter_for(e.facts, e.nonzeros_a, {true, 1, 3}, lists), Counter::none);
+        const NumericKernel head = filler_for(e.facts, e.nonzeros_a, {false, 0, 3}, e.nonzeros, 8, lists), next = filler_for(e.facts, e.nonzeros_a, {true, 1, 3}, e.nonzeros, 8, lists);
+        const bool takes_along = head >= NumericKernel::run_tiny && head <= NumericKernel::run_huge;
+        EXPECT_EQ(next, takes_along ? NumericKernel::none : head) << seed;
+        EXPECT_EQ(counter_for(e.facts, e.nonzeros_a, {true, 1, 3}, lists), SymbolicKernel::none);
         together += takes_along;
     }
     EXPECT_GT(together, 100);
@@ -124,9 +124,9 @@ TEST(SpgemmGroups, RunsAreFilledOnceAndByOneKernel)
 
 TEST(SpgemmGroups, EmptyRowsAreNobodysWork)
 {
-    EXPECT_EQ(counter_for({0, 0, 0, 0}, 0, {false, 0, 1}, {true, true}), Counter::none);
-    EXPECT_EQ(counter_for({0, 0, 0, 0}, 7, {false, 0, 1}, {true, true}), Counter::none) << "all rows of B are empty";
-    EXPECT_EQ(filler_for({0, 0, 0, 0}, 7, {false, 0, 1}, 0, 8, {true, true}), Filler::none);
+    EXPECT_EQ(counter_for({0, 0, 0, 0}, 0, {false, 0, 1}, {true, true}), SymbolicKernel::none);
+    EXPECT_EQ(counter_for({0, 0, 0, 0}, 7, {false, 0, 1}, {true, true}), SymbolicKernel::none) << "all rows of B are empty";
+    EXPECT_EQ(filler_for({0, 0, 0, 0}, 7, {false, 0, 1}, 0, 8, {true, true}), NumericKernel::none);
 }
 
 // Pieces exist only for rows that were counted as such.
@@ -137,15 +137,15 @@ TEST(SpgemmGroups, RowsAreFilledInPiecesWhereTheyWereCountedInPieces)
         const Example e = example(seed);
         if (e.nonzeros == 0) continue;
         const RunByte alone{false, 0, 1};
-        const Kinds kinds{.lists = 8, .cut_above = seed % 2 == 0 ? merged_at_once : 512};
-        const Counter counter = counter_for(e.facts, e.nonzeros_a, alone, kinds);
-        const Filler filler = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, kinds);
-        EXPECT_TRUE((filler != Filler::cut4 && filler != Filler::cut8) || e.facts.products > kinds.cut_above);
-        EXPECT_EQ(counter == Counter::cut4, filler == Filler::cut4);
-        EXPECT_EQ(counter == Counter::cut8, filler == Filler::cut8);
-        const Filler without = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, {.lists = 8});
-        EXPECT_TRUE(without != Filler::cut4 && without != Filler::cut8);
-        cut += filler == Filler::cut4 || filler == Filler::cut8;
+        const KernelSet kinds{.lists = 8, .cut_above = seed % 2 == 0 ? merged_at_once : 512};
+        const SymbolicKernel counter = counter_for(e.facts, e.nonzeros_a, alone, kinds);
+        const NumericKernel filler = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, kinds);
+        EXPECT_TRUE((filler != NumericKernel::cut4 && filler != NumericKernel::cut8) || e.facts.products > kinds.cut_above);
+        EXPECT_EQ(counter == SymbolicKernel::cut4, filler == NumericKernel::cut4);
+        EXPECT_EQ(counter == SymbolicKernel::cut8, filler == NumericKernel::cut8);
+        const NumericKernel without = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, {.lists = 8});
+        EXPECT_TRUE(without != NumericKernel::cut4 && without != NumericKernel::cut8);
+        cut += filler == NumericKernel::cut4 || filler == NumericKernel::cut8;
     }
     EXPECT_GT(cut, 100);
 }

@@ -7,7 +7,7 @@
 //     most_list_columns, list_bits               column << 3 | list in 32 bits              cols 2^29 - 1                          ColumnsOfLists…
 //     listed.hpp                                 nonzero of A << 32 | of B, sign: last      2^31, 2^32 nonzeros                    WordsOfProducts…
 //     RunByte (runs.hpp)                         like, place, length in 8 bits              3 rows                                 WordsOfRuns…
-//     RowFacts                                   products in 32 bits, saturated             2^32 - 1                               groups_test
+//     RowStats                                   products in 32 bits, saturated             2^32 - 1                               groups_test
 //     small_map_, large_map_columns, at_once     bitmaps by width                           8192, 65536 columns                    near_limits, ColumnsOfBitmaps…
 //     FoundColumns::at_key (refill.cu)           places in a part of C, 16 bits             parts of a row                         LongRowsOfC…
 //     Digits of delta_sort.cu                    places of 16 bits, digits of a column      bits_for(cols)                         near_limits, hypersparse
@@ -39,8 +39,8 @@ void check_filled_twice(const Context& c, const Pair<double>& pair, const std::v
     const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view());
     const SparseProduct want = oracle_product(pair.a, pair.b);
     for (const Policy& policy : policies)
-        for (const Refill refill : {Refill::find_places, Refill::keep_places, Refill::keep_products}) {
-            if (refill != Refill::find_places && (!is_repeatable(policy, c.backend()) || needs_all_columns(c, pair))) continue;
+        for (const NumericReuse refill : {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products}) {
+            if (refill != NumericReuse::find_places && (!is_repeatable(policy, c.backend()) || needs_all_columns(c, pair))) continue;
             const std::string what = pair.name + ": " + to_text(policy) + ", " + to_text(refill);
             if (!is_drawn(what, one_in)) continue;
             SCOPED_TRACE(what);

@@ -192,7 +192,7 @@ TEST_P(SpgemmOnTeam, RefillsPartsInPlace)
     auto a2 = pair.a, b2 = pair.b;
     for (double& v : a2.value) v *= 3;
     for (double& v : b2.value) v -= 2;
-    for (const Refill way : {Refill::find_places, Refill::keep_places, Refill::keep_products, Refill::fastest}) {
+    for (const NumericReuse way : {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products, NumericReuse::fastest}) {
         const Team members = team(3);
         auto plan = TeamPlan<double>::make(members, pair.a.view(), pair.b.view(), {.refill = way});
         auto parts = plan.run_parts();
@@ -211,7 +211,7 @@ TEST_P(SpgemmOnTeam, RefillsPartsInPlace)
         EXPECT_THROW(plan.run_parts(parts), PlanMismatch);
     }
     if (GetParam() == "cpu" || GetParam() == "mixed") return;
-    for (const Refill way : {Refill::keep_places, Refill::keep_products})
+    for (const NumericReuse way : {NumericReuse::keep_places, NumericReuse::keep_products})
         EXPECT_THROW(TeamPlan<double>::make(team(2), pair.a.view(), pair.b.view(), {.force = Policy{Method::nsparse, false}, .refill = way}), ValueError);
 }
 

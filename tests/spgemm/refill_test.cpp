@@ -22,8 +22,8 @@ using namespace tulle::test;
 
 class SpgemmRefill : public OnBackend {};
 
-constexpr std::array ways{Refill::find_places, Refill::keep_places, Refill::keep_products};
-constexpr std::array keeping{Refill::keep_places, Refill::keep_products};
+constexpr std::array ways{NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products};
+constexpr std::array keeping{NumericReuse::keep_places, NumericReuse::keep_products};
 
 // Other numbers for the same pattern.
 template <class V>
@@ -67,7 +67,7 @@ TEST_P(SpgemmRefill, GivesTheBitsOfAFirstFill)
 {
     const auto c = ctx();
     for (const auto& pair : products<double>(Values::reals))
-        for (const Refill way : ways) {
+        for (const NumericReuse way : ways) {
             if (!is_drawn("refill " + pair.name + to_text(way), 3)) continue;
             SCOPED_TRACE(pair.name + ", " + to_text(way));
             check_refills(c, pair, {.refill = way});
@@ -79,7 +79,7 @@ TEST_P(SpgemmRefill, GivesTheBitsOfAFirstFillInSinglePrecisionAndWithEveryPolicy
     const auto c = ctx();
     for (const auto& pair : products<float>(Values::reals))
         for (const Policy& policy : candidates({c.backend(), c.host().threads, true}))
-            for (const Refill way : ways) {
+            for (const NumericReuse way : ways) {
                 if (!is_drawn("refill " + pair.name + to_text(policy) + to_text(way), 20)) continue;
                 SCOPED_TRACE(pair.name + ", " + to_text(policy) + ", " + to_text(way));
                 check_refills(c, pair, {.force = policy, .refill = way});
@@ -90,7 +90,7 @@ TEST_P(SpgemmRefill, RunsOfRows)
 {
     const auto c = ctx();
     const auto a = repeated(matrix_where<double>(12, 12, Values::reals, 32, [](index_t i, index_t j) { return std::abs(i - j) <= 2; }), 4, Values::reals);
-    for (const Refill way : ways) {
+    for (const NumericReuse way : ways) {
         Options options{.refill = way};
         if (c.backend() == Backend::cuda) options.force = Policy{Method::adaptive, true};         // a small product would look for no runs
         check_refills(c, Pair<double>{"", a, a}, options);
@@ -116,7 +116,7 @@ TEST_P(SpgemmRefill, LongRowsOfCInParts)
 {
     const auto c = ctx();
     const auto pair = long_row<double>("", 25, 100, 60, 800, Values::reals);
-    for (const Refill way : ways) check_refills(c, pair, {.refill = way});
+    for (const NumericReuse way : ways) check_refills(c, pair, {.refill = way});
 }
 
 // The columns of C are taken to be right. Where they are not, values are wrong, but nothing else is touched, and the plan is as good as before.
@@ -164,7 +164,7 @@ TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
         a.emplace_back(3, 4, -1.0f);
         b.insert(b.end(), {{2, 4, 1.0f}, {2, 7, 1.0f}, {2, 2 * width - 1, 1.0f}, {3, 7, 1.0f}, {3, 9, 1.0f}, {4, 11, 2.0f}});
         const Pair<float> pair{"", csr_of<float>(5, 5, std::move(a)), csr_of<float>(5, 2 * width, std::move(b))};
-        Options options{.refill = Refill::keep_places};
+        Options options{.refill = NumericReuse::keep_places};
         if (c.backend() == Backend::cuda) options.force = Policy{.use_runs = false, .merge_lists = 0};         // rows merged from lists keep no places
         check_refills(c, pair, options);
     }
@@ -175,13 +175,13 @@ TEST_P(SpgemmRefill, FactorsMayBeTransposedOrHaveDuplicates)
     const auto c = ctx();
     const auto a = shuffled_with_duplicates(random_matrix<double>(40, 30, 0.2, Values::reals, 1), 3), b = shuffled_with_duplicates(random_matrix<double>(50, 40, 0.2, Values::reals, 2), 4);
     const auto ta = to_device(c, a.view()), tb = to_device(c, b.view()), ta2 = to_device(c, with_values(a, 5).view()), tb2 = to_device(c, with_values(b, 6).view());
-    for (const Refill way : ways) {
-        Options options{.op_a = Op::transpose, .op_b = Op::transpose, .sorted = way == Refill::find_places, .refill = way};        // places need an order
+    for (const NumericReuse way : ways) {
+        Options options{.op_a = Op::transpose, .op_b = Op::transpose, .sorted = way == NumericReuse::find_places, .refill = way};        // places need an order
         auto plan = Plan<double>::make(c, ta.view(), tb.view(), options);
         Csr<double> product = plan.run();
         plan.update_values(ta2.view(), tb2.view());
         plan.run(product);
-        options.refill = Refill::find_places;
+        options.refill = NumericReuse::find_places;
         options.sorted = true;
         const auto got = host_of(c, product.view()), want = host_of(c, multiply(c, ta2.view(), tb2.view(), options));
         EXPECT_EQ(got.col, want.col);
@@ -204,7 +204,7 @@ TEST_P(SpgemmRefill, SumsOfListedProductsGoFromWarpToWarp)
             if (k < 40) b.emplace_back(k, 3 + k, -1.0 - k);
         }
         b.emplace_back(0, 0, 3.0);
-        check_refills(c, Pair<double>{"", csr_of<double>(4, inner, std::move(a)), csr_of<double>(inner, 50, std::move(b))}, {.refill = Refill::keep_products});
+        check_refills(c, Pair<double>{"", csr_of<double>(4, inner, std::move(a)), csr_of<double>(inner, 50, std::move(b))}, {.refill = NumericReuse::keep_products});
     }
 }
 
@@ -225,7 +225,7 @@ TEST_P(SpgemmRefill, ListsTheSameProductsHoweverManyAtATime)
             const auto of_rows = to_host<offset_t>(where, std::as_const(counts).span().first(static_cast<std::size_t>(a.rows)));
             for (const offset_t n : of_rows.span()) work.products += n, work.longest = std::max(work.longest, n);
             ProductList list = reserve_list(q, a.view(), b.view(), work);
-            const Stretch<double> all{0, a.rows, product.row_begin.data(), 0, const_cast<index_t*>(product.col.data()), nullptr};
+            const RowRange<double> all{0, a.rows, product.row_begin.data(), 0, const_cast<index_t*>(product.col.data()), nullptr};
             if constexpr (std::is_same_v<std::decay_t<decltype(q)>, CpuQueue>) list_products(q, a.view(), b.view(), work, all, list);
             else list_products(q, a.view(), b.view(), work, all, list, at_once);
             const auto found = to_host<offset_t>(where, std::as_const(list.product).span());
@@ -239,20 +239,20 @@ TEST_P(SpgemmRefill, ListsTheSameProductsHoweverManyAtATime)
 
 TEST(SpgemmRefills, TheFastestIsAListWhereProductsAreFew)
 {
-    const Traits some{10, 10, 10, 100, 100};
-    EXPECT_EQ(choose_refill(some, 300, 150), Refill::keep_products);
-    EXPECT_EQ(choose_refill(some, 3000, 100), Refill::find_places);
-    EXPECT_EQ(choose_refill({10, 10, 10, offset_t{1} << 31, 100}, 300, 150), Refill::find_places) << "31 bits for a nonzero of A";
-    EXPECT_EQ(choose_refill({10, 10, 10, 100, (offset_t{1} << 32) + 1}, 300, 150), Refill::find_places);
-    EXPECT_EQ(choose_refill({10, 10, 10, 100, offset_t{1} << 32}, 0, 0), Refill::keep_products);
-    for (const Refill way : {Refill::find_places, Refill::keep_places, Refill::keep_products, Refill::fastest}) EXPECT_EQ(parse_refill(to_text(way)), way);
-    EXPECT_THROW(parse_refill("slowest"), ValueError);
+    const Features some{10, 10, 10, 100, 100};
+    EXPECT_EQ(choose_reuse(some, 300, 150), NumericReuse::keep_products);
+    EXPECT_EQ(choose_reuse(some, 3000, 100), NumericReuse::find_places);
+    EXPECT_EQ(choose_reuse({10, 10, 10, offset_t{1} << 31, 100}, 300, 150), NumericReuse::find_places) << "31 bits for a nonzero of A";
+    EXPECT_EQ(choose_reuse({10, 10, 10, 100, (offset_t{1} << 32) + 1}, 300, 150), NumericReuse::find_places);
+    EXPECT_EQ(choose_reuse({10, 10, 10, 100, offset_t{1} << 32}, 0, 0), NumericReuse::keep_products);
+    for (const NumericReuse way : {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products, NumericReuse::fastest}) EXPECT_EQ(parse_reuse(to_text(way)), way);
+    EXPECT_THROW(parse_reuse("slowest"), ValueError);
     const CsrView<double> few{10, 10, 100, nullptr, nullptr, nullptr}, many{10, 10, offset_t{1} << 31, nullptr, nullptr, nullptr};
     Workspace work;
     work.products = 300;
-    EXPECT_EQ(decide_refill(Refill::fastest, many, few, work, 150), Refill::find_places);
-    EXPECT_EQ(decide_refill(Refill::keep_products, few, many, work, 150), Refill::keep_products);
-    EXPECT_THROW(decide_refill(Refill::keep_products, many, few, work, 150), ValueError);
+    EXPECT_EQ(decide_refill(NumericReuse::fastest, many, few, work, 150), NumericReuse::find_places);
+    EXPECT_EQ(decide_refill(NumericReuse::keep_products, few, many, work, 150), NumericReuse::keep_products);
+    EXPECT_THROW(decide_refill(NumericReuse::keep_products, many, few, work, 150), ValueError);
     EXPECT_EQ(of_a(as_last(listed((offset_t{1} << 31) - 1, (offset_t{1} << 32) - 1))), (offset_t{1} << 31) - 1);
     EXPECT_EQ(of_b(as_last(listed((offset_t{1} << 31) - 1, (offset_t{1} << 32) - 1))), (offset_t{1} << 32) - 1);
 }
@@ -261,8 +261,8 @@ TEST_P(SpgemmRefill, TheFastestIsDecidedWhenCIsCounted)
 {
     const auto c = ctx();
     const auto loose = to_device(c, matrix_where<double>(40, 40, Values::integers, 2, [](index_t i, index_t j) { return i == j; }).view()), dense = to_device(c, random_matrix<double>(40, 40, 0.8, Values::integers, 3).view());
-    EXPECT_NE(Plan<double>::make(c, loose.view(), loose.view(), {.refill = Refill::fastest}).describe().find("by a list of all products"), std::string::npos);
-    const auto plan = Plan<double>::make(c, dense.view(), dense.view(), {.refill = Refill::fastest});
+    EXPECT_NE(Plan<double>::make(c, loose.view(), loose.view(), {.refill = NumericReuse::fastest}).describe().find("by a list of all products"), std::string::npos);
+    const auto plan = Plan<double>::make(c, dense.view(), dense.view(), {.refill = NumericReuse::fastest});
     EXPECT_NE(plan.describe().find("by the columns of C"), std::string::npos);
     EXPECT_EQ(plan.memory().refill, 0u);
 }
@@ -270,9 +270,9 @@ TEST_P(SpgemmRefill, TheFastestIsDecidedWhenCIsCounted)
 TEST_P(SpgemmRefill, CountsWhatIsKeptBeforeItIsThere)
 {
     const auto c = ctx();
-    for (const Refill way : keeping) {
+    for (const NumericReuse way : keeping) {
         SCOPED_TRACE(to_text(way));
-        const std::size_t each = way == Refill::keep_places ? 2 : 8;
+        const std::size_t each = way == NumericReuse::keep_places ? 2 : 8;
         const auto a = to_device(c, random_matrix<double>(60, 60, 0.2, Values::integers, 7).view());
         const auto space = c.backend() == Backend::cpu ? Space::host : Space::device;
         const MemoryNeed without = Plan<double>::make(c, a.view(), a.view()).memory();
@@ -284,7 +284,7 @@ TEST_P(SpgemmRefill, CountsWhatIsKeptBeforeItIsThere)
         EXPECT_EQ(without.refill, 0u);
         EXPECT_GE(need.refill, each * static_cast<std::size_t>(plan.products()));
         EXPECT_LE(need.refill, each * static_cast<std::size_t>(plan.products()) + 100 * sizeof(offset_t));
-        EXPECT_NE(plan.describe().find(way == Refill::keep_places ? "by the places of all products" : "by a list of all products"), std::string::npos);
+        EXPECT_NE(plan.describe().find(way == NumericReuse::keep_places ? "by the places of all products" : "by a list of all products"), std::string::npos);
         c.memory().reset_peak();
         Csr<double> product = plan.run();
         EXPECT_EQ(c.memory().live(space) - before, need.plan + need.result);
@@ -320,9 +320,9 @@ TEST_P(SpgemmRefill, CountsPlacesThatFactsCannotCount)
         prim::exclusive_scan(q, begin.data(), begin.data(), a.rows);
         group_rows(q, a, Policy{}, work, 0, a.rows, begin.data());
         const Places right = reserve_places(q, a, a, work, begin.data());
-        std::vector<RowFacts> facts(static_cast<std::size_t>(work.facts.size()));
+        std::vector<RowStats> facts(static_cast<std::size_t>(work.facts.size()));
         download(q, work.facts.data(), facts.data(), work.facts.size());
-        for (RowFacts& f : facts) f.products = f.pattern = static_cast<std::uint32_t>(-1);
+        for (RowStats& f : facts) f.products = f.pattern = static_cast<std::uint32_t>(-1);
         upload(q, facts.data(), work.facts.data(), work.facts.size());
         const Places counted = reserve_places(q, a, a, work, begin.data());
         const auto got = to_host<offset_t>(c, counted.begin.span()), want = to_host<offset_t>(c, right.begin.span());
@@ -336,7 +336,7 @@ TEST_P(SpgemmRefill, KeepsNothingWhereSumsHaveNoOrder)
     const auto c = ctx();
     const auto a = to_device(c, random_matrix<double>(6, 6, 0.5, Values::integers, 1).view());
     for (const Policy& policy : candidates({c.backend(), c.host().threads})) {
-        for (const Refill way : keeping) {
+        for (const NumericReuse way : keeping) {
             const auto make = [&] { Plan<double>::make(c, a.view(), a.view(), {.force = policy, .refill = way}); };
             if (is_repeatable(policy, c.backend())) EXPECT_NO_THROW(make());
             else EXPECT_THROW(make(), ValueError);
@@ -348,7 +348,7 @@ TEST_P(SpgemmRefill, LeavesNothingBehindWhenMemoryRunsOut)
 {
     const auto c = ctx();
     const auto a = to_device(c, shuffled_with_duplicates(random_matrix<double>(8, 8, 0.3, Values::integers, 8), 3).view());
-    for (const Refill way : keeping)
+    for (const NumericReuse way : keeping)
         expect_clean_failures(c, [&] {
             const auto plan = Plan<double>::make(c, a.view(), a.view(), {.refill = way});
             Csr<double> product = plan.run();

@@ -69,9 +69,9 @@ void check_all(const Context& c, Math math, unsigned one_in)
     const auto before = to_device(c, a.view()), after = to_device(c, other.view());
     const std::string types = name_of<V>() + " to " + name_of<C>() + (math == Math::tf32 ? ", tf32, " : ", ");
     for (const Op op : {Op::none, Op::transpose}) {
-        const Traits traits = Plan<V, C>::make(c, before.view(), {.op = op, .n = 8, .math = math}).traits();
+        const Features features = Plan<V, C>::make(c, before.view(), {.op = op, .n = 8, .math = math}).features();
         int turn = 0;
-        for (const Policy& policy : candidates(traits, {c.backend()}))
+        for (const Policy& policy : candidates(features, {c.backend()}))
             for (const bool updated : {false, true}) {
                 std::optional<Plan<V, C>> plan;
                 for (const DenseForms& o : all_dense_forms()) {

@@ -52,10 +52,10 @@ void check_ends(const Context& ctx, const std::string& name, const HostCsr<doubl
 {
     const auto a = in_type<V>(in_double);
     const ExactCsr<V> there(ctx, a, edge, 1);
-    const Traits traits = Plan<V, C>::make(ctx, there.view(), {.n = n, .math = math}).traits();
+    const Features features = Plan<V, C>::make(ctx, there.view(), {.n = n, .math = math}).features();
     const auto b = dense<V>(a.cols, n, Values::integers, 3);
     const auto before = dense<C>(a.rows, n, Values::integers, 4);
-    for (const Policy& policy : candidates(traits, {ctx.backend()}))
+    for (const Policy& policy : candidates(features, {ctx.backend()}))
         for (int form = 0; form < 8; ++form) {
             const std::string what = name + ", " + name_of<V>() + " to " + name_of<C>() + (math == Math::tf32 ? ", tf32" : "") + (edge == Edge::end ? "" : ", after the edge") + ", " + std::to_string(n) +
                                      " columns, form " + std::to_string(form) + ", " + to_text(policy);

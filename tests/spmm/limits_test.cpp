@@ -57,7 +57,7 @@ void check_policies(const Context& c, const std::string& name, const HostCsr<dou
 {
     const auto a = in_type<V>(in_double);
     const auto there = to_device(c, a.view());
-    const Traits traits = Plan<V>::make(c, there.view(), {.n = n, .math = math}).traits();
+    const Features features = Plan<V>::make(c, there.view(), {.n = n, .math = math}).features();
     const std::set<index_t> needed(a.col.begin(), a.col.end());
     for (const Layout layout : {Layout::row_major, Layout::col_major}) {
         if (wide && layout == Layout::col_major) continue;
@@ -65,7 +65,7 @@ void check_policies(const Context& c, const std::string& name, const HostCsr<dou
         for (const index_t i : needed)
             for (index_t j = 0; j < n; ++j) b.put(i, j, static_cast<V>(b_at(i, j)));
         for (const Layout to : {Layout::row_major, Layout::col_major})
-            for (const Policy& policy : candidates(traits, {c.backend()})) {
+            for (const Policy& policy : candidates(features, {c.backend()})) {
                 if (wide && takes_room_for_all_columns(policy, layout)) continue;
                 const std::string what = name + ", " + name_of<V>() + (math == Math::tf32 ? ", tf32" : "") + (layout == Layout::row_major ? ", rows to " : ", columns to ") +
                                          (to == Layout::row_major ? "rows, " : "columns, ") + to_text(policy);

@@ -87,8 +87,8 @@ void check_bits(const MakeTeam& team, Op op, const Form& form_b, const Form& for
     const auto before = dense<C>(t ? a.cols : a.rows, 21, Values::reals, 4);
     const Context one = team(1)[0];
     const auto there = to_device(one, a.view());
-    const Traits traits = Plan<V, C>::make(one, there.view(), {.op = op, .n = 21, .expected_calls = 1}).traits();
-    const Policy rows = policy_of(Kernel::rows, traits, limits_of(one));
+    const Features features = Plan<V, C>::make(one, there.view(), {.op = op, .n = 21, .expected_calls = 1}).features();
+    const Policy rows = policy_of(Kernel::rows, features, limits_of(one));
     Lent<V> b_there(one, b, form_b);
     Lent<C> c_there(one, before, form_c);
     Plan<V, C>::make(one, there.view(), {.op = op, .n = 21, .b_layout = form_b.layout, .force = rows}).run(Sum<V>(1.5), b_there.view(), Sum<V>(-0.25), c_there.view());

@@ -190,7 +190,7 @@ TEST_P(OrderOn, BsaOfManyClusters)
     for (const double alpha : {0.05, 0.51, 1.0}) expect_as_defined(c, a, {.kind = OrderKind::bsa, .tau = 4, .alpha = alpha});
 }
 
-// A wait that runs out of patience ends the launch with an error, whoever waited; with patience everything is as before.
+// A wait that runs out of spin_limit ends the launch with an error, whoever waited; with spin_limit everything is as before.
 TEST_P(OrderOn, ImpatientWaitsAreReported)
 {
     const Context c = ctx();

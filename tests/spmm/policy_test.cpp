@@ -13,9 +13,9 @@ namespace {
 constexpr Limits gpu{Backend::cuda}, cpu{Backend::cpu};
 
 // A matrix whose 64-row panels use every row of B `reuse` times.
-Traits traits_of(offset_t nonzeros, double reuse, index_t n = 128)
+Features traits_of(offset_t nonzeros, double reuse, index_t n = 128)
 {
-    Traits t{.rows = 10'000, .cols = 10'000, .nonzeros = nonzeros, .longest = 100, .n = n, .value_bytes = 2, .tensor = true};
+    Features t{.rows = 10'000, .cols = 10'000, .nonzeros = nonzeros, .longest = 100, .n = n, .value_bytes = 2, .tensor = true};
     t.cost = {.pairs = static_cast<offset_t>(static_cast<double>(nonzeros) / reuse), .tiles = nonzeros / 8, .panels = 157, .nonzeros = nonzeros};
     return t;
 }
@@ -24,13 +24,13 @@ TEST(SpmmPolicy, PanelsWhereRowsShareColumns)
 {
     EXPECT_EQ(choose(traits_of(1'000'000, 4), gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(choose(traits_of(1'000'000, 1.1), gpu).policy.kernel, Kernel::rows);
-    Traits many = traits_of(1'000'000, 1.8);
+    Features many = traits_of(1'000'000, 1.8);
     EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::rows) << "157 panels are few";
     many.rows = 100'000;
     EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(choose(traits_of(1'000'000, 4), cpu).policy, (Policy{Kernel::rows, 1, OrderKind::natural}));
     EXPECT_EQ(choose(traits_of(1'000'000, 4, 8), gpu).policy.kernel, Kernel::rows) << "too few columns";
-    Traits exact = traits_of(1'000'000, 4), once = exact, twice = exact, packed = exact;
+    Features exact = traits_of(1'000'000, 4), once = exact, twice = exact, packed = exact;
     exact.tensor = false;
     once.expected_calls = 1;
     twice.unique = false;
@@ -45,7 +45,7 @@ TEST(SpmmPolicy, PanelsWhereRowsShareColumns)
 TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
 {
     for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{{0, 2}, {1, 2}, {8, 2}, {9, 8}, {32, 8}, {33, 32}, {128, 32}, {1000, 32}}) {
-        Traits t = traits_of(1000, 1, n);
+        Features t = traits_of(1000, 1, n);
         t.tensor = false;
         t.value_bytes = 4;
         EXPECT_EQ(choose(t, gpu).policy.lanes, lanes) << n;
@@ -78,7 +78,7 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
 TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
 {
     for (const auto& [rows, n, width] : std::vector<std::tuple<index_t, index_t, int>>{{100'000, 128, 128}, {100'000, 65, 128}, {100'000, 64, 64}, {100'000, 33, 64}, {100'000, 32, 32}, {2048, 128, 32}, {25'000, 128, 64}}) {
-        Traits t = traits_of(1'000'000, 4, n);
+        Features t = traits_of(1'000'000, 4, n);
         t.rows = rows;
         t.cols = 100'000;
         EXPECT_EQ(choose(t, gpu).policy.width, width) << rows << " rows, " << n << " columns";
@@ -88,7 +88,7 @@ TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
 // What is small is done by rows before panels have begun; tf32 needs more reuse than numbers of 16 bits.
 TEST(SpmmPolicy, RowsForTheSmallAndTheWide)
 {
-    Traits small = traits_of(20'000, 4), dense = traits_of(400'000, 4), hub = small, tf32 = traits_of(1'000'000, 4);
+    Features small = traits_of(20'000, 4), dense = traits_of(400'000, 4), hub = small, tf32 = traits_of(1'000'000, 4);
     small.rows = dense.rows = hub.rows = 1000;
     dense.cols = 100'000;
     hub.longest = 1000;
@@ -102,7 +102,7 @@ TEST(SpmmPolicy, RowsForTheSmallAndTheWide)
     EXPECT_EQ(choose(tf32, gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(policy_of(Kernel::panels, small, gpu), (Policy{Kernel::panels, 1, OrderKind::natural, 32}));
     for (const auto& [reuse, kernel] : {std::pair{1.61, Kernel::rows}, std::pair{1.75, Kernel::panels}}) {      // webbase-1M, mac_econ
-        Traits many = traits_of(3'000'000, reuse);
+        Features many = traits_of(3'000'000, reuse);
         many.rows = many.cols = 1'000'000;
         EXPECT_EQ(choose(many, gpu).policy.kernel, kernel) << reuse;
     }
@@ -112,7 +112,7 @@ TEST(SpmmPolicy, RowsForTheSmallAndTheWide)
 TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
 {
     const auto pruned = [](index_t rows, index_t cols, double share, index_t n = 128) {
-        Traits t = traits_of(offset_t{rows} * cols / 4, 1, n);
+        Features t = traits_of(offset_t{rows} * cols / 4, 1, n);
         t.rows = rows;
         t.cols = cols;
         t.cost.pairs = static_cast<offset_t>(share * ((rows + 63) / 64) * cols);
@@ -135,7 +135,7 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
 
 TEST(SpmmPolicy, CountsPanelsOnlyWhereTheyCanBeUsed)
 {
-    Traits seldom = traits_of(1'000'000, 2), twice = seldom;
+    Features seldom = traits_of(1'000'000, 2), twice = seldom;
     seldom.expected_calls = 10;
     twice.unique = false;
     EXPECT_TRUE(wants_cost(traits_of(1'000'000, 2), gpu));
@@ -148,7 +148,7 @@ TEST(SpmmPolicy, CountsPanelsOnlyWhereTheyCanBeUsed)
 
 TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 {
-    const Traits t = traits_of(1000, 2);
+    const Features t = traits_of(1000, 2);
     for (const Policy& p : candidates(t, gpu)) EXPECT_NO_THROW(check_policy(p, t, gpu)) << to_text(p);
     EXPECT_EQ(candidates(t, gpu).size(), 40u);
     EXPECT_EQ(candidates(t, cpu).size(), 6u);
@@ -162,7 +162,7 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
     EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128, 1, 64}, t, gpu), ValueError);
     EXPECT_NO_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 64}, t, gpu)) << "the rest may be cut in any way";
     EXPECT_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 16}, t, gpu), ValueError);
-    Traits twice = t;
+    Features twice = t;
     twice.unique = false;
     EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128}, twice, gpu), ValueError);
 }

@@ -30,8 +30,8 @@ void check_rows(const Context& c, index_t n, Form form_b, Form form_c, Scalars s
     const auto there = to_device(c, a.view());
     const auto b = dense<V>(a.cols, n, Values::integers, 3);
     const auto before = dense<C>(a.rows, n, Values::integers, 4);
-    const Traits traits = Plan<V, C>::make(c, there.view(), {.n = n, .expected_calls = 1}).traits();
-    for (const Policy& policy : candidates(traits, {c.backend()})) {
+    const Features features = Plan<V, C>::make(c, there.view(), {.n = n, .expected_calls = 1}).features();
+    for (const Policy& policy : candidates(features, {c.backend()})) {
         if (policy.kernel != Kernel::rows) continue;
         SCOPED_TRACE(name_of<V>() + " to " + name_of<C>() + ", " + std::to_string(n) + " columns, " + to_text(policy));
         const auto plan = Plan<V, C>::make(c, there.view(), {.n = n, .force = policy});
@@ -67,8 +67,8 @@ TEST_P(SpmmRowsOn, KeepWhatIsNotFiniteToThemselves)
     auto b = dense<float>(a.cols, 8, Values::integers, 3);
     for (const index_t i : {0, 33, 300, 600})
         for (index_t j = 0; j < 8; ++j) b(i, j) = j % 2 ? std::numeric_limits<float>::infinity() : std::nanf("");
-    const Traits traits = Plan<float>::make(c, there.view(), {.n = 8}).traits();
-    for (const Policy& policy : candidates(traits, {c.backend()})) {
+    const Features features = Plan<float>::make(c, there.view(), {.n = 8}).features();
+    for (const Policy& policy : candidates(features, {c.backend()})) {
         if (policy.kernel != Kernel::rows) continue;
         Lent<float> b_there(c, b, {}), c_there(c, dense<float>(a.rows, 8, Values::integers, 4), {});
         Plan<float>::make(c, there.view(), {.n = 8, .force = policy}).run(b_there.view(), c_there.view());

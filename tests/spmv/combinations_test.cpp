@@ -105,8 +105,8 @@ void check_all(const Context& ctx, const std::string& types, unsigned one_in)
         for (std::size_t f = 0; f < views.size(); ++f)
             for (const Op op : {Op::none, Op::transpose}) {
                 const auto& [format, view] = views[f];
-                const Traits traits = Plan<V, M>::make(c, view, {.op = op}).traits();
-                for (const Policy& policy : candidates(traits, {c.backend(), c.host().threads}))
+                const Features features = Plan<V, M>::make(c, view, {.op = op}).features();
+                for (const Policy& policy : candidates(features, {c.backend(), c.host().threads}))
                     for (const bool dots : {false, true})
                         for (const bool updated : {false, true}) {
                             std::optional<Plan<V, M>> plan;

@@ -23,8 +23,8 @@ void check_ends(const Context& c, const HostCsr<V>& a, const AnyView<V>& view, c
 {
     const auto x = test_vector<V>(a.cols, Values::integers, 6), y = test_vector<V>(a.rows, Values::integers, 7);
     const auto want = oracle_multiply(a, false, V(2), x, V(-1), y);
-    const Traits traits = Plan<V>::make(c, view).traits();
-    for (const Policy& policy : candidates(traits, {c.backend(), c.host().threads})) {
+    const Features features = Plan<V>::make(c, view).features();
+    for (const Policy& policy : candidates(features, {c.backend(), c.host().threads})) {
         const std::string what = name + (sizeof(V) == 4 ? ", f32, " : ", f64, ") + to_text(policy);
         if (!is_drawn(what, one_in)) continue;
         SCOPED_TRACE(what);

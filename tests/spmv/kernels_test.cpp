@@ -134,7 +134,7 @@ TEST_P(SpmvKernelsOn, KnowsRowsOfALargeMatrix)
     const auto c = ctx();
     const auto a = many_short_runs(135000);
     const auto there = to_device(c, a.view());
-    const RowTraits row = c.run([&](const auto& q) { return survey(q, there.view(), false).row; });
+    const RowFeatures row = c.run([&](const auto& q) { return survey(q, there.view(), false).row; });
     index_t repeats = 0, shifts = 0;
     offset_t padded = 0;
     for (std::size_t i = 0; i < 135000; ++i) {
@@ -159,7 +159,7 @@ TEST_P(SpmvKernelsOn, GroupsAreFoundInMeshes)
         expect_exact(c, a, {Kernel::groups, on_gpu() ? 16 : 1, false});
         const auto there = to_device(c, a.view());
         const auto plan = Plan<float>::make(c, there.view());
-        EXPECT_EQ(plan.traits().row.repeats, 24 * (unknowns - 1));
+        EXPECT_EQ(plan.features().row.repeats, 24 * (unknowns - 1));
         EXPECT_TRUE(!on_gpu() || plan.policy().kernel == Kernel::groups) << plan.describe();
     }
 }
@@ -213,8 +213,8 @@ TEST_P(SpmvKernelsOn, PaddingDoesNotSpreadNan)
     std::vector<double> x(100, 1.0);
     for (std::size_t j = 0; j < 10; ++j) x[j] = j % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
     const auto x_there = to_device<double>(c, std::span<const double>(x));
-    const Traits traits = Plan<double>::make(c, there.view()).traits();
-    for (const Policy& policy : candidates(traits, {c.backend(), c.host().threads})) {
+    const Features features = Plan<double>::make(c, there.view()).features();
+    for (const Policy& policy : candidates(features, {c.backend(), c.host().threads})) {
         Guarded<double> y(c, std::vector<double>(100, std::nan("")));
         Plan<double>::make(c, there.view(), {.force = policy}).run(x_there.span(), y.span());
         for (const double value : y.take()) ASSERT_TRUE(std::isfinite(value)) << to_text(policy);
@@ -231,7 +231,7 @@ TEST_P(SpmvKernelsOn, NewValuesReachEveryKernel)
     const auto x = test_vector<double>(90, Values::integers, 5);
     const auto x_there = to_device<double>(c, std::span<const double>(x));
     const auto want = oracle_multiply(b, false, 1.0, x, 0.0, std::vector<double>(90));
-    for (const Policy& policy : candidates(Plan<double>::make(c, before.view()).traits(), {c.backend(), c.host().threads})) {
+    for (const Policy& policy : candidates(Plan<double>::make(c, before.view()).features(), {c.backend(), c.host().threads})) {
         auto plan = Plan<double>::make(c, before.view(), {.force = policy});
         plan.update_values(after.view());
         Guarded<double> y(c, std::vector<double>(90, 0.0));
@@ -252,7 +252,7 @@ TEST_P(SpmvKernelsOn, MakesDotsOnTheWay)
     const auto want = oracle_multiply(a, false, 2.0, x, 1.0, y);
     long double xy = 0, yy = 0;
     for (std::size_t i = 0; i < 700; ++i) xy += want.value[i] * static_cast<long double>(x[i]), yy += want.value[i] * want.value[i];
-    for (const Policy& policy : candidates(Plan<double>::make(c, there.view()).traits(), {c.backend(), c.host().threads})) {
+    for (const Policy& policy : candidates(Plan<double>::make(c, there.view()).features(), {c.backend(), c.host().threads})) {
         if (!is_drawn(to_text(policy), 1)) continue;
         const auto plan = Plan<double>::make(c, there.view(), {.force = policy, .dots = true});
         for (int run = 0; run < 2; ++run) {
@@ -298,8 +298,8 @@ TEST_P(SpmvKernelsOn, MultipliesFloatsInDouble)
         for (std::size_t j = 0; j < x.size(); ++j) x[j] = test_value<double>(Values::reals, 3, 0, static_cast<index_t>(j));
         const auto x_there = to_device<double>(c, std::span<const double>(x));
         const auto want = oracle_multiply(wide, t, 0.5, x, 2.0, y);
-        const Traits traits = Plan<double, float>::make(c, there.view(), {.op = op}).traits();
-        for (const Policy& policy : candidates(traits, {c.backend(), c.host().threads})) {
+        const Features features = Plan<double, float>::make(c, there.view(), {.op = op}).features();
+        for (const Policy& policy : candidates(features, {c.backend(), c.host().threads})) {
             if (!is_drawn(to_text(policy) + (t ? "t" : ""), 4)) continue;
             Guarded<double> out(c, y);
             Plan<double, float>::make(c, there.view(), {.op = op, .force = policy}).run(0.5, x_there.span(), 2.0, out.span());

@@ -64,13 +64,13 @@ void check_forms(const Context& c, const std::string& name, const HostCsr<V>& a,
     Reserved<V> x(c, a.cols);
     put_x(a, x);
     const std::vector<V> want = product_of(a);
-    const RowTraits row = Plan<V>::make(c, csr.view()).traits().row;
+    const RowFeatures row = Plan<V>::make(c, csr.view()).features().row;
     int number = 0;
     for (const auto& [view, op] : forms) {
         ++number;
-        Traits traits = Plan<V>::make(c, view, {.op = op}).traits();
-        if (traits.format == Format::blocked_ell) traits.row = row;           // a plan that multiplies by blocks does not look at rows
-        for (const Policy& policy : candidates(traits, {c.backend(), c.host().threads})) {
+        Features features = Plan<V>::make(c, view, {.op = op}).features();
+        if (features.format == Format::blocked_ell) features.row = row;           // a plan that multiplies by blocks does not look at rows
+        for (const Policy& policy : candidates(features, {c.backend(), c.host().threads})) {
             if (!is_drawn(name + std::to_string(number) + to_text(policy), one_in)) continue;
             SCOPED_TRACE(name + ": form " + std::to_string(number) + ", " + to_text(policy));
             Guarded<V> y(c, std::vector<V>(want.size(), V(1)));
@@ -120,7 +120,7 @@ TEST_P(SpmvLimitsOn, NarrowColumnsAreRefusedWhereTheyDoNotFit)
         EXPECT_THROW(Plan<double>::make(c, view, {.force = Policy{Kernel::rows, 4, true, true}}), ValueError) << to_text(static_cast<Format>(view.index()));
 }
 
-bool offers(const RowTraits& row, bool narrow, Kernel kernel)
+bool offers(const RowFeatures& row, bool narrow, Kernel kernel)
 {
     const auto all = candidates({.row = row}, {Backend::cuda, 1});
     return std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.kernel == kernel && p.narrow == narrow; });
@@ -128,8 +128,8 @@ bool offers(const RowTraits& row, bool narrow, Kernel kernel)
 
 TEST(SpmvLimits, NarrowOffsetsEndWhere32BitsDo)
 {
-    const RowTraits most{.rows = 10, .cols = 70000, .nonzeros = max_index - 32, .widest = 65535};
-    RowTraits row = most;
+    const RowFeatures most{.rows = 10, .cols = 70000, .nonzeros = max_index - 32, .widest = 65535};
+    RowFeatures row = most;
     EXPECT_TRUE(offers(row, true, Kernel::rows));
     row.nonzeros = max_index - 31;
     EXPECT_FALSE(offers(row, true, Kernel::rows));
@@ -140,7 +140,7 @@ TEST(SpmvLimits, NarrowOffsetsEndWhere32BitsDo)
 
 TEST(SpmvLimits, GroupsEndWhereTheirWordDoes)
 {
-    RowTraits row{.rows = 10, .cols = max_index, .nonzeros = max_index, .longest = longest_in_group};
+    RowFeatures row{.rows = 10, .cols = max_index, .nonzeros = max_index, .longest = longest_in_group};
     EXPECT_TRUE(offers(row, false, Kernel::groups));
     ++row.longest;
     EXPECT_FALSE(offers(row, false, Kernel::groups));

@@ -13,9 +13,9 @@ namespace {
 const Limits gpu{Backend::cuda, 1};
 const Limits cpu8{Backend::cpu, 8};
 
-Traits even_rows(double mean)
+Features even_rows(double mean)
 {
-    Traits t{};
+    Features t{};
     t.row = {.rows = 1000, .cols = 1000, .nonzeros = static_cast<offset_t>(1000 * mean), .longest = static_cast<offset_t>(mean) + 1, .mean = mean};
     return t;
 }
@@ -35,7 +35,7 @@ TEST(ChooseSpmv, GivesLongRowsMoreLanes)
 
 TEST(ChooseSpmv, StreamsOrSplitsWhereOneRowIsMuchLonger)
 {
-    Traits t = even_rows(5);
+    Features t = even_rows(5);
     t.row.rows = 1'000'005;
     t.row.nonzeros = 5'000'000;
     t.row.longest = 4700;
@@ -51,7 +51,7 @@ TEST(ChooseSpmv, StreamsOrSplitsWhereOneRowIsMuchLonger)
 
 TEST(ChooseSpmv, GivesSmallMatricesWithALongRowMoreLanesInsteadWhenUsedOnce)
 {
-    Traits t = even_rows(7);
+    Features t = even_rows(7);
     t.row.longest = 574;
     t.reused = false;
     EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::rows, 16, false}));
@@ -59,7 +59,7 @@ TEST(ChooseSpmv, GivesSmallMatricesWithALongRowMoreLanesInsteadWhenUsedOnce)
 
 TEST(ChooseSpmv, GroupsRowsWithTheSameColumns)
 {
-    Traits t = even_rows(60);
+    Features t = even_rows(60);
     t.row.repeats = 667;
     EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::groups, 16, false}));
     t.row.nonzeros = 50'000'000;
@@ -75,7 +75,7 @@ TEST(ChooseSpmv, GroupsRowsWithTheSameColumns)
 
 TEST(ChooseSpmv, SlicesWhereRowsFollowEachOther)
 {
-    Traits t = even_rows(7);
+    Features t = even_rows(7);
     t.row.shifts = 900;
     t.row.padded = 7100;
     EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::sell);
@@ -100,14 +100,14 @@ TEST(ChooseSpmv, TakesGathersOnlyWhereTheyAreMeasuredToBeFast)
 {
     for (const double mean : {1.0, 3.0, 6.0, 20.0, 64.0, 500.0})
         for (const index_t steady : {0, 500, 1000}) {
-            Traits t = even_rows(mean);
+            Features t = even_rows(mean);
             t.row.steady = steady;
             EXPECT_EQ(choose(t, cpu_with_vectors(0.2)).policy, (Policy{Kernel::rows, 8, false})) << mean << " " << steady;
             EXPECT_NE(choose(t, cpu_with_vectors(3)).policy.lanes, 8) << "slow gathers, " << mean << " " << steady;
             EXPECT_NE(choose(t, {Backend::cpu, 1}).policy.lanes, 8) << "nothing is measured";
             EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy.kernel, Kernel::rows);
         }
-    Traits giant = even_rows(20);
+    Features giant = even_rows(20);
     giant.row.longest = 15'000;
     EXPECT_EQ(choose(giant, cpu_with_vectors(0.2, 8)).policy, (Policy{Kernel::split, 8, false}));
     EXPECT_EQ(choose(giant, cpu_with_vectors(3, 8)).policy, (Policy{Kernel::split, 32, false}));
@@ -115,7 +115,7 @@ TEST(ChooseSpmv, TakesGathersOnlyWhereTheyAreMeasuredToBeFast)
 
 TEST(ChooseSpmv, StaysWithTheTypicalLanesWithinTheNoiseOfAClock)
 {
-    Traits t = even_rows(20);
+    Features t = even_rows(20);
     const int usual = choose(t, cpu8).policy.lanes;
     const double cost = cost_of(RowCosts{}, t.row, usual);
     EXPECT_EQ(choose(t, cpu_with_vectors(0.98 * cost)).policy.lanes, usual);
@@ -124,7 +124,7 @@ TEST(ChooseSpmv, StaysWithTheTypicalLanesWithinTheNoiseOfAClock)
 
 TEST(ChooseSpmv, TakesMoreSumsWhereRowsAreLongAndTheirEndsForeseen)
 {
-    Traits t = even_rows(3);
+    Features t = even_rows(3);
     EXPECT_EQ(choose(t, cpu8).policy.lanes, 1) << "uneven and short";
     t = even_rows(200);
     EXPECT_GT(choose(t, cpu8).policy.lanes, 1);
@@ -135,7 +135,7 @@ TEST(ChooseSpmv, TakesMoreSumsWhereRowsAreLongAndTheirEndsForeseen)
 TEST(ChooseSpmv, InterpolatesCostsBetweenWhatWasMeasured)
 {
     const RowCosts costs = cpu_with_vectors(1).costs;
-    Traits t = even_rows(4);
+    Features t = even_rows(4);
     t.row.steady = t.row.rows;
     EXPECT_DOUBLE_EQ(cost_of(costs, t.row, 1), costs.steady[0][0]);
     t.row.mean = 8;                                                        // half-way between 4 and 16
@@ -150,7 +150,7 @@ TEST(ChooseSpmv, InterpolatesCostsBetweenWhatWasMeasured)
 
 TEST(ChooseSpmv, CpusTakeSlicesWhereTheyAreMeasuredToBeFaster)
 {
-    Traits t = even_rows(20);
+    Features t = even_rows(20);
     t.row.shifts = t.row.rows;
     t.row.padded = t.row.nonzeros;
     EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::rows) << "nobody knows";
@@ -181,7 +181,7 @@ TEST(ChooseSpmv, MeasuresTheMachineOnce)
 
 TEST(ChooseSpmv, NarrowsColumnsWhereTheyFit)
 {
-    Traits t = even_rows(60);
+    Features t = even_rows(60);
     t.row.widest = 65'535;
     EXPECT_TRUE(choose(t, gpu).policy.narrow);
     t.row.widest = 65'536;
@@ -194,7 +194,7 @@ TEST(ChooseSpmv, NarrowsColumnsWhereTheyFit)
 
 TEST(ChooseSpmv, CopiesByRowsOnlyWhereItPaysOrMust)
 {
-    Traits t = even_rows(10);
+    Features t = even_rows(10);
     t.transposed = true;
     EXPECT_TRUE(choose(t, gpu).policy.copy);
     t.reused = false;
@@ -212,7 +212,7 @@ TEST(ChooseSpmv, ChoosesAmongItsCandidatesAndThoseOnly)
             for (const bool deterministic : {false, true})
                 for (const bool reused : {false, true})
                     for (const Limits& limits : {gpu, cpu8, Limits{Backend::cpu, 1}, cpu_with_vectors(0.1), cpu_with_vectors(0.1, 8)}) {
-                        Traits t = even_rows(12);
+                        Features t = even_rows(12);
                         t.format = format;
                         t.transposed = transposed;
                         t.deterministic = deterministic;
@@ -227,7 +227,7 @@ TEST(ChooseSpmv, ChoosesAmongItsCandidatesAndThoseOnly)
 
 TEST(ChooseSpmv, RefusesWhatCannotWork)
 {
-    Traits t = even_rows(10);
+    Features t = even_rows(10);
     EXPECT_THROW(check_policy({Kernel::entries, 32, false}, t, gpu), ValueError);
     EXPECT_THROW(check_policy({Kernel::rows, 32, true}, t, gpu), ValueError);
     EXPECT_THROW(check_policy({Kernel::rows, 7, false}, t, gpu), ValueError);

@@ -72,10 +72,10 @@ void check_everything(const Context& ctx, Values values, V alpha, V beta)
             if (beta == V(0)) y.assign(y.size(), std::numeric_limits<V>::quiet_NaN());
             const auto want = oracle_multiply(a, t, alpha, x, beta, y);
             for (const auto& view : formats.views()) {
-                const Traits traits{.format = static_cast<Format>(view.index()), .transposed = t, .deterministic = ctx.is_deterministic()};
-                for (const Policy& policy : candidates(traits, {ctx.backend(), ctx.host().threads})) {
-                    if (!is_drawn(turn + name + label(traits.format, op, policy), 12)) continue;
-                    SCOPED_TRACE(name + ": " + label(traits.format, op, policy));
+                const Features features{.format = static_cast<Format>(view.index()), .transposed = t, .deterministic = ctx.is_deterministic()};
+                for (const Policy& policy : candidates(features, {ctx.backend(), ctx.host().threads})) {
+                    if (!is_drawn(turn + name + label(features.format, op, policy), 12)) continue;
+                    SCOPED_TRACE(name + ": " + label(features.format, op, policy));
                     const auto plan = Plan<V>::make(ctx, view, {.op = op, .force = policy, .checked = false});
                     const auto got = run(ctx, plan, alpha, x, beta, y);
                     ASSERT_TRUE(within_bound(got, want));

@@ -134,8 +134,8 @@ void check_form(const Context& c, const TriangleForm& form, unsigned one_in)
     const auto csr = to_device(c, stored(before, form).view()), csr2 = to_device(c, stored(after, form).view());
     const auto csc = to_csc(c, csr.view()), csc2 = to_csc(c, csr2.view());
     const auto view = [&](bool updated) { return form.csc ? AnyView<V>((updated ? csc2 : csc).view()) : AnyView<V>((updated ? csr2 : csr).view()); };
-    std::vector<std::optional<Scheme>> schemes{std::nullopt};
-    for (const Scheme& s : schemes_for(c)) schemes.emplace_back(s);
+    std::vector<std::optional<Policy>> schemes{std::nullopt};
+    for (const Policy& s : schemes_for(c)) schemes.emplace_back(s);
     int turn = static_cast<int>(form.name().size());
     for (const auto& scheme : schemes)
         for (const Analysis analysis : {Analysis::device, Analysis::host})

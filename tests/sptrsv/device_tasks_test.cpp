@@ -78,7 +78,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
 [[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Triangle& there, const TeamWay& way, const Graph& graph)
 {
     const bool chains = way.how == Merge::chains;
-    Swept swept = sweep(q, there, chains ? way.rows : 32, most_levels_swept(there.rows));
+    LevelAnalysis swept = sweep(q, there, chains ? way.rows : 32, most_levels_swept(there.rows));
     const std::optional<Surveyed> found = survey(q, there, swept);
     EXPECT_TRUE(found.has_value());
     const Widths& widths = chains ? found->chained : found->alone;
@@ -93,7 +93,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     const Triangle t = make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
-    const auto taken = take_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .nonzeros = stored_col.size(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
+    const auto taken = extract_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .nonzeros = stored_col.size(), .upper = upper, .unit_diagonal = unit, .ignore_other_side = true});
     ASSERT_TRUE(taken.has_value());
     const Triangle& there = *taken;
     ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));
@@ -106,7 +106,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
         const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
         const Packing packing{way.reorder, way.team, 8};
         const Tasks want = make_tasks(host_queue, t, graph, packing);
-        expect_same(q, want, write_tasks(q, lay_out_tasks(q, there, take_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, packing), there));
+        expect_same(q, want, write_tasks(q, lay_out_tasks(q, there, upload_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, packing), there));
         if (way.how == Merge::none || way.how == Merge::chains) expect_same(q, want, write_tasks(q, lay_out_there(q, there, way, graph), there));
     }
 }
@@ -116,14 +116,14 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},      {Merge:
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     if (a.rows == 0) return;
-    const Triangle there = take_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .ignore_other_side = true}).value();
-    Swept swept = sweep(q, there, 32, want.levels);
+    const Triangle there = extract_triangle(q, {.rows = a.rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .upper = upper, .ignore_other_side = true}).value();
+    LevelAnalysis swept = sweep(q, there, 32, want.levels);
     Buffer<index_t> level(q, a.rows);
     write_levels(q, swept, level.data());
     ASSERT_TRUE(same(q, want.level, level, "levels"));
     const Surveyed found = survey(q, there, swept).value();
     const Features& got = found.features;
-    Swept too_deep = sweep(q, there, 32, want.levels - 1);
+    LevelAnalysis too_deep = sweep(q, there, 32, want.levels - 1);
     ASSERT_FALSE(survey(q, there, too_deep).has_value()) << "a level more than is looked for";
     for (const std::string& name : feature_names()) ASSERT_EQ(feature(got, name), feature(features, name)) << name;
     ASSERT_EQ(got.levels, want.levels);
@@ -162,7 +162,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                 const Triangle t = make_triangle(host_queue, {.rows = a->rows, .row_begin = a->row_begin.data(), .col = a->col.data()});
                 const Buffer<offset_t> stored_begin = to_queue(q, a->row_begin.data(), offset_t{a->rows} + 1);
                 const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
-                const Triangle there = take_triangle(q, {.rows = a->rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .nonzeros = stored_col.size()}).value();
+                const Triangle there = extract_triangle(q, {.rows = a->rows, .row_begin = stored_begin.data(), .col = stored_col.data(), .nonzeros = stored_col.size()}).value();
                 ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));
                 ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
                 for (const TeamWay& way : {TeamWay{Merge::none, 1, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 1, false}, TeamWay{Merge::critical, 32, 0, 4, true}, TeamWay{Merge::average, 32, 200, 1, false}, TeamWay{Merge::chains, 32, 0, 1, false}, TeamWay{Merge::chains, 32, 0, 4, false}}) {
@@ -170,7 +170,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                     SCOPED_TRACE(to_text(way.how));
                     const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
                     const Tasks want = make_tasks(host_queue, t, graph, {way.reorder, way.team, 8});
-                    TaskLayout taken = lay_out_tasks(q, there, take_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, {way.reorder, way.team, 8});
+                    TaskLayout taken = lay_out_tasks(q, there, upload_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, {way.reorder, way.team, 8});
                     ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, std::move(taken), there)));
                     if (way.how == Merge::none || way.how == Merge::chains) {
                         ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, lay_out_there(q, there, way, graph), there)));
@@ -198,7 +198,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
             const Triangle t = triangle_of(a);
             const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
             const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
-            const Triangle there = take_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data(), .nonzeros = col.size()}).value();
+            const Triangle there = extract_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data(), .nonzeros = col.size()}).value();
             ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));      // a warp counts several rows in turn
             ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
             for (const Merge how : {Merge::none, Merge::fixed}) {
@@ -206,7 +206,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
                 const Packing packing{false, 1, 8};
                 const Tasks want = make_tasks(host_queue, t, graph, packing);
                 ASSERT_GT(want.task.size(), 1024);
-                ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, lay_out_tasks(q, there, take_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, packing), there)));
+                ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, lay_out_tasks(q, there, upload_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, packing), there)));
             }
         }
         (void)q;
@@ -269,8 +269,8 @@ TEST_P(SptrsvDeviceTasksOn, ASurveyHasMoreRowsThanThreads)
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{rows} + 1);
             const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
-            const Triangle there = take_triangle(q, {.rows = rows, .row_begin = begin.data(), .col = col.data(), .nonzeros = col.size()}).value();
-            Swept swept = sweep(q, there, 32, 8);
+            const Triangle there = extract_triangle(q, {.rows = rows, .row_begin = begin.data(), .col = col.data(), .nonzeros = col.size()}).value();
+            LevelAnalysis swept = sweep(q, there, 32, 8);
             const Surveyed found = survey(q, there, swept).value();
             EXPECT_EQ(found.features.levels, 4);
             EXPECT_EQ(found.alone.rows, (std::vector<offset_t>{rows - 3, 1, 1, 1}));
@@ -291,9 +291,9 @@ TEST_P(SptrsvDeviceTasksOn, RefuseWhatTheStepBeforeDidNotMake)
             const Triangle t = triangle_of(a);
             const Triangle sent{.rows = t.rows, .reversed = false, .row_begin = to_queue(q, t.row_begin.data(), t.row_begin.size()), .col = to_queue(q, t.col.data(), t.col.size()), .source = {}, .diagonal = {}};
             EXPECT_THROW(sweep(q, sent, 32, 40), ValueError);                 // nobody has looked who needs a row first
-            Swept nodes = take_nodes(q, host_queue, merge(host_queue, t, Merge::none));
+            LevelAnalysis nodes = upload_nodes(q, host_queue, merge(host_queue, t, Merge::none));
             EXPECT_THROW(survey(q, sent, nodes), ValueError);                 // no room to count in
-            EXPECT_FALSE(take_triangle(q, {.rows = max_index}).has_value());      // left to the host
+            EXPECT_FALSE(extract_triangle(q, {.rows = max_index}).has_value());      // left to the host
         }
         (void)q;
     });
@@ -385,8 +385,8 @@ TEST_P(SptrsvDeviceTasksOn, TakesNoFaultyTriangle)
             for (const Faulty& f : all) {
                 const Buffer<offset_t> begin = to_queue(q, f.begin.data(), 3);
                 const Buffer<index_t> col = to_queue(q, f.col.data(), std::ssize(f.col));
-                const Stored stored{.rows = 2, .row_begin = begin.data(), .col = col.data(), .nonzeros = std::ssize(f.col), .upper = f.upper, .unit_diagonal = f.unit, .ignore_other_side = f.ignore};
-                EXPECT_EQ(take_triangle(q, stored).has_value(), f.taken) << f.what;
+                const TriangleSource stored{.rows = 2, .row_begin = begin.data(), .col = col.data(), .nonzeros = std::ssize(f.col), .upper = f.upper, .unit_diagonal = f.unit, .ignore_other_side = f.ignore};
+                EXPECT_EQ(extract_triangle(q, stored).has_value(), f.taken) << f.what;
             }
         (void)q;
     });
@@ -423,8 +423,8 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
     const auto right = to_device(c, std::span<const double>(b));
     const auto folder = std::filesystem::temp_directory_path() / ("tulle_sptrsv_left_" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder);
-    const Scheme clusters{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps = 4}, alone{.kernel = Kernel::tasks, .warps = 4}, small{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 8, .warps = 4};
-    const Scheme paper{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1};
+    const Policy clusters{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps = 4}, alone{.kernel = Kernel::tasks, .warps = 4}, small{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 8, .warps = 4};
+    const Policy paper{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1};
     const std::vector<Options> all{{.force = clusters}, {.force = alone}, {.force = small}, {.force = paper}, {.uplo = Uplo::upper, .force = paper}, {.right_hand_sides = 3, .force = clusters}, {.expected_calls = 1}, {.cache = folder.string()}};
     for (std::size_t k = 0; k < all.size(); ++k) {
         if (!is_drawn("left there " + std::to_string(k), 1)) continue;
@@ -446,9 +446,9 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
         EXPECT_EQ(levels[0], levels[1]);
     }
     std::filesystem::remove_all(folder);
-    Scheme short_chains = small, long_chains = clusters;
+    Policy short_chains = small, long_chains = clusters;
     short_chains.merge = long_chains.merge = Merge::chains;
-    const auto trials = try_schemes<double>(c, there.view(), {.seconds = 1000}, {small, clusters, short_chains, long_chains});
+    const auto trials = try_policies<double>(c, there.view(), {.seconds = 1000}, {small, clusters, short_chains, long_chains});
     ASSERT_EQ(trials.size(), 4u);
     for (const Trial& trial : trials) EXPECT_EQ(trial.levels, merge(host_queue, triangle_of(a), trial.scheme.merge, trial.scheme.rows).levels) << to_text(trial.scheme);
 }
@@ -499,8 +499,8 @@ Formed form(const std::vector<long double>& given, int width, int late)
     const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
-    const Triangle triangle = take_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value();
-    const Tasks there = write_tasks(q, lay_out_tasks(q, triangle, take_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, {false, team, 8}), triangle);
+    const Triangle triangle = extract_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value();
+    const Tasks there = write_tasks(q, lay_out_tasks(q, triangle, upload_nodes(q, host_queue, graph), !graph.size.empty(), graph.levels, {false, team, 8}), triangle);
     TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, a.rows), Buffer<double>(q, tasks.dense_size), Buffer<index_t>(q, tasks.task.size())};
     fill_bytes(q, values.dense.data(), 0xff, values.dense.bytes());                   // whatever is not written is no number
     fill_bytes(q, values.substitute.data(), 0xff, values.substitute.bytes());         // written for clusters only

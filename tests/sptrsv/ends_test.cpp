@@ -25,7 +25,7 @@ void check_triangle(const Context& c, const std::string& name, const HostCsr<V>&
 {
     const HostCsr<V> a = upper ? turned(lower) : lower;
     const ExactCsr<V> there(c, a, edge, 1);
-    for (const Scheme& scheme : schemes_for(c))
+    for (const Policy& scheme : schemes_for(c))
         for (const index_t columns : {1, 2, 31, 33}) {
             const std::string what = name + (upper ? ", upper" : "") + (edge == Edge::end ? ", " : ", after the edge, ") + std::to_string(columns) + " sides, " + to_text(scheme);
             if (!is_drawn(what, one_in)) continue;

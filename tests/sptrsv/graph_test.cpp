@@ -104,7 +104,7 @@ TEST(SptrsvGraph, FeaturesAreThePapers)
     EXPECT_DOUBLE_EQ(f.row_longest, 3);
     EXPECT_DOUBLE_EQ(f.level_mean, 7.0 / 3);
     EXPECT_DOUBLE_EQ(f.level_longest, 3);
-    EXPECT_DOUBLE_EQ(f.nearness, (0.0 + 0.0 + 0.5 + 1.0) / 4);
+    EXPECT_DOUBLE_EQ(f.dependency_nearness, (0.0 + 0.0 + 0.5 + 1.0) / 4);
     EXPECT_NEAR(f.row_variation, std::sqrt((1 + 1 + 4 + 9) / 4.0 - 49.0 / 16) / (7.0 / 4), 1e-12);
 }
 

@@ -10,7 +10,7 @@
 //     entries of write_tasks.cu                 an entry's number in 8 bits                       long_row                         RowsAndEntriesAround…
 //     lower_level of measure_tasks.cu           a column and a flag in 32 bits                    31 bits
 //     keys of pack_rows.cu, tasks.cpp           level and kind, entry << 32                       a power of two                   RowsAndEntriesAround…
-//     Sides                                     i * row_step + j * col_step                       2^31, 2^32                       RightHandSides…
+//     RhsView                                     i * row_step + j * col_step                       2^31, 2^32                       RightHandSides…
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -61,8 +61,8 @@ TEST_P(SptrsvLimitsOn, RightHandSides30BitsApart)
     const RoomToReserve room;
     const auto c = ctx();
     if (const std::string why = why_not_reserved(c, std::size_t{100} << 30); !why.empty()) GTEST_SKIP() << why;
-    std::vector<std::optional<Scheme>> schemes{std::nullopt};
-    for (const Scheme& s : schemes_for(c)) schemes.emplace_back(s);
+    std::vector<std::optional<Policy>> schemes{std::nullopt};
+    for (const Policy& s : schemes_for(c)) schemes.emplace_back(s);
     for (const auto& scheme : schemes)
         for (const index_t prepared : {1, 6})
             for (const Layout b : {Layout::row_major, Layout::col_major})
@@ -91,7 +91,7 @@ TEST_P(SptrsvLimitsOn, RowsAndEntriesAround5To9Bits)
                 std::vector<double> b;
                 for (index_t i = 0; i < a.rows; ++i) b.push_back(2.0 * unit(hash_of(8, i)) - 1.0);
                 const auto want = oracle_solve(a, 1.0, b, 2);
-                for (const Scheme& scheme : schemes_for(c))
+                for (const Policy& scheme : schemes_for(c))
                     for (const Analysis analysis : {Analysis::device, Analysis::host}) {
                         const std::string what = name + ", " + to_text(scheme) + (analysis == Analysis::host ? ", tasks of the host" : "");
                         if (!is_drawn(what, 50)) continue;
@@ -120,12 +120,12 @@ TEST_P(SptrsvLimitsOn, NodesOfTheCpuHaveUpTo4096Rows)
     const auto chain = csr_of<double>(9000, 9000, std::move(entries));
     for (const Merge merge : {Merge::critical, Merge::fixed})
         for (const int rows : {255, 256, 257, 4095, 4096}) {
-            const auto plan = Plan<double>::make(c, chain.view(), {.force = Scheme{.kernel = Kernel::levels, .merge = merge, .rows = rows, .limit = 1}});
+            const auto plan = Plan<double>::make(c, chain.view(), {.force = Policy{.kernel = Kernel::levels, .merge = merge, .rows = rows, .limit = 1}});
             std::vector<double> b(9000, 1.0), x(9000, 0.0);
             plan.solve(b, x);
             for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], static_cast<double>(i + 1)) << rows;
         }
-    EXPECT_THROW(Plan<double>::make(c, chain.view(), {.force = Scheme{.kernel = Kernel::levels, .merge = Merge::fixed, .rows = 4097}}), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, chain.view(), {.force = Policy{.kernel = Kernel::levels, .merge = Merge::fixed, .rows = 4097}}), ValueError);
 }
 
 // Rows, levels and places share a word of 64 bits, however many rows there are.

@@ -57,7 +57,7 @@ TEST(SptrsvPlace, AnalysisIsPricedAsMeasured)
     for (const Measured& m : all) {
         SCOPED_TRACE(m.nonzeros);
         const Features f = wide(m.rows, m.nonzeros, m.levels);
-        const Placement p = place(f, best_outlooks(f), one_thread, gpu, {});
+        const Placement p = place(f, best_estimates(f), one_thread, gpu, {});
         const double copy = 10e-6 + static_cast<double>(m.nonzeros) * 12 / 10e9, there = (p.gpu.prepare - copy) * 1e3, here = p.cpu.prepare * 1e3;
         EXPECT_GT(there, m.gpu / 2);
         EXPECT_LT(there, m.gpu * 2);
@@ -78,7 +78,7 @@ TEST(SptrsvPlace, NoClustersAreBetterThanTheBestThinkable)
     for (const index_t levels : {1, 31, 32, 1000, 50'000}) {
         const Features f = wide(60'000, 500'000, levels);
         const Work work{.calls = 100};
-        const Price best = place(f, best_outlooks(f), one_thread, gpu, work).gpu;
+        const CostEstimate best = place(f, best_estimates(f), one_thread, gpu, work).gpu;
         const index_t left = std::max<index_t>(1, levels / 32);
         EXPECT_LE(best.solve, place(f, {{Merge::none, 1, levels, 60'000}, {Merge::critical, 32, left, std::max<offset_t>(left, 2000)}}, one_thread, gpu, work).gpu.solve) << levels;
     }

@@ -16,9 +16,9 @@ Features deep(index_t levels) { return {.rows = 100'000, .nonzeros = 1'000'000, 
 
 TEST(ChooseSptrsv, ClustersWhereTheyCutLevels)
 {
-    const std::vector<Outlook> cut{{Merge::none, 1, 30'000, 100'000}, {Merge::critical, 32, 1500, 4000}, {Merge::fixed, 32, 2500, 3200}};
+    const std::vector<MergeEstimate> cut{{Merge::none, 1, 30'000, 100'000}, {Merge::critical, 32, 1500, 4000}, {Merge::fixed, 32, 2500, 3200}};
     EXPECT_EQ(choose(deep(30'000), cut, gpu).scheme.merge, Merge::critical);
-    const std::vector<Outlook> uncut{{Merge::none, 1, 40, 100'000}, {Merge::critical, 32, 38, 60'000}, {Merge::fixed, 32, 300, 3200}};
+    const std::vector<MergeEstimate> uncut{{Merge::none, 1, 40, 100'000}, {Merge::critical, 32, 38, 60'000}, {Merge::fixed, 32, 300, 3200}};
     EXPECT_EQ(choose(deep(40), uncut, gpu).scheme.merge, Merge::none);
 }
 
@@ -28,22 +28,22 @@ TEST(ChooseSptrsv, TakesARegimeOnlyWhereItIsPredictedToGain)
     Features narrow = deep(5000);
     narrow.rows = 20'000;
     narrow.nonzeros = 100'000;
-    const std::vector<Outlook> chains{{Merge::none, 1, 5000, 20'000}};
+    const std::vector<MergeEstimate> chains{{Merge::none, 1, 5000, 20'000}};
     Limits open = gpu;
-    open.regimes = true;
-    EXPECT_EQ(choose(narrow, chains, gpu).scheme.regime, Regime::device);
-    EXPECT_EQ(choose(narrow, chains, open).scheme.regime, Regime::block);
+    open.execution_scopes = true;
+    EXPECT_EQ(choose(narrow, chains, gpu).scheme.execution_scope, ExecutionScope::device);
+    EXPECT_EQ(choose(narrow, chains, open).scheme.execution_scope, ExecutionScope::block);
     EXPECT_NE(choose(narrow, chains, open).why.find("narrow enough for one block"), std::string::npos);
     Features larger = narrow;
     larger.rows = 200'000;                                                  // does not fit into one block
-    EXPECT_EQ(choose(larger, chains, open).scheme.regime, Regime::cluster);
+    EXPECT_EQ(choose(larger, chains, open).scheme.execution_scope, ExecutionScope::cluster);
     Limits no_clusters = open;
     no_clusters.cluster_blocks = 1;
-    EXPECT_EQ(choose(larger, chains, no_clusters).scheme.regime, Regime::device);
-    const std::vector<Outlook> wide{{Merge::none, 1, 40, 100'000}};
+    EXPECT_EQ(choose(larger, chains, no_clusters).scheme.execution_scope, ExecutionScope::device);
+    const std::vector<MergeEstimate> wide{{Merge::none, 1, 40, 100'000}};
     Features much = deep(40);
     much.nonzeros = 50'000'000;
-    EXPECT_EQ(choose(much, wide, open).scheme.regime, Regime::device);
+    EXPECT_EQ(choose(much, wide, open).scheme.execution_scope, ExecutionScope::device);
 }
 
 TEST(ChooseSptrsv, FindsLevelsOnTheGpuWhereTheyAreWide)
@@ -67,39 +67,39 @@ TEST(ChooseSptrsv, LooksForClustersWhereTheyCouldGainMoreThanTheyCost)
     narrow.nonzeros = wide.nonzeros = 150'000;
     EXPECT_FALSE(has_wide_levels(narrow));
     EXPECT_TRUE(has_wide_levels(wide));
-    EXPECT_TRUE(worth_more(narrow, 106, 68e-6, 100));
-    EXPECT_FALSE(worth_more(narrow, 106, 68e-6, 10)) << "too few solves";
-    EXPECT_FALSE(worth_more(narrow, 22, 68e-6, 100)) << "32 rows each leave no fewer levels";
-    EXPECT_FALSE(worth_more(wide, 50, 68e-6, 100)) << "many nodes take the host longer";
+    EXPECT_TRUE(host_merge_pays(narrow, 106, 68e-6, 100));
+    EXPECT_FALSE(host_merge_pays(narrow, 106, 68e-6, 10)) << "too few solves";
+    EXPECT_FALSE(host_merge_pays(narrow, 22, 68e-6, 100)) << "32 rows each leave no fewer levels";
+    EXPECT_FALSE(host_merge_pays(wide, 50, 68e-6, 100)) << "many nodes take the host longer";
 }
 
 TEST(ChooseSptrsv, KnowsHowManyUnknownsABlockHas)
 {
-    Scheme s{.kernel = Kernel::tasks, .regime = Regime::block};
+    Policy s{.kernel = Kernel::tasks, .execution_scope = ExecutionScope::block};
     EXPECT_EQ(unknowns_of_a_block(s, 1), 32);
     EXPECT_EQ(unknowns_of_a_block(s, 64), 64);
     EXPECT_TRUE(fits(s, 27'000, 8, gpu));
     EXPECT_FALSE(fits(s, 29'000, 8, gpu));
     EXPECT_TRUE(fits(s, 29'000, 4, gpu));
-    s.regime = Regime::cluster;
+    s.execution_scope = ExecutionScope::cluster;
     s.blocks = 8;
     EXPECT_EQ(unknowns_of_a_block(s, 257), 64);
     EXPECT_TRUE(fits(s, 200'000, 8, gpu));
     EXPECT_FALSE(fits(s, 300'000, 8, gpu));
-    s.regime = Regime::device;
+    s.execution_scope = ExecutionScope::device;
     EXPECT_TRUE(fits(s, 2'000'000'000, 8, gpu));
 }
 
 TEST(ChooseSptrsv, LooksForClustersOnlyWhereEnoughSolvesFollow)
 {
-    EXPECT_FALSE(worth_clusters(deep(40), 1));
-    EXPECT_TRUE(worth_clusters(deep(40), 1e6));
-    EXPECT_TRUE(worth_clusters(deep(30'000), 10));
+    EXPECT_FALSE(clusters_pay(deep(40), 1));
+    EXPECT_TRUE(clusters_pay(deep(40), 1e6));
+    EXPECT_TRUE(clusters_pay(deep(30'000), 10));
 }
 
 TEST(ChooseSptrsv, SharesLargeLevelsAmongThreadsOnly)
 {
-    const std::vector<Outlook> any{{Merge::none, 1, 10, 100'000}};
+    const std::vector<MergeEstimate> any{{Merge::none, 1, 10, 100'000}};
     EXPECT_EQ(choose(deep(10), any, {Backend::cpu, 8}).scheme.kernel, Kernel::levels);
     EXPECT_EQ(choose(deep(50'000), any, {Backend::cpu, 8}).scheme.kernel, Kernel::serial);
     EXPECT_EQ(choose(deep(10), any, {Backend::cpu, 1}).scheme.kernel, Kernel::serial);
@@ -124,24 +124,24 @@ TEST(ChooseSptrsv, OffersOnlyWhatWorks)
 {
     const Limits no_clusters{.backend = Backend::cuda, .cluster_blocks = 1}, small{.backend = Backend::cuda, .multiprocessors = 4, .cluster_blocks = 4};
     for (const Limits& limits : {gpu, no_clusters, small, Limits{Backend::cpu, 1}, Limits{Backend::cpu, 8}}) {
-        for (const Scheme& s : candidates(limits)) EXPECT_NO_THROW(check_scheme(s, limits)) << to_text(s);
+        for (const Policy& s : candidates(limits)) EXPECT_NO_THROW(check_policy(s, limits)) << to_text(s);
         EXPECT_FALSE(candidates(limits).empty());
     }
-    for (const Scheme& s : reduced_schemes()) EXPECT_NO_THROW(check_scheme(s, gpu)) << to_text(s);
-    const std::vector<Scheme> paper = paper_schemes();
+    for (const Policy& s : reduced_schemes()) EXPECT_NO_THROW(check_policy(s, gpu)) << to_text(s);
+    const std::vector<Policy> paper = paper_schemes();
     EXPECT_EQ(paper.size(), 33u * 3 * 18 * 2 * 30) << "33 pairs of n_g and sw_rnnz, 3 n_w, 18 merges, 2 orders, 30 schedules";
-    for (std::size_t k = 0; k < paper.size(); k += 997) EXPECT_NO_THROW(check_scheme(paper[k], gpu)) << to_text(paper[k]);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::groups, .merge = Merge::critical, .rows = 4}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::groups, .merge = Merge::fixed, .subwarps = 3}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::serial}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .rows = 33}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 0}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 32, .regime = Regime::block}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .team = 4, .warps = 6, .regime = Regime::block}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps = 16, .regime = Regime::block}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::groups, .merge = Merge::fixed, .warps = 8, .regime = Regime::block}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 8, .regime = Regime::cluster, .blocks = 3}, gpu), ValueError);
-    EXPECT_THROW(check_scheme({.kernel = Kernel::tasks, .warps = 8, .regime = Regime::cluster, .blocks = 32}, gpu), ValueError);
+    for (std::size_t k = 0; k < paper.size(); k += 997) EXPECT_NO_THROW(check_policy(paper[k], gpu)) << to_text(paper[k]);
+    EXPECT_THROW(check_policy({.kernel = Kernel::groups, .merge = Merge::critical, .rows = 4}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::groups, .merge = Merge::fixed, .subwarps = 3}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::serial}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .rows = 33}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 0}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 32, .execution_scope = ExecutionScope::block}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .team = 4, .warps = 6, .execution_scope = ExecutionScope::block}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps = 16, .execution_scope = ExecutionScope::block}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::groups, .merge = Merge::fixed, .warps = 8, .execution_scope = ExecutionScope::block}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 8, .execution_scope = ExecutionScope::cluster, .blocks = 3}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 8, .execution_scope = ExecutionScope::cluster, .blocks = 32}, gpu), ValueError);
 }
 
 }  // namespace

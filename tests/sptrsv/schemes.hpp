@@ -15,10 +15,10 @@ namespace tulle::sptrsv {
 inline Limits small_limits(const Context& ctx) { return {.backend = ctx.backend(), .threads = ctx.host().threads, .multiprocessors = 4, .cluster_blocks = 2}; }
 
 // The library's candidates, some of the paper's schemes, and levels shared by threads however small they are.
-inline std::vector<Scheme> schemes_for(const Context& ctx)
+inline std::vector<Policy> schemes_for(const Context& ctx)
 {
-    std::vector<Scheme> all = candidates(small_limits(ctx));
-    if (test::without_regimes()) std::erase_if(all, [](const Scheme& s) { return s.regime != Regime::device; });
+    std::vector<Policy> all = candidates(small_limits(ctx));
+    if (test::without_regimes()) std::erase_if(all, [](const Policy& s) { return s.execution_scope != ExecutionScope::device; });
     if (ctx.backend() == Backend::cuda) {
         all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4, .alpha = 0});
         all.push_back({.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 8, .warps = 2, .subwarps = 2, .share_above = unlimited});

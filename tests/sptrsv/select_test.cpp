@@ -46,11 +46,11 @@ std::string read(const std::string& file)
 
 TEST(SptrsvScheme, ReadsBackAsItWasWritten)
 {
-    std::vector<Scheme> all = paper_schemes();
-    for (const Scheme& s : candidates(gpu)) all.insert(all.begin(), s);
+    std::vector<Policy> all = paper_schemes();
+    for (const Policy& s : candidates(gpu)) all.insert(all.begin(), s);
     for (std::size_t k = 0; k < all.size(); k += k < 20 ? 1 : 101) EXPECT_EQ(parse_scheme(to_line(all[k])), all[k]) << to_line(all[k]);
     EXPECT_EQ(to_line({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}), "kernel=tasks merge=critical rows=32 team=4 warps=8");
-    EXPECT_EQ(parse_scheme("kernel=levels limit=1"), (Scheme{.kernel = Kernel::levels, .limit = 1}));
+    EXPECT_EQ(parse_scheme("kernel=levels limit=1"), (Policy{.kernel = Kernel::levels, .limit = 1}));
 }
 
 TEST(SptrsvScheme, RefusesWhatItDoesNotUnderstand)
@@ -63,11 +63,11 @@ TEST(SptrsvScheme, RefusesWhatItDoesNotUnderstand)
 // dep_dist of the paper: the mean of 1 / (k - column of the last entry beside the diagonal), 0 for rows without one.
 TEST(SptrsvFeatures, NearnessByHand)
 {
-    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == i - 1; })).nearness, 7.0 / 8);
-    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == i - 4; })).nearness, 4 * 0.25 / 8);
-    EXPECT_NEAR(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == 0 && i > 0; })).nearness, (1 + 1 / 2.0 + 1 / 3.0 + 1 / 4.0 + 1 / 5.0 + 1 / 6.0 + 1 / 7.0) / 8, 1.0 / (1ull << 32));
-    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t, index_t) { return false; })).nearness, 0);
-    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(5, 3, [](index_t i, index_t j) { return i == 4 && (j == 0 || j == 2); })).nearness, 0.5 / 5) << "the last entry counts, not the first";
+    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == i - 1; })).dependency_nearness, 7.0 / 8);
+    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == i - 4; })).dependency_nearness, 4 * 0.25 / 8);
+    EXPECT_NEAR(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == 0 && i > 0; })).dependency_nearness, (1 + 1 / 2.0 + 1 / 3.0 + 1 / 4.0 + 1 / 5.0 + 1 / 6.0 + 1 / 7.0) / 8, 1.0 / (1ull << 32));
+    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t, index_t) { return false; })).dependency_nearness, 0);
+    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(5, 3, [](index_t i, index_t j) { return i == 4 && (j == 0 || j == 2); })).dependency_nearness, 0.5 / 5) << "the last entry counts, not the first";
 }
 
 TEST(SptrsvFeatures, LevelsByHand)
@@ -97,7 +97,7 @@ TEST(SptrsvLearned, TakesTheHighestThatWorks)
     const Learned model(model::Perceptron::parse(by_levels, "by levels"));
     const auto few = choose_learned({.levels = 10}, model, gpu), many = choose_learned({.levels = 1000}, model, gpu), cpu = choose_learned({.levels = 10}, model, {Backend::cpu, 2});
     ASSERT_TRUE(few && many && cpu);
-    EXPECT_EQ(few->scheme, (Scheme{.kernel = Kernel::tasks, .warps = 4}));
+    EXPECT_EQ(few->scheme, (Policy{.kernel = Kernel::tasks, .warps = 4}));
     EXPECT_EQ(many->scheme.merge, Merge::critical);
     EXPECT_EQ(cpu->scheme.kernel, Kernel::serial);
     const Learned none(model::Perceptron::parse("tulle perceptron 1\nfeature rows\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "none"));
@@ -111,13 +111,13 @@ TEST(SptrsvLearned, OverrulesWhatIsNotGoodEnough)
 {
     const Learned model(model::Perceptron::parse(by_levels, "by levels"));
     const Choice alone{{.kernel = Kernel::tasks, .warps = 16}, 1e-6, "predicted"}, clusters{{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 4}, 1e-6, "predicted"};
-    const std::vector<Outlook> both{{Merge::none, 1, 1000, 1000}, {Merge::critical, 32, 10, 10}}, shorter{{Merge::none, 1, 1000, 1000}, {Merge::critical, 16, 10, 10}};
+    const std::vector<MergeEstimate> both{{Merge::none, 1, 1000, 1000}, {Merge::critical, 32, 10, 10}}, shorter{{Merge::none, 1, 1000, 1000}, {Merge::critical, 16, 10, 10}};
     EXPECT_EQ(overrule(alone, {.levels = 40}, model, gpu, both).scheme, alone.scheme) << "good enough, with other warps";
     EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, both).scheme.merge, Merge::critical);
     EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, shorter).scheme, alone.scheme) << "clusters of another length were looked at";
     EXPECT_EQ(overrule(clusters, {.levels = 10}, model, gpu, both).scheme, clusters.scheme) << "good enough, if not the best";
     const Choice unknown{{.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 8}, 1e-6, "predicted"};
-    EXPECT_EQ(overrule(unknown, {.levels = 10}, model, gpu, both).scheme, (Scheme{.kernel = Kernel::tasks, .warps = 4})) << "a scheme that it does not know is not good enough";
+    EXPECT_EQ(overrule(unknown, {.levels = 10}, model, gpu, both).scheme, (Policy{.kernel = Kernel::tasks, .warps = 4})) << "a scheme that it does not know is not good enough";
 }
 
 TEST(SptrsvCache, FingerprintsTellPatternsApart)
@@ -138,7 +138,7 @@ TEST(SptrsvCache, FingerprintsTellPatternsApart)
 }
 
 const CacheKey key{0x123, "NVIDIA H200", "f64"};
-const Scheme found{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 16, .team = 4, .warps = 8};
+const Policy found{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 16, .team = 4, .warps = 8};
 
 TEST(SptrsvCache, RemembersByPatternDeviceAndType)
 {
@@ -224,7 +224,7 @@ TEST(SptrsvCache, ManyMayWriteAtOnce)
     std::vector<std::thread> writers;
     for (int w = 1; w <= 3; ++w)
         writers.emplace_back([&, w] {
-            Scheme mine = found;
+            Policy mine = found;
             mine.warps = w + 7;
             for (int k = 0; k < 20; ++k)
                 if (!remember(folder.text(), key, mine, w).empty()) ++wrong;
@@ -261,7 +261,7 @@ TEST_P(SptrsvSelectOn, AModelFromAFileChooses)
     const Folder folder;
     const std::string file = (folder.path / "model.txt").string();
     const bool cpu = c.backend() == Backend::cpu;
-    const Scheme wanted = cpu ? Scheme{.kernel = Kernel::levels, .limit = 1} : Scheme{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 8, .warps = 2};
+    const Policy wanted = cpu ? Policy{.kernel = Kernel::levels, .limit = 1} : Policy{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 8, .warps = 2};
     std::ofstream(file) << "tulle perceptron 1\nfeature nearness\noutput kernel=serial\noutput kernel=tasks\noutput " << to_line(wanted) << "\nmean 0 0 0\nscale 1 1 1\nlayer 3 3\n0 0 0 0\n0 0 0 0\n1 0 0 0\n";
     const auto a = triangle_where<double>(60, 3, [](index_t i, index_t j) { return j == i - 1; });
     const auto there = to_device(c, a.view());

@@ -46,17 +46,17 @@ std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::
     return x.take();
 }
 
-int power_of(const Scheme& scheme) { return scheme.kernel == Kernel::tasks && scheme.merge != Merge::none ? 2 : 1; }
+int power_of(const Policy& scheme) { return scheme.kernel == Kernel::tasks && scheme.merge != Merge::none ? 2 : 1; }
 
 // Some of the paper's schemes, others for another seed: there are too many for any battery. Lists made beforehand need all blocks at once.
-std::vector<Scheme> some_of_the_papers(std::size_t count)
+std::vector<Policy> some_of_the_papers(std::size_t count)
 {
     const char *given = std::getenv("TULLE_SIM_SEED"), *seed = given ? given : std::getenv("TULLE_SEED");
-    std::vector<Scheme> all = paper_schemes(), some;
-    for (const Scheme& s : reduced_schemes()) all.push_back(s);
+    std::vector<Policy> all = paper_schemes(), some;
+    for (const Policy& s : reduced_schemes()) all.push_back(s);
     for (std::size_t k = 0; some.size() < count; ++k) {
-        const Scheme& s = all[k % 2 == 0 ? below(hash_of(seed ? std::strtoull(seed, nullptr, 10) : 1, k), all.size()) : all.size() - 1 - below(hash_of(5, k), reduced_schemes().size())];
-        if (s.order == Warps::ticket || runs_all_blocks()) some.push_back(s);
+        const Policy& s = all[k % 2 == 0 ? below(hash_of(seed ? std::strtoull(seed, nullptr, 10) : 1, k), all.size()) : all.size() - 1 - below(hash_of(5, k), reduced_schemes().size())];
+        if (s.order == WarpSchedule::ticket || runs_all_blocks()) some.push_back(s);
     }
     return some;
 }
@@ -74,7 +74,7 @@ void check_every_scheme(const Context& ctx, V alpha)
     for (const auto& [name, a] : triangles<V>()) {
         const auto there = to_device(ctx, a.view());
         const auto b = vector_of<V>(a.rows, 5);
-        for (const Scheme& scheme : schemes_for(ctx)) {
+        for (const Policy& scheme : schemes_for(ctx)) {
             if (!is_drawn(name + to_text(scheme), 4)) continue;
             SCOPED_TRACE(name + ": " + to_text(scheme));
             const auto plan = Plan<V>::make(ctx, there.view(), {.force = scheme, .checked = false});
@@ -93,12 +93,12 @@ TEST_P(SptrsvOn, SolvesWithThePapersSchemes)
 {
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "the paper's kernels are for the GPU";
-    const std::vector<Scheme> papers = some_of_the_papers(build::simulated ? 10 : 30);
+    const std::vector<Policy> papers = some_of_the_papers(build::simulated ? 10 : 30);
     for (const auto& [name, a] : triangles<double>()) {
         const auto there = to_device(c, a.view());
         const auto b = vector_of<double>(a.rows, 5);
         const auto want = oracle_solve(a, 0.5, b, 1);
-        for (const Scheme& scheme : papers) {
+        for (const Policy& scheme : papers) {
             SCOPED_TRACE(name + ": " + to_text(scheme));
             const auto plan = Plan<double>::make(c, there.view(), {.force = scheme, .checked = false});
             ASSERT_TRUE(within_bound(run(c, plan, 0.5, b), want));
@@ -115,11 +115,11 @@ void check_regimes(const Context& c, const std::string& name, const HostCsr<V>& 
     const auto b = vector_of<V>(a.rows, 5);
     for (const Merge merge : {Merge::none, Merge::critical})
         for (const int team : {1, 4}) {
-            const Scheme whole{.kernel = Kernel::tasks, .merge = merge, .rows = merge == Merge::none ? 1 : 32, .reorder = team == 1, .team = team, .warps = 8};
+            const Policy whole{.kernel = Kernel::tasks, .merge = merge, .rows = merge == Merge::none ? 1 : 32, .reorder = team == 1, .team = team, .warps = 8};
             const auto want = run(c, Plan<V>::make(c, there.view(), {.force = whole}), V(0.5), b);
             for (const int blocks : {1, 2, 4}) {
-                Scheme s = whole;
-                s.regime = blocks == 1 ? Regime::block : Regime::cluster;
+                Policy s = whole;
+                s.execution_scope = blocks == 1 ? ExecutionScope::block : ExecutionScope::cluster;
                 s.blocks = blocks;
                 if (!is_drawn(name + to_text(s), 1)) continue;
                 SCOPED_TRACE(name + ": " + to_text(s));
@@ -148,9 +148,9 @@ TEST_P(SptrsvOn, KnowsWhatFitsIntoSharedMemory)
     std::vector<std::tuple<index_t, index_t, double>> entries;
     for (index_t i = 0; i < n; ++i) entries.emplace_back(i, i, 2.0);
     const auto there = to_device(c, csr_of<double>(n, n, entries).view());
-    const Scheme block{.kernel = Kernel::tasks, .warps = 8, .regime = Regime::block};
-    Scheme cluster = block;
-    cluster.regime = Regime::cluster;
+    const Policy block{.kernel = Kernel::tasks, .warps = 8, .execution_scope = ExecutionScope::block};
+    Policy cluster = block;
+    cluster.execution_scope = ExecutionScope::cluster;
     cluster.blocks = 2;
     try {
         Plan<double>::make(c, there.view(), {.force = block});
@@ -161,7 +161,7 @@ TEST_P(SptrsvOn, KnowsWhatFitsIntoSharedMemory)
     const std::vector<double> b(static_cast<std::size_t>(n), 3.0);
     EXPECT_EQ(run(c, Plan<double>::make(c, there.view(), {.force = cluster}), 1.0, b), std::vector<double>(static_cast<std::size_t>(n), 1.5));
     if (simt::under_asan) return;      // solves the same again, several times
-    const auto trials = try_schemes<double>(c, there.view(), {.seconds = 1000}, {block, cluster});
+    const auto trials = try_policies<double>(c, there.view(), {.seconds = 1000}, {block, cluster});
     ASSERT_EQ(trials.size(), 1u);
     EXPECT_EQ(trials.front().scheme, cluster);
 }
@@ -173,7 +173,7 @@ TEST_P(SptrsvOn, OlderGpusHaveNoClusters)
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "about GPUs";
     const auto a = triangle_where<double>(150, 6, [](index_t i, index_t j) { return i - j <= 7; });
     const auto there = to_device(c, a.view());
-    const Scheme cluster{.kernel = Kernel::tasks, .warps = 8, .regime = Regime::cluster, .blocks = 2};
+    const Policy cluster{.kernel = Kernel::tasks, .warps = 8, .execution_scope = ExecutionScope::cluster, .blocks = 2};
     const std::vector<double> b(150, 3.0), want = run(c, Plan<double>::make(c, there.view()), 1.0, b);
     for (const int compute : {80, 86, 89, 120}) {
         SCOPED_TRACE(compute);
@@ -184,7 +184,7 @@ TEST_P(SptrsvOn, OlderGpusHaveNoClusters)
             EXPECT_EQ(limits.cluster_blocks, 1);
             EXPECT_THROW(Plan<double>::make(c, there.view(), {.force = cluster}), ValueError);
         }
-        for (const Scheme& s : candidates(limits)) EXPECT_TRUE(works(s, limits)) << to_text(s);
+        for (const Policy& s : candidates(limits)) EXPECT_TRUE(works(s, limits)) << to_text(s);
         EXPECT_EQ(run(c, Plan<double>::make(c, there.view()), 1.0, b), want);
     }
 }
@@ -318,7 +318,7 @@ TEST_P(SptrsvOn, SolvesInPlace)
 TEST_P(SptrsvOn, LetsNotANumberThrough)
 {
     const auto c = ctx();
-    for (const Scheme& scheme : schemes_for(c)) {
+    for (const Policy& scheme : schemes_for(c)) {
         if (!is_drawn(to_text(scheme), 3)) continue;
         SCOPED_TRACE(to_text(scheme));
         const auto a = triangle_where<double>(70, 4, [](index_t i, index_t j) { return j == i - 2; });
@@ -345,7 +345,7 @@ TEST_P(SptrsvOn, GivesTheSameBitsEveryTime)
     const auto a = triangle_where<float>(200, 4, [](index_t i, index_t j) { return unit(hash_of(8, i, j)) < 0.06; });
     const auto there = to_device(c, a.view());
     const auto b = vector_of<float>(200, 5);
-    for (const Scheme& scheme : schemes_for(c)) {
+    for (const Policy& scheme : schemes_for(c)) {
         if (!is_drawn("bits" + to_text(scheme), 4)) continue;
         const auto plan = Plan<float>::make(c, there.view(), {.force = scheme});
         const auto first = run(c, plan, 1.0f, b);
@@ -363,7 +363,7 @@ TEST_P(SptrsvOn, GivesTheSameBitsForAnyNumberOfThreads)
         for (const Merge merge : {Merge::none, Merge::critical, Merge::fixed})
             for (const int threads : {1, 2, 5}) {
                 const Context some = Context::cpu(threads);
-                const Scheme scheme{.kernel = Kernel::levels, .merge = merge, .rows = merge == Merge::none ? 1 : 100, .limit = 1};
+                const Policy scheme{.kernel = Kernel::levels, .merge = merge, .rows = merge == Merge::none ? 1 : 100, .limit = 1};
                 EXPECT_TRUE(same_bits(want, run(some, Plan<double>::make(some, a.view(), {.force = scheme}), 0.5, b))) << name << ": " << to_text(scheme) << ", " << threads << " threads";
             }
     }
@@ -377,7 +377,7 @@ TEST_P(SptrsvOn, UpdatesValuesAsANewPlanWould)
     for (double& v : b.value) v = 3 * v + (v > 0 ? 0.5 : -0.5);
     const auto before = to_device(c, a.view()), after = to_device(c, b.view());
     const auto right = vector_of<double>(150, 5);
-    for (const Scheme& scheme : schemes_for(c)) {
+    for (const Policy& scheme : schemes_for(c)) {
         if (!is_drawn("update" + to_text(scheme), 4)) continue;
         auto plan = Plan<double>::make(c, before.view(), {.force = scheme});
         plan.update_values(after.view());
@@ -410,14 +410,14 @@ TEST_P(SptrsvOn, SolvesClustersWithoutAnInverse)
     }
     std::sort(entries.begin(), entries.end());
     const auto there = to_device(c, csr_of<double>(100, 100, entries).view());
-    for (const Scheme& scheme : schemes_for(c)) {
+    for (const Policy& scheme : schemes_for(c)) {
         if (scheme.rows != 32 && scheme.kernel != Kernel::serial) continue;
         EXPECT_EQ(run(c, Plan<double>::make(c, there.view(), {.force = scheme}), 1.0, b), std::vector<double>(100, 1.0)) << to_text(scheme);
     }
 }
 
 template <class V>
-void check_many(const Context& c, index_t columns, index_t prepared_for, Layout layout_b, Layout layout_x, const std::optional<Scheme>& force = {})
+void check_many(const Context& c, index_t columns, index_t prepared_for, Layout layout_b, Layout layout_x, const std::optional<Policy>& force = {})
 {
     SCOPED_TRACE(std::to_string(columns) + " columns, prepared for " + std::to_string(prepared_for));
     const auto a = triangle_where<V>(77, 4, [](index_t i, index_t j) { return i - j <= 3 || (i + 2 * j) % 11 == 0; });
@@ -463,7 +463,7 @@ TEST_P(SptrsvOn, GroupsTakeRightHandSidesInTurn)
 {
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "groups are the GPU's";
-    check_many<double>(c, 3, 1, Layout::row_major, Layout::col_major, Scheme{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4});
+    check_many<double>(c, 3, 1, Layout::row_major, Layout::col_major, Policy{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4});
 }
 
 TEST_P(SptrsvOn, SearchesAmongSchemes)
@@ -476,7 +476,7 @@ TEST_P(SptrsvOn, SearchesAmongSchemes)
     const auto plan = Plan<double>::make(c, there.view(), {.effort = Effort::search, .seconds = 0.05});
     EXPECT_TRUE(within_bound(run(c, plan, 1.0, b), oracle_solve(a, 1.0, b, 2)));
     EXPECT_NE(plan.describe().find("fastest of those tried"), std::string::npos) << plan.describe();
-    const auto trials = try_schemes<double>(c, there.view(), {.seconds = 0.05}, schemes_for(c));
+    const auto trials = try_policies<double>(c, there.view(), {.seconds = 0.05}, schemes_for(c));
     ASSERT_FALSE(trials.empty());
     for (std::size_t k = 1; k < trials.size(); ++k) EXPECT_LE(trials[k - 1].solve_seconds, trials[k].solve_seconds);
 }
@@ -505,7 +505,7 @@ TEST_P(SptrsvOn, SaysWhatItDoes)
     EXPECT_GT(plan.bytes(), 0u);
     EXPECT_EQ(plan.features().levels, 64);
     EXPECT_EQ(plan.rows(), 64);
-    const Scheme wrong{.kernel = c.backend() == Backend::cpu ? Kernel::tasks : Kernel::serial};
+    const Policy wrong{.kernel = c.backend() == Backend::cpu ? Kernel::tasks : Kernel::serial};
     EXPECT_THROW(Plan<double>::make(c, there.view(), {.force = wrong}), ValueError);
 }
 

@@ -23,11 +23,11 @@
 
 namespace tulle::test {
 
-// TULLE_REGIMES=none leaves out the regimes of one block and one cluster, for tools that do not know words of shared memory that are their own flags (gpu/run).
+// TULLE_REGIMES=none leaves out the execution_scopes of one block and one cluster, for tools that do not know words of shared memory that are their own flags (gpu/run).
 inline bool without_regimes()
 {
-    const char* regimes = std::getenv("TULLE_REGIMES");
-    return regimes && std::string_view(regimes) == "none";
+    const char* execution_scopes = std::getenv("TULLE_REGIMES");
+    return execution_scopes && std::string_view(execution_scopes) == "none";
 }
 
 // Entries of a lower triangle, diagonal included: in [-1, 1) beside a diagonal in ±[1, 2) times 1 + the row's length / 2.

@@ -34,7 +34,7 @@ struct Outcome {
 {
     EXPECT_TRUE(got.fault > stuck && got.fault <= rows) << got.fault;          // or one of those that wait for it
     for (index_t i = stuck; i < rows; ++i) EXPECT_TRUE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;
-    for (index_t i = 0; build::simulated && i < stuck; ++i) EXPECT_FALSE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;      // a GPU under a tool may be slow enough to use up any patience
+    for (index_t i = 0; build::simulated && i < stuck; ++i) EXPECT_FALSE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;      // a GPU under a tool may be slow enough to use up any spin_limit
 }
 
 template <class Queue, class F>
@@ -43,14 +43,14 @@ Outcome solve(const Queue& q, F&& kernel)
     const std::vector<double> ones(rows, 1.0);
     const Buffer<double> b = to_queue(q, ones.data(), rows);
     Buffer<double> x(q, rows);
-    const int fault = kernel(Sides<double>{1.0, b.data(), 1, 0, x.data(), 1, 0, 1});
+    const int fault = kernel(RhsView<double>{1.0, b.data(), 1, 0, x.data(), 1, 0, 1});
     Outcome got{std::vector<double>(rows), fault};
     download(q, std::as_const(x).data(), got.x.data(), rows);
     return got;
 }
 
 template <class Queue>
-void check_tasks(const Queue& q, const HostCsr<double>& a, int team, Regime regime = Regime::device)
+void check_tasks(const Queue& q, const HostCsr<double>& a, int team, ExecutionScope execution_scope = ExecutionScope::device)
 {
     const CpuQueue host(1);
     const Triangle t = chain(host, a);
@@ -63,10 +63,10 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team, Regime regi
     TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, rows), {}, {}};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_tasks(q, tasks, value.data(), values);
-    const Scheme scheme{.kernel = Kernel::tasks, .team = team, .warps = 4, .regime = regime, .blocks = 2};
-    Shared<double> shared = regime == Regime::device ? make_shared<double>(q, rows, tasks.task.size(), 4, team) : make_shared<double>(q, rows, scheme);
-    shared.patience = little_patience;
-    expect_stuck(solve(q, [&](const Sides<double>& sides) {
+    const Policy scheme{.kernel = Kernel::tasks, .team = team, .warps = 4, .execution_scope = execution_scope, .blocks = 2};
+    SolveScratch<double> shared = execution_scope == ExecutionScope::device ? make_shared<double>(q, rows, tasks.task.size(), 4, team) : make_shared<double>(q, rows, scheme);
+    shared.spin_limit = little_patience;
+    expect_stuck(solve(q, [&](const RhsView<double>& sides) {
         solve_tasks(q, tasks, values, shared, sides);
         return read_value(q, &std::as_const(shared.turns).data()->fault);
     }));
@@ -83,9 +83,9 @@ void check_many(const Queue& q, const HostCsr<double>& a)
     RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows)};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_rows(q, r, value.data(), values);
-    Shared<double> shared = make_shared<double>(q, offset_t{rows} * sides_at_once, rows, 4, 1);
-    shared.patience = little_patience;
-    expect_stuck(solve(q, [&](const Sides<double>& sides) {
+    SolveScratch<double> shared = make_shared<double>(q, offset_t{rows} * sides_at_once, rows, 4, 1);
+    shared.spin_limit = little_patience;
+    expect_stuck(solve(q, [&](const RhsView<double>& sides) {
         solve_many(q, r, values, shared, sides);
         return read_value(q, &std::as_const(shared.turns).data()->fault);
     }));
@@ -97,7 +97,7 @@ void check_groups(const Queue& q, const HostCsr<double>& a, int share_above)
     const CpuQueue host(1);
     const Triangle t = chain(host, a);
     const Rows h = make_rows(host, t, nullptr, Unknowns::by_place);
-    const Scheme scheme{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 2, .subwarps = 2, .share_above = share_above};
+    const Policy scheme{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 2, .subwarps = 2, .share_above = share_above};
     Groups g = make_groups(host, h, merge(host, t, Merge::fixed, 1), scheme, 2);
     const Groups groups{g.subwarps, g.share_above, g.warps_per_block, g.blocks, g.by_ticket, up(q, g.node_begin), up(q, g.node), {}, {}, g.segments};
     Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
@@ -107,8 +107,8 @@ void check_groups(const Queue& q, const HostCsr<double>& a, int share_above)
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_rows(q, r, value.data(), values);
     Flags<double> flags = make_flags<double>(q, rows, groups);
-    flags.patience = little_patience;
-    expect_stuck(solve(q, [&](const Sides<double>& sides) {
+    flags.spin_limit = little_patience;
+    expect_stuck(solve(q, [&](const RhsView<double>& sides) {
         solve_groups(q, r, values, groups, flags, sides);
         return read_value(q, std::as_const(flags.flag).data() + flags.flag.size() - 1);
     }));
@@ -123,10 +123,10 @@ TEST_P(SptrsvWaitsOn, EndAndNameTheRow)
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             check_tasks(q, a, 1);
             check_tasks(q, a, 4);
-            for (const Regime regime : {Regime::block, Regime::cluster}) {
+            for (const ExecutionScope execution_scope : {ExecutionScope::block, ExecutionScope::cluster}) {
                 if (without_regimes()) continue;
-                check_tasks(q, a, 1, regime);
-                check_tasks(q, a, 4, regime);
+                check_tasks(q, a, 1, execution_scope);
+                check_tasks(q, a, 4, execution_scope);
             }
             check_many(q, a);
             check_groups(q, a, 0);

@@ -47,7 +47,7 @@ struct Way {
 };
 
 struct Explanation {
-    spmm::Traits traits;
+    spmm::Features features;
     std::vector<Way> ways;
     spmm::Choice choice;
     std::string order_why;                               // empty: orders play no part
@@ -55,19 +55,19 @@ struct Explanation {
     std::string measured_on, description;                // the plan's own words
 
     const Way& chosen() const { return *std::find_if(ways.begin(), ways.end(), [](const Way& w) { return w.chosen; }); }
-    double bytes_of_b(const Way& w) const { return static_cast<double>(w.cost.pairs) * traits.n * static_cast<double>(traits.value_bytes); }
+    double bytes_of_b(const Way& w) const { return static_cast<double>(w.cost.pairs) * features.n * static_cast<double>(features.value_bytes); }
     // What mma.sync takes at once, of two bytes or of four: rows of B that a chunk has.
-    int chunk_columns() const { return traits.value_bytes == 2 ? 16 : 8; }
+    int chunk_columns() const { return features.value_bytes == 2 ? 16 : 8; }
     double share_on_tensor_cores() const { return chosen().on_tensor_cores; }
 };
 
-bool can_be_panels(const spmm::Traits& t, const spmm::Limits& limits)
+bool can_be_panels(const spmm::Features& t, const spmm::Limits& limits)
 {
     const auto all = spmm::candidates(t, limits);
     return std::any_of(all.begin(), all.end(), [](const spmm::Policy& p) { return p.kernel == spmm::Kernel::panels; });
 }
 
-Way by_rows(const spmm::Traits& t, const spmm::CostModel& model)
+Way by_rows(const spmm::Features& t, const spmm::CostModel& model)
 {
     Way w{.cost = {.pairs = t.nonzeros, .tiles = 0, .panels = 0, .nonzeros = t.nonzeros}};
     w.call_seconds = spmm::rows_seconds(model, t.rows, t.nonzeros, t.n);
@@ -83,7 +83,7 @@ Way by_panels(const spmm::OrderCandidate& c, const spmm::OrderCandidate& natural
 }
 
 // All columns and all tiles.
-Way by_dense(const spmm::Traits& t, const spmm::CostModel& model)
+Way by_dense(const spmm::Features& t, const spmm::CostModel& model)
 {
     const offset_t panels = ceil_div(offset_t{t.rows}, offset_t{64});
     Way w{.kernel = spmm::Kernel::dense, .cost = {.pairs = panels * t.cols, .tiles = panels * 4 * ceil_div(offset_t{t.cols}, offset_t{8}), .panels = panels, .nonzeros = t.nonzeros}, .on_tensor_cores = 1};
@@ -93,7 +93,7 @@ Way by_dense(const spmm::Traits& t, const spmm::CostModel& model)
 
 // The paper's way: dense tiles in the order bsa, the rest by rows. A row of B is fetched for every 32 rows of a tile and for every nonzero of the rest.
 template <class V>
-Way by_tiles(const Context& host, const CsrView<V>& a, const spmm::Traits& t, const spmm::CostModel& model, double order_seconds)
+Way by_tiles(const Context& host, const CsrView<V>& a, const spmm::Features& t, const spmm::CostModel& model, double order_seconds)
 {
     const spmm::RowOrder order = spmm::order_rows(host, spmm::pattern_of(a), {.kind = spmm::OrderKind::bsa, .checked = false});
     const spmm::Split<V> split = spmm::split_tiles(host, a, order, spmm::tile_side, spmm::cheapest_density(model, t.n, t.value_bytes).least / spmm::tile_places);
@@ -106,7 +106,7 @@ Way by_tiles(const Context& host, const CsrView<V>& a, const spmm::Traits& t, co
 }
 
 // A candidate that nobody counted, counted.
-spmm::OrderCandidate counted_too(const Context& host, const spmm::Pattern& a, spmm::OrderCandidate c, const spmm::Traits& t, const spmm::CostModel& model)
+spmm::OrderCandidate counted_too(const Context& host, const spmm::Pattern& a, spmm::OrderCandidate c, const spmm::Features& t, const spmm::CostModel& model)
 {
     c.cost = spmm::panel_cost(host, a, spmm::order_rows(host, a, {.kind = c.kind, .checked = false}));
     c.call_seconds = spmm::multiply_seconds(model, c.cost, t.n, t.value_bytes);
@@ -121,26 +121,26 @@ Explanation consider(const Context& host, const CsrView<LoadedAs<V>>& a, const E
     const SpmmOptions& o = options.product;
     const Backend backend = o.backend == "cuda" ? Backend::cuda : Backend::cpu;
     Explanation e;
-    e.traits = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .longest = row_statistics(host, a.rows, a.cols, a.row_begin).longest, .n = o.n, .value_bytes = sizeof(V),
+    e.features = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .longest = row_statistics(host, a.rows, a.cols, a.row_begin).longest, .n = o.n, .value_bytes = sizeof(V),
                 .tensor = sizeof(V) == 2 || o.type == "tf32", .unique = a.unique, .expected_calls = o.expected_calls};
     e.result_bytes = sizeof(ResultOf<V>);
     const spmm::CostModel model = spmm::cost_model(backend, host.host().threads, sizeof(V));
-    e.ways.push_back(by_rows(e.traits, model));
-    if (can_be_panels(e.traits, {backend})) {
+    e.ways.push_back(by_rows(e.features, model));
+    if (can_be_panels(e.features, {backend})) {
         const auto found = spmm::choose_order(host, spmm::pattern_of(a), {.n = o.n, .value_bytes = sizeof(V), .expected_calls = o.expected_calls, .bsa = options.bsa, .backend = backend});
         for (const auto& c : found.candidates) {
             const bool wanted = options.all && (c.kind != spmm::OrderKind::bsa || options.bsa);
-            e.ways.push_back(by_panels(c.made || !wanted ? c : counted_too(host, spmm::pattern_of(a), c, e.traits, model), found.candidates.front()));
-            if (c.kind == found.order.kind) e.traits.cost = c.cost;
+            e.ways.push_back(by_panels(c.made || !wanted ? c : counted_too(host, spmm::pattern_of(a), c, e.features, model), found.candidates.front()));
+            if (c.kind == found.order.kind) e.features.cost = c.cost;
         }
-        e.traits.order = found.order.kind;
+        e.features.order = found.order.kind;
         e.order_why = found.why;
-        if (options.bsa) e.ways.push_back(by_tiles(host, a, e.traits, model, found.candidates.back().order_seconds));
+        if (options.bsa) e.ways.push_back(by_tiles(host, a, e.features, model, found.candidates.back().order_seconds));
     }
-    e.choice = spmm::choose(e.traits, {backend});
+    e.choice = spmm::choose(e.features, {backend});
     for (Way& w : e.ways) w.chosen = w.kernel == e.choice.policy.kernel && (w.kernel == spmm::Kernel::rows || w.order == e.choice.policy.order);
     if (e.choice.policy.kernel == spmm::Kernel::dense) {
-        e.ways.push_back(by_dense(e.traits, model));
+        e.ways.push_back(by_dense(e.features, model));
         e.ways.back().chosen = true;
     }
     return e;
@@ -201,7 +201,7 @@ std::string table_of(const Session& session, const Explanation& e)
 
 Facts facts_of(const Explanation& e, const SpmmOptions& o)
 {
-    const spmm::Traits& t = e.traits;
+    const spmm::Features& t = e.features;
     const Way& chosen = e.chosen();
     Facts facts;
     facts.add("chosen", spmm::to_text(e.choice.policy));

@@ -76,7 +76,7 @@ spgemm::Options options_of(const SpgemmOptions& o, const Context& ctx)
 {
     spgemm::Options wish{.op_a = o.transpose_a ? tulle::Op::transpose : tulle::Op::none, .op_b = o.transpose_b ? tulle::Op::transpose : tulle::Op::none};
     if (!o.chunks.empty()) wish.budget = parse_bytes(o.chunks);
-    wish.refill = spgemm::parse_refill(o.refill);
+    wish.refill = spgemm::parse_reuse(o.refill);
     if (o.method.empty()) return wish;
     const spgemm::Method method = spgemm::parse_method(o.method);
     const auto all = spgemm::candidates({ctx.backend(), ctx.host().threads});

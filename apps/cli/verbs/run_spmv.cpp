@@ -37,15 +37,15 @@ SpmvProblem<V> problem_of(const SpmvOptions& options, const CsrView<V>& a)
 
 // What is known of op(A) before a plan looks at it; enough to tell which policies there are.
 template <class V>
-spmv::Traits traits_of(const Context& host, const SpmvProblem<V>& p)
+spmv::Features traits_of(const Context& host, const SpmvProblem<V>& p)
 {
-    spmv::Traits traits{.format = p.format, .transposed = p.transpose, .sorted_by_row = !p.transpose};
-    traits.row = {.rows = p.rows(), .cols = p.cols(), .nonzeros = p.a.nonzeros, .widest = p.cols()};
-    if (p.transpose) return traits;
+    spmv::Features features{.format = p.format, .transposed = p.transpose, .sorted_by_row = !p.transpose};
+    features.row = {.rows = p.rows(), .cols = p.cols(), .nonzeros = p.a.nonzeros, .widest = p.cols()};
+    if (p.transpose) return features;
     const RowStatistics row = row_statistics(host, p.a.rows, p.a.cols, p.a.row_begin);
-    traits.row.longest = row.longest;
-    traits.row.mean = row.mean;
-    return traits;
+    features.row.longest = row.longest;
+    features.row.mean = row.mean;
+    return features;
 }
 
 // The kernel asked for with the lanes asked for; where lanes are left open, tulle's own choice if it is that kernel, else the widest.
@@ -55,10 +55,10 @@ std::optional<spmv::Policy> forced(const SpmvOptions& options, const SpmvProblem
 {
     if (options.kernel.empty()) return std::nullopt;
     const spmv::Kernel kernel = spmv::parse_kernel(options.kernel);
-    const spmv::Traits traits = traits_of(host, p);
+    const spmv::Features features = traits_of(host, p);
     const spmv::Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
-    std::vector<spmv::Policy> possible = spmv::candidates(traits, limits);
-    possible.push_back(spmv::choose(traits, limits).policy);
+    std::vector<spmv::Policy> possible = spmv::candidates(features, limits);
+    possible.push_back(spmv::choose(features, limits).policy);
     std::erase_if(possible, [&](const spmv::Policy& q) { return q.kernel != kernel || q.sort || (options.lanes > 0 && q.lanes != options.lanes); });
     return possible.empty() ? spmv::Policy{.kernel = kernel, .lanes = options.lanes > 0 ? options.lanes : spmv::Policy{}.lanes} : possible.back();
 }

@@ -19,7 +19,7 @@ struct SpgemmOptions {
     bool transpose_a = false, transpose_b = false, verify = false;
     int repeat = 3;
     std::string chunks;                                  // bytes that may be held beside A and B; empty: C at once
-    std::string refill = "find_places";                  // as spgemm::Refill is named
+    std::string refill = "find_places";                  // as spgemm::NumericReuse is named
     int devices = 0;                                     // a team of so many; 0: one device, no team
     std::string to, to_format;                           // file for C; its format, empty if the name says it
     std::uint64_t seed = 1;                              // of the vector that --verify uses

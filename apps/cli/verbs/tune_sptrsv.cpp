@@ -28,16 +28,16 @@ std::string what_is_remembered(const Context& ctx, const CsrView<V>& a, const sp
 }
 
 // The same every time; whoever stops early has seen schemes of every kind.
-std::vector<sptrsv::Scheme> in_any_order(std::vector<sptrsv::Scheme> schemes)
+std::vector<sptrsv::Policy> in_any_order(std::vector<sptrsv::Policy> schemes)
 {
     std::shuffle(schemes.begin(), schemes.end(), std::mt19937(1));
     return schemes;
 }
 
-std::vector<sptrsv::Scheme> of_the_paper(const TuneSptrsvOptions& o)
+std::vector<sptrsv::Policy> of_the_paper(const TuneSptrsvOptions& o)
 {
     if (o.exhaustive) return in_any_order(sptrsv::paper_schemes());
-    return o.paper ? sptrsv::reduced_schemes() : std::vector<sptrsv::Scheme>{};
+    return o.paper ? sptrsv::reduced_schemes() : std::vector<sptrsv::Policy>{};
 }
 
 template <class V>
@@ -51,19 +51,19 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
     const auto there = to_device(ctx, loaded.matrix.view());
     sptrsv::Options options = o.triangle.plan();
     const auto planned = sptrsv::Plan<V>::make(ctx, there.view(), options);
-    const sptrsv::Scheme chosen = planned.scheme();
-    std::vector<sptrsv::Scheme> schemes{chosen};
-    for (const sptrsv::Scheme& s : sptrsv::candidates(sptrsv::limits_of(ctx)))
+    const sptrsv::Policy chosen = planned.scheme();
+    std::vector<sptrsv::Policy> schemes{chosen};
+    for (const sptrsv::Policy& s : sptrsv::candidates(sptrsv::limits_of(ctx)))
         if (s != chosen) schemes.push_back(s);
     if (on_gpu)
-        for (const sptrsv::Scheme& s : of_the_paper(o)) schemes.push_back(s);
+        for (const sptrsv::Policy& s : of_the_paper(o)) schemes.push_back(s);
     else if (o.paper || o.exhaustive) session.console.say("without the schemes of AG-SpTRSV, which are for GPUs");
     options.seconds = o.seconds;
     options.cache = o.cache;
     std::vector<sptrsv::Trial> trials;
     {
         Activity work(session.console, concat("trying ", schemes.size(), " schemes"));
-        trials = sptrsv::try_schemes<V>(ctx, there.view(), options, schemes, work.progress());
+        trials = sptrsv::try_policies<V>(ctx, there.view(), options, schemes, work.progress());
     }
     const std::string remembered = o.cache.empty() ? "" : what_is_remembered<V>(ctx, there.view(), options);
     if (session.settings.json) {

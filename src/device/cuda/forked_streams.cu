@@ -45,7 +45,7 @@ Lent borrow(int device)
 
 }  // namespace
 
-Branches::Branches(const CudaQueue& q, int count) : queues_{q}
+ForkedStreams::ForkedStreams(const CudaQueue& q, int count) : queues_{q}
 {
     if (count == 0) return;
     const DeviceGuard guard(q.device);
@@ -59,7 +59,7 @@ Branches::Branches(const CudaQueue& q, int count) : queues_{q}
 }
 
 // An error of a kernel is told by whoever waits next.
-Branches::~Branches()
+ForkedStreams::~ForkedStreams()
 {
     int before = 0;
     (void)cudaGetDevice(&before);
@@ -74,6 +74,6 @@ Branches::~Branches()
     (void)cudaSetDevice(before);
 }
 
-const CudaQueue& Branches::next() { return queues_[turn_++ % queues_.size()]; }
+const CudaQueue& ForkedStreams::next() { return queues_[turn_++ % queues_.size()]; }
 
 }  // namespace tulle::cuda

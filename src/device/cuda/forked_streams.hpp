@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of one step that may run at the same time: other streams beside the queue's.
 //
-//     Branches side(q, 3);
+//     ForkedStreams side(q, 3);
 //     for (…) launch(side.next(), …);         // after everything that q was given before, beside the others
 //                                             // when side is gone, q goes on after all of them
 //
@@ -15,12 +15,12 @@
 
 namespace tulle::cuda {
 
-class Branches {
+class ForkedStreams {
 public:
-    Branches(const CudaQueue& q, int count);                    // 0: everything goes to q itself
-    ~Branches();
-    Branches(const Branches&) = delete;
-    Branches& operator=(const Branches&) = delete;
+    ForkedStreams(const CudaQueue& q, int count);                    // 0: everything goes to q itself
+    ~ForkedStreams();
+    ForkedStreams(const ForkedStreams&) = delete;
+    ForkedStreams& operator=(const ForkedStreams&) = delete;
 
     // The queue itself and its branches, in turn.
     const CudaQueue& next();

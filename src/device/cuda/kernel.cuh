@@ -15,7 +15,7 @@
 #include "tulle/types.hpp"
 
 #ifdef TULLE_SIM
-#include "simt/kernel.hpp"       // TULLE_SHARED, TULLE_DYNAMIC_SHARED, load_acquire, store_release, load_relaxed, arrive, meet_some, load_once, simt::enqueue
+#include "simt/kernel.hpp"       // TULLE_SHARED, TULLE_DYNAMIC_SHARED, load_acquire, store_release, load_relaxed, arrive, named_barrier_sync, load_streaming, simt::enqueue
 #else
 // Shared memory of a block. `TULLE_SHARED(int, key, 256);` declares int key[256]; the dynamic form takes the launch's shared_bytes.
 #define TULLE_SHARED(T, name, count) __shared__ T name[count]
@@ -75,12 +75,12 @@ __device__ inline int arrive(int* counter)
 }
 
 // A barrier of some warps of a block, `threads` in all, which name the same number: 1 to 15 (0 is that of __syncthreads).
-__device__ inline void meet_some(int number, int threads) { asm volatile("barrier.sync %0, %1;" ::"r"(number), "r"(threads) : "memory"); }
+__device__ inline void named_barrier_sync(int number, int threads) { asm volatile("barrier.sync %0, %1;" ::"r"(number), "r"(threads) : "memory"); }
 
 // A number that nobody will want again soon: it takes no place in the L1. For whole sectors read by neighbouring lanes; where a sector is
 // read in parts, the L1 is what puts them together.
 template <class T>
-__device__ inline T load_once(const T* from)
+__device__ inline T load_streaming(const T* from)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     if constexpr (sizeof(T) == 4) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A few numbers that a kernel leaves for the host: page-locked memory that both see, made once and lent out. No copy, one wait.
 //
-//     Mailbox<Totals> box(q);
+//     PinnedReadback<Totals> box(q);
 //     launch(q, …, box.there());              // the kernel writes *there
 //     const Totals& found = box.wait();       // for everything that q was given
 #pragma once
@@ -33,11 +33,11 @@ private:
 };
 
 template <class T>
-class Mailbox {
+class PinnedReadback {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= Page::bytes);
 
 public:
-    explicit Mailbox(const CudaQueue& q) : page_(q) {}
+    explicit PinnedReadback(const CudaQueue& q) : page_(q) {}
     T* there() const { return static_cast<T*>(page_.data()); }
     const T& wait()
     {

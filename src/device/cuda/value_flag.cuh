@@ -1,10 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that are their own flags between blocks: a word holds `armed`, a NaN no computation here ever publishes, until somebody publishes
+// Numbers that are their own flags between blocks: a word holds `sentinel`, a NaN no computation here ever publishes, until somebody publishes
 // the number. One relaxed store and one relaxed load make a hop; there is no second location, so nothing needs an order.
 //
-//     waiting:     Word word = load_relaxed(from);  while (word == armed) …;  number(word)
-//     publishing:  store_relaxed(to, word_of(value))            // a user's NaN with the bits of `armed` becomes the ordinary one
+//     waiting:     Word word = load_relaxed(from);  while (word == sentinel) …;  number(word)
+//     publishing:  store_relaxed(to, word_of(value))            // a user's NaN with the bits of `sentinel` becomes the ordinary one
 //
 // Words in a block's own shared memory, between its warps: load_shared, store_shared; in that of a cluster's blocks: cluster.cuh.
 #pragma once
@@ -17,7 +17,7 @@ namespace tulle {
 
 template <class V> using Word = std::conditional_t<sizeof(V) == 8, unsigned long long, unsigned>;
 
-template <class V> inline constexpr Word<V> armed = ~Word<V>{0};                                        // what memset(0xff) leaves behind
+template <class V> inline constexpr Word<V> sentinel = ~Word<V>{0};                                        // what memset(0xff) leaves behind
 template <class V> inline constexpr Word<V> ordinary_nan = sizeof(V) == 8 ? static_cast<Word<V>>(0x7ff8000000000000u) : static_cast<Word<V>>(0x7fc00000u);
 
 template <class V>
@@ -30,7 +30,7 @@ template <class V>
 __device__ inline Word<V> word_of(V value)
 {
     const auto word = __builtin_bit_cast(Word<V>, value);
-    return word == armed<V> ? ordinary_nan<V> : word;
+    return word == sentinel<V> ? ordinary_nan<V> : word;
 }
 
 #ifdef TULLE_SIM

@@ -115,7 +115,7 @@ private:
 
 Source unpack_gz(const CpuQueue& q, const Source& packed, std::size_t limit, const Progress& progress)
 {
-    Growing all(q, expected_bytes(packed.bytes()), limit);
+    ByteBuffer all(q, expected_bytes(packed.bytes()), limit);
     Inflater from(packed, packed.bytes(), gzip_window);
     do {
         while (!from.done()) {

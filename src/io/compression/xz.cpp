@@ -41,7 +41,7 @@ Source unpack_xz(const CpuQueue& q, const Source& packed, std::size_t limit, con
     Stream stream;
     lzma_stream& s = stream.state;
     if (lzma_stream_decoder(&s, dictionary_limit, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
-    Growing all(q, bytes.size() * 4, limit);
+    ByteBuffer all(q, bytes.size() * 4, limit);
     s.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
     s.avail_in = bytes.size();
     for (lzma_ret status = LZMA_OK; status != LZMA_STREAM_END;) {

@@ -75,8 +75,8 @@ void for_each_cop_neighbour(index_t i, const F& f)
 constexpr index_t circuit_nodes = 170'998, circuit_cells = 42'750, circuit_nets = 5'600;
 constexpr std::uint64_t circuit_seed = 11;
 
-template <class Link>
-void cell_links(index_t k, const Link& link)
+template <class Transfers>
+void cell_links(index_t k, const Transfers& link)
 {
     constexpr std::uint64_t s = circuit_seed;
     for (index_t a = 4 * k; a < std::min(circuit_nodes, 4 * k + 4); ++a)
@@ -88,8 +88,8 @@ void cell_links(index_t k, const Link& link)
 }
 
 // Two nets with one key have the same ends.
-template <class Link>
-void net_links(index_t net, const Link& link)
+template <class Transfers>
+void net_links(index_t net, const Transfers& link)
 {
     constexpr std::uint64_t s = circuit_seed;
     const index_t hub = 4 * draw(hash_of(s, 3, net), circuit_nodes / 4) + net % 4;

@@ -15,7 +15,7 @@
 namespace tulle::spgemm {
 
 // Counting: columns that must be told apart are few (registers), close together (a bitmap), or neither (a hash table).
-enum class Counter : unsigned char {
+enum class SymbolicKernel : unsigned char {
     none,                                    // nothing to do: the row is empty, one scaled row of B, or its predecessor's equal
     lists4, lists8,                          // so many nonzeros of A at most: a thread merges the rows of B they ask for
     cut4, cut8,                              // the same, but too long for one thread: pieces of them
@@ -31,7 +31,7 @@ inline constexpr std::array<const char*, counters> counter_names{
     "hash table for 8192 products, a block each", "bitmap, a block each"};
 
 // Filling.
-enum class Filler : unsigned char {
+enum class NumericKernel : unsigned char {
     none,                                              // empty, or filled together with a predecessor of equal pattern
     copy,                                              // one nonzero in A: a scaled row of B
     lists4, lists8, cut4, cut8,                        // as above
@@ -69,16 +69,16 @@ inline constexpr index_t most_list_columns = (1 << 29) - 1;      // of C: a colu
 constexpr offset_t pieces_in(offset_t entries) { return (entries + cut_every - 1) / cut_every; }
 
 // 0: the row is not merged; 1: at once; 2: in pieces.
-constexpr int turns_of(const RowFacts& f, offset_t nonzeros_a, const Kinds& kinds)
+constexpr int turns_of(const RowStats& f, offset_t nonzeros_a, const KernelSet& kinds)
 {
     if (nonzeros_a > kinds.lists) return 0;
     return f.products <= merged_at_once ? 1 : f.products > kinds.cut_above ? 2 : 0;
 }
 
 // Whether the kernel looks at the facts of its rows; the others know enough from C's offsets.
-constexpr bool reads_facts(Filler f)
+constexpr bool reads_facts(NumericKernel f)
 {
-    return (f >= Filler::single_small && f <= Filler::run_huge) || f >= Filler::hash1024;
+    return (f >= NumericKernel::single_small && f <= NumericKernel::run_huge) || f >= NumericKernel::hash1024;
 }
 
 constexpr offset_t words_of(index_t width) { return (offset_t{width} + 31) / 32; }
@@ -90,54 +90,54 @@ constexpr offset_t rank_bytes(index_t width, offset_t nonzeros, int rows, offset
 }
 
 // A bitmap is cleared and read once for all products: it must not be much longer than they are many.
-constexpr bool map_pays(const RowFacts& f) { return words_of(f.width) <= offset_t{f.pattern}; }
+constexpr bool map_pays(const RowStats& f) { return words_of(f.width) <= offset_t{f.pattern}; }
 
-constexpr Counter counter_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, const Kinds& kinds)
+constexpr SymbolicKernel counter_for(const RowStats& f, offset_t nonzeros_a, const RunByte& run, const KernelSet& kinds)
 {
-    if (f.products == 0 || nonzeros_a == 1 || run.place > 0) return Counter::none;
-    if (kinds.at_once) return f.pattern <= counted_at_once ? Counter::map_large : Counter::map_block;
+    if (f.products == 0 || nonzeros_a == 1 || run.place > 0) return SymbolicKernel::none;
+    if (kinds.at_once) return f.pattern <= counted_at_once ? SymbolicKernel::map_large : SymbolicKernel::map_block;
     if (const int turns = turns_of(f, nonzeros_a, kinds); turns > 0)
-        return nonzeros_a <= few_lists ? (turns == 1 ? Counter::lists4 : Counter::cut4) : turns == 1 ? Counter::lists8 : Counter::cut8;
+        return nonzeros_a <= few_lists ? (turns == 1 ? SymbolicKernel::lists4 : SymbolicKernel::cut4) : turns == 1 ? SymbolicKernel::lists8 : SymbolicKernel::cut8;
     const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});
-    if (kinds.registers && lanes <= 32) return lanes <= 8 ? Counter::short8 : lanes <= 16 ? Counter::short16 : Counter::short32;
+    if (kinds.registers && lanes <= 32) return lanes <= 8 ? SymbolicKernel::short8 : lanes <= 16 ? SymbolicKernel::short16 : SymbolicKernel::short32;
     if (kinds.ranks && f.pattern <= mapped_by_warp && map_pays(f) && f.width <= large_map_columns)
-        return f.width <= small_map_columns ? Counter::map_small : Counter::map_large;
+        return f.width <= small_map_columns ? SymbolicKernel::map_small : SymbolicKernel::map_large;
     if (f.pattern <= products_large)
-        return f.pattern <= products_small ? Counter::hash_small : f.pattern <= products_medium ? Counter::hash_medium : Counter::hash_large;
-    return f.pattern <= products_block ? Counter::hash_block : Counter::map_block;
+        return f.pattern <= products_small ? SymbolicKernel::hash_small : f.pattern <= products_medium ? SymbolicKernel::hash_medium : SymbolicKernel::hash_large;
+    return f.pattern <= products_block ? SymbolicKernel::hash_block : SymbolicKernel::map_block;
 }
 
-constexpr Filler filler_for_run(const RowFacts& f, offset_t nonzeros, offset_t value_bytes)
+constexpr NumericKernel filler_for_run(const RowStats& f, offset_t nonzeros, offset_t value_bytes)
 {
     const offset_t bytes = rank_bytes(f.width, nonzeros, run_limit, value_bytes);
     for (int k = 0; k < run_sizes; ++k)
-        if (bytes <= rank_bytes_of(k)) return static_cast<Filler>(static_cast<int>(Filler::run_tiny) + k);
-    return Filler::none;                     // does not fit
+        if (bytes <= rank_bytes_of(k)) return static_cast<NumericKernel>(static_cast<int>(NumericKernel::run_tiny) + k);
+    return NumericKernel::none;                     // does not fit
 }
 
-constexpr Filler filler_by_size(offset_t nonzeros)
+constexpr NumericKernel filler_by_size(offset_t nonzeros)
 {
-    if (nonzeros <= 128) return nonzeros <= 64 ? Filler::hash64 : Filler::hash128;
-    if (nonzeros <= 512) return nonzeros <= 256 ? Filler::hash256 : Filler::hash512;
-    if (nonzeros <= 2048) return nonzeros <= 1024 ? Filler::hash1024 : Filler::hash2048;
-    return nonzeros <= 4096 ? Filler::hash4096 : nonzeros <= 8192 ? Filler::hash8192 : Filler::dense;
+    if (nonzeros <= 128) return nonzeros <= 64 ? NumericKernel::hash64 : NumericKernel::hash128;
+    if (nonzeros <= 512) return nonzeros <= 256 ? NumericKernel::hash256 : NumericKernel::hash512;
+    if (nonzeros <= 2048) return nonzeros <= 1024 ? NumericKernel::hash1024 : NumericKernel::hash2048;
+    return nonzeros <= 4096 ? NumericKernel::hash4096 : nonzeros <= 8192 ? NumericKernel::hash8192 : NumericKernel::dense;
 }
 
-constexpr Filler filler_for(const RowFacts& f, offset_t nonzeros_a, const RunByte& run, offset_t nonzeros, offset_t value_bytes, const Kinds& kinds)
+constexpr NumericKernel filler_for(const RowStats& f, offset_t nonzeros_a, const RunByte& run, offset_t nonzeros, offset_t value_bytes, const KernelSet& kinds)
 {
-    if (nonzeros == 0) return Filler::none;
-    if (nonzeros_a == 1) return Filler::copy;
+    if (nonzeros == 0) return NumericKernel::none;
+    if (nonzeros_a == 1) return NumericKernel::copy;
     const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});
     const int turns = turns_of(f, nonzeros_a, kinds);
-    if (kinds.registers && lanes <= 32 && turns == 0) return lanes <= 8 ? Filler::short8 : lanes <= 16 ? Filler::short16 : Filler::short32;
+    if (kinds.registers && lanes <= 32 && turns == 0) return lanes <= 8 ? NumericKernel::short8 : lanes <= 16 ? NumericKernel::short16 : NumericKernel::short32;
     if (kinds.ranks && lanes > 32 && run.length > 1 && words_of(f.width) <= offset_t{f.products}) {
-        const Filler together = filler_for_run(f, nonzeros, value_bytes);
-        if (together != Filler::none) return run.place > 0 ? Filler::none : together;
+        const NumericKernel together = filler_for_run(f, nonzeros, value_bytes);
+        if (together != NumericKernel::none) return run.place > 0 ? NumericKernel::none : together;
     }
-    if (turns > 0) return nonzeros_a <= few_lists ? (turns == 1 ? Filler::lists4 : Filler::cut4) : turns == 1 ? Filler::lists8 : Filler::cut8;
+    if (turns > 0) return nonzeros_a <= few_lists ? (turns == 1 ? NumericKernel::lists4 : NumericKernel::cut4) : turns == 1 ? NumericKernel::lists8 : NumericKernel::cut8;
     const offset_t alone = rank_bytes(f.width, nonzeros, 1, value_bytes);
     if (kinds.ranks && words_of(f.width) * 8 <= offset_t{f.products} && alone <= rank_bytes_of(single_sizes - 1))
-        return alone <= rank_bytes_of(0) ? Filler::single_small : Filler::single_large;
+        return alone <= rank_bytes_of(0) ? NumericKernel::single_small : NumericKernel::single_large;
     return filler_by_size(nonzeros);
 }
 

@@ -91,7 +91,7 @@ offset_t group_rows(const Queue& q, const Rules& rules, Workspace& work, index_t
 }
 
 template <class Queue, class V>
-void fill(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Rules& rules, const Workspace& work, const Stretch<V>& c)
+void fill(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Rules& rules, const Workspace& work, const RowRange<V>& c)
 {
     for (std::size_t k = work.numeric.size(); k > 0; --k)
         if (work.numeric[k - 1].rows > 0) fill_group(q, a, b, static_cast<int>(k), rows_of(work, work.numeric[k - 1], c.first), c,

@@ -57,9 +57,9 @@ struct Sorting {
 
 // Columns and values of the rows of a group.
 template <class V> void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
-                                   const Stretch<V>& c, const Sorting& sorting);
+                                   const RowRange<V>& c, const Sorting& sorting);
 template <class V> void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
-                                   const Stretch<V>& c, const Sorting& sorting);
+                                   const RowRange<V>& c, const Sorting& sorting);
 
 // What fill_group() holds while it works.
 std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes);

@@ -10,52 +10,52 @@
 
 namespace tulle::spgemm {
 
-struct Kept {
-    Refill way = Refill::find_places;          // never `fastest`: that has been decided
+struct ReuseData {
+    NumericReuse way = NumericReuse::find_places;          // never `fastest`: that has been decided
     Places places = {};
     ProductList list = {};
 
-    bool is_missing() const { return way != Refill::find_places && !places.known && !list.known; }
+    bool is_missing() const { return way != NumericReuse::find_places && !places.known && !list.known; }
     std::size_t bytes() const { return places.bytes() + list.bytes(); }
 };
 
 // How it will be done, as soon as the nonzeros of C are counted.
 template <class V>
-Refill decide_refill(Refill wish, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, offset_t nonzeros)
+NumericReuse decide_refill(NumericReuse wish, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, offset_t nonzeros)
 {
-    require<ValueError>(wish != Refill::keep_products || can_list(a.nonzeros, b.nonzeros),
+    require<ValueError>(wish != NumericReuse::keep_products || can_list(a.nonzeros, b.nonzeros),
                         [&] { return concat("products of ", a.nonzeros, " and ", b.nonzeros, " nonzeros cannot be listed, eight bytes each"); }, "Refill::fastest takes another way");
-    return wish == Refill::fastest ? choose_refill({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros}, work.products, nonzeros) : wish;
+    return wish == NumericReuse::fastest ? choose_reuse({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros}, work.products, nonzeros) : wish;
 }
 
 template <class Queue, class V>
-Kept reserve_kept(const Queue& q, Refill way, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const offset_t* row_begin)
+ReuseData reserve_kept(const Queue& q, NumericReuse way, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const offset_t* row_begin)
 {
-    Kept kept{.way = way};
-    if (way == Refill::keep_places) kept.places = reserve_places(q, a, b, work, row_begin);
-    if (way == Refill::keep_products) kept.list = reserve_list(q, a, b, work);
+    ReuseData kept{.way = way};
+    if (way == NumericReuse::keep_places) kept.places = reserve_places(q, a, b, work, row_begin);
+    if (way == NumericReuse::keep_products) kept.list = reserve_list(q, a, b, work);
     return kept;
 }
 
 // Beside what is kept, while it is found.
 template <class Queue, class V>
-std::size_t keeping_bytes_for(const Queue& q, Refill way, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work)
+std::size_t keeping_bytes_for(const Queue& q, NumericReuse way, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work)
 {
-    return way == Refill::keep_places ? place_bytes_for(q, b.cols) : way == Refill::keep_products ? list_bytes_for(q, work, a.rows, b.cols, a.nonzeros) : 0;
+    return way == NumericReuse::keep_places ? place_bytes_for(q, b.cols) : way == NumericReuse::keep_products ? list_bytes_for(q, work, a.rows, b.cols, a.nonzeros) : 0;
 }
 
 // Finds what is to be kept in a C whose columns are there; once.
 template <class Queue, class V>
-void keep(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Kept& kept)
+void keep(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, ReuseData& kept)
 {
     if (!kept.is_missing()) return;
-    if (kept.way == Refill::keep_places) place_products(q, a, b, work, c, kept.places);
-    if (kept.way == Refill::keep_products) list_products(q, a, b, work, c, kept.list);
+    if (kept.way == NumericReuse::keep_places) place_products(q, a, b, work, c, kept.places);
+    if (kept.way == NumericReuse::keep_products) list_products(q, a, b, work, c, kept.list);
 }
 
 // The values of a C whose columns are there, with the bits that fill() gives them.
 template <class Queue, class V>
-void refill_by(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Kept& kept, const Stretch<V>& c)
+void refill_by(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const ReuseData& kept, const RowRange<V>& c)
 {
     if (kept.places.known) add_placed(q, a, b, work, kept.places, c);
     else if (kept.list.known) add_listed(q, a, b, kept.list, c);

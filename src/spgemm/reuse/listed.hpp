@@ -37,8 +37,8 @@ template <class V> ProductList reserve_list(const CpuQueue& q, const CsrView<V>&
 template <class V> ProductList reserve_list(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work);
 
 // Lists the products of a C whose columns are there; on a GPU they must ascend, and rows with together at most `at_once` products, or one, are sorted at a time. Waits.
-template <class V> void list_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, ProductList& list);
-template <class V> void list_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, ProductList& list,
+template <class V> void list_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, ProductList& list);
+template <class V> void list_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, ProductList& list,
                                            offset_t at_once = listed_at_once);
 
 // What list_products() holds while it works, for a C of so many rows and columns and an A with so many nonzeros.
@@ -46,7 +46,7 @@ std::size_t list_bytes_for(const CpuQueue& q, const Workspace& work, index_t row
 std::size_t list_bytes_for(const CudaQueue& q, const Workspace& work, index_t rows, index_t cols, offset_t nonzeros_a);
 
 // The values of C, with the bits that fill() gives them.
-template <class V> void add_listed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list, const Stretch<V>& c);
-template <class V> void add_listed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list, const Stretch<V>& c);
+template <class V> void add_listed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list, const RowRange<V>& c);
+template <class V> void add_listed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list, const RowRange<V>& c);
 
 }  // namespace tulle::spgemm

@@ -40,15 +40,15 @@ template <class V> Places reserve_places(const CpuQueue& q, const CsrView<V>& a,
 template <class V> Places reserve_places(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const offset_t* row_begin);
 
 // Finds them in a C whose columns are there; on a GPU they must ascend.
-template <class V> void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Places& places);
-template <class V> void place_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Places& places);
+template <class V> void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, Places& places);
+template <class V> void place_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, Places& places);
 
 // What place_products() holds while it works, for rows of C with so many columns.
 std::size_t place_bytes_for(const CpuQueue& q, index_t cols);
 std::size_t place_bytes_for(const CudaQueue& q, index_t cols);
 
 // The values of C, with the bits that fill() gives them.
-template <class V> void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Places& places, const Stretch<V>& c);
-template <class V> void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Places& places, const Stretch<V>& c);
+template <class V> void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Places& places, const RowRange<V>& c);
+template <class V> void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Places& places, const RowRange<V>& c);
 
 }  // namespace tulle::spgemm

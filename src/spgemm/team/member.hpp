@@ -33,13 +33,13 @@ struct Member {
     Workspace work = {};
     Buffer<offset_t> row_begin = {};          // of its rows of C, in numbers of the whole C; empty where it borrows
     const offset_t* c_begin = nullptr;
-    Kept kept = {};                           // of its products, for refills
+    ReuseData kept = {};                           // of its products, for refills
     offset_t c_from = 0, c_nonzeros = 0;      // its entries in the whole C
     offset_t moved = 0;
     double count_seconds = 0, fill_seconds = 0;
 
     std::size_t bytes() const { return pointer.bytes() + col.bytes() + value.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes(); }
-    Stretch<V> rows(index_t* to_col, V* to_value) const { return {0, filled.lines(), c_begin, c_from, to_col, to_value}; }
+    RowRange<V> rows(index_t* to_col, V* to_value) const { return {0, filled.lines(), c_begin, c_from, to_col, to_value}; }
 };
 
 template <class V>
@@ -52,8 +52,8 @@ struct State {
     Buffer<offset_t> product_begin = {};      // products before every row
     Buffer<offset_t> row_begin = {};          // of C
     std::vector<Cut> count_cuts = {}, fill_cuts = {};
-    partition::Crew crew;
-    partition::Link link = {};
+    partition::ThreadPool crew;
+    partition::Transfers link = {};
     std::vector<Member<V>> members = {};
 
     bool one_pattern() const { return a.view().col == b.view().col && a.view().row_begin == b.view().row_begin; }

@@ -95,7 +95,7 @@ template <class V>
 void analyse_rows(const State<V>& s, Member<V>& m)
 {
     m.work = Workspace{};
-    m.work.sorted = s.options.sorted || s.options.refill != Refill::find_places;
+    m.work.sorted = s.options.sorted || s.options.refill != NumericReuse::find_places;
     m.ctx.run([&](const auto& q) { analyse(q, m.a_view, m.b_view, m.policy, m.work); });
 }
 
@@ -141,15 +141,15 @@ void deal(State<V>& s, Member<V>& m)
 }
 
 template <class V>
-std::vector<Member<V>> members_of(const Team& team, const Traits& traits, const TeamOptions& options)
+std::vector<Member<V>> members_of(const Team& team, const Features& features, const TeamOptions& options)
 {
     const bool deterministic = partition::is_deterministic(team);
     std::vector<Member<V>> members;
     for (int number = 0; number < team.size(); ++number) {
         const Limits limits{team[number].backend(), team[number].host().threads, deterministic};
         if (options.force) check_policy(*options.force, limits);
-        if (options.force) check_refill(options.refill, *options.force, limits.backend);
-        members.push_back({.ctx = team[number], .policy = options.force ? *options.force : choose(traits, limits).policy,
+        if (options.force) check_reuse(options.refill, *options.force, limits.backend);
+        members.push_back({.ctx = team[number], .policy = options.force ? *options.force : choose(features, limits).policy,
                            .borrows = team[number].backend() == Backend::cpu});
     }
     return members;

@@ -17,18 +17,18 @@ constexpr bool begins_at(const offset_t* prefix, offset_t items, offset_t item, 
     return (item == 0 || prefix[item - 1] < position) && (item == items || prefix[item] >= position);
 }
 
-// What partition::find_around finds at the fair positions of count - 1 parts, by looking at every item.
-TULLE_API void scan_around(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::Around* found);
-TULLE_API void scan_around(const CudaQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::Around* found);
+// What partition::find_split_candidates finds at the fair positions of count - 1 parts, by looking at every item.
+TULLE_API void scan_split_candidates(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::SplitCandidate* found);
+TULLE_API void scan_split_candidates(const CudaQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::SplitCandidate* found);
 
 // parts + 1 cuts between rows, from the first to the last. `prefix` has rows + 1 entries in the queue's memory; waits.
 template <class Queue>
 std::vector<partition::Cut> cut_rows(const Queue& q, const offset_t* prefix, offset_t rows, int parts, Cutting cutting)
 {
     if (cutting == Cutting::search) return partition::split(q, prefix, rows, parts);
-    std::vector<partition::Around> around(partition::fair_positions(0, parts).size());          // refuses what cannot be
-    Buffer<partition::Around> found(q, std::ssize(around));
-    scan_around(q, prefix, rows, found.size(), found.data());
+    std::vector<partition::SplitCandidate> around(partition::fair_positions(0, parts).size());          // refuses what cannot be
+    Buffer<partition::SplitCandidate> found(q, std::ssize(around));
+    scan_split_candidates(q, prefix, rows, found.size(), found.data());
     download(q, found.data(), around.data(), found.size());
     return partition::choose_cuts(around, rows);
 }

@@ -55,7 +55,7 @@ void fill_into(Member<V>& m, index_t* col, V* value)
 template <class V>
 void refill_part(Member<V>& m, Csr<V>& part)
 {
-    const Stretch<V> c = m.rows(part.col.data(), part.value.data());
+    const RowRange<V> c = m.rows(part.col.data(), part.value.data());
     timed(m, [&](const auto& q) {
         keep(q, m.a_view, m.b_view, m.work, c, m.kept);
         refill_by(q, m.a_view, m.b_view, m.policy, m.work, m.kept, c);
@@ -102,7 +102,7 @@ TeamPlan<V> TeamPlan<V>::make(const Team& team, const AnyCsr<V>& any_a, const An
     Wide<V> given = widen(host, any_a, any_b);
     const CsrView<V> a = given.a, b = given.b;
     check_factors(host, a, b, {.op_a = options.op_a, .op_b = options.op_b, .checked = options.checked});
-    auto s = std::unique_ptr<State>(new State{{.host = host, .options = options, .given = std::move(given), .crew = partition::Crew(team.size(), partition::nodes_of(team))}});
+    auto s = std::unique_ptr<State>(new State{{.host = host, .options = options, .given = std::move(given), .crew = partition::ThreadPool(team.size(), partition::nodes_of(team))}});
     team::prepare(*s, team, a, b);
     return TeamPlan(std::move(s));
 }

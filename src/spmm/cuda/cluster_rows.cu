@@ -37,7 +37,7 @@ struct Pipeline {
     index_t* cluster;                                    // of each position, -1: free
     index_t *progress, *start;                           // of each cluster: positions decided, 0 before it has a seed; the seed's portion
     index_t *ticket, *clusters, *fault;
-    unsigned patience;                                   // polls of a wait
+    unsigned spin_limit;                                   // polls of a wait
 };
 
 struct Representative {
@@ -85,7 +85,7 @@ __device__ index_t wait_for(const Pipeline& p, index_t cluster, index_t needed, 
     if (lane == 0) {
         unsigned polls = 0;
         while ((decided = load_acquire(p.progress + cluster - 1)) < needed) {
-            if (++polls < p.patience && (polls % 1024 != 0 || load_relaxed(p.fault) == 0)) continue;
+            if (++polls < p.spin_limit && (polls % 1024 != 0 || load_relaxed(p.fault) == 0)) continue;
             atomicCAS(p.fault, 0, cluster);
             decided = -1;
             break;
@@ -171,7 +171,7 @@ offset_t blocks_for(const CudaQueue& q, const EncodingsView& e, offset_t nonzero
 
 }  // namespace
 
-index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster, unsigned patience)
+index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster, unsigned spin_limit)
 {
     if (n == 0) return 0;
     const offset_t nonzeros = read_value(q, e.begin + e.rows);
@@ -182,7 +182,7 @@ index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t*
     fill_zero(q, numbers.data(), numbers.size());
     fill_bytes(q, cluster, 0xff, static_cast<std::size_t>(n) * sizeof(index_t));
     index_t* number = numbers.data();
-    const Pipeline pipeline{e, row, n, alpha, counters.data(), cluster, progress.data(), start.data(), number, number + 1, number + 2, patience};
+    const Pipeline pipeline{e, row, n, alpha, counters.data(), cluster, progress.data(), start.data(), number, number + 1, number + 2, spin_limit};
     launch(q, {blocks, threads}, cluster_rows_kernel, pipeline);
     const index_t fault = read_value(q, number + 2);
     require<DeviceError>(fault == 0, [&] { return concat("cluster ", fault, " waited too long for the cluster before it"); },

@@ -23,9 +23,9 @@ void write_dispersions(const CudaQueue& q, const EncodingsView& e, Dispersion wh
 
 // The greedy clusters of rows row[0] … row[n-1], none of them empty, in this order: cluster[i] is that of row[i], from 0. Returns how many.
 index_t cluster_rows(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster);
-// `patience`: polls until a wait gives up, some ten seconds; DeviceError then.
+// `spin_limit`: polls until a wait gives up, some ten seconds; DeviceError then.
 index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster,
-                     unsigned patience = 1u << 25);
+                     unsigned spin_limit = 1u << 25);
 
 // ---- keys for sorting
 

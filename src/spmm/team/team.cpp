@@ -67,8 +67,8 @@ struct TeamPlan<V, C>::State {
     SplitChoice choice = {};
     int piece = 0;                            // of rows, by all of op(A): a row is added up alike whoever has it
     std::vector<Cut> cuts = {};               // of rows by nonzeros and rows, or of the columns expected
-    partition::Crew crew;
-    partition::Link link = {};
+    partition::ThreadPool crew;
+    partition::Transfers link = {};
     std::vector<Member<V, C>> members = {};
 
     bool transposed() const { return options.product.op == Op::transpose; }
@@ -312,7 +312,7 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, co
     Buffer<offset_t> wide;
     const auto a = matrix::widened<CsrView<V>>(host, given, wide);
     if (options.product.checked) check_matrix(host, a);
-    auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .given = a, .wide = std::move(wide), .crew = partition::Crew(team.size(), partition::nodes_of(team))});
+    auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .given = a, .wide = std::move(wide), .crew = partition::ThreadPool(team.size(), partition::nodes_of(team))});
     for (int m = 0; m < team.size(); ++m) s->members.push_back({.ctx = team[m], .borrows = team[m].backend() == Backend::cpu});
     if (s->transposed()) s->copy = turn(host, a, s->source);
     const bool deterministic = partition::is_deterministic(team);

@@ -17,7 +17,7 @@ constexpr int columns_at_once(int lanes) { return lanes == 32 ? 2 : 4; }
 template <int Lanes, class T>
 __device__ T load(const T* from)
 {
-    if constexpr (Lanes == 32) return load_once(from);
+    if constexpr (Lanes == 32) return load_streaming(from);
     else return *from;
 }
 

@@ -43,8 +43,8 @@ __device__ void load_products(const Rows<M, O>& a, offset_t begin, int count, co
     const auto place = [](int i) { return i * threads_per_block + static_cast<int>(threadIdx.x); };
 #pragma unroll
     for (int i = 0; i < loads_per_thread; ++i) {                  // all loads first: none waits for a store to shared memory
-        c[i] = place(i) < count ? load_once(a.col + begin + place(i)) : 0;
-        a_k[i] = place(i) < count ? static_cast<V>(load_once(a.value + begin + place(i))) : V(0);
+        c[i] = place(i) < count ? load_streaming(a.col + begin + place(i)) : 0;
+        a_k[i] = place(i) < count ? static_cast<V>(load_streaming(a.value + begin + place(i))) : V(0);
     }
 #pragma unroll
     for (int i = 0; i < loads_per_thread; ++i) a_k[i] *= place(i) < count ? __ldg(x + c[i]) : V(0);

@@ -167,7 +167,7 @@ void bring(Member<V>& m, const Window<V>& window, Axis axis)
 
 // Every member's window, from its node where there are several. `staged` lives until all have it.
 template <class V>
-void bring_all(partition::Crew& crew, const Arranged<V>& a, const std::vector<int>& nodes, std::vector<Member<V>>& members)
+void bring_all(partition::ThreadPool& crew, const Arranged<V>& a, const std::vector<int>& nodes, std::vector<Member<V>>& members)
 {
     const trace::Phase phase{"bring"};
     const auto groups = groups_of(nodes);
@@ -231,7 +231,7 @@ std::size_t Member<V>::bytes() const
 }
 
 template <class V>
-std::vector<Member<V>> build(const Team& team, partition::Crew& crew, const Arranged<V>& a, const TeamOptions& options, const std::vector<int>& nodes, Decision& decision)
+std::vector<Member<V>> build(const Team& team, partition::ThreadPool& crew, const Arranged<V>& a, const TeamOptions& options, const std::vector<int>& nodes, Decision& decision)
 {
     const std::vector<Cut> cuts = cut(Context::cpu(1), a, team.size(), options);
     decision.imbalance = partition::imbalance(cuts);
@@ -260,7 +260,7 @@ std::vector<Member<V>> build(const Team& team, partition::Crew& crew, const Arra
 
 template struct Member<float>;
 template struct Member<double>;
-template std::vector<Member<float>> build(const Team&, partition::Crew&, const Arranged<float>&, const TeamOptions&, const std::vector<int>&, Decision&);
-template std::vector<Member<double>> build(const Team&, partition::Crew&, const Arranged<double>&, const TeamOptions&, const std::vector<int>&, Decision&);
+template std::vector<Member<float>> build(const Team&, partition::ThreadPool&, const Arranged<float>&, const TeamOptions&, const std::vector<int>&, Decision&);
+template std::vector<Member<double>> build(const Team&, partition::ThreadPool&, const Arranged<double>&, const TeamOptions&, const std::vector<int>&, Decision&);
 
 }  // namespace tulle::spmv::team

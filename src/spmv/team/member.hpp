@@ -137,10 +137,10 @@ struct Look {
 template <class V> void look(Member<V>& m, const Arranged<V>& a, Look& seen);
 template <class V> void decide(const Arranged<V>& a, const TeamOptions& options, const std::vector<Look>& looks, Decision& decision);
 template <class V> void prepare(Member<V>& m, const Arranged<V>& a, Look& seen, const Decision& decision, int members);
-template <class V> void connect(partition::Crew& crew, const Arranged<V>& a, const Decision& decision, std::vector<Look>& looks, std::vector<Member<V>>& members);
+template <class V> void connect(partition::ThreadPool& crew, const Arranged<V>& a, const Decision& decision, std::vector<Look>& looks, std::vector<Member<V>>& members);
 
 template <class V>
-std::vector<Member<V>> build(const Team& team, partition::Crew& crew, const Arranged<V>& a, const TeamOptions& options, const std::vector<int>& nodes, Decision& decision);
+std::vector<Member<V>> build(const Team& team, partition::ThreadPool& crew, const Arranged<V>& a, const TeamOptions& options, const std::vector<int>& nodes, Decision& decision);
 
 // Gives a member the values of its part again, from the host.
 template <class V> void bring_values(Member<V>& m, const Arranged<V>& a);

@@ -264,7 +264,7 @@ void prepare(Member<V>& m, const Arranged<V>& a, Look& seen, const Decision& d, 
 }
 
 template <class V>
-void connect(partition::Crew& crew, const Arranged<V>& a, const Decision& d, std::vector<Look>& looks, std::vector<Member<V>>& members)
+void connect(partition::ThreadPool& crew, const Arranged<V>& a, const Decision& d, std::vector<Look>& looks, std::vector<Member<V>>& members)
 {
     std::vector<std::vector<index_t>> halos(members.size()), sends(members.size());
     if (a.axis == Axis::columns) connect_columns(members);
@@ -300,12 +300,12 @@ void bring_values(Member<V>& m, const Arranged<V>& a)
 template void look(Member<float>&, const Arranged<float>&, Look&);
 template void decide(const Arranged<float>&, const TeamOptions&, const std::vector<Look>&, Decision&);
 template void prepare(Member<float>&, const Arranged<float>&, Look&, const Decision&, int);
-template void connect(partition::Crew&, const Arranged<float>&, const Decision&, std::vector<Look>&, std::vector<Member<float>>&);
+template void connect(partition::ThreadPool&, const Arranged<float>&, const Decision&, std::vector<Look>&, std::vector<Member<float>>&);
 template void bring_values(Member<float>&, const Arranged<float>&);
 template void look(Member<double>&, const Arranged<double>&, Look&);
 template void decide(const Arranged<double>&, const TeamOptions&, const std::vector<Look>&, Decision&);
 template void prepare(Member<double>&, const Arranged<double>&, Look&, const Decision&, int);
-template void connect(partition::Crew&, const Arranged<double>&, const Decision&, std::vector<Look>&, std::vector<Member<double>>&);
+template void connect(partition::ThreadPool&, const Arranged<double>&, const Decision&, std::vector<Look>&, std::vector<Member<double>>&);
 template void bring_values(Member<double>&, const Arranged<double>&);
 
 }  // namespace tulle::spmv::team

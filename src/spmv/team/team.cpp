@@ -46,8 +46,8 @@ struct TeamPlan<V>::State {
     Buffer<offset_t> wide = {};                  // its offsets, where the caller's have 32 bits
     team::Arranged<V> a = {};
     team::Decision decision = {};
-    partition::Crew crew;
-    partition::Link link = {};
+    partition::ThreadPool crew;
+    partition::Transfers link = {};
     std::vector<Member<V>> members = {};
     bool exchanges = false, joins = false;
 
@@ -272,7 +272,7 @@ TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& given, co
     const std::vector<int> nodes = options.nodes.empty() ? partition::nodes_of(team) : options.nodes;
     require_nodes(nodes, team.size());
 
-    auto s = std::unique_ptr<State>(new State{.host = host, .members_of = team, .options = options, .given = a, .wide = std::move(wide), .crew = partition::Crew(team.size(), nodes)});
+    auto s = std::unique_ptr<State>(new State{.host = host, .members_of = team, .options = options, .given = a, .wide = std::move(wide), .crew = partition::ThreadPool(team.size(), nodes)});
     s->a = team::arrange(host, with_op(a, options.op), options.paper, fixed);
     s->members = team::build(team, s->crew, s->a, options, nodes, s->decision);
     for (const Member<V>& m : s->members) {

@@ -17,7 +17,7 @@ namespace {
 
 // How the caller's matrix is to be read, where the context works.
 template <class V>
-Stored stored_as(const WideView<V>& a, const Options& options)
+TriangleSource stored_as(const WideView<V>& a, const Options& options)
 {
     const CsrView<V> m = as_rows(a);
     const bool transpose = std::holds_alternative<CscView<V>>(a) != (options.op == Op::transpose);
@@ -35,15 +35,15 @@ void validate_all(const Context& ctx, const WideView<V>& a, const Options& optio
 
 // Taken there where rows are what is stored, and looked at while they are taken; else, or where something is wrong with them, what is stored comes to the host.
 template <class V>
-bool take_there(const CpuQueue&, const WideView<V>&, const Options&, Known&) { return false; }
+bool take_there(const CpuQueue&, const WideView<V>&, const Options&, AnalysisState&) { return false; }
 
 template <class V>
-bool take_there(const CudaQueue& q, const WideView<V>& a, const Options& options, Known& known)
+bool take_there(const CudaQueue& q, const WideView<V>& a, const Options& options, AnalysisState& known)
 {
     const CsrView<V> m = as_rows(a);
-    const Stored s = stored_as(a, options);
+    const TriangleSource s = stored_as(a, options);
     if (options.analysis != Analysis::device || s.transpose || !m.sorted || m.rows == 0) return false;
-    std::optional<Triangle> taken = take_triangle(q, s);
+    std::optional<Triangle> taken = extract_triangle(q, s);
     if (!taken) return false;
     known.there = std::move(*taken);
     known.triangle.rows = m.rows;
@@ -59,7 +59,7 @@ template <class V>
 Triangle triangle_of(const CudaQueue& q, const CpuQueue& host, const WideView<V>& a, const Options& options)
 {
     const CsrView<V> m = as_rows(a);
-    Stored s = stored_as(a, options);
+    TriangleSource s = stored_as(a, options);
     Buffer<offset_t> row_begin = touched<offset_t>(host, offset_t{m.rows} + 1);
     Buffer<index_t> col = touched<index_t>(host, m.nonzeros);
     download(q, m.row_begin, row_begin.data(), row_begin.size());
@@ -70,10 +70,10 @@ Triangle triangle_of(const CudaQueue& q, const CpuQueue& host, const WideView<V>
 }
 
 template <class V>
-Known look(const Context& ctx, const WideView<V>& a, const Options& options)
+AnalysisState look(const Context& ctx, const WideView<V>& a, const Options& options)
 {
     const trace::Phase phase{"look"};
-    Known known;
+    AnalysisState known;
     ctx.run([&](const auto& q) {
         if (take_there(q, a, options, known)) return;
         validate_all(ctx, a, options);
@@ -103,7 +103,7 @@ Widths widths_of(const Graph& graph, index_t rows)
     return widths;
 }
 
-Outlook outlook_of(Merge how, int rows, const Widths& widths, int multiprocessors)
+MergeEstimate outlook_of(Merge how, int rows, const Widths& widths, int multiprocessors)
 {
     return {how, rows, static_cast<index_t>(widths.nodes.size()), count_tasks(widths, multiprocessors)};
 }
@@ -115,22 +115,22 @@ Outlook outlook_of(Merge how, int rows, const Widths& widths, int multiprocessor
 }
 
 // Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs longer for each.
-bool find_levels_there(const CpuQueue&, const Options&, Known&) { return false; }
+bool find_levels_there(const CpuQueue&, const Options&, AnalysisState&) { return false; }
 
 template <class Queue>
-bool find_levels_there(const Queue& q, const Options& options, Known& known)
+bool find_levels_there(const Queue& q, const Options& options, AnalysisState& known)
 {
     const Triangle& t = known.there;
     const index_t deepest = most_levels_there(t.rows, t.nonzeros());
     if (deepest == 0 || t.rows >= most_rows_swept) return false;
-    Swept swept = sweep(q, t, chains_for(options), deepest);
+    LevelAnalysis swept = sweep(q, t, chains_for(options), deepest);
     const std::optional<Surveyed> found = survey(q, t, swept);
     if (!found) return false;
     known.wide = true;
     known.swept = std::move(swept);
     known.features = found->features;
     known.levels.levels = known.features.levels;
-    known.outlooks = {outlook_of(Merge::none, 1, found->alone, multiprocessors(q)), outlook_of(Merge::chains, known.swept.most, found->chained, multiprocessors(q))};
+    known.estimates = {outlook_of(Merge::none, 1, found->alone, multiprocessors(q)), outlook_of(Merge::chains, known.swept.most, found->chained, multiprocessors(q))};
     return true;
 }
 
@@ -155,14 +155,14 @@ Buffer<offset_t> sources_of_rows(const CpuQueue& host, const offset_t* row_begin
 
 }  // namespace
 
-void fetch_triangle(const Context& ctx, Known& known)
+void fetch_triangle(const Context& ctx, AnalysisState& known)
 {
     if (known.there.rows == 0) return;
     fetch(ctx, known.there.row_begin, known.triangle.row_begin);
     fetch(ctx, known.there.col, known.triangle.col);
 }
 
-void fetch_sources(const Context& ctx, Known& known)
+void fetch_sources(const Context& ctx, AnalysisState& known)
 {
     if (known.there.rows == 0) return;
     fetch(ctx, known.there.diagonal, known.triangle.diagonal);
@@ -173,7 +173,7 @@ void fetch_sources(const Context& ctx, Known& known)
     known.triangle.source = sources_of_rows(ctx.host(), known.triangle.row_begin.data(), first.data(), known.triangle.rows, known.triangle.reversed);
 }
 
-void fetch_levels(const Context& ctx, Known& known)
+void fetch_levels(const Context& ctx, AnalysisState& known)
 {
     if (known.swept.most == 0 || !known.levels.level.empty()) return;
     Buffer<index_t> level = touched<index_t>(ctx.host(), known.there.rows);
@@ -189,9 +189,9 @@ void fetch_levels(const Context& ctx, Known& known)
 }
 
 template <class V>
-Known look_around(const Context& ctx, const WideView<V>& a, const Options& options)
+AnalysisState analyze_pattern(const Context& ctx, const WideView<V>& a, const Options& options)
 {
-    Known known = look(ctx, a, options);
+    AnalysisState known = look(ctx, a, options);
     const trace::Phase phase{"levels"};
     if (ctx.run([&](const auto& q) { return find_levels_there(q, options, known); })) return known;
     fetch_triangle(ctx, known);
@@ -207,33 +207,33 @@ Limits limits_of(const Context& ctx)
     return ctx.run([&](const auto& q) { return limits_on(q, limits); });
 }
 
-void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, Known& known)
+void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
 {
     const index_t rows = known.triangle.rows;
-    if (!known.outlooks.empty()) {                                        // found there
-        if (!worth_chains(expected_calls)) known.outlooks.resize(1);
+    if (!known.estimates.empty()) {                                        // found there
+        if (!chains_pay(expected_calls)) known.estimates.resize(1);
         return;
     }
-    known.outlooks = {outlook_of(Merge::none, 1, widths_of(known.levels, rows), limits.multiprocessors)};
-    if (!worth_chains(expected_calls)) return;
+    known.estimates = {outlook_of(Merge::none, 1, widths_of(known.levels, rows), limits.multiprocessors)};
+    if (!chains_pay(expected_calls)) return;
     known.merged.push_back(merge(ctx.host(), known.triangle, Merge::chains, most_rows));
-    known.outlooks.push_back(outlook_of(Merge::chains, most_rows, widths_of(known.merged.back(), rows), limits.multiprocessors));
+    known.estimates.push_back(outlook_of(Merge::chains, most_rows, widths_of(known.merged.back(), rows), limits.multiprocessors));
 }
 
-void look_ahead(const Context& ctx, const Limits& limits, double expected_calls, Known& known)
+void evaluate_merges(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
 {
     const trace::Phase phase{"transform"};
     if (limits.backend == Backend::cpu) return;
     fetch_triangle(ctx, known);
     fetch_levels(ctx, known);
-    const auto outlook = [&](Merge how, int rows, const Graph& graph) { return outlook_of(how, rows, widths_of(graph, known.triangle.rows), limits.multiprocessors); };
+    const auto estimate = [&](Merge how, int rows, const Graph& graph) { return outlook_of(how, rows, widths_of(graph, known.triangle.rows), limits.multiprocessors); };
     known.merged.clear();
-    known.outlooks = {outlook(Merge::none, 1, known.levels)};
-    if (!worth_clusters(known.features, expected_calls)) return;
+    known.estimates = {estimate(Merge::none, 1, known.levels)};
+    if (!clusters_pay(known.features, expected_calls)) return;
     for (const Merge how : {Merge::critical, Merge::fixed}) {
         if (how == Merge::fixed && !favours_neighbours(known.features)) continue;
         known.merged.push_back(merge(ctx.host(), known.triangle, how, most_rows));
-        known.outlooks.push_back(outlook(how, most_rows, known.merged.back()));
+        known.estimates.push_back(estimate(how, most_rows, known.merged.back()));
     }
 }
 
@@ -243,7 +243,7 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& given, const Opti
     Buffer<offset_t> wide;
     const auto a = matrix::widened<WideView<V>>(ctx, given, wide);
     require_square(a);
-    Known known = look(ctx, a, options);
+    AnalysisState known = look(ctx, a, options);
     fetch_triangle(ctx, known);
     const auto rows_by_level = [&](Merge how) { return widths_of(merge(ctx.host(), known.triangle, how, most_rows), known.triangle.rows).rows; };
     return {rows_by_level(Merge::none), rows_by_level(Merge::critical)};
@@ -251,7 +251,7 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& given, const Opti
 
 template LevelWidths level_widths(const Context&, const AnyView<float>&, const Options&);
 template LevelWidths level_widths(const Context&, const AnyView<double>&, const Options&);
-template Known look_around(const Context&, const WideView<float>&, const Options&);
-template Known look_around(const Context&, const WideView<double>&, const Options&);
+template AnalysisState analyze_pattern(const Context&, const WideView<float>&, const Options&);
+template AnalysisState analyze_pattern(const Context&, const WideView<double>&, const Options&);
 
 }  // namespace tulle::sptrsv

@@ -50,7 +50,7 @@ index_t highest_parent(const Triangle& t, const index_t* level, index_t row)
 }
 
 // The first row that needs each row; none: beyond all rows.
-Buffer<index_t> first_to_need(const CpuQueue& host, const Triangle& t)
+Buffer<index_t> first_dependent(const CpuQueue& host, const Triangle& t)
 {
     Buffer<index_t> first = touched<index_t>(host, t.rows);
     std::fill_n(first.data(), t.rows, t.rows);
@@ -61,7 +61,7 @@ Buffer<index_t> first_to_need(const CpuQueue& host, const Triangle& t)
 
 void merge_critical(const CpuQueue& host, const Triangle& t, int rows, bool chains, Graph& g)
 {
-    const Buffer<index_t> first = chains ? first_to_need(host, t) : Buffer<index_t>();
+    const Buffer<index_t> first = chains ? first_dependent(host, t) : Buffer<index_t>();
     Buffer<index_t> last = touched<index_t>(host, chains ? t.rows : 0);      // row of each chain
     Buffer<std::uint64_t> standing = touched<std::uint64_t>(host, t.rows);
     index_t *size = g.size.data(), *level = g.level.data();
@@ -151,13 +151,13 @@ Graph rows_alone(const CpuQueue& host, Buffer<index_t> level)
 Features features_of(const Triangle& t, const Graph& graph)
 {
     std::vector<unsigned long long> of_level(static_cast<std::size_t>(graph.levels), 0);
-    RowSums sums{.squares = 0, .nearness = 0, .longest = 0, .levels = static_cast<unsigned long long>(graph.levels)};
+    RowSums sums{.squares = 0, .dependency_nearness = 0, .longest = 0, .levels = static_cast<unsigned long long>(graph.levels)};
     for (index_t i = 0; i < t.rows; ++i) {
         const auto entries = static_cast<unsigned long long>(length(t, i) + 1);
         sums.squares += entries * entries;
         sums.longest = std::max(sums.longest, entries);
         of_level[static_cast<std::size_t>(graph.level_of(i) - 1)] += entries;
-        if (entries > 1) sums.nearness += near_unit / static_cast<unsigned long long>(i - t.col.data()[t.row_begin.data()[i + 1] - 1]);
+        if (entries > 1) sums.dependency_nearness += near_unit / static_cast<unsigned long long>(i - t.col.data()[t.row_begin.data()[i + 1] - 1]);
     }
     return features_from(t.rows, t.nonzeros(), sums, of_level);
 }
@@ -167,7 +167,7 @@ Features features_from(index_t rows, offset_t nonzeros, const RowSums& sums, con
     Features f{.rows = rows, .nonzeros = nonzeros + rows, .levels = static_cast<index_t>(sums.levels)};
     if (rows == 0) return f;
     const auto all = static_cast<double>(f.nonzeros), levels = static_cast<double>(sums.levels);
-    f.nearness = static_cast<double>(sums.nearness) / static_cast<double>(near_unit) / rows;
+    f.dependency_nearness = static_cast<double>(sums.dependency_nearness) / static_cast<double>(near_unit) / rows;
     f.row_longest = static_cast<double>(sums.longest);
     f.row_mean = all / rows;
     f.row_variation = variation(all, static_cast<double>(sums.squares), rows);

@@ -35,7 +35,7 @@ Features features_of(const Triangle& t, const Graph& graph);
 // … from whole numbers that can be added up in any order: over all rows, and the entries of each level, diagonals included.
 inline constexpr unsigned long long near_unit = 1ull << 32;
 struct RowSums {
-    unsigned long long squares, nearness;            // nearness in parts of near_unit, each rounded down
+    unsigned long long squares, dependency_nearness;            // dependency_nearness in parts of near_unit, each rounded down
     unsigned long long longest, levels;
 };
 Features features_from(index_t rows, offset_t nonzeros, const RowSums& sums, const std::vector<unsigned long long>& of_level);

@@ -52,15 +52,15 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 }
 
 // The graph of a scheme, if it is one of those looked at. (A build without CUDA uses neither this nor the next.)
-[[maybe_unused]] const Graph* find_graph(const Known& known, const Scheme& s)
+[[maybe_unused]] const Graph* find_graph(const AnalysisState& known, const Policy& s)
 {
     if (s.merge == Merge::none) return &known.levels;
     for (std::size_t k = 1; k <= known.merged.size(); ++k)
-        if (known.outlooks[k].merge == s.merge && known.outlooks[k].rows == s.rows) return &known.merged[k - 1];
+        if (known.estimates[k].merge == s.merge && known.estimates[k].rows == s.rows) return &known.merged[k - 1];
     return nullptr;
 }
 
-[[maybe_unused]] Buffer<index_t> rows_by_level(const CpuQueue& host, const Known& known)
+[[maybe_unused]] Buffer<index_t> rows_by_level(const CpuQueue& host, const AnalysisState& known)
 {
     Buffer<index_t> level(host, known.triangle.rows);
     for (index_t i = 0; i < known.triangle.rows; ++i) level.data()[i] = known.levels.level_of(i);
@@ -68,7 +68,7 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
 }
 
 template <class V>
-void arrange(const Context&, const CpuQueue& q, const Known& known, const Options&, Prepared<V>& p)
+void arrange(const Context&, const CpuQueue& q, const AnalysisState& known, const Options&, Prepared<V>& p)
 {
     const bool shared = p.scheme.kernel == Kernel::levels, clusters = shared && p.scheme.merge != Merge::none;
     const Graph merged = clusters ? merge(q, known.triangle, p.scheme.merge, p.scheme.rows) : Graph{};
@@ -87,7 +87,7 @@ Triangle triangle_on(const Queue& q, const Triangle& t)
     return {t.rows, t.reversed, up(t.row_begin), up(t.col), up(t.source), up(t.diagonal)};
 }
 
-[[maybe_unused]] Tasks tasks_from_host(const Context& ctx, const CudaQueue& q, const CpuQueue& host, Known& known, const Options& options, const Scheme& s, const Packing& packing)
+[[maybe_unused]] Tasks tasks_from_host(const Context& ctx, const CudaQueue& q, const CpuQueue& host, AnalysisState& known, const Options& options, const Policy& s, const Packing& packing)
 {
     const Graph* found = find_graph(known, s);
     const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
@@ -98,34 +98,34 @@ Triangle triangle_on(const Queue& q, const Triangle& t)
     }
     const Triangle taken = known.there.rows > 0 ? Triangle{} : triangle_on(q, known.triangle);
     const Triangle& there = known.there.rows > 0 ? known.there : taken;
-    return write_tasks(q, lay_out_tasks(q, there, take_nodes(q, host, merged), !merged.size.empty(), merged.levels, packing), there);
+    return write_tasks(q, lay_out_tasks(q, there, upload_nodes(q, host, merged), !merged.size.empty(), merged.levels, packing), there);
 }
 
-[[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Known& known, const Scheme& s, const Packing& packing)
+[[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const AnalysisState& known, const Policy& s, const Packing& packing)
 {
     const bool chains = s.merge == Merge::chains;
-    return lay_out_tasks(q, known.there, known.swept, chains, known.outlooks[chains ? 1 : 0].levels, packing);
+    return lay_out_tasks(q, known.there, known.swept, chains, known.estimates[chains ? 1 : 0].levels, packing);
 }
 
 template <class V>
-void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host, Known& known, const Options& options, Prepared<V>& p)
+void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host, AnalysisState& known, const Options& options, Prepared<V>& p)
 {
-    const Scheme& s = p.scheme;
+    const Policy& s = p.scheme;
     require<ValueError>(fits(s, known.triangle.rows, sizeof(V), limits_on(q, {})), [&] {
-        return concat(known.triangle.rows, " unknowns do not fit into the shared memory of one ", to_text(s.regime));
+        return concat(known.triangle.rows, " unknowns do not fit into the shared memory of one ", to_text(s.execution_scope));
     }, "Regime::device, or a cluster of more blocks");
     const Packing packing{s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)};
-    p.tasks = stays_there(known, options, s) ? write_tasks(q, lay_out_there(q, known, s, packing), known.there) : tasks_from_host(ctx, q, host, known, options, s, packing);
+    p.tasks = is_device_resident(known, options, s) ? write_tasks(q, lay_out_there(q, known, s, packing), known.there) : tasks_from_host(ctx, q, host, known, options, s, packing);
     p.levels = p.tasks.levels;
     p.task_values = room_for<V>(q, p.tasks);
-    p.shared = s.regime == Regime::device ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team) : make_shared<V>(q, p.tasks.rows, s);
+    p.shared = s.execution_scope == ExecutionScope::device ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team) : make_shared<V>(q, p.tasks.rows, s);
 }
 
 // The paper's four stages: rows in another order where asked for, merged in that order, grouped and dealt to warps.
 template <class V>
-void arrange_groups(const CudaQueue& q, const CpuQueue& host, const Known& known, Prepared<V>& p)
+void arrange_groups(const CudaQueue& q, const CpuQueue& host, const AnalysisState& known, Prepared<V>& p)
 {
-    const Scheme& s = p.scheme;
+    const Policy& s = p.scheme;
     const Buffer<index_t> order = s.reorder ? rows_by_level(host, known) : Buffer<index_t>();
     Rows rows = make_rows(host, known.triangle, s.reorder ? order.data() : nullptr, Unknowns::by_place);
     const Triangle reordered{.rows = rows.rows, .reversed = false, .row_begin = to_queue(host, rows.begin.data(), rows.begin.size()),
@@ -139,7 +139,7 @@ void arrange_groups(const CudaQueue& q, const CpuQueue& host, const Known& known
 }
 
 template <class V>
-void arrange(const Context& ctx, const CudaQueue& q, Known& known, const Options& options, Prepared<V>& p)
+void arrange(const Context& ctx, const CudaQueue& q, AnalysisState& known, const Options& options, Prepared<V>& p)
 {
     const CpuQueue host(0, q.memory);
     if (p.scheme.kernel == Kernel::groups) arrange_groups(q, host, known, p);
@@ -162,14 +162,14 @@ index_t fill(const CudaQueue& q, const V* value, Prepared<V>& p)
 }
 
 template <class V>
-void solve_on(const CpuQueue& q, const Prepared<V>& p, const Sides<V>& sides)
+void solve_on(const CpuQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
 {
     if (p.scheme.kernel == Kernel::levels) solve_levels(q, p.rows, p.row_values, p.threads, sides);
     else solve_serial(q, p.rows, p.row_values, sides);
 }
 
 template <class V>
-void solve_on(const CudaQueue& q, const Prepared<V>& p, const Sides<V>& sides)
+void solve_on(const CudaQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
 {
     if (sides.columns > 1 && p.many.rows > 0) solve_many(q, p.many, p.many_values, p.many_shared, sides);
     else if (p.scheme.kernel == Kernel::groups) solve_groups(q, p.rows, p.row_values, p.groups, p.flags, sides);
@@ -179,47 +179,47 @@ void solve_on(const CudaQueue& q, const Prepared<V>& p, const Sides<V>& sides)
 }  // namespace
 
 template <class V>
-void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p)
+void set_values(const Context& ctx, const V* value, Prepared<V>& p)
 {
     const trace::Phase phase{"fill"};
     const index_t zero = ctx.run([&](const auto& q) { return fill(q, value, p); });
     require<ValueError>(zero < 0, [&] { return concat("row ", zero, " (counted from 0): the diagonal is zero, the triangle is singular"); }, "set Options::unit_diagonal if it is meant to be one");
 }
 
-bool stays_there(const Known& known, const Options& options, const Scheme& scheme)
+bool is_device_resident(const AnalysisState& known, const Options& options, const Policy& scheme)
 {
     if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || known.swept.most == 0) return false;
     return scheme.merge == Merge::none || (scheme.merge == Merge::chains && scheme.rows == known.swept.most);
 }
 
 template <class V>
-Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& options, Known& known, const Scheme& scheme)
+Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known, const Policy& scheme)
 {
     Prepared<V> p;
     p.scheme = scheme;
     {
         const trace::Phase phase{"arrange"};
         const bool needs_more = scheme.kernel != Kernel::tasks || options.right_hand_sides > 1;
-        if (!stays_there(known, options, scheme)) fetch_triangle(ctx, known);
+        if (!is_device_resident(known, options, scheme)) fetch_triangle(ctx, known);
         if (needs_more) fetch_sources(ctx, known);
-        if (needs_more || (scheme.merge == Merge::none && !stays_there(known, options, scheme))) fetch_levels(ctx, known);
+        if (needs_more || (scheme.merge == Merge::none && !is_device_resident(known, options, scheme))) fetch_levels(ctx, known);
         ctx.run([&](const auto& q) { arrange(ctx, q, known, options, p); });
     }
-    fill_or_refuse(ctx, as_rows(a).value, p);
+    set_values(ctx, as_rows(a).value, p);
     return p;
 }
 
 template <class V>
-void run(const Context& ctx, const Prepared<V>& p, const Sides<V>& sides)
+void run(const Context& ctx, const Prepared<V>& p, const RhsView<V>& sides)
 {
     ctx.run([&](const auto& q) { solve_on(q, p, sides); });
 }
 
-template void fill_or_refuse(const Context&, const float*, Prepared<float>&);
-template Prepared<float> prepare(const Context&, const WideView<float>&, const Options&, Known&, const Scheme&);
-template void run(const Context&, const Prepared<float>&, const Sides<float>&);
-template void fill_or_refuse(const Context&, const double*, Prepared<double>&);
-template Prepared<double> prepare(const Context&, const WideView<double>&, const Options&, Known&, const Scheme&);
-template void run(const Context&, const Prepared<double>&, const Sides<double>&);
+template void set_values(const Context&, const float*, Prepared<float>&);
+template Prepared<float> prepare(const Context&, const WideView<float>&, const Options&, AnalysisState&, const Policy&);
+template void run(const Context&, const Prepared<float>&, const RhsView<float>&);
+template void set_values(const Context&, const double*, Prepared<double>&);
+template Prepared<double> prepare(const Context&, const WideView<double>&, const Options&, AnalysisState&, const Policy&);
+template void run(const Context&, const Prepared<double>&, const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

@@ -14,19 +14,19 @@ namespace tulle::sptrsv {
 // What one scheme works on.
 template <class V>
 struct Prepared {
-    Scheme scheme;
+    Policy scheme;
     index_t levels = 0;
     Rows rows;                           // serial, levels, groups
     RowValues<V> row_values;
     ThreadPlan threads;                  // levels
     Tasks tasks;                         // tasks
     TaskValues<V> task_values;
-    Shared<V> shared;
+    SolveScratch<V> shared;
     Groups groups;                       // groups
     Flags<V> flags;
     Rows many;                           // more than one right-hand side on a GPU
     RowValues<V> many_values;
-    Shared<V> many_shared;
+    SolveScratch<V> many_shared;
 
     std::size_t bytes() const
     {
@@ -35,21 +35,21 @@ struct Prepared {
 };
 
 // What is known of a pattern, whatever the scheme.
-struct Known {
+struct AnalysisState {
     Triangle triangle;                   // on the host; where it was taken there, only its rows are counted until it is fetched
     Graph levels;                        // of each row alone, likewise
     Features features;
-    std::vector<Graph> merged;           // those of the outlooks but the first, which is `levels`
-    std::vector<Outlook> outlooks;
+    std::vector<Graph> merged;           // those of the estimates but the first, which is `levels`
+    std::vector<MergeEstimate> estimates;
     Triangle there = {};                 // the triangle where the context works, if it was taken there
-    Swept swept = {};                    // levels and chains of its rows, if they were found there
+    LevelAnalysis swept = {};                    // levels and chains of its rows, if they were found there
     bool wide = false;                   // levels are so wide that a GPU should make the plan by itself
 };
 
 // What was left where the context works, to the host.
-void fetch_triangle(const Context& ctx, Known& known);
-void fetch_sources(const Context& ctx, Known& known);
-void fetch_levels(const Context& ctx, Known& known);
+void fetch_triangle(const Context& ctx, AnalysisState& known);
+void fetch_sources(const Context& ctx, AnalysisState& known);
+void fetch_levels(const Context& ctx, AnalysisState& known);
 
 // AnyView once its offsets have 64 bits.
 template <class V> using WideView = std::variant<CsrView<V>, CscView<V>>;
@@ -64,22 +64,22 @@ CsrView<V> as_rows(const WideView<V>& a)
 template <class V> inline constexpr const char* type_name = sizeof(V) == 4 ? "f32" : "f64";
 
 // The triangle, its levels and features.
-template <class V> Known look_around(const Context& ctx, const WideView<V>& a, const Options& options);
+template <class V> AnalysisState analyze_pattern(const Context& ctx, const WideView<V>& a, const Options& options);
 
 // The graphs a GPU scheme could work on, beside the one without merging: chains, or those that are found on the host.
-void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, Known& known);
-void look_ahead(const Context& ctx, const Limits& limits, double expected_calls, Known& known);
+void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known);
+void evaluate_merges(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known);
 
 // Values to their places; ValueError names the row of a zero on the diagonal.
-template <class V> void fill_or_refuse(const Context& ctx, const V* value, Prepared<V>& p);
+template <class V> void set_values(const Context& ctx, const V* value, Prepared<V>& p);
 
 // Whether a scheme's tasks are made where the triangle is, and nothing of it comes to the host.
-bool stays_there(const Known& known, const Options& options, const Scheme& scheme);
+bool is_device_resident(const AnalysisState& known, const Options& options, const Policy& scheme);
 
 // What a scheme works on, values filled in.
-template <class V> Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& options, Known& known, const Scheme& scheme);
+template <class V> Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known, const Policy& scheme);
 
 // One solve, put on the context's queue.
-template <class V> void run(const Context& ctx, const Prepared<V>& p, const Sides<V>& sides);
+template <class V> void run(const Context& ctx, const Prepared<V>& p, const RhsView<V>& sides);
 
 }  // namespace tulle::sptrsv

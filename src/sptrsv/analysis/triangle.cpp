@@ -19,7 +19,7 @@ struct Spot {
     index_t row, col;
 };
 
-Spot spot_of(const Stored& s, index_t i, index_t j)
+Spot spot_of(const TriangleSource& s, index_t i, index_t j)
 {
     if (s.transpose) std::swap(i, j);
     return s.upper ? Spot{s.rows - 1 - i, s.rows - 1 - j} : Spot{i, j};
@@ -27,15 +27,15 @@ Spot spot_of(const Stored& s, index_t i, index_t j)
 
 // f(spot, position) for every entry of a row of what is stored.
 template <class F>
-void each_entry(const Stored& s, index_t i, F&& f)
+void each_entry(const TriangleSource& s, index_t i, F&& f)
 {
     for (offset_t k = s.row_begin[i]; k < s.row_begin[i + 1]; ++k) f(spot_of(s, i, s.col[k]), k);
 }
 
 // Rows of what is stored are rows of the triangle, and can be looked at by several threads at once, unless it is transposed.
-int threads_for(const CpuQueue& host, const Stored& s) { return s.transpose ? 1 : host.threads; }
+int threads_for(const CpuQueue& host, const TriangleSource& s) { return s.transpose ? 1 : host.threads; }
 
-[[noreturn]] void refuse_other_side(const Stored& s, index_t stored_row)
+[[noreturn]] void refuse_other_side(const TriangleSource& s, index_t stored_row)
 {
     each_entry(s, stored_row, [&](Spot spot, offset_t) {
         if (spot.col <= spot.row) return;
@@ -46,7 +46,7 @@ int threads_for(const CpuQueue& host, const Stored& s) { return s.transpose ? 1 
     throw ValueError("an entry on the wrong side of the diagonal");
 }
 
-void count(const CpuQueue& host, const Stored& s, Triangle& t)
+void count(const CpuQueue& host, const TriangleSource& s, Triangle& t)
 {
     std::fill_n(t.row_begin.data(), t.rows + offset_t{1}, offset_t{0});
     index_t wrong = s.rows, twice = s.rows;                // first rows with an entry on the other side, with a diagonal stored twice
@@ -96,7 +96,7 @@ void refuse_twice(const Triangle& t, index_t row)
                         "add duplicates with tulle::sum_duplicates");
 }
 
-void fill(const CpuQueue& host, const Stored& s, Triangle& t)
+void fill(const CpuQueue& host, const TriangleSource& s, Triangle& t)
 {
     Buffer<offset_t> next(host, t.rows);
     std::copy_n(t.row_begin.data(), t.rows, next.data());
@@ -129,7 +129,7 @@ void fill(const CpuQueue& host, const Stored& s, Triangle& t)
 
 }  // namespace
 
-Triangle make_triangle(const CpuQueue& host, const Stored& stored)
+Triangle make_triangle(const CpuQueue& host, const TriangleSource& stored)
 {
     Triangle t{.rows = stored.rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(host, offset_t{stored.rows} + 1), .col = {}, .source = {}, .diagonal = {}};
     if (!stored.unit_diagonal) {

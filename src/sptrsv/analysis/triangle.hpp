@@ -10,7 +10,7 @@
 namespace tulle::sptrsv {
 
 // Rows of which the first is to be kept: the largest of them, turned, is the first, and none is zero.
-constexpr index_t turned_row(index_t row) { return max_index - row; }
+constexpr index_t descending_key(index_t row) { return max_index - row; }
 
 struct Triangle {
     index_t rows = 0;
@@ -20,14 +20,14 @@ struct Triangle {
     Buffer<offset_t> source;         // of each of them, in the caller's array of values; a GPU that takes rows as they are stored has row_source instead
     Buffer<offset_t> diagonal;       // source of each diagonal entry; empty where the diagonal is taken as one
     Buffer<offset_t> row_source = {};        // of each row's first entry: those of the others follow, downwards where the triangle is reversed
-    Buffer<index_t> first_to_need = {};      // of each row, the first that needs it, turned; 0: none. A GPU finds it while it takes the triangle
+    Buffer<index_t> first_dependent = {};      // of each row, the first that needs it, turned; 0: none. A GPU finds it while it takes the triangle
 
     offset_t nonzeros() const { return col.size(); }
     index_t row_of(index_t i) const { return reversed ? rows - 1 - i : i; }      // of op(A)
 };
 
 // What is stored, by rows, and how it is to be read.
-struct Stored {
+struct TriangleSource {
     index_t rows = 0;
     const offset_t* row_begin = nullptr;     // where it is looked at
     const index_t* col = nullptr;
@@ -39,6 +39,6 @@ struct Stored {
 };
 
 // ValueError names the row and column where the diagonal is missing, an entry stands on the wrong side or a position is stored twice.
-Triangle make_triangle(const CpuQueue& host, const Stored& stored);
+Triangle make_triangle(const CpuQueue& host, const TriangleSource& stored);
 
 }  // namespace tulle::sptrsv

@@ -34,7 +34,7 @@ struct Made {
 };
 
 // First hierarchy: up to n_g nodes of a level, in the order of rows or by falling size.
-Made group_nodes(const CpuQueue& host, const Graph& graph, const Nodes& nodes, const Scheme& scheme)
+Made group_nodes(const CpuQueue& host, const Graph& graph, const Nodes& nodes, const Policy& scheme)
 {
     const Bins by_level = sort_into(host, graph.level.data(), graph.nodes, graph.levels + 1);
     Made made;
@@ -83,14 +83,14 @@ std::vector<Segment> cut_levels(const Made& made, int alpha, int multiprocessors
 // Second hierarchy: which warp takes a group.
 class Dealer {
 public:
-    Dealer(const Rows& rows, const Graph& graph, const Nodes& nodes, const Made& made, const Scheme& scheme, int warps)
+    Dealer(const Rows& rows, const Graph& graph, const Nodes& nodes, const Made& made, const Policy& scheme, int warps)
         : rows_(rows), graph_(graph), nodes_(nodes), made_(made), scheme_(scheme), load_(static_cast<std::size_t>(warps), 0), warp_of_node_(nodes.entries.size(), -1)
     {
     }
 
     index_t deal(index_t group)
     {
-        const index_t warp = scheme_.order == Warps::balance ? least_loaded() : scheme_.order == Warps::locality ? beside_parent(group) : next();
+        const index_t warp = scheme_.order == WarpSchedule::balance ? least_loaded() : scheme_.order == WarpSchedule::locality ? beside_parent(group) : next();
         load_[static_cast<std::size_t>(warp)] += made_.entries[static_cast<std::size_t>(group)];
         for (int s = 0; s < scheme_.subwarps; ++s)
             if (const index_t node = node_at(group, s); node >= 0) warp_of_node_[static_cast<std::size_t>(node)] = warp;
@@ -122,7 +122,7 @@ private:
     const Graph& graph_;
     const Nodes& nodes_;
     const Made& made_;
-    const Scheme& scheme_;
+    const Policy& scheme_;
     std::vector<offset_t> load_;
     std::vector<index_t> warp_of_node_;
     index_t turn_ = 0;
@@ -149,13 +149,13 @@ void make_lists(const CpuQueue& host, Dealer& dealer, int warps, Groups& to)
 
 }  // namespace
 
-Groups make_groups(const CpuQueue& host, const Rows& rows, const Graph& graph, const Scheme& scheme, int multiprocessors)
+Groups make_groups(const CpuQueue& host, const Rows& rows, const Graph& graph, const Policy& scheme, int multiprocessors)
 {
     const Nodes nodes = nodes_of(rows, graph);
     const Made made = group_nodes(host, graph, nodes, scheme);
     const auto n = static_cast<index_t>(made.level.size());
     const int blocks = std::max(1, std::min<index_t>(multiprocessors, (n + scheme.warps - 1) / scheme.warps));
-    Groups groups{.subwarps = scheme.subwarps, .share_above = scheme.share_above, .warps_per_block = scheme.warps, .blocks = blocks, .by_ticket = scheme.order == Warps::ticket,
+    Groups groups{.subwarps = scheme.subwarps, .share_above = scheme.share_above, .warps_per_block = scheme.warps, .blocks = blocks, .by_ticket = scheme.order == WarpSchedule::ticket,
                   .node_begin = to_queue(host, nodes.begin.data(), std::ssize(nodes.begin)), .node = to_queue(host, made.node.data(), std::ssize(made.node)), .list = {}, .list_begin = {},
                   .segments = cut_levels(made, scheme.alpha, multiprocessors)};
     if (!groups.by_ticket) {

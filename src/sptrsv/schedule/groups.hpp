@@ -33,6 +33,6 @@ struct Groups {
 };
 
 // `rows` are those of `graph`, which was merged from consecutive rows.
-Groups make_groups(const CpuQueue& host, const Rows& rows, const Graph& graph, const Scheme& scheme, int multiprocessors);
+Groups make_groups(const CpuQueue& host, const Rows& rows, const Graph& graph, const Policy& scheme, int multiprocessors);
 
 }  // namespace tulle::sptrsv

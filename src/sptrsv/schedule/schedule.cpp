@@ -16,7 +16,7 @@ struct Owners {
 };
 
 // The waits of a stretch: for each other thread the highest level of a row needed from it, unless waited for before.
-void add_waits(const Triangle& t, const Graph& graph, int thread, ThreadPlan::Stretch& stretch, ThreadPlan& plan, Owners& owners)
+void add_waits(const Triangle& t, const Graph& graph, int thread, ThreadPlan::RowRange& stretch, ThreadPlan& plan, Owners& owners)
 {
     std::vector<ThreadPlan::Wait>& waits = plan.waits[static_cast<std::size_t>(thread)];
     std::vector<index_t>& known = owners.known[static_cast<std::size_t>(thread)];
@@ -96,7 +96,7 @@ ThreadPlan plan_threads(const CpuQueue& host, const Triangle& t, const Graph& gr
         const std::vector<index_t> cuts = cut(t, line, line.level_begin.data()[l], line.level_begin.data()[l + 1], threads, worth_sharing);
         for (std::size_t u = 0; u + 1 < cuts.size(); ++u) {
             if (cuts[u] == cuts[u + 1]) continue;
-            ThreadPlan::Stretch stretch{l, cuts[u], cuts[u + 1], 0, 0};
+            ThreadPlan::RowRange stretch{l, cuts[u], cuts[u + 1], 0, 0};
             for (index_t r = cuts[u]; r < cuts[u + 1]; ++r) owners.thread[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)])] = static_cast<int>(u);
             add_waits(t, graph, static_cast<int>(u), stretch, plan, owners);
             plan.of_thread[u].push_back(stretch);

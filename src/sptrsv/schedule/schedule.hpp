@@ -17,12 +17,12 @@ struct ThreadPlan {
         int thread;
         index_t level;
     };
-    struct Stretch {
+    struct RowRange {
         index_t level, begin, end;           // rows begin … end-1 in the order of solving
         index_t wait_begin, wait_end;
     };
     std::vector<index_t> order;              // rows of the triangle as they are solved
-    std::vector<std::vector<Stretch>> of_thread;
+    std::vector<std::vector<RowRange>> of_thread;
     std::vector<std::vector<Wait>> waits;    // of each thread's stretches
 
     int threads() const { return static_cast<int>(of_thread.size()); }

@@ -48,7 +48,7 @@ std::uint64_t hash_text(std::uint64_t seed, std::string_view text)
     return seed;
 }
 
-std::string contents(const CacheKey& key, const Scheme& scheme, double seconds)
+std::string contents(const CacheKey& key, const Policy& scheme, double seconds)
 {
     return concat(title, "\ndevice ", key.device, "\ntype ", key.type, "\npattern ", hex(key.pattern), "\nscheme ", to_line(scheme), "\nseconds ", seconds, "\n");
 }
@@ -70,9 +70,9 @@ Remembered read(const std::string& file, const CacheKey& key, const Limits& limi
     if (after(lines, "device") != key.device) lines.fail("of another device");
     if (after(lines, "type") != key.type) lines.fail("of another type");
     if (after(lines, "pattern") != hex(key.pattern)) lines.fail("of another pattern");
-    const std::optional<Scheme> scheme = parse_scheme(after(lines, "scheme"));
+    const std::optional<Policy> scheme = parse_scheme(after(lines, "scheme"));
     if (!scheme) lines.fail("a scheme that is not understood");
-    check_scheme(*scheme, limits);
+    check_policy(*scheme, limits);
     after(lines, "seconds");
     const auto seconds = lines.number<double>(1);
     if (lines.next()) lines.fail("more than belongs here");
@@ -119,7 +119,7 @@ Remembered recall(const std::string& folder, const CacheKey& key, const Limits& 
     }
 }
 
-std::string remember(const std::string& folder, const CacheKey& key, const Scheme& scheme, double seconds)
+std::string remember(const std::string& folder, const CacheKey& key, const Policy& scheme, double seconds)
 {
     const std::string file = cache_file(folder, key);
     try {

@@ -22,14 +22,14 @@ struct CacheKey {
 };
 
 struct Remembered {
-    std::optional<Scheme> scheme = {};
+    std::optional<Policy> scheme = {};
     double seconds = 0;                  // of a solve, as measured then
     std::string note = {};               // why a file was ignored
 };
 Remembered recall(const std::string& folder, const CacheKey& key, const Limits& limits);
 
 // Returns why nothing could be written, or an empty text.
-std::string remember(const std::string& folder, const CacheKey& key, const Scheme& scheme, double seconds);
+std::string remember(const std::string& folder, const CacheKey& key, const Policy& scheme, double seconds);
 
 // Where the file of a key is.
 std::string cache_file(const std::string& folder, const CacheKey& key);

@@ -22,15 +22,15 @@ constexpr index_t at_once = 32;                    // right-hand sides a GPU sol
 
 double copy_seconds(double bytes) { return copy_start + bytes / copy_bandwidth; }
 
-Price price_on_cpu(const Features& f, const Limits& limits, const Work& work)
+CostEstimate price_on_cpu(const Features& f, const Limits& limits, const Work& work)
 {
     return {static_cast<double>(f.nonzeros) * fitted::cpu_prepare_entry + f.rows * fitted::cpu_prepare_row, choose(f, {}, limits).seconds * work.right_hand_sides};
 }
 
-Price price_on_gpu(const Features& f, const std::vector<Outlook>& outlooks, const Limits& limits, const Work& work)
+CostEstimate price_on_gpu(const Features& f, const std::vector<MergeEstimate>& estimates, const Limits& limits, const Work& work)
 {
     const auto entries = static_cast<double>(f.nonzeros), value = static_cast<double>(work.value_bytes);
-    const double alone = work.right_hand_sides == 1 ? choose(f, outlooks, limits).seconds : predict_seconds(f, outlooks.front(), 1) * ceil_div(work.right_hand_sides, at_once);
+    const double alone = work.right_hand_sides == 1 ? choose(f, estimates, limits).seconds : predict_seconds(f, estimates.front(), 1) * ceil_div(work.right_hand_sides, at_once);
     return {fitted::gpu_prepare + entries * fitted::gpu_prepare_entry + f.levels * fitted::gpu_prepare_level + copy_seconds(entries * (value + sizeof(index_t))), alone + 2 * copy_seconds(value * f.rows * work.right_hand_sides)};
 }
 
@@ -42,24 +42,24 @@ Placement look_and_place(const Context& host, const WideView<V>& a, const Option
 {
     const Limits cpu = limits_of(host);
     const Work work{options.expected_calls, options.right_hand_sides, sizeof(V)};
-    Known known = look_around(host, a, options);
-    const Placement hopeful = place(known.features, best_outlooks(known.features), cpu, gpu, work);
+    AnalysisState known = analyze_pattern(host, a, options);
+    const Placement hopeful = place(known.features, best_estimates(known.features), cpu, gpu, work);
     if (hopeful.backend == Backend::cpu) return hopeful;
-    look_ahead(host, gpu, options.expected_calls, known);
-    return place(known.features, known.outlooks, cpu, gpu, work);
+    evaluate_merges(host, gpu, options.expected_calls, known);
+    return place(known.features, known.estimates, cpu, gpu, work);
 }
 
 }  // namespace
 
-std::vector<Outlook> best_outlooks(const Features& f)
+std::vector<MergeEstimate> best_estimates(const Features& f)
 {
     const index_t levels = std::max<index_t>(1, f.levels / most_rows);
     return {{Merge::none, 1, f.levels, f.levels}, {Merge::critical, most_rows, levels, levels}};
 }
 
-Placement place(const Features& features, const std::vector<Outlook>& outlooks, const Limits& cpu, const Limits& gpu, const Work& work)
+Placement place(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& cpu, const Limits& gpu, const Work& work)
 {
-    Placement p{.backend = Backend::cpu, .cpu = price_on_cpu(features, cpu, work), .gpu = price_on_gpu(features, outlooks, gpu, work), .why = {}};
+    Placement p{.backend = Backend::cpu, .cpu = price_on_cpu(features, cpu, work), .gpu = price_on_gpu(features, estimates, gpu, work), .why = {}};
     const double here = p.cpu.total(work.calls), there = p.gpu.total(work.calls);
     if (there < here) p.backend = Backend::cuda;
     p.why = concat(p.backend == Backend::cpu ? "on the CPU: " : "on the GPU: ", fixed(work.calls, 0), work.calls == 1 ? " solve" : " solves", " with analysis should take ", milliseconds(here),

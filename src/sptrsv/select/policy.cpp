@@ -37,7 +37,7 @@ constexpr double cluster_gain = 0.2;               // of a solve, that clusters 
 constexpr double cluster_rows = 32;
 constexpr double chain_level = 2e-6;               // of the analysis, that chains cost beside rows alone, for each level
 
-// One block or cluster: predicted from hops of 70 ns in a multiprocessor and 150 ns in a cluster; measured to take 1.5 to 4 times as long (Limits::regimes).
+// One block or cluster: predicted from hops of 70 ns in a multiprocessor and 150 ns in a cluster; measured to take 1.5 to 4 times as long (Limits::execution_scopes).
 constexpr double block_level = 0.20e-6;
 constexpr double block_bandwidth = 70e9;           // bytes a second into one multiprocessor
 constexpr double cluster_level = 0.35e-6;
@@ -64,25 +64,25 @@ double predict_levels(const Features& f, const Limits& limits)
     return static_cast<double>(f.nonzeros) * cpu_level_entry / (shared ? limits.threads : 1) + f.levels * limits.handover;
 }
 
-double tasks_per_level(const Outlook& o) { return static_cast<double>(o.tasks) / std::max<index_t>(1, o.levels); }
+double tasks_per_level(const MergeEstimate& o) { return static_cast<double>(o.tasks) / std::max<index_t>(1, o.levels); }
 
-Scheme scheme_for(const Outlook& o, int team)
+Policy scheme_for(const MergeEstimate& o, int team)
 {
     const bool few = tasks_per_level(o) < shallow;
     const int warps = o.merge == Merge::none ? (few ? 4 : 16) : team == 1 ? 8 : few ? 4 : 12;
     return {.kernel = Kernel::tasks, .merge = o.merge, .rows = o.rows, .team = team, .warps = warps};
 }
 
-// The schemes an outlook allows, the whole GPU's first.
-std::vector<Scheme> schemes_for(const Features& f, const Outlook& o, const Limits& limits)
+// The schemes an estimate allows, the whole GPU's first.
+std::vector<Policy> schemes_for(const Features& f, const MergeEstimate& o, const Limits& limits)
 {
-    std::vector<Scheme> all;
+    std::vector<Policy> all;
     for (const int team : {1, 4})
         if (o.merge != Merge::none || team == 1) all.push_back(scheme_for(o, team));
-    if (!limits.regimes) return all;
-    for (const Regime regime : {Regime::block, Regime::cluster}) {
-        Scheme s = scheme_for(o, o.merge == Merge::none ? 1 : 4);
-        s.regime = regime;
+    if (!limits.execution_scopes) return all;
+    for (const ExecutionScope execution_scope : {ExecutionScope::block, ExecutionScope::cluster}) {
+        Policy s = scheme_for(o, o.merge == Merge::none ? 1 : 4);
+        s.execution_scope = execution_scope;
         s.warps = most_warps_in_block(s.team, o.merge != Merge::none);
         s.blocks = std::min(s.blocks, limits.cluster_blocks);
         if (works(s, limits) && fits(s, f.rows, sizeof(double), limits)) all.push_back(s);
@@ -90,20 +90,20 @@ std::vector<Scheme> schemes_for(const Features& f, const Outlook& o, const Limit
     return all;
 }
 
-std::string reason(const Features& f, const Outlook& o, const Scheme& s)
+std::string reason(const Features& f, const MergeEstimate& o, const Policy& s)
 {
     std::string why = o.merge == Merge::none ? concat(f.levels, " levels; clusters would not pay") : concat(o.merge == Merge::chains ? "chains leave " : "clusters leave ", o.levels, " of ", f.levels, " levels");
-    if (s.regime != Regime::device) why += concat(", narrow enough for one ", to_text(s.regime));
+    if (s.execution_scope != ExecutionScope::device) why += concat(", narrow enough for one ", to_text(s.execution_scope));
     return why;
 }
 
-void check_regime(const Scheme& s, const Limits& limits)
+void check_regime(const Policy& s, const Limits& limits)
 {
-    if (s.regime == Regime::device) return;
+    if (s.execution_scope == ExecutionScope::device) return;
     const int most = most_warps_in_block(s.team, s.merge != Merge::none);
     require<ValueError>(s.kernel == Kernel::tasks, [&] { return concat("the kernel '", to_text(s.kernel), "' works on the whole GPU"); });
     require<ValueError>(s.warps <= most && s.warps % s.team == 0, [&] { return concat("a block of ", s.warps, " warps in teams of ", s.team); }, concat("up to ", most, ", whole teams"));
-    if (s.regime == Regime::block) return;
+    if (s.execution_scope == ExecutionScope::block) return;
     require<ValueError>(limits.cluster_blocks > 1, "this GPU has no clusters of blocks");
     require<ValueError>(is_power_of_two(s.blocks) && s.blocks > 1 && s.blocks <= limits.cluster_blocks, [&] { return concat("a cluster of ", s.blocks, " blocks"); }, concat("2, 4, … ", limits.cluster_blocks));
 }
@@ -126,7 +126,7 @@ std::string number(int n) { return n == unlimited ? "unlimited" : std::to_string
 
 }  // namespace
 
-double predict_seconds(const Features& f, const Outlook& o, int team)
+double predict_seconds(const Features& f, const MergeEstimate& o, int team)
 {
     const auto levels = static_cast<double>(o.levels), tasks = static_cast<double>(o.tasks);
     if (o.merge == Merge::none) return start + levels * row_level + tasks * row_task;
@@ -134,39 +134,39 @@ double predict_seconds(const Features& f, const Outlook& o, int team)
     return start + levels * (warp_level + warp_level_entry * f.row_mean) + tasks * warp_task;
 }
 
-double predict_seconds(const Features& f, const Outlook& o, const Scheme& s)
+double predict_seconds(const Features& f, const MergeEstimate& o, const Policy& s)
 {
-    if (s.regime == Regime::device) return predict_seconds(f, o, s.team);
+    if (s.execution_scope == ExecutionScope::device) return predict_seconds(f, o, s.team);
     const double dense = o.merge == Merge::none ? 0 : static_cast<double>(o.tasks) * o.rows * o.rows * dense_bytes;
     const double bytes = static_cast<double>(f.nonzeros) * entry_bytes + dense;
-    const double bandwidth = s.regime == Regime::block ? block_bandwidth : s.blocks * cluster_block_bandwidth;
-    return start + o.levels * (s.regime == Regime::block ? block_level : cluster_level) + bytes / bandwidth;
+    const double bandwidth = s.execution_scope == ExecutionScope::block ? block_bandwidth : s.blocks * cluster_block_bandwidth;
+    return start + o.levels * (s.execution_scope == ExecutionScope::block ? block_level : cluster_level) + bytes / bandwidth;
 }
 
-int blocks_of(const Scheme& s) { return s.regime == Regime::cluster ? s.blocks : 1; }
+int blocks_of(const Policy& s) { return s.execution_scope == ExecutionScope::cluster ? s.blocks : 1; }
 
-offset_t unknowns_of_a_block(const Scheme& s, index_t rows) { return round_up(offset_t{rows}, offset_t{32} * blocks_of(s)) / blocks_of(s); }
+offset_t unknowns_of_a_block(const Policy& s, index_t rows) { return round_up(offset_t{rows}, offset_t{32} * blocks_of(s)) / blocks_of(s); }
 
-bool fits(const Scheme& s, index_t rows, std::size_t value_bytes, const Limits& limits)
+bool fits(const Policy& s, index_t rows, std::size_t value_bytes, const Limits& limits)
 {
-    return s.regime == Regime::device || static_cast<std::size_t>(unknowns_of_a_block(s, rows)) * value_bytes + static_shared <= limits.block_bytes;
+    return s.execution_scope == ExecutionScope::device || static_cast<std::size_t>(unknowns_of_a_block(s, rows)) * value_bytes + static_shared <= limits.block_bytes;
 }
 
-bool favours_neighbours(const Features& features) { return features.nearness >= least_nearness; }
+bool favours_neighbours(const Features& features) { return features.dependency_nearness >= least_nearness; }
 
-bool worth_clusters(const Features& f, double expected_calls)
+bool clusters_pay(const Features& f, double expected_calls)
 {
     return expected_calls * f.levels * row_level > static_cast<double>(f.nonzeros) * cluster_entry;
 }
 
-bool worth_chains(double expected_calls) { return expected_calls * row_level > chain_level; }
+bool chains_pay(double expected_calls) { return expected_calls * row_level > chain_level; }
 
 bool has_wide_levels(const Features& f)
 {
     return f.levels * wide_level <= static_cast<double>(f.nonzeros) * host_level_entry + f.rows * host_level_row;
 }
 
-bool worth_more(const Features& f, index_t levels, double seconds, double expected_calls)
+bool host_merge_pays(const Features& f, index_t levels, double seconds, double expected_calls)
 {
     const double most_gain = 1 - f.levels / cluster_rows / std::max<index_t>(1, levels);      // no cluster is longer
     const bool wide = has_wide_levels(f);
@@ -180,26 +180,26 @@ index_t most_levels_there(index_t rows, offset_t nonzeros)
     return static_cast<index_t>(std::min<double>(on_host / there_level, most_levels_swept(rows)));
 }
 
-Choice choose(const Features& features, const std::vector<Outlook>& outlooks, const Limits& limits)
+Choice choose(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& limits)
 {
     if (limits.backend == Backend::cpu) return choose_cpu(features, limits);
-    require<ValueError>(!outlooks.empty(), "nothing to choose from");
+    require<ValueError>(!estimates.empty(), "nothing to choose from");
     Choice best;
-    for (const Outlook& o : outlooks)
-        for (const Scheme& s : schemes_for(features, o, limits)) {
+    for (const MergeEstimate& o : estimates)
+        for (const Policy& s : schemes_for(features, o, limits)) {
             const double seconds = predict_seconds(features, o, s);
             if (best.seconds == 0 || seconds < best.seconds) best = {s, seconds, reason(features, o, s)};
         }
     return best;
 }
 
-std::vector<Scheme> candidates(const Limits& limits)
+std::vector<Policy> candidates(const Limits& limits)
 {
     if (limits.backend == Backend::cpu) {
         if (limits.threads == 1) return {{.kernel = Kernel::serial}};
         return {{.kernel = Kernel::serial}, {.kernel = Kernel::levels}, {.kernel = Kernel::levels, .merge = Merge::critical, .rows = 256}};
     }
-    std::vector<Scheme> all;
+    std::vector<Policy> all;
     for (const int team : {4, 1})
         for (const int rows : {32, 16, 8}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = rows, .team = team, .warps = 8});
     for (const int warps : {4, 16}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .warps = warps});
@@ -208,25 +208,25 @@ std::vector<Scheme> candidates(const Limits& limits)
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .team = 4, .warps = 16});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .reorder = true, .warps = 16});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .reorder = true, .warps = 4});
-    for (const Regime regime : {Regime::block, Regime::cluster}) {
-        if (regime == Regime::cluster && limits.cluster_blocks < 2) continue;
+    for (const ExecutionScope execution_scope : {ExecutionScope::block, ExecutionScope::cluster}) {
+        if (execution_scope == ExecutionScope::cluster && limits.cluster_blocks < 2) continue;
         for (const Merge merge : {Merge::critical, Merge::none})
-            all.push_back({.kernel = Kernel::tasks, .merge = merge, .rows = merge == Merge::none ? 1 : 32, .team = merge == Merge::none ? 1 : 4, .warps = merge == Merge::none ? 16 : 12, .regime = regime, .blocks = std::min(Scheme{}.blocks, limits.cluster_blocks)});
+            all.push_back({.kernel = Kernel::tasks, .merge = merge, .rows = merge == Merge::none ? 1 : 32, .team = merge == Merge::none ? 1 : 4, .warps = merge == Merge::none ? 16 : 12, .execution_scope = execution_scope, .blocks = std::min(Policy{}.blocks, limits.cluster_blocks)});
     }
     return all;
 }
 
-std::vector<Scheme> paper_schemes()
+std::vector<Policy> paper_schemes()
 {
-    std::vector<Scheme> variants;                                    // Prepare: n_g, sw_rnnz, n_w
+    std::vector<Policy> variants;                                    // Prepare: n_g, sw_rnnz, n_w
     for (const int warps : {2, 8, 16})
         for (int subwarps = 1; subwarps <= 32; subwarps *= 2) {
             variants.push_back({.kernel = Kernel::groups, .warps = warps, .subwarps = subwarps, .share_above = 0});
             variants.push_back({.kernel = Kernel::groups, .warps = warps, .subwarps = subwarps, .share_above = unlimited});
             for (int limit = 1; limit <= 32 / subwarps; limit *= 2) variants.push_back({.kernel = Kernel::groups, .warps = warps, .subwarps = subwarps, .share_above = limit});
         }
-    std::vector<Scheme> transformed;                                 // Transform: merging, reordering
-    for (Scheme s : variants)
+    std::vector<Policy> transformed;                                 // Transform: merging, reordering
+    for (Policy s : variants)
         for (const bool reorder : {false, true})
             for (int n = 1; n <= 32; n *= 2)
                 for (const Merge merge : {Merge::fixed, Merge::average, Merge::threshold}) {
@@ -236,10 +236,10 @@ std::vector<Scheme> paper_schemes()
                     s.limit = merge == Merge::fixed ? 0 : n;
                     transformed.push_back(s);
                 }
-    std::vector<Scheme> all;                                         // Schedule: rg_, ws_, alpha_level
-    for (Scheme s : transformed)
+    std::vector<Policy> all;                                         // Schedule: rg_, ws_, alpha_level
+    for (Policy s : transformed)
         for (const Grouping grouping : {Grouping::sequential, Grouping::balance})
-            for (const Warps order : {Warps::round_robin, Warps::balance, Warps::locality})
+            for (const WarpSchedule order : {WarpSchedule::round_robin, WarpSchedule::balance, WarpSchedule::locality})
                 for (const int alpha : {0, 2, 4, 8, unlimited}) {
                     s.grouping = grouping;
                     s.order = order;
@@ -249,10 +249,10 @@ std::vector<Scheme> paper_schemes()
     return all;
 }
 
-std::vector<Scheme> reduced_schemes()
+std::vector<Policy> reduced_schemes()
 {
-    std::vector<Scheme> all;
-    for (const Warps order : {Warps::ticket, Warps::round_robin, Warps::balance, Warps::locality})
+    std::vector<Policy> all;
+    for (const WarpSchedule order : {WarpSchedule::ticket, WarpSchedule::round_robin, WarpSchedule::balance, WarpSchedule::locality})
         for (const int subwarps : {1, 4, 8})
             for (const int warps : {8, 16})
                 for (const auto& [merge, rows, limit] : {std::tuple{Merge::fixed, 1, 0}, {Merge::fixed, 4, 0}, {Merge::average, 32, 8}, {Merge::threshold, 32, 8}})
@@ -261,7 +261,7 @@ std::vector<Scheme> reduced_schemes()
     return all;
 }
 
-void check_scheme(const Scheme& s, const Limits& limits)
+void check_policy(const Policy& s, const Limits& limits)
 {
     const bool for_cpu = s.kernel == Kernel::serial || s.kernel == Kernel::levels;
     require<ValueError>(for_cpu == (limits.backend == Backend::cpu), [&] { return concat("the kernel '", to_text(s.kernel), "' is not for this backend"); },
@@ -282,10 +282,10 @@ void check_scheme(const Scheme& s, const Limits& limits)
     check_regime(s, limits);
 }
 
-bool works(const Scheme& scheme, const Limits& limits)
+bool works(const Policy& scheme, const Limits& limits)
 {
     try {
-        check_scheme(scheme, limits);
+        check_policy(scheme, limits);
         return true;
     } catch (const ValueError&) {
         return false;
@@ -316,17 +316,17 @@ std::string to_text(Merge merge)
     return "?";
 }
 
-std::string to_text(Regime regime)
+std::string to_text(ExecutionScope execution_scope)
 {
-    switch (regime) {
-    case Regime::device: return "whole GPU";
-    case Regime::block: return "block";
-    case Regime::cluster: return "cluster";
+    switch (execution_scope) {
+    case ExecutionScope::device: return "whole GPU";
+    case ExecutionScope::block: return "block";
+    case ExecutionScope::cluster: return "cluster";
     }
     return "?";
 }
 
-std::string to_text(const Scheme& s)
+std::string to_text(const Policy& s)
 {
     const bool on_cpu = s.kernel == Kernel::serial || s.kernel == Kernel::levels;
     if (on_cpu && s.merge == Merge::none) return to_text(s.kernel);
@@ -336,12 +336,12 @@ std::string to_text(const Scheme& s)
     if (s.merge == Merge::average || s.merge == Merge::threshold) text += concat(" with ", s.limit, " entries");
     text += concat(", ", s.warps, " warps");
     if (s.team > 1) text += concat(" in teams of ", s.team);
-    if (s.regime == Regime::block) text += ", in one block";
-    if (s.regime == Regime::cluster) text += concat(", in one cluster of ", s.blocks, " blocks");
+    if (s.execution_scope == ExecutionScope::block) text += ", in one block";
+    if (s.execution_scope == ExecutionScope::cluster) text += concat(", in one cluster of ", s.blocks, " blocks");
     if (s.reorder) text += ", reordered";
     if (s.kernel == Kernel::groups)
         text += concat(", n_g ", s.subwarps, ", sw_rnnz ", number(s.share_above), s.grouping == Grouping::balance ? ", rg_balance" : ", rg_sequential",
-                       s.order == Warps::ticket ? ", ticket" : s.order == Warps::round_robin ? ", ws_rr" : s.order == Warps::balance ? ", ws_balance" : ", ws_locality",
+                       s.order == WarpSchedule::ticket ? ", ticket" : s.order == WarpSchedule::round_robin ? ", ws_rr" : s.order == WarpSchedule::balance ? ", ws_balance" : ", ws_locality",
                        ", alpha ", number(s.alpha));
     return text;
 }

@@ -15,27 +15,27 @@ namespace {
 template <class E, std::size_t N>
 struct Names {
     std::string_view key;
-    E Scheme::*member;
+    E Policy::*member;
     std::array<std::string_view, N> name;                // in the order of the enumerators
 };
-constexpr Names<Kernel, 4> kernels{"kernel", &Scheme::kernel, {"serial", "levels", "tasks", "groups"}};
-constexpr Names<Merge, 6> merges{"merge", &Scheme::merge, {"none", "critical", "fixed", "average", "threshold", "chains"}};
-constexpr Names<Grouping, 2> groupings{"grouping", &Scheme::grouping, {"sequential", "balance"}};
-constexpr Names<Warps, 4> orders{"order", &Scheme::order, {"ticket", "round_robin", "balance", "locality"}};
+constexpr Names<Kernel, 4> kernels{"kernel", &Policy::kernel, {"serial", "levels", "tasks", "groups"}};
+constexpr Names<Merge, 6> merges{"merge", &Policy::merge, {"none", "critical", "fixed", "average", "threshold", "chains"}};
+constexpr Names<Grouping, 2> groupings{"grouping", &Policy::grouping, {"sequential", "balance"}};
+constexpr Names<WarpSchedule, 4> orders{"order", &Policy::order, {"ticket", "round_robin", "balance", "locality"}};
 
-constexpr Names<Regime, 3> regimes{"regime", &Scheme::regime, {"device", "block", "cluster"}};
+constexpr Names<ExecutionScope, 3> execution_scopes{"regime", &Policy::execution_scope, {"device", "block", "cluster"}};
 
-constexpr std::pair<std::string_view, int Scheme::*> numbers[] = {{"rows", &Scheme::rows}, {"limit", &Scheme::limit}, {"team", &Scheme::team}, {"warps", &Scheme::warps},
-                                                                  {"subwarps", &Scheme::subwarps}, {"share_above", &Scheme::share_above}, {"alpha", &Scheme::alpha}, {"blocks", &Scheme::blocks}};
+constexpr std::pair<std::string_view, int Policy::*> numbers[] = {{"rows", &Policy::rows}, {"limit", &Policy::limit}, {"team", &Policy::team}, {"warps", &Policy::warps},
+                                                                  {"subwarps", &Policy::subwarps}, {"share_above", &Policy::share_above}, {"alpha", &Policy::alpha}, {"blocks", &Policy::blocks}};
 
 template <class E, std::size_t N>
-void write_name(const Names<E, N>& names, const Scheme& s, std::string& line)
+void write_name(const Names<E, N>& names, const Policy& s, std::string& line)
 {
-    if (s.*names.member != Scheme{}.*names.member) line += concat(" ", names.key, "=", names.name[static_cast<std::size_t>(s.*names.member)]);
+    if (s.*names.member != Policy{}.*names.member) line += concat(" ", names.key, "=", names.name[static_cast<std::size_t>(s.*names.member)]);
 }
 
 template <class E, std::size_t N>
-bool read_name(const Names<E, N>& names, std::string_view key, std::string_view value, Scheme& s)
+bool read_name(const Names<E, N>& names, std::string_view key, std::string_view value, Policy& s)
 {
     if (key != names.key) return false;
     for (std::size_t k = 0; k < N; ++k)
@@ -46,7 +46,7 @@ bool read_name(const Names<E, N>& names, std::string_view key, std::string_view 
     return false;
 }
 
-bool read_number(std::string_view key, std::string_view value, Scheme& s)
+bool read_number(std::string_view key, std::string_view value, Policy& s)
 {
     int number = 0;
     const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -63,30 +63,30 @@ bool read_number(std::string_view key, std::string_view value, Scheme& s)
 
 }  // namespace
 
-std::string to_line(const Scheme& s)
+std::string to_line(const Policy& s)
 {
     std::string line = concat("kernel=", kernels.name[static_cast<std::size_t>(s.kernel)]);
     write_name(merges, s, line);
     for (const auto& [name, member] : numbers)
-        if (s.*member != Scheme{}.*member) line += concat(" ", name, "=", s.*member);
+        if (s.*member != Policy{}.*member) line += concat(" ", name, "=", s.*member);
     if (s.reorder) line += " reorder=1";
     write_name(groupings, s, line);
     write_name(orders, s, line);
-    write_name(regimes, s, line);
+    write_name(execution_scopes, s, line);
     return line;
 }
 
-std::optional<Scheme> parse_scheme(std::string_view line)
+std::optional<Policy> parse_scheme(std::string_view line)
 {
     if (!line.starts_with("kernel=")) return std::nullopt;
-    Scheme s;
+    Policy s;
     while (!line.empty()) {
         const std::string_view word = line.substr(0, line.find(' '));
         line.remove_prefix(std::min(word.size() + 1, line.size()));
         const std::size_t equals = word.find('=');
         if (equals == std::string_view::npos) return std::nullopt;
         const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
-        const bool understood = read_name(kernels, key, value, s) || read_name(merges, key, value, s) || read_name(groupings, key, value, s) || read_name(orders, key, value, s) || read_name(regimes, key, value, s) || read_number(key, value, s);
+        const bool understood = read_name(kernels, key, value, s) || read_name(merges, key, value, s) || read_name(groupings, key, value, s) || read_name(orders, key, value, s) || read_name(execution_scopes, key, value, s) || read_number(key, value, s);
         if (!understood) return std::nullopt;
     }
     return s;
@@ -101,7 +101,7 @@ const std::vector<std::string>& feature_names()
 double feature(const Features& f, std::string_view name)
 {
     const double values[] = {static_cast<double>(f.rows), static_cast<double>(f.nonzeros), f.row_mean, f.row_longest, f.row_variation, f.level_mean, f.level_longest, f.level_variation,
-                             static_cast<double>(f.levels), f.nearness};
+                             static_cast<double>(f.levels), f.dependency_nearness};
     for (std::size_t k = 0; k < feature_names().size(); ++k)
         if (feature_names()[k] == name) return values[k];
     throw ValueError(concat("a triangle has no feature '", name, "'"));

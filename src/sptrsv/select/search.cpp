@@ -23,7 +23,7 @@ double time_solve(const Context& ctx, const Prepared<V>& p, const V* b, V* x)
     for (int k = 0; k <= repeats; ++k) {
         ctx.synchronize();
         const double begin = trace::now();
-        run(ctx, p, Sides<V>{V(1), b, 1, 0, x, 1, 0, 1});
+        run(ctx, p, RhsView<V>{V(1), b, 1, 0, x, 1, 0, 1});
         ctx.synchronize();
         const double seconds = trace::now() - begin;
         if (k == 1 || (k > 1 && seconds < best)) best = seconds;
@@ -34,7 +34,7 @@ double time_solve(const Context& ctx, const Prepared<V>& p, const V* b, V* x)
 }  // namespace
 
 template <class V>
-void try_each(const Context& ctx, const WideView<V>& a, const Options& options, Known& known, const std::vector<Scheme>& all, const Progress& progress, const std::type_identity_t<Taker<V>>& f)
+void try_each(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known, const std::vector<Policy>& all, const Progress& progress, const std::type_identity_t<TrialCallback<V>>& f)
 {
     Buffer<V> b = ctx.run([&](const auto& q) {
         Buffer<V> zeros(q, known.triangle.rows);
@@ -42,8 +42,8 @@ void try_each(const Context& ctx, const WideView<V>& a, const Options& options, 
         return zeros;
     });
     Buffer<V> x = ctx.run([&](const auto& q) { return Buffer<V>(q, known.triangle.rows); });
-    std::vector<Scheme> schemes = all;
-    std::erase_if(schemes, [&](const Scheme& s) { return !fits(s, known.triangle.rows, sizeof(V), limits_of(ctx)); });
+    std::vector<Policy> schemes = all;
+    std::erase_if(schemes, [&](const Policy& s) { return !fits(s, known.triangle.rows, sizeof(V), limits_of(ctx)); });
     const double begin = trace::now();
     for (std::size_t k = 0; k < schemes.size() && (k == 0 || trace::now() - begin < options.seconds); ++k) {
         const double start = trace::now();
@@ -64,15 +64,15 @@ void require_square(const WideView<V>& a)
 }
 
 template <class V>
-std::vector<Trial> try_schemes(const Context& all, const AnyView<V>& given, const Options& options, const std::vector<Scheme>& schemes, const Progress& progress)
+std::vector<Trial> try_policies(const Context& all, const AnyView<V>& given, const Options& options, const std::vector<Policy>& schemes, const Progress& progress)
 {
     Buffer<offset_t> wide;
     const auto a = matrix::widened<WideView<V>>(all, given, wide);
     require_square(a);
     const Context ctx = all.for_work(as_rows(a).nonzeros + as_rows(a).rows);      // as Plan::make does, so that what is remembered is found
     const Limits limits = limits_of(ctx);
-    for (const Scheme& s : schemes) check_scheme(s, limits);
-    Known known = look_around(ctx, a, options);
+    for (const Policy& s : schemes) check_policy(s, limits);
+    AnalysisState known = analyze_pattern(ctx, a, options);
     std::vector<Trial> trials;
     try_each(ctx, a, options, known, schemes, progress,
              [&](const Prepared<V>& p, double prepared, double seconds) { trials.push_back({p.scheme, p.levels, prepared, seconds}); });
@@ -82,11 +82,11 @@ std::vector<Trial> try_schemes(const Context& all, const AnyView<V>& given, cons
     return trials;
 }
 
-template void try_each(const Context&, const WideView<float>&, const Options&, Known&, const std::vector<Scheme>&, const Progress&, const Taker<float>&);
+template void try_each(const Context&, const WideView<float>&, const Options&, AnalysisState&, const std::vector<Policy>&, const Progress&, const TrialCallback<float>&);
 template void require_square(const WideView<float>&);
-template std::vector<Trial> try_schemes(const Context&, const AnyView<float>&, const Options&, const std::vector<Scheme>&, const Progress&);
-template void try_each(const Context&, const WideView<double>&, const Options&, Known&, const std::vector<Scheme>&, const Progress&, const Taker<double>&);
+template std::vector<Trial> try_policies(const Context&, const AnyView<float>&, const Options&, const std::vector<Policy>&, const Progress&);
+template void try_each(const Context&, const WideView<double>&, const Options&, AnalysisState&, const std::vector<Policy>&, const Progress&, const TrialCallback<double>&);
 template void require_square(const WideView<double>&);
-template std::vector<Trial> try_schemes(const Context&, const AnyView<double>&, const Options&, const std::vector<Scheme>&, const Progress&);
+template std::vector<Trial> try_policies(const Context&, const AnyView<double>&, const Options&, const std::vector<Policy>&, const Progress&);
 
 }  // namespace tulle::sptrsv

@@ -40,7 +40,7 @@ Model model_for(const Options& options, About about)
 }
 
 struct Judged {
-    Scheme scheme;
+    Policy scheme;
     double worth;                        // 0 to 1; from a half on it is thought to be good enough
 };
 constexpr double good_enough = 0.5;
@@ -53,21 +53,21 @@ std::vector<Judged> judge(const Features& features, const Learned& learned, cons
     const std::vector<double> worth = learned.model.judge(values);
     std::vector<Judged> all;
     for (std::size_t k = 0; k < worth.size(); ++k)
-        if (const std::optional<Scheme>& scheme = learned.schemes[k]; scheme && works(*scheme, limits) && fits(*scheme, features.rows, sizeof(double), limits))
+        if (const std::optional<Policy>& scheme = learned.schemes[k]; scheme && works(*scheme, limits) && fits(*scheme, features.rows, sizeof(double), limits))
             all.push_back({*scheme, worth[k]});
     return all;
 }
 
 // Schemes that differ in the number of warps alone are taken for one.
-bool is_like(const Scheme& a, Scheme b)
+bool is_like(const Policy& a, Policy b)
 {
     b.warps = a.warps;
     return a == b;
 }
 
-bool was_looked_at(const Scheme& s, const std::vector<Outlook>& looked_at)
+bool was_looked_at(const Policy& s, const std::vector<MergeEstimate>& looked_at)
 {
-    return std::any_of(looked_at.begin(), looked_at.end(), [&](const Outlook& o) { return o.merge == s.merge && (s.merge == Merge::none || o.rows == s.rows); });
+    return std::any_of(looked_at.begin(), looked_at.end(), [&](const MergeEstimate& o) { return o.merge == s.merge && (s.merge == Merge::none || o.rows == s.rows); });
 }
 
 std::string device_of(const Context& ctx)
@@ -98,10 +98,10 @@ std::optional<Choice> choose_learned(const Features& features, const Learned& le
     return Choice{best.scheme, 0, concat("the learned model judges it ", fixed(best.worth, 2), ", the most of ", judged.size(), " schemes")};
 }
 
-Choice overrule(const Choice& predicted, const Features& features, const Learned& learned, const Limits& limits, const std::vector<Outlook>& looked_at)
+Choice overrule(const Choice& predicted, const Features& features, const Learned& learned, const Limits& limits, const std::vector<MergeEstimate>& looked_at)
 {
     double most = 0, most_like = 0;
-    Scheme best;
+    Policy best;
     for (const Judged& one : judge(features, learned, limits)) {
         if (is_like(predicted.scheme, one.scheme)) most_like = std::max(most_like, one.worth);
         if (one.worth <= most || !was_looked_at(one.scheme, looked_at)) continue;
@@ -112,7 +112,7 @@ Choice overrule(const Choice& predicted, const Features& features, const Learned
     return {best, 0, concat("the learned model judges it ", fixed(most, 2), ", and ", fixed(most_like, 2), " what was predicted to be the fastest: ", to_text(predicted.scheme))};
 }
 
-Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type, Known& known)
+Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type, AnalysisState& known)
 {
     const trace::Phase phase{"select"};
     if (options.force) return {.choice = {*options.force, 0, "asked for by the caller"}, .settled = true};
@@ -125,26 +125,26 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
     }
     if (known.wide) {
         look_at_chains(ctx, limits, options.expected_calls, known);
-        selected.choice = choose(known.features, known.outlooks, limits);
+        selected.choice = choose(known.features, known.estimates, limits);
         index_t fewest = known.features.levels;
-        for (const Outlook& o : known.outlooks) fewest = std::min(fewest, o.levels);
-        if (!worth_more(known.features, fewest, selected.choice.seconds, options.expected_calls)) {
-            if (const Model model = model_for(options, About::cuda_there)) selected.choice = overrule(selected.choice, known.features, *model, limits, known.outlooks);
+        for (const MergeEstimate& o : known.estimates) fewest = std::min(fewest, o.levels);
+        if (!host_merge_pays(known.features, fewest, selected.choice.seconds, options.expected_calls)) {
+            if (const Model model = model_for(options, About::cuda_there)) selected.choice = overrule(selected.choice, known.features, *model, limits, known.estimates);
             return selected;
         }
     }
-    const bool may_cluster = limits.backend == Backend::cpu || worth_clusters(known.features, options.expected_calls);
+    const bool may_cluster = limits.backend == Backend::cpu || clusters_pay(known.features, options.expected_calls);
     if (const Model model = may_cluster ? model_for(options, limits.backend == Backend::cpu ? About::cpu : About::cuda) : nullptr)
         if (const std::optional<Choice> learned = choose_learned(known.features, *model, limits)) {
             selected.choice = *learned;
             return selected;
         }
-    look_ahead(ctx, limits, options.expected_calls, known);
-    selected.choice = choose(known.features, known.outlooks, limits);
+    evaluate_merges(ctx, limits, options.expected_calls, known);
+    selected.choice = choose(known.features, known.estimates, limits);
     if (selected.choice.scheme.kernel == Kernel::levels) {              // the same bits, but not on a machine that others use
         Limits now = limits;
         now.handover = measure_handover(limits.threads);
-        selected.choice = choose(known.features, known.outlooks, now);
+        selected.choice = choose(known.features, known.estimates, now);
     }
     return selected;
 }

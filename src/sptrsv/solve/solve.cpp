@@ -57,7 +57,7 @@ template <class V>
 std::vector<int> faults(const CudaQueue& q, const Prepared<V>& p)
 {
     std::vector<int> found;
-    for (const Shared<V>* shared : {&p.shared, &p.many_shared})
+    for (const SolveScratch<V>* shared : {&p.shared, &p.many_shared})
         if (!shared->turns.empty()) found.push_back(read_value(q, &shared->turns.data()->fault));
     if (!p.flags.flag.empty()) found.push_back(read_value(q, p.flags.flag.data() + p.flags.flag.size() - 1));
     return found;
@@ -77,7 +77,7 @@ void Plan<V>::solve(V alpha, const DenseView<const V>& b, const DenseView<V>& x)
     require_placed(s.ctx, x.data, static_cast<std::size_t>(extent(x)), s.known_x, "x");
     if (x.rows == 0 || x.cols == 0) return;
     if (alpha == V(0)) return clear(s.ctx, x);
-    run(s.ctx, s.prepared, Sides<V>{alpha, b.data, row_step(b), col_step(b), x.data, row_step(x), col_step(x), x.cols});
+    run(s.ctx, s.prepared, RhsView<V>{alpha, b.data, row_step(b), col_step(b), x.data, row_step(x), col_step(x), x.cols});
 }
 
 template <class V>
@@ -100,7 +100,7 @@ void Plan<V>::update_values(const AnyView<V>& given)
         return concat("the plan is for ", rows(), " x ", rows(), " with ", s.nonzeros, " stored values, the new matrix is ", m.rows, " x ", m.cols, " with ", m.nonzeros);
     });
     s.usable = false;
-    fill_or_refuse(s.ctx, m.value, s.prepared);
+    set_values(s.ctx, m.value, s.prepared);
     s.usable = true;
 }
 

@@ -178,7 +178,7 @@ __global__ void turn_round(int* out, int barrier, int size)
     TULLE_SHARED(int, part, 128);
     const int t = static_cast<int>(threadIdx.x), team = t / 64;
     part[t] = t;
-    meet_some(barrier + team, size);
+    named_barrier_sync(barrier + team, size);
     out[t] = part[team * 64 + 63 - t % 64];
 }
 

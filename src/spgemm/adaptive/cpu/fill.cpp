@@ -85,7 +85,7 @@ void refill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const ind
 }  // namespace
 
 template <class V>
-void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
+void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c)
 {
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
     Workers<V> workers(q, Share::of(q, policy, work, b.cols), b.cols, true);
@@ -98,7 +98,7 @@ void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Pol
 }
 
 template <class V>
-void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
+void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c)
 {
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
     Workers<V> workers(q, Share::of(q, policy, work, b.cols), b.cols, true);
@@ -116,9 +116,9 @@ std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Worksp
     return value_bytes == sizeof(float) ? Workers<float>::bytes_for(q, share, cols) : Workers<double>::bytes_for(q, share, cols);
 }
 
-template void refill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
-template void refill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
-template void fill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
-template void fill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
+template void refill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const RowRange<float>&);
+template void refill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const RowRange<double>&);
+template void fill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const RowRange<float>&);
+template void fill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const RowRange<double>&);
 
 }  // namespace tulle::spgemm

@@ -65,7 +65,7 @@ __device__ Sum slice_total(Sum sum, int lanes)
 
 __device__ std::uint32_t saturated(offset_t n) { return n < offset_t{0xffffffff} ? static_cast<std::uint32_t>(n) : 0xffffffffu; }
 
-__device__ RowFacts facts_from(const Sum& s)
+__device__ RowStats facts_from(const Sum& s)
 {
     return {saturated(s.products), saturated(s.pattern), s.last < 0 ? 0 : s.first, s.last < 0 ? 0 : s.last - s.first + 1};
 }
@@ -103,7 +103,7 @@ __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_produc
 //   told: the totals, by the last block to come, where it is given
 template <int Lanes>
 __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a,
-                                                             RowFacts* facts, Totals* totals, Kinds kinds, Totals* told)
+                                                             RowStats* facts, Totals* totals, KernelSet kinds, Totals* told)
 {
     TULLE_SHARED(unsigned, histogram, counters);
     TULLE_SHARED(unsigned long long, pieces, 2);
@@ -137,11 +137,11 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
         if (lane / Lanes == owner / Lanes) sum = part;
     }
     if (works && lane % Lanes == 0) {
-        const RowFacts f = facts_from(sum);
+        const RowStats f = facts_from(sum);
         for (int r = 0; r < run.length; ++r) facts[row + r] = f;
-        const Counter counter = counter_for(f, length, run, kinds);
+        const SymbolicKernel counter = counter_for(f, length, run, kinds);
         atomicAdd(histogram + static_cast<int>(counter), 1u);
-        if (counter == Counter::cut4 || counter == Counter::cut8) atomicAdd(pieces + (counter == Counter::cut8 ? 1 : 0), static_cast<unsigned long long>(sum.pieces));
+        if (counter == SymbolicKernel::cut4 || counter == SymbolicKernel::cut8) atomicAdd(pieces + (counter == SymbolicKernel::cut8 ? 1 : 0), static_cast<unsigned long long>(sum.pieces));
     }
     add_to_totals(works && lane % Lanes == 0 ? sum.products : 0, run.length, warp_products, warp_longest, totals);
     if (threadIdx.x < counters && histogram[threadIdx.x] > 0) atomicAdd(&totals->rows[threadIdx.x], histogram[threadIdx.x]);
@@ -160,7 +160,7 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
 {
     if (policy.method == Method::nsparse) return nsparse::analyse(q, a, b, work);
     if (policy.method == Method::deltasparse) return delta::analyse(q, a, b, policy.rules, work);
-    work.facts = Buffer<RowFacts>(q, a.rows);
+    work.facts = Buffer<RowStats>(q, a.rows);
     work.list = Buffer<index_t>(q, a.rows);
     work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
     const bool at_once = policy.at_once && b.cols <= most_columns_at_once;
@@ -184,7 +184,7 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     work.totals_are_zero = true;
     const Operands m{a.row_begin, a.col, b.row_begin, b.col, policy.use_runs ? span.data() : nullptr, !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data()};
     const offset_t mean = a.rows > 0 ? a.nonzeros / a.rows : 0;
-    std::optional<cuda::Mailbox<Totals>> box;                              // small products are not waited for: group_rows() will tell
+    std::optional<cuda::PinnedReadback<Totals>> box;                              // small products are not waited for: group_rows() will tell
     if (!at_once) box.emplace(q);
     const auto run = [&](auto kernel, int lanes) {
         launch(q, one_thread_each(std::max(offset_t{a.rows}, offset_t{1}) * lanes, threads), kernel, m, offset_t{a.rows},

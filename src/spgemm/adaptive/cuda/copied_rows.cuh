@@ -10,7 +10,7 @@ namespace tulle::spgemm {
 inline constexpr offset_t long_copy = 128;   // entries; longer rows are copied by a whole warp
 
 template <bool Columns, class V>
-__device__ void copy_scaled(const CsrView<V>& b, offset_t from, offset_t length, V factor, const Stretch<V>& c, offset_t to, int lane, int lanes)
+__device__ void copy_scaled(const CsrView<V>& b, offset_t from, offset_t length, V factor, const RowRange<V>& c, offset_t to, int lane, int lanes)
 {
     for (offset_t k = lane; k < length; k += lanes) {
         if (Columns) c.col[to + k] = b.col[from + k];
@@ -19,7 +19,7 @@ __device__ void copy_scaled(const CsrView<V>& b, offset_t from, offset_t length,
 }
 
 template <bool Columns, class V>
-__device__ void copy_rows(const CsrView<V>& a, const CsrView<V>& b, const Task& t, const Stretch<V>& c)
+__device__ void copy_rows(const CsrView<V>& a, const CsrView<V>& b, const Task& t, const RowRange<V>& c)
 {
     const offset_t number = team_number<8>();
     const int lane = static_cast<int>(threadIdx.x) % 32;

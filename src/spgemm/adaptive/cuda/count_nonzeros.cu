@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(short_threads) count_short_kernel(Pattern a, P
 
 // Nonzeros of a row, for the first thread of its team, by a bitmap that the team clears. `cell` is a word of shared memory of the block.
 template <int Team>
-__device__ int count_bits(const Pattern& a, const Pattern& b, const unsigned char* runs_b, index_t row, const RowFacts& f, index_t columns, unsigned* word,
+__device__ int count_bits(const Pattern& a, const Pattern& b, const unsigned char* runs_b, index_t row, const RowStats& f, index_t columns, unsigned* word,
                           int* cell)
 {
     int nonzeros = 0;
@@ -88,31 +88,31 @@ __global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) coun
 // ---- small products: the host has not been told how many rows of each kind there are ----
 
 constexpr int listed_threads = 1024, most_listed_blocks = 132;
-constexpr int block_counter = static_cast<int>(Counter::map_block);
+constexpr int block_counter = static_cast<int>(SymbolicKernel::map_block);
 
 // A warp per row, as they stand; rows that would keep a warp too long are listed.
 //   grid: ceil(rows / warps in a block)      shared memory: a bitmap for every warp      count: every row that is not listed, once
 __global__ void __launch_bounds__(32 * warps_per_block)
-count_in_order_kernel(Pattern a, Pattern b, const RowFacts* facts, Kinds kinds, index_t columns, offset_t* count, unsigned* listed, index_t* list)
+count_in_order_kernel(Pattern a, Pattern b, const RowStats* facts, KernelSet kinds, index_t columns, offset_t* count, unsigned* listed, index_t* list)
 {
     TULLE_DYNAMIC_SHARED(unsigned, words);
     const offset_t number = team_number<32>();
     if (number >= a.rows) return;                                   // a whole warp
     const auto row = static_cast<index_t>(number);
-    const RowFacts f = facts[row];
-    const Counter counter = counter_for(f, a.row_begin[row + 1] - a.row_begin[row], {false, 0, 1}, kinds);
+    const RowStats f = facts[row];
+    const SymbolicKernel counter = counter_for(f, a.row_begin[row + 1] - a.row_begin[row], {false, 0, 1}, kinds);
     offset_t nonzeros = f.products;                                 // where there is nothing to count
-    if (counter == Counter::map_large)
+    if (counter == SymbolicKernel::map_large)
         nonzeros = count_bits<32>(a, b, nullptr, row, f, columns, words + threadIdx.x / 32 * static_cast<unsigned>(columns / 32), nullptr);
     if (threadIdx.x % 32 != 0) return;
-    if (counter == Counter::map_block) list[atomicAdd(listed, 1u)] = row;
+    if (counter == SymbolicKernel::map_block) list[atomicAdd(listed, 1u)] = row;
     else count[row] = nonzeros;
 }
 
 // A block per listed row, as many at a time as there are blocks.
 //   grid: any      shared memory: a bitmap      count: every row that is listed, once
 __global__ void __launch_bounds__(listed_threads)
-count_listed_kernel(Pattern a, Pattern b, const RowFacts* facts, const unsigned* listed, const index_t* list, index_t columns, offset_t* count)
+count_listed_kernel(Pattern a, Pattern b, const RowStats* facts, const unsigned* listed, const index_t* list, index_t columns, offset_t* count)
 {
     TULLE_DYNAMIC_SHARED(unsigned, words);
     TULLE_SHARED(int, cell, 1);
@@ -167,33 +167,33 @@ struct Launcher {
                b, task, count);
     }
 
-    void run(Counter counter) const
+    void run(SymbolicKernel counter) const
     {
         switch (counter) {
-        case Counter::none:
-        case Counter::cut4:
-        case Counter::cut8: return;                                 // as pieces, see below
-        case Counter::lists4: return count_lists(q, a, b, task, few_lists, count);
-        case Counter::lists8: return count_lists(q, a, b, task, most_lists, count);
-        case Counter::short8: return count_short<8>();
-        case Counter::short16: return count_short<16>();
-        case Counter::short32: return count_short<32>();
-        case Counter::map_small: return count_mapped(small_map_columns);
-        case Counter::map_large: return count_mapped(large_map_columns);
-        case Counter::hash_small: return count_hashed<32, 2 * products_small>();
-        case Counter::hash_medium: return count_hashed<32, 2 * products_medium>();
-        case Counter::hash_large: return count_hashed<32, 2 * products_large>();
-        case Counter::hash_block: return count_hashed<hash_block_threads, hash_block_slots>();
-        case Counter::map_block: return count_mapped_by_block();
+        case SymbolicKernel::none:
+        case SymbolicKernel::cut4:
+        case SymbolicKernel::cut8: return;                                 // as pieces, see below
+        case SymbolicKernel::lists4: return count_lists(q, a, b, task, few_lists, count);
+        case SymbolicKernel::lists8: return count_lists(q, a, b, task, most_lists, count);
+        case SymbolicKernel::short8: return count_short<8>();
+        case SymbolicKernel::short16: return count_short<16>();
+        case SymbolicKernel::short32: return count_short<32>();
+        case SymbolicKernel::map_small: return count_mapped(small_map_columns);
+        case SymbolicKernel::map_large: return count_mapped(large_map_columns);
+        case SymbolicKernel::hash_small: return count_hashed<32, 2 * products_small>();
+        case SymbolicKernel::hash_medium: return count_hashed<32, 2 * products_medium>();
+        case SymbolicKernel::hash_large: return count_hashed<32, 2 * products_large>();
+        case SymbolicKernel::hash_block: return count_hashed<hash_block_threads, hash_block_slots>();
+        case SymbolicKernel::map_block: return count_mapped_by_block();
         }
     }
 };
 
-constexpr bool is_cut(Counter c) { return c == Counter::cut4 || c == Counter::cut8; }
+constexpr bool is_cut(SymbolicKernel c) { return c == SymbolicKernel::cut4 || c == SymbolicKernel::cut8; }
 
-bool has_larger_size(Counter c)
+bool has_larger_size(SymbolicKernel c)
 {
-    return c == Counter::lists4 || c == Counter::short8 || c == Counter::short16 || c == Counter::map_small || c == Counter::hash_small || c == Counter::hash_medium;
+    return c == SymbolicKernel::lists4 || c == SymbolicKernel::short8 || c == SymbolicKernel::short16 || c == SymbolicKernel::map_small || c == SymbolicKernel::hash_small || c == SymbolicKernel::hash_medium;
 }
 
 // Rows that are too long for a thread: cut, counted, and put together again.
@@ -217,13 +217,13 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
     const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
     const unsigned char* runs_b = policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a;
     place_for_counting(q, {0, a.rows, a.row_begin, work.facts.data(), runs_a, nullptr, sizeof(V), work.kinds}, work, count);
-    const std::vector<RowGroup> groups = merged(work.symbolic, few_rows, [](std::size_t g) { return has_larger_size(static_cast<Counter>(g)); });
-    cuda::Branches side(q, branches_for(groups, policy.side_by_side));
+    const std::vector<RowGroup> groups = merged(work.symbolic, few_rows, [](std::size_t g) { return has_larger_size(static_cast<SymbolicKernel>(g)); });
+    cuda::ForkedStreams side(q, branches_for(groups, policy.side_by_side));
     count_cut(q, pattern_of(a), pattern_of(b), work, count);
     for (const std::size_t g : launch_order(groups)) {
         const RowGroup& group = groups[g - 1];
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs_a, runs_b};
-        if (!is_cut(static_cast<Counter>(g))) Launcher{side.next(), pattern_of(a), pattern_of(b), task, count}.run(static_cast<Counter>(g));
+        if (!is_cut(static_cast<SymbolicKernel>(g))) Launcher{side.next(), pattern_of(a), pattern_of(b), task, count}.run(static_cast<SymbolicKernel>(g));
     }
 }
 

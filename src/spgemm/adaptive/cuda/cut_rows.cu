@@ -21,7 +21,7 @@ struct CutRows {
 
 CutRows cut_rows_of(const Workspace& work)
 {
-    const RowGroup &few = work.symbolic[static_cast<std::size_t>(Counter::cut4) - 1], &more = work.symbolic[static_cast<std::size_t>(Counter::cut8) - 1];
+    const RowGroup &few = work.symbolic[static_cast<std::size_t>(SymbolicKernel::cut4) - 1], &more = work.symbolic[static_cast<std::size_t>(SymbolicKernel::cut8) - 1];
     return {work.list.data() + few.begin, few.rows + more.rows};
 }
 

@@ -30,82 +30,82 @@ struct ReadFacts {
 
 ReadFacts read_facts(const std::vector<RowGroup>& groups)
 {
-    const auto begin = [&](Filler f) { return groups[static_cast<std::size_t>(f) - 1].begin; };
-    const offset_t ranked = begin(Filler::single_small), long_rows = begin(Filler::hash1024);
-    return {ranked, begin(Filler::hash64) - ranked, long_rows, groups.back().begin + groups.back().rows - long_rows};
+    const auto begin = [&](NumericKernel f) { return groups[static_cast<std::size_t>(f) - 1].begin; };
+    const offset_t ranked = begin(NumericKernel::single_small), long_rows = begin(NumericKernel::hash1024);
+    return {ranked, begin(NumericKernel::hash64) - ranked, long_rows, groups.back().begin + groups.back().rows - long_rows};
 }
 
 // One thread for every row whose facts are looked at.
-__global__ void list_facts_kernel(const RowFacts* facts, const index_t* list, ReadFacts r, RowFacts* listed)
+__global__ void list_facts_kernel(const RowStats* facts, const index_t* list, ReadFacts r, RowStats* listed)
 {
     const offset_t k = global_thread();
     if (k < r.ranks + r.longs) listed[k] = facts[list[k < r.ranks ? r.ranked + k : r.long_rows + (k - r.ranks)]];
 }
 
-const RowFacts* facts_for(const Workspace& work, const RowGroup& group, Filler filler)
+const RowStats* facts_for(const Workspace& work, const RowGroup& group, NumericKernel filler)
 {
     if (!work.facts_listed) return work.facts.data();
     return reads_facts(filler) ? work.facts.data() + read_facts(work.numeric).place(group.begin) : nullptr;
 }
 
 template <class V, class Work>
-void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const Stretch<V>& c, Work&& do_group)
+void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const RowRange<V>& c, Work&& do_group)
 {
     const FilledRuns runs = filled_runs(work);
     const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows,
-                                               [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
-    cuda::Branches side(q, branches_for(groups, side_by_side && !saves_launches(work)));
+                                               [](std::size_t g) { return has_larger_size(static_cast<NumericKernel>(g)); });
+    cuda::ForkedStreams side(q, branches_for(groups, side_by_side && !saves_launches(work)));
     for (const std::size_t g : launch_order(groups)) {
         const RowGroup& group = groups[g - 1];
-        const Task task{work.list.data() + group.begin, group.rows, facts_for(work, group, static_cast<Filler>(g)), runs.a, runs.b, work.facts_listed};
-        do_group(FillArguments<V>{side.next(), a, b, task, c, work.pieces}, static_cast<Filler>(g));
+        const Task task{work.list.data() + group.begin, group.rows, facts_for(work, group, static_cast<NumericKernel>(g)), runs.a, runs.b, work.facts_listed};
+        do_group(FillArguments<V>{side.next(), a, b, task, c, work.pieces}, static_cast<NumericKernel>(g));
     }
 }
 
 }  // namespace
 
-bool has_larger_size(Filler f)
+bool has_larger_size(NumericKernel f)
 {
-    return f == Filler::lists4 || f == Filler::short8 || f == Filler::short16 || f == Filler::single_small || f == Filler::run_tiny ||
-           f == Filler::run_small || f == Filler::run_large || f == Filler::hash64 || f == Filler::hash128 || f == Filler::hash256;
+    return f == NumericKernel::lists4 || f == NumericKernel::short8 || f == NumericKernel::short16 || f == NumericKernel::single_small || f == NumericKernel::run_tiny ||
+           f == NumericKernel::run_small || f == NumericKernel::run_large || f == NumericKernel::hash64 || f == NumericKernel::hash128 || f == NumericKernel::hash256;
 }
 
 template <class V>
-void fill_merged(const FillArguments<V>& f, Filler filler, bool columns)
+void fill_merged(const FillArguments<V>& f, NumericKernel filler, bool columns)
 {
-    const bool few = filler == Filler::lists4 || filler == Filler::cut4;
-    if (filler == Filler::cut4 || filler == Filler::cut8) fill_pieces(f, pieces_for(f.pieces, few), few ? few_lists : most_lists, columns);
+    const bool few = filler == NumericKernel::lists4 || filler == NumericKernel::cut4;
+    if (filler == NumericKernel::cut4 || filler == NumericKernel::cut8) fill_pieces(f, pieces_for(f.pieces, few), few ? few_lists : most_lists, columns);
     else fill_lists(f, few ? few_lists : most_lists, columns);
 }
 
 template <class V>
-void fill_group(const FillArguments<V>& f, Filler filler)
+void fill_group(const FillArguments<V>& f, NumericKernel filler)
 {
     switch (filler) {
-    case Filler::none: return;
-    case Filler::copy: return fill_copied(f);
-    case Filler::lists4:
-    case Filler::lists8:
-    case Filler::cut4:
-    case Filler::cut8: return fill_merged(f, filler, true);
-    case Filler::short8: return fill_short(f, 8);
-    case Filler::short16: return fill_short(f, 16);
-    case Filler::short32: return fill_short(f, 32);
-    case Filler::single_small:
-    case Filler::single_large:
-    case Filler::run_tiny:
-    case Filler::run_small:
-    case Filler::run_large:
-    case Filler::run_huge: return fill_ranked(f, filler, true);
-    case Filler::hash64:
-    case Filler::hash128:
-    case Filler::hash256:
-    case Filler::hash512:
-    case Filler::hash1024:
-    case Filler::hash2048:
-    case Filler::hash4096:
-    case Filler::hash8192: return fill_hashed(f, filler);
-    case Filler::dense: return fill_dense(f);
+    case NumericKernel::none: return;
+    case NumericKernel::copy: return fill_copied(f);
+    case NumericKernel::lists4:
+    case NumericKernel::lists8:
+    case NumericKernel::cut4:
+    case NumericKernel::cut8: return fill_merged(f, filler, true);
+    case NumericKernel::short8: return fill_short(f, 8);
+    case NumericKernel::short16: return fill_short(f, 16);
+    case NumericKernel::short32: return fill_short(f, 32);
+    case NumericKernel::single_small:
+    case NumericKernel::single_large:
+    case NumericKernel::run_tiny:
+    case NumericKernel::run_small:
+    case NumericKernel::run_large:
+    case NumericKernel::run_huge: return fill_ranked(f, filler, true);
+    case NumericKernel::hash64:
+    case NumericKernel::hash128:
+    case NumericKernel::hash256:
+    case NumericKernel::hash512:
+    case NumericKernel::hash1024:
+    case NumericKernel::hash2048:
+    case NumericKernel::hash4096:
+    case NumericKernel::hash8192: return fill_hashed(f, filler);
+    case NumericKernel::dense: return fill_dense(f);
     }
 }
 
@@ -128,9 +128,9 @@ void drop_facts(const CudaQueue& q, const Policy& policy, Workspace& work, std::
     if (policy.method != Method::adaptive) return;
     const ReadFacts r = read_facts(work.numeric);
     if (r.all() > 0 && (r.all() * 4 > work.facts.size() || work.facts.bytes() * facts_matter < result_bytes)) return;
-    Buffer<RowFacts> listed;
+    Buffer<RowStats> listed;
     if (r.all() > 0) {
-        listed = Buffer<RowFacts>(q, r.all());
+        listed = Buffer<RowStats>(q, r.all());
         launch(q, one_thread_each(r.all()), list_facts_kernel, work.facts.data(), work.list.data(), r, listed.data());
     }
     work.facts = std::move(listed);
@@ -138,22 +138,22 @@ void drop_facts(const CudaQueue& q, const Policy& policy, Workspace& work, std::
 }
 
 template <class V>
-void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
+void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c)
 {
     if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, policy.side_by_side, work, c);
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
-    each_group(q, a, b, policy.side_by_side, work, c, [&](const FillArguments<V>& f, Filler filler) {
-        if (!policy.columns_first || filler < Filler::hash1024) return fill_group(f, filler);
+    each_group(q, a, b, policy.side_by_side, work, c, [&](const FillArguments<V>& f, NumericKernel filler) {
+        if (!policy.columns_first || filler < NumericKernel::hash1024) return fill_group(f, filler);
         fill_columns(f, filler);
         refill_group(f, filler);
     });
 }
 
 template <class V>
-void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const Stretch<V>& c)
+void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c)
 {
     if (policy.method != Method::adaptive) return fill(q, a, b, policy, work, c);
-    each_group(q, a, b, policy.side_by_side, work, c, [](const FillArguments<V>& f, Filler filler) { refill_group(f, filler); });
+    each_group(q, a, b, policy.side_by_side, work, c, [](const FillArguments<V>& f, NumericKernel filler) { refill_group(f, filler); });
 }
 
 void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)
@@ -168,13 +168,13 @@ std::size_t fill_bytes_for(const CudaQueue&, const Policy& policy, const Workspa
 
 template offset_t group_rows(const CudaQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
 template offset_t group_rows(const CudaQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
-template void fill_merged(const FillArguments<float>&, Filler, bool);
-template void fill_merged(const FillArguments<double>&, Filler, bool);
-template void fill_group(const FillArguments<float>&, Filler);
-template void fill_group(const FillArguments<double>&, Filler);
-template void refill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
-template void refill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
-template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const Stretch<float>&);
-template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const Stretch<double>&);
+template void fill_merged(const FillArguments<float>&, NumericKernel, bool);
+template void fill_merged(const FillArguments<double>&, NumericKernel, bool);
+template void fill_group(const FillArguments<float>&, NumericKernel);
+template void fill_group(const FillArguments<double>&, NumericKernel);
+template void refill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const RowRange<float>&);
+template void refill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const RowRange<double>&);
+template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const RowRange<float>&);
+template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const RowRange<double>&);
 
 }  // namespace tulle::spgemm

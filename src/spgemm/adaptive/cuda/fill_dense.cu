@@ -117,11 +117,11 @@ __device__ int write_window(const Strip<V, Window>& s, offset_t begin, index_t* 
 }
 
 template <int Window, class V>
-__device__ inline void fill_row(unsigned char* memory, const CsrView<V>& a, const CsrView<V>& b, const Task& t, const Stretch<V>& c)
+__device__ inline void fill_row(unsigned char* memory, const CsrView<V>& a, const CsrView<V>& b, const Task& t, const RowRange<V>& c)
 {
     const auto s = Strip<V, Window>::at(memory);
     const index_t row = t.list[blockIdx.x];
-    const RowFacts f = facts_of(t, blockIdx.x, row);
+    const RowStats f = facts_of(t, blockIdx.x, row);
     offset_t to = c.row_begin[row] - c.base;
     for (offset_t done = 0; done < f.width; done += Window) {
         team_fill<threads>(s.sum, Window, V(-0.0));                // what changes no sum, not even the sign of zero
@@ -135,7 +135,7 @@ __device__ inline void fill_row(unsigned char* memory, const CsrView<V>& a, cons
 // A block per row.
 //   grid: rows of the group      shared memory: a Strip      c: every entry of the group's rows, once
 template <class V>
-__global__ void __launch_bounds__(threads) fill_dense_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+__global__ void __launch_bounds__(threads) fill_dense_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     fill_row<wide_window>(memory, a, b, t, c);
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(threads) fill_dense_kernel(CsrView<V> a, CsrVi
 // The same for GPUs whose blocks may have less shared memory.
 //   grid: rows of the group      shared memory: a Strip of narrow_window      c: every entry of the group's rows, once
 template <class V>
-__global__ void __launch_bounds__(threads) fill_dense_narrow_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+__global__ void __launch_bounds__(threads) fill_dense_narrow_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     fill_row<narrow_window>(memory, a, b, t, c);
@@ -178,12 +178,12 @@ __device__ int write_bits(const unsigned* word, int used, offset_t first, int* w
 
 // A block per row.
 //   grid: rows of the group      shared memory: a bit for every column of a round      c.col: every column of the group's rows, once
-__global__ void __launch_bounds__(threads) fill_wide_columns_kernel(Pattern a, Pattern b, Task t, Stretch<float> c, index_t columns)
+__global__ void __launch_bounds__(threads) fill_wide_columns_kernel(Pattern a, Pattern b, Task t, RowRange<float> c, index_t columns)
 {
     TULLE_DYNAMIC_SHARED(unsigned, word);
     TULLE_SHARED(int, warp_total, warps);
     const index_t row = t.list[blockIdx.x];
-    const RowFacts f = facts_of(t, blockIdx.x, row);
+    const RowStats f = facts_of(t, blockIdx.x, row);
     index_t* col = c.col + (c.row_begin[row] - c.base);
     for (offset_t done = 0; done < f.width; done += columns) {
         const auto here = static_cast<index_t>(min(offset_t{columns}, f.width - done));
@@ -203,7 +203,7 @@ void fill_wide_columns(const FillArguments<V>& f)
 {
     const index_t columns = bitmap_columns(f.q, f.b.cols, map_block_columns);
     launch(f.q, {f.task.rows, threads, static_cast<std::size_t>(columns) / 8}, fill_wide_columns_kernel, pattern_of(f.a), pattern_of(f.b), f.task,
-           Stretch<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr}, columns);
+           RowRange<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr}, columns);
 }
 
 template <class V>

@@ -299,7 +299,7 @@ __device__ void write_sorted(const Table<Slots, V>& t, int nonzeros, int* counte
 // A warp or a block per row.
 //   grid: ceil(rows / teams in a block)      shared memory: a Table for every team      c: every entry of the group's rows, once
 template <int Team, int Slots, class V>
-__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) fill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) fill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
 {
     constexpr int batch = Team == 32 ? 32 : batch_of_block;
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
@@ -336,7 +336,7 @@ constexpr std::size_t keys_bytes = (Slots + Slots / 2 + Slots / 64) * sizeof(ind
 // A block per row.
 //   grid: rows of the group      shared memory: keys_bytes      c.col: every column of the group's rows, once
 template <int Team, int Slots>
-__global__ void __launch_bounds__(Team) fill_columns_kernel(Pattern a, Pattern b, Task t, Stretch<float> c)
+__global__ void __launch_bounds__(Team) fill_columns_kernel(Pattern a, Pattern b, Task t, RowRange<float> c)
 {
     TULLE_DYNAMIC_SHARED(index_t, key);
     TULLE_SHARED(int, counter, 1);
@@ -357,41 +357,41 @@ void fill_columns_by(const FillArguments<V>& f)
 {
     static_assert(keys_bytes<Slots> <= smallest_block_bytes);
     launch(f.q, {f.task.rows, Team, keys_bytes<Slots>}, fill_columns_kernel<Team, Slots>, pattern_of(f.a), pattern_of(f.b), f.task,
-           Stretch<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr});
+           RowRange<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr});
 }
 
 }  // namespace
 
 template <class V>
-void fill_columns(const FillArguments<V>& f, Filler size)
+void fill_columns(const FillArguments<V>& f, NumericKernel size)
 {
     switch (size) {
-    case Filler::hash1024: return fill_columns_by<128, 2048>(f);
-    case Filler::hash2048: return fill_columns_by<256, 4096>(f);
-    case Filler::hash4096: return fill_columns_by<512, 8192>(f);
-    case Filler::hash8192: return fill_columns_by<1024, 16384>(f);
+    case NumericKernel::hash1024: return fill_columns_by<128, 2048>(f);
+    case NumericKernel::hash2048: return fill_columns_by<256, 4096>(f);
+    case NumericKernel::hash4096: return fill_columns_by<512, 8192>(f);
+    case NumericKernel::hash8192: return fill_columns_by<1024, 16384>(f);
     default: return fill_wide_columns(f);
     }
 }
 
 template <class V>
-void fill_hashed(const FillArguments<V>& f, Filler size)
+void fill_hashed(const FillArguments<V>& f, NumericKernel size)
 {
     switch (size) {
-    case Filler::hash64: return fill_hashed_by<32, 128>(f);
-    case Filler::hash128: return fill_hashed_by<32, 256>(f);
-    case Filler::hash256: return fill_hashed_by<32, 512>(f);
-    case Filler::hash512: return fill_hashed_by<32, 1024>(f);
-    case Filler::hash1024: return fill_hashed_by<128, 2048>(f);
-    case Filler::hash2048: return fill_hashed_by<256, 4096>(f);
-    case Filler::hash4096: return fill_hashed_by<512, 8192>(f);
+    case NumericKernel::hash64: return fill_hashed_by<32, 128>(f);
+    case NumericKernel::hash128: return fill_hashed_by<32, 256>(f);
+    case NumericKernel::hash256: return fill_hashed_by<32, 512>(f);
+    case NumericKernel::hash512: return fill_hashed_by<32, 1024>(f);
+    case NumericKernel::hash1024: return fill_hashed_by<128, 2048>(f);
+    case NumericKernel::hash2048: return fill_hashed_by<256, 4096>(f);
+    case NumericKernel::hash4096: return fill_hashed_by<512, 8192>(f);
     default: return fill_hashed_by<1024, 16384>(f);
     }
 }
 
-template void fill_columns(const FillArguments<float>&, Filler);
-template void fill_columns(const FillArguments<double>&, Filler);
-template void fill_hashed(const FillArguments<float>&, Filler);
-template void fill_hashed(const FillArguments<double>&, Filler);
+template void fill_columns(const FillArguments<float>&, NumericKernel);
+template void fill_columns(const FillArguments<double>&, NumericKernel);
+template void fill_hashed(const FillArguments<float>&, NumericKernel);
+template void fill_hashed(const FillArguments<double>&, NumericKernel);
 
 }  // namespace tulle::spgemm

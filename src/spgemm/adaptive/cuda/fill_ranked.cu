@@ -35,7 +35,7 @@ __device__ void draw_columns(const Sheet<V>& s, const index_t* col)
 
 // Columns by the bits.
 template <class V>
-__device__ void write_columns(const Sheet<V>& s, const Stretch<V>& c, index_t row, int rows)
+__device__ void write_columns(const Sheet<V>& s, const RowRange<V>& c, index_t row, int rows)
 {
     const int lane = team_rank<32>();
     for (int base = 0; base < s.words; base += 32) {
@@ -53,11 +53,11 @@ __device__ void write_columns(const Sheet<V>& s, const Stretch<V>& c, index_t ro
 // A warp per row, or per run of up to Rows rows.
 //   grid: rows of the group      block: a warp      shared memory: words and sums, what rank_bytes() says      c: every entry, once, or every value
 template <int Rows, bool Columns, class V>
-__global__ void __launch_bounds__(32) fill_ranked_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+__global__ void __launch_bounds__(32) fill_ranked_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(V, memory);
     const index_t row = t.list[blockIdx.x];
-    const RowFacts f = facts_of(t, blockIdx.x, row);
+    const RowStats f = facts_of(t, blockIdx.x, row);
     const int rows = Rows == 1 ? 1 : run_inside(t.runs_a, row, c.first, c.rows).length;
     const Sheet<V> s = sheet_at<Rows>(memory, f, static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]));
     team_fill<32>(s.sum, Rows * s.nonzeros, V(-0.0));                // what changes no sum, not even the sign of zero
@@ -76,15 +76,15 @@ __global__ void __launch_bounds__(32) fill_ranked_kernel(CsrView<V> a, CsrView<V
 }  // namespace
 
 template <class V>
-void fill_ranked(const FillArguments<V>& f, Filler size, bool columns)
+void fill_ranked(const FillArguments<V>& f, NumericKernel size, bool columns)
 {
-    const int number = static_cast<int>(size) - static_cast<int>(is_run(size) ? Filler::run_tiny : Filler::single_small);
+    const int number = static_cast<int>(size) - static_cast<int>(is_run(size) ? NumericKernel::run_tiny : NumericKernel::single_small);
     const auto kernel = is_run(size) ? (columns ? fill_ranked_kernel<run_limit, true, V> : fill_ranked_kernel<run_limit, false, V>)
                                      : columns ? fill_ranked_kernel<1, true, V> : fill_ranked_kernel<1, false, V>;
     launch(f.q, {f.task.rows, 32, static_cast<std::size_t>(rank_bytes_of(number)) + 16}, kernel, f.a, f.b, f.task, f.c);
 }
 
-template void fill_ranked(const FillArguments<float>&, Filler, bool);
-template void fill_ranked(const FillArguments<double>&, Filler, bool);
+template void fill_ranked(const FillArguments<float>&, NumericKernel, bool);
+template void fill_ranked(const FillArguments<double>&, NumericKernel, bool);
 
 }  // namespace tulle::spgemm

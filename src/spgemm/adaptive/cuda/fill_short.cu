@@ -26,7 +26,7 @@ __device__ int rank_among(index_t col, unsigned leaders)
 // A slice of lanes per row.
 //   grid: ceil(rows * Lanes / 256)      shared memory: a word a thread      c: every entry of the group's rows, once
 template <int Lanes, class V>
-__global__ void __launch_bounds__(threads) fill_short_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+__global__ void __launch_bounds__(threads) fill_short_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
 {
     TULLE_SHARED(int, owner, threads);
     const offset_t number = team_number<Lanes>();
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(threads) fill_short_kernel(CsrView<V> a, CsrVi
 // Eight lanes per row.
 //   grid: ceil(rows * 8 / 256)      c: every entry of the group's rows, once
 template <class V>
-__global__ void __launch_bounds__(threads) fill_copied_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+__global__ void __launch_bounds__(threads) fill_copied_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
 {
     copy_rows<true>(a, b, t, c);
 }

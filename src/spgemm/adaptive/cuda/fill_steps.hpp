@@ -11,7 +11,7 @@ struct Task;
 struct Pieces;
 
 // Whether a few rows of a group may join the next one, see merged().
-bool has_larger_size(Filler f);
+bool has_larger_size(NumericKernel f);
 
 // The runs that filling works with: null where each row is filled for itself.
 struct FilledRuns {
@@ -29,19 +29,19 @@ struct FillArguments {
     const CudaQueue& q;
     CsrView<V> a, b;
     const Task& task;
-    Stretch<V> c;
+    RowRange<V> c;
     const Pieces& pieces;
 };
 
-template <class V> void fill_group(const FillArguments<V>& f, Filler filler);           // columns and values
-template <class V> void refill_group(const FillArguments<V>& f, Filler filler);         // values, the columns being there
+template <class V> void fill_group(const FillArguments<V>& f, NumericKernel filler);           // columns and values
+template <class V> void refill_group(const FillArguments<V>& f, NumericKernel filler);         // values, the columns being there
 
-template <class V> void fill_merged(const FillArguments<V>& f, Filler filler, bool columns);     // lists, of whole rows or pieces; columns where wanted
+template <class V> void fill_merged(const FillArguments<V>& f, NumericKernel filler, bool columns);     // lists, of whole rows or pieces; columns where wanted
 template <class V> void fill_copied(const FillArguments<V>& f);
 template <class V> void fill_short(const FillArguments<V>& f, int lanes);
-template <class V> void fill_ranked(const FillArguments<V>& f, Filler size, bool columns);
-template <class V> void fill_hashed(const FillArguments<V>& f, Filler size);
-template <class V> void fill_columns(const FillArguments<V>& f, Filler size);            // columns of rows that have a block each; values are refill_group's
+template <class V> void fill_ranked(const FillArguments<V>& f, NumericKernel size, bool columns);
+template <class V> void fill_hashed(const FillArguments<V>& f, NumericKernel size);
+template <class V> void fill_columns(const FillArguments<V>& f, NumericKernel size);            // columns of rows that have a block each; values are refill_group's
 template <class V> void fill_wide_columns(const FillArguments<V>& f);                    // the same of the longest
 template <class V> void fill_dense(const FillArguments<V>& f);
 

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(32) count_lists_kernel(Pattern a, Pattern b, T
 
 // The same.      c: every entry of the group's rows, or of the pieces that lie in it, once; or every value
 template <int Lists, bool Cut, bool Columns, class V>
-__global__ void __launch_bounds__(32) fill_lists_kernel(CsrView<V> a, CsrView<V> b, Task t, PieceView p, Stretch<V> c)
+__global__ void __launch_bounds__(32) fill_lists_kernel(CsrView<V> a, CsrView<V> b, Task t, PieceView p, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     constexpr int slots = slots_of<Lists, Cut>;

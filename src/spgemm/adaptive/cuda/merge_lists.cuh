@@ -216,7 +216,7 @@ __device__ int count_merged(const Board<Lists, false, V>& t, const Share& mine, 
 
 // What the lanes have collected, to C: eight of them write what one has. `ready` entries of this lane go to `to`.
 template <bool Columns, int Lists, class V>
-__device__ void write_collected(const Board<Lists, true, V>& t, const Stretch<V>& c, offset_t to, int ready)
+__device__ void write_collected(const Board<Lists, true, V>& t, const RowRange<V>& c, offset_t to, int ready)
 {
     const int lane = team_rank<32>();
     __syncwarp();
@@ -234,7 +234,7 @@ __device__ void write_collected(const Board<Lists, true, V>& t, const Stretch<V>
 
 // Sums of the lists of every lane, in order of their columns, to C from `to` on.
 template <bool Columns, int Lists, class V>
-__device__ void write_merged(const Board<Lists, true, V>& t, const Share& mine, int lists, int base, const Stretch<V>& c, offset_t to)
+__device__ void write_merged(const Board<Lists, true, V>& t, const Share& mine, int lists, int base, const RowRange<V>& c, offset_t to)
 {
     Heads<Lists> heads = open_lists(t, mine, lists, base);
     index_t* out_col = t.out_col + team_rank<32>() * out_stride;

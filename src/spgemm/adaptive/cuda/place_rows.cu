@@ -37,7 +37,7 @@ __device__ int counting_group(const RowView& v, index_t row)
 // Rows that nobody counts: empty, or one scaled row of B.
 __device__ void count_trivial(const RowView& v, index_t row, offset_t* count)
 {
-    const RowFacts f = v.facts[row];
+    const RowStats f = v.facts[row];
     if (f.products == 0 || v.a_begin[row + 1] - v.a_begin[row] == 1) count[row] = f.products;
 }
 
@@ -104,7 +104,7 @@ offset_t place_for_filling(const CudaQueue& q, const RowView& rows, Workspace& w
     if (!std::exchange(work.totals_are_zero, false)) fill_zero(q, &totals->filling, 1);
     const LaunchShape shape = one_thread_each(std::max(rows.rows, 1), threads);
     launch(q, shape, count_groups_kernel, rows, &totals->filling);
-    cuda::Mailbox<BothTotals> box(q);
+    cuda::PinnedReadback<BothTotals> box(q);
     launch(q, shape, place_rows_kernel<true>, rows, totals, work.list.data(), static_cast<offset_t*>(nullptr), box.there());
     const BothTotals& found = box.wait();
     if (work.kinds.at_once) note_counting(found.counting, work);

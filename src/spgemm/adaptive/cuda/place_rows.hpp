@@ -11,11 +11,11 @@ namespace tulle::spgemm {
 struct RowView {
     index_t first, rows;
     const offset_t* a_begin;
-    const RowFacts* facts;
+    const RowStats* facts;
     const unsigned char* runs_a;             // may be null
     const offset_t* row_begin;
     offset_t value_bytes;
-    Kinds kinds;
+    KernelSet kinds;
 };
 
 // The list of work.symbolic; rows that need no counting get their count.

@@ -23,7 +23,7 @@ struct Sheet {
 
 // For up to Rows rows with the same columns.
 template <int Rows, class V>
-__device__ Sheet<V> sheet_at(V* memory, const RowFacts& f, int nonzeros)
+__device__ Sheet<V> sheet_at(V* memory, const RowStats& f, int nonzeros)
 {
     return {reinterpret_cast<Word*>(memory + (Rows * nonzeros + 1) / 2 * 2), memory, f.first, static_cast<int>(words_of(f.width)), nonzeros};
 }
@@ -59,7 +59,7 @@ __device__ int rank_of(const Sheet<V>& s, index_t col)
 
 // The values of neighbouring rows, as they stand.
 template <class V>
-__device__ void write_values(const Sheet<V>& s, const Stretch<V>& c, index_t row, int rows)
+__device__ void write_values(const Sheet<V>& s, const RowRange<V>& c, index_t row, int rows)
 {
     for (int r = 0; r < rows; ++r) {
         V* value = c.value + (c.row_begin[row + r] - c.base);

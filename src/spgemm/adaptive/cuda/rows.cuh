@@ -21,13 +21,13 @@ inline constexpr index_t vacant = -1;
 struct Task {
     const index_t* list;                     // the group's rows
     offset_t rows;
-    const RowFacts* facts;
+    const RowStats* facts;
     const unsigned char* runs_a;             // may be null
     const unsigned char* runs_b;             // may be null
     bool facts_listed = false;               // the facts stand as the list does, not as the rows
 };
 
-__device__ inline const RowFacts& facts_of(const Task& t, offset_t number, index_t row) { return t.facts[t.facts_listed ? number : row]; }
+__device__ inline const RowStats& facts_of(const Task& t, offset_t number, index_t row) { return t.facts[t.facts_listed ? number : row]; }
 
 __device__ inline RunByte run_of(const unsigned char* runs, index_t row) { return runs ? unpack(runs[row]) : RunByte{false, 0, 1}; }
 

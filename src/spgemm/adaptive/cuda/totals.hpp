@@ -19,7 +19,7 @@ inline constexpr offset_t rows_per_run = 50;
 constexpr bool runs_pay(const Totals& filling, offset_t rows)
 {
     offset_t runs = 0;
-    for (int f = static_cast<int>(Filler::run_tiny); f <= static_cast<int>(Filler::run_huge); ++f) runs += filling.rows[f];
+    for (int f = static_cast<int>(NumericKernel::run_tiny); f <= static_cast<int>(NumericKernel::run_huge); ++f) runs += filling.rows[f];
     return runs * rows_per_run > rows;
 }
 

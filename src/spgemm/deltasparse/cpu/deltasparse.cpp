@@ -234,7 +234,7 @@ void count_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, in
 }
 
 template <class V>
-void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c,
+void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const RowRange<V>& c,
                 const Sorting& sorting)
 {
     Bench<V> bench(q);
@@ -255,7 +255,7 @@ std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes)
 
 template void count_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, offset_t*, unsigned char*);
 template void count_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, offset_t*, unsigned char*);
-template void fill_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const Stretch<float>&, const Sorting&);
-template void fill_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const Stretch<double>&, const Sorting&);
+template void fill_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const RowRange<float>&, const Sorting&);
+template void fill_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const RowRange<double>&, const Sorting&);
 
 }  // namespace tulle::spgemm::delta

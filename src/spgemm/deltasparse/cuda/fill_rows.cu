@@ -66,7 +66,7 @@ __device__ void write_counted(const index_t* col, const V* value, int entries, i
 // A block and a hash table per row. At most half of the slots are taken, so every column is found.
 //   grid: rows of the group      shared memory: a Table      c: every entry of the group's rows, once; sorted where Room > 0
 template <int Threads, int Slots, int Room, class V>
-__global__ void __launch_bounds__(Threads) fill_hashed_kernel(CsrView<V> a, CsrView<V> b, Rows rows, Stretch<V> c)
+__global__ void __launch_bounds__(Threads) fill_hashed_kernel(CsrView<V> a, CsrView<V> b, Rows rows, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     const auto t = Table<Slots, Room, V>::at(memory);
@@ -138,7 +138,7 @@ __device__ int write_range(const Strip<V, Window>& s, offset_t begin, int words,
 
 // A row by an array of sums and a bitmap, one range of columns after the other.
 template <int Window, class V>
-__device__ inline void fill_row(unsigned char* memory, index_t* cells, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const Stretch<V>& c)
+__device__ inline void fill_row(unsigned char* memory, index_t* cells, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const RowRange<V>& c)
 {
     const auto s = Strip<V, Window>::at(memory);
     const index_t row = rows[blockIdx.x];
@@ -164,7 +164,7 @@ __device__ inline void fill_row(unsigned char* memory, index_t* cells, const Csr
 // A block per row.
 //   grid: rows of the group      shared memory: a Strip      c: every entry of the group's rows, once, sorted
 template <class V>
-__global__ void __launch_bounds__(dense_threads) fill_dense_kernel(CsrView<V> a, CsrView<V> b, Rows rows, Stretch<V> c)
+__global__ void __launch_bounds__(dense_threads) fill_dense_kernel(CsrView<V> a, CsrView<V> b, Rows rows, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     TULLE_SHARED(index_t, cells, 2);
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(dense_threads) fill_dense_kernel(CsrView<V> a,
 // The same for GPUs whose blocks may have less shared memory.
 //   grid: rows of the group      shared memory: a Strip of narrow_window      c: every entry of the group's rows, once, sorted
 template <class V>
-__global__ void __launch_bounds__(dense_threads) fill_dense_narrow_kernel(CsrView<V> a, CsrView<V> b, Rows rows, Stretch<V> c)
+__global__ void __launch_bounds__(dense_threads) fill_dense_narrow_kernel(CsrView<V> a, CsrView<V> b, Rows rows, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     TULLE_SHARED(index_t, cells, 2);
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(dense_threads) fill_dense_narrow_kernel(CsrVie
 }
 
 template <class V>
-void fill_dense(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const Stretch<V>& c)
+void fill_dense(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const RowRange<V>& c)
 {
     using Narrow = Strip<V, narrow_window>;
     static_assert(Strip<V>::bytes() <= 227 * 1024 && Narrow::bytes() <= smallest_block_bytes);
@@ -191,7 +191,7 @@ void fill_dense(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, co
 }
 
 template <int Threads, int Slots, int Room, class V>
-void fill_hashed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const Stretch<V>& c)
+void fill_hashed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const RowRange<V>& c)
 {
     launch(q, {rows.count, Threads, Table<Slots, Room, V>::bytes()}, fill_hashed_kernel<Threads, Slots, Room, V>, a, b, rows, c);
 }
@@ -199,7 +199,7 @@ void fill_hashed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, c
 }  // namespace
 
 template <class V>
-void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const Stretch<V>& c,
+void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const RowRange<V>& c,
                 const Sorting& sorting)
 {
     if (group == filling_groups) return fill_dense(q, a, b, rows, c);
@@ -216,7 +216,7 @@ void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, in
 
 std::size_t fill_bytes_for(const CudaQueue&, std::size_t) { return 0; }
 
-template void fill_group(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const Stretch<float>&, const Sorting&);
-template void fill_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const Stretch<double>&, const Sorting&);
+template void fill_group(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const RowRange<float>&, const Sorting&);
+template void fill_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const RowRange<double>&, const Sorting&);
 
 }  // namespace tulle::spgemm::delta

@@ -92,7 +92,7 @@ __device__ void sort_pass(const Deck<V>& d, int pass, int entries)
 // A block per row.
 //   grid: rows      shared memory: a Deck      c: every entry of those rows, read and written once
 template <class V>
-__global__ void __launch_bounds__(threads) sort_by_digits_kernel(Rows rows, int passes, Stretch<V> c)
+__global__ void __launch_bounds__(threads) sort_by_digits_kernel(Rows rows, int passes, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     const auto d = Deck<V>::at(memory);
@@ -115,14 +115,14 @@ __global__ void __launch_bounds__(threads) sort_by_digits_kernel(Rows rows, int 
 }  // namespace
 
 template <class V>
-void sort_by_digits(const CudaQueue& q, const Rows& rows, index_t cols, const Stretch<V>& c)
+void sort_by_digits(const CudaQueue& q, const Rows& rows, index_t cols, const RowRange<V>& c)
 {
     static_assert(Deck<V>::bytes() <= smallest_block_bytes && most_sorted <= 0x10000);
     const int passes = (prim::bits_for(static_cast<std::uint64_t>(cols)) + digit_bits - 1) / digit_bits;
     launch(q, {rows.count, threads, Deck<V>::bytes()}, sort_by_digits_kernel<V>, rows, passes, c);
 }
 
-template void sort_by_digits(const CudaQueue&, const Rows&, index_t, const Stretch<float>&);
-template void sort_by_digits(const CudaQueue&, const Rows&, index_t, const Stretch<double>&);
+template void sort_by_digits(const CudaQueue&, const Rows&, index_t, const RowRange<float>&);
+template void sort_by_digits(const CudaQueue&, const Rows&, index_t, const RowRange<double>&);
 
 }  // namespace tulle::spgemm::delta

@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b,
 // Each group beside the others.
 void count_groups(const CudaQueue& q, const Pattern& pa, const Pattern& pb, bool side_by_side, const Workspace& work, index_t* failed, unsigned* failures, offset_t* count)
 {
-    cuda::Branches side(q, branches_for(work.symbolic, side_by_side));
+    cuda::ForkedStreams side(q, branches_for(work.symbolic, side_by_side));
     for_each_index<groups>([&](auto k) {
         constexpr Group g = counting[k()];
         constexpr int team = g.warp_per_row ? 32 : g.threads;

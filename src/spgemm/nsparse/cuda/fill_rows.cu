@@ -67,7 +67,7 @@ __device__ void write_counted(const index_t* key, const V* sum, offset_t nonzero
 
 // The row of C through a table that is vacant.
 template <int Team, bool Global, class V>
-__device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a, const CsrView<V>& b, index_t row, const Stretch<V>& c,
+__device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a, const CsrView<V>& b, index_t row, const RowRange<V>& c,
                          int* warp_total)
 {
     walk_products<Team>(a, b, row, [&](offset_t k, offset_t l) { atomicAdd(sum + table.insert(b.col[l]).slot, a.value[k] * b.value[l]); });
@@ -80,7 +80,7 @@ __device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a,
 // A team per row.
 //   grid: ceil(rows / teams in a block)      shared memory: keys and sums for every team      c: every entry of the group's rows, once
 template <int Team, int Threads, int Table, class V>
-__global__ void __launch_bounds__(Threads) fill_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows, Stretch<V> c)
+__global__ void __launch_bounds__(Threads) fill_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(V, sums);                                 // sums, keys, and a word for each of 32 warps
     const offset_t number = team_number<Team>();
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(Threads) fill_kernel(CsrView<V> a, CsrView<V> 
 template <class V>
 __global__ void __launch_bounds__(global_threads) fill_global_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows,
                                                                      index_t* keys, V* sums, offset_t entries,
-                                                                     Stretch<V> c)
+                                                                     RowRange<V> c)
 {
     TULLE_SHARED(int, warp_total, 32);
     const Keys<true> table{keys + static_cast<offset_t>(blockIdx.x) * entries, static_cast<unsigned>(entries)};
@@ -129,13 +129,13 @@ GlobalTables global_tables(const Workspace& work, offset_t rows, std::size_t val
 }  // namespace
 
 template <class V>
-void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, Workspace& work, const Stretch<V>& c)
+void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, Workspace& work, const RowRange<V>& c)
 {
     const RowGroup& last = work.numeric.back();
     const GlobalTables tables = global_tables(work, last.rows, sizeof(V));
     Buffer<index_t> keys(q, last.rows == 0 ? 0 : tables.rows_at_once * tables.entries);
     Buffer<V> sums(q, last.rows == 0 ? 0 : tables.rows_at_once * tables.entries);
-    cuda::Branches side(q, branches_for(work.numeric, side_by_side));
+    cuda::ForkedStreams side(q, branches_for(work.numeric, side_by_side));
     for_each_index<groups - 1>([&](auto k) {
         constexpr Group g = filling[k()];
         constexpr int team = g.warp_per_row ? 32 : g.threads;
@@ -157,7 +157,7 @@ std::size_t fill_bytes(const Workspace& work, offset_t rows, index_t cols, std::
     return static_cast<std::size_t>(at_once * entries) * (sizeof(index_t) + value_bytes);
 }
 
-template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, bool, Workspace&, const Stretch<float>&);
-template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&, const Stretch<double>&);
+template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, bool, Workspace&, const RowRange<float>&);
+template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&, const RowRange<double>&);
 
 }  // namespace tulle::spgemm::nsparse

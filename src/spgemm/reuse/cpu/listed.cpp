@@ -44,7 +44,7 @@ ProductList reserve_list(const CpuQueue& q, const CsrView<V>& a, const CsrView<V
 }
 
 template <class V>
-void list_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const Stretch<V>& c, ProductList& list)
+void list_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const RowRange<V>& c, ProductList& list)
 {
     Buffer<index_t> where(q, q.threads * offset_t{b.cols});
     Buffer<offset_t> end(q, q.threads * offset_t{b.cols});
@@ -63,7 +63,7 @@ std::size_t list_bytes_for(const CpuQueue& q, const Workspace&, index_t, index_t
 }
 
 template <class V>
-void add_listed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list, const Stretch<V>& c)
+void add_listed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list, const RowRange<V>& c)
 {
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < c.rows; ++i) {
@@ -79,9 +79,9 @@ void add_listed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, con
 
 template ProductList reserve_list(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&);
 template ProductList reserve_list(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&);
-template void list_products(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Stretch<float>&, ProductList&);
-template void list_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Stretch<double>&, ProductList&);
-template void add_listed(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const ProductList&, const Stretch<float>&);
-template void add_listed(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const ProductList&, const Stretch<double>&);
+template void list_products(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const RowRange<float>&, ProductList&);
+template void list_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const RowRange<double>&, ProductList&);
+template void add_listed(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const ProductList&, const RowRange<float>&);
+template void add_listed(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const ProductList&, const RowRange<double>&);
 
 }  // namespace tulle::spgemm

@@ -54,7 +54,7 @@ Places reserve_places(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& 
 }
 
 template <class V>
-void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const Stretch<V>& c, Places& places)
+void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const RowRange<V>& c, Places& places)
 {
     Buffer<index_t> where(q, q.threads * offset_t{b.cols});
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
@@ -70,7 +70,7 @@ void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
 std::size_t place_bytes_for(const CpuQueue& q, index_t cols) { return static_cast<std::size_t>(q.threads) * static_cast<std::size_t>(cols) * sizeof(index_t); }
 
 template <class V>
-void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const Places& places, const Stretch<V>& c)
+void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const Places& places, const RowRange<V>& c)
 {
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < c.rows; ++i) {
@@ -83,9 +83,9 @@ void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, con
 
 template Places reserve_places(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const offset_t*);
 template Places reserve_places(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const offset_t*);
-template void place_products(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Stretch<float>&, Places&);
-template void place_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Stretch<double>&, Places&);
-template void add_placed(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Places&, const Stretch<float>&);
-template void add_placed(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Places&, const Stretch<double>&);
+template void place_products(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const RowRange<float>&, Places&);
+template void place_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const RowRange<double>&, Places&);
+template void add_placed(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Places&, const RowRange<float>&);
+template void add_placed(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Places&, const RowRange<double>&);
 
 }  // namespace tulle::spgemm

@@ -104,12 +104,12 @@ __global__ void __launch_bounds__(threads) add_listed_kernel(List<V> list, const
 }  // namespace
 
 template <class V>
-void add_listed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list, const Stretch<V>& c)
+void add_listed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list, const RowRange<V>& c)
 {
     launch(q, one_thread_each(list.begin.size() * 32, threads), add_listed_kernel<V>, List<V>{list.product.data(), list.product.size(), a.value, b.value}, list.begin.data(), c.value);
 }
 
-template void add_listed(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const ProductList&, const Stretch<float>&);
-template void add_listed(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const ProductList&, const Stretch<double>&);
+template void add_listed(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const ProductList&, const RowRange<float>&);
+template void add_listed(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const ProductList&, const RowRange<double>&);
 
 }  // namespace tulle::spgemm

@@ -32,7 +32,7 @@ struct PlaceView {
 // Eight lanes per row.
 //   grid: ceil(rows * 8 / 256)      c: every value of the group's rows, once
 template <class V>
-__global__ void __launch_bounds__(threads) scale_rows_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c)
+__global__ void __launch_bounds__(threads) scale_rows_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
 {
     copy_rows<false>(a, b, t, c);
 }
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(threads) scale_rows_kernel(CsrView<V> a, CsrVi
 // A slice of lanes per row.
 //   grid: ceil(rows * Lanes / 256)      shared memory: a word a thread      c: every value of the group's rows, once
 template <int Lanes, class V>
-__global__ void __launch_bounds__(threads) add_placed_short_kernel(CsrView<V> a, CsrView<V> b, Task t, PlaceView p, Stretch<V> c)
+__global__ void __launch_bounds__(threads) add_placed_short_kernel(CsrView<V> a, CsrView<V> b, Task t, PlaceView p, RowRange<V> c)
 {
     TULLE_SHARED(int, owner, threads);
     const offset_t number = team_number<Lanes>();
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(threads) add_placed_short_kernel(CsrView<V> a,
 // A warp per row, or per run of up to Rows rows.
 //   grid: ceil(rows / warps in a block)      shared memory: `bytes` a warp, sums and a Batch      c: every value of the group's rows, once
 template <int Rows, class V>
-__global__ void __launch_bounds__(32 * most_warps) add_placed_kernel(CsrView<V> a, CsrView<V> b, Task t, PlaceView p, Stretch<V> c, int bytes)
+__global__ void __launch_bounds__(32 * most_warps) add_placed_kernel(CsrView<V> a, CsrView<V> b, Task t, PlaceView p, RowRange<V> c, int bytes)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     const offset_t number = team_number<32>();
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(32 * most_warps) add_placed_kernel(CsrView<V> 
 //   grid: ceil(windows / warps in a block)      shared memory: `bytes` a warp, a Batch and window_entries sums      c: every value, once
 template <class V>
 __global__ void __launch_bounds__(32 * most_warps) add_placed_windows_kernel(CsrView<V> a, CsrView<V> b, Task t, PlaceView p, const offset_t* windows,
-                                                                             Stretch<V> c, int bytes)
+                                                                             RowRange<V> c, int bytes)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     const offset_t number = windows[t.rows] - 1 - team_number<32>();        // the longest rows stand last, and should begin first
@@ -119,28 +119,28 @@ LaunchShape warps_with(offset_t warps, std::size_t bytes)
 }
 
 // The longest row of a group, or of a smaller one of its kind that may have been put into it.
-offset_t longest_of(const Places& places, Filler filler)
+offset_t longest_of(const Places& places, NumericKernel filler)
 {
     offset_t longest = 0;
-    for (Filler f = filler;; f = static_cast<Filler>(static_cast<int>(f) - 1)) {
+    for (NumericKernel f = filler;; f = static_cast<NumericKernel>(static_cast<int>(f) - 1)) {
         longest = std::max(longest, places.longest[static_cast<std::size_t>(f)]);
-        if (!has_larger_size(static_cast<Filler>(static_cast<int>(f) - 1))) return longest;
+        if (!has_larger_size(static_cast<NumericKernel>(static_cast<int>(f) - 1))) return longest;
     }
 }
 
 template <class V>
-void add_group(const FillArguments<V>& f, const Places& places, const PlaceView& p, Filler filler)
+void add_group(const FillArguments<V>& f, const Places& places, const PlaceView& p, NumericKernel filler)
 {
     const auto sums = static_cast<std::size_t>(longest_of(places, filler)) * sizeof(V);
     const std::size_t bytes = is_run(filler) ? (run_limit * sums + 15) / 16 * 16 : (sums + 15) / 16 * 16 + Batch<V>::bytes();
     const LaunchShape shape = warps_with(f.task.rows, bytes);
     switch (filler) {
-    case Filler::none: return;
-    case Filler::copy: return launch(f.q, one_thread_each(f.task.rows * 8, threads), scale_rows_kernel<V>, f.a, f.b, f.task, f.c);
-    case Filler::short8:
-    case Filler::short16:
-    case Filler::short32:
-        return with_constant<8, 16, 32>(8 << (static_cast<int>(filler) - static_cast<int>(Filler::short8)), [&](auto n) {
+    case NumericKernel::none: return;
+    case NumericKernel::copy: return launch(f.q, one_thread_each(f.task.rows * 8, threads), scale_rows_kernel<V>, f.a, f.b, f.task, f.c);
+    case NumericKernel::short8:
+    case NumericKernel::short16:
+    case NumericKernel::short32:
+        return with_constant<8, 16, 32>(8 << (static_cast<int>(filler) - static_cast<int>(NumericKernel::short8)), [&](auto n) {
             launch(f.q, one_thread_each(f.task.rows * n(), threads), add_placed_short_kernel<n(), V>, f.a, f.b, f.task, p, f.c);
         });
     default:
@@ -153,7 +153,7 @@ void add_group(const FillArguments<V>& f, const Places& places, const PlaceView&
 }  // namespace
 
 template <class V>
-void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Places& places, const Stretch<V>& c)
+void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Places& places, const RowRange<V>& c)
 {
     const FilledRuns runs = filled_runs(work);
     const PlaceView p{places.begin.data(), places.half.data()};
@@ -164,9 +164,9 @@ void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, co
     launch(q, {ceil_div(places.all_windows, offset_t{most_warps}), 32 * most_warps, most_warps * bytes}, add_placed_windows_kernel<V>, a, b, task, p,
            places.windows.data(), c, static_cast<int>(bytes));
     const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows,
-                                               [](std::size_t g) { return has_larger_size(static_cast<Filler>(g)); });
+                                               [](std::size_t g) { return has_larger_size(static_cast<NumericKernel>(g)); });
     for (std::size_t g = groups.size(); g > 0; --g) {                       // the longest rows first
-        const auto filler = static_cast<Filler>(g);
+        const auto filler = static_cast<NumericKernel>(g);
         const RowGroup& group = groups[g - 1];
         if (group.rows == 0 || is_long(filler)) continue;
         const Task rows{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, is_run(filler) ? runs.b : nullptr};
@@ -174,7 +174,7 @@ void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, co
     }
 }
 
-template void add_placed(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Places&, const Stretch<float>&);
-template void add_placed(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Places&, const Stretch<double>&);
+template void add_placed(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Places&, const RowRange<float>&);
+template void add_placed(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Places&, const RowRange<double>&);
 
 }  // namespace tulle::spgemm

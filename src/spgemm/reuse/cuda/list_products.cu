@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(256) find_row_ends_kernel(const offset_t* a_be
 // One thread per product, which looks for its nonzero of A, for its row, and for its column among those of C.
 //   before: products before each nonzero of A, and all of them      entry, product: the chunk's, once each
 template <class V>
-__global__ void __launch_bounds__(256) write_down_kernel(CsrView<V> a, CsrView<V> b, Stretch<V> c, const offset_t* before, Chunk chunk, std::uint32_t* entry, offset_t* product)
+__global__ void __launch_bounds__(256) write_down_kernel(CsrView<V> a, CsrView<V> b, RowRange<V> c, const offset_t* before, Chunk chunk, std::uint32_t* entry, offset_t* product)
 {
     const offset_t i = global_thread();
     if (i >= chunk.products) return;
@@ -86,7 +86,7 @@ ProductList reserve_list(const CudaQueue& q, const CsrView<V>&, const CsrView<V>
 }
 
 template <class V>
-void list_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, ProductList& list, offset_t at_once)
+void list_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, ProductList& list, offset_t at_once)
 {
     const offset_t ends = offset_t{a.rows} + 1;
     Buffer<offset_t> before(q, a.nonzeros + 1), row_end(q, ends);
@@ -116,7 +116,7 @@ std::size_t list_bytes_for(const CudaQueue& q, const Workspace& work, index_t ro
 
 template ProductList reserve_list(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&);
 template ProductList reserve_list(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&);
-template void list_products(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Stretch<float>&, ProductList&, offset_t);
-template void list_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Stretch<double>&, ProductList&, offset_t);
+template void list_products(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const RowRange<float>&, ProductList&, offset_t);
+template void list_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const RowRange<double>&, ProductList&, offset_t);
 
 }  // namespace tulle::spgemm

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int warps_of_long_row = 32;
-constexpr auto saturated = static_cast<std::uint32_t>(-1);       // what RowFacts say of rows with more products than they can count
+constexpr auto saturated = static_cast<std::uint32_t>(-1);       // what RowStats say of rows with more products than they can count
 
 struct Longest {
     unsigned of[most_groups];
@@ -35,10 +35,10 @@ __device__ offset_t count_one_by_one(const RowView& v, const Patterns& p, index_
     return places;
 }
 
-__device__ offset_t places_of(const RowView& v, const Patterns& p, index_t row, Filler filler)
+__device__ offset_t places_of(const RowView& v, const Patterns& p, index_t row, NumericKernel filler)
 {
     if (!keeps_places(filler)) return 0;
-    const RowFacts f = v.facts[row];
+    const RowStats f = v.facts[row];
     const std::uint32_t known = is_run(filler) ? f.pattern : f.products;
     return known != saturated ? offset_t{known} : count_one_by_one(v, p, row, is_run(filler));
 }
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(threads) count_places_kernel(RowView v, Patter
     if (k < v.rows) {
         const auto row = static_cast<index_t>(k);
         const offset_t nonzeros = v.row_begin[row + 1] - v.row_begin[row];
-        const Filler filler = filler_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row), nonzeros, v.value_bytes, v.kinds);
+        const NumericKernel filler = filler_for(v.facts[row], v.a_begin[row + 1] - v.a_begin[row], run_of(v.runs_a, row), nonzeros, v.value_bytes, v.kinds);
         halves[row] = halves_for(places_of(v, p, row, filler), nonzeros);
         atomicMax(most + static_cast<int>(filler), static_cast<unsigned>(nonzeros));
     }
@@ -94,7 +94,7 @@ __device__ void place_row(const CsrView<V>& a, const CsrView<V>& b, const unsign
 
 // `warps` warps per row.      grid: ceil(rows * warps * 32 / 256)      half: every place of the group's rows, once
 template <class V>
-__global__ void __launch_bounds__(threads) place_products_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c, const offset_t* begin,
+__global__ void __launch_bounds__(threads) place_products_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c, const offset_t* begin,
                                                                  std::uint16_t* half, int warps)
 {
     const offset_t number = team_number<32>();
@@ -132,12 +132,12 @@ Places reserve_places(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>&
 }
 
 template <class V>
-void place_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const Stretch<V>& c, Places& places)
+void place_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, Places& places)
 {
     const FilledRuns runs = filled_runs(work);
     for (std::size_t g = work.numeric.size(); g > 0; --g) {
         const RowGroup& group = work.numeric[g - 1];
-        const auto filler = static_cast<Filler>(g);
+        const auto filler = static_cast<NumericKernel>(g);
         if (group.rows == 0 || !keeps_places(filler)) continue;
         const int warps = is_long(filler) ? warps_of_long_row : 1;
         const Task task{work.list.data() + group.begin, group.rows, work.facts.data(), runs.a, is_run(filler) ? runs.b : nullptr};
@@ -150,7 +150,7 @@ std::size_t place_bytes_for(const CudaQueue&, index_t) { return 0; }
 
 template Places reserve_places(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const offset_t*);
 template Places reserve_places(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const offset_t*);
-template void place_products(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Stretch<float>&, Places&);
-template void place_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Stretch<double>&, Places&);
+template void place_products(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const RowRange<float>&, Places&);
+template void place_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const RowRange<double>&, Places&);
 
 }  // namespace tulle::spgemm

@@ -54,7 +54,7 @@ constexpr std::size_t table_bytes(int bits)
 
 // Entries of row `row` of C from `first` on, as many as a table of 2^bits slots is for, by a warp. `number`: the row's in its group.
 template <class V>
-__device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, const Task& t, offset_t number, index_t row, const Stretch<V>& c,
+__device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, const Task& t, offset_t number, index_t row, const RowRange<V>& c,
                             int first, int nonzeros, int bits, unsigned char* mine)
 {
     const int slots = 1 << bits, count = min(slots / 2, nonzeros - first);
@@ -80,7 +80,7 @@ __device__ void refill_part(const CsrView<V>& a, const CsrView<V>& b, const Task
 // A warp per row, or per part of 2^(bits - 1) entries of one that has up to `parts` of them; the longest have more, and warps go on with every parts-th.
 //   grid: ceil(rows * parts / warps in a block)      shared memory: table_bytes() a warp      c: every value of the group's rows, once
 template <bool Longest, class V>
-__global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, Stretch<V> c, int parts, int bits)
+__global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c, int parts, int bits)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     const offset_t number = team_number<32>();
@@ -96,29 +96,29 @@ __global__ void __launch_bounds__(32 * most_warps) refill_hashed_kernel(CsrView<
 }
 
 template <class V>
-void refill_hashed(const FillArguments<V>& f, Filler size)
+void refill_hashed(const FillArguments<V>& f, NumericKernel size)
 {
     constexpr int part_bits = bits_of(2 * part_entries);
-    const int larger = static_cast<int>(size) - static_cast<int>(Filler::hash64), bits = std::min(7 + larger, part_bits);
+    const int larger = static_cast<int>(size) - static_cast<int>(NumericKernel::hash64), bits = std::min(7 + larger, part_bits);
     const int parts = 1 << std::max(0, 7 + larger - part_bits);     // 32 for the longest rows, however long they are
     const std::size_t bytes = table_bytes<V>(bits);
     const int in_a_block = bytes <= bytes_to_share ? most_warps : 1;
     launch(f.q, {ceil_div(f.task.rows * parts, offset_t{in_a_block}), 32 * in_a_block, bytes * static_cast<std::size_t>(in_a_block)},
-           size == Filler::dense ? refill_hashed_kernel<true, V> : refill_hashed_kernel<false, V>, f.a, f.b, f.task, f.c, parts, bits);
+           size == NumericKernel::dense ? refill_hashed_kernel<true, V> : refill_hashed_kernel<false, V>, f.a, f.b, f.task, f.c, parts, bits);
 }
 
 }  // namespace
 
 template <class V>
-void refill_group(const FillArguments<V>& f, Filler filler)
+void refill_group(const FillArguments<V>& f, NumericKernel filler)
 {
-    if (filler >= Filler::single_small && filler <= Filler::run_huge) fill_ranked(f, filler, false);
+    if (filler >= NumericKernel::single_small && filler <= NumericKernel::run_huge) fill_ranked(f, filler, false);
     else if (is_list(filler)) fill_merged(f, filler, false);
-    else if (filler >= Filler::hash64) refill_hashed(f, filler);
+    else if (filler >= NumericKernel::hash64) refill_hashed(f, filler);
     else fill_group(f, filler);
 }
 
-template void refill_group(const FillArguments<float>&, Filler);
-template void refill_group(const FillArguments<double>&, Filler);
+template void refill_group(const FillArguments<float>&, NumericKernel);
+template void refill_group(const FillArguments<double>&, NumericKernel);
 
 }  // namespace tulle::spgemm

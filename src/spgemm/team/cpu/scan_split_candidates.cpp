@@ -4,7 +4,7 @@
 
 namespace tulle::spgemm {
 
-void scan_around(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::Around* found)
+void scan_split_candidates(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::SplitCandidate* found)
 {
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (offset_t item = 0; item <= items; ++item)

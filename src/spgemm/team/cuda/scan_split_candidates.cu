@@ -8,7 +8,7 @@ namespace tulle::spgemm {
 namespace {
 
 // One thread per item, and one behind the last.      grid: ceil((items + 1) / 256)      found: every entry written once, by the item it falls to
-__global__ void scan_around_kernel(const offset_t* __restrict__ prefix, offset_t items, offset_t count, partition::Around* __restrict__ found)
+__global__ void scan_around_kernel(const offset_t* __restrict__ prefix, offset_t items, offset_t count, partition::SplitCandidate* __restrict__ found)
 {
     const offset_t item = global_thread();
     if (item > items) return;
@@ -21,7 +21,7 @@ __global__ void scan_around_kernel(const offset_t* __restrict__ prefix, offset_t
 
 }  // namespace
 
-void scan_around(const CudaQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::Around* found)
+void scan_split_candidates(const CudaQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::SplitCandidate* found)
 {
     launch(q, one_thread_each(items + 1), scan_around_kernel, prefix, items, count, found);
 }

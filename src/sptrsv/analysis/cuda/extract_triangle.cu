@@ -23,7 +23,7 @@ constexpr unsigned whole_warp = 0xffffffffu;
 template <int Lanes> constexpr unsigned many_entries = Lanes == lanes ? max_index : 8 * Lanes;
 
 // Whether a row can be gone through at all; one of more entries than columns has some twice.
-__device__ bool is_sound(const Stored& s, offset_t row, offset_t begin, offset_t end)
+__device__ bool is_sound(const TriangleSource& s, offset_t row, offset_t begin, offset_t end)
 {
     const bool ends = row + 1 < s.rows || s.nonzeros == max_offset || end == s.nonzeros;
     return begin >= 0 && begin <= end && end <= s.nonzeros && end - begin <= s.rows && ends && (row > 0 || begin == 0);
@@ -47,7 +47,7 @@ struct StoredRow {
 };
 
 // Row i of the triangle; -1 beyond it.
-__device__ StoredRow find_row(const Stored& s, offset_t i, bool& wrong)
+__device__ StoredRow find_row(const TriangleSource& s, offset_t i, bool& wrong)
 {
     if (i >= s.rows) return {-1, 0, 0};
     const auto row = static_cast<index_t>(s.upper ? s.rows - 1 - i : i);
@@ -60,7 +60,7 @@ __device__ StoredRow find_row(const Stored& s, offset_t i, bool& wrong)
 // Of a lane's share of a row, two for each entry inside the triangle, one for the diagonal. Wrong: columns beyond the matrix, out of order or there twice, an
 // entry on the other side.
 template <int Lanes>
-__device__ unsigned count_share(const Stored& s, const StoredRow& r, unsigned lane, bool& wrong)
+__device__ unsigned count_share(const TriangleSource& s, const StoredRow& r, unsigned lane, bool& wrong)
 {
     const index_t* const col = s.col + r.begin;
     unsigned found = 0;
@@ -76,7 +76,7 @@ __device__ unsigned count_share(const Stored& s, const StoredRow& r, unsigned la
 
 // The same of the whole row of this lane's slice. All lanes of a warp together.
 template <int Lanes>
-__device__ unsigned count_row(const Stored& s, const StoredRow& r, int lane, bool& wrong)
+__device__ unsigned count_row(const TriangleSource& s, const StoredRow& r, int lane, bool& wrong)
 {
     const bool is_shared = r.entries >= many_entries<Lanes>;
     unsigned found = is_shared ? 0 : count_share<Lanes>(s, r, lane % Lanes, wrong);
@@ -92,10 +92,10 @@ __device__ unsigned count_row(const Stored& s, const StoredRow& r, int lane, boo
 
 // Where each row of the triangle begins. A lane knows the row that it will write, and slices of so many lanes count one after the other.
 //   grid: one warp for rows_of_warp rows, up to 32 and as many as it has slices at least      sums: of a look-back
-//   row_begin: every row written once, and the end      first_to_need: zero after      told: zero before; at fault: anything that find_row and count_share call wrong, no diagonal
+//   row_begin: every row written once, and the end      first_dependent: zero after      told: zero before; at fault: anything that find_row and count_share call wrong, no diagonal
 template <int Lanes>
 __global__ void __launch_bounds__(counters)
-count_triangle_kernel(Stored s, int rows_of_warp, SumWord* sums, offset_t* row_begin, index_t* first_to_need, Told* told)
+count_triangle_kernel(TriangleSource s, int rows_of_warp, SumWord* sums, offset_t* row_begin, index_t* first_dependent, Told* told)
 {
     TULLE_SHARED(offset_t, of_warps, words_of_block<counters>);
     constexpr int slices = lanes / Lanes;
@@ -113,7 +113,7 @@ count_triangle_kernel(Stored s, int rows_of_warp, SumWord* sums, offset_t* row_b
     const offset_t inside = found / 2, before = sum_before_thread<counters>(sums, of_warps, block, inside);
     if (!writes) return;
     row_begin[i] = before;
-    first_to_need[i] = 0;
+    first_dependent[i] = 0;
     if (i + 1 < s.rows) return;
     row_begin[s.rows] = before + inside;
     told->nonzeros = before + inside;
@@ -121,7 +121,7 @@ count_triangle_kernel(Stored s, int rows_of_warp, SumWord* sums, offset_t* row_b
 
 // Where entries go.
 struct Taking {
-    index_t *col, *first_to_need;
+    index_t *col, *first_dependent;
     offset_t *row_source, *diagonal;                       // diagonal null: ones
 };
 
@@ -139,10 +139,10 @@ struct TakenRow {
 
 // A lane's share of a row.
 template <int Lanes>
-__device__ void take_row(const Stored& s, const TakenRow& r, int lane, const Taking& to)
+__device__ void take_row(const TriangleSource& s, const TakenRow& r, int lane, const Taking& to)
 {
     const offset_t step = s.upper ? -1 : 1;
-    const index_t mine = turned_row(r.i);
+    const index_t mine = descending_key(r.i);
     for (unsigned chunk = lane; chunk < r.count; chunk += entries_at_once * Lanes) {
         index_t needed[entries_at_once], known[entries_at_once];
 #pragma unroll
@@ -152,21 +152,21 @@ __device__ void take_row(const Stored& s, const TakenRow& r, int lane, const Tak
             needed[n] = s.upper && k < r.count ? s.rows - 1 - needed[n] : needed[n];
         }
 #pragma unroll
-        for (int n = 0; n < entries_at_once; ++n) known[n] = needed[n] < 0 ? mine : load_relaxed(&to.first_to_need[needed[n]]);
+        for (int n = 0; n < entries_at_once; ++n) known[n] = needed[n] < 0 ? mine : load_relaxed(&to.first_dependent[needed[n]]);
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) {
             if (needed[n] < 0) continue;
             const unsigned k = chunk + n * Lanes;
             to.col[r.begin + k] = needed[n];
-            if (known[n] < mine) atomicMax(&to.first_to_need[needed[n]], mine);
+            if (known[n] < mine) atomicMax(&to.first_dependent[needed[n]], mine);
         }
     }
 }
 
 // Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
-//   grid: so many lanes per row      col, row_source, diagonal: every entry written once      first_to_need: zero before
+//   grid: so many lanes per row      col, row_source, diagonal: every entry written once      first_dependent: zero before
 template <int Lanes>
-__global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(Stored s, const offset_t* row_begin, Taking to)
+__global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(TriangleSource s, const offset_t* row_begin, Taking to)
 {
     const offset_t i = global_thread() / Lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
@@ -185,21 +185,21 @@ __global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(Stored s, 
 
 }  // namespace
 
-std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
+std::optional<Triangle> extract_triangle(const CudaQueue& q, const TriangleSource& stored)
 {
     require<ValueError>(!stored.transpose, "rows are taken as they are stored");
     const index_t rows = stored.rows;
     if (rows == max_index) return std::nullopt;            // a row of so many entries would pass for one that is shared
     Triangle there{.rows = rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1), .col = {}, .source = {}, .diagonal = {},
-                   .first_to_need = Buffer<index_t>(q, rows)};
-    cuda::Mailbox<Told> told(q);
+                   .first_dependent = Buffer<index_t>(q, rows)};
+    cuda::PinnedReadback<Told> told(q);
     *told.there() = {};
     with_lanes_of_rows(rows, stored.nonzeros, [&](auto of_row) {
         constexpr offset_t warps = counters / lanes;
         const offset_t each = power_of_two_from(ceil_div(offset_t{rows}, blocks_that_count * multiprocessors(q) * warps)), rows_of_warp = std::clamp<offset_t>(each, lanes / of_row(), lanes);
         const offset_t blocks = ceil_div(offset_t{rows}, rows_of_warp * warps);
         LookBack sums(q, blocks);
-        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, static_cast<int>(rows_of_warp), sums.words(), there.row_begin.data(), there.first_to_need.data(), told.there());
+        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, static_cast<int>(rows_of_warp), sums.words(), there.row_begin.data(), there.first_dependent.data(), told.there());
     });
     there.row_source = Buffer<offset_t>(q, rows);          // while rows are counted
     there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
@@ -209,7 +209,7 @@ std::optional<Triangle> take_triangle(const CudaQueue& q, const Stored& stored)
     there.col = Buffer<index_t>(q, nonzeros);
     with_lanes_of_rows(rows, nonzeros, [&](auto of_row) {
         launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), take_triangle_kernel<of_row()>, stored, there.row_begin.data(),
-               Taking{there.col.data(), there.first_to_need.data(), there.row_source.data(), stored.unit_diagonal ? nullptr : there.diagonal.data()});
+               Taking{there.col.data(), there.first_dependent.data(), there.row_source.data(), stored.unit_diagonal ? nullptr : there.diagonal.data()});
     });
     return there;
 }

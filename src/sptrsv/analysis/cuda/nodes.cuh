@@ -13,8 +13,8 @@ namespace tulle::sptrsv {
 
 // From the top: level of the chain, its first row, place in it, level of the row alone. The latest of a chain is the largest; 0: not known yet.
 // The fewer rows there are, the more levels there is room for.
-using Standing = unsigned long long;
-constexpr Standing most_place = (1ull << place_bits) - 1;  // nobody can follow
+using NodeWord = unsigned long long;
+constexpr NodeWord most_place = (1ull << place_bits) - 1;  // nobody can follow
 static_assert(most_rows == most_place + 1);
 
 struct Split {
@@ -22,23 +22,23 @@ struct Split {
 
     explicit Split(index_t rows) : level_bits(level_bits_swept(rows)), first_bits(row_bits_swept(rows)) {}
     __device__ int chain_bits() const { return level_bits + place_bits; }      // below those that tell chains apart
-    __device__ Standing first_mask() const { return (1ull << first_bits) - 1; }
+    __device__ NodeWord first_mask() const { return (1ull << first_bits) - 1; }
     __device__ unsigned place_mask() const { return static_cast<unsigned>((1ull << (first_bits + place_bits)) - 1); }
 
     // place: first row of the chain and place in it.
-    __host__ __device__ Standing standing_of(unsigned chain_level, unsigned place, unsigned level) const
+    __host__ __device__ NodeWord standing_of(unsigned chain_level, unsigned place, unsigned level) const
     {
-        return (((Standing{chain_level} << (first_bits + place_bits)) | place) << level_bits) | level;
+        return (((NodeWord{chain_level} << (first_bits + place_bits)) | place) << level_bits) | level;
     }
-    __device__ Standing level_of(Standing s) const { return s & ((1ull << level_bits) - 1); }
-    __device__ Standing place_of(Standing s) const { return (s >> level_bits) & most_place; }
-    __device__ index_t first_of(Standing s) const { return static_cast<index_t>((s >> chain_bits()) & first_mask()); }
-    __device__ Standing chain_level_of(Standing s) const { return s >> chain_bits() >> first_bits; }
+    __device__ NodeWord level_of(NodeWord s) const { return s & ((1ull << level_bits) - 1); }
+    __device__ NodeWord place_of(NodeWord s) const { return (s >> level_bits) & most_place; }
+    __device__ index_t first_of(NodeWord s) const { return static_cast<index_t>((s >> chain_bits()) & first_mask()); }
+    __device__ NodeWord chain_level_of(NodeWord s) const { return s >> chain_bits() >> first_bits; }
 };
 
 struct NodesView {
     Split split;
-    const Standing* standing;
+    const NodeWord* standing;
     const index_t* size;                                   // null: rows alone
 
     __device__ index_t level_of(index_t row) const { return static_cast<index_t>(size ? split.chain_level_of(standing[row]) : split.level_of(standing[row])); }
@@ -64,10 +64,10 @@ struct SweptArrays {
     static offset_t swept_words(index_t rows) { return offset_t{rows} + (offset_t{rows} + 3) / 2; }
     static offset_t all_words(index_t rows, index_t levels) { return swept_words(rows) + counts_head + counts_of_level * levels; }
 };
-inline SweptArrays<const Standing> arrays_of(const Swept& swept) { return {swept.words.data(), swept.rows}; }
-inline SweptArrays<Standing> arrays_of(Swept& swept) { return {swept.words.data(), swept.rows}; }
+inline SweptArrays<const NodeWord> arrays_of(const LevelAnalysis& swept) { return {swept.words.data(), swept.rows}; }
+inline SweptArrays<NodeWord> arrays_of(LevelAnalysis& swept) { return {swept.words.data(), swept.rows}; }
 
-inline NodesView view_of(const Swept& swept, bool chains)
+inline NodesView view_of(const LevelAnalysis& swept, bool chains)
 {
     const auto arrays = arrays_of(swept);
     return {Split(swept.rows), arrays.standing, chains ? arrays.size : nullptr};

@@ -83,19 +83,19 @@ __device__ void add_to_level(unsigned long long amount, index_t level, int lane,
 // Adds what a block found to the sums of all: first in its shared memory, since all blocks add to the same few numbers.
 __device__ void add_sums(RowSums found, unsigned long long chain_levels, int lane, Head* of_block, Head* head)
 {
-    const unsigned long long squares = slice_sum<lanes>(found.squares), nearness = slice_sum<lanes>(found.nearness);
+    const unsigned long long squares = slice_sum<lanes>(found.squares), dependency_nearness = slice_sum<lanes>(found.dependency_nearness);
     const unsigned long long longest = slice_max<lanes>(found.longest), levels = slice_max<lanes>(found.levels);
     chain_levels = slice_max<lanes>(chain_levels);
     if (threadIdx.x == 0) *of_block = {};
     __syncthreads();
     const auto add = [&](Head* to, const RowSums& sums, unsigned long long highest) {
         atomicAdd(&to->sums.squares, sums.squares);
-        atomicAdd(&to->sums.nearness, sums.nearness);
+        atomicAdd(&to->sums.dependency_nearness, sums.dependency_nearness);
         atomicMax(&to->sums.longest, sums.longest);
         atomicMax(&to->sums.levels, sums.levels);
         atomicMax(&to->chain_levels, highest);
     };
-    if (lane == 0) add(of_block, {squares, nearness, longest, levels}, chain_levels);
+    if (lane == 0) add(of_block, {squares, dependency_nearness, longest, levels}, chain_levels);
     __syncthreads();
     if (threadIdx.x == 0) add(head, of_block->sums, of_block->chain_levels);
 }
@@ -111,7 +111,7 @@ __device__ void tell_host(Head* head, const unsigned long long* of_level, int* l
     const unsigned long long words = words_of_level * min(levels, static_cast<unsigned long long>(levels_told));
     for (unsigned long long k = threadIdx.x; k < words; k += threads) told->of_level[k] = load_relaxed(&of_level[k]);
     if (threadIdx.x != 0) return;
-    told->head.sums = {load_relaxed(&head->sums.squares), load_relaxed(&head->sums.nearness), load_relaxed(&head->sums.longest), levels};
+    told->head.sums = {load_relaxed(&head->sums.squares), load_relaxed(&head->sums.dependency_nearness), load_relaxed(&head->sums.longest), levels};
     told->head.chain_levels = load_relaxed(&head->chain_levels);
     told->head.too_deep = 0;
 }
@@ -130,7 +130,7 @@ __device__ void add_block(const unsigned* of_block, int levels, unsigned long lo
 // A thread for a row, again and again; level 0: no row.
 //   grid: up to most_blocks      head, of_level: zero before
 __global__ void __launch_bounds__(threads)
-survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_t* col, const Standing* standing, const index_t* too_deep, Head* head,
+survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_t* col, const NodeWord* standing, const index_t* too_deep, Head* head,
               int levels_counted, unsigned long long* of_level, Told* told)
 {
     TULLE_SHARED(int, last, 1);
@@ -152,9 +152,9 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
         const bool there = i < rows;
         const offset_t begin = there ? row_begin[i] : 0, end = there ? row_begin[i + 1] : 0;
         const unsigned long long entries = there ? static_cast<unsigned long long>(end - begin) + 1 : 0;
-        const Standing word = there ? standing[i] : 0;
+        const NodeWord word = there ? standing[i] : 0;
         found.squares += entries * entries;
-        if (begin < end) found.nearness += near_unit / static_cast<unsigned long long>(i - col[end - 1]);
+        if (begin < end) found.dependency_nearness += near_unit / static_cast<unsigned long long>(i - col[end - 1]);
         found.longest = max(found.longest, entries);
         found.levels = max(found.levels, split.level_of(word));
         chain_levels = max(chain_levels, split.chain_level_of(word));
@@ -167,7 +167,7 @@ survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_
 }
 
 //   grid: one thread per row
-__global__ void __launch_bounds__(threads) write_levels_kernel(Split split, index_t rows, const Standing* standing, index_t* level)
+__global__ void __launch_bounds__(threads) write_levels_kernel(Split split, index_t rows, const NodeWord* standing, index_t* level)
 {
     const offset_t i = global_thread();
     if (i < rows) level[i] = static_cast<index_t>(split.level_of(standing[i]));
@@ -186,12 +186,12 @@ std::vector<unsigned long long> read_levels(const CudaQueue& q, const Told& told
 
 }  // namespace
 
-std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, Swept& swept)
+std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, LevelAnalysis& swept)
 {
-    require<ValueError>(swept.words.size() > SweptArrays<Standing>::swept_words(there.rows), "only what a sweep has found is surveyed");
-    cuda::Mailbox<Told> box(q);
+    require<ValueError>(swept.words.size() > SweptArrays<NodeWord>::swept_words(there.rows), "only what a sweep has found is surveyed");
+    cuda::PinnedReadback<Told> box(q);
     box.there()->head = {};                                // what is told of no rows
-    const SweptArrays<Standing> arrays = arrays_of(swept);
+    const SweptArrays<NodeWord> arrays = arrays_of(swept);
     unsigned long long* const of_levels = arrays.counts + counts_head;
     const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{threads}));
     launch(q, {blocks, threads}, survey_kernel, Split(there.rows), there.rows, there.row_begin.data(), there.col.data(), arrays.standing, arrays.too_deep,
@@ -215,7 +215,7 @@ std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, Swept&
     return found;
 }
 
-void write_levels(const CudaQueue& q, const Swept& swept, index_t* level)
+void write_levels(const CudaQueue& q, const LevelAnalysis& swept, index_t* level)
 {
     launch(q, one_thread_each(swept.rows, threads), write_levels_kernel, Split(swept.rows), swept.rows, arrays_of(swept).standing, level);
 }

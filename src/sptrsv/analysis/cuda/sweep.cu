@@ -38,7 +38,7 @@ struct Sweep {
     unsigned most, deepest;                                // rows of a chain; level alone that is not exceeded
     const index_t* first;                                  // row to need each, turned
     index_t *ticket, *too_deep;
-    Standing* standing;
+    NodeWord* standing;
     index_t* size;
 };
 
@@ -48,7 +48,7 @@ struct Told {
     unsigned level;
 };
 
-__device__ Told told_by(const Split& split, Standing word)
+__device__ Told told_by(const Split& split, NodeWord word)
 {
     return {static_cast<unsigned>(split.chain_level_of(word)), static_cast<unsigned>(word >> split.level_bits) & split.place_mask(),
             static_cast<unsigned>(split.level_of(word))};
@@ -61,12 +61,12 @@ struct Latest {
     bool leads = false;                                    // this row is the first to need that last one
 
     // A word that is not there yet changes nothing.
-    __device__ void add(const Told& one, bool first_to_need)
+    __device__ void add(const Told& one, bool first_dependent)
     {
         const bool later = one.chain_level > most.chain_level, as_late = one.chain_level == most.chain_level;
         const bool same = (one.place ^ most.place) >> place_bits == 0, behind = as_late && same && one.place > most.place;
         alone = later || (alone && (!as_late || same));
-        leads = later || behind ? first_to_need : leads;
+        leads = later || behind ? first_dependent : leads;
         most.place = later || behind ? one.place : most.place;
         most.chain_level = later ? one.chain_level : most.chain_level;
         most.level = max(most.level, one.level);
@@ -79,7 +79,7 @@ struct Waiting {
     unsigned own_place, joinable;                          // its place if it joins no chain; the chain it may join is shorter than this
     const index_t *next, *outside;                         // entries of rows before the warp's that were not asked for yet: from next on
     index_t col[entries_at_once];                          // on their way
-    unsigned asked, first_to_need;                         // which of them are; of which this row is the first to need
+    unsigned asked, first_dependent;                         // which of them are; of which this row is the first to need
     unsigned inside, leads;                                // rows of the warp that are needed and not known yet; those that no row before needs
     bool done;
     Latest latest;
@@ -134,7 +134,7 @@ __device__ Waiting begin_row(const Sweep& s, offset_t row, int lane)
 template <int Places>
 __device__ bool ask_for(const Sweep& s, Waiting& w)
 {
-    Standing word[Places];
+    NodeWord word[Places];
     index_t first[Places];
     unsigned fresh = 0;
 #pragma unroll
@@ -150,15 +150,15 @@ __device__ bool ask_for(const Sweep& s, Waiting& w)
         word[n] = (w.asked >> n & 1) != 0 ? load_relaxed(&s.standing[w.col[n]]) : 0;
         first[n] = (fresh >> n & 1) != 0 ? s.first[w.col[n]] : 0;
     }
-    Standing any = fresh;
+    NodeWord any = fresh;
 #pragma unroll
     for (int n = 0; n < Places; ++n) any |= word[n];
     if (__any_sync(whole_warp, any != 0) == 0) return false;
-    w.first_to_need &= ~fresh;
+    w.first_dependent &= ~fresh;
 #pragma unroll
     for (int n = 0; n < Places; ++n) {
-        w.first_to_need |= first[n] == turned_row(w.row) ? 1u << n : 0;
-        w.latest.add(told_by(s.split, word[n]), (w.first_to_need >> n & 1) != 0);
+        w.first_dependent |= first[n] == descending_key(w.row) ? 1u << n : 0;
+        w.latest.add(told_by(s.split, word[n]), (w.first_dependent >> n & 1) != 0);
         w.asked &= word[n] != 0 ? ~(1u << n) : ~0u;
     }
     return true;
@@ -256,19 +256,19 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
 
 }  // namespace
 
-Swept sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest)
+LevelAnalysis sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest)
 {
     require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows && deepest <= most_levels_swept(there.rows),
                         "so many rows or levels are not swept on a GPU");
-    require<ValueError>(there.first_to_need.size() == there.rows, "only triangles taken on a GPU are swept there");
-    Swept swept{.most = most, .rows = there.rows, .words = Buffer<Standing>(q, SweptArrays<Standing>::all_words(there.rows, std::min(there.rows, deepest)))};
+    require<ValueError>(there.first_dependent.size() == there.rows, "only triangles taken on a GPU are swept there");
+    LevelAnalysis swept{.most = most, .rows = there.rows, .words = Buffer<NodeWord>(q, SweptArrays<NodeWord>::all_words(there.rows, std::min(there.rows, deepest)))};
     fill_zero(q, swept.words.data(), swept.words.size());
-    const SweptArrays<Standing> arrays = arrays_of(swept);
+    const SweptArrays<NodeWord> arrays = arrays_of(swept);
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;
     const offset_t most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
     launch(q, {enough < most_blocks ? enough : most_blocks, threads}, sweep_kernel,
            Sweep{there.row_begin.data(), there.col.data(), there.rows, Split(there.rows), static_cast<unsigned>(most), static_cast<unsigned>(deepest),
-                 there.first_to_need.data(), arrays.ticket, arrays.too_deep, arrays.standing, arrays.size});
+                 there.first_dependent.data(), arrays.ticket, arrays.too_deep, arrays.standing, arrays.size});
     return swept;
 }
 

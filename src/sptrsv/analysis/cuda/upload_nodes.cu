@@ -6,13 +6,13 @@
 
 namespace tulle::sptrsv {
 
-Swept take_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph)
+LevelAnalysis upload_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph)
 {
     const auto rows = static_cast<index_t>(graph.node_of.size());
     require<ValueError>(can_take_nodes(rows, graph.levels), "so many rows or levels are not laid out on a GPU");
     const Split split(rows);
-    Buffer<Standing> words(host, SweptArrays<Standing>::swept_words(rows));
-    const SweptArrays<Standing> arrays(words.data(), rows);
+    Buffer<NodeWord> words(host, SweptArrays<NodeWord>::swept_words(rows));
+    const SweptArrays<NodeWord> arrays(words.data(), rows);
     Buffer<index_t> first(host, graph.nodes);
     for (index_t i = 0; i < rows; ++i) {
         const index_t node = graph.node_of.data()[i], place = graph.position.empty() ? 0 : graph.position.data()[i];
@@ -21,7 +21,7 @@ Swept take_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph)
         arrays.standing[i] = split.standing_of(level, (static_cast<unsigned>(first.data()[node]) << place_bits) | static_cast<unsigned>(place), level);
         arrays.size[i] = place == 0 && !graph.size.empty() ? graph.size.data()[node] : 0;
     }
-    Swept swept{.most = most_rows, .rows = rows, .words = Buffer<Standing>(q, words.size())};
+    LevelAnalysis swept{.most = most_rows, .rows = rows, .words = Buffer<NodeWord>(q, words.size())};
     upload(q, std::as_const(words).data(), swept.words.data(), offset_t{rows} + (rows + 1) / 2);      // what else a sweep needs, nobody reads
     return swept;
 }

@@ -36,7 +36,7 @@ public:
 
 private:
     const CudaQueue& queue_;
-    cuda::Mailbox<unsigned> box_;
+    cuda::PinnedReadback<unsigned> box_;
 };
 
 }  // namespace tulle::sptrsv

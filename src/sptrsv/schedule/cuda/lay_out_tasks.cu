@@ -6,7 +6,7 @@
 
 namespace tulle::sptrsv {
 
-TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const Swept& swept, bool chains, index_t levels, const Packing& packing)
+TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const LevelAnalysis& swept, bool chains, index_t levels, const Packing& packing)
 {
     const NodesView nodes = view_of(swept, chains);
     TaskLayout layout{.tasks = no_tasks_yet(there, levels, packing), .sizes = {}, .order = {}, .place = {}, .level = {}, .apart = {}, .task_level = {}, .late = {}};

@@ -148,7 +148,7 @@ Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nod
     const Sorted sorted = sorted_by(packed, nodes, rows);
     const Bounds bounds{arrays.of_levels + 2 * each_level, arrays.of_levels, arrays.of_levels + each_level};
     launch(q, each_row, mark_groups_kernel, sorted, bounds);
-    cuda::Mailbox<offset_t> tasks(q);
+    cuda::PinnedReadback<offset_t> tasks(q);
     *tasks.there() = 0;
     launch(q, adding, count_tasks_kernel, sorted, bounds, packing.resident, LookBack(q, adding.blocks).words(), arrays.task_before, tasks.there());
     for (Buffer<index_t>* of_rows : {&layout.order, &layout.place, &layout.level, &layout.apart}) *of_rows = Buffer<index_t>(q, rows);

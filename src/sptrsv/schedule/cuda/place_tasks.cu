@@ -110,7 +110,7 @@ void place_tasks(const CudaQueue& q, TaskLayout& layout)
 {
     Tasks& tasks = layout.tasks;
     const offset_t n = tasks.task.size(), blocks = n > 0 ? ceil_div(n, tasks_of_block) : 1;
-    cuda::Mailbox<Sizes> box(q);
+    cuda::PinnedReadback<Sizes> box(q);
     Buffer<Sizes> of_block = array_for<Sizes>(q, blocks > 1 ? blocks : 0);
     if (blocks > 1) launch(q, {blocks, placers}, add_sizes_kernel, tasks.task.data(), tasks.dense_first.data(), n, tasks.team, of_block.data());
     launch(q, {blocks, placers}, place_tasks_kernel, tasks.task.data(), n, tasks.team, of_block.data(), tasks.dense_first.data(), box.there());

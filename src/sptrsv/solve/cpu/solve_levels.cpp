@@ -23,9 +23,9 @@ void wait_for(const Passed& other, index_t level)
 }
 
 template <class V>
-void work(const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, std::size_t me, Passed* passed, const Sides<V>& sides)
+void work(const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, std::size_t me, Passed* passed, const RhsView<V>& sides)
 {
-    for (const ThreadPlan::Stretch& stretch : plan.of_thread[me]) {
+    for (const ThreadPlan::RowRange& stretch : plan.of_thread[me]) {
         for (index_t w = stretch.wait_begin; w < stretch.wait_end; ++w) {
             const ThreadPlan::Wait& wait = plan.waits[me][static_cast<std::size_t>(w)];
             wait_for(passed[wait.thread], wait.level);
@@ -38,7 +38,7 @@ void work(const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, 
 }  // namespace
 
 template <class V>
-void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, const Sides<V>& sides)
+void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, const RhsView<V>& sides)
 {
     const auto passed = std::make_unique<Passed[]>(static_cast<std::size_t>(plan.threads()));
 #pragma omp parallel num_threads(plan.threads())
@@ -49,7 +49,7 @@ void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& value
     }
 }
 
-template void solve_levels(const CpuQueue&, const Rows&, const RowValues<float>&, const ThreadPlan&, const Sides<float>&);
-template void solve_levels(const CpuQueue&, const Rows&, const RowValues<double>&, const ThreadPlan&, const Sides<double>&);
+template void solve_levels(const CpuQueue&, const Rows&, const RowValues<float>&, const ThreadPlan&, const RhsView<float>&);
+template void solve_levels(const CpuQueue&, const Rows&, const RowValues<double>&, const ThreadPlan&, const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

@@ -33,7 +33,7 @@ V solve_one(const V* value, const index_t* col, offset_t n, V start, const V* x,
 }
 
 template <class V>
-void solve_four(const V* value, const index_t* col, offset_t n, V (&sum)[columns_at_once], const V* x, const Sides<V>& s)
+void solve_four(const V* value, const index_t* col, offset_t n, V (&sum)[columns_at_once], const V* x, const RhsView<V>& s)
 {
     for (offset_t k = 0; k < n; ++k)
         for (index_t j = 0; j < columns_at_once; ++j) sum[j] -= value[k] * x[col[k] * s.x_row + j * s.x_col];
@@ -41,7 +41,7 @@ void solve_four(const V* value, const index_t* col, offset_t n, V (&sum)[columns
 
 // Row i, in the order of solving, for all right-hand sides.
 template <class V>
-void solve_row(const Rows& rows, const RowValues<V>& values, index_t i, const Sides<V>& s)
+void solve_row(const Rows& rows, const RowValues<V>& values, index_t i, const RhsView<V>& s)
 {
     const offset_t begin = rows.begin.data()[i], n = rows.begin.data()[i + 1] - begin;
     const V* value = values.value.data() + begin;
@@ -61,7 +61,7 @@ void solve_row(const Rows& rows, const RowValues<V>& values, index_t i, const Si
 
 // Rows first … last-1 in the order of solving. One right-hand side without gaps is the usual case, and gets a loop without multiplications of indices.
 template <class V>
-void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const Sides<V>& s)
+void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
 {
     if (s.columns != 1 || s.b_row != 1 || s.x_row != 1) {
         for (index_t i = first; i < last; ++i) solve_row(rows, values, i, s);

@@ -5,12 +5,12 @@
 namespace tulle::sptrsv {
 
 template <class V>
-void solve_serial(const CpuQueue&, const Rows& rows, const RowValues<V>& values, const Sides<V>& sides)
+void solve_serial(const CpuQueue&, const Rows& rows, const RowValues<V>& values, const RhsView<V>& sides)
 {
     solve_stretch(rows, values, 0, rows.rows, sides);
 }
 
-template void solve_serial(const CpuQueue&, const Rows&, const RowValues<float>&, const Sides<float>&);
-template void solve_serial(const CpuQueue&, const Rows&, const RowValues<double>&, const Sides<double>&);
+template void solve_serial(const CpuQueue&, const Rows&, const RowValues<float>&, const RhsView<float>&);
+template void solve_serial(const CpuQueue&, const Rows&, const RowValues<double>&, const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

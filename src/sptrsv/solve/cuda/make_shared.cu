@@ -24,10 +24,10 @@ Limits limits_on(const CudaQueue& q, const Limits& limits)
 }
 
 template <class V>
-Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team)
+SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team)
 {
     const offset_t wanted = std::min(tasks, std::max<offset_t>(1, offset_t{multiprocessors(q)} * warps / team));
-    Shared<V> s{.unknown = Buffer<V>(q, 2 * unknowns), .turns = Buffer<Turns>(q, 1), .half = unknowns,
+    SolveScratch<V> s{.unknown = Buffer<V>(q, 2 * unknowns), .turns = Buffer<TicketState>(q, 1), .half = unknowns,
                 .takers = static_cast<int>(round_up(wanted, offset_t{warps_per_block / team}))};
     fill_bytes(q, s.unknown.data(), 0xff, s.unknown.bytes());
     fill_zero(q, s.turns.data(), 1);
@@ -35,18 +35,18 @@ Shared<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int
 }
 
 template <class V>
-Shared<V> make_shared(const CudaQueue& q, index_t unknowns, const Scheme& s)
+SolveScratch<V> make_shared(const CudaQueue& q, index_t unknowns, const Policy& s)
 {
     const int blocks = blocks_of(s);
-    Shared<V> shared{.unknown = {}, .turns = Buffer<Turns>(q, 1), .half = unknowns_of_a_block(s, unknowns),
-                     .takers = blocks * s.warps / s.team, .regime = s.regime, .blocks = blocks};
+    SolveScratch<V> shared{.unknown = {}, .turns = Buffer<TicketState>(q, 1), .half = unknowns_of_a_block(s, unknowns),
+                     .takers = blocks * s.warps / s.team, .execution_scope = s.execution_scope, .blocks = blocks};
     fill_zero(q, shared.turns.data(), 1);
     return shared;
 }
 
-template Shared<float> make_shared(const CudaQueue&, index_t, const Scheme&);
-template Shared<double> make_shared(const CudaQueue&, index_t, const Scheme&);
-template Shared<float> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
-template Shared<double> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
+template SolveScratch<float> make_shared(const CudaQueue&, index_t, const Policy&);
+template SolveScratch<double> make_shared(const CudaQueue&, index_t, const Policy&);
+template SolveScratch<float> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
+template SolveScratch<double> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
 
 }  // namespace tulle::sptrsv

@@ -6,7 +6,7 @@
 // the values were filled in. Rows of one level, in a launch of their own, neither wait nor write flags nobody reads.
 //
 // By ticket, groups are handed out in the order of levels, and everything moves on however few blocks run. Lists made beforehand ask for all blocks
-// to run at once, one on a multiprocessor; if they do not, waits run out of patience and say so.
+// to run at once, one on a multiprocessor; if they do not, waits run out of spin_limit and say so.
 #include "sptrsv/solve/cuda/waiting.cuh"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct GroupsView {
     const V *value, *reciprocal;
     V* unknown;
     int *flag, *ticket, *fault;
-    unsigned patience;
+    unsigned spin_limit;
 };
 
 // A subwarp's node, and where its entries are: in global memory, or copied to shared memory by the whole warp.
@@ -49,7 +49,7 @@ __device__ bool is_there(const GroupsView<V>& g, index_t unknown)
 }
 
 template <class V>
-__device__ void finish(const GroupsView<V>& g, const Sides<V>& sides, index_t i, V x)
+__device__ void finish(const GroupsView<V>& g, const RhsView<V>& sides, index_t i, V x)
 {
     g.unknown[i] = x;
     if (g.tells) store_release(g.flag + i, 1);
@@ -57,7 +57,7 @@ __device__ void finish(const GroupsView<V>& g, const Sides<V>& sides, index_t i,
 }
 
 template <class V>
-__device__ V right_side(const GroupsView<V>& g, const Sides<V>& sides, index_t i)
+__device__ V right_side(const GroupsView<V>& g, const RhsView<V>& sides, index_t i)
 {
     return sides.alpha * sides.b[g.row[i] * sides.b_row] * g.reciprocal[i];
 }
@@ -72,16 +72,16 @@ __device__ V sum_of_subwarp(V sum, int size, unsigned mask)
 
 // One row after the other, all lanes of the subwarp on each.
 template <bool Wait, class V>
-__device__ void solve_together(const GroupsView<V>& g, const Sides<V>& sides, const Node<V>& node, int lane, int size, unsigned mask)
+__device__ void solve_together(const GroupsView<V>& g, const RhsView<V>& sides, const Node<V>& node, int lane, int size, unsigned mask)
 {
     for (index_t i = node.first; i < node.last; ++i) {
         V sum = lane == 0 ? right_side(g, sides, i) : V(0);
         for (offset_t k = g.begin[i] + lane; k < g.begin[i + 1]; k += size) {
             const index_t col = node.col[k - node.shift];
             unsigned polls = 0;
-            while (!is_there<Wait>(g, col) && ++polls <= g.patience) {}
-            if (polls > g.patience) atomicCAS(g.fault, 0, g.row[i] + 1);
-            sum -= node.value[k - node.shift] * (polls > g.patience ? number<V>(ordinary_nan<V>) : g.unknown[col]);
+            while (!is_there<Wait>(g, col) && ++polls <= g.spin_limit) {}
+            if (polls > g.spin_limit) atomicCAS(g.fault, 0, g.row[i] + 1);
+            sum -= node.value[k - node.shift] * (polls > g.spin_limit ? number<V>(ordinary_nan<V>) : g.unknown[col]);
         }
         sum = sum_of_subwarp(sum, size, mask);
         if (lane == 0) finish(g, sides, i, sum);
@@ -91,7 +91,7 @@ __device__ void solve_together(const GroupsView<V>& g, const Sides<V>& sides, co
 
 // A row for each lane. Rows of a node may need each other, so no lane may wait while others cannot go on: each looks once and goes round again.
 template <bool Wait, class V>
-__device__ void solve_apart(const GroupsView<V>& g, const Sides<V>& sides, const Node<V>& node, int lane, int size)
+__device__ void solve_apart(const GroupsView<V>& g, const RhsView<V>& sides, const Node<V>& node, int lane, int size)
 {
     for (index_t i = node.first + lane; i < node.last; i += size) {
         V sum = right_side(g, sides, i);
@@ -105,7 +105,7 @@ __device__ void solve_apart(const GroupsView<V>& g, const Sides<V>& sides, const
                 sum -= node.value[k - node.shift] * g.unknown[col];
                 ++k;
                 polls = 0;
-            } else if (++polls > g.patience) {
+            } else if (++polls > g.spin_limit) {
                 atomicCAS(g.fault, 0, g.row[i] + 1);
                 sum = number<V>(ordinary_nan<V>);
                 k = g.begin[i + 1];
@@ -140,7 +140,7 @@ __device__ Node<V> read_together(const GroupsView<V>& g, const index_t* nodes, i
 }
 
 template <bool Wait, class V>
-__device__ void solve_group(const GroupsView<V>& g, const Sides<V>& sides, index_t group, int lane_of_warp, index_t* col, V* value)
+__device__ void solve_group(const GroupsView<V>& g, const RhsView<V>& sides, index_t group, int lane_of_warp, index_t* col, V* value)
 {
     const int size = lanes / g.subwarps, subwarp = lane_of_warp / size, lane = lane_of_warp % size;
     const unsigned mask = (size == lanes ? whole_warp : (1u << size) - 1) << (subwarp * size);
@@ -155,7 +155,7 @@ __device__ void solve_group(const GroupsView<V>& g, const Sides<V>& sides, index
 
 //   grid: blocks of n_w warps      shared memory: 256 entries a warp      x: every row of the launch's groups written once
 template <bool Wait, class V>
-__global__ void __launch_bounds__(most_block_warps* lanes) solve_groups_kernel(GroupsView<V> g, Sides<V> sides)
+__global__ void __launch_bounds__(most_block_warps* lanes) solve_groups_kernel(GroupsView<V> g, RhsView<V> sides)
 {
     TULLE_SHARED(index_t, col_of_warp, most_block_warps * buffered_entries);
     TULLE_DYNAMIC_SHARED(V, value_of_warp);
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(most_block_warps* lanes) solve_groups_kernel(G
 }
 
 template <class V>
-void launch_segment(const CudaQueue& q, const Groups& groups, const Segment& segment, const GroupsView<V>& g, const Sides<V>& sides)
+void launch_segment(const CudaQueue& q, const Groups& groups, const Segment& segment, const GroupsView<V>& g, const RhsView<V>& sides)
 {
     const LaunchShape shape{groups.blocks, groups.warps_per_block * lanes, static_cast<std::size_t>(groups.warps_per_block) * buffered_entries * sizeof(V)};
     if (segment.waits) launch(q, shape, solve_groups_kernel<true, V>, g, sides);
@@ -194,13 +194,13 @@ Flags<V> make_flags(const CudaQueue& q, index_t rows, const Groups& groups)
 }
 
 template <class V>
-void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Groups& groups, const Flags<V>& flags, const Sides<V>& sides)
+void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Groups& groups, const Flags<V>& flags, const RhsView<V>& sides)
 {
     int* flag = const_cast<int*>(flags.flag.data());
     int* ticket = flag + rows.rows;
     int* fault = ticket + groups.segments.size();
     for (index_t j = 0; j < sides.columns; ++j) {
-        Sides<V> one = sides;
+        RhsView<V> one = sides;
         one.b += j * sides.b_col;
         one.x += j * sides.x_col;
         fill_zero(q, flag, flags.flag.size() - 1);
@@ -209,7 +209,7 @@ void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& valu
             const GroupsView<V> g{groups.node_begin.data(), groups.node.data(), groups.by_ticket ? nullptr : groups.list.data(),
                                   groups.by_ticket ? nullptr : groups.list_begin.data() + segment.list, groups.subwarps, groups.share_above, segment.tells, segment.first, segment.last,
                                   rows.row.data(), rows.col.data(), rows.begin.data(), values.value.data(), values.reciprocal.data(), const_cast<V*>(flags.unknown.data()), flag,
-                                  ticket + s, fault, flags.patience};
+                                  ticket + s, fault, flags.spin_limit};
             launch_segment(q, groups, segment, g, one);
         }
     }
@@ -217,7 +217,7 @@ void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& valu
 
 template Flags<float> make_flags(const CudaQueue&, index_t, const Groups&);
 template Flags<double> make_flags(const CudaQueue&, index_t, const Groups&);
-template void solve_groups(const CudaQueue&, const Rows&, const RowValues<float>&, const Groups&, const Flags<float>&, const Sides<float>&);
-template void solve_groups(const CudaQueue&, const Rows&, const RowValues<double>&, const Groups&, const Flags<double>&, const Sides<double>&);
+template void solve_groups(const CudaQueue&, const Rows&, const RowValues<float>&, const Groups&, const Flags<float>&, const RhsView<float>&);
+template void solve_groups(const CudaQueue&, const Rows&, const RowValues<double>&, const Groups&, const Flags<double>&, const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

@@ -42,7 +42,7 @@ __device__ V solve_row(const RowsView<V>& rows, index_t i, const Waits<V, Global
 
 //   grid: any number of warps, the same for all launches of a plan      x: every row of every side written once
 template <class V>
-__global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<V> rows, SharedView<V> shared, Sides<V> sides)
+__global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<V> rows, SharedView<V> shared, RhsView<V> sides)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const bool has_side = lane < sides.columns;
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<
         const auto i = static_cast<index_t>(tickets.task());
         tickets.take();
         const index_t row = rows.row[i];
-        const Waits<V, GlobalUnknowns<V>> waits{unknown, shared.patience, shared.fault, row};
+        const Waits<V, GlobalUnknowns<V>> waits{unknown, shared.spin_limit, shared.fault, row};
         const V right = has_side ? sides.alpha * sides.b[row * sides.b_row + lane * sides.b_col] * rows.reciprocal[i] : V(0);
         const V x = publish(unknown, offset_t{i} * sides_at_once, solve_row(rows, i, waits, has_side, right));
         if (has_side) sides.x[row * sides.x_row + lane * sides.x_col] = x;
@@ -63,11 +63,11 @@ __global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<
 }  // namespace
 
 template <class V>
-void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Shared<V>& shared, const Sides<V>& sides)
+void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const SolveScratch<V>& shared, const RhsView<V>& sides)
 {
     const RowsView<V> view{rows.rows, rows.row.data(), rows.col.data(), rows.begin.data(), values.value.data(), values.reciprocal.data()};
     for (index_t first = 0; first < sides.columns; first += sides_at_once) {
-        Sides<V> portion = sides;
+        RhsView<V> portion = sides;
         portion.b += first * sides.b_col;
         portion.x += first * sides.x_col;
         portion.columns = std::min(sides_at_once, sides.columns - first);
@@ -75,7 +75,7 @@ void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values
     }
 }
 
-template void solve_many(const CudaQueue&, const Rows&, const RowValues<float>&, const Shared<float>&, const Sides<float>&);
-template void solve_many(const CudaQueue&, const Rows&, const RowValues<double>&, const Shared<double>&, const Sides<double>&);
+template void solve_many(const CudaQueue&, const Rows&, const RowValues<float>&, const SolveScratch<float>&, const RhsView<float>&);
+template void solve_many(const CudaQueue&, const Rows&, const RowValues<double>&, const SolveScratch<double>&, const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

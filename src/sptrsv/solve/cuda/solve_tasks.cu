@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Our own kernel: warps, or teams of four, take tasks by ticket; what a task needs last is kept apart, so that between the arrival of the last
 // number and the departure of the result lie a few multiplications. Order of additions: fixed by the tasks; the same bits every time, and in
-// every regime: the whole GPU, one block, or one cluster of blocks, which differ in who takes tasks and where unknowns live.
+// every execution_scope: the whole GPU, one block, or one cluster of blocks, which differ in who takes tasks and where unknowns live.
 #include "sptrsv/solve/cuda/waiting.cuh"
 
 namespace tulle::sptrsv {
@@ -207,7 +207,7 @@ __device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Wai
 }
 
 template <int Team, bool Clusters, class V, class Unknowns>
-__device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared, offset_t number, const Unknowns& unknown, const Sides<V>& sides, const Member<V>& me)
+__device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared, offset_t number, const Unknowns& unknown, const RhsView<V>& sides, const Member<V>& me)
 {
     const Task task = view.task[number];
     const int i = me.lane % task.width;
@@ -215,7 +215,7 @@ __device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared
     const bool has_row = i < task.rows, first_lane = me.warp == 0 && me.lane < task.width;
     const index_t row = has_row ? view.row[place] : 0;
     const V right = has_row && first_lane ? sides.alpha * sides.b[row * sides.b_row] * view.reciprocal[place] : V(0);
-    const Waits<V, Unknowns> waits{unknown, shared.patience, shared.fault, row};
+    const Waits<V, Unknowns> waits{unknown, shared.spin_limit, shared.fault, row};
     V x;
     if (Clusters && task.cluster != 0) x = solve_cluster<Team>(view, task, waits, view.substitute[number] != 0, me, right);
     else x = solve_alone<Team>(view, task, waits, me, right);
@@ -223,7 +223,7 @@ __device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared
 }
 
 template <int Team, bool Clusters, class V, class Unknowns>
-__device__ void solve_all(const TasksView<V>& view, const SharedView<V>& shared, Tickets<Team>& tickets, const Unknowns& unknown, const Sides<V>& sides, const Member<V>& me)
+__device__ void solve_all(const TasksView<V>& view, const SharedView<V>& shared, Tickets<Team>& tickets, const Unknowns& unknown, const RhsView<V>& sides, const Member<V>& me)
 {
     for (; tickets.task() < view.tasks; tickets.next()) {
         const offset_t task = tickets.task();
@@ -232,30 +232,30 @@ __device__ void solve_all(const TasksView<V>& view, const SharedView<V>& shared,
     }
 }
 
-// All blocks of the regime have come this far.
-template <Regime R>
+// All blocks of the execution_scope have come this far.
+template <ExecutionScope R>
 __device__ void meet_regime()
 {
-    if constexpr (R == Regime::block) return __syncthreads();
+    if constexpr (R == ExecutionScope::block) return __syncthreads();
     arrive_in_cluster();
     wait_for_cluster();
 }
 
-template <Regime R, class V>
+template <ExecutionScope R, class V>
 __device__ auto shared_unknowns(Word<V>* words, int shift)
 {
-    if constexpr (R == Regime::block) return BlockUnknowns<V>{words};
+    if constexpr (R == ExecutionScope::block) return BlockUnknowns<V>{words};
     else return ClusterUnknowns<V>{words, shift};
 }
 
 // Registers decide: a warp alone holds two matrices of a cluster.
-template <Regime R, int Team, bool Clusters>
-constexpr int most_threads = R == Regime::device ? threads_per_block : lanes * most_warps_in_block(Team, Clusters);
+template <ExecutionScope R, int Team, bool Clusters>
+constexpr int most_threads = R == ExecutionScope::device ? threads_per_block : lanes * most_warps_in_block(Team, Clusters);
 
 //   grid: the whole GPU: any number of teams, the same for all launches of a plan; else one block or cluster      x: every row written once
 //   shared memory: three numbers a thread; with one block or cluster also the unknowns
-template <Regime R, int Team, bool Clusters, class V>
-__global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks_kernel(TasksView<V> view, SharedView<V> shared, Sides<V> sides)
+template <ExecutionScope R, int Team, bool Clusters, class V>
+__global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks_kernel(TasksView<V> view, SharedView<V> shared, RhsView<V> sides)
 {
     constexpr int threads = most_threads<R, Team, Clusters>;
     TULLE_SHARED(V, vector, threads);
@@ -263,24 +263,24 @@ __global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks
     TULLE_SHARED(V, totals, threads);
     TULLE_SHARED(unsigned long long, ticket_box, threads / lanes);
     const int thread = static_cast<int>(threadIdx.x), team = thread / (lanes * Team), first = team * lanes * Team;
-    const Member<V> me{thread % lanes, (thread - first) / lanes, R == Regime::device ? 0 : team + 1, vector + first, sums + first, totals + first};
-    if constexpr (R == Regime::device) {
+    const Member<V> me{thread % lanes, (thread - first) / lanes, R == ExecutionScope::device ? 0 : team + 1, vector + first, sums + first, totals + first};
+    if constexpr (R == ExecutionScope::device) {
         Tickets<Team> tickets = take_tickets<Team>(shared, view.tasks, thread == first, ticket_box);
         solve_all<Team, Clusters>(view, shared, tickets, unknowns_of(shared, tickets), sides, me);
     } else {
         TULLE_SHARED(unsigned long long, ticket, 1);
         TULLE_DYNAMIC_SHARED(Word<V>, words);
-        for (offset_t u = thread; u < shared.half; u += blockDim.x) words[u] = armed<V>;
+        for (offset_t u = thread; u < shared.half; u += blockDim.x) words[u] = sentinel<V>;
         if (thread == 0) *ticket = 0;
         meet_regime<R>();
-        Tickets<Team> tickets(R == Regime::block ? ticket : in_cluster(ticket, 0), 0, thread == first, me.barrier, ticket_box + team);
+        Tickets<Team> tickets(R == ExecutionScope::block ? ticket : in_cluster(ticket, 0), 0, thread == first, me.barrier, ticket_box + team);
         solve_all<Team, Clusters>(view, shared, tickets, shared_unknowns<R, V>(words, shared.shift), sides, me);
         meet_regime<R>();                                  // a block's unknowns stay until nobody asks for them
     }
 }
 
-template <Regime R, int Team, class V>
-void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const Shared<V>& shared, const Sides<V>& sides)
+template <ExecutionScope R, int Team, class V>
+void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const SolveScratch<V>& shared, const RhsView<V>& sides)
 {
     const LaunchShape shape = shape_of(shared, Team);
     if (tasks.dense_size > 0) launch(q, shape, solve_tasks_kernel<R, Team, true, V>, view, view_of(shared), sides);
@@ -288,24 +288,24 @@ void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& vi
 }
 
 template <int Team, class V>
-void launch_regime(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const Shared<V>& shared, const Sides<V>& sides)
+void launch_regime(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const SolveScratch<V>& shared, const RhsView<V>& sides)
 {
-    switch (shared.regime) {
-    case Regime::device: return launch_tasks<Regime::device, Team>(q, tasks, view, shared, sides);
-    case Regime::block: return launch_tasks<Regime::block, Team>(q, tasks, view, shared, sides);
-    case Regime::cluster: return launch_tasks<Regime::cluster, Team>(q, tasks, view, shared, sides);
+    switch (shared.execution_scope) {
+    case ExecutionScope::device: return launch_tasks<ExecutionScope::device, Team>(q, tasks, view, shared, sides);
+    case ExecutionScope::block: return launch_tasks<ExecutionScope::block, Team>(q, tasks, view, shared, sides);
+    case ExecutionScope::cluster: return launch_tasks<ExecutionScope::cluster, Team>(q, tasks, view, shared, sides);
     }
 }
 
 }  // namespace
 
 template <class V>
-void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const Shared<V>& shared, const Sides<V>& sides)
+void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared, const RhsView<V>& sides)
 {
     const TasksView<V> view{tasks.task.size(),         tasks.rows,         tasks.reversed,        tasks.reordered,     tasks.task.data(),   tasks.row.data(), tasks.col.data(),
                             tasks.late_col.data(), values.reciprocal.data(), values.value.data(), values.dense.data(), values.substitute.data()};
     for (index_t j = 0; j < sides.columns; ++j) {
-        Sides<V> one = sides;
+        RhsView<V> one = sides;
         one.b += j * sides.b_col;
         one.x += j * sides.x_col;
         if (tasks.team == 1) launch_regime<1>(q, tasks, view, shared, one);
@@ -313,7 +313,7 @@ void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& va
     }
 }
 
-template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<float>&, const Shared<float>&, const Sides<float>&);
-template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<double>&, const Shared<double>&, const Sides<double>&);
+template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<float>&, const SolveScratch<float>&, const RhsView<float>&);
+template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<double>&, const SolveScratch<double>&, const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

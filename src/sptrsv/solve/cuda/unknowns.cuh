@@ -19,7 +19,7 @@ struct GlobalUnknowns {
     __device__ void tell(offset_t u, Word<V> word) const
     {
         store_relaxed(mine + u, word);
-        other[u] = armed<V>;
+        other[u] = sentinel<V>;
     }
 };
 

@@ -18,7 +18,7 @@ constexpr unsigned whole_warp = 0xffffffffu;
 constexpr int warps_per_block = 4;
 constexpr int threads_per_block = warps_per_block * lanes;
 
-// The device side of Shared.
+// The device side of SolveScratch.
 template <class V>
 struct SharedView {
     Word<V>* unknown;
@@ -26,23 +26,23 @@ struct SharedView {
     int* fault;
     offset_t half;
     unsigned long long takers;
-    unsigned patience;
-    int shift;                       // Regime::cluster: logarithm of its blocks
+    unsigned spin_limit;
+    int shift;                       // ExecutionScope::cluster: logarithm of its blocks
 };
 
 template <class V>
-SharedView<V> view_of(const Shared<V>& s)
+SharedView<V> view_of(const SolveScratch<V>& s)
 {
     auto* words = reinterpret_cast<Word<V>*>(const_cast<V*>(s.unknown.data()));
-    auto* turns = const_cast<Turns*>(s.turns.data());
-    return {words, &turns->ticket, &turns->fault, s.half, static_cast<unsigned long long>(s.takers), s.patience,
+    auto* turns = const_cast<TicketState*>(s.turns.data());
+    return {words, &turns->ticket, &turns->fault, s.half, static_cast<unsigned long long>(s.takers), s.spin_limit,
             std::countr_zero(static_cast<unsigned>(s.blocks))};
 }
 
 template <class V>
-LaunchShape shape_of(const Shared<V>& s, int team)
+LaunchShape shape_of(const SolveScratch<V>& s, int team)
 {
-    if (s.regime == Regime::device) return {s.takers / (warps_per_block / team), threads_per_block};
+    if (s.execution_scope == ExecutionScope::device) return {s.takers / (warps_per_block / team), threads_per_block};
     return {s.blocks, s.takers * team / s.blocks * lanes, static_cast<std::size_t>(s.half) * sizeof(V), s.blocks};
 }
 
@@ -53,7 +53,7 @@ __device__ void meet(int barrier)
 {
     if constexpr (Team == 1) __syncwarp(whole_warp);
     else if (barrier == 0) __syncthreads();
-    else meet_some(barrier, Team * lanes);
+    else named_barrier_sync(barrier, Team * lanes);
 }
 
 // A team's way through the tickets. Every team takes one beyond the last task, so a launch uses tasks + takers tickets, whoever takes how many:
@@ -111,7 +111,7 @@ __device__ GlobalUnknowns<V> unknowns_of(const SharedView<V>& s, const Tickets<T
 template <class V, class Unknowns>
 struct Waits {
     Unknowns unknown;
-    unsigned patience;
+    unsigned spin_limit;
     int* fault;
     index_t row;                     // of op(A), to be named if a wait fails
 };
@@ -120,7 +120,7 @@ template <int N, class V>
 __device__ bool any_armed(const Word<V> (&word)[N])
 {
     bool any = false;
-    for (int n = 0; n < N; ++n) any = any || word[n] == armed<V>;
+    for (int n = 0; n < N; ++n) any = any || word[n] == sentinel<V>;
     return any;
 }
 
@@ -132,16 +132,16 @@ __device__ void wait_for(const Waits<V, Unknowns>& waits, const index_t (&col)[N
 #pragma unroll
     for (int n = 0; n < N; ++n) word[n] = col[n] >= 0 ? waits.unknown.load(at(n)) : Word<V>{0};
     for (unsigned polls = 0; any_armed<N, V>(word); ++polls) {
-        if (polls > waits.patience) atomicCAS(waits.fault, 0, waits.row + 1);      // the first to give up is named
+        if (polls > waits.spin_limit) atomicCAS(waits.fault, 0, waits.row + 1);      // the first to give up is named
 #pragma unroll
         for (int n = 0; n < N; ++n) {
-            if (word[n] != armed<V>) continue;
-            word[n] = polls > waits.patience ? ordinary_nan<V> : waits.unknown.load(at(n));
+            if (word[n] != sentinel<V>) continue;
+            word[n] = polls > waits.spin_limit ? ordinary_nan<V> : waits.unknown.load(at(n));
         }
     }
 }
 
-// Tells everybody. Returns what was told: never the bits of `armed`.
+// Tells everybody. Returns what was told: never the bits of `sentinel`.
 template <class V, class Unknowns>
 __device__ V publish(const Unknowns& unknown, offset_t at, V value)
 {
