@@ -93,7 +93,7 @@ void add_spmv(CLI::App& app, SpmvOptions& o)
 {
     add_race(app, o, "Files or generator sentences (twin:cant, stencil7:100); none: the suite quick");
     add_type(app, o);
-    app.add_option("--against", o.against, "Yardsticks: plain (a loop over CSR), eigen, cusparse")->delimiter(',')->capture_default_str();
+    app.add_option("--against", o.against, "Baselines: plain (a loop over CSR), eigen, cusparse")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Policies beside the chosen one: all, split, rows, rows:8; once: the call without a plan")->delimiter(',');
     add_cold(app, o.wish);
 }
@@ -102,7 +102,7 @@ void add_sptrsv(CLI::App& app, SptrsvOptions& o)
 {
     add_race(app, o, "Files or generator sentences; their lower triangles are solved; none: the suite triangles", "triangles, paper, real, quick, or a file with one matrix a line");
     add_type(app, o);
-    app.add_option("--against", o.against, "Yardsticks: eigen, cusparse")->delimiter(',')->capture_default_str();
+    app.add_option("--against", o.against, "Baselines: eigen, cusparse")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Schemes beside the chosen one, by parts of their names: all; \"one block\"; by their lines: \"kernel=tasks warps=4\"; ablation: the fastest "
                                            "of the paper's, and of those with one idea more at a time");
     app.add_option("--rhs", o.right_hand_sides, "Right-hand sides, row-major")->check(CLI::PositiveNumber)->capture_default_str();
@@ -121,7 +121,7 @@ void add_spgemm(CLI::App& app, SpgemmOptions& o)
 {
     add_race(app, o, "Files or generator sentences of square matrices; none: the suite quick");
     add_type(app, o);
-    app.add_option("--against", o.against, "Yardsticks: plain (Gustavson's loop, unsorted, as SciPy has it), eigen, graphblas, cusparse")->delimiter(',')->capture_default_str();
+    app.add_option("--against", o.against, "Baselines: plain (Gustavson's loop, unsorted, as SciPy has it), eigen, graphblas, cusparse")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse; unsorted: C as it comes")->delimiter(',');
     app.add_flag("--checked", o.checked, "Let ours validate its input inside the clock");
 }
@@ -131,7 +131,7 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
     add_race(app, o, "Files or generator sentences; none: the suite quick");
     app.add_option("--type", o.type, "f64, f32, tf32, f16 or bf16; the last two with sums and C in f32")->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))->capture_default_str();
     app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_option("--against", o.against, "Yardsticks: eigen, cusparse, cublas")->delimiter(',')->capture_default_str();
+    app.add_option("--against", o.against, "Baselines: eigen, cusparse, cublas")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; rows; \"64, natural\"");
     add_cold(app, o.wish);
 }
@@ -159,12 +159,12 @@ int parse_and_run(int argc, char** argv)
     SptrsvOptions sptrsv;
     SpgemmOptions spgemm;
     RoofOptions roofline;
-    CLI::App* spmv_command = app.add_subcommand("spmv", "y = A x: ours, the yardsticks, and a plain read of as many bytes");
-    CLI::App* sptrsv_command = app.add_subcommand("sptrsv", "L x = b for the lower triangle of a matrix: ours and the yardsticks, analysis and solve");
+    CLI::App* spmv_command = app.add_subcommand("spmv", "y = A x: ours, the baselines, and a plain read of as many bytes");
+    CLI::App* sptrsv_command = app.add_subcommand("sptrsv", "L x = b for the lower triangle of a matrix: ours and the baselines, analysis and solve");
     PartitionOptions partition;
     CLI::App* partition_command = app.add_subcommand("partition", "Cutting a matrix into parts: cost, balance, halo, and every part's product alone");
     add_partition(*partition_command, partition);
-    CLI::App* spgemm_command = app.add_subcommand("spgemm", "C = A A: whole calls and refills, ours and the yardsticks");
+    CLI::App* spgemm_command = app.add_subcommand("spgemm", "C = A A: whole calls and refills, ours and the baselines");
     CollectOptions collect;
     CLI::App* collect_command = app.add_subcommand("collect", "Runs to learn models from: every choice on many matrices, with their features (tools/train)");
     add_collect(*collect_command, collect);
@@ -173,7 +173,7 @@ int parse_and_run(int argc, char** argv)
     add_sptrsv(*sptrsv_command, sptrsv);
     add_spgemm(*spgemm_command, spgemm);
     SpmmOptions spmm;
-    CLI::App* spmm_command = app.add_subcommand("spmm", "C = A B with a dense B: ours and the yardsticks");
+    CLI::App* spmm_command = app.add_subcommand("spmm", "C = A B with a dense B: ours and the baselines");
     add_spmm(*spmm_command, spmm);
     add_timing(*roof_command, roofline);
     cli::check_arguments(app, {argv + 1, argv + argc});

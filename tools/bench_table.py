@@ -9,8 +9,8 @@
     tools/bench_table.py out.jsonl --policies      # every policy of ours beside the chosen one
     tools/bench_table.py out.jsonl --statistic min # the fastest sample instead of the median: for machines that others use as well
     tools/bench_table.py out.jsonl --refills       # SpGEMM: whole calls, refills of all kinds and what each keeps, beside cuSPARSE's reuse
-    tools/bench_table.py out.jsonl --preparations  # what analysis and new values take, beside a yardstick's analysis
-    tools/bench_table.py out.jsonl --summary       # a line per device, contender of ours and yardstick: geometric mean, worst, best, and what was chosen how often
+    tools/bench_table.py out.jsonl --preparations  # what analysis and new values take, beside a baseline's analysis
+    tools/bench_table.py out.jsonl --summary       # a line per device, contender of ours and baseline: geometric mean, worst, best, and what was chosen how often
     tools/bench_table.py out.jsonl --peers F.csv   # beside the best of other implementations, measured apart: lines "matrix,ms,name"
 
 A document names its tables itself: what stands between the lines
@@ -69,14 +69,14 @@ def geometric_mean(ratios):
 
 def row_of(line, lines, way, statistic):
     us = time_of(line, way, statistic)
-    reading, yardstick = best(lines, "roof", way, statistic), best(lines, "yardstick", way, statistic)
+    reading, baseline = best(lines, "roof", way, statistic), best(lines, "baseline", way, statistic)
     cells = [line["matrix"].removeprefix("twin:"), f"{line['rows']:,}", f"{line['nonzeros']:,}", line["policy"], f"{us:.1f}", f"{line['bytes'] / us / 1000:.1f}",
              f"{100 * time_of(reading, way, statistic) / us:.0f} %" if reading else "–"]
-    if yardstick is None:
+    if baseline is None:
         return cells + ["–", "–", "–"], None
-    theirs = time_of(yardstick, way, statistic)
+    theirs = time_of(baseline, way, statistic)
     ratio = theirs / us
-    return cells + [yardstick["contender"], f"{theirs:.1f}", f"**{ratio:.2f}**" if ratio >= 1 else f"{ratio:.2f}"], ratio
+    return cells + [baseline["contender"], f"{theirs:.1f}", f"**{ratio:.2f}**" if ratio >= 1 else f"{ratio:.2f}"], ratio
 
 
 def print_heading(key, matrices, way, statistic):
@@ -91,7 +91,7 @@ def print_heading(key, matrices, way, statistic):
 
 def print_group(key, matrices, way, statistic, policies):
     print_heading(key, matrices, way, statistic)
-    print("| matrix | rows | nonzeros | policy | tulle µs | GB/s | of reading | best yardstick | µs | ratio |")
+    print("| matrix | rows | nonzeros | policy | tulle µs | GB/s | of reading | best baseline | µs | ratio |")
     print("|---|---:|---:|---|---:|---:|---:|---|---:|---:|")
     ratios, failed = [], []
     for lines in matrices.values():
@@ -108,7 +108,7 @@ def print_group(key, matrices, way, statistic, policies):
             if ratio and line["contender"] == "tulle":
                 ratios.append(ratio)
     if ratios:
-        print(f"\nGeometric mean of the ratio over {len(ratios)} matrices: {geometric_mean(ratios):.2f}; slower than the best yardstick on "
+        print(f"\nGeometric mean of the ratio over {len(ratios)} matrices: {geometric_mean(ratios):.2f}; slower than the best baseline on "
               f"{sum(r < 1 for r in ratios)}.")
     for text in failed:
         print(f"\nNo time: {text}")
@@ -166,42 +166,42 @@ def print_peers(arguments):
 
 def print_preparations(arguments):
     """What is done once for a matrix, and once for new values: in microseconds, and in calls."""
-    print("| matrix | analysis µs | in calls | yardstick's µs | of it | new values µs | in calls |\n|---|---:|---:|---:|---:|---:|---:|")
+    print("| matrix | analysis µs | in calls | baseline's µs | of it | new values µs | in calls |\n|---|---:|---:|---:|---:|---:|---:|")
     within, below, updates = 0, 0, []
     lines = next(iter(grouped(read_lines(arguments.files)).values()))
     for name, found in lines.items():
-        ours, theirs = found[0], next(line for line in found if line["role"] == "yardstick")
+        ours, theirs = found[0], next(line for line in found if line["role"] == "baseline")
         call, analysis, their_analysis, update = time_of(ours, arguments.way, arguments.statistic), ours["prepare_us"], theirs["prepare_us"], ours["update_us"]
         within += analysis <= 10 * call
         below += analysis <= their_analysis
         updates.append(update / call)
         print(f"| {name.removeprefix('twin:')} | {analysis:.0f} | {analysis / call:.1f} | {their_analysis:.0f} | {analysis / their_analysis:.2f} | {update:.0f} | {update / call:.2f} |")
-    print(f"\nAnalysis takes less than the yardstick's on {below} of {len(lines)} and at most ten calls on {within}; new values at most {max(updates):.2f} calls.")
+    print(f"\nAnalysis takes less than the baseline's on {below} of {len(lines)} and at most ten calls on {within}; new values at most {max(updates):.2f} calls.")
 
 
-def ratios_against(lines_of, ours, yardstick, way, statistic):
-    """How fast one contender of ours is beside one yardstick, {matrix: ratio}."""
+def ratios_against(lines_of, ours, baseline, way, statistic):
+    """How fast one contender of ours is beside one baseline, {matrix: ratio}."""
     found = {}
     for name, lines in lines_of.items():
-        us, theirs = ([time_of(line, way, statistic) for line in lines if line["contender"] == wanted] for wanted in (ours, yardstick))
+        us, theirs = ([time_of(line, way, statistic) for line in lines if line["contender"] == wanted] for wanted in (ours, baseline))
         if us and theirs and us[0] and theirs[0]:
             found[name] = theirs[0] / us[0]
     return found
 
 
 def print_summary(arguments):
-    print("| operation | device | ours | yardstick | matrices | geometric mean | worst | best | below 0.95 |\n|---|---|---|---|---:|---:|---:|---:|---:|")
+    print("| operation | device | ours | baseline | matrices | geometric mean | worst | best | below 0.95 |\n|---|---|---|---|---:|---:|---:|---:|---:|")
     chosen = []
     for (operation, value_type, _, device), matrices in grouped(read_lines(arguments.files)).items():
         lines = [line for found in matrices.values() for line in found]
-        by_role = {role: list(dict.fromkeys(line["contender"] for line in lines if line["role"] == role)) for role in ("ours", "yardstick")}
+        by_role = {role: list(dict.fromkeys(line["contender"] for line in lines if line["role"] == role)) for role in ("ours", "baseline")}
         for ours in by_role["ours"]:
-            for yardstick in by_role["yardstick"]:
-                ratios = ratios_against(matrices, ours, yardstick, arguments.way, arguments.statistic)
+            for baseline in by_role["baseline"]:
+                ratios = ratios_against(matrices, ours, baseline, arguments.way, arguments.statistic)
                 if not ratios:
                     continue
                 worst = min(ratios, key=ratios.get)
-                print(f"| {operation} {value_type} | {device} | {ours} | {yardstick} | {len(ratios)} | {geometric_mean(ratios.values()):.2f} | {ratios[worst]:.2f} ({worst.removeprefix('twin:')}) "
+                print(f"| {operation} {value_type} | {device} | {ours} | {baseline} | {len(ratios)} | {geometric_mean(ratios.values()):.2f} | {ratios[worst]:.2f} ({worst.removeprefix('twin:')}) "
                       f"| {max(ratios.values()):.2f} | {sum(r < 0.95 for r in ratios.values())} |")
         policies = collections.Counter(line["policy"] for line in lines if line["contender"] == "tulle")
         chosen.append(f"{operation} {value_type}, {device}: chosen " + ", ".join(f"{policy} ({count})" for policy, count in policies.most_common()))

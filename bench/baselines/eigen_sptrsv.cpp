@@ -14,7 +14,7 @@ namespace {
 
 template <class V>
 struct EigenSptrsv {
-    using Sides = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    using RhsView = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     using Vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
 
     explicit EigenSptrsv(SptrsvProblem<V>& which) : problem(which) {}
@@ -29,7 +29,7 @@ struct EigenSptrsv {
     {
         const index_t rows = problem.a.rows, sides = problem.sides;
         if (sides == 1) solve(matrix.map(), Eigen::Map<const Vector>(problem.b.data(), rows), Eigen::Map<Vector>(problem.x.data(), rows));
-        else solve(matrix.map(), Eigen::Map<const Sides>(problem.b.data(), rows, sides), Eigen::Map<Sides>(problem.x.data(), rows, sides));
+        else solve(matrix.map(), Eigen::Map<const RhsView>(problem.b.data(), rows, sides), Eigen::Map<RhsView>(problem.x.data(), rows, sides));
     }
 
     template <class From, class To>

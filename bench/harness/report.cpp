@@ -24,7 +24,7 @@ double gigabytes_per_second(std::size_t bytes, double seconds) { return seconds 
 
 double median(const Entry& entry, const Way& way) { return (entry.times.*way.series).median(); }
 
-const char* to_text(Role role) { return role == Role::ours ? "ours" : role == Role::baseline ? "yardstick" : "roof"; }
+const char* to_text(Role role) { return role == Role::ours ? "ours" : role == Role::baseline ? "baseline" : "roof"; }
 
 std::string shortened(const std::string& name, std::size_t most)
 {
@@ -170,7 +170,7 @@ void Report::print_header(const MatrixResult& result)
 {
     fmt::print("\n{} {} on {}: {}; reads memory at {:.1f} GB/s\n", result.operation, result.type, result.backend, result.device, result.memory_bandwidth);
     fmt::print("{:<26}{:>10}{:>12}  {:<18}{:>10}{:>9}{:>9}  {:<20}{:>10}{:>8}\n", "matrix", "rows", "nonzeros", "tulle", "us", "GB/s", "of read",
-               "best yardstick", "us", "ratio");
+               "best baseline", "us", "ratio");
 }
 
 void Report::print_rows(const MatrixResult& result) const
@@ -219,7 +219,7 @@ void Report::finish() const
                 if (const Entry* entry = ours(result); entry && result.backend == backend)
                     if (const double r = ratio(result, *entry, way); r > 0) mean.add(r);
             if (mean.count == 0) continue;
-            fmt::print("{} {}: {:.2f} x the speed of the best yardstick (geometric mean over {} matrices), slower on {}\n", backend, way.name, mean.value(),
+            fmt::print("{} {}: {:.2f} x the speed of the best baseline (geometric mean over {} matrices), slower on {}\n", backend, way.name, mean.value(),
                        mean.count, mean.losses);
         }
 }

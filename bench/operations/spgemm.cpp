@@ -208,7 +208,7 @@ int bench_spgemm(const SpgemmOptions& options)
 {
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
-        require<ValueError>(name == "plain" || name == "eigen" || name == "graphblas" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "plain, eigen, graphblas, cusparse");
+        require<ValueError>(name == "plain" || name == "eigen" || name == "graphblas" || name == "cusparse", [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, graphblas, cusparse");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth) : comparison<double>(ctx, which, options, bandwidth);
     });

@@ -75,7 +75,7 @@ int bench_spmm(const SpmmOptions& options)
 {
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
-        require<ValueError>(name == "eigen" || name == "cusparse" || name == "cublas", [&] { return concat("there is no yardstick '", name, "'"); }, "eigen, cusparse, cublas");
+        require<ValueError>(name == "eigen" || name == "cusparse" || name == "cublas", [&] { return concat("there is no baseline '", name, "'"); }, "eigen, cusparse, cublas");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         if (options.type == "f16") return comparison<Float16>(ctx, which, options, bandwidth);
         if (options.type == "bf16") return comparison<Bfloat16>(ctx, which, options, bandwidth);

@@ -103,7 +103,7 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
 void say_what_is_missing(const SpmvOptions& options, const Report& report)
 {
     for (const std::string& name : options.against) {
-        require<ValueError>(name == "plain" || name == "eigen" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "plain, eigen, cusparse");
+        require<ValueError>(name == "plain" || name == "eigen" || name == "cusparse", [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, cusparse");
         if (name == "eigen" && !has_eigen) report.talk("eigen skipped: not found when the benchmark was configured (Debian: libeigen3-dev)");
         if (name == "cusparse" && !has_cusparse && build::has_cuda) report.talk("cusparse skipped: cuSPARSE 12.6 or newer was not found when the benchmark was configured");
     }

@@ -122,7 +122,7 @@ int bench_sptrsv(const SptrsvOptions& options)
 {
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
-        require<ValueError>(name == "eigen" || name == "cusparse", [&] { return concat("there is no yardstick '", name, "'"); }, "eigen, cusparse");
+        require<ValueError>(name == "eigen" || name == "cusparse", [&] { return concat("there is no baseline '", name, "'"); }, "eigen, cusparse");
     return race_all(options, "triangles", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth) : comparison<double>(ctx, which, options, bandwidth);
     });

@@ -134,7 +134,7 @@ void check_reuse(NumericReuse refill, const Policy& policy, Backend backend)
 {
     require<ValueError>(refill == NumericReuse::find_places || is_repeatable(policy, backend),
                         [&] { return concat("nothing is kept of products for the policy '", to_text(policy), "', which adds in no fixed order"); },
-                        "let the plan choose, or leave the refill at Refill::find_places");
+                        "let the plan choose, or leave the refill at NumericReuse::find_places");
 }
 
 NumericReuse choose_reuse(const Features& features, offset_t products, offset_t nonzeros)

@@ -151,7 +151,7 @@ void reserve_for_refills(State& s, const MemoryNeed& need)
         s.kept = s.ctx.run([&](const auto& q) { return reserve_kept(q, s.kept.way, s.a.view(), s.b.view(), s.work, s.row_begin.data()); });
     } catch (const OutOfMemory& fault) {
         throw OutOfMemory(concat("what a refill keeps of ", s.work.products, " products does not fit beside C, the plan and what it works with, ", taken, " bytes: ", fault.what()),
-                          fault.needed(), fault.available(), "Refill::find_places keeps nothing; or raise the budget");
+                          fault.needed(), fault.available(), "NumericReuse::find_places keeps nothing; or raise the budget");
     }
 }
 

@@ -23,15 +23,15 @@ constexpr std::array translations{
     Translation{"tulle::sum_duplicates", "tulle convert to another file adds duplicates up"},
     Translation{"store it, or set Options::unit_diagonal", "store it, or add --unit-diagonal or --dominant"},
     Translation{"Options::unit_diagonal", "add --unit-diagonal if it is meant to be one, or --dominant for a diagonal of ones"},
-    Translation{"Refill::find_places keeps nothing", "use --refill find_places, which keeps nothing, or raise --budget"},
-    Translation{"leave the refill at Refill::find_places", "leave --policy out, or use --refill find_places"},
-    Translation{"Refill::fastest", "use --refill fastest"},
+    Translation{"NumericReuse::find_places keeps nothing", "use --refill find_places, which keeps nothing, or raise --budget"},
+    Translation{"leave the refill at NumericReuse::find_places", "leave --policy out, or use --refill find_places"},
+    Translation{"NumericReuse::fastest", "use --refill fastest"},
     Translation{"TeamOptions::paper", "leave --paper out"},
     Translation{"-DTULLE_CUDA=ON", "use --backend cpu, or configure with -DTULLE_CUDA=ON on a machine with nvcc"},
     Translation{"Context::cpu()", "use --backend cpu; tulle doctor tells more"},
     Translation{"update_values", "the diagonal must have no zeros"},
     Translation{"Options::other_side", ""},              // the program solves with one triangle of any matrix
-    Translation{"Regime::device", ""},                   // a scheme can only be forced in a program
+    Translation{"ExecutionScope::device", ""},                   // a scheme can only be forced in a program
     Translation{"Rule::whole", ""},
     Translation{"tulle::to_device", ""},
 };

@@ -24,7 +24,7 @@ template <class V>
 NumericReuse decide_refill(NumericReuse wish, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, offset_t nonzeros)
 {
     require<ValueError>(wish != NumericReuse::keep_products || can_list(a.nonzeros, b.nonzeros),
-                        [&] { return concat("products of ", a.nonzeros, " and ", b.nonzeros, " nonzeros cannot be listed, eight bytes each"); }, "Refill::fastest takes another way");
+                        [&] { return concat("products of ", a.nonzeros, " and ", b.nonzeros, " nonzeros cannot be listed, eight bytes each"); }, "NumericReuse::fastest takes another way");
     return wish == NumericReuse::fastest ? choose_reuse({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros}, work.products, nonzeros) : wish;
 }
 

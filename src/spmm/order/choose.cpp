@@ -20,23 +20,23 @@ namespace {
 //   CPU   tulle spy MATRIX --reorder ORDER --threads 1, one core (docs/design/spmm-order.md)
 //   GPU   tulle-bench spmm twin:cant twin:cop20k_A xenon1.mtx --backend cuda --type f16 --n 128 --policy "128, ", phase "order rows", H200
 //         (bench/results/spmm-h200-orders.jsonl): degree 0.5 to 0.7 ms, minhash 0.6 to 0.7, bsa 28 to 92; pack, on one core of the host, 42 to 246
-struct Price {
+struct CostEstimate {
     OrderKind kind;
     double once, row, nonzero;
 };
 constexpr std::array cpu_prices{
-    Price{OrderKind::natural, 0, 5, 0},
-    Price{OrderKind::degree, 0, 20, 0},
-    Price{OrderKind::minhash, 0, 80, 3},                 // of each hash
-    Price{OrderKind::pack, 0, 2000, 25},                 // twice to three times that with hubs
-    Price{OrderKind::bsa, 0, 400, 25},
+    CostEstimate{OrderKind::natural, 0, 5, 0},
+    CostEstimate{OrderKind::degree, 0, 20, 0},
+    CostEstimate{OrderKind::minhash, 0, 80, 3},                 // of each hash
+    CostEstimate{OrderKind::pack, 0, 2000, 25},                 // twice to three times that with hubs
+    CostEstimate{OrderKind::bsa, 0, 400, 25},
 };
 constexpr std::array gpu_prices{
-    Price{OrderKind::natural, 0.3e-3, 0, 0},
-    Price{OrderKind::degree, 0.5e-3, 1, 0},
-    Price{OrderKind::minhash, 0.3e-3, 0.5, 0.01},        // of each hash
-    Price{OrderKind::pack, 0, 1000, 22},                 // on the host
-    Price{OrderKind::bsa, 0, 600, 0},
+    CostEstimate{OrderKind::natural, 0.3e-3, 0, 0},
+    CostEstimate{OrderKind::degree, 0.5e-3, 1, 0},
+    CostEstimate{OrderKind::minhash, 0.3e-3, 0.5, 0.01},        // of each hash
+    CostEstimate{OrderKind::pack, 0, 1000, 22},                 // on the host
+    CostEstimate{OrderKind::bsa, 0, 600, 0},
 };
 // To count some panels on a CPU: of a row, of a nonzero of a sampled panel. On a GPU, reasoned: four launches, five arrays and two waits.
 constexpr double count_row = 1, count_nonzero = 7, count_once = 0.3e-3;
@@ -105,7 +105,7 @@ double rows_seconds(const CostModel& model, index_t rows, offset_t nonzeros, ind
 double order_seconds(Backend backend, OrderKind kind, index_t rows, offset_t nonzeros, int hashes)
 {
     const bool gpu = backend == Backend::cuda;
-    const Price& price = (gpu ? gpu_prices : cpu_prices)[static_cast<std::size_t>(kind)];
+    const CostEstimate& price = (gpu ? gpu_prices : cpu_prices)[static_cast<std::size_t>(kind)];
     const double times = kind == OrderKind::minhash ? hashes : 1, entries = static_cast<double>(nonzeros);
     const double sampled = std::min(1.0, 64.0 * 64.0 / std::max<double>(1, rows));
     const double counting = kind == OrderKind::natural ? 0 : gpu ? count_once : 1e-9 * (count_row * rows + count_nonzero * sampled * entries);

@@ -113,7 +113,7 @@ void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
     const Policy& s = p.scheme;
     require<ValueError>(fits(s, known.triangle.rows, sizeof(V), limits_on(q, {})), [&] {
         return concat(known.triangle.rows, " unknowns do not fit into the shared memory of one ", to_text(s.execution_scope));
-    }, "Regime::device, or a cluster of more blocks");
+    }, "ExecutionScope::device, or a cluster of more blocks");
     const Packing packing{s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)};
     p.tasks = is_device_resident(known, options, s) ? write_tasks(q, lay_out_there(q, known, s, packing), known.there) : tasks_from_host(ctx, q, host, known, options, s, packing);
     p.levels = p.tasks.levels;
