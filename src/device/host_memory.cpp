@@ -177,6 +177,13 @@ Room available_locked()
     return least;
 }
 
+// Of any size: aligned_alloc wants a multiple of the alignment.
+void* take(std::size_t bytes, std::size_t alignment)
+{
+    void* data = nullptr;
+    return posix_memalign(&data, alignment, bytes) == 0 ? data : nullptr;
+}
+
 void require_room_locked(const std::string& what, std::size_t bytes)
 {
     const Room room = available_locked();
@@ -202,10 +209,10 @@ void require_room(const std::string& what, std::size_t bytes)
 
 void* allocate(std::size_t bytes, std::size_t alignment)
 {
-    if (bytes < large_block && small_bytes.fetch_add(bytes) + bytes < large_block) return std::aligned_alloc(alignment, bytes);
+    if (bytes < large_block && small_bytes.fetch_add(bytes) + bytes < large_block) return take(bytes, alignment);
     const std::lock_guard lock(mutex);
     require_room_locked("host memory", bytes);
-    void* data = std::aligned_alloc(alignment, bytes);
+    void* data = take(bytes, alignment);
     if (data && bytes >= large_block) large_blocks().emplace(data, bytes);
     return data;
 }
