@@ -39,7 +39,8 @@ struct Share {
         return {true, hashed_products};
     }
 
-    offset_t slots() const { return hashed > 0 ? offset_t{1} << HashAccumulator<char>::bits_for(hashed) : 0; }
+    // A table has its least size also where no row has a product.
+    offset_t slots() const { return marked || (dense && hashed == 0) ? 0 : offset_t{1} << HashAccumulator<char>::bits_for(hashed); }
 };
 
 template <class V>
