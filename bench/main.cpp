@@ -9,17 +9,17 @@
 
 #include "apps/cli/support/arguments.hpp"
 #include "apps/cli/support/failure.hpp"
+#include "bench/harness/exit_code.hpp"
 #include "bench/harness/machine.hpp"
 #include "bench/harness/report.hpp"
+#include "bench/harness/values.hpp"
 #include "bench/operations/collect.hpp"
-#include "bench/operations/exit_code.hpp"
 #include "bench/operations/partition.hpp"
 #include "bench/operations/roofline.hpp"
 #include "bench/operations/spgemm.hpp"
 #include "bench/operations/spmm.hpp"
 #include "bench/operations/spmv.hpp"
 #include "bench/operations/sptrsv.hpp"
-#include "bench/operations/values.hpp"
 #include "tulle/device_info.hpp"
 #include "tulle/queue.hpp"
 
@@ -189,15 +189,6 @@ int parse_and_run(int argc, char** argv)
     if (*spgemm_command) return bench_spgemm(spgemm);
     if (*spmm_command) return bench_spmm(spmm);
     return *spmv_command ? bench_spmv(spmv) : bench_roof(roofline);
-}
-
-// Hints of the library that name members of C++ structures are for programs, not for this one.
-std::string text_of(const std::exception& fault)
-{
-    const auto* ours = dynamic_cast<const Error*>(&fault);
-    if (!ours) return fault.what();
-    const bool helps = !ours->hint().empty() && ours->hint().find("::") == std::string::npos;
-    return helps ? fmt::format("{}\n  hint: {}", ours->message(), ours->hint()) : ours->message();
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "bench/harness/contender.hpp"
+#include "bench/harness/exit_code.hpp"
 #include "bench/harness/measure.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/suite.hpp"
-#include "bench/operations/exit_code.hpp"
 #include "bench/operations/roofline.hpp"
 #include "tulle/context.hpp"
 #include "tulle/device_info.hpp"
@@ -152,7 +152,7 @@ int race_all(const Options& options, const std::string& default_suite, Report& r
                 report.add(result);
             }
         } catch (const std::exception& fault) {
-            report.complain(concat(which.name, " skipped: ", fault.what()));
+            report.complain(concat(which.name, " skipped: ", text_of(fault)));
             if (left_out == 0) left_out = exit_code(fault);
         }
     }

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/harness/machine.hpp"
-#include "bench/operations/values.hpp"
+#include "bench/harness/values.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "bench/build.hpp"
-#include "bench/operations/values.hpp"
+#include "bench/harness/values.hpp"
 #include "io/sink.hpp"
 #include "tulle/error.hpp"
 #include "tulle/generate.hpp"

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "bench/harness/comparison.hpp"
+#include "bench/harness/exit_code.hpp"
 #include "bench/harness/machine.hpp"
 #include "bench/operations/collect_runs.hpp"
 #include "tulle/device_info.hpp"
@@ -40,7 +41,7 @@ int collect_runs(const CollectOptions& options, const std::function<void(const C
             collect(ctx, which, Lines(out, ctx, options.operation, which.name));
             report.talk(concat(++done, " of ", cases.size(), ": ", which.name, ", ", fixed(trace::now() - begin, 1), " s"));
         } catch (const Error& fault) {                     // one bad file does not end a suite
-            report.talk(concat(which.name, " skipped: ", fault.what()));
+            report.talk(concat(which.name, " skipped: ", text_of(fault)));
         }
     }
     report.talk(concat(done, " of ", cases.size(), " matrices in ", fixed(trace::now() - begin, 1), " s"));

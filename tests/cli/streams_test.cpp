@@ -66,7 +66,7 @@ TEST_F(StreamsOfTheTool, PicturesGoToStdoutInEveryFormat)
     EXPECT_NE(picture.err.find("\"file\": \"-\""), std::string::npos) << "results go to stderr where stdout is taken";
     const std::pair<const char*, const char*> formats[] = {{"svg", "<?xml"}, {"png", "\x89PNG"}, {"pdf", "%PDF"}};
     for (const auto& [format, begin] : formats)
-        for (const char* kind : {"", "--levels "}) EXPECT_EQ(shell(std::string("tulle spy a.mtx -o - ") + kind + "--output-format " + format).out.rfind(begin, 0), 0u) << kind << format;
+        for (const char* kind : {"a.mtx ", "stencil5:4 --levels "}) EXPECT_EQ(shell(std::string("tulle spy -o - ") + kind + "--output-format " + format).out.rfind(begin, 0), 0u) << kind << format;
     EXPECT_EQ(shell("tulle spy a.mtx -o picture --output-format png").code, 0) << "a file whose name says nothing";
     EXPECT_EQ(text_of(folder / "picture").rfind("\x89PNG", 0), 0u);
 }

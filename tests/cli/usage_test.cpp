@@ -164,7 +164,10 @@ TEST(Hints, NoTextOfTheLibraryReachesAUserWithColons)
 {
     const std::regex literal("\"((?:[^\"\\\\]|\\\\.)*)\""), names_a_member("[A-Za-z]::[A-Za-z]");
     int found = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(TULLE_SOURCE) / "tulle")) {
+    std::vector<std::filesystem::directory_entry> entries;
+    for (const char* folder : {"src", "include"})
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(TULLE_SOURCE) / folder)) entries.push_back(entry);
+    for (const auto& entry : entries) {
         const std::string kind = entry.path().extension().string();
         const bool machine = entry.path().string().find("simt") != std::string::npos || kind == ".cuh";      // the simulator's own words, and assembler
         if (machine || (kind != ".cpp" && kind != ".hpp" && kind != ".cu")) continue;

@@ -5,10 +5,12 @@
 
 #include <exception>
 #include <new>
+#include <string>
 #include <system_error>
 
 #include "apps/cli/support/failure.hpp"
 #include "tulle/error.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::bench {
 
@@ -18,6 +20,15 @@ inline int exit_code(const std::exception& fault)
     if (dynamic_cast<const OutOfMemory*>(&fault) || dynamic_cast<const std::bad_alloc*>(&fault)) return 4;
     if (dynamic_cast<const DeviceError*>(&fault) || dynamic_cast<const NotBuilt*>(&fault)) return 5;
     return dynamic_cast<const ValueError*>(&fault) || dynamic_cast<const ShapeError*>(&fault) || dynamic_cast<const cli::UsageError*>(&fault) ? 2 : 6;
+}
+
+// What is told of a fault. Hints of the library that name members of C++ structures are for programs, not for this one.
+inline std::string text_of(const std::exception& fault)
+{
+    const auto* ours = dynamic_cast<const Error*>(&fault);
+    if (!ours) return fault.what();
+    const bool helps = !ours->hint().empty() && ours->hint().find("::") == std::string::npos;
+    return helps ? concat(ours->message(), "\n  hint: ", ours->hint()) : ours->message();
 }
 
 }  // namespace tulle::bench
