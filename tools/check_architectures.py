@@ -43,7 +43,7 @@ def compile_for(pair, include, folder):
     """None, or what nvcc said."""
     source, architecture = pair
     out = pathlib.Path(folder) / (hashlib.sha256(" ".join(pair).encode()).hexdigest() + ".cubin")
-    command = ["nvcc", *FLAGS, f"-arch=sm_{architecture}", f"-I{ROOT}", f"-I{include}", str(ROOT / source), "-o", str(out)]
+    command = ["nvcc", *FLAGS, f"-arch=sm_{architecture}", f"-I{ROOT}/src", f"-I{ROOT}/include", f"-I{include}", str(ROOT / source), "-o", str(out)]
     run = subprocess.run(command, capture_output=True, text=True)
     out.unlink(missing_ok=True)
     return None if run.returncode == 0 else f"{source} for sm_{architecture}:\n{run.stdout}{run.stderr}"
