@@ -37,7 +37,7 @@ cudaMemPool_t make_pool(int device)
 cudaMemPool_t pool_of(int device)
 {
     static std::mutex mutex;
-    static std::unordered_map<int, cudaMemPool_t> pools;
+    static auto& pools = *new std::unordered_map<int, cudaMemPool_t>;      // never destroyed: static objects may still ask for memory
     const std::lock_guard lock(mutex);
     if (const auto found = pools.find(device); found != pools.end()) return found->second;
     return pools[device] = make_pool(device);
