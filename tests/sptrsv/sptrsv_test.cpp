@@ -121,7 +121,7 @@ void check_regimes(const Context& c, const std::string& name, const HostCsr<V>& 
                 Policy s = whole;
                 s.execution_scope = blocks == 1 ? ExecutionScope::block : ExecutionScope::cluster;
                 s.blocks = blocks;
-                if (!is_drawn(name + to_text(s), 1)) continue;
+                if (blocks > limits_of(c).cluster_blocks || !is_drawn(name + to_text(s), 1)) continue;
                 SCOPED_TRACE(name + ": " + to_text(s));
                 const auto plan = Plan<V>::make(c, there.view(), {.force = s});
                 for (int k = 0; k < 2; ++k) ASSERT_TRUE(same_bits(want, run(c, plan, V(0.5), b))) << "solve " << k;
