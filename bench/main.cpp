@@ -34,7 +34,8 @@ constexpr const char* examples =
     "  tulle-bench spmv --suite real --cold --json out.jsonl   figures for docs (tools/bench_table.py out.jsonl)\n"
     "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves beside cuSPARSE SpSV; --rhs 32: SpSM\n"
     "  tulle-bench sptrsv twin:cant --policy ablation          what each idea is worth\n"
-    "  tulle-bench partition --suite paper                     cutting into 8 parts beside one upload, and what each part takes alone\n"
+    "  tulle-bench partition --suite paper                     cutting into 8 parts beside one upload, and what each "
+    "part takes alone\n"
     "  tulle-bench roof                                        how fast this machine reads and copies memory\n";
 
 struct RoofOptions {
@@ -50,7 +51,8 @@ int bench_roof(const RoofOptions& options)
         const Context ctx = Context::cpu(std::min(threads, available_threads()));
         report.add(limits(ctx, options.wish), device_name(ctx));
     }
-    if (const std::string why = why_no_cuda(); why.empty()) report.add(limits(Context::cuda(0), options.wish), device_name(Context::cuda(0)));
+    if (const std::string why = why_no_cuda(); why.empty())
+        report.add(limits(Context::cuda(0), options.wish), device_name(Context::cuda(0)));
     else report.talk("cuda skipped: " + why);
     return 0;
 }
@@ -59,25 +61,36 @@ template <class Options>
 void add_timing(CLI::App& app, Options& o)
 {
     auto* repeat = app.add_option("--repeat", o.wish.repeat, "Samples of each contender")->check(CLI::PositiveNumber);
-    app.add_option("--seconds", o.wish.seconds, "Time for each contender and each way of timing")->check(CLI::PositiveNumber)->capture_default_str()->excludes(repeat);
+    app.add_option("--seconds", o.wish.seconds, "Time for each contender and each way of timing")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str()
+        ->excludes(repeat);
     app.add_option("--json", o.json, "Add JSON lines to this file; - is standard output, instead of the table");
     app.add_flag("--quiet", o.quiet, "Results only");
 }
 
 void add_values(CLI::App& app)
 {
-    app.add_option_function<std::string>("--values", set_pattern_values, "Of files without values: ones (the default) or random:SEED, which JSON lines then say")->option_text("HOW");
+    app.add_option_function<std::string>(
+           "--values", set_pattern_values,
+           "Of files without values: ones (the default) or random:SEED, which JSON lines then say")
+        ->option_text("HOW");
 }
 
 // What all races ask for: matrices, where, how long.
 template <class Options>
-void add_race(CLI::App& app, Options& o, const std::string& matrices, const std::string& suites = "paper, real, quick, or a file with one matrix a line")
+void add_race(CLI::App& app, Options& o, const std::string& matrices,
+              const std::string& suites = "paper, real, quick, or a file with one matrix a line")
 {
     app.add_option("matrix", o.matrices, matrices);
     app.add_option("--suite", o.suite, suites);
     add_values(app);
-    app.add_option("--backend", o.backend, "cpu, cuda or all")->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::Range(0, most_threads()))->capture_default_str();
+    app.add_option("--backend", o.backend, "cpu, cuda or all")
+        ->check(CLI::IsMember({"cpu", "cuda", "all"}))
+        ->capture_default_str();
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")
+        ->check(CLI::Range(0, most_threads()))
+        ->capture_default_str();
     add_timing(app, o);
 }
 
@@ -87,25 +100,37 @@ void add_type(CLI::App& app, Options& o)
     app.add_option("--type", o.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
 }
 
-void add_cold(CLI::App& app, Wish& wish) { app.add_flag("--cold", wish.cold, "Also time with the last-level cache overwritten before each run"); }
+void add_cold(CLI::App& app, Wish& wish)
+{
+    app.add_flag("--cold", wish.cold, "Also time with the last-level cache overwritten before each run");
+}
 
 void add_spmv(CLI::App& app, SpmvOptions& o)
 {
     add_race(app, o, "Files or generator sentences (twin:cant, stencil7:100); none: the suite quick");
     add_type(app, o);
-    app.add_option("--against", o.against, "Baselines: plain (a loop over CSR), eigen, cusparse")->delimiter(',')->capture_default_str();
-    app.add_option("--policy", o.policies, "Policies beside the chosen one: all, split, rows, rows:8; once: the call without a plan")->delimiter(',');
+    app.add_option("--against", o.against, "Baselines: plain (a loop over CSR), eigen, cusparse")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--policy", o.policies,
+                   "Policies beside the chosen one: all, split, rows, rows:8; once: the call without a plan")
+        ->delimiter(',');
     add_cold(app, o.wish);
 }
 
 void add_sptrsv(CLI::App& app, SptrsvOptions& o)
 {
-    add_race(app, o, "Files or generator sentences; their lower triangles are solved; none: the suite triangles", "triangles, paper, real, quick, or a file with one matrix a line");
+    add_race(app, o, "Files or generator sentences; their lower triangles are solved; none: the suite triangles",
+             "triangles, paper, real, quick, or a file with one matrix a line");
     add_type(app, o);
     app.add_option("--against", o.against, "Baselines: eigen, cusparse")->delimiter(',')->capture_default_str();
-    app.add_option("--policy", o.policies, "Schemes beside the chosen one, by parts of their names: all; \"one block\"; by their lines: \"kernel=tasks warps=4\"; ablation: the fastest "
-                                           "of the paper's, and of those with one idea more at a time");
-    app.add_option("--rhs", o.right_hand_sides, "Right-hand sides, row-major")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--policy", o.policies,
+                   "Schemes beside the chosen one, by parts of their names: all; \"one block\"; by their lines: "
+                   "\"kernel=tasks warps=4\"; ablation: the fastest "
+                   "of the paper's, and of those with one idea more at a time");
+    app.add_option("--rhs", o.right_hand_sides, "Right-hand sides, row-major")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     add_cold(app, o.wish);
 }
 
@@ -113,41 +138,63 @@ void add_partition(CLI::App& app, PartitionOptions& o)
 {
     add_race(app, o, "Files or generator sentences; none: the suite quick");
     app.add_option("--parts", o.parts, "Parts of each matrix")->check(CLI::Range(1, 1024))->capture_default_str();
-    app.add_option("--overlap", o.overlap, "Of exchange and rows that need none: auto, always, never")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-    app.add_option("--link", o.link, "GB/s between devices, assumed for the prediction")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--overlap", o.overlap, "Of exchange and rows that need none: auto, always, never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->capture_default_str();
+    app.add_option("--link", o.link, "GB/s between devices, assumed for the prediction")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
 }
 
 void add_spgemm(CLI::App& app, SpgemmOptions& o)
 {
     add_race(app, o, "Files or generator sentences of square matrices; none: the suite quick");
     add_type(app, o);
-    app.add_option("--against", o.against, "Baselines: plain (Gustavson's loop, unsorted, as SciPy has it), eigen, graphblas, cusparse")->delimiter(',')->capture_default_str();
-    app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse; unsorted: C as it comes")->delimiter(',');
+    app.add_option("--against", o.against,
+                   "Baselines: plain (Gustavson's loop, unsorted, as SciPy has it), eigen, graphblas, cusparse")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option(
+           "--policy", o.policies,
+           "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse; unsorted: C as it comes")
+        ->delimiter(',');
     app.add_flag("--checked", o.checked, "Let ours validate its input inside the clock");
 }
 
 void add_spmm(CLI::App& app, SpmmOptions& o)
 {
     add_race(app, o, "Files or generator sentences; none: the suite quick");
-    app.add_option("--type", o.type, "f64, f32, tf32, f16 or bf16; the last two with sums and C in f32")->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))->capture_default_str();
+    app.add_option("--type", o.type, "f64, f32, tf32, f16 or bf16; the last two with sums and C in f32")
+        ->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))
+        ->capture_default_str();
     app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
     app.add_option("--against", o.against, "Baselines: eigen, cusparse, cublas")->delimiter(',')->capture_default_str();
-    app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; rows; \"64, natural\"");
+    app.add_option("--policy", o.policies,
+                   "Policies beside the chosen one, by parts of their names: all; rows; \"64, natural\"");
     add_cold(app, o.wish);
 }
 
 void add_collect(CLI::App& app, CollectOptions& o)
 {
-    app.add_option("operation", o.operation, "sptrsv or spgemm")->required()->check(CLI::IsMember({"sptrsv", "spgemm"}));
+    app.add_option("operation", o.operation, "sptrsv or spgemm")
+        ->required()
+        ->check(CLI::IsMember({"sptrsv", "spgemm"}));
     app.add_option("matrix", o.matrices, "Files or generator sentences; none: the suite learn");
     app.add_option("--suite", o.suite, "learn, triangles, or a file with one matrix a line");
     add_values(app);
     app.add_option("--backend", o.backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
     app.add_option("--json", o.json, "File that JSON lines are added to; - is standard output")->required();
-    app.add_option("--seconds", o.seconds, "No new matrix after this long")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--seconds", o.seconds, "No new matrix after this long")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     app.add_flag("--paper", o.paper, "sptrsv: the paper's schemes too");
-    app.add_option("--products", o.products, "spgemm: no matrix with more multiplications; 0: a thousand million on a GPU, 30 million on a CPU")->check(CLI::NonNegativeNumber)->capture_default_str();
-    app.add_option("--threads", o.threads, "CPU threads; 0: all")->check(CLI::Range(0, most_threads()))->capture_default_str();
+    app.add_option("--products", o.products,
+                   "spgemm: no matrix with more multiplications; 0: a thousand million on a GPU, 30 million on a CPU")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option("--threads", o.threads, "CPU threads; 0: all")
+        ->check(CLI::Range(0, most_threads()))
+        ->capture_default_str();
     app.add_flag("--quiet", o.quiet, "No progress");
 }
 
@@ -159,16 +206,23 @@ int parse_and_run(int argc, char** argv)
     SptrsvOptions sptrsv;
     SpgemmOptions spgemm;
     RoofOptions roofline;
-    CLI::App* spmv_command = app.add_subcommand("spmv", "y = A x: ours, the baselines, and a plain read of as many bytes");
-    CLI::App* sptrsv_command = app.add_subcommand("sptrsv", "L x = b for the lower triangle of a matrix: ours and the baselines, analysis and solve");
+    CLI::App* spmv_command =
+        app.add_subcommand("spmv", "y = A x: ours, the baselines, and a plain read of as many bytes");
+    CLI::App* sptrsv_command =
+        app.add_subcommand("sptrsv",
+                           "L x = b for the lower triangle of a matrix: ours and the baselines, analysis and solve");
     PartitionOptions partition;
-    CLI::App* partition_command = app.add_subcommand("partition", "Cutting a matrix into parts: cost, balance, halo, and every part's product alone");
+    CLI::App* partition_command =
+        app.add_subcommand("partition",
+                           "Cutting a matrix into parts: cost, balance, halo, and every part's product alone");
     add_partition(*partition_command, partition);
     CLI::App* spgemm_command = app.add_subcommand("spgemm", "C = A A: whole calls and refills, ours and the baselines");
     CollectOptions collect;
-    CLI::App* collect_command = app.add_subcommand("collect", "Runs to learn models from: every choice on many matrices, with their features (tools/train)");
+    CLI::App* collect_command = app.add_subcommand(
+        "collect", "Runs to learn models from: every choice on many matrices, with their features (tools/train)");
     add_collect(*collect_command, collect);
-    CLI::App* roof_command = app.add_subcommand("roof", "The machine's limits: memory read and copied, caches, launches");
+    CLI::App* roof_command =
+        app.add_subcommand("roof", "The machine's limits: memory read and copied, caches, launches");
     add_spmv(*spmv_command, spmv);
     add_sptrsv(*sptrsv_command, sptrsv);
     add_spgemm(*spgemm_command, spgemm);

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts operations are made of, one at a time: scan, sort, transpose, cutting rows, and reading a Matrix Market file.
+// The parts operations are made of, one at a time: scan, sort, transpose, cutting rows, and reading a Matrix Market
+// file.
 //   tulle-microbench --benchmark_filter=scan
 #include <benchmark/benchmark.h>
 
@@ -19,7 +20,10 @@
 namespace tulle {
 namespace {
 
-void count_bytes(benchmark::State& state, std::size_t bytes) { state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes)); }
+void count_bytes(benchmark::State& state, std::size_t bytes)
+{
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
+}
 
 void scan(benchmark::State& state)
 {

@@ -8,7 +8,10 @@
 namespace tulle::bench {
 namespace {
 
-[[noreturn]] void refuse() { throw NotBuilt("this GPU is simulated and has no speed", "use --backend cpu, or a build for a real GPU"); }
+[[noreturn]] void refuse()
+{
+    throw NotBuilt("this GPU is simulated and has no speed", "use --backend cpu, or a build for a real GPU");
+}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Conjugate gradients in one page: the product with A makes the dot product that the method needs next in the same pass.
+// Conjugate gradients in one page: the product with A makes the dot product that the method needs next in the same
+// pass.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -10,15 +11,15 @@
 int main()
 {
     const tulle::Context ctx = tulle::Context::cpu();
-    const tulle::Csr<double> a = tulle::io::generate<double>(ctx, "stencil7:20");         // symmetric, positive definite
+    const tulle::Csr<double> a = tulle::io::generate<double>(ctx, "stencil7:20");  // symmetric, positive definite
     const auto n = static_cast<std::size_t>(a.rows);
     auto plan = tulle::spmv::Plan<double>::make(ctx, a.view(), {.dots = true});
 
-    std::vector<double> x(n, 0.0), r(n, 1.0), p = r, q(n), dots(2);                       // A x = 1
+    std::vector<double> x(n, 0.0), r(n, 1.0), p = r, q(n), dots(2);  // A x = 1
     double rr = static_cast<double>(n);
     int steps = 0;
     for (; steps < 500 && std::sqrt(rr) > 1e-10; ++steps) {
-        plan.run(1.0, p, 0.0, q, dots);                                                   // q = A p, dots[0] = (q, p)
+        plan.run(1.0, p, 0.0, q, dots);  // q = A p, dots[0] = (q, p)
         const double alpha = rr / dots[0];
         double next = 0;
         for (std::size_t i = 0; i < n; ++i) {

@@ -14,7 +14,8 @@ int main()
     const std::vector<tulle::offset_t> row_begin{0, 2, 5, 7};
     const std::vector<tulle::index_t> col{0, 1, 0, 1, 2, 1, 2};
     const std::vector<double> value{4, -1, -1, 4, -1, -1, 4};
-    const tulle::CsrView<double> a{.rows = 3, .cols = 3, .nonzeros = 7, .row_begin = row_begin.data(), .col = col.data(), .value = value.data()};
+    const tulle::CsrView<double> a{
+        .rows = 3, .cols = 3, .nonzeros = 7, .row_begin = row_begin.data(), .col = col.data(), .value = value.data()};
 
     const std::vector<double> x{1, 2, 3};
     std::vector<double> y(3);

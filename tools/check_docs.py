@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def squeezed(text):
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+    return " ".join(re.findall(r"\w+|[^\w\s]", text))
 
 
 def strange_snippets():

@@ -26,16 +26,19 @@ namespace {
 
 void add_info(Parser& parser, InfoOptions& o)
 {
-    CLI::App* verb = parser.verb("info", "What a matrix is like: shape, row lengths, symmetry, levels, and a histogram of its rows.",
-                                 "tulle info matrix.mtx.gz\ntulle info twin:webbase-1M\ntulle info stencil7:100 --json");
+    CLI::App* verb =
+        parser.verb("info", "What a matrix is like: shape, row lengths, symmetry, levels, and a histogram of its rows.",
+                    "tulle info matrix.mtx.gz\ntulle info twin:webbase-1M\ntulle info stencil7:100 --json");
     parser.matrix(verb, o.matrix);
     parser.when(verb, [&o](const Session& session) { info(session, o); });
 }
 
 void add_validate(Parser& parser, ValidateOptions& o)
 {
-    CLI::App* verb = parser.verb("validate", "Checks a matrix; exit code 1 with the first thing that is wrong, 3 if the file is malformed.",
-                                 "tulle validate matrix.mtx\ntulle validate matrix.npz --finite --quiet && echo sound");
+    CLI::App* verb =
+        parser.verb("validate",
+                    "Checks a matrix; exit code 1 with the first thing that is wrong, 3 if the file is malformed.",
+                    "tulle validate matrix.mtx\ntulle validate matrix.npz --finite --quiet && echo sound");
     parser.matrix(verb, o.matrix);
     verb->add_flag("--finite", o.finite, "NaN and infinite values are wrong too");
     parser.when(verb, [&o](const Session& session) { validate(session, o); });
@@ -49,23 +52,29 @@ bool writes_matrix_market(const ConvertOptions& o)
 
 void add_convert(Parser& parser, ConvertOptions& o)
 {
-    CLI::App* verb = parser.verb("convert", "From any format to another; the name of the new file says which (.mtx .npz .tulle ...).",
-                                 "tulle convert matrix.mtx.xz matrix.npz\ntulle convert matrix.mtx matrix.tulle --type f32\ntulle convert lattice.npz lattice.mtx --symmetric");
+    CLI::App* verb =
+        parser.verb("convert",
+                    "From any format to another; the name of the new file says which (.mtx .npz .tulle ...).",
+                    "tulle convert matrix.mtx.xz matrix.npz\ntulle convert matrix.mtx matrix.tulle --type f32\ntulle "
+                    "convert lattice.npz lattice.mtx --symmetric");
     parser.matrix(verb, o.matrix);
     verb->add_option("to", o.to, "the file to write; - is stdout")->required()->option_text("FILE");
     parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle");
     Parser::type(verb, o.type);
-    verb->add_flag("--symmetric", o.symmetric, "Matrix Market: write the lower triangle only (the matrix must be symmetric)");
+    verb->add_flag("--symmetric", o.symmetric,
+                   "Matrix Market: write the lower triangle only (the matrix must be symmetric)");
     verb->add_flag("--pattern", o.pattern, "Matrix Market: leave the values out");
     verb->add_option("--comment", o.comment, "Matrix Market: a comment for the top of the file")->option_text("TEXT");
-    parser.effective(verb, "--comment", [&o] { return writes_matrix_market(o); }, "in a file that is not Matrix Market");
+    parser.effective(
+        verb, "--comment", [&o] { return writes_matrix_market(o); }, "in a file that is not Matrix Market");
     parser.when(verb, [&o](const Session& session) { convert(session, o); });
 }
 
 void add_gen(Parser& parser, GenOptions& o)
 {
     CLI::App* verb = parser.verb("gen", "Matrices from a sentence, the same on every machine.",
-                                 "tulle gen --list\ntulle gen stencil27:50 -o lattice.mtx\ntulle gen twin:cant --stats\ntulle gen twin:all --stats    the twelve twins beside the paper's figures");
+                                 "tulle gen --list\ntulle gen stencil27:50 -o lattice.mtx\ntulle gen twin:cant "
+                                 "--stats\ntulle gen twin:all --stats    the twelve twins beside the paper's figures");
     verb->add_option("sentence", o.sentence, "what to make, like stencil7:100 or twin:cant")->option_text("SENTENCE");
     verb->add_option("-o,--out", o.to, "the file to write; its name says the format; - is stdout")->option_text("FILE");
     parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle");
@@ -73,51 +82,85 @@ void add_gen(Parser& parser, GenOptions& o)
     verb->add_flag("--stats", o.stats, "describe the matrix instead of writing it");
     Parser::type(verb, o.type);
     parser.compute(verb);
-    for (const char* option : {"sentence", "--stats", "--out", "--type", "--threads", "--budget"}) parser.effective(verb, option, [&o] { return !o.list; }, "with --list");
-    for (const char* option : {"--out", "--type"}) parser.effective(verb, option, [&o] { return !o.stats; }, "with --stats, which writes no matrix");
+    for (const char* option : {"sentence", "--stats", "--out", "--type", "--threads", "--budget"})
+        parser.effective(
+            verb, option, [&o] { return !o.list; }, "with --list");
+    for (const char* option : {"--out", "--type"})
+        parser.effective(
+            verb, option, [&o] { return !o.stats; }, "with --stats, which writes no matrix");
     parser.when(verb, [&o](const Session& session) { gen(session, o); });
 }
 
 void add_spy(Parser& parser, SpyOptions& o)
 {
-    CLI::App* verb = parser.verb("spy", "Draws where the nonzeros are: a density map, alone or beside a permuted one.",
-                                 "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy twin:scircuit --permute degree -o scircuit.png\ntulle spy fem:24,3 --reorder bsa -o fem.png");
+    CLI::App* verb =
+        parser.verb("spy", "Draws where the nonzeros are: a density map, alone or beside a permuted one.",
+                    "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy "
+                    "twin:scircuit --permute degree -o scircuit.png\ntulle spy fem:24,3 --reorder bsa -o fem.png");
     parser.matrix(verb, o.matrix);
     verb->add_option("-o,--out", o.to, "the picture, .png, .svg or .pdf; - is stdout")->required()->option_text("FILE");
-    parser.output(verb, o.to, o.format, "png, svg (the default for - and pipes) or pdf")->check(one_of({"png", "svg", "pdf"}));
+    parser.output(verb, o.to, o.format, "png, svg (the default for - and pipes) or pdf")
+        ->check(one_of({"png", "svg", "pdf"}));
     verb->add_option("--size", o.size, "pixels of the map's longer side, about (800)")->option_text("N");
-    verb->add_option("--permute", o.permute, "draw it permuted too: reverse, random, degree, or a file with one row number a line")->option_text("HOW");
+    verb->add_option("--permute", o.permute,
+                     "draw it permuted too: reverse, random, degree, or a file with one row number a line")
+        ->option_text("HOW");
     verb->add_option("--seed", o.seed, "for --permute random")->option_text("N");
-    verb->add_option("--reorder", o.reorder, "draw it with its rows in an order for SpMM too, dense tiles coloured: bsa, degree, minhash, pack")->option_text("ORDER");
-    verb->add_option("--tau", o.tau, "--reorder: rows and columns of a tile, columns of a block of bsa (32)")->option_text("N");
-    verb->add_option("--alpha", o.alpha, "--reorder bsa: how similar rows of a cluster are, 0 to 1 (0.3)")->option_text("X");
-    verb->add_option("--delta", o.delta, "--reorder: tiles filled by more than this are dense, 0 to 1 (0.1)")->option_text("X");
+    verb->add_option("--reorder", o.reorder,
+                     "draw it with its rows in an order for SpMM too, dense tiles coloured: bsa, degree, minhash, pack")
+        ->option_text("ORDER");
+    verb->add_option("--tau", o.tau, "--reorder: rows and columns of a tile, columns of a block of bsa (32)")
+        ->option_text("N");
+    verb->add_option("--alpha", o.alpha, "--reorder bsa: how similar rows of a cluster are, 0 to 1 (0.3)")
+        ->option_text("X");
+    verb->add_option("--delta", o.delta, "--reorder: tiles filled by more than this are dense, 0 to 1 (0.1)")
+        ->option_text("X");
     verb->add_option("--title", o.title, "instead of the matrix's name")->option_text("TEXT");
     verb->add_flag("--no-legend", o.no_legend, "leave out what the colours mean");
-    verb->add_flag("--levels", o.levels, "draw how many rows each level of the lower triangle has instead, before and after clustering");
-    for (const char* option : {"--permute", "--reorder"}) parser.effective(verb, option, [&o] { return !o.levels; }, "with --levels, which draws another picture");
-    for (const char* option : {"--tau", "--delta"}) parser.effective(verb, option, [&o] { return !o.reorder.empty(); }, "without --reorder");
-    parser.effective(verb, "--alpha", [&o] { return o.reorder == "bsa"; }, "without --reorder bsa");
-    parser.effective(verb, "--seed", [&o] { return o.permute == "random"; }, "without --permute random");
+    verb->add_flag("--levels", o.levels,
+                   "draw how many rows each level of the lower triangle has instead, before and after clustering");
+    for (const char* option : {"--permute", "--reorder"})
+        parser.effective(
+            verb, option, [&o] { return !o.levels; }, "with --levels, which draws another picture");
+    for (const char* option : {"--tau", "--delta"})
+        parser.effective(
+            verb, option, [&o] { return !o.reorder.empty(); }, "without --reorder");
+    parser.effective(
+        verb, "--alpha", [&o] { return o.reorder == "bsa"; }, "without --reorder bsa");
+    parser.effective(
+        verb, "--seed", [&o] { return o.permute == "random"; }, "without --permute random");
     parser.when(verb, [&o](const Session& session) { o.levels ? spy_levels(session, o) : spy(session, o); });
 }
 
 void add_spmv_choices(CLI::App* verb, SpmvOptions& o)
 {
-    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(one_of({"cpu", "cuda", "all"}))->option_text("WHERE");
-    verb->add_option("--format", o.format, "csr (the default), csc, coo or bell")->check(one_of({"csr", "csc", "coo", "bell"}))->option_text("FORMAT");
+    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")
+        ->check(one_of({"cpu", "cuda", "all"}))
+        ->option_text("WHERE");
+    verb->add_option("--format", o.format, "csr (the default), csc, coo or bell")
+        ->check(one_of({"csr", "csc", "coo", "bell"}))
+        ->option_text("FORMAT");
     verb->add_option("--block", o.block, "block size of bell (4)")->check(CLI::Range(1, 256))->option_text("N");
-    verb->add_option("--policy", o.kernel, "force a kernel: rows, groups, stream, sell, split, scatter, entries or blocks")->option_text("KERNEL");
-    verb->add_option("--lanes", o.lanes, "with --policy: lanes that share a row")->check(CLI::Range(1, 32))->option_text("N");
-    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
+    verb->add_option("--policy", o.kernel,
+                     "force a kernel: rows, groups, stream, sell, split, scatter, entries or blocks")
+        ->option_text("KERNEL");
+    verb->add_option("--lanes", o.lanes, "with --policy: lanes that share a row")
+        ->check(CLI::Range(1, 32))
+        ->option_text("N");
+    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")
+        ->check(CLI::Range(1, 1024))
+        ->option_text("N");
     verb->add_flag("--paper", o.paper, "with --devices: cut to the nonzero, all of x for everybody (MSREP)");
 }
 
 void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
 {
-    CLI::App* verb = parser.verb("spmv", "y = alpha op(A) x + beta y, timed; x and y come from a seed unless given.",
-                                 "tulle run spmv matrix.mtx --verify\ntulle run spmv twin:cant --backend all --repeat 100\n"
-                                 "tulle run spmv rmat:16,16 --type f32 --transpose --policy scatter\ntulle run spmv twin:cant --devices 4 --verify\ntulle run spmv matrix.mtx --x x.txt --out y.txt", run);
+    CLI::App* verb =
+        parser.verb("spmv", "y = alpha op(A) x + beta y, timed; x and y come from a seed unless given.",
+                    "tulle run spmv matrix.mtx --verify\ntulle run spmv twin:cant --backend all --repeat 100\n"
+                    "tulle run spmv rmat:16,16 --type f32 --transpose --policy scatter\ntulle run spmv twin:cant "
+                    "--devices 4 --verify\ntulle run spmv matrix.mtx --x x.txt --out y.txt",
+                    run);
     parser.matrix(verb, o.matrix);
     add_spmv_choices(verb, o);
     Parser::type(verb, o.type);
@@ -125,18 +168,24 @@ void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
     verb->add_option("--beta", o.beta, "(0)")->option_text("NUMBER");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
-    verb->add_flag("--verify", o.verify, "compare with a plain product, entry by entry; exit code 1 if a bound is broken");
+    verb->add_flag("--verify", o.verify,
+                   "compare with a plain product, entry by entry; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of x and y")->option_text("N");
     verb->add_option("--x", o.x_from, "read x from a file, one number a line; - is stdin")->option_text("FILE");
     verb->add_option("--out", o.y_to, "write y to a file, one number a line; - is stdout")->option_text("FILE");
     parser.output(o.y_to);
     parser.device(verb, [&o] { return o.backend != "cpu"; });
     parser.verbose(verb);
-    parser.effective(verb, "--verbose", [&o] { return o.devices == 0; }, "with --devices");
-    parser.effective(verb, "--block", [&o] { return o.format == "bell"; }, "without --format bell");
-    parser.effective(verb, "--lanes", [&o] { return !o.kernel.empty(); }, "without --policy");
-    parser.effective(verb, "--paper", [&o] { return o.devices > 0; }, "without --devices");
-    parser.effective(verb, "--seed", [&o] { return o.x_from.empty() || o.beta != 0; }, "with --x, unless --beta is given");
+    parser.effective(
+        verb, "--verbose", [&o] { return o.devices == 0; }, "with --devices");
+    parser.effective(
+        verb, "--block", [&o] { return o.format == "bell"; }, "without --format bell");
+    parser.effective(
+        verb, "--lanes", [&o] { return !o.kernel.empty(); }, "without --policy");
+    parser.effective(
+        verb, "--paper", [&o] { return o.devices > 0; }, "without --devices");
+    parser.effective(
+        verb, "--seed", [&o] { return o.x_from.empty() || o.beta != 0; }, "with --x, unless --beta is given");
     parser.when(verb, [&o](const Session& session) { run_spmv(session, o); });
 }
 
@@ -153,28 +202,40 @@ void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv, SpgemmOpt
 
 void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
 {
-    CLI::App* plan = parser.verb("plan", "How an operation would be dealt out to several devices, and what that predicts.",
-                                 "tulle plan spmv matrix.mtx --devices 8\ntulle plan spmv --help");
+    CLI::App* plan =
+        parser.verb("plan", "How an operation would be dealt out to several devices, and what that predicts.",
+                    "tulle plan spmv matrix.mtx --devices 8\ntulle plan spmv --help");
     plan->require_subcommand(1);
     add_plan_spgemm(parser, plan, spgemm);
-    CLI::App* verb = parser.verb("spmv", "Per device: nonzeros, rows, entries of x from others, memory, time alone; and the speed that predicts.",
-                                 "tulle plan spmv stencil7:100 --devices 8\ntulle plan spmv twin:webbase-1M --devices 4 --backend cuda --link 150", plan);
+    CLI::App* verb = parser.verb(
+        "spmv",
+        "Per device: nonzeros, rows, entries of x from others, memory, time alone; and the speed that predicts.",
+        "tulle plan spmv stencil7:100 --devices 8\ntulle plan spmv twin:webbase-1M --devices 4 --backend cuda --link "
+        "150",
+        plan);
     parser.matrix(verb, o.matrix);
     verb->add_option("--devices", o.devices, "how many (8)")->check(CLI::Range(1, 1024))->option_text("N");
-    verb->add_option("--backend", o.backend, "cpu (the default) or cuda: where parts are timed")->check(one_of({"cpu", "cuda"}))->option_text("WHERE");
+    verb->add_option("--backend", o.backend, "cpu (the default) or cuda: where parts are timed")
+        ->check(one_of({"cpu", "cuda"}))
+        ->option_text("WHERE");
     verb->add_option("--link", o.link, "GB/s between devices, assumed (400)")->check(positive())->option_text("GB/S");
-    verb->add_option("--tolerance", o.tolerance, "by which a part may exceed its share before a row is split (0.01)")->check(CLI::Range(0.0, 1.0))->option_text("SHARE");
+    verb->add_option("--tolerance", o.tolerance, "by which a part may exceed its share before a row is split (0.01)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->option_text("SHARE");
     verb->add_flag("--paper", o.paper, "cut to the nonzero, all of x for everybody (MSREP)");
     Parser::type(verb, o.type);
     parser.device(verb, [&o] { return o.backend != "cpu"; });
-    parser.effective(verb, "--tolerance", [&o] { return !o.paper; }, "with --paper, which cuts to the nonzero");
+    parser.effective(
+        verb, "--tolerance", [&o] { return !o.paper; }, "with --paper, which cuts to the nonzero");
     parser.when(verb, [&o](const Session& session) { plan_spmv(session, o); });
 }
 
 void add_explain(Parser& parser, ExplainSpmmOptions& spmm, SpgemmOptions& spgemm)
 {
-    CLI::App* explain = parser.verb("explain", "What tulle would choose for an operation and why: counts, predictions, and measured times beside them.",
-                                    "tulle explain spmm matrix.mtx --n 128 --type f16\ntulle explain spgemm matrix.mtx\ntulle explain spmm --help");
+    CLI::App* explain = parser.verb(
+        "explain",
+        "What tulle would choose for an operation and why: counts, predictions, and measured times beside them.",
+        "tulle explain spmm matrix.mtx --n 128 --type f16\ntulle explain spgemm matrix.mtx\ntulle explain spmm --help");
     explain->require_subcommand(1);
     add_explain_spmm(parser, explain, spmm);
     add_explain_spgemm(parser, explain, spgemm);
@@ -182,23 +243,29 @@ void add_explain(Parser& parser, ExplainSpmmOptions& spmm, SpgemmOptions& spgemm
 
 void add_bench(Parser& parser)
 {
-    CLI::App* verb = parser.verb("bench", "Benchmarks against other libraries; all arguments go to the program tulle-bench.",
-                                 "tulle bench spmv twin:cant\ntulle bench --help");
+    CLI::App* verb =
+        parser.verb("bench", "Benchmarks against other libraries; all arguments go to the program tulle-bench.",
+                    "tulle bench spmv twin:cant\ntulle bench --help");
     verb->allow_extras();
 }
 
 void add_doctor(Parser& parser, DoctorOptions& o)
 {
-    CLI::App* verb = parser.verb("doctor", "What was built, what hardware is there, what is not used and why.", "tulle doctor\ntulle doctor --measure --json");
+    CLI::App* verb = parser.verb("doctor", "What was built, what hardware is there, what is not used and why.",
+                                 "tulle doctor\ntulle doctor --measure --json");
     verb->add_flag("--measure", o.measure, "also measure how fast memory is read");
     parser.compute(verb);
-    for (const char* option : {"--threads", "--budget"}) parser.effective(verb, option, [&o] { return o.measure; }, "without --measure");
+    for (const char* option : {"--threads", "--budget"})
+        parser.effective(
+            verb, option, [&o] { return o.measure; }, "without --measure");
     parser.when(verb, [&o](const Session& session) { doctor(session, o); });
 }
 
 void add_demo(Parser& parser, DemoOptions& o)
 {
-    CLI::App* verb = parser.verb("demo", "The main job in one go: a matrix, what it is like, products on every backend, checked and timed, and a picture.",
+    CLI::App* verb = parser.verb("demo",
+                                 "The main job in one go: a matrix, what it is like, products on every backend, "
+                                 "checked and timed, and a picture.",
                                  "tulle demo\ntulle demo matrix.mtx\ntulle demo stencil27:60 --picture lattice.svg");
     parser.matrix(verb, o.matrix, false);
     verb->add_option("--picture", o.picture, "where to draw the matrix (tulle-demo.png)")->option_text("FILE");
@@ -212,13 +279,21 @@ void add_demo(Parser& parser, DemoOptions& o)
 // For packages, not for people: both print what is made from this very tree of verbs.
 void add_hidden(Parser& parser, std::string& shell)
 {
-    CLI::App* completion = parser.verb("completion", "Prints the completions of a shell.", "source <(tulle completion bash)\ntulle completion zsh >_tulle\ntulle completion fish >tulle.fish");
+    CLI::App* completion =
+        parser.verb("completion", "Prints the completions of a shell.",
+                    "source <(tulle completion bash)\ntulle completion zsh >_tulle\ntulle completion fish >tulle.fish");
     completion->group("");
-    completion->add_option("shell", shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}))->option_text("SHELL");
-    parser.when(completion, [&parser, &shell](const Session& session) { session.console.print(completion_for(shell, verb_tree(parser.tree()))); });
+    completion->add_option("shell", shell, "bash, zsh or fish")
+        ->required()
+        ->check(one_of({"bash", "zsh", "fish"}))
+        ->option_text("SHELL");
+    parser.when(completion, [&parser, &shell](const Session& session) {
+        session.console.print(completion_for(shell, verb_tree(parser.tree())));
+    });
     CLI::App* manual = parser.verb("manual", "Prints the manual page tulle(1).", "tulle manual | man -l -");
     manual->group("");
-    parser.when(manual, [&parser](const Session& session) { session.console.print(manual_page(verb_tree(parser.tree()))); });
+    parser.when(manual,
+                [&parser](const Session& session) { session.console.print(manual_page(verb_tree(parser.tree()))); });
 }
 
 // What the verbs were asked for, filled by the parser.
@@ -261,7 +336,8 @@ void add_verbs(Parser& parser, Wishes& wishes)
 bool goes_to_bench(int count, char** words)
 {
     if (count < 2 || std::string_view(words[1]) != "bench") return false;
-    const bool asks_for_help = count > 2 && (std::string_view(words[2]) == "--help" || std::string_view(words[2]) == "-h");
+    const bool asks_for_help =
+        count > 2 && (std::string_view(words[2]) == "--help" || std::string_view(words[2]) == "-h");
     return !asks_for_help || !find_bench().empty();
 }
 
@@ -286,7 +362,8 @@ ExitCode run(int count, char** words)
         answer(parser, wishes, count, words);
         return ExitCode::ok;
     } catch (const std::exception& error) {
-        const bool json = std::any_of(words + 1, words + std::max(count, 1), [](const char* word) { return std::string_view(word) == "--json"; });
+        const bool json = std::any_of(words + 1, words + std::max(count, 1),
+                                      [](const char* word) { return std::string_view(word) == "--json"; });
         const Settings& settings = parser.settings();
         return explain(Console(settings.colour, settings.quiet, settings.stdout_taken), error, json);
     }
@@ -303,9 +380,9 @@ void end_by_signal(int signal)
 void remove_unfinished_files_on_signals()
 {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        struct sigaction action{};
+        struct sigaction action {};
         sigaction(signal, nullptr, &action);
-        if (action.sa_handler == SIG_IGN) continue;      // nohup
+        if (action.sa_handler == SIG_IGN) continue;  // nohup
         action = {};
         action.sa_handler = end_by_signal;
         sigaction(signal, &action, nullptr);

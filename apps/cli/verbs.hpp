@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs of the tool: what each may be asked, and the function that does it. main.cpp fills the options from the command line;
-// nothing here knows the parser.
+// The verbs of the tool: what each may be asked, and the function that does it. main.cpp fills the options from the
+// command line; nothing here knows the parser.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ void info(const Session& session, const InfoOptions& options);
 
 struct ValidateOptions {
     Source matrix;
-    bool finite = false;                                 // NaN and infinity are faults too
+    bool finite = false;  // NaN and infinity are faults too
 };
 void validate(const Session& session, const ValidateOptions& options);
 
 struct ConvertOptions {
     Source matrix;
-    std::string to, format;                              // format: empty if the name says it
+    std::string to, format;  // format: empty if the name says it
     std::string type = "f64";
     std::string comment;
     bool symmetric = false, pattern = false;
@@ -42,15 +42,16 @@ void gen(const Session& session, const GenOptions& options);
 
 struct SpyOptions {
     Source matrix;
-    std::string to, format, title;                       // format: png, svg or pdf, empty if the name says it; title: the matrix's name if empty
+    std::string to, format,
+        title;  // format: png, svg or pdf, empty if the name says it; title: the matrix's name if empty
     bool no_legend = false;
-    int size = 800;                                      // pixels of the picture's longer side, axes and title not counted
-    std::string permute;                                 // empty, reverse, random, degree, or a file
+    int size = 800;       // pixels of the picture's longer side, axes and title not counted
+    std::string permute;  // empty, reverse, random, degree, or a file
     std::uint64_t seed = 1;
-    std::string reorder;                                 // empty, or an order of SpMM's rows: natural, degree, minhash, pack, bsa
-    index_t tau = 32;                                    // of tiles, and of bsa's blocks
-    double alpha = 0.3, delta = 0.1;                     // bsa's similarity; share of a tile that makes it dense
-    bool levels = false;                                 // rows in each level of the lower triangle instead, before and after clustering
+    std::string reorder;              // empty, or an order of SpMM's rows: natural, degree, minhash, pack, bsa
+    index_t tau = 32;                 // of tiles, and of bsa's blocks
+    double alpha = 0.3, delta = 0.1;  // bsa's similarity; share of a tile that makes it dense
+    bool levels = false;              // rows in each level of the lower triangle instead, before and after clustering
 };
 void spy(const Session& session, const SpyOptions& options);
 void spy_levels(const Session& session, const SpyOptions& options);
@@ -58,16 +59,16 @@ void spy_levels(const Session& session, const SpyOptions& options);
 struct SpmvOptions {
     Source matrix;
     std::string backend = "cpu", type = "f64", format = "csr";
-    std::string kernel;                                  // empty: tulle chooses
-    int lanes = 0;                                       // 0: tulle chooses
+    std::string kernel;  // empty: tulle chooses
+    int lanes = 0;       // 0: tulle chooses
     int block = 4;
     bool transpose = false, verify = false;
     double alpha = 1, beta = 0;
     int repeat = 10;
     std::uint64_t seed = 1;
-    std::string x_from, y_to;                            // text files, one number a line
-    int devices = 0;                                     // a team of so many; 0: one device, no team
-    bool paper = false;                                  // cut as MSREP does
+    std::string x_from, y_to;  // text files, one number a line
+    int devices = 0;           // a team of so many; 0: one device, no team
+    bool paper = false;        // cut as MSREP does
 };
 void run_spmv(const Session& session, const SpmvOptions& options);
 
@@ -76,8 +77,8 @@ struct PlanOptions {
     std::string backend = "cpu", type = "f64";
     int devices = 8;
     bool paper = false;
-    double tolerance = 0.01;                             // by which a part may exceed its share before a row is split
-    double link = 400;                                   // GB/s between devices, assumed
+    double tolerance = 0.01;  // by which a part may exceed its share before a row is split
+    double link = 400;        // GB/s between devices, assumed
 };
 void plan_spmv(const Session& session, const PlanOptions& options);
 
@@ -85,13 +86,13 @@ void plan_spmv(const Session& session, const PlanOptions& options);
 void bench(const std::vector<std::string>& arguments);
 
 struct DoctorOptions {
-    bool measure = false;                                // read bandwidth, about a second
+    bool measure = false;  // read bandwidth, about a second
 };
 void doctor(const Session& session, const DoctorOptions& options);
 
 struct DemoOptions {
     Source matrix{.text = "twin:cant"};
-    std::string picture;                                 // empty: tulle-demo.png
+    std::string picture;  // empty: tulle-demo.png
     int repeat = 20;
     std::uint64_t seed = 1;
 };

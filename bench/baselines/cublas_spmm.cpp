@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// cuBLAS: the same product with A as a dense matrix, where that fits: what a sparse product must beat on nearly dense matrices.
+// cuBLAS: the same product with A as a dense matrix, where that fits: what a sparse product must beat on nearly dense
+// matrices.
 #include <cublas_v2.h>
 
 #include <memory>
@@ -15,14 +16,19 @@ namespace tulle::bench {
 // Beside check(cudaError_t), in the same namespace, so that neither hides the other.
 static void check(cublasStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError(concat(file, ":", line, ": ", cublasGetStatusString(status)));
+    if (status != CUBLAS_STATUS_SUCCESS)
+        throw DeviceError(concat(file, ":", line, ": ", cublasGetStatusString(status)));
 }
 
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{4} << 30;
 
-template <class V> constexpr cudaDataType cuda_type = std::is_same_v<V, Float16> ? CUDA_R_16F : std::is_same_v<V, Bfloat16> ? CUDA_R_16BF : sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
+template <class V>
+constexpr cudaDataType cuda_type = std::is_same_v<V, Float16>    ? CUDA_R_16F
+                                   : std::is_same_v<V, Bfloat16> ? CUDA_R_16BF
+                                   : sizeof(V) == 4              ? CUDA_R_32F
+                                                                 : CUDA_R_64F;
 
 struct HandleEnd {
     void operator()(cublasContext* handle) const { (void)cublasDestroy(handle); }
@@ -40,7 +46,9 @@ public:
         require<ValueError>(entries * sizeof(V) <= most_bytes, "A is too large as a dense matrix");
         std::vector<V> dense(entries, static_cast<V>(0.0f));
         for (index_t i = 0; i < a.rows; ++i)
-            for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) dense[static_cast<std::size_t>(i) * static_cast<std::size_t>(a.cols) + static_cast<std::size_t>(a.col[k])] = a.value[k];
+            for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
+                dense[static_cast<std::size_t>(i) * static_cast<std::size_t>(a.cols) +
+                      static_cast<std::size_t>(a.col[k])] = a.value[k];
         a_ = to_queue(q_, dense.data(), std::ssize(dense));
         check(cudaSetDevice(q_.device));
         cublasHandle_t handle = nullptr;
@@ -55,9 +63,12 @@ public:
     {
         using Result = typename SpmmProblem<V>::Result;
         const Result one = 1, zero = 0;
-        const cublasComputeType_t compute = problem_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : sizeof(V) == 8 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
-        check(cublasGemmEx(handle_.get(), CUBLAS_OP_N, CUBLAS_OP_N, problem_.n, problem_.c.rows, problem_.b.rows, &one, problem_.b.data, cuda_type<V>, problem_.n, a_.data(), cuda_type<V>,
-                           problem_.b.rows, &zero, problem_.c.data, cuda_type<Result>, problem_.n, compute, CUBLAS_GEMM_DEFAULT));
+        const cublasComputeType_t compute = problem_.tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                            : sizeof(V) == 8 ? CUBLAS_COMPUTE_64F
+                                                             : CUBLAS_COMPUTE_32F;
+        check(cublasGemmEx(handle_.get(), CUBLAS_OP_N, CUBLAS_OP_N, problem_.n, problem_.c.rows, problem_.b.rows, &one,
+                           problem_.b.data, cuda_type<V>, problem_.n, a_.data(), cuda_type<V>, problem_.b.rows, &zero,
+                           problem_.c.data, cuda_type<Result>, problem_.n, compute, CUBLAS_GEMM_DEFAULT));
     }
 
 private:
@@ -76,7 +87,8 @@ std::vector<Contender> cublas_spmm(SpmmProblem<V>& problem)
     problem.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             auto peer = std::make_shared<CublasSpmm<V>>(problem, q);
-            all.push_back({"cublas dense", Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download(); }});
+            all.push_back({"cublas dense", Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); },
+                           [&problem] { return problem.download(); }});
         }
     });
     return all;

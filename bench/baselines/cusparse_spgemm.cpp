@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// cuSPARSE: SpGEMM with its default algorithm and the two that need less memory, and SpGEMMreuse, whose last step computes the values of a C
-// that is already there. Buffers come from the context's memory, so they are as fast to get, and counted, as ours. Offsets are 32 bits wide.
+// cuSPARSE: SpGEMM with its default algorithm and the two that need less memory, and SpGEMMreuse, whose last step
+// computes the values of a C that is already there. Buffers come from the context's memory, so they are as fast to get,
+// and counted, as ours. Offsets are 32 bits wide.
 #include <cusparse.h>
 
 #include <array>
@@ -15,18 +16,23 @@ namespace tulle::bench {
 // Beside check(cudaError_t), in the same namespace, so that neither hides the other.
 static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (status != CUSPARSE_STATUS_SUCCESS) throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
+    if (status != CUSPARSE_STATUS_SUCCESS)
+        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
 }
 
 namespace {
 
-template <class V> constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
+template <class V>
+constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
 constexpr auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 template <auto Destroy>
 struct Destroyer {
     template <class T>
-    void operator()(T* object) const { (void)Destroy(object); }
+    void operator()(T* object) const
+    {
+        (void)Destroy(object);
+    }
 };
 using HandleOwner = std::unique_ptr<cusparseContext, Destroyer<cusparseDestroy>>;
 using MatrixOwner = std::unique_ptr<cusparseSpMatDescr, Destroyer<cusparseDestroySpMat>>;
@@ -44,7 +50,10 @@ struct Result {
 template <class V>
 class CusparseSpgemm {
 public:
-    CusparseSpgemm(SpgemmProblem<V>& problem, const CudaQueue& q, cusparseSpGEMMAlg_t algorithm) : problem_(problem), q_(q), algorithm_(algorithm)
+    CusparseSpgemm(SpgemmProblem<V>& problem, const CudaQueue& q, cusparseSpGEMMAlg_t algorithm)
+        : problem_(problem),
+          q_(q),
+          algorithm_(algorithm)
     {
         require<ValueError>(problem.nonzeros() <= max_index, "more nonzeros than 32-bit offsets can count");
         check(cudaSetDevice(q.device));
@@ -63,7 +72,9 @@ public:
         open();
         std::size_t bytes = 0;
         const auto estimate = [&](void* room) {
-            check(cusparseSpGEMM_workEstimation(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get(), &bytes, room));
+            check(cusparseSpGEMM_workEstimation(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_,
+                                                c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get(), &bytes,
+                                                room));
         };
         estimate(nullptr);
         const Buffer<unsigned char> first = room(bytes);
@@ -74,7 +85,8 @@ public:
         const Buffer<unsigned char> second = room(bytes);
         compute_into(const_cast<unsigned char*>(second.data()), bytes);
         allocate();
-        check(cusparseSpGEMM_copy(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get()));
+        check(cusparseSpGEMM_copy(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(),
+                                  cuda_type<V>, algorithm_, c_.product.get()));
     }
 
     // The parts of SpGEMMreuse that are done once.
@@ -83,13 +95,15 @@ public:
         open();
         std::size_t bytes[5]{};
         const auto estimate = [&](void* room) {
-            check(cusparseSpGEMMreuse_workEstimation(handle_.get(), none, none, a_.get(), a_.get(), c_.matrix.get(), algorithm_, c_.product.get(), bytes, room));
+            check(cusparseSpGEMMreuse_workEstimation(handle_.get(), none, none, a_.get(), a_.get(), c_.matrix.get(),
+                                                     algorithm_, c_.product.get(), bytes, room));
         };
         estimate(nullptr);
         c_.kept[0] = room(bytes[0]);
         estimate(c_.kept[0].data());
         const auto count = [&](void* b, void* c, void* d) {
-            check(cusparseSpGEMMreuse_nnz(handle_.get(), none, none, a_.get(), a_.get(), c_.matrix.get(), algorithm_, c_.product.get(), bytes + 1, b, bytes + 2, c, bytes + 3, d));
+            check(cusparseSpGEMMreuse_nnz(handle_.get(), none, none, a_.get(), a_.get(), c_.matrix.get(), algorithm_,
+                                          c_.product.get(), bytes + 1, b, bytes + 2, c, bytes + 3, d));
         };
         count(nullptr, nullptr, nullptr);
         for (int k = 1; k < 4; ++k) c_.kept[k] = room(bytes[k]);
@@ -97,7 +111,8 @@ public:
         c_.kept[0] = {}, c_.kept[1] = {};
         allocate();
         const auto copy_pattern = [&](void* room) {
-            check(cusparseSpGEMMreuse_copy(handle_.get(), none, none, a_.get(), a_.get(), c_.matrix.get(), algorithm_, c_.product.get(), bytes + 4, room));
+            check(cusparseSpGEMMreuse_copy(handle_.get(), none, none, a_.get(), a_.get(), c_.matrix.get(), algorithm_,
+                                           c_.product.get(), bytes + 4, room));
         };
         copy_pattern(nullptr);
         c_.kept[4] = room(bytes[4]);
@@ -107,7 +122,8 @@ public:
 
     void reuse()
     {
-        check(cusparseSpGEMMreuse_compute(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get()));
+        check(cusparseSpGEMMreuse_compute(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(),
+                                          cuda_type<V>, algorithm_, c_.product.get()));
     }
 
     double worst_share() const
@@ -129,7 +145,8 @@ private:
     MatrixOwner matrix_of(offset_t nonzeros, int* begin, index_t* col, V* value) const
     {
         cusparseSpMatDescr_t matrix = nullptr;
-        check(cusparseCreateCsr(&matrix, problem_.host.rows, problem_.host.cols, nonzeros, begin, col, value, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cuda_type<V>));
+        check(cusparseCreateCsr(&matrix, problem_.host.rows, problem_.host.cols, nonzeros, begin, col, value,
+                                CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cuda_type<V>));
         return MatrixOwner(matrix);
     }
 
@@ -145,7 +162,8 @@ private:
 
     void compute_into(void* room, std::size_t& bytes)
     {
-        check(cusparseSpGEMM_compute(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get(), &bytes, room));
+        check(cusparseSpGEMM_compute(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(),
+                                     cuda_type<V>, algorithm_, c_.product.get(), &bytes, room));
     }
 
     // Algorithms 2 and 3 want to know how much of the products may be held at once.
@@ -153,10 +171,13 @@ private:
     {
         constexpr float share = 0.2f;
         std::size_t third = 0;
-        check(cusparseSpGEMM_estimateMemory(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get(), share, &third, nullptr, nullptr));
+        check(cusparseSpGEMM_estimateMemory(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_,
+                                            c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get(), share, &third,
+                                            nullptr, nullptr));
         Buffer<unsigned char> chunk = room(third);
-        check(cusparseSpGEMM_estimateMemory(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_, c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get(), share, &third, chunk.data(),
-                                            &second));
+        check(cusparseSpGEMM_estimateMemory(handle_.get(), none, none, &one_, a_.get(), a_.get(), &zero_,
+                                            c_.matrix.get(), cuda_type<V>, algorithm_, c_.product.get(), share, &third,
+                                            chunk.data(), &second));
         return chunk;
     }
 
@@ -183,7 +204,8 @@ struct Variant {
     const char* name;
     cusparseSpGEMMAlg_t algorithm;
 };
-constexpr std::array variants{Variant{"cusparse", CUSPARSE_SPGEMM_DEFAULT}, Variant{"cusparse alg2", CUSPARSE_SPGEMM_ALG2}};
+constexpr std::array variants{Variant{"cusparse", CUSPARSE_SPGEMM_DEFAULT},
+                              Variant{"cusparse alg2", CUSPARSE_SPGEMM_ALG2}};
 
 template <class V>
 struct QueueOf {
@@ -194,11 +216,19 @@ struct QueueOf {
         std::vector<Multiplier> all;
         for (const Variant& v : variants) {
             auto one = std::make_shared<CusparseSpgemm<V>>(problem, q, v.algorithm);
-            all.push_back({v.name, Role::baseline, [one] { one->call(); }, [one] { return one->worst_share(); }, [one] { one->forget(); }});
+            all.push_back({v.name, Role::baseline, [one] { one->call(); }, [one] { return one->worst_share(); },
+                           [one] { one->forget(); }});
         }
         auto reuse = std::make_shared<CusparseSpgemm<V>>(problem, q, CUSPARSE_SPGEMM_DEFAULT);
-        all.push_back({"cusparse reuse", Role::baseline, {}, [reuse] { return reuse->worst_share(); }, [reuse] { reuse->forget(); }, [reuse] { reuse->prepare_reuse(); },
-                       [reuse] { reuse->reuse(); }, {}, [reuse] { return reuse->result_bytes(); }});
+        all.push_back({"cusparse reuse",
+                       Role::baseline,
+                       {},
+                       [reuse] { return reuse->worst_share(); },
+                       [reuse] { reuse->forget(); },
+                       [reuse] { reuse->prepare_reuse(); },
+                       [reuse] { reuse->reuse(); },
+                       {},
+                       [reuse] { return reuse->result_bytes(); }});
         return all;
     }
 };

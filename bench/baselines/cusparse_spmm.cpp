@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// cuSPARSE: its algorithms for C = A B with CSR, and Blocked-ELL on tensor cores; rows of B and C contiguous. Matrices are converted on the host
-// before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets beside 32-bit columns. Numbers of 16 bits have sums and C in f32.
+// cuSPARSE: its algorithms for C = A B with CSR, and Blocked-ELL on tensor cores; rows of B and C contiguous. Matrices
+// are converted on the host before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets
+// beside 32-bit columns. Numbers of 16 bits have sums and C in f32.
 #include <cusparse.h>
 
 #include <algorithm>
@@ -18,7 +19,8 @@ namespace tulle::bench {
 // Beside check(cudaError_t), in the same namespace, so that neither hides the other.
 static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (status != CUSPARSE_STATUS_SUCCESS) throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
+    if (status != CUSPARSE_STATUS_SUCCESS)
+        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
 }
 
 namespace {
@@ -26,7 +28,7 @@ namespace {
 struct Variant {
     const char* name;
     cusparseSpMMAlg_t algorithm;
-    int block = 0;                                         // Blocked-ELL: rows of a block; else CSR
+    int block = 0;  // Blocked-ELL: rows of a block; else CSR
 };
 
 constexpr std::array variants{
@@ -38,23 +40,34 @@ constexpr std::array variants{
     Variant{"cusparse bell32", CUSPARSE_SPMM_BLOCKED_ELL_ALG1, 32},
 };
 
-constexpr offset_t most_padding = 16;                      // times the nonzeros: no product can be fast that reads more
+constexpr offset_t most_padding = 16;  // times the nonzeros: no product can be fast that reads more
 constexpr auto index32 = CUSPARSE_INDEX_32I;
 constexpr auto base0 = CUSPARSE_INDEX_BASE_ZERO;
 
-template <class V> constexpr cudaDataType cuda_type = std::is_same_v<V, Float16> ? CUDA_R_16F : std::is_same_v<V, Bfloat16> ? CUDA_R_16BF : sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
+template <class V>
+constexpr cudaDataType cuda_type = std::is_same_v<V, Float16>    ? CUDA_R_16F
+                                   : std::is_same_v<V, Bfloat16> ? CUDA_R_16BF
+                                   : sizeof(V) == 4              ? CUDA_R_32F
+                                                                 : CUDA_R_64F;
 
 // Frees what a cusparseCreate… call made.
 template <auto Destroy>
 struct Destroyer {
     template <class T>
-    void operator()(T* object) const { (void)Destroy(object); }
+    void operator()(T* object) const
+    {
+        (void)Destroy(object);
+    }
 };
 
 template <class V>
 class CusparseSpmm {
 public:
-    CusparseSpmm(SpmmProblem<V>& problem, const CudaQueue& q, Variant variant) : problem_(problem), q_(q), variant_(variant) {}
+    CusparseSpmm(SpmmProblem<V>& problem, const CudaQueue& q, Variant variant)
+        : problem_(problem),
+          q_(q),
+          variant_(variant)
+    {}
 
     Prepared prepare()
     {
@@ -68,22 +81,27 @@ public:
         else convert_csr();
         cusparseConstDnMatDescr_t b = nullptr;
         cusparseDnMatDescr_t c = nullptr;
-        check(cusparseCreateConstDnMat(&b, extent(problem_.b.rows), problem_.n, problem_.n, problem_.b.data, cuda_type<V>, CUSPARSE_ORDER_ROW));
+        check(cusparseCreateConstDnMat(&b, extent(problem_.b.rows), problem_.n, problem_.n, problem_.b.data,
+                                       cuda_type<V>, CUSPARSE_ORDER_ROW));
         b_.reset(b);
-        check(cusparseCreateDnMat(&c, extent(problem_.c.rows), problem_.n, problem_.n, problem_.c.data, cuda_type<Result>, CUSPARSE_ORDER_ROW));
+        check(cusparseCreateDnMat(&c, extent(problem_.c.rows), problem_.n, problem_.n, problem_.c.data,
+                                  cuda_type<Result>, CUSPARSE_ORDER_ROW));
         c_ = c;
         c_owner_.reset(c);
         std::size_t bytes = 0;
-        check(cusparseSpMM_bufferSize(handle, none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_, cuda_type<Result>, variant_.algorithm, &bytes));
+        check(cusparseSpMM_bufferSize(handle, none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_,
+                                      cuda_type<Result>, variant_.algorithm, &bytes));
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
         if (variant_.block == 0)
-            check(cusparseSpMM_preprocess(handle, none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_, cuda_type<Result>, variant_.algorithm, work_.data()));
+            check(cusparseSpMM_preprocess(handle, none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_,
+                                          cuda_type<Result>, variant_.algorithm, work_.data()));
         return {"", begin_.bytes() + index_.bytes() + value_.bytes() + work_.bytes()};
     }
 
     void run()
     {
-        check(cusparseSpMM(handle_.get(), none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_, cuda_type<Result>, variant_.algorithm, work_.data()));
+        check(cusparseSpMM(handle_.get(), none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_, cuda_type<Result>,
+                           variant_.algorithm, work_.data()));
     }
 
 private:
@@ -95,12 +113,16 @@ private:
         begin_ = to_queue(q_, begin.data(), std::ssize(begin));
         const CsrView<V>& a = problem_.a;
         cusparseConstSpMatDescr_t made = nullptr;
-        check(cusparseCreateConstCsr(&made, a.rows, a.cols, a.nonzeros, begin_.data(), a.col, a.value, index32, index32, base0, cuda_type<V>));
+        check(cusparseCreateConstCsr(&made, a.rows, a.cols, a.nonzeros, begin_.data(), a.col, a.value, index32, index32,
+                                     base0, cuda_type<V>));
         matrix_.reset(made);
     }
 
     // Rows or columns as cuSPARSE sees them: whole blocks.
-    offset_t extent(offset_t n) const { return variant_.block > 0 ? ceil_div<offset_t>(n, variant_.block) * variant_.block : n; }
+    offset_t extent(offset_t n) const
+    {
+        return variant_.block > 0 ? ceil_div<offset_t>(n, variant_.block) * variant_.block : n;
+    }
 
     // Through a matrix of wider numbers, which is what the library converts.
     void convert_blocks()
@@ -112,21 +134,25 @@ private:
             for (offset_t k = 0; k < host.nonzeros; ++k) values.push_back(static_cast<Wide>(host.value[k]));
             return values;
         }();
-        require<ValueError>(host.nonzeros == 0 || padded_size(host) / host.nonzeros < most_padding, "blocks padded to the widest row take too much memory");
+        require<ValueError>(host.nonzeros == 0 || padded_size(host) / host.nonzeros < most_padding,
+                            "blocks padded to the widest row take too much memory");
         const Context cpu = Context::cpu();
-        const CsrView<Wide> widened{host.rows, host.cols, host.nonzeros, host.row_begin, host.col, wide.data(), host.sorted, host.unique};
+        const CsrView<Wide> widened{host.rows, host.cols,   host.nonzeros, host.row_begin,
+                                    host.col,  wide.data(), host.sorted,   host.unique};
         const BlockedEll<Wide> blocks = to_blocked_ell(cpu, widened, static_cast<index_t>(variant_.block));
         // cuSPARSE wants rows one after the other through all blocks of a block row; the library has block after block.
         const offset_t block = variant_.block, width = blocks.width * block;
         std::vector<V> value(static_cast<std::size_t>(blocks.value.size()));
         for (offset_t k = 0; k < blocks.value.size(); ++k) {
             const offset_t slot = k / (block * block), row = slot / blocks.width * block + k / block % block;
-            value[static_cast<std::size_t>(row * width + slot % blocks.width * block + k % block)] = static_cast<V>(blocks.value.data()[k]);
+            value[static_cast<std::size_t>(row * width + slot % blocks.width * block + k % block)] =
+                static_cast<V>(blocks.value.data()[k]);
         }
         index_ = to_queue(q_, blocks.block_col.data(), blocks.block_col.size());
         value_ = to_queue(q_, value.data(), std::ssize(value));
         cusparseConstSpMatDescr_t made = nullptr;
-        check(cusparseCreateConstBlockedEll(&made, extent(host.rows), extent(host.cols), variant_.block, width, index_.data(), value_.data(), index32, base0, cuda_type<V>));
+        check(cusparseCreateConstBlockedEll(&made, extent(host.rows), extent(host.cols), variant_.block, width,
+                                            index_.data(), value_.data(), index32, base0, cuda_type<V>));
         matrix_.reset(made);
     }
 
@@ -134,7 +160,7 @@ private:
     offset_t padded_size(const CsrView<V>& a) const
     {
         const auto block = static_cast<index_t>(variant_.block);
-        std::vector<index_t> seen(static_cast<std::size_t>(ceil_div(a.cols, block)), -1);      // in which block row last
+        std::vector<index_t> seen(static_cast<std::size_t>(ceil_div(a.cols, block)), -1);  // in which block row last
         offset_t widest = 0, here = 0;
         for (index_t i = 0; i < a.rows; ++i) {
             if (i % block == 0) here = 0;
@@ -173,7 +199,8 @@ std::vector<Contender> cusparse_spmm(SpmmProblem<V>& problem)
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
             for (const Variant& variant : variants) {
                 auto peer = std::make_shared<CusparseSpmm<V>>(problem, q, variant);
-                all.push_back({variant.name, Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download(); }});
+                all.push_back({variant.name, Role::baseline, [peer] { return peer->prepare(); },
+                               [peer] { peer->run(); }, [&problem] { return problem.download(); }});
             }
     });
     return all;

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// cuSPARSE: every format and algorithm it offers for y = A x, so that "the best of cuSPARSE" is what it says. Matrices are converted on
-// the host before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets beside 32-bit columns.
+// cuSPARSE: every format and algorithm it offers for y = A x, so that "the best of cuSPARSE" is what it says. Matrices
+// are converted on the host before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets
+// beside 32-bit columns.
 #include <cusparse.h>
 
 #include <array>
@@ -17,7 +18,8 @@ namespace tulle::bench {
 // Beside check(cudaError_t), in the same namespace, so that neither hides the other.
 static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (status != CUSPARSE_STATUS_SUCCESS) throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
+    if (status != CUSPARSE_STATUS_SUCCESS)
+        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
 }
 
 namespace {
@@ -29,7 +31,7 @@ struct Variant {
     Layout layout;
     cusparseSpMVAlg_t algorithm;
     bool preprocess = false;
-    int block = 0;                                         // bsr: rows of a block; sell: rows of a slice
+    int block = 0;  // bsr: rows of a block; sell: rows of a slice
 };
 
 constexpr std::array variants{
@@ -48,11 +50,13 @@ constexpr std::array variants{
     Variant{"cusparse bsr6", Layout::bsr, CUSPARSE_SPMV_BSR_ALG1, false, 6},
 };
 
-// Blocks at least this full, or the format is not meant for the matrix; a slice format may not pad beyond this many entries per nonzero.
+// Blocks at least this full, or the format is not meant for the matrix; a slice format may not pad beyond this many
+// entries per nonzero.
 constexpr double least_block_fill = 0.7;
 constexpr double most_slice_padding = 16.0;
 
-template <class V> constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
+template <class V>
+constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
 constexpr auto index32 = CUSPARSE_INDEX_32I;
 constexpr auto base0 = CUSPARSE_INDEX_BASE_ZERO;
 
@@ -60,7 +64,10 @@ constexpr auto base0 = CUSPARSE_INDEX_BASE_ZERO;
 template <auto Destroy>
 struct Destroyer {
     template <class T>
-    void operator()(T* object) const { (void)Destroy(object); }
+    void operator()(T* object) const
+    {
+        (void)Destroy(object);
+    }
 };
 using HandleOwner = std::unique_ptr<cusparseContext, Destroyer<cusparseDestroy>>;
 using MatrixOwner = std::unique_ptr<const cusparseSpMatDescr, Destroyer<cusparseDestroySpMat>>;
@@ -88,7 +95,11 @@ std::string version_of(cusparseHandle_t handle)
 template <class V>
 class CusparseSpmv {
 public:
-    CusparseSpmv(SpmvProblem<V>& problem, const CudaQueue& q, Variant variant) : problem_(problem), q_(q), variant_(variant) {}
+    CusparseSpmv(SpmvProblem<V>& problem, const CudaQueue& q, Variant variant)
+        : problem_(problem),
+          q_(q),
+          variant_(variant)
+    {}
 
     Prepared prepare()
     {
@@ -100,16 +111,19 @@ public:
         make_vectors();
         const trace::Phase phase{"analyse"};
         std::size_t bytes = 0;
-        check(cusparseSpMV_bufferSize(handle_.get(), none_, &one_, matrix_.get(), x_.get(), &zero_, y_, cuda_type<V>, variant_.algorithm, &bytes));
+        check(cusparseSpMV_bufferSize(handle_.get(), none_, &one_, matrix_.get(), x_.get(), &zero_, y_, cuda_type<V>,
+                                      variant_.algorithm, &bytes));
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
         if (variant_.preprocess)
-            check(cusparseSpMV_preprocess(handle_.get(), none_, &one_, matrix_.get(), x_.get(), &zero_, y_, cuda_type<V>, variant_.algorithm, work_.data()));
+            check(cusparseSpMV_preprocess(handle_.get(), none_, &one_, matrix_.get(), x_.get(), &zero_, y_,
+                                          cuda_type<V>, variant_.algorithm, work_.data()));
         return {version_of(handle_.get()), begin_.bytes() + index_.bytes() + value_.bytes() + work_.bytes()};
     }
 
     void run()
     {
-        check(cusparseSpMV(handle_.get(), none_, &one_, matrix_.get(), x_.get(), &zero_, y_, cuda_type<V>, variant_.algorithm, work_.data()));
+        check(cusparseSpMV(handle_.get(), none_, &one_, matrix_.get(), x_.get(), &zero_, y_, cuda_type<V>,
+                           variant_.algorithm, work_.data()));
     }
 
 private:
@@ -117,11 +131,11 @@ private:
     {
         require<ValueError>(problem_.host.nonzeros() <= max_index, "more nonzeros than 32-bit offsets can count");
         switch (variant_.layout) {
-            case Layout::csr: return convert_csr();
-            case Layout::coo: return convert_coo();
-            case Layout::csc: return convert_csc();
-            case Layout::sell: return convert_sell();
-            case Layout::bsr: return convert_bsr();
+        case Layout::csr: return convert_csr();
+        case Layout::coo: return convert_coo();
+        case Layout::csc: return convert_csc();
+        case Layout::sell: return convert_sell();
+        case Layout::bsr: return convert_bsr();
         }
     }
 
@@ -131,7 +145,8 @@ private:
         upload(narrowed(problem_.host.row_begin.span()), begin_);
         const CsrView<V>& a = problem_.a;
         adopt([&](auto* made) {
-            return cusparseCreateConstCsr(made, a.rows, a.cols, a.nonzeros, begin_.data(), a.col, a.value, index32, index32, base0, cuda_type<V>);
+            return cusparseCreateConstCsr(made, a.rows, a.cols, a.nonzeros, begin_.data(), a.col, a.value, index32,
+                                          index32, base0, cuda_type<V>);
         });
     }
 
@@ -139,7 +154,10 @@ private:
     {
         upload(rows_of_entries(problem_.host.view()), index_);
         const CsrView<V>& a = problem_.a;
-        adopt([&](auto* made) { return cusparseCreateConstCoo(made, a.rows, a.cols, a.nonzeros, index_.data(), a.col, a.value, index32, base0, cuda_type<V>); });
+        adopt([&](auto* made) {
+            return cusparseCreateConstCoo(made, a.rows, a.cols, a.nonzeros, index_.data(), a.col, a.value, index32,
+                                          base0, cuda_type<V>);
+        });
     }
 
     void convert_csc()
@@ -149,21 +167,25 @@ private:
         index_ = to_queue(q_, c.row.data(), c.row.size());
         value_ = to_queue(q_, c.value.data(), c.value.size());
         adopt([&](auto* made) {
-            return cusparseCreateConstCsc(made, c.rows, c.cols, c.nonzeros(), begin_.data(), index_.data(), value_.data(), index32, index32, base0, cuda_type<V>);
+            return cusparseCreateConstCsc(made, c.rows, c.cols, c.nonzeros(), begin_.data(), index_.data(),
+                                          value_.data(), index32, index32, base0, cuda_type<V>);
         });
     }
 
     void convert_sell()
     {
         const offset_t entries = sell_entries(problem_.host.view(), variant_.block);
-        require<ValueError>(static_cast<double>(entries) <= most_slice_padding * static_cast<double>(problem_.host.nonzeros()),
-                            [&] { return concat("slices would hold ", entries, " entries for ", problem_.host.nonzeros(), " nonzeros"); });
+        require<ValueError>(
+            static_cast<double>(entries) <= most_slice_padding * static_cast<double>(problem_.host.nonzeros()), [&] {
+                return concat("slices would hold ", entries, " entries for ", problem_.host.nonzeros(), " nonzeros");
+            });
         const SlicedEll<V> s = to_sell(problem_.host.view(), variant_.block);
         take(s.begin, s.col, s.value);
         const CsrView<V>& a = problem_.a;
         adopt([&](auto* made) {
-            return cusparseCreateConstSlicedEll(made, a.rows, a.cols, a.nonzeros, value_.size(), variant_.block, begin_.data(), index_.data(), value_.data(),
-                                                index32, index32, base0, cuda_type<V>);
+            return cusparseCreateConstSlicedEll(made, a.rows, a.cols, a.nonzeros, value_.size(), variant_.block,
+                                                begin_.data(), index_.data(), value_.data(), index32, index32, base0,
+                                                cuda_type<V>);
         });
     }
 
@@ -173,8 +195,9 @@ private:
         take(b.begin, b.col, b.value);
         const index_t side = variant_.block;
         adopt([&](auto* made) {
-            return cusparseCreateConstBsr(made, problem_.a.rows / side, problem_.a.cols / side, index_.size(), side, side, begin_.data(), index_.data(),
-                                          value_.data(), index32, index32, base0, cuda_type<V>, CUSPARSE_ORDER_ROW);
+            return cusparseCreateConstBsr(made, problem_.a.rows / side, problem_.a.cols / side, index_.size(), side,
+                                          side, begin_.data(), index_.data(), value_.data(), index32, index32, base0,
+                                          cuda_type<V>, CUSPARSE_ORDER_ROW);
         });
     }
 
@@ -237,7 +260,8 @@ std::vector<Contender> cusparse_spmv(SpmvProblem<V>& problem)
     std::vector<Contender> all;
     const auto add = [&](const CudaQueue& q, const Variant& variant) {
         auto peer = std::make_shared<CusparseSpmv<V>>(problem, q, variant);
-        all.push_back({variant.name, Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [&problem] { return problem.download_y(); }});
+        all.push_back({variant.name, Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); },
+                       [&problem] { return problem.download_y(); }});
     };
     problem.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)

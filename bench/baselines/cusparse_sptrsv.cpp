@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// cuSPARSE: SpSV for one right-hand side, SpSM for many, both row-major and, on copies of its own, column-major. Analysis is the preparation.
+// cuSPARSE: SpSV for one right-hand side, SpSM for many, both row-major and, on copies of its own, column-major.
+// Analysis is the preparation.
 #include <cusparse.h>
 
 #include <memory>
@@ -15,18 +16,24 @@ namespace tulle::bench {
 
 static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (status != CUSPARSE_STATUS_SUCCESS) throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
+    if (status != CUSPARSE_STATUS_SUCCESS)
+        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
 }
 
 namespace {
 
-template <class V> constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
+template <class V>
+constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
 
 // Handle, matrix and work space; freed in the other order.
 template <class V>
 class CusparseSptrsv {
 public:
-    CusparseSptrsv(SptrsvProblem<V>& problem, const CudaQueue& q, bool columns) : problem_(problem), q_(q), columns_(columns) {}
+    CusparseSptrsv(SptrsvProblem<V>& problem, const CudaQueue& q, bool columns)
+        : problem_(problem),
+          q_(q),
+          columns_(columns)
+    {}
     CusparseSptrsv(const CusparseSptrsv&) = delete;
     CusparseSptrsv& operator=(const CusparseSptrsv&) = delete;
     ~CusparseSptrsv()
@@ -53,8 +60,12 @@ public:
 
     void run()
     {
-        if (problem_.sides == 1) check(cusparseSpSV_solve(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>, CUSPARSE_SPSV_ALG_DEFAULT, spsv_));
-        else check(cusparseSpSM_solve(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>, CUSPARSE_SPSM_ALG_DEFAULT, spsm_));
+        if (problem_.sides == 1)
+            check(cusparseSpSV_solve(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
+                                     CUSPARSE_SPSV_ALG_DEFAULT, spsv_));
+        else
+            check(cusparseSpSM_solve(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
+                                     CUSPARSE_SPSM_ALG_DEFAULT, spsm_));
     }
 
     std::vector<double> result() const
@@ -64,7 +75,8 @@ public:
         std::vector<double> rows(static_cast<std::size_t>(here.size()));
         for (index_t i = 0; i < problem_.host.rows; ++i)
             for (index_t j = 0; j < problem_.sides; ++j)
-                rows[static_cast<std::size_t>(i) * static_cast<std::size_t>(problem_.sides) + static_cast<std::size_t>(j)] = here.data()[offset_t{j} * problem_.host.rows + i];
+                rows[static_cast<std::size_t>(i) * static_cast<std::size_t>(problem_.sides) +
+                     static_cast<std::size_t>(j)] = here.data()[offset_t{j} * problem_.host.rows + i];
         return rows;
     }
 
@@ -85,7 +97,8 @@ private:
         check(cusparseSetStream(handle_, q_.stream));
         const std::vector<index_t> begin = narrowed(std::as_const(problem_.host.row_begin).span());
         begin_ = to_queue(q_, begin.data(), std::ssize(begin));
-        check(cusparseCreateCsr(&matrix_, a.rows, a.cols, a.nonzeros, begin_.data(), const_cast<index_t*>(a.col), const_cast<V*>(a.value), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+        check(cusparseCreateCsr(&matrix_, a.rows, a.cols, a.nonzeros, begin_.data(), const_cast<index_t*>(a.col),
+                                const_cast<V*>(a.value), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
                                 CUSPARSE_INDEX_BASE_ZERO, cuda_type<V>));
         cusparseFillMode_t lower = CUSPARSE_FILL_MODE_LOWER;
         cusparseDiagType_t stored = CUSPARSE_DIAG_TYPE_NON_UNIT;
@@ -103,32 +116,39 @@ private:
             std::vector<V> by_column(problem_.host_b.size());
             for (index_t i = 0; i < n; ++i)
                 for (index_t j = 0; j < sides; ++j)
-                    by_column[static_cast<std::size_t>(offset_t{j} * n + i)] = problem_.host_b[static_cast<std::size_t>(offset_t{i} * sides + j)];
+                    by_column[static_cast<std::size_t>(offset_t{j} * n + i)] =
+                        problem_.host_b[static_cast<std::size_t>(offset_t{i} * sides + j)];
             b_ = to_queue(q_, by_column.data(), std::ssize(by_column));
             x_ = Buffer<V>(q_, b_.size());
         }
         const auto order = columns_ ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW;
         const offset_t leading = columns_ ? n : sides;
-        check(cusparseCreateDnMat(&b_matrix_, n, sides, leading, columns_ ? b_.data() : problem_.b.data(), cuda_type<V>, order));
-        check(cusparseCreateDnMat(&x_matrix_, n, sides, leading, columns_ ? x_.data() : problem_.x.data(), cuda_type<V>, order));
+        check(cusparseCreateDnMat(&b_matrix_, n, sides, leading, columns_ ? b_.data() : problem_.b.data(), cuda_type<V>,
+                                  order));
+        check(cusparseCreateDnMat(&x_matrix_, n, sides, leading, columns_ ? x_.data() : problem_.x.data(), cuda_type<V>,
+                                  order));
     }
 
     void analyse_one()
     {
         std::size_t bytes = 0;
         check(cusparseSpSV_createDescr(&spsv_));
-        check(cusparseSpSV_bufferSize(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>, CUSPARSE_SPSV_ALG_DEFAULT, spsv_, &bytes));
+        check(cusparseSpSV_bufferSize(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
+                                      CUSPARSE_SPSV_ALG_DEFAULT, spsv_, &bytes));
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
-        check(cusparseSpSV_analysis(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>, CUSPARSE_SPSV_ALG_DEFAULT, spsv_, work_.data()));
+        check(cusparseSpSV_analysis(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
+                                    CUSPARSE_SPSV_ALG_DEFAULT, spsv_, work_.data()));
     }
 
     void analyse_many()
     {
         std::size_t bytes = 0;
         check(cusparseSpSM_createDescr(&spsm_));
-        check(cusparseSpSM_bufferSize(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>, CUSPARSE_SPSM_ALG_DEFAULT, spsm_, &bytes));
+        check(cusparseSpSM_bufferSize(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
+                                      CUSPARSE_SPSM_ALG_DEFAULT, spsm_, &bytes));
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
-        check(cusparseSpSM_analysis(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>, CUSPARSE_SPSM_ALG_DEFAULT, spsm_, work_.data()));
+        check(cusparseSpSM_analysis(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
+                                    CUSPARSE_SPSM_ALG_DEFAULT, spsm_, work_.data()));
     }
 
     static constexpr auto none_ = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -136,7 +156,7 @@ private:
 
     SptrsvProblem<V>& problem_;
     CudaQueue q_;
-    bool columns_;                                         // right-hand sides column after column, in arrays of our own
+    bool columns_;  // right-hand sides column after column, in arrays of our own
     cusparseHandle_t handle_ = nullptr;
     cusparseSpMatDescr_t matrix_ = nullptr;
     cusparseDnVecDescr_t b_vector_ = nullptr, x_vector_ = nullptr;
@@ -156,7 +176,8 @@ std::vector<Contender> cusparse_sptrsv(SptrsvProblem<V>& problem)
     std::vector<Contender> all;
     const auto add = [&](const CudaQueue& q, const char* name, bool columns) {
         auto peer = std::make_shared<CusparseSptrsv<V>>(problem, q, columns);
-        all.push_back({name, Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); }, [peer] { return peer->result(); }, true});
+        all.push_back({name, Role::baseline, [peer] { return peer->prepare(); }, [peer] { peer->run(); },
+                       [peer] { return peer->result(); }, true});
     };
     problem.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {

@@ -11,7 +11,8 @@
 
 namespace tulle::bench {
 
-// Our matrix as Eigen sees one: columns and values are read where they are, only the offsets are narrowed to 32 bits, as an Eigen user would have them.
+// Our matrix as Eigen sees one: columns and values are read where they are, only the offsets are narrowed to 32 bits,
+// as an Eigen user would have them.
 template <class V>
 class EigenMatrix {
 public:
@@ -25,7 +26,10 @@ public:
         row_begin_.assign(a.row_begin, a.row_begin + a.rows + 1);
     }
 
-    Map map() const { return Map(a_.rows, a_.cols, static_cast<Eigen::Index>(a_.nonzeros), row_begin_.data(), a_.col, a_.value); }
+    Map map() const
+    {
+        return Map(a_.rows, a_.cols, static_cast<Eigen::Index>(a_.nonzeros), row_begin_.data(), a_.col, a_.value);
+    }
     std::size_t bytes() const { return row_begin_.size() * sizeof(int); }
 
 private:

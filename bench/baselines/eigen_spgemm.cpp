@@ -40,7 +40,8 @@ std::vector<Multiplier> eigen_spgemm(SpgemmProblem<V>& problem)
     return {{"eigen", Role::baseline, [eigen] { eigen->call(); },
              [eigen, &problem] {
                  const auto& c = eigen->c;
-                 return problem.worst_share(static_cast<index_t>(c.rows()), c.outerIndexPtr(), c.innerIndexPtr(), c.valuePtr());
+                 return problem.worst_share(static_cast<index_t>(c.rows()), c.outerIndexPtr(), c.innerIndexPtr(),
+                                            c.valuePtr());
              },
              [eigen] { eigen->c = typename EigenSpgemm<V>::Matrix(); }}};
 }

@@ -42,7 +42,8 @@ template <class V>
 std::vector<Contender> eigen_spmm(SpmmProblem<V>& problem)
 {
     auto eigen = std::make_shared<EigenSpmm<V>>(problem);
-    return {{"eigen", Role::baseline, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); }, [&problem] { return problem.download(); }}};
+    return {{"eigen", Role::baseline, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); },
+             [&problem] { return problem.download(); }}};
 }
 
 template std::vector<Contender> eigen_spmm(SpmmProblem<float>&);

@@ -44,7 +44,8 @@ template <class V>
 std::vector<Contender> eigen_spmv(SpmvProblem<V>& problem)
 {
     auto eigen = std::make_shared<EigenSpmv<V>>(problem);
-    return {{"eigen", Role::baseline, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); }, [&problem] { return problem.download_y(); }}};
+    return {{"eigen", Role::baseline, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); },
+             [&problem] { return problem.download_y(); }}};
 }
 
 template std::vector<Contender> eigen_spmv(SpmvProblem<float>&);

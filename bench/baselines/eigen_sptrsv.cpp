@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Eigen: solveInPlace of a triangular view of a row-major sparse matrix; one thread, as Eigen does it. The copy of b into x, which Eigen's
-// interface asks for, is part of the time.
+// Eigen: solveInPlace of a triangular view of a row-major sparse matrix; one thread, as Eigen does it. The copy of b
+// into x, which Eigen's interface asks for, is part of the time.
 #include <Eigen/Core>
 
 #include <memory>
@@ -28,8 +28,12 @@ struct EigenSptrsv {
     void run()
     {
         const index_t rows = problem.a.rows, sides = problem.sides;
-        if (sides == 1) solve(matrix.map(), Eigen::Map<const Vector>(problem.b.data(), rows), Eigen::Map<Vector>(problem.x.data(), rows));
-        else solve(matrix.map(), Eigen::Map<const RhsView>(problem.b.data(), rows, sides), Eigen::Map<RhsView>(problem.x.data(), rows, sides));
+        if (sides == 1)
+            solve(matrix.map(), Eigen::Map<const Vector>(problem.b.data(), rows),
+                  Eigen::Map<Vector>(problem.x.data(), rows));
+        else
+            solve(matrix.map(), Eigen::Map<const RhsView>(problem.b.data(), rows, sides),
+                  Eigen::Map<RhsView>(problem.x.data(), rows, sides));
     }
 
     template <class From, class To>
@@ -49,7 +53,8 @@ template <class V>
 std::vector<Contender> eigen_sptrsv(SptrsvProblem<V>& problem)
 {
     auto eigen = std::make_shared<EigenSptrsv<V>>(problem);
-    return {{"eigen", Role::baseline, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); }, [&problem] { return problem.download_x(); }}};
+    return {{"eigen", Role::baseline, [eigen] { return eigen->prepare(); }, [eigen] { eigen->run(); },
+             [&problem] { return problem.download_x(); }}};
 }
 
 template std::vector<Contender> eigen_sptrsv(SptrsvProblem<float>&);

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// SuiteSparse:GraphBLAS: the product over plus and times, by rows, until C is sorted and complete; as many threads as ours. Its indices are 64 bits wide.
+// SuiteSparse:GraphBLAS: the product over plus and times, by rows, until C is sorted and complete; as many threads as
+// ours. Its indices are 64 bits wide.
 #include <math.h>
 
 #include <complex>
@@ -8,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-extern "C" {                                               // it does not say so itself; what it includes of C++ stands above
+extern "C" {  // it does not say so itself; what it includes of C++ stands above
 #include <GraphBLAS.h>
 }
 
@@ -21,7 +22,9 @@ namespace {
 
 void check(GrB_Info info, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    if (info != GrB_SUCCESS) throw Error(concat(file, ":", line, ": GraphBLAS answers ", static_cast<int>(info)), "see the GrB_Info values in GraphBLAS.h");
+    if (info != GrB_SUCCESS)
+        throw Error(concat(file, ":", line, ": GraphBLAS answers ", static_cast<int>(info)),
+                    "see the GrB_Info values in GraphBLAS.h");
 }
 
 // The library is started once in a process.
@@ -84,18 +87,27 @@ private:
     static GrB_Type type() { return is_float ? GrB_FP32 : GrB_FP64; }
     static GrB_Semiring semiring() { return is_float ? GrB_PLUS_TIMES_SEMIRING_FP32 : GrB_PLUS_TIMES_SEMIRING_FP64; }
 
-    GrB_Info import_from(GrB_Matrix* matrix, const std::vector<GrB_Index>& begin, const std::vector<GrB_Index>& col, const V* value) const
+    GrB_Info import_from(GrB_Matrix* matrix, const std::vector<GrB_Index>& begin, const std::vector<GrB_Index>& col,
+                         const V* value) const
     {
         const auto rows = static_cast<GrB_Index>(problem_.host.rows), cols = static_cast<GrB_Index>(problem_.host.cols);
-        if constexpr (is_float) return GrB_Matrix_import_FP32(matrix, type(), rows, cols, begin.data(), col.data(), value, begin.size(), col.size(), col.size(), GrB_CSR_FORMAT);
-        else return GrB_Matrix_import_FP64(matrix, type(), rows, cols, begin.data(), col.data(), value, begin.size(), col.size(), col.size(), GrB_CSR_FORMAT);
+        if constexpr (is_float)
+            return GrB_Matrix_import_FP32(matrix, type(), rows, cols, begin.data(), col.data(), value, begin.size(),
+                                          col.size(), col.size(), GrB_CSR_FORMAT);
+        else
+            return GrB_Matrix_import_FP64(matrix, type(), rows, cols, begin.data(), col.data(), value, begin.size(),
+                                          col.size(), col.size(), GrB_CSR_FORMAT);
     }
 
     GrB_Info export_to(std::vector<GrB_Index>& begin, std::vector<GrB_Index>& col, std::vector<V>& value) const
     {
         GrB_Index begins = begin.size(), cols = col.size(), values = value.size();
-        if constexpr (is_float) return GrB_Matrix_export_FP32(begin.data(), col.data(), value.data(), &begins, &cols, &values, GrB_CSR_FORMAT, c_.get());
-        else return GrB_Matrix_export_FP64(begin.data(), col.data(), value.data(), &begins, &cols, &values, GrB_CSR_FORMAT, c_.get());
+        if constexpr (is_float)
+            return GrB_Matrix_export_FP32(begin.data(), col.data(), value.data(), &begins, &cols, &values,
+                                          GrB_CSR_FORMAT, c_.get());
+        else
+            return GrB_Matrix_export_FP64(begin.data(), col.data(), value.data(), &begins, &cols, &values,
+                                          GrB_CSR_FORMAT, c_.get());
     }
 
     SpgemmProblem<V>& problem_;
@@ -108,7 +120,8 @@ template <class V>
 std::vector<Multiplier> graphblas_spgemm(SpgemmProblem<V>& problem)
 {
     auto one = std::make_shared<GraphblasSpgemm<V>>(problem);
-    return {{"graphblas", Role::baseline, [one] { one->call(); }, [one] { return one->worst_share(); }, [one] { one->forget(); }}};
+    return {{"graphblas", Role::baseline, [one] { one->call(); }, [one] { return one->worst_share(); },
+             [one] { one->forget(); }}};
 }
 
 template std::vector<Multiplier> graphblas_spgemm(SpgemmProblem<float>&);

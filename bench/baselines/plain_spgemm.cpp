@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Gustavson's product in two passes (doi:10.1145/355791.355796) on one thread, as SciPy has it: an array of marks counts the nonzeros of a row, one of sums makes
-// them, and the columns of a row stay in the order they were met.
+// Gustavson's product in two passes (doi:10.1145/355791.355796) on one thread, as SciPy has it: an array of marks
+// counts the nonzeros of a row, one of sums makes them, and the columns of a row stay in the order they were met.
 #include <memory>
 #include <vector>
 
@@ -26,7 +26,9 @@ struct PlainSpgemm {
     {
         const CsrView<V>& a = problem.a;
         for (int k = begin[static_cast<std::size_t>(row)]; k < begin[static_cast<std::size_t>(row) + 1]; ++k)
-            for (int l = begin[static_cast<std::size_t>(a.col[k])]; l < begin[static_cast<std::size_t>(a.col[k]) + 1]; ++l) visit(a.col[l], a.value[k] * a.value[l]);
+            for (int l = begin[static_cast<std::size_t>(a.col[k])]; l < begin[static_cast<std::size_t>(a.col[k]) + 1];
+                 ++l)
+                visit(a.col[l], a.value[k] * a.value[l]);
     }
 
     void call()
@@ -36,7 +38,9 @@ struct PlainSpgemm {
         row_begin.assign(1, 0);
         for (index_t i = 0; i < a.rows; ++i) {
             int count = 0;
-            for_each_product(i, [&](index_t c, V) { count += mark[static_cast<std::size_t>(c)] != i, mark[static_cast<std::size_t>(c)] = i; });
+            for_each_product(i, [&](index_t c, V) {
+                count += mark[static_cast<std::size_t>(c)] != i, mark[static_cast<std::size_t>(c)] = i;
+            });
             row_begin.push_back(row_begin.back() + count);
         }
         col = std::make_unique_for_overwrite<index_t[]>(static_cast<std::size_t>(row_begin.back()));
@@ -50,7 +54,8 @@ struct PlainSpgemm {
                 if (mark[at] != i) mark[at] = i, sum[at] = 0, col[static_cast<std::size_t>(to++)] = c;
                 sum[at] += product;
             });
-            for (int k = row_begin[static_cast<std::size_t>(i)]; k < to; ++k) value[static_cast<std::size_t>(k)] = sum[static_cast<std::size_t>(col[static_cast<std::size_t>(k)])];
+            for (int k = row_begin[static_cast<std::size_t>(i)]; k < to; ++k)
+                value[static_cast<std::size_t>(k)] = sum[static_cast<std::size_t>(col[static_cast<std::size_t>(k)])];
         }
     }
 
@@ -67,7 +72,10 @@ std::vector<Multiplier> plain_spgemm(SpgemmProblem<V>& problem)
 {
     auto plain = std::make_shared<PlainSpgemm<V>>(problem);
     return {{"plain loop, unsorted", Role::baseline, [plain] { plain->call(); },
-             [plain, &problem] { return problem.worst_share_unsorted(problem.a.rows, plain->row_begin.data(), plain->col.get(), plain->value.get()); },
+             [plain, &problem] {
+                 return problem.worst_share_unsorted(problem.a.rows, plain->row_begin.data(), plain->col.get(),
+                                                     plain->value.get());
+             },
              [plain] { plain->col.reset(), plain->value.reset(); }}};
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop that everybody writes first, over CSR with 32-bit offsets; with several threads, rows dealt out in equal shares of the nonzeros.
+// The loop that everybody writes first, over CSR with 32-bit offsets; with several threads, rows dealt out in equal
+// shares of the nonzeros.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -33,7 +34,9 @@ struct PlainSpmv {
         row_begin.assign(a.row_begin, a.row_begin + a.rows + 1);
         first.clear();
         for (int t = 0; t <= threads; ++t)
-            first.push_back(static_cast<int>(std::lower_bound(row_begin.begin(), row_begin.end() - 1, static_cast<int>(a.nonzeros * t / threads)) - row_begin.begin()));
+            first.push_back(static_cast<int>(
+                std::lower_bound(row_begin.begin(), row_begin.end() - 1, static_cast<int>(a.nonzeros * t / threads)) -
+                row_begin.begin()));
         first.back() = a.rows;
         return {concat(threads, threads == 1 ? " thread" : " threads"), row_begin.size() * sizeof(int)};
     }
@@ -41,10 +44,12 @@ struct PlainSpmv {
     void run()
     {
         const CsrView<V>& a = problem.a;
-        if (threads == 1) return multiply(row_begin.data(), a.col, a.value, problem.x.data(), problem.y.data(), 0, a.rows);
+        if (threads == 1)
+            return multiply(row_begin.data(), a.col, a.value, problem.x.data(), problem.y.data(), 0, a.rows);
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (int t = 0; t < threads; ++t)
-            multiply(row_begin.data(), a.col, a.value, problem.x.data(), problem.y.data(), first[static_cast<std::size_t>(t)], first[static_cast<std::size_t>(t) + 1]);
+            multiply(row_begin.data(), a.col, a.value, problem.x.data(), problem.y.data(),
+                     first[static_cast<std::size_t>(t)], first[static_cast<std::size_t>(t) + 1]);
     }
 
     SpmvProblem<V>& problem;
@@ -58,7 +63,8 @@ template <class V>
 std::vector<Contender> plain_spmv(SpmvProblem<V>& problem)
 {
     auto plain = std::make_shared<PlainSpmv<V>>(problem);
-    return {{"plain loop", Role::baseline, [plain] { return plain->prepare(); }, [plain] { plain->run(); }, [&problem] { return problem.download_y(); }}};
+    return {{"plain loop", Role::baseline, [plain] { return plain->prepare(); }, [plain] { plain->run(); },
+             [&problem] { return problem.download_y(); }}};
 }
 
 template std::vector<Contender> plain_spmv(SpmvProblem<float>&);

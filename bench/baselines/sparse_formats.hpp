@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats that only baselines ask for, made on the host from CSR with 32-bit offsets (the caller has checked that they fit).
+// Formats that only baselines ask for, made on the host from CSR with 32-bit offsets (the caller has checked that they
+// fit).
 #pragma once
 
 #include <algorithm>
@@ -27,10 +28,11 @@ std::vector<index_t> rows_of_entries(const CsrView<V>& a)
     return row;
 }
 
-// Sliced ELL: slices of `height` rows, each as wide as its longest row, stored column after column; padding has column -1.
+// Sliced ELL: slices of `height` rows, each as wide as its longest row, stored column after column; padding has column
+// -1.
 template <class V>
 struct SlicedEll {
-    std::vector<index_t> begin;                            // of each slice, in entries
+    std::vector<index_t> begin;  // of each slice, in entries
     std::vector<index_t> col;
     std::vector<V> value;
 };
@@ -39,7 +41,8 @@ template <class V>
 offset_t slice_width(const CsrView<V>& a, index_t first, index_t height)
 {
     offset_t width = 0;
-    for (index_t i = first; i < std::min(first + height, a.rows); ++i) width = std::max(width, a.row_begin[i + 1] - a.row_begin[i]);
+    for (index_t i = first; i < std::min(first + height, a.rows); ++i)
+        width = std::max(width, a.row_begin[i + 1] - a.row_begin[i]);
     return width;
 }
 
@@ -69,7 +72,8 @@ SlicedEll<V> to_sell(const CsrView<V>& a, index_t height)
     return s;
 }
 
-// Block rows (BSR): square blocks of `side`, numbers of a block row after row; blocks of a block row by ascending column.
+// Block rows (BSR): square blocks of `side`, numbers of a block row after row; blocks of a block row by ascending
+// column.
 template <class V>
 struct BlockRows {
     std::vector<index_t> begin, col;
@@ -87,7 +91,8 @@ std::vector<index_t> block_columns(const CsrView<V>& a, index_t p, index_t side)
     return columns;
 }
 
-// Nonzeros over the room in the blocks they need: 1 for a matrix of full blocks; 0 if its sides are no multiple of the block's.
+// Nonzeros over the room in the blocks they need: 1 for a matrix of full blocks; 0 if its sides are no multiple of the
+// block's.
 template <class V>
 double block_fill(const CsrView<V>& a, index_t side)
 {
@@ -109,7 +114,9 @@ BlockRows<V> to_block_rows(const CsrView<V>& a, index_t side)
         b.value.resize(b.col.size() * room);
         for (index_t i = p * side; i < p * side + side; ++i)
             for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
-                const auto slot = first + static_cast<std::size_t>(std::lower_bound(columns.begin(), columns.end(), a.col[k] / side) - columns.begin());
+                const auto slot =
+                    first + static_cast<std::size_t>(std::lower_bound(columns.begin(), columns.end(), a.col[k] / side) -
+                                                     columns.begin());
                 b.value[slot * room + static_cast<std::size_t>((i - p * side) * side + a.col[k] % side)] += a.value[k];
             }
         b.begin.push_back(static_cast<index_t>(b.col.size()));

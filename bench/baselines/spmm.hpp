@@ -11,8 +11,11 @@
 namespace tulle::bench {
 
 // The problem must outlive the contenders.
-template <class V> std::vector<Contender> eigen_spmm(SpmmProblem<V>& problem);          // for problems of float and double on the CPU
-template <class V> std::vector<Contender> cusparse_spmm(SpmmProblem<V>& problem);       // for problems on a GPU
-template <class V> std::vector<Contender> cublas_spmm(SpmmProblem<V>& problem);         // the same, with A as a dense matrix, where it fits
+template <class V>
+std::vector<Contender> eigen_spmm(SpmmProblem<V>& problem);  // for problems of float and double on the CPU
+template <class V>
+std::vector<Contender> cusparse_spmm(SpmmProblem<V>& problem);  // for problems on a GPU
+template <class V>
+std::vector<Contender> cublas_spmm(SpmmProblem<V>& problem);  // the same, with A as a dense matrix, where it fits
 
 }  // namespace tulle::bench

@@ -11,8 +11,11 @@
 namespace tulle::bench {
 
 // The problem must outlive the contenders.
-template <class V> std::vector<Contender> plain_spmv(SpmvProblem<V>& problem);          // for problems on the CPU
-template <class V> std::vector<Contender> eigen_spmv(SpmvProblem<V>& problem);          // for problems on the CPU
-template <class V> std::vector<Contender> cusparse_spmv(SpmvProblem<V>& problem);       // for problems on a GPU
+template <class V>
+std::vector<Contender> plain_spmv(SpmvProblem<V>& problem);  // for problems on the CPU
+template <class V>
+std::vector<Contender> eigen_spmv(SpmvProblem<V>& problem);  // for problems on the CPU
+template <class V>
+std::vector<Contender> cusparse_spmv(SpmvProblem<V>& problem);  // for problems on a GPU
 
 }  // namespace tulle::bench

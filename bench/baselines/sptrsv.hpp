@@ -11,7 +11,9 @@
 namespace tulle::bench {
 
 // The problem must outlive the contenders.
-template <class V> std::vector<Contender> eigen_sptrsv(SptrsvProblem<V>& problem);          // for problems on the CPU
-template <class V> std::vector<Contender> cusparse_sptrsv(SptrsvProblem<V>& problem);       // for problems on a GPU
+template <class V>
+std::vector<Contender> eigen_sptrsv(SptrsvProblem<V>& problem);  // for problems on the CPU
+template <class V>
+std::vector<Contender> cusparse_sptrsv(SptrsvProblem<V>& problem);  // for problems on a GPU
 
 }  // namespace tulle::bench

@@ -10,7 +10,8 @@
 
 namespace tulle::bench {
 
-// Reads all words; `sink` receives something only in a case that never happens, so that the loads are kept. Returns 0, at once.
+// Reads all words; `sink` receives something only in a case that never happens, so that the loads are kept. Returns 0,
+// at once.
 std::uint64_t read_all(const CudaQueue& q, const std::uint64_t* data, offset_t words, std::uint64_t* sink);
 void copy_all(const CudaQueue& q, const std::uint64_t* from, std::uint64_t* to, offset_t words);
 void launch_nothing(const CudaQueue& q);

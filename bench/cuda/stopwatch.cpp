@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GPU time by events on the stream that does the work.
 //
-//   warm       launches back to back between two events. On an H200 an empty kernel takes 3.3 us this way: the host cannot launch faster.
+//   warm       launches back to back between two events. On an H200 an empty kernel takes 3.3 us this way: the host
+//              cannot launch faster.
 //   replayed   the same launches captured in a CUDA graph: 0.7 us for an empty kernel, so nearly the device's own time.
-//   cold       a buffer of twice the L2 is overwritten before each run; one run between two events (about 3 us of that are the events').
+//   cold       a buffer of twice the L2 is overwritten before each run; one run between two events (about 3 us of that
+//              are the events').
 #include "bench/cuda/stopwatch.hpp"
 
 #include "bench/cuda/check.hpp"

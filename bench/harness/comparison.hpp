@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the races of all operations share: which matrices, which backends, entering contenders, timing those that are right. `Options` is any
-// with matrices, suite, backend, threads, json and quiet.
+// What the races of all operations share: which matrices, which backends, entering contenders, timing those that are
+// right. `Options` is any with matrices, suite, backend, threads, json and quiet.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,8 @@ std::vector<Case> cases_for(const Options& options, const std::string& default_s
 // Whether a policy's name has one of these parts; "all" is part of every name.
 inline bool is_named(const std::string& name, const std::vector<std::string>& parts)
 {
-    return std::any_of(parts.begin(), parts.end(), [&](const std::string& part) { return part == "all" || name.find(part) != std::string::npos; });
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const std::string& part) { return part == "all" || name.find(part) != std::string::npos; });
 }
 
 template <class Options>
@@ -60,10 +61,10 @@ inline double seconds_to_prepare(const Context& ctx, const Contender& contender,
     return trace::now() - begin;
 }
 
-// The first preparation has to load kernels and is not counted beside others: another one follows, unless it took very long, and where that is soon done some more,
-// because now and then a machine stops.
+// The first preparation has to load kernels and is not counted beside others: another one follows, unless it took very
+// long, and where that is soon done some more, because now and then a machine stops.
 inline constexpr int least_preparations = 5, most_preparations = 21;
-inline constexpr double very_long_preparation = 1, long_preparation = 0.03, enough_preparing = 0.1;      // seconds
+inline constexpr double very_long_preparation = 1, long_preparation = 0.03, enough_preparing = 0.1;  // seconds
 
 // The median of some updates, each with its wait; the first is not counted.
 inline double seconds_to_update(const Context& ctx, const Contender& contender)
@@ -79,7 +80,8 @@ inline double seconds_to_update(const Context& ctx, const Contender& contender)
     return taken.median();
 }
 
-// Prepares and checks one contender; the entry's status says why it may not comparison. `poison` spoils the place of the result, `worst_share` judges one.
+// Prepares and checks one contender; the entry's status says why it may not comparison. `poison` spoils the place of
+// the result, `worst_share` judges one.
 inline Entry enter(const Context& ctx, const Contender& contender, const std::function<void()>& poison,
                    const std::function<double(const std::vector<double>&)>& worst_share)
 {
@@ -94,7 +96,9 @@ inline Entry enter(const Context& ctx, const Contender& contender, const std::fu
         if (contender.prepares_again && prepared.seconds.front() < very_long_preparation) {
             prepared.seconds.clear();
             const double end = trace::now() + enough_preparing;
-            const auto more = [&](std::ptrdiff_t n) { return n < least_preparations || (n < most_preparations && trace::now() < end); };
+            const auto more = [&](std::ptrdiff_t n) {
+                return n < least_preparations || (n < most_preparations && trace::now() < end);
+            };
             do prepared.seconds.push_back(seconds_to_prepare(ctx, contender, entry));
             while (prepared.seconds.front() < long_preparation && more(std::ssize(prepared.seconds)));
         }
@@ -102,7 +106,8 @@ inline Entry enter(const Context& ctx, const Contender& contender, const std::fu
         poison();
         contender.run();
         if (contender.result) entry.worst_error = worst_share(contender.result());
-        if (!(entry.worst_error <= 1)) entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
+        if (!(entry.worst_error <= 1))
+            entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
     } catch (const std::exception& fault) {
         entry.status = concat("refused: ", fault.what());
     }
@@ -112,10 +117,11 @@ inline Entry enter(const Context& ctx, const Contender& contender, const std::fu
 
 // Enters all contenders, then times those that are right, in turn.
 template <class Enter>
-void race_contenders(const Context& ctx, std::vector<Contender> all, const Wish& wish, MatrixResult& result, Enter&& enter_one)
+void race_contenders(const Context& ctx, std::vector<Contender> all, const Wish& wish, MatrixResult& result,
+                     Enter&& enter_one)
 {
     std::vector<Contender> ready;
-    std::vector<std::size_t> place;                        // of a ready contender among the entries
+    std::vector<std::size_t> place;  // of a ready contender among the entries
     for (Contender& contender : all) {
         result.entries.push_back(enter_one(contender));
         if (result.entries.back().status != "ok") continue;
@@ -132,11 +138,13 @@ void race_contenders(const Context& ctx, std::vector<Contender> all, const Wish&
 
 inline bool ours_are_right(const MatrixResult& result)
 {
-    return std::all_of(result.entries.begin(), result.entries.end(), [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
+    return std::all_of(result.entries.begin(), result.entries.end(),
+                       [](const Entry& e) { return e.role != Role::ours || e.status == "ok"; });
 }
 
-// comparison(ctx, case, bandwidth) gives the results of one matrix on one backend. A matrix that cannot be raced with is named, and the others go on. Exit code 1
-// if one of ours is wrong, otherwise that of the first matrix that was left out.
+// comparison(ctx, case, bandwidth) gives the results of one matrix on one backend. A matrix that cannot be raced with
+// is named, and the others go on. Exit code 1 if one of ours is wrong, otherwise that of the first matrix that was left
+// out.
 template <class Options, class Comparison>
 int race_all(const Options& options, const std::string& default_suite, Report& report, Comparison&& comparison)
 {
@@ -146,15 +154,15 @@ int race_all(const Options& options, const std::string& default_suite, Report& r
     for (const Context& ctx : contexts_for(options, report)) {
         const double bandwidth = read_bandwidth(ctx);
         for (const Case& which : cases) try {
-            const std::vector<MatrixResult> results = comparison(ctx, which, bandwidth);
-            for (const MatrixResult& result : results) {
-                right = right && ours_are_right(result);
-                report.add(result);
+                const std::vector<MatrixResult> results = comparison(ctx, which, bandwidth);
+                for (const MatrixResult& result : results) {
+                    right = right && ours_are_right(result);
+                    report.add(result);
+                }
+            } catch (const std::exception& fault) {
+                report.complain(concat(which.name, " skipped: ", text_of(fault)));
+                if (left_out == 0) left_out = exit_code(fault);
             }
-        } catch (const std::exception& fault) {
-            report.complain(concat(which.name, " skipped: ", text_of(fault)));
-            if (left_out == 0) left_out = exit_code(fault);
-        }
     }
     report.finish();
     return right ? left_out : 1;

@@ -16,10 +16,14 @@ namespace tulle::bench {
 
 inline int exit_code(const std::exception& fault)
 {
-    if (dynamic_cast<const FileError*>(&fault) || dynamic_cast<const std::system_error*>(&fault)) return 3;       // fmt: a stream that takes nothing
+    if (dynamic_cast<const FileError*>(&fault) || dynamic_cast<const std::system_error*>(&fault))
+        return 3;  // fmt: a stream that takes nothing
     if (dynamic_cast<const OutOfMemory*>(&fault) || dynamic_cast<const std::bad_alloc*>(&fault)) return 4;
     if (dynamic_cast<const DeviceError*>(&fault) || dynamic_cast<const NotBuilt*>(&fault)) return 5;
-    return dynamic_cast<const ValueError*>(&fault) || dynamic_cast<const ShapeError*>(&fault) || dynamic_cast<const cli::UsageError*>(&fault) ? 2 : 6;
+    return dynamic_cast<const ValueError*>(&fault) || dynamic_cast<const ShapeError*>(&fault) ||
+                   dynamic_cast<const cli::UsageError*>(&fault)
+               ? 2
+               : 6;
 }
 
 // What is told of a fault. Hints of the library that name members of C++ structures are for programs, not for this one.

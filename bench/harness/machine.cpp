@@ -18,13 +18,17 @@ namespace tulle::bench {
 namespace {
 
 // The part numbers of ARM's own cores on servers, as the kernel gives them; it has no names.
-constexpr std::pair<std::string_view, const char*> arm_cores[] = {{"0xd0c", "Neoverse N1"}, {"0xd40", "Neoverse V1"}, {"0xd49", "Neoverse N2"}, {"0xd4f", "Neoverse V2"},
-                                                                  {"0xd83", "Neoverse V3"}, {"0xd8e", "Neoverse N3"}, {"0xd08", "Cortex-A72"}, {"0xd0b", "Cortex-A76"}};
+constexpr std::pair<std::string_view, const char*> arm_cores[] = {{"0xd0c", "Neoverse N1"}, {"0xd40", "Neoverse V1"},
+                                                                  {"0xd49", "Neoverse N2"}, {"0xd4f", "Neoverse V2"},
+                                                                  {"0xd83", "Neoverse V3"}, {"0xd8e", "Neoverse N3"},
+                                                                  {"0xd08", "Cortex-A72"},  {"0xd0b", "Cortex-A76"}};
 
 std::string cpu_model()
 {
     std::ifstream info("/proc/cpuinfo");
-    const auto value_of = [](const std::string& line) { return line.size() > line.find(':') + 2 ? line.substr(line.find(':') + 2) : std::string(); };
+    const auto value_of = [](const std::string& line) {
+        return line.size() > line.find(':') + 2 ? line.substr(line.find(':') + 2) : std::string();
+    };
     std::string part;
     for (std::string line; std::getline(info, line);) {
         if (line.starts_with("model name")) return value_of(line);
@@ -43,7 +47,10 @@ std::string gpu_model(int device)
 }
 
 struct NameOf {
-    std::string operator()(const CpuQueue& q) const { return concat(cpu_model(), ", ", q.threads, q.threads == 1 ? " thread" : " threads"); }
+    std::string operator()(const CpuQueue& q) const
+    {
+        return concat(cpu_model(), ", ", q.threads, q.threads == 1 ? " thread" : " threads");
+    }
     std::string operator()(const CudaQueue& q) const { return gpu_model(q.device); }
 };
 

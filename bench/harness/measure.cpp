@@ -15,12 +15,12 @@
 namespace tulle::bench {
 namespace {
 
-constexpr int turns_each = 5;                              // every contender gets its turn this many times
-constexpr int least_samples = 2;                           // of each in a round, however slow
-constexpr double batch_seconds = 200e-6;                   // a sample lasts at least this long, so that clock and launches weigh little
+constexpr int turns_each = 5;             // every contender gets its turn this many times
+constexpr int least_samples = 2;          // of each in a round, however slow
+constexpr double batch_seconds = 200e-6;  // a sample lasts at least this long, so that clock and launches weigh little
 constexpr int most_in_a_batch = 100;
 constexpr int settle_tries = 12;
-constexpr double settled = 0.05;                           // two successive samples differ by less: caches, clocks and threads are awake
+constexpr double settled = 0.05;  // two successive samples differ by less: caches, clocks and threads are awake
 
 class CpuStopwatch final : public Stopwatch {
 public:
@@ -40,15 +40,15 @@ public:
     }
 
 private:
-    // One thread is timed by its own clock, which stands still while others have the processor; several by the clock on the wall.
-    double now() const
-    {
-        return q_.threads > 1 ? trace::now() : thread_seconds();
-    }
+    // One thread is timed by its own clock, which stands still while others have the processor; several by the clock on
+    // the wall.
+    double now() const { return q_.threads > 1 ? trace::now() : thread_seconds(); }
 
     void overwrite_cache()
     {
-        if (junk_.empty()) junk_ = Buffer<std::uint64_t>(q_, static_cast<offset_t>(2 * last_level_cache_bytes() / sizeof(std::uint64_t)));
+        if (junk_.empty())
+            junk_ =
+                Buffer<std::uint64_t>(q_, static_cast<offset_t>(2 * last_level_cache_bytes() / sizeof(std::uint64_t)));
         std::uint64_t* junk = junk_.data();
         const offset_t n = junk_.size();
         ++mark_;
@@ -82,7 +82,8 @@ void take(Series& series, const Wish& wish, const Sample& sample)
 {
     const int wanted = wish.repeat > 0 ? std::max(1, (wish.repeat + turns_each - 1) / turns_each) : 0;
     const double end = trace::now() + wish.seconds / turns_each;
-    for (int k = 0; wanted > 0 ? k < wanted : (k < least_samples || trace::now() < end); ++k) series.seconds.push_back(sample());
+    for (int k = 0; wanted > 0 ? k < wanted : (k < least_samples || trace::now() < end); ++k)
+        series.seconds.push_back(sample());
 }
 
 struct Turn {
@@ -109,7 +110,7 @@ void take_replay(Stopwatch& watch, const Turn& turn)
     try {
         const double seconds = watch.replayed(turn.contender->run, turn.times);
         if (seconds > 0) turn.measured->replayed.seconds.push_back(seconds);
-    } catch (const std::exception& fault) {                // some libraries cannot be captured; their other times still count
+    } catch (const std::exception& fault) {  // some libraries cannot be captured; their other times still count
         turn.measured->no_replay = fault.what();
     }
 }
@@ -117,7 +118,7 @@ void take_replay(Stopwatch& watch, const Turn& turn)
 void take_turn(Stopwatch& watch, const Turn& turn, const Wish& wish)
 {
     const Work& run = turn.contender->run;
-    watch.warm(run, turn.times);                           // the contender before left its own data in the caches
+    watch.warm(run, turn.times);  // the contender before left its own data in the caches
     take(turn.measured->warm, wish, [&] { return watch.warm(run, turn.times); });
     take_replay(watch, turn);
     if (wish.cold) take(turn.measured->cold, wish, [&] { return watch.cold(run); });
@@ -139,7 +140,8 @@ double Series::least() const { return empty() ? 0 : *std::min_element(seconds.be
 std::unique_ptr<Stopwatch> make_stopwatch(const Context& ctx)
 {
     return ctx.run([](const auto& q) -> std::unique_ptr<Stopwatch> {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>) return std::make_unique<CpuStopwatch>(q);
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>)
+            return std::make_unique<CpuStopwatch>(q);
         else return make_cuda_stopwatch(q);
     });
 }

@@ -20,7 +20,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double gigabytes_per_second(std::size_t bytes, double seconds) { return seconds > 0 ? static_cast<double>(bytes) / seconds * 1e-9 : 0; }
+double gigabytes_per_second(std::size_t bytes, double seconds)
+{
+    return seconds > 0 ? static_cast<double>(bytes) / seconds * 1e-9 : 0;
+}
 
 double median(const Entry& entry, const Way& way) { return (entry.times.*way.series).median(); }
 
@@ -39,7 +42,8 @@ Json number(double value) { return value > 0 && std::isfinite(value) ? Json(valu
 Json phases_of(const Entry& entry)
 {
     Json phases = Json::array();
-    for (const trace::Timing& t : entry.phases) phases.push_back({{"name", t.name}, {"depth", t.depth}, {"us", t.seconds * 1e6}});
+    for (const trace::Timing& t : entry.phases)
+        phases.push_back({{"name", t.name}, {"depth", t.depth}, {"us", t.seconds * 1e6}});
     return phases;
 }
 
@@ -59,9 +63,9 @@ void put_times(Json& line, const MatrixResult& result, const Entry& entry)
 
 Json line_of(const MatrixResult& result, const Entry& entry)
 {
-    Json line{{"operation", result.operation}, {"matrix", result.matrix},   {"rows", result.rows},
-              {"cols", result.cols},           {"nonzeros", result.nonzeros}, {"type", result.type},
-              {"backend", result.backend},     {"device", result.device},   {"contender", entry.name},
+    Json line{{"operation", result.operation}, {"matrix", result.matrix},         {"rows", result.rows},
+              {"cols", result.cols},           {"nonzeros", result.nonzeros},     {"type", result.type},
+              {"backend", result.backend},     {"device", result.device},         {"contender", entry.name},
               {"role", to_text(entry.role)},   {"policy", entry.prepared.choice}, {"status", entry.status}};
     line["worst_error"] = std::isfinite(entry.worst_error) ? Json(entry.worst_error) : Json("infinite");
     line["prepare_us"] = entry.prepare_seconds * 1e6;
@@ -130,14 +134,17 @@ double ratio(const MatrixResult& result, const Entry& entry, const Way& way)
 double share_of_reading(const MatrixResult& result, const Entry& entry, const Way& way)
 {
     for (const Entry& roofline : result.entries)
-        if (roofline.role == Role::roofline && median(entry, way) > 0) return median(roofline, way) / median(entry, way);
+        if (roofline.role == Role::roofline && median(entry, way) > 0)
+            return median(roofline, way) / median(entry, way);
     return 0;
 }
 
 std::ofstream add_lines_to(const std::string& path)
 {
     std::ofstream file(path, std::ios::app);
-    require<FileError>(file.good(), [&] { return concat("cannot write to '", path, "'"); }, "--json wants a file; lines are added to it");
+    require<FileError>(
+        file.good(), [&] { return concat("cannot write to '", path, "'"); },
+        "--json wants a file; lines are added to it");
     return file;
 }
 
@@ -168,9 +175,10 @@ void Report::add(const MatrixResult& result)
 
 void Report::print_header(const MatrixResult& result)
 {
-    fmt::print("\n{} {} on {}: {}; reads memory at {:.1f} GB/s\n", result.operation, result.type, result.backend, result.device, result.memory_bandwidth);
-    fmt::print("{:<26}{:>10}{:>12}  {:<18}{:>10}{:>9}{:>9}  {:<20}{:>10}{:>8}\n", "matrix", "rows", "nonzeros", "tulle", "us", "GB/s", "of read",
-               "best baseline", "us", "ratio");
+    fmt::print("\n{} {} on {}: {}; reads memory at {:.1f} GB/s\n", result.operation, result.type, result.backend,
+               result.device, result.memory_bandwidth);
+    fmt::print("{:<26}{:>10}{:>12}  {:<18}{:>10}{:>9}{:>9}  {:<20}{:>10}{:>8}\n", "matrix", "rows", "nonzeros", "tulle",
+               "us", "GB/s", "of read", "best baseline", "us", "ratio");
 }
 
 void Report::print_rows(const MatrixResult& result) const
@@ -181,11 +189,12 @@ void Report::print_rows(const MatrixResult& result) const
         if (entry.status != "ok") talk(concat("  ", result.matrix, ": ", entry.name, ": ", entry.status));
         if (entry.role != Role::ours || entry.status != "ok") continue;
         const double seconds = median(entry, warm), r = ratio(result, entry, warm);
-        fmt::print("{:<26}{:>10}{:>12}  {:<18}{:>10.1f}{:>9.1f}{:>8.0f}%  {:<20}{:>10}{:>8}{}\n", shortened(result.matrix, 25), result.rows, result.nonzeros,
-                   shortened(entry.prepared.choice, 17), seconds * 1e6, gigabytes_per_second(result.bytes, seconds),
+        fmt::print("{:<26}{:>10}{:>12}  {:<18}{:>10.1f}{:>9.1f}{:>8.0f}%  {:<20}{:>10}{:>8}{}\n",
+                   shortened(result.matrix, 25), result.rows, result.nonzeros, shortened(entry.prepared.choice, 17),
+                   seconds * 1e6, gigabytes_per_second(result.bytes, seconds),
                    100 * share_of_reading(result, entry, warm), best ? shortened(best->name, 19) : "none",
-                   best ? fmt::format("{:.1f}", median(*best, warm) * 1e6) : "-", r > 0 ? fmt::format("{:.2f}", r) : "-",
-                   other_ratios(result, entry));
+                   best ? fmt::format("{:.1f}", median(*best, warm) * 1e6) : "-",
+                   r > 0 ? fmt::format("{:.2f}", r) : "-", other_ratios(result, entry));
     }
 }
 
@@ -203,8 +212,14 @@ void Report::add(const std::vector<Limit>& limits, const std::string& device)
             fmt::print("  {:<8}{:<42}{:>9.1f} GB/s\n", limit.where, limit.what, limit.gigabytes_per_second);
         else if (table_) fmt::print("  {:<8}{:<42}{:>9.2f} us\n", limit.where, limit.what, limit.seconds * 1e6);
         if (!json_) continue;
-        const Json line{{"operation", "roof"}, {"device", device},  {"where", limit.where}, {"what", limit.what}, {"gbps", number(limit.gigabytes_per_second)},
-                        {"us_median", limit.seconds * 1e6}, {"commit", commit()}, {"date", today()}};
+        const Json line{{"operation", "roof"},
+                        {"device", device},
+                        {"where", limit.where},
+                        {"what", limit.what},
+                        {"gbps", number(limit.gigabytes_per_second)},
+                        {"us_median", limit.seconds * 1e6},
+                        {"commit", commit()},
+                        {"date", today()}};
         fmt::print(*json_, "{}\n", line.dump());
     }
 }
@@ -219,8 +234,9 @@ void Report::finish() const
                 if (const Entry* entry = ours(result); entry && result.backend == backend)
                     if (const double r = ratio(result, *entry, way); r > 0) mean.add(r);
             if (mean.count == 0) continue;
-            fmt::print("{} {}: {:.2f} x the speed of the best baseline (geometric mean over {} matrices), slower on {}\n", backend, way.name, mean.value(),
-                       mean.count, mean.losses);
+            fmt::print(
+                "{} {}: {:.2f} x the speed of the best baseline (geometric mean over {} matrices), slower on {}\n",
+                backend, way.name, mean.value(), mean.count, mean.losses);
         }
 }
 

@@ -20,23 +20,23 @@ struct Entry {
     std::string name;
     Role role = Role::baseline;
     Prepared prepared = {};
-    std::vector<trace::Timing> phases = {};                // of the preparation
+    std::vector<trace::Timing> phases = {};  // of the preparation
     double prepare_seconds = 0;
-    double update_seconds = 0;                             // 0: the contender has no such call
-    double worst_error = 0;                                // in units of what is allowed
-    std::string status = "ok";                             // or why there are no times
+    double update_seconds = 0;  // 0: the contender has no such call
+    double worst_error = 0;     // in units of what is allowed
+    std::string status = "ok";  // or why there are no times
     Measured times = {};
 };
 
 // All contenders on one matrix.
 struct MatrixResult {
-    std::string operation;                                 // "spmv"
+    std::string operation;  // "spmv"
     std::string matrix;
     index_t rows = 0, cols = 0;
     offset_t nonzeros = 0;
     std::string type, backend, device;
-    std::size_t bytes = 0;                                 // compulsory
-    double memory_bandwidth = 0;                           // measured on an array beyond the caches, GB/s
+    std::size_t bytes = 0;        // compulsory
+    double memory_bandwidth = 0;  // measured on an array beyond the caches, GB/s
     std::vector<Entry> entries = {};
 };
 
@@ -47,22 +47,25 @@ struct Way {
 };
 inline constexpr Way ways[] = {{"warm", &Measured::warm}, {"graph", &Measured::replayed}, {"cold", &Measured::cold}};
 
-const Entry* ours(const MatrixResult& result);                               // by our own choice of policy; null if it failed
-const Entry* best_yardstick(const MatrixResult& result, const Way& way);     // null if there is none
-double ratio(const MatrixResult& result, const Entry& entry, const Way& way);            // best baseline's time over this one's; 0 if unknown
-double share_of_reading(const MatrixResult& result, const Entry& entry, const Way& way); // time to read the compulsory bytes over this one's
+const Entry* ours(const MatrixResult& result);  // by our own choice of policy; null if it failed
+const Entry* best_yardstick(const MatrixResult& result, const Way& way);  // null if there is none
+double ratio(const MatrixResult& result, const Entry& entry,
+             const Way& way);  // best baseline's time over this one's; 0 if unknown
+double share_of_reading(const MatrixResult& result, const Entry& entry,
+                        const Way& way);  // time to read the compulsory bytes over this one's
 
-std::ofstream add_lines_to(const std::string& path);          // behind those that are there: a table takes the newest (tools/bench_table.py)
+std::ofstream add_lines_to(
+    const std::string& path);  // behind those that are there: a table takes the newest (tools/bench_table.py)
 
 class Report {
 public:
     Report(const std::string& json, bool quiet);
 
-    void talk(const std::string& line) const;              // on standard error, unless quiet
-    void complain(const std::string& line) const;          // on standard error, also when quiet
+    void talk(const std::string& line) const;      // on standard error, unless quiet
+    void complain(const std::string& line) const;  // on standard error, also when quiet
     void add(const MatrixResult& result);
     void add(const std::vector<Limit>& limits, const std::string& device);
-    void finish() const;                                   // geometric means, losses
+    void finish() const;  // geometric means, losses
 
 private:
     void print_header(const MatrixResult& result);

@@ -40,9 +40,10 @@ fs::path suite_file(const std::string& name)
 
 bool is_sentence(const std::string& text)
 {
-    const std::string kind = text.substr(0, text.find(':'));     // "twin" stands for "twin:cant" and its sisters
+    const std::string kind = text.substr(0, text.find(':'));  // "twin" stands for "twin:cant" and its sisters
     const auto& all = io::generators();
-    return std::any_of(all.begin(), all.end(), [&](const io::Generator& g) { return g.name == kind || g.name.starts_with(kind + ":"); });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const io::Generator& g) { return g.name == kind || g.name.starts_with(kind + ":"); });
 }
 
 // "dlmc/layer.smtx.xz" is called "layer".
@@ -76,7 +77,7 @@ Case parse_line(const std::string& line)
 struct Values {
     std::optional<std::uint64_t> seed;
     io::Narrow narrow = io::Narrow::no;
-    std::map<std::string, std::string> made;               // by the name of the case
+    std::map<std::string, std::string> made;  // by the name of the case
 };
 
 Values& values()
@@ -89,9 +90,13 @@ template <class V>
 Csr<V> read_file(const Context& host, const Case& which)
 {
     io::FileInfo info;
-    Csr<V> a = io::read<V>(host, which.source, {.complex = io::Complex::real_part, .random_values = values().seed, .narrow = values().narrow}, &info);
+    Csr<V> a =
+        io::read<V>(host, which.source,
+                    {.complex = io::Complex::real_part, .random_values = values().seed, .narrow = values().narrow},
+                    &info);
     values().made[which.name] = info.values;
-    for (const io::Warning& warning : io::warnings(which.source, info)) fmt::print(stderr, "warning: {}\n", warning.message);
+    for (const io::Warning& warning : io::warnings(which.source, info))
+        fmt::print(stderr, "warning: {}\n", warning.message);
     return a;
 }
 
@@ -107,7 +112,11 @@ template <class V>
 Csr<V> converted(const Context& host, const CsrView<double>& a)
 {
     const CpuQueue q = host.host();
-    Csr<V> b{.rows = a.rows, .cols = a.cols, .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1), .col = Buffer<index_t>(q, a.nonzeros), .value = Buffer<V>(q, a.nonzeros)};
+    Csr<V> b{.rows = a.rows,
+             .cols = a.cols,
+             .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1),
+             .col = Buffer<index_t>(q, a.nonzeros),
+             .value = Buffer<V>(q, a.nonzeros)};
     std::copy_n(a.row_begin, offset_t{a.rows} + 1, b.row_begin.data());
     std::copy_n(a.col, a.nonzeros, b.col.data());
     std::transform(a.value, a.value + a.nonzeros, b.value.data(), [](double v) { return static_cast<V>(v); });
@@ -125,8 +134,10 @@ void set_pattern_values(const std::string& how)
     std::uint64_t seed = 0;
     const char* end = how.data() + how.size();
     const auto [rest, fault] = std::from_chars(how.data() + std::min(prefix.size(), how.size()), end, seed);
-    require<ValueError>(how.starts_with(prefix) && fault == std::errc{} && rest == end, [&] { return concat("--values cannot be '", how, "'"); },
-                        "use ones, or random:SEED with a whole number, like random:1");
+    require<ValueError>(
+        how.starts_with(prefix) && fault == std::errc{} && rest == end,
+        [&] { return concat("--values cannot be '", how, "'"); },
+        "use ones, or random:SEED with a whole number, like random:1");
     values().seed = seed;
 }
 
@@ -148,13 +159,16 @@ Case make_case(const std::string& text)
     for (const fs::path& file : {fs::path(text), matrix_folder() / text})
         if (fs::is_regular_file(file)) return {short_name(file), file.string(), false};
     throw FileError(concat("there is no matrix file '", text, "', and it is no generator's sentence"),
-                    concat("files are also looked for in ", matrix_folder().string(), " (set TULLE_MATRICES); 'tulle gen --help' lists the sentences"));
+                    concat("files are also looked for in ", matrix_folder().string(),
+                           " (set TULLE_MATRICES); 'tulle gen --help' lists the sentences"));
 }
 
 Suite read_suite(const std::string& name)
 {
     std::ifstream file(suite_file(name));
-    require<FileError>(file.good(), [&] { return concat("there is no suite '", name, "'"); }, "use paper, real, quick, or a file with one matrix a line");
+    require<FileError>(
+        file.good(), [&] { return concat("there is no suite '", name, "'"); },
+        "use paper, real, quick, or a file with one matrix a line");
     Suite suite;
     for (std::string line; std::getline(file, line);) {
         line = trimmed(line);

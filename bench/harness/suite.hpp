@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Which matrices. A suite is a text file: one matrix a line, either a generator's sentence (twin:cant) or a file name, which is looked
-// for in the folder TULLE_MATRICES; "name = file" gives it a shorter name, # starts a comment.
+// Which matrices. A suite is a text file: one matrix a line, either a generator's sentence (twin:cant) or a file name,
+// which is looked for in the folder TULLE_MATRICES; "name = file" gives it a shorter name, # starts a comment.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@
 namespace tulle::bench {
 
 struct Case {
-    std::string name;                                      // for tables: "twin:cant", "xenon1"
-    std::string source;                                    // sentence or path
+    std::string name;    // for tables: "twin:cant", "xenon1"
+    std::string source;  // sentence or path
     bool generated = false;
 };
 
-Case make_case(const std::string& text);                   // FileError where no such file exists and it is no sentence either
+Case make_case(const std::string& text);  // FileError where no such file exists and it is no sentence either
 
 struct Suite {
     std::vector<Case> cases;
-    std::vector<std::string> missing;                      // files that are not there
+    std::vector<std::string> missing;  // files that are not there
 };
 
 // `name` is that of a file in bench/suites without its ending, or a path.

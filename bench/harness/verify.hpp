@@ -15,7 +15,9 @@ namespace tulle::bench {
 template <class V>
 class SpmvReference {
 public:
-    SpmvReference(const CsrView<V>& a, const V* x) : exact_(static_cast<std::size_t>(a.rows)), limit_(static_cast<std::size_t>(a.rows))
+    SpmvReference(const CsrView<V>& a, const V* x)
+        : exact_(static_cast<std::size_t>(a.rows)),
+          limit_(static_cast<std::size_t>(a.rows))
     {
 #pragma omp parallel for schedule(dynamic, 1024)
         for (index_t i = 0; i < a.rows; ++i) add_row(a, x, i);
@@ -26,7 +28,8 @@ public:
     {
         if (y.size() != exact_.size()) return std::numeric_limits<double>::infinity();
         double worst = 0;
-        for (std::size_t i = 0; i < y.size(); ++i) worst = std::fmax(worst, error_bound::share(y[i], exact_[i], limit_[i]));
+        for (std::size_t i = 0; i < y.size(); ++i)
+            worst = std::fmax(worst, error_bound::share(y[i], exact_[i], limit_[i]));
         return worst;
     }
 

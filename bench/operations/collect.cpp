@@ -14,7 +14,11 @@ namespace tulle::bench {
 
 void Lines::add(const Run& run) const
 {
-    Json line{{"operation", operation_}, {"matrix", matrix_}, {"part", run.part}, {"type", "f64"}, {"device", device_name(ctx_)}};
+    Json line{{"operation", operation_},
+              {"matrix", matrix_},
+              {"part", run.part},
+              {"type", "f64"},
+              {"device", device_name(ctx_)}};
     if (!run.features.is_null()) line["features"] = run.features;
     line["choice"] = run.choice;
     line["seconds"] = run.seconds;
@@ -25,7 +29,8 @@ void Lines::add(const Run& run) const
     out_ << line.dump() << "\n" << std::flush;
 }
 
-int collect_runs(const CollectOptions& options, const std::function<void(const Context&, const Case&, const Lines&)>& collect)
+int collect_runs(const CollectOptions& options,
+                 const std::function<void(const Context&, const Case&, const Lines&)>& collect)
 {
     const Report report({}, options.quiet);
     std::ofstream file;
@@ -39,8 +44,9 @@ int collect_runs(const CollectOptions& options, const std::function<void(const C
         if (trace::now() - begin > options.seconds) break;
         try {
             collect(ctx, which, Lines(out, ctx, options.operation, which.name));
-            report.talk(concat(++done, " of ", cases.size(), ": ", which.name, ", ", fixed(trace::now() - begin, 1), " s"));
-        } catch (const Error& fault) {                     // one bad file does not end a suite
+            report.talk(
+                concat(++done, " of ", cases.size(), ": ", which.name, ", ", fixed(trace::now() - begin, 1), " s"));
+        } catch (const Error& fault) {  // one bad file does not end a suite
             report.talk(concat(which.name, " skipped: ", text_of(fault)));
         }
     }

@@ -9,14 +9,14 @@
 namespace tulle::bench {
 
 struct CollectOptions {
-    std::string operation = {};                            // sptrsv, spgemm
+    std::string operation = {};  // sptrsv, spgemm
     std::vector<std::string> matrices = {};
-    std::string suite = {};                                // learn
-    std::string backend = "cuda";                          // cpu, cuda
-    std::string json = {};                                 // file of JSON lines, or "-"
-    double seconds = 170;                                  // no new matrix after this long
-    bool paper = false;                                    // sptrsv: the paper's reduced schemes too
-    double products = 0;                                   // spgemm: no matrix with more multiplications; 0: what suits the backend
+    std::string suite = {};        // learn
+    std::string backend = "cuda";  // cpu, cuda
+    std::string json = {};         // file of JSON lines, or "-"
+    double seconds = 170;          // no new matrix after this long
+    bool paper = false;            // sptrsv: the paper's reduced schemes too
+    double products = 0;           // spgemm: no matrix with more multiplications; 0: what suits the backend
     int threads = 0;
     bool quiet = false;
 };

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One line for each scheme on each triangle: its features, the scheme, the seconds of a solve, and whether it is the one the library predicts
-// to be best. Each lower triangle is solved as it is and transposed: that turns its graph round. Results are not checked here; the races and the tests do that.
+// One line for each scheme on each triangle: its features, the scheme, the seconds of a solve, and whether it is the
+// one the library predicts to be best. Each lower triangle is solved as it is and transposed: that turns its graph
+// round. Results are not checked here; the races and the tests do that.
 #include <algorithm>
 
 #include "bench/operations/collect_runs.hpp"
@@ -32,9 +33,14 @@ void collect(const Context& ctx, const SptrsvProblem<double>& problem, tulle::Op
 {
     sptrsv::Options options{.op = op, .seconds = 20, .checked = false, .model = "none"};
     const auto plan = sptrsv::Plan<double>::make(ctx, problem.a, options);
-    for (const sptrsv::Trial& trial : sptrsv::try_policies<double>(ctx, problem.a, options, schemes_for(ctx, paper, plan.scheme())))
-        lines.add({op == tulle::Op::none ? "lower" : "lower transposed", features_of(plan.features()), sptrsv::to_line(trial.scheme), trial.solve_seconds,
-                   trial.scheme == plan.scheme(), {{"prepare_seconds", trial.prepare_seconds}, {"levels", trial.levels}}});
+    for (const sptrsv::Trial& trial :
+         sptrsv::try_policies<double>(ctx, problem.a, options, schemes_for(ctx, paper, plan.scheme())))
+        lines.add({op == tulle::Op::none ? "lower" : "lower transposed",
+                   features_of(plan.features()),
+                   sptrsv::to_line(trial.scheme),
+                   trial.solve_seconds,
+                   trial.scheme == plan.scheme(),
+                   {{"prepare_seconds", trial.prepare_seconds}, {"levels", trial.levels}}});
 }
 
 }  // namespace
@@ -43,7 +49,8 @@ int collect_sptrsv(const CollectOptions& options)
 {
     return collect_runs(options, [&](const Context& ctx, const Case& which, const Lines& lines) {
         const SptrsvProblem<double> problem(ctx, load<double>(Context::cpu(), which), 1);
-        for (const tulle::Op op : {tulle::Op::none, tulle::Op::transpose}) collect(ctx, problem, op, options.paper, lines);
+        for (const tulle::Op op : {tulle::Op::none, tulle::Op::transpose})
+            collect(ctx, problem, op, options.paper, lines);
     });
 }
 

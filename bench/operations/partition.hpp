@@ -14,9 +14,9 @@ struct PartitionOptions {
     std::vector<std::string> matrices = {};
     std::string suite = {}, backend = "all";
     int parts = 8;
-    int threads = 0;                                       // of the CPU
-    std::string overlap = "auto";                          // or always, never
-    double link = 400;                                     // GB/s between members, assumed
+    int threads = 0;               // of the CPU
+    std::string overlap = "auto";  // or always, never
+    double link = 400;             // GB/s between members, assumed
     Wish wish = {};
     std::string json = {};
     bool quiet = false;

@@ -49,12 +49,13 @@ template <class Queue>
 std::shared_ptr<Array<Queue>> make_array(const Queue& q, std::size_t bytes)
 {
     const auto words = static_cast<offset_t>(std::max<std::size_t>(bytes / sizeof(std::uint64_t), 2));
-    auto array = std::make_shared<Array<Queue>>(Array<Queue>{q, Buffer<std::uint64_t>(q, words), Buffer<std::uint64_t>(q, 1)});
+    auto array =
+        std::make_shared<Array<Queue>>(Array<Queue>{q, Buffer<std::uint64_t>(q, words), Buffer<std::uint64_t>(q, 1)});
     fill_bytes(q, array->data.data(), 1, array->data.bytes());
     return array;
 }
 
-volatile std::uint64_t kept;                               // the sum must be wanted by somebody, or nothing is read
+volatile std::uint64_t kept;  // the sum must be wanted by somebody, or nothing is read
 
 std::string sized(const char* what, std::size_t bytes) { return concat(what, " ", human_bytes(bytes)); }
 
@@ -79,7 +80,8 @@ std::vector<Limit> launch_costs(const Context& ctx, Wish wish)
     return ctx.run([&](const auto& q) -> std::vector<Limit> {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>) return {};
         else {
-            const Contender empty{"empty kernel", Role::roofline, [] { return Prepared{}; }, [q] { launch_nothing(q); }};
+            const Contender empty{"empty kernel", Role::roofline, [] { return Prepared{}; },
+                                  [q] { launch_nothing(q); }};
             const Measured measured = measure(*make_stopwatch(ctx), {empty}, wish).front();
             return {{"empty kernel, launches back to back", ctx.name(), 0, measured.warm.median()},
                     {"empty kernel, in a graph", ctx.name(), 0, measured.replayed.median()},
@@ -95,7 +97,9 @@ Contender reading(const Context& ctx, std::size_t bytes)
     return ctx.run([&](const auto& q) {
         auto array = make_array(q, bytes);
         return Contender{sized("read", bytes), Role::roofline, [] { return Prepared{}; },
-                         [array] { kept = read_all(array->q, array->data.data(), array->data.size(), array->sink.data()); }};
+                         [array] {
+                             kept = read_all(array->q, array->data.data(), array->data.size(), array->sink.data());
+                         }};
     });
 }
 
@@ -103,10 +107,11 @@ Contender copying(const Context& ctx, std::size_t bytes)
 {
     return ctx.run([&](const auto& q) {
         auto array = make_array(q, bytes);
-        return Contender{sized("copy", bytes), Role::roofline, [] { return Prepared{}; }, [array] {
-            const offset_t half = array->data.size() / 2;
-            copy_all(array->q, array->data.data(), array->data.data() + half, half);
-        }};
+        return Contender{sized("copy", bytes), Role::roofline, [] { return Prepared{}; },
+                         [array] {
+                             const offset_t half = array->data.size() / 2;
+                             copy_all(array->q, array->data.data(), array->data.data() + half, half);
+                         }};
     });
 }
 
@@ -125,7 +130,8 @@ double read_bandwidth(const Context& ctx)
 std::vector<Limit> limits(const Context& ctx, const Wish& wish)
 {
     const std::size_t large = beyond_caches(ctx), cached = cache_bytes(ctx) / 2;
-    std::vector<Limit> all{limit_of(ctx, reading(ctx, large), large, wish), limit_of(ctx, copying(ctx, large), large, wish),
+    std::vector<Limit> all{limit_of(ctx, reading(ctx, large), large, wish),
+                           limit_of(ctx, copying(ctx, large), large, wish),
                            limit_of(ctx, reading(ctx, cached), cached, wish)};
     for (Limit& cost : launch_costs(ctx, wish)) all.push_back(cost);
     return all;

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The machine's own limits: how fast memory can be read and copied. They are contenders like any other, so that the share of the
-// bandwidth reached is a ratio of times taken in the same rounds, from the same caches.
+// The machine's own limits: how fast memory can be read and copied. They are contenders like any other, so that the
+// share of the bandwidth reached is a ratio of times taken in the same rounds, from the same caches.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace tulle::bench {
 
-Contender reading(const Context& ctx, std::size_t bytes);          // reads an array of that many bytes, once per run
-Contender copying(const Context& ctx, std::size_t bytes);          // reads one half and writes the other
+Contender reading(const Context& ctx, std::size_t bytes);  // reads an array of that many bytes, once per run
+Contender copying(const Context& ctx, std::size_t bytes);  // reads one half and writes the other
 
 struct Limit {
-    std::string what;                                      // "read 1.2 GiB"
-    std::string where;                                     // "cpu:2"
-    double gigabytes_per_second = 0;                       // 0 for a time without bytes
+    std::string what;                 // "read 1.2 GiB"
+    std::string where;                // "cpu:2"
+    double gigabytes_per_second = 0;  // 0 for a time without bytes
     double seconds = 0;
 };
 

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The story of one matrix: load it, count the products and nonzeros of A A and multiply A (A x) once as the reference, let every contender
-// compute C once and check it, then time whole calls in turn, from an idle device to an idle device, each C freed before the next call begins.
-// The refill of a C that is there is a second comparison.
+// The story of one matrix: load it, count the products and nonzeros of A A and multiply A (A x) once as the reference,
+// let every contender compute C once and check it, then time whole calls in turn, from an idle device to an idle
+// device, each C freed before the next call begins. The refill of a C that is there is a second comparison.
 #include "bench/operations/spgemm.hpp"
 
 #include <fmt/core.h>
@@ -40,48 +40,69 @@ Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const 
     auto state = std::make_shared<Ours<V>>();
     const CsrView<V> a = problem.a;
     const spgemm::Policy policy = options.force ? *options.force
-                                                : spgemm::choose({a.rows, a.cols, a.cols, a.nonzeros, a.nonzeros}, {problem.ctx.backend(), problem.ctx.host().threads}).policy;
-    const auto call = [state, options, &problem] { state->c = spgemm::multiply(problem.ctx, problem.a, problem.a, options); };
-    const bool only_refills = options.refill != spgemm::NumericReuse::find_places;              // a whole call keeps nothing
-    return {name, Role::ours, only_refills ? std::function<void()>{} : call,
+                                                : spgemm::choose({a.rows, a.cols, a.cols, a.nonzeros, a.nonzeros},
+                                                                 {problem.ctx.backend(), problem.ctx.host().threads})
+                                                      .policy;
+    const auto call = [state, options, &problem] {
+        state->c = spgemm::multiply(problem.ctx, problem.a, problem.a, options);
+    };
+    const bool only_refills = options.refill != spgemm::NumericReuse::find_places;  // a whole call keeps nothing
+    return {name,
+            Role::ours,
+            only_refills ? std::function<void()>{} : call,
             [state, &problem] {
                 const Csr<V> c = to_host(problem.ctx, state->c->view());
-                return c.sorted ? problem.worst_share(c.rows, c.row_begin.data(), c.col.data(), c.value.data())
-                                : problem.worst_share_unsorted(c.rows, c.row_begin.data(), c.col.data(), c.value.data());
+                return c.sorted
+                           ? problem.worst_share(c.rows, c.row_begin.data(), c.col.data(), c.value.data())
+                           : problem.worst_share_unsorted(c.rows, c.row_begin.data(), c.col.data(), c.value.data());
             },
             [state] { state->c.reset(), state->plan.reset(); },
             [state, options, &problem] {
                 state->plan = spgemm::Plan<V>::make(problem.ctx, problem.a, problem.a, options);
                 state->c = state->plan->run();
             },
-            [state] { state->plan->run(*state->c); }, spgemm::to_text(policy), [state] { return state->c->bytes(); }};
+            [state] { state->plan->run(*state->c); },
+            spgemm::to_text(policy),
+            [state] { return state->c->bytes(); }};
 }
 
 template <class V>
 std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmOptions& options)
 {
-    const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
+    const auto wanted = [&](const char* name) {
+        return std::count(options.against.begin(), options.against.end(), name) > 0;
+    };
     std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
-    all.push_back(our_spgemm(problem, "tulle, places kept", {.checked = options.checked, .refill = spgemm::NumericReuse::keep_places}));
-    all.push_back(our_spgemm(problem, "tulle, products kept", {.checked = options.checked, .refill = spgemm::NumericReuse::keep_products}));
+    all.push_back(our_spgemm(problem, "tulle, places kept",
+                             {.checked = options.checked, .refill = spgemm::NumericReuse::keep_places}));
+    all.push_back(our_spgemm(problem, "tulle, products kept",
+                             {.checked = options.checked, .refill = spgemm::NumericReuse::keep_products}));
     for (const spgemm::Policy& p : spgemm::candidates({problem.ctx.backend(), problem.ctx.host().threads}))
-        if (is_named(spgemm::to_text(p), options.policies)) all.push_back(our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
-    if (is_named("unsorted", options.policies)) all.push_back(our_spgemm(problem, "tulle, unsorted", {.sorted = false, .checked = options.checked}));
+        if (is_named(spgemm::to_text(p), options.policies))
+            all.push_back(
+                our_spgemm(problem, concat("tulle ", spgemm::to_text(p)), {.force = p, .checked = options.checked}));
+    if (is_named("unsorted", options.policies))
+        all.push_back(our_spgemm(problem, "tulle, unsorted", {.sorted = false, .checked = options.checked}));
     const auto append = [&](const char* name, auto make) {
         try {
             const std::vector<Multiplier> more = make();
             all.insert(all.end(), more.begin(), more.end());
-        } catch (const std::exception& fault) {                      // the product is too large for it: it alone is left out
-            all.push_back({name, Role::baseline, [why = std::string(fault.what())] { throw ValueError(why); }, {}, [] {}});
+        } catch (const std::exception& fault) {  // the product is too large for it: it alone is left out
+            all.push_back(
+                {name, Role::baseline, [why = std::string(fault.what())] { throw ValueError(why); }, {}, [] {}});
         }
     };
-    if (problem.ctx.backend() == Backend::cpu && wanted("plain")) append("plain", [&] { return plain_spgemm(problem); });
+    if (problem.ctx.backend() == Backend::cpu && wanted("plain"))
+        append("plain", [&] { return plain_spgemm(problem); });
     if constexpr (has_eigen)
-        if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append("eigen", [&] { return eigen_spgemm(problem); });
+        if (problem.ctx.backend() == Backend::cpu && wanted("eigen"))
+            append("eigen", [&] { return eigen_spgemm(problem); });
     if constexpr (has_graphblas)
-        if (problem.ctx.backend() == Backend::cpu && wanted("graphblas")) append("graphblas", [&] { return graphblas_spgemm(problem); });
+        if (problem.ctx.backend() == Backend::cpu && wanted("graphblas"))
+            append("graphblas", [&] { return graphblas_spgemm(problem); });
     if constexpr (has_cusparse)
-        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append("cusparse", [&] { return cusparse_spgemm(problem); });
+        if (problem.ctx.backend() == Backend::cuda && wanted("cusparse"))
+            append("cusparse", [&] { return cusparse_spgemm(problem); });
     return all;
 }
 
@@ -91,7 +112,11 @@ Space space_of(const Context& ctx) { return ctx.backend() == Backend::cpu ? Spac
 template <class V>
 class Comparison {
 public:
-    Comparison(SpgemmProblem<V>& problem, std::vector<Multiplier>& all, bool refill) : problem_(problem), all_(all), refill_(refill) {}
+    Comparison(SpgemmProblem<V>& problem, std::vector<Multiplier>& all, bool refill)
+        : problem_(problem),
+          all_(all),
+          refill_(refill)
+    {}
 
     std::vector<Entry> run(const Wish& wish)
     {
@@ -117,8 +142,11 @@ private:
     // Baselines make C in pieces that they join, or in columns that they transpose: room for two is needed.
     void require_room_for_two() const
     {
-        const std::size_t needed = 2 * problem_.result_bytes(), free = free_bytes(problem_.ctx.run([](const auto& q) { return q.place(); }));
-        if (needed > free) throw OutOfMemory(concat("C may need ", human_bytes(needed), ", ", human_bytes(free), " are free"), needed, free);
+        const std::size_t needed = 2 * problem_.result_bytes(),
+                          free = free_bytes(problem_.ctx.run([](const auto&q) { return q.place(); }));
+        if (needed > free)
+            throw OutOfMemory(concat("C may need ", human_bytes(needed), ", ", human_bytes(free), " are free"), needed,
+                              free);
     }
 
     // Once, with phases and memory; the result is checked. A refill's preparation is told, but not timed with it.
@@ -134,7 +162,7 @@ private:
             if (m.role != Role::ours) require_room_for_two();
             const double begin = trace::now();
             if (refill_) m.prepare_refill();
-            else work(m);                                             // the first call pays for what happens once in a process
+            else work(m);  // the first call pays for what happens once in a process
             problem_.ctx.synchronize();
             entry.prepare_seconds = trace::now() - begin;
             if (!refill_) {
@@ -149,7 +177,8 @@ private:
             entry.prepared.choice = m.choice;
             entry.prepared.bytes = memory.peak(space_of(problem_.ctx)) - before;
             entry.worst_error = m.worst_share();
-            if (!(entry.worst_error <= 1)) entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
+            if (!(entry.worst_error <= 1))
+                entry.status = concat("wrong result: error ", entry.worst_error, " times the bound");
         } catch (const std::exception& fault) {
             entry.status = concat("refused: ", fault.what());
         }
@@ -185,7 +214,8 @@ private:
 };
 
 template <class V>
-std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpgemmOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpgemmOptions& options,
+                                     double memory_bandwidth)
 {
     Csr<V> matrix = load<V>(Context::cpu(), which);
     require(matrix.rows == matrix.cols, [&] { return concat(which.name, " is not square"); });
@@ -194,8 +224,16 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
     std::vector<Multiplier> all = multipliers_for(problem, options);
     std::vector<MatrixResult> results;
     for (const bool refill : {false, true}) {
-        MatrixResult result{refill ? "spgemm refill" : "spgemm", which.name, problem.host.rows, problem.host.cols, problem.nonzeros(), options.type,
-                            ctx.backend() == Backend::cpu ? "cpu" : "cuda", device_name(ctx), problem.compulsory_bytes(), memory_bandwidth};
+        MatrixResult result{refill ? "spgemm refill" : "spgemm",
+                            which.name,
+                            problem.host.rows,
+                            problem.host.cols,
+                            problem.nonzeros(),
+                            options.type,
+                            ctx.backend() == Backend::cpu ? "cpu" : "cuda",
+                            device_name(ctx),
+                            problem.compulsory_bytes(),
+                            memory_bandwidth};
         result.entries = Comparison<V>(problem, all, refill).run(options.wish);
         results.push_back(std::move(result));
     }
@@ -208,9 +246,12 @@ int bench_spgemm(const SpgemmOptions& options)
 {
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
-        require<ValueError>(name == "plain" || name == "eigen" || name == "graphblas" || name == "cusparse", [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, graphblas, cusparse");
+        require<ValueError>(
+            name == "plain" || name == "eigen" || name == "graphblas" || name == "cusparse",
+            [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, graphblas, cusparse");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
-        return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth) : comparison<double>(ctx, which, options, bandwidth);
+        return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth)
+                                     : comparison<double>(ctx, which, options, bandwidth);
     });
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench spgemm: C = A A, ours beside the baselines. Whole calls: the allocation of C and all temporaries is inside the clock.
+// tulle-bench spgemm: C = A A, ours beside the baselines. Whole calls: the allocation of C and all temporaries is
+// inside the clock.
 #pragma once
 
 #include <string>
@@ -11,15 +12,15 @@
 namespace tulle::bench {
 
 struct SpgemmOptions {
-    std::vector<std::string> matrices;                     // sentences or files
+    std::vector<std::string> matrices;  // sentences or files
     std::string suite = {};
-    std::string backend = "all";                           // cpu, cuda, all
-    std::string type = "f64";                              // f32, f64
+    std::string backend = "all";  // cpu, cuda, all
+    std::string type = "f64";     // f32, f64
     std::vector<std::string> against = {"eigen", "graphblas", "cusparse"};
-    std::vector<std::string> policies = {};                // beside the chosen one, by parts of their names
-    bool checked = false;                                  // let ours validate its input inside the clock; the baselines never do
+    std::vector<std::string> policies = {};  // beside the chosen one, by parts of their names
+    bool checked = false;                    // let ours validate its input inside the clock; the baselines never do
     Wish wish = {};
-    std::string json = {};                                 // file of JSON lines; "-" is standard output
+    std::string json = {};  // file of JSON lines; "-" is standard output
     bool quiet = false;
     int threads = 0;
 };

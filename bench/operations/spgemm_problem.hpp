@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One product C = A A as every contender gets it, and whether a C is right: sorted, with exactly the nonzeros that a plain count finds, and
-// C x within the bound of base/error_bound.hpp of A (A x), with all products of the row: what any order of summation keeps, C x included.
+// One product C = A A as every contender gets it, and whether a C is right: sorted, with exactly the nonzeros that a
+// plain count finds, and C x within the bound of base/error_bound.hpp of A (A x), with all products of the row: what
+// any order of summation keeps, C x included.
 #pragma once
 
 #include <algorithm>
@@ -39,14 +40,17 @@ public:
     // The least that must be moved: A read and C written once each. Offsets count four bytes where they fit.
     std::size_t compulsory_bytes() const
     {
-        const auto entries = static_cast<std::size_t>(host.nonzeros() + nonzeros_), rows = static_cast<std::size_t>(host.rows);
-        return entries * (sizeof(V) + sizeof(index_t)) + 2 * (rows + 1) * (nonzeros_ <= max_index ? sizeof(index_t) : sizeof(offset_t));
+        const auto entries = static_cast<std::size_t>(host.nonzeros() + nonzeros_),
+                   rows = static_cast<std::size_t>(host.rows);
+        return entries * (sizeof(V) + sizeof(index_t)) +
+               2 * (rows + 1) * (nonzeros_ <= max_index ? sizeof(index_t) : sizeof(offset_t));
     }
 
     // What C takes.
     std::size_t result_bytes() const
     {
-        return static_cast<std::size_t>(nonzeros_) * (sizeof(V) + sizeof(index_t)) + (static_cast<std::size_t>(host.rows) + 1) * sizeof(offset_t);
+        return static_cast<std::size_t>(nonzeros_) * (sizeof(V) + sizeof(index_t)) +
+               (static_cast<std::size_t>(host.rows) + 1) * sizeof(offset_t);
     }
 
     // OutOfMemory where C is larger than what is free where the context works, or on the host, where it is checked.
@@ -56,11 +60,14 @@ public:
         for (const Place& place : {there, Place{}}) {
             const std::size_t free = free_bytes(place);
             if (result_bytes() > free)
-                throw OutOfMemory(concat("the product has ", nonzeros_, " nonzeros, which take ", human_bytes(result_bytes()), "; ", human_bytes(free), " are free"), result_bytes(), free);
+                throw OutOfMemory(concat("the product has ", nonzeros_, " nonzeros, which take ",
+                                         human_bytes(result_bytes()), "; ", human_bytes(free), " are free"),
+                                  result_bytes(), free);
         }
     }
 
-    // The largest error of C x in units of what is allowed: right if not above 1. Infinite where the pattern is wrong. Arrays on the host.
+    // The largest error of C x in units of what is allowed: right if not above 1. Infinite where the pattern is wrong.
+    // Arrays on the host.
     template <class Offset>
     double worst_share(index_t rows, const Offset* row_begin, const index_t* col, const V* value) const
     {
@@ -83,14 +90,16 @@ public:
             row.clear();
             for (auto k = row_begin[i]; k < row_begin[i + 1]; ++k) row.emplace_back(col[k], value[k]);
             std::sort(row.begin(), row.end());
-            for (std::size_t k = 0; k < row.size(); ++k) std::tie(cols[static_cast<std::size_t>(row_begin[i]) + k], values[static_cast<std::size_t>(row_begin[i]) + k]) = row[k];
+            for (std::size_t k = 0; k < row.size(); ++k)
+                std::tie(cols[static_cast<std::size_t>(row_begin[i]) + k],
+                         values[static_cast<std::size_t>(row_begin[i]) + k]) = row[k];
         }
         return worst_share(rows, row_begin, cols.data(), values.data());
     }
 
     Context ctx;
     Csr<V> host;
-    CsrView<V> a;                                          // where ctx works
+    CsrView<V> a;  // where ctx works
 
 private:
     static std::vector<double> make_x(index_t cols)

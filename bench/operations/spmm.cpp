@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The story of one matrix and one number of columns: load it, round it to its type, let every contender prepare, check some rows of each result,
-// then time those that are right, in turn.
+// The story of one matrix and one number of columns: load it, round it to its type, let every contender prepare, check
+// some rows of each result, then time those that are right, in turn.
 #include "bench/operations/spmm.hpp"
 
 #include <algorithm>
@@ -23,21 +23,34 @@ Contender our_spmm(SpmmProblem<V>& problem, const std::string& name, std::option
 {
     using Plan = spmm::Plan<V, typename SpmmProblem<V>::Result>;
     auto plan = std::make_shared<std::optional<Plan>>();
-    return {name, Role::ours,
+    return {name,
+            Role::ours,
             [plan, force, &problem] {
-                *plan = Plan::make(problem.ctx, problem.a, {.n = problem.n, .math = problem.tf32 ? spmm::Math::tf32 : spmm::Math::exact, .force = force});
+                *plan = Plan::make(problem.ctx, problem.a,
+                                   {.n = problem.n,
+                                    .math = problem.tf32 ? spmm::Math::tf32 : spmm::Math::exact,
+                                    .force = force});
                 return Prepared{spmm::to_text((*plan)->policy()), (*plan)->bytes()};
             },
-            [plan, &problem] { (*plan)->run(problem.b, problem.c); }, [&problem] { return problem.download(); }, true};
+            [plan, &problem] { (*plan)->run(problem.b, problem.c); },
+            [&problem] { return problem.download(); },
+            true};
 }
 
 template <class V>
 std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions& options)
 {
-    const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
+    const auto wanted = [&](const char* name) {
+        return std::count(options.against.begin(), options.against.end(), name) > 0;
+    };
     std::vector<Contender> all{our_spmm(problem, "tulle", std::nullopt)};
-    const spmm::Features features{.rows = problem.a.rows, .cols = problem.a.cols, .nonzeros = problem.a.nonzeros, .n = problem.n, .value_bytes = sizeof(V), .tensor = sizeof(V) == 2 || problem.tf32,
-                              .unique = problem.a.unique};
+    const spmm::Features features{.rows = problem.a.rows,
+                                  .cols = problem.a.cols,
+                                  .nonzeros = problem.a.nonzeros,
+                                  .n = problem.n,
+                                  .value_bytes = sizeof(V),
+                                  .tensor = sizeof(V) == 2 || problem.tf32,
+                                  .unique = problem.a.unique};
     for (const spmm::Policy& p : spmm::candidates(features, {problem.ctx.backend()})) {
         const std::string name = spmm::to_text(p);
         if (is_named(name, options.policies)) all.push_back(our_spmm(problem, concat("tulle ", name), p));
@@ -52,17 +65,28 @@ std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions
 }
 
 template <class V>
-std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpmmOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpmmOptions& options,
+                                     double memory_bandwidth)
 {
     using Loaded = std::conditional_t<sizeof(V) == 8, double, float>;
     const Csr<Loaded> matrix = load<Loaded>(Context::cpu(), which);
     std::vector<MatrixResult> results;
     for (const index_t n : options.columns) {
         SpmmProblem<V> problem(ctx, matrix, n, options.type == "tf32");
-        MatrixResult result{concat("spmm ", n), which.name, problem.host.rows, problem.host.cols, problem.host.nonzeros(), options.type,
-                            ctx.backend() == Backend::cpu ? "cpu" : "cuda", device_name(ctx), problem.compulsory_bytes(), memory_bandwidth};
+        MatrixResult result{concat("spmm ", n),
+                            which.name,
+                            problem.host.rows,
+                            problem.host.cols,
+                            problem.host.nonzeros(),
+                            options.type,
+                            ctx.backend() == Backend::cpu ? "cpu" : "cuda",
+                            device_name(ctx),
+                            problem.compulsory_bytes(),
+                            memory_bandwidth};
         race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
-            return enter(ctx, contender, [&] { problem.poison(); }, [&](const std::vector<double>& c) { return problem.worst_share(c); });
+            return enter(
+                ctx, contender, [&] { problem.poison(); },
+                [&](const std::vector<double>& c) { return problem.worst_share(c); });
         });
         results.push_back(std::move(result));
     }
@@ -75,11 +99,14 @@ int bench_spmm(const SpmmOptions& options)
 {
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
-        require<ValueError>(name == "eigen" || name == "cusparse" || name == "cublas", [&] { return concat("there is no baseline '", name, "'"); }, "eigen, cusparse, cublas");
+        require<ValueError>(
+            name == "eigen" || name == "cusparse" || name == "cublas",
+            [&] { return concat("there is no baseline '", name, "'"); }, "eigen, cusparse, cublas");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         if (options.type == "f16") return comparison<Float16>(ctx, which, options, bandwidth);
         if (options.type == "bf16") return comparison<Bfloat16>(ctx, which, options, bandwidth);
-        return options.type == "f64" ? comparison<double>(ctx, which, options, bandwidth) : comparison<float>(ctx, which, options, bandwidth);
+        return options.type == "f64" ? comparison<double>(ctx, which, options, bandwidth)
+                                     : comparison<float>(ctx, which, options, bandwidth);
     });
 }
 

@@ -12,15 +12,15 @@
 namespace tulle::bench {
 
 struct SpmmOptions {
-    std::vector<std::string> matrices;                     // sentences or files
+    std::vector<std::string> matrices;  // sentences or files
     std::string suite = {};
-    std::string backend = "all";                           // cpu, cuda, all
-    std::string type = "f32";                              // f64, f32, tf32, f16, bf16
-    std::vector<index_t> columns = {32, 128};              // of B
+    std::string backend = "all";               // cpu, cuda, all
+    std::string type = "f32";                  // f64, f32, tf32, f16, bf16
+    std::vector<index_t> columns = {32, 128};  // of B
     std::vector<std::string> against = {"eigen", "cusparse", "cublas"};
-    std::vector<std::string> policies = {};                // beside the chosen one: those whose names contain one of these; all
+    std::vector<std::string> policies = {};  // beside the chosen one: those whose names contain one of these; all
     Wish wish = {};
-    std::string json = {};                                 // file of JSON lines; "-" is standard output
+    std::string json = {};  // file of JSON lines; "-" is standard output
     bool quiet = false;
     int threads = 0;
 };

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One product C = A B as every contender gets it, rows of B and C contiguous, and whether a C is right: on some rows, every entry within
-// the bound of base/error_bound.hpp. Numbers are those that are stored: rounded to 16 bits before.
+// One product C = A B as every contender gets it, rows of B and C contiguous, and whether a C is right: on some rows,
+// every entry within the bound of base/error_bound.hpp. Numbers are those that are stored: rounded to 16 bits before.
 #pragma once
 
 #include <algorithm>
@@ -26,18 +26,23 @@ public:
     using Result = std::conditional_t<sizeof(V) == 2, float, V>;
 
     template <class From>
-    SpmmProblem(const Context& context, const Csr<From>& matrix, index_t columns, bool rounded) : ctx(context), n(columns), tf32(rounded)
+    SpmmProblem(const Context& context, const Csr<From>& matrix, index_t columns, bool rounded)
+        : ctx(context),
+          n(columns),
+          tf32(rounded)
     {
         CpuQueue q;
         host = Csr<V>::make(q, matrix.rows, matrix.cols, matrix.nonzeros());
         std::copy_n(matrix.row_begin.data(), matrix.rows + 1, host.row_begin.data());
         std::copy_n(matrix.col.data(), matrix.nonzeros(), host.col.data());
         const From scale = scale_of(matrix);
-        std::transform(matrix.value.data(), matrix.value.data() + matrix.nonzeros(), host.value.data(), [scale](From v) { return static_cast<V>(v * scale); });
+        std::transform(matrix.value.data(), matrix.value.data() + matrix.nonzeros(), host.value.data(),
+                       [scale](From v) { return static_cast<V>(v * scale); });
         host.sorted = matrix.sorted;
         host.unique = matrix.unique;
         host_b.resize(static_cast<std::size_t>(whole_blocks(matrix.cols)) * static_cast<std::size_t>(n));
-        for (std::size_t k = 0; k < static_cast<std::size_t>(matrix.cols) * static_cast<std::size_t>(n); ++k) host_b[k] = static_cast<V>(2 * unit(hash_of(11, k)) - 1);
+        for (std::size_t k = 0; k < static_cast<std::size_t>(matrix.cols) * static_cast<std::size_t>(n); ++k)
+            host_b[k] = static_cast<V>(2 * unit(hash_of(11, k)) - 1);
         if (ctx.backend() == Backend::cuda) copy_ = to_device(ctx, host.view());
         a = ctx.backend() == Backend::cuda ? copy_.view() : host.view();
         b_data = to_device(ctx, std::span<const V>(host_b));
@@ -85,14 +90,15 @@ public:
     bool tf32;
     Csr<V> host;
     std::vector<V> host_b;
-    CsrView<V> a;                                          // where ctx works, as all below
+    CsrView<V> a;  // where ctx works, as all below
     Buffer<V> b_data;
     Buffer<Result> c_data;
     DenseView<const V> b;
     DenseView<Result> c;
 
 private:
-    // What brings the largest number to 1, where numbers have so few bits that a physicist's units overflow; otherwise 1.
+    // What brings the largest number to 1, where numbers have so few bits that a physicist's units overflow;
+    // otherwise 1.
     template <class From>
     static From scale_of(const Csr<From>& matrix)
     {
@@ -106,18 +112,22 @@ private:
 
     double share_of_row(index_t i, const std::vector<double>& got) const
     {
-        constexpr bool tensor_cores = sizeof(V) < 8;                  // some contender may use them
+        constexpr bool tensor_cores = sizeof(V) < 8;  // some contender may use them
         const error_bound::Rounding rounding = error_bound::rounding_of<V, Result>(tensor_cores, tf32);
         double worst = 0;
         for (index_t j = 0; j < n; ++j) {
             long double sum = 0, magnitude = 0, products = 0;
             for (offset_t k = host.row_begin.data()[i]; k < host.row_begin.data()[i + 1]; ++k, ++products) {
-                const auto at = static_cast<std::size_t>(host.col.data()[k]) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j);
+                const auto at = static_cast<std::size_t>(host.col.data()[k]) * static_cast<std::size_t>(n) +
+                                static_cast<std::size_t>(j);
                 sum += static_cast<long double>(host.value.data()[k]) * static_cast<long double>(host_b[at]);
-                magnitude += error_bound::weight(host.value.data()[k], tensor_cores) * error_bound::weight(host_b[at], tensor_cores);
+                magnitude += error_bound::weight(host.value.data()[k], tensor_cores) *
+                             error_bound::weight(host_b[at], tensor_cores);
             }
-            const double is = got[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
-            worst = std::max(worst, error_bound::share(is, sum, error_bound::of_sum(products, magnitude, sum, rounding)));
+            const double is =
+                got[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
+            worst =
+                std::max(worst, error_bound::share(is, sum, error_bound::of_sum(products, magnitude, sum, rounding)));
         }
         return worst;
     }

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The story of one matrix: load it, multiply once in long double as the reference, let every contender prepare, check each result against
-// the reference, then time those that are right, in turn, together with a plain read of as many bytes.
+// The story of one matrix: load it, multiply once in long double as the reference, let every contender prepare, check
+// each result against the reference, then time those that are right, in turn, together with a plain read of as many
+// bytes.
 #include "bench/operations/spmv.hpp"
 
 #include <fmt/core.h>
@@ -22,28 +23,36 @@
 namespace tulle::bench {
 namespace {
 
-constexpr double busy = 0.5;                               // load above which somebody else is at work
+constexpr double busy = 0.5;  // load above which somebody else is at work
 
 // Our own plan, with the policy it chooses or one that is forced on it.
 template <class V>
 Contender our_spmv(SpmvProblem<V>& problem, const std::string& name, std::optional<spmv::Policy> force)
 {
     auto plan = std::make_shared<std::optional<spmv::Plan<V>>>();
-    return {name, Role::ours,
+    return {name,
+            Role::ours,
             [plan, force, &problem] {
                 *plan = spmv::Plan<V>::make(problem.ctx, problem.a, {.force = force});
                 return Prepared{spmv::to_text((*plan)->policy()), (*plan)->bytes()};
             },
             [plan, &problem] { (*plan)->run(std::as_const(problem.x).span(), problem.y.span()); },
-            [&problem] { return problem.download_y(); }, true};
+            [&problem] { return problem.download_y(); },
+            true};
 }
 
 // The call without a plan: looking, checking and multiplying once.
 template <class V>
 Contender our_single_call(SpmvProblem<V>& problem)
 {
-    return {"tulle once", Role::ours, [] { return Prepared{"once", 0}; },
-            [&problem] { spmv::multiply(problem.ctx, problem.a, std::as_const(problem.x).span(), problem.y.span()); }, [&problem] { return problem.download_y(); }, true};
+    return {"tulle once",
+            Role::ours,
+            [] {
+                return Prepared{"once", 0};
+            },
+            [&problem] { spmv::multiply(problem.ctx, problem.a, std::as_const(problem.x).span(), problem.y.span()); },
+            [&problem] { return problem.download_y(); },
+            true};
 }
 
 // "all", "split", "rows" or "rows:8" against a policy.
@@ -56,8 +65,9 @@ bool is_wanted(const std::string& wish, const spmv::Policy& policy)
     if (colon == std::string::npos) return true;
     int lanes = 0;
     const auto [end, fault] = std::from_chars(wish.data() + colon + 1, wish.data() + wish.size(), lanes);
-    require<ValueError>(fault == std::errc{} && end == wish.data() + wish.size(), [&] { return concat("'", wish, "' is not a policy"); },
-                        "write all, once, split, rows or rows:8");
+    require<ValueError>(
+        fault == std::errc{} && end == wish.data() + wish.size(),
+        [&] { return concat("'", wish, "' is not a policy"); }, "write all, once, split, rows or rows:8");
     return lanes == policy.lanes;
 }
 
@@ -66,7 +76,8 @@ std::vector<Contender> ours_by_wish(SpmvProblem<V>& problem, const std::vector<s
 {
     std::vector<Contender> all{our_spmv(problem, "tulle", std::nullopt)};
     const auto plan = spmv::Plan<V>::make(problem.ctx, problem.a);
-    for (const spmv::Policy& policy : spmv::candidates(plan.features(), {problem.ctx.backend(), problem.ctx.host().threads}))
+    for (const spmv::Policy& policy :
+         spmv::candidates(plan.features(), {problem.ctx.backend(), problem.ctx.host().threads}))
         if (std::any_of(wishes.begin(), wishes.end(), [&](const std::string& wish) { return is_wanted(wish, policy); }))
             all.push_back(our_spmv(problem, concat("tulle ", spmv::to_text(policy)), policy));
     if (std::count(wishes.begin(), wishes.end(), "once") > 0) all.push_back(our_single_call(problem));
@@ -76,7 +87,9 @@ std::vector<Contender> ours_by_wish(SpmvProblem<V>& problem, const std::vector<s
 template <class V>
 std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions& options)
 {
-    const auto wanted = [&](const char* name) { return std::count(options.against.begin(), options.against.end(), name) > 0; };
+    const auto wanted = [&](const char* name) {
+        return std::count(options.against.begin(), options.against.end(), name) > 0;
+    };
     std::vector<Contender> all = ours_by_wish(problem, options.policies);
     if (problem.ctx.backend() == Backend::cpu && wanted("plain")) append(all, plain_spmv(problem));
     if constexpr (has_eigen)
@@ -88,14 +101,25 @@ std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions
 }
 
 template <class V>
-std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpmvOptions& options, double memory_bandwidth)
+std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpmvOptions& options,
+                                     double memory_bandwidth)
 {
     SpmvProblem<V> problem(ctx, load<V>(Context::cpu(), which));
     const SpmvReference<V> reference(problem.host.view(), problem.host_x.data());
-    MatrixResult result{"spmv", which.name, problem.host.rows, problem.host.cols, problem.host.nonzeros(), options.type,
-                        ctx.backend() == Backend::cpu ? "cpu" : "cuda", device_name(ctx), problem.compulsory_bytes(), memory_bandwidth};
+    MatrixResult result{"spmv",
+                        which.name,
+                        problem.host.rows,
+                        problem.host.cols,
+                        problem.host.nonzeros(),
+                        options.type,
+                        ctx.backend() == Backend::cpu ? "cpu" : "cuda",
+                        device_name(ctx),
+                        problem.compulsory_bytes(),
+                        memory_bandwidth};
     race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
-        return enter(ctx, contender, [&] { problem.poison_y(); }, [&](const std::vector<double>& y) { return reference.worst_share(y); });
+        return enter(
+            ctx, contender, [&] { problem.poison_y(); },
+            [&](const std::vector<double>& y) { return reference.worst_share(y); });
     });
     return {std::move(result)};
 }
@@ -103,9 +127,13 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
 void say_what_is_missing(const SpmvOptions& options, const Report& report)
 {
     for (const std::string& name : options.against) {
-        require<ValueError>(name == "plain" || name == "eigen" || name == "cusparse", [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, cusparse");
-        if (name == "eigen" && !has_eigen) report.talk("eigen skipped: not found when the benchmark was configured (Debian: libeigen3-dev)");
-        if (name == "cusparse" && !has_cusparse && build::has_cuda) report.talk("cusparse skipped: cuSPARSE 12.6 or newer was not found when the benchmark was configured");
+        require<ValueError>(
+            name == "plain" || name == "eigen" || name == "cusparse",
+            [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, cusparse");
+        if (name == "eigen" && !has_eigen)
+            report.talk("eigen skipped: not found when the benchmark was configured (Debian: libeigen3-dev)");
+        if (name == "cusparse" && !has_cusparse && build::has_cuda)
+            report.talk("cusparse skipped: cuSPARSE 12.6 or newer was not found when the benchmark was configured");
     }
 }
 
@@ -116,9 +144,12 @@ int bench_spmv(const SpmvOptions& options)
     Report report(options.json, options.quiet);
     say_what_is_missing(options, report);
     if (options.backend != "cuda" && load() > busy)
-        report.talk(fmt::format("the machine is busy (load {:.1f}): CPU times will be others' as well; look at the minima", load()));
+        report.talk(
+            fmt::format("the machine is busy (load {:.1f}): CPU times will be others' as well; look at the minima",
+                        load()));
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
-        return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth) : comparison<double>(ctx, which, options, bandwidth);
+        return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth)
+                                     : comparison<double>(ctx, which, options, bandwidth);
     });
 }
 

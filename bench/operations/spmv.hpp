@@ -11,14 +11,15 @@
 namespace tulle::bench {
 
 struct SpmvOptions {
-    std::vector<std::string> matrices;                     // sentences or files
+    std::vector<std::string> matrices;  // sentences or files
     std::string suite = {};
-    std::string backend = "all";                           // cpu, cuda, all
-    std::string type = "f64";                              // f32, f64
+    std::string backend = "all";  // cpu, cuda, all
+    std::string type = "f64";     // f32, f64
     std::vector<std::string> against = {"plain", "eigen", "cusparse"};
-    std::vector<std::string> policies = {};                // beside the chosen one: "all", "split", "rows", "rows:8"; "once": the call without a plan
+    std::vector<std::string> policies =
+        {};  // beside the chosen one: "all", "split", "rows", "rows:8"; "once": the call without a plan
     Wish wish = {};
-    std::string json = {};                                 // file of JSON lines; "-" is standard output
+    std::string json = {};  // file of JSON lines; "-" is standard output
     bool quiet = false;
     int threads = 0;
 };

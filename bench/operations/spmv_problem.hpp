@@ -16,7 +16,10 @@ namespace tulle::bench {
 template <class V>
 class SpmvProblem {
 public:
-    SpmvProblem(const Context& context, Csr<V> matrix) : ctx(context), host(std::move(matrix)), host_x(make_x(host.cols))
+    SpmvProblem(const Context& context, Csr<V> matrix)
+        : ctx(context),
+          host(std::move(matrix)),
+          host_x(make_x(host.cols))
     {
         if (ctx.backend() == Backend::cuda) copy_ = to_device(ctx, host.view());
         a = ctx.backend() == Backend::cuda ? copy_.view() : host.view();
@@ -26,16 +29,17 @@ public:
     SpmvProblem(const SpmvProblem&) = delete;
     SpmvProblem& operator=(const SpmvProblem&) = delete;
 
-    // The least that must be moved: values, columns, row offsets, x and y once each. Offsets count four bytes where they fit, as the
-    // baselines store them; a contender that moves more gets no credit for it.
+    // The least that must be moved: values, columns, row offsets, x and y once each. Offsets count four bytes where
+    // they fit, as the baselines store them; a contender that moves more gets no credit for it.
     std::size_t compulsory_bytes() const
     {
-        const auto nonzeros = static_cast<std::size_t>(host.nonzeros()), rows = static_cast<std::size_t>(host.rows), cols = static_cast<std::size_t>(host.cols);
+        const auto nonzeros = static_cast<std::size_t>(host.nonzeros()), rows = static_cast<std::size_t>(host.rows),
+                   cols = static_cast<std::size_t>(host.cols);
         const std::size_t offset = host.nonzeros() <= max_index ? sizeof(index_t) : sizeof(offset_t);
         return nonzeros * (sizeof(V) + sizeof(index_t)) + (rows + 1) * offset + (rows + cols) * sizeof(V);
     }
 
-    void poison_y()                                        // every byte 0xff is a NaN: whoever forgets a row is seen
+    void poison_y()  // every byte 0xff is a NaN: whoever forgets a row is seen
     {
         ctx.run([&](const auto& q) { fill_bytes(q, y.data(), 0xff, y.bytes()); });
     }
@@ -49,8 +53,8 @@ public:
     Context ctx;
     Csr<V> host;
     std::vector<V> host_x;
-    CsrView<V> a;                                          // where ctx works
-    Buffer<V> x, y;                                        // where ctx works
+    CsrView<V> a;    // where ctx works
+    Buffer<V> x, y;  // where ctx works
 
 private:
     static std::vector<V> make_x(index_t cols)

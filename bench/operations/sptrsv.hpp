@@ -11,15 +11,16 @@
 namespace tulle::bench {
 
 struct SptrsvOptions {
-    std::vector<std::string> matrices;                     // sentences or files
+    std::vector<std::string> matrices;  // sentences or files
     std::string suite = {};
-    std::string backend = "all";                           // cpu, cuda, all
-    std::string type = "f64";                              // f32, f64
+    std::string backend = "all";  // cpu, cuda, all
+    std::string type = "f64";     // f32, f64
     std::vector<std::string> against = {"eigen", "cusparse"};
-    std::vector<std::string> policies = {};                // beside the chosen one: parts of names of candidates, lines of schemes, "ablation"
+    std::vector<std::string> policies =
+        {};  // beside the chosen one: parts of names of candidates, lines of schemes, "ablation"
     int right_hand_sides = 1;
     Wish wish = {};
-    std::string json = {};                                 // file of JSON lines; "-" is standard output
+    std::string json = {};  // file of JSON lines; "-" is standard output
     bool quiet = false;
     int threads = 0;
 };

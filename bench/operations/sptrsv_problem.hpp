@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One triangular system as every contender gets it: the lower triangle of a matrix, made harmless, with one or many right-hand sides, row-major.
+// One triangular system as every contender gets it: the lower triangle of a matrix, made harmless, with one or many
+// right-hand sides, row-major.
 //
-// The pattern is the matrix's; a one stands on the diagonal, and beside it numbers in [-1, 1) divided by their count in the row, so that the
-// error of every method stays small. Right: every entry lies within gamma of what substitution and inverses of parts may lose.
+// The pattern is the matrix's; a one stands on the diagonal, and beside it numbers in [-1, 1) divided by their count in
+// the row, so that the error of every method stays small. Right: every entry lies within gamma of what substitution and
+// inverses of parts may lose.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +26,10 @@ template <class V>
 class SptrsvProblem {
 public:
     SptrsvProblem(const Context& context, const Csr<V>& matrix, int right_hand_sides)
-        : ctx(context), sides(right_hand_sides), host(lower_triangle(matrix)), host_b(make_b(host.rows, right_hand_sides))
+        : ctx(context),
+          sides(right_hand_sides),
+          host(lower_triangle(matrix)),
+          host_b(make_b(host.rows, right_hand_sides))
     {
         if (ctx.backend() == Backend::cuda) copy_ = to_device(ctx, host.view());
         a = ctx.backend() == Backend::cuda ? copy_.view() : host.view();
@@ -41,7 +46,8 @@ public:
     std::size_t compulsory_bytes() const
     {
         const auto nonzeros = static_cast<std::size_t>(host.nonzeros()), rows = static_cast<std::size_t>(host.rows);
-        return nonzeros * (sizeof(V) + sizeof(index_t)) + (rows + 1) * sizeof(index_t) + 2 * rows * sizeof(V) * static_cast<std::size_t>(sides);
+        return nonzeros * (sizeof(V) + sizeof(index_t)) + (rows + 1) * sizeof(index_t) +
+               2 * rows * sizeof(V) * static_cast<std::size_t>(sides);
     }
 
     void poison_x()
@@ -59,8 +65,8 @@ public:
     index_t sides;
     Csr<V> host;
     std::vector<V> host_b;
-    CsrView<V> a;                                          // where ctx works
-    Buffer<V> b, x;                                        // where ctx works
+    CsrView<V> a;    // where ctx works
+    Buffer<V> b, x;  // where ctx works
 
 private:
     static Csr<V> lower_triangle(const Csr<V>& m)
@@ -83,7 +89,8 @@ private:
         std::copy(begin.begin(), begin.end(), l.row_begin.data());
         std::copy(col.begin(), col.end(), l.col.data());
         for (index_t i = 0; i < n; ++i)
-            for (offset_t k = l.row_begin.data()[i]; k < l.row_begin.data()[i + 1]; ++k) l.value.data()[k] = entry(i, l.col.data()[k], l.row_begin.data()[i + 1] - l.row_begin.data()[i] - 1);
+            for (offset_t k = l.row_begin.data()[i]; k < l.row_begin.data()[i + 1]; ++k)
+                l.value.data()[k] = entry(i, l.col.data()[k], l.row_begin.data()[i + 1] - l.row_begin.data()[i] - 1);
         return l;
     }
 
@@ -102,7 +109,8 @@ private:
     Csr<V> copy_;
 };
 
-// Solved in long double, for some of the sides, with the bound gamma (|L^-1| |L|)^2 |x|; |L^-1| by the comparison matrix.
+// Solved in long double, for some of the sides, with the bound gamma (|L^-1| |L|)^2 |x|; |L^-1| by the comparison
+// matrix.
 template <class V>
 class SptrsvReference {
 public:
@@ -117,8 +125,11 @@ public:
         double worst = 0;
         for (const Side& side : checked_)
             for (std::size_t i = 0; i < side.exact.size(); ++i) {
-                const double error = std::fabs(x[i * static_cast<std::size_t>(sides_) + static_cast<std::size_t>(side.number)] - static_cast<double>(side.exact[i]));
-                worst = std::fmax(worst, std::isfinite(error) ? error / static_cast<double>(side.limit[i]) : std::numeric_limits<double>::infinity());
+                const double error =
+                    std::fabs(x[i * static_cast<std::size_t>(sides_) + static_cast<std::size_t>(side.number)] -
+                              static_cast<double>(side.exact[i]));
+                worst = std::fmax(worst, std::isfinite(error) ? error / static_cast<double>(side.limit[i])
+                                                              : std::numeric_limits<double>::infinity());
             }
         return worst;
     }
@@ -132,10 +143,13 @@ private:
     void solve(const SptrsvProblem<V>& p, index_t j)
     {
         const CsrView<V> a = p.host.view();
-        Side side{j, std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<long double>(static_cast<std::size_t>(a.rows))};
+        Side side{j, std::vector<long double>(static_cast<std::size_t>(a.rows)),
+                  std::vector<long double>(static_cast<std::size_t>(a.rows))};
         for (index_t i = 0; i < a.rows; ++i) {
-            long double sum = p.host_b[static_cast<std::size_t>(i) * static_cast<std::size_t>(p.sides) + static_cast<std::size_t>(j)];
-            for (offset_t k = a.row_begin[i]; k + 1 < a.row_begin[i + 1]; ++k) sum -= static_cast<long double>(a.value[k]) * side.exact[static_cast<std::size_t>(a.col[k])];
+            long double sum =
+                p.host_b[static_cast<std::size_t>(i) * static_cast<std::size_t>(p.sides) + static_cast<std::size_t>(j)];
+            for (offset_t k = a.row_begin[i]; k + 1 < a.row_begin[i + 1]; ++k)
+                sum -= static_cast<long double>(a.value[k]) * side.exact[static_cast<std::size_t>(a.col[k])];
             side.exact[static_cast<std::size_t>(i)] = sum;
             side.limit[static_cast<std::size_t>(i)] = std::fabs(sum);
         }
@@ -152,7 +166,8 @@ private:
         for (index_t i = 0; i < a.rows; ++i) {
             long double sum = before[static_cast<std::size_t>(i)];
             for (offset_t k = a.row_begin[i]; k + 1 < a.row_begin[i + 1]; ++k)
-                sum += std::fabs(static_cast<long double>(a.value[k])) * (before[static_cast<std::size_t>(a.col[k])] + f[static_cast<std::size_t>(a.col[k])]);
+                sum += std::fabs(static_cast<long double>(a.value[k])) *
+                       (before[static_cast<std::size_t>(a.col[k])] + f[static_cast<std::size_t>(a.col[k])]);
             f[static_cast<std::size_t>(i)] = sum;
         }
     }

@@ -25,13 +25,18 @@ public:
 
     template <class Queue>
     Buffer(const Queue& q, offset_t size) : Buffer(q.memory, q.place(), size)
-    {
-    }
+    {}
 
-    Buffer(std::shared_ptr<Memory> memory, Place place, offset_t size) : memory_(std::move(memory)), place_(place), size_(size)
+    Buffer(std::shared_ptr<Memory> memory, Place place, offset_t size)
+        : memory_(std::move(memory)),
+          place_(place),
+          size_(size)
     {
-        require<ValueError>(size >= 0 && static_cast<std::size_t>(size) <= std::numeric_limits<std::size_t>::max() / 2 / sizeof(T),
-                            [&] { return concat("an array of ", size, " entries of ", sizeof(T), " bytes cannot exist"); });
+        require<ValueError>(size >= 0 && static_cast<std::size_t>(size) <=
+                                             std::numeric_limits<std::size_t>::max() / 2 / sizeof(T),
+                            [&] {
+                                return concat("an array of ", size, " entries of ", sizeof(T), " bytes cannot exist");
+                            });
         data_ = static_cast<T*>(memory_->allocate(place_, bytes()));
     }
 
@@ -52,8 +57,8 @@ public:
     std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
     bool empty() const { return size_ == 0; }
     std::span<T> span() & { return {data_, static_cast<std::size_t>(size_)}; }
-    std::span<const T> span() const & { return {data_, static_cast<std::size_t>(size_)}; }
-    std::span<const T> span() const && = delete;       // a temporary is gone before its span: give it a name
+    std::span<const T> span() const& { return {data_, static_cast<std::size_t>(size_)}; }
+    std::span<const T> span() const&& = delete;  // a temporary is gone before its span: give it a name
     const Place& place() const { return place_; }
 
 private:

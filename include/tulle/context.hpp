@@ -23,24 +23,30 @@ enum class Backend { cpu, cuda };
 
 class TULLE_API Context {
 public:
-    static Context cpu(int threads = 0);                         // 0: all threads of this process; ValueError below 0 and above most_threads()
-    static Context cuda(int device = 0);                         // on a stream of its own
-    static Context cuda(int device, CUstream_st* stream);        // on the caller's stream, which must outlive all data made with it
+    static Context cpu(int threads = 0);  // 0: all threads of this process; ValueError below 0 and above most_threads()
+    static Context cuda(int device = 0);  // on a stream of its own
+    static Context cuda(int device,
+                        CUstream_st* stream);  // on the caller's stream, which must outlive all data made with it
     static Context best();
 
     // Bytes that may be held at once where the work is done (host for cpu, device for cuda).
     Context& budget(std::size_t bytes);
     // The same bits every time, also where that costs speed.
-    Context& deterministic(bool on = true) { deterministic_ = on; return *this; }
+    Context& deterministic(bool on = true)
+    {
+        deterministic_ = on;
+        return *this;
+    }
     bool is_deterministic() const { return deterministic_; }
 
     Backend backend() const { return std::holds_alternative<CpuQueue>(queue_) ? Backend::cpu : Backend::cuda; }
-    std::string name() const;                                    // "cpu:8", "cuda:0"
+    std::string name() const;  // "cpu:8", "cuda:0"
     Memory& memory() const;
-    std::size_t peak_bytes() const;                              // in the space the budget speaks of
+    std::size_t peak_bytes() const;  // in the space the budget speaks of
     void synchronize() const;
-    Context for_work(offset_t work) const;                       // this one, with no more CPU threads than so many entries are worth (threads_for)
-    CpuQueue host() const;                                       // this context's host side, counted in the same memory
+    Context for_work(
+        offset_t work) const;  // this one, with no more CPU threads than so many entries are worth (threads_for)
+    CpuQueue host() const;     // this context's host side, counted in the same memory
 
     // The one place where a backend is chosen: f is called with a CpuQueue or a CudaQueue.
     template <class F>

@@ -35,21 +35,27 @@ struct Coo {
     template <class Queue>
     static Coo make(const Queue& q, index_t rows, index_t cols, offset_t nonzeros)
     {
-        return {.rows = rows, .cols = cols, .row = Buffer<index_t>(q, nonzeros), .col = Buffer<index_t>(q, nonzeros), .value = Buffer<V>(q, nonzeros)};
+        return {.rows = rows,
+                .cols = cols,
+                .row = Buffer<index_t>(q, nonzeros),
+                .col = Buffer<index_t>(q, nonzeros),
+                .value = Buffer<V>(q, nonzeros)};
     }
 
     offset_t nonzeros() const { return row.size(); }
     std::size_t bytes() const { return row.bytes() + col.bytes() + value.bytes(); }
-    CooView<V> view() const & { return {rows, cols, nonzeros(), row.data(), col.data(), value.data(), order, unique}; }
+    CooView<V> view() const& { return {rows, cols, nonzeros(), row.data(), col.data(), value.data(), order, unique}; }
     // A temporary owner has no view, which would outlive it: give the owner a name. A plan keeps views.
-    CooView<V> view() const && = delete;
+    CooView<V> view() const&& = delete;
 };
 
 // The same arrays read as the transposed matrix; nothing is copied.
 template <class V>
 CooView<V> transposed(const CooView<V>& a)
 {
-    const CooOrder order = a.order == CooOrder::by_row ? CooOrder::by_col : a.order == CooOrder::by_col ? CooOrder::by_row : CooOrder::none;
+    const CooOrder order = a.order == CooOrder::by_row   ? CooOrder::by_col
+                           : a.order == CooOrder::by_col ? CooOrder::by_row
+                                                         : CooOrder::none;
     return {a.cols, a.rows, a.nonzeros, a.col, a.row, a.value, order, a.unique};
 }
 

@@ -12,11 +12,12 @@
 namespace tulle {
 
 TULLE_API void copy_bytes(const CpuQueue& q, const void* from, void* to, std::size_t bytes);
-TULLE_API void copy_bytes(const CudaQueue& q, const void* from, void* to, std::size_t bytes);   // inside the device
+TULLE_API void copy_bytes(const CudaQueue& q, const void* from, void* to, std::size_t bytes);  // inside the device
 TULLE_API void upload_bytes(const CpuQueue& q, const void* host, void* to, std::size_t bytes);
-TULLE_API void upload_bytes(const CudaQueue& q, const void* host, void* to, std::size_t bytes);  // `host` may be reused on return
+TULLE_API void upload_bytes(const CudaQueue& q, const void* host, void* to,
+                            std::size_t bytes);  // `host` may be reused on return
 TULLE_API void download_bytes(const CpuQueue& q, const void* from, void* host, std::size_t bytes);
-TULLE_API void download_bytes(const CudaQueue& q, const void* from, void* host, std::size_t bytes);   // waits
+TULLE_API void download_bytes(const CudaQueue& q, const void* from, void* host, std::size_t bytes);  // waits
 TULLE_API void fill_bytes(const CpuQueue& q, void* to, unsigned char value, std::size_t bytes);
 TULLE_API void fill_bytes(const CudaQueue& q, void* to, unsigned char value, std::size_t bytes);
 
@@ -33,7 +34,7 @@ void upload(const Queue& q, const T* host, T* to, offset_t n)
 }
 
 template <class Queue, class T>
-void download(const Queue& q, const T* from, T* host, offset_t n)   // waits
+void download(const Queue& q, const T* from, T* host, offset_t n)  // waits
 {
     download_bytes(q, from, host, static_cast<std::size_t>(n) * sizeof(T));
 }

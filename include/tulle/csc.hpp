@@ -29,9 +29,12 @@ struct Csc {
 
     offset_t nonzeros() const { return row.size(); }
     std::size_t bytes() const { return col_begin.bytes() + row.bytes() + value.bytes(); }
-    CscView<V> view() const & { return {rows, cols, nonzeros(), col_begin.data(), row.data(), value.data(), sorted, unique}; }
+    CscView<V> view() const&
+    {
+        return {rows, cols, nonzeros(), col_begin.data(), row.data(), value.data(), sorted, unique};
+    }
     // A temporary owner has no view, which would outlive it: give the owner a name. A plan keeps views.
-    CscView<V> view() const && = delete;
+    CscView<V> view() const&& = delete;
 };
 
 // The same arrays read as the transposed matrix in the other format; nothing is copied.

@@ -33,14 +33,21 @@ struct Csr {
     template <class Queue>
     static Csr make(const Queue& q, index_t rows, index_t cols, offset_t nonzeros)
     {
-        return {.rows = rows, .cols = cols, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1), .col = Buffer<index_t>(q, nonzeros), .value = Buffer<V>(q, nonzeros)};
+        return {.rows = rows,
+                .cols = cols,
+                .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1),
+                .col = Buffer<index_t>(q, nonzeros),
+                .value = Buffer<V>(q, nonzeros)};
     }
 
     offset_t nonzeros() const { return col.size(); }
     std::size_t bytes() const { return row_begin.bytes() + col.bytes() + value.bytes(); }
-    CsrView<V> view() const & { return {rows, cols, nonzeros(), row_begin.data(), col.data(), value.data(), sorted, unique}; }
+    CsrView<V> view() const&
+    {
+        return {rows, cols, nonzeros(), row_begin.data(), col.data(), value.data(), sorted, unique};
+    }
     // A temporary owner has no view, which would outlive it: give the owner a name. A plan keeps views.
-    CsrView<V> view() const && = delete;
+    CsrView<V> view() const&& = delete;
 };
 
 }  // namespace tulle

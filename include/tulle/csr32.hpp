@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// CSR and CSC whose offsets have 32 bits, as SciPy, Eigen and cuSPARSE keep them. Views only: operations, conversions, validate() and to_device() accept them and
-// widen the offsets to 64 bits once. A plan keeps the widened offsets where it needs them later, and counts their bytes; all results have offsets of 64 bits.
+// CSR and CSC whose offsets have 32 bits, as SciPy, Eigen and cuSPARSE keep them. Views only: operations, conversions,
+// validate() and to_device() accept them and widen the offsets to 64 bits once. A plan keeps the widened offsets where
+// it needs them later, and counts their bytes; all results have offsets of 64 bits.
 //
-//     const tulle::Csr32View<double> a{.rows = n, .cols = m, .nonzeros = nnz, .row_begin = indptr, .col = indices, .value = data};
+//     const tulle::Csr32View<double> a{.rows = n, .cols = m, .nonzeros = nnz,
+//                                      .row_begin = indptr, .col = indices, .value = data};
 //     auto plan = tulle::spmv::Plan<double>::make(ctx, a);
 //
 // Invariants as for CSR and CSC, with at most 2^31 - 1 nonzeros.
@@ -51,11 +53,16 @@ Csc32View<V> transposed(const Csr32View<V>& a)
 }
 
 // What operations on CSR take.
-template <class V> using AnyCsr = std::variant<CsrView<V>, Csr32View<V>>;
+template <class V>
+using AnyCsr = std::variant<CsrView<V>, Csr32View<V>>;
 
 // The value type of a view.
-template <class T> struct ValueOf;
-template <template <class> class View, class V> struct ValueOf<View<V>> { using type = V; };
+template <class T>
+struct ValueOf;
+template <template <class> class View, class V>
+struct ValueOf<View<V>> {
+    using type = V;
+};
 
 namespace matrix {
 

@@ -25,19 +25,40 @@ private:
 };
 
 // Sizes of arguments that do not fit each other.
-class TULLE_API ShapeError : public Error { public: using Error::Error; };
+class TULLE_API ShapeError : public Error {
+public:
+    using Error::Error;
+};
 // A value outside its range: a column beyond the matrix, an offset that falls, an unknown option.
-class TULLE_API ValueError : public Error { public: using Error::Error; };
+class TULLE_API ValueError : public Error {
+public:
+    using Error::Error;
+};
 // A file that cannot be opened, read or written.
-class TULLE_API FileError : public Error { public: using Error::Error; };
+class TULLE_API FileError : public Error {
+public:
+    using Error::Error;
+};
 // A file whose contents are wrong: "A.mtx:12: column 51 exceeds 50".
-class TULLE_API FormatError : public FileError { public: using FileError::FileError; };
+class TULLE_API FormatError : public FileError {
+public:
+    using FileError::FileError;
+};
 // Something this build does not contain.
-class TULLE_API NotBuilt : public Error { public: using Error::Error; };
+class TULLE_API NotBuilt : public Error {
+public:
+    using Error::Error;
+};
 // The GPU, its driver, or memory of the wrong device.
-class TULLE_API DeviceError : public Error { public: using Error::Error; };
+class TULLE_API DeviceError : public Error {
+public:
+    using Error::Error;
+};
 // A plan used with a matrix other than the one it was made for.
-class TULLE_API PlanMismatch : public Error { public: using Error::Error; };
+class TULLE_API PlanMismatch : public Error {
+public:
+    using Error::Error;
+};
 
 // Memory that the machine does not have or the budget does not allow.
 class TULLE_API OutOfMemory : public Error {

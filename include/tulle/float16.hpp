@@ -1,11 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of 16 bits, for storage: what is computed with them is computed in float. The bits are those of CUDA's __half and __nv_bfloat16.
+// Numbers of 16 bits, for storage: what is computed with them is computed in float. The bits are those of CUDA's __half
+// and __nv_bfloat16.
 //
-//     Float16     IEEE binary16: 11 bits of precision, largest 65504, smallest 2^-24; beyond 65519 a number becomes infinite
+//     Float16     IEEE binary16: 11 bits of precision, largest 65504, smallest 2^-24; beyond 65519 a number becomes
+//                 infinite
 //     Bfloat16    the upper half of a float: 8 bits of precision, the range of float
 //
-// Conversions round to nearest, ties to even, also from double (in one step, not through a rounded float); NaN becomes the NaN 0x7fff.
+// Conversions round to nearest, ties to even, also from double (in one step, not through a rounded float); NaN becomes
+// the NaN 0x7fff.
 #pragma once
 
 #include <concepts>
@@ -14,14 +17,15 @@
 namespace tulle {
 namespace detail {
 
-// A double as a float that lies on the same side of every number with fewer bits: rounded towards zero, the last bit set if anything was lost.
+// A double as a float that lies on the same side of every number with fewer bits: rounded towards zero, the last bit
+// set if anything was lost.
 constexpr float to_odd_float(double value)
 {
     const auto nearest = static_cast<float>(value);
     const auto back = static_cast<double>(nearest);
     if (back == value) return nearest;
     auto bits = __builtin_bit_cast(std::uint32_t, nearest);
-    if (value > 0 ? back > value : back < value) --bits;                   // it was rounded away from zero
+    if (value > 0 ? back > value : back < value) --bits;  // it was rounded away from zero
     return __builtin_bit_cast(float, bits | 1u);
 }
 
@@ -30,9 +34,10 @@ constexpr std::uint16_t f16_bits(float value)
     const auto all = __builtin_bit_cast(std::uint32_t, value);
     const std::uint32_t sign = all >> 16 & 0x8000u, magnitude = all & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return 0x7fff;
-    if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);                          // 65520: rounds to infinity
-    if (magnitude < 0x38800000u) {                                                                         // below 2^-14: multiples of 2^-24
-        const auto shifted = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, magnitude) + 0.5f);      // whose last bit is 2^-24
+    if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520: rounds to infinity
+    if (magnitude < 0x38800000u) {                                                    // below 2^-14: multiples of 2^-24
+        const auto shifted =
+            __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, magnitude) + 0.5f);  // whose last bit is 2^-24
         return static_cast<std::uint16_t>(sign | (shifted - 0x3f000000u));
     }
     return static_cast<std::uint16_t>(sign | (((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10)));
@@ -53,7 +58,10 @@ constexpr std::uint16_t bf16_bits(float value)
     return static_cast<std::uint16_t>((all + 0x7fffu + (all >> 16 & 1u)) >> 16);
 }
 
-constexpr float bf16_value(std::uint16_t bits) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16); }
+constexpr float bf16_value(std::uint16_t bits)
+{
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+}
 
 }  // namespace detail
 

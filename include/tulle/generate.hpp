@@ -11,8 +11,10 @@
 //     twins, graphs, bands, diagonal,
 //     pruned weights                    pattern_value(i, j) of io.hpp: in [0.5, 1.5), not symmetric
 //     identity                          1
-//     stencils, fem                     -1 beside the diagonal, the neighbours of an inner point on it: symmetric positive definite
-//     arrow, chain, levels              in [1, 2) on the diagonal; beside it in [-0.5, 0.5) divided by their number in the row, so the
+//     stencils, fem                     -1 beside the diagonal, the neighbours of an inner point on it: symmetric
+//                                       positive definite
+//     arrow, chain, levels              in [1, 2) on the diagonal; beside it in [-0.5, 0.5) divided by their number in
+//                                       the row, so the
 //                                       diagonal dominates and solving with the matrix is harmless
 //
 // Numbers are whole, at most 2^31 - 1; kinds with random parts take seed=S (7 unless told otherwise).
@@ -31,17 +33,17 @@
 namespace tulle::io {
 
 struct Generator {
-    std::string name;         // "stencil7"
-    std::string form;         // "stencil7:N or stencil7:NX,NY,NZ"
-    std::string what;         // one line
-    std::string example;      // one that is small and works
+    std::string name;     // "stencil7"
+    std::string form;     // "stencil7:N or stencil7:NX,NY,NZ"
+    std::string what;     // one line
+    std::string example;  // one that is small and works
 };
 
 // All kinds there are, for help texts and tests.
 TULLE_API const std::vector<Generator>& generators();
 
-// The matrix on the host side of the context, sorted, no duplicates. ValueError names what is wrong with the sentence and says what would be
-// right; OutOfMemory, before any work, where the matrix would not fit the budget or the machine.
+// The matrix on the host side of the context, sorted, no duplicates. ValueError names what is wrong with the sentence
+// and says what would be right; OutOfMemory, before any work, where the matrix would not fit the budget or the machine.
 template <class V>
 TULLE_API Csr<V> generate(const Context& ctx, std::string_view sentence, const Progress& progress = {});
 

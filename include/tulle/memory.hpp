@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One resource behind all memory of a context: it counts, keeps a budget, and can be told to fail for tests.
 //
-// Host memory is aligned (huge pages where large); large blocks that the machine cannot give are refused (host_memory.hpp). Device memory comes from a stream-ordered pool of our own, or from plain
-// allocations where there is no pool or the pool is exhausted.
+// Host memory is aligned (huge pages where large); large blocks that the machine cannot give are refused
+// (host_memory.hpp). Device memory comes from a stream-ordered pool of our own, or from plain allocations where there
+// is no pool or the pool is exhausted.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 
 #include "tulle/api.hpp"
 
-struct CUstream_st;   // a CUDA stream, without any CUDA header
+struct CUstream_st;  // a CUDA stream, without any CUDA header
 
 namespace tulle {
 
@@ -46,7 +47,7 @@ public:
     std::size_t live(Space space) const;
     std::size_t peak(Space space) const;
     void reset_peak();
-    std::int64_t allocations() const;       // made so far, failed ones included
+    std::int64_t allocations() const;  // made so far, failed ones included
     std::int64_t live_blocks() const;
 
     // Keeps something alive as long as this memory, such as the stream that orders it.

@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be told of a view without looking through its arrays: sizes that are negative or do not fit, arrays that are missing or in other memory.
+// What can be told of a view without looking through its arrays: sizes that are negative or do not fit, arrays that are
+// missing or in other memory.
 //
-// Every public function begins with check_arrays() of every view it is given, whatever Options::checked says. An empty array may be null; row_begin and
-// col_begin are never empty, as they have an entry more than there are rows or columns.
+// Every public function begins with check_arrays() of every view it is given, whatever Options::checked says. An empty
+// array may be null; row_begin and col_begin are never empty, as they have an entry more than there are rows or
+// columns.
 #pragma once
 
 #include <array>
@@ -29,32 +31,38 @@ namespace matrix {
 struct Outline {
     struct Size {
         const char* what;
-        offset_t size;                        // must not be negative
+        offset_t size;  // must not be negative
     };
     struct Array {
         const char* name;
-        const void* data;                     // must not be null unless it is empty
+        const void* data;  // must not be null unless it is empty
         offset_t size;
     };
     std::array<Size, 3> sizes;
     std::array<Array, 3> arrays;
-    const offset_t* wide = nullptr;           // offsets, for their first and last one; of 64 bits …
-    const std::int32_t* narrow = nullptr;     // … or of 32
-    std::string problem = {};                 // anything else, in a sentence
+    const offset_t* wide = nullptr;        // offsets, for their first and last one; of 64 bits …
+    const std::int32_t* narrow = nullptr;  // … or of 32
+    std::string problem = {};              // anything else, in a sentence
 };
 
 template <class V>
 Outline outline(const CsrView<V>& a)
 {
     return {{{{"rows", a.rows}, {"columns", a.cols}, {"nonzeros", a.nonzeros}}},
-            {{{"row_begin", a.row_begin, offset_t{a.rows} + 1}, {"col", a.col, a.nonzeros}, {"value", a.value, a.nonzeros}}}, a.row_begin};
+            {{{"row_begin", a.row_begin, offset_t{a.rows} + 1},
+              {"col", a.col, a.nonzeros},
+              {"value", a.value, a.nonzeros}}},
+            a.row_begin};
 }
 
 template <class V>
 Outline outline(const CscView<V>& a)
 {
     return {{{{"columns", a.cols}, {"rows", a.rows}, {"nonzeros", a.nonzeros}}},
-            {{{"col_begin", a.col_begin, offset_t{a.cols} + 1}, {"row", a.row, a.nonzeros}, {"value", a.value, a.nonzeros}}}, a.col_begin};
+            {{{"col_begin", a.col_begin, offset_t{a.cols} + 1},
+              {"row", a.row, a.nonzeros},
+              {"value", a.value, a.nonzeros}}},
+            a.col_begin};
 }
 
 inline std::string narrow_problem(offset_t nonzeros)
@@ -84,7 +92,8 @@ Outline outline(const Csc32View<V>& a)
 template <class V>
 Outline outline(const CooView<V>& a)
 {
-    return {{{{"rows", a.rows}, {"columns", a.cols}, {"nonzeros", a.nonzeros}}}, {{{"row", a.row, a.nonzeros}, {"col", a.col, a.nonzeros}, {"value", a.value, a.nonzeros}}}};
+    return {{{{"rows", a.rows}, {"columns", a.cols}, {"nonzeros", a.nonzeros}}},
+            {{{"row", a.row, a.nonzeros}, {"col", a.col, a.nonzeros}, {"value", a.value, a.nonzeros}}}};
 }
 
 template <class V>
@@ -97,7 +106,9 @@ Outline outline(const BlockedEllView<V>& a)
         return o;
     }
     offset_t values = 0;
-    if (__builtin_mul_overflow(a.slots(), offset_t{a.block} * a.block, &values)) o.problem = concat(a.slots(), " blocks of ", a.block, " x ", a.block, " values are more than 64 bits can count");
+    if (__builtin_mul_overflow(a.slots(), offset_t{a.block} * a.block, &values))
+        o.problem =
+            concat(a.slots(), " blocks of ", a.block, " x ", a.block, " values are more than 64 bits can count");
     else o.arrays = {{{"block_col", a.block_col, a.slots()}, {"value", a.value, values}, {}}};
     return o;
 }
@@ -122,7 +133,8 @@ TULLE_API offset_t count_reach(index_t rows, index_t cols, offset_t leading, Lay
 
 }  // namespace matrix
 
-// ValueError where sizes or arrays cannot be those of a matrix where the context works. No array is looked into but for the ends of offsets.
+// ValueError where sizes or arrays cannot be those of a matrix where the context works. No array is looked into but for
+// the ends of offsets.
 template <class View>
 void check_arrays(const Context& ctx, const View& a)
 {
@@ -139,14 +151,21 @@ void check_arrays(const Context& ctx, const std::variant<Views...>& any)
 template <class V>
 void check_dense(const DenseView<V>& a, std::string_view name)
 {
-    require(a.rows >= 0 && a.cols >= 0, [&] { return concat(name, " cannot have ", a.rows, " rows and ", a.cols, " columns"); });
+    require(a.rows >= 0 && a.cols >= 0,
+            [&] { return concat(name, " cannot have ", a.rows, " rows and ", a.cols, " columns"); });
     const index_t line = a.layout == Layout::row_major ? a.cols : a.rows;
     require(a.leading >= line, [&] {
-        return concat("the leading dimension of ", name, " is ", a.leading, ", but its ", a.layout == Layout::row_major ? "rows have " : "columns have ", line, " entries");
+        return concat("the leading dimension of ", name, " is ", a.leading, ", but its ",
+                      a.layout == Layout::row_major ? "rows have " : "columns have ", line, " entries");
     });
     const offset_t reach = matrix::count_reach(a.rows, a.cols, a.leading, a.layout, sizeof(V));
-    require(reach >= 0, [&] { return concat(name, " of ", a.rows, " x ", a.cols, " with a leading dimension of ", a.leading, " has more bytes than 64 bits can count"); });
-    require<ValueError>(a.data || reach == 0, [&] { return concat(name, " is null, but must have ", reach, reach == 1 ? " entry" : " entries"); });
+    require(reach >= 0, [&] {
+        return concat(name, " of ", a.rows, " x ", a.cols, " with a leading dimension of ", a.leading,
+                      " has more bytes than 64 bits can count");
+    });
+    require<ValueError>(a.data || reach == 0, [&] {
+        return concat(name, " is null, but must have ", reach, reach == 1 ? " entry" : " entries");
+    });
 }
 
 }  // namespace tulle

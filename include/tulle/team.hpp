@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Several contexts that work together, one host thread each. Nothing says they sit on different devices: four CPU queues, four
-// streams of one GPU, four simulated GPUs or four real ones run the same code.
+// Several contexts that work together, one host thread each. Nothing says they sit on different devices: four CPU
+// queues, four streams of one GPU, four simulated GPUs or four real ones run the same code.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@ namespace tulle {
 
 class TULLE_API Team {
 public:
-    static Team cpu(int members, int threads_each = 0);          // 0: the machine's threads dealt out evenly, at least one each
-    static Team cuda(const std::vector<int>& devices);           // a device may be named more than once: another stream of it
+    static Team cpu(int members, int threads_each = 0);  // 0: the machine's threads dealt out evenly, at least one each
+    static Team cuda(const std::vector<int>& devices);   // a device may be named more than once: another stream of it
     explicit Team(std::vector<Context> members);
 
     int size() const { return static_cast<int>(members_.size()); }
     const Context& operator[](int member) const { return members_[static_cast<std::size_t>(member)]; }
 
-    // work(member, context) on a thread of its own for every member; returns when all are done. The first failure by member number
-    // is thrown after all have stopped.
+    // work(member, context) on a thread of its own for every member; returns when all are done. The first failure by
+    // member number is thrown after all have stopped.
     void run(const std::function<void(int, const Context&)>& work) const;
 
 private:

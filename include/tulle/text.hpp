@@ -13,8 +13,12 @@
 
 namespace tulle {
 
-TULLE_API std::string to_text(double number);                    // shortest text that reads back as the same number
-template <std::integral T> std::string to_text(T number) { return std::to_string(number); }
+TULLE_API std::string to_text(double number);  // shortest text that reads back as the same number
+template <std::integral T>
+std::string to_text(T number)
+{
+    return std::to_string(number);
+}
 inline std::string to_text(std::string_view text) { return std::string(text); }
 
 // concat("row ", 7, ": ", 0.5) is "row 7: 0.5".
@@ -26,9 +30,9 @@ std::string concat(const T&... parts)
     return all;
 }
 
-TULLE_API std::string fixed(double number, int decimals);         // "7.0"
-TULLE_API std::string grouped(offset_t number);                  // "1 402 553 118"
-TULLE_API std::string human_bytes(std::size_t bytes);            // "11.3 GiB"
-TULLE_API std::size_t parse_bytes(std::string_view text);        // "8GiB", "500 MB", "1024"; ValueError otherwise
+TULLE_API std::string fixed(double number, int decimals);  // "7.0"
+TULLE_API std::string grouped(offset_t number);            // "1 402 553 118"
+TULLE_API std::string human_bytes(std::size_t bytes);      // "11.3 GiB"
+TULLE_API std::size_t parse_bytes(std::string_view text);  // "8GiB", "500 MB", "1024"; ValueError otherwise
 
 }  // namespace tulle

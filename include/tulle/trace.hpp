@@ -20,12 +20,13 @@ namespace tulle::trace {
 struct Timing {
     std::string name;
     double seconds;
-    int depth;          // phases inside phases
+    int depth;  // phases inside phases
 };
 
 class TULLE_API Recorder {
 public:
-    // `settle` is called at both ends of every phase, so that work still in flight on a device is counted where it belongs.
+    // `settle` is called at both ends of every phase, so that work still in flight on a device is counted where it
+    // belongs.
     explicit Recorder(std::function<void()> settle = {});
     ~Recorder();
     Recorder(const Recorder&) = delete;

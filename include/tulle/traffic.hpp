@@ -10,7 +10,7 @@ namespace tulle::partition {
 
 // Bytes of payload and how many copies carried them.
 struct Traffic {
-    std::size_t up = 0, down = 0, across = 0;        // from the host, to the host, between members
+    std::size_t up = 0, down = 0, across = 0;  // from the host, to the host, between members
     std::int64_t messages = 0;
 };
 

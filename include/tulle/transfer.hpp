@@ -24,7 +24,10 @@ template <class Queue>
 struct Up {
     const Queue& q;
     template <class T>
-    Buffer<T> operator()(const T* from, offset_t n) const { return to_queue(q, from, n); }
+    Buffer<T> operator()(const T* from, offset_t n) const
+    {
+        return to_queue(q, from, n);
+    }
     const Queue& end() const { return q; }
 };
 
@@ -45,13 +48,15 @@ struct Down {
 template <class V, class Travel>
 Csr<V> travel(const CsrView<V>& a, const Travel& go)
 {
-    return {a.rows, a.cols, go(a.row_begin, offset_t{a.rows} + 1), go(a.col, a.nonzeros), go(a.value, a.nonzeros), a.sorted, a.unique};
+    return {a.rows,   a.cols,  go(a.row_begin, offset_t{a.rows} + 1), go(a.col, a.nonzeros), go(a.value, a.nonzeros),
+            a.sorted, a.unique};
 }
 
 template <class V, class Travel>
 Csc<V> travel(const CscView<V>& a, const Travel& go)
 {
-    return {a.rows, a.cols, go(a.col_begin, offset_t{a.cols} + 1), go(a.row, a.nonzeros), go(a.value, a.nonzeros), a.sorted, a.unique};
+    return {a.rows,   a.cols,  go(a.col_begin, offset_t{a.cols} + 1), go(a.row, a.nonzeros), go(a.value, a.nonzeros),
+            a.sorted, a.unique};
 }
 
 template <class V, class Travel>
@@ -79,19 +84,33 @@ Buffer<offset_t> travel_and_widen(const std::int32_t* from, offset_t n, const Tr
 template <class V, class Travel>
 Csr<V> travel(const Csr32View<V>& a, const Travel& go)
 {
-    return {a.rows, a.cols, travel_and_widen(a.row_begin, offset_t{a.rows} + 1, go), go(a.col, a.nonzeros), go(a.value, a.nonzeros), a.sorted, a.unique};
+    return {a.rows,
+            a.cols,
+            travel_and_widen(a.row_begin, offset_t{a.rows} + 1, go),
+            go(a.col, a.nonzeros),
+            go(a.value, a.nonzeros),
+            a.sorted,
+            a.unique};
 }
 
 template <class V, class Travel>
 Csc<V> travel(const Csc32View<V>& a, const Travel& go)
 {
-    return {a.rows, a.cols, travel_and_widen(a.col_begin, offset_t{a.cols} + 1, go), go(a.row, a.nonzeros), go(a.value, a.nonzeros), a.sorted, a.unique};
+    return {a.rows,
+            a.cols,
+            travel_and_widen(a.col_begin, offset_t{a.cols} + 1, go),
+            go(a.row, a.nonzeros),
+            go(a.value, a.nonzeros),
+            a.sorted,
+            a.unique};
 }
 
 template <class T>
 void require_data(std::span<T> array)
 {
-    require<ValueError>(array.data() != nullptr || array.empty(), [&] { return concat("the array is null, but must have ", array.size(), array.size() == 1 ? " entry" : " entries"); });
+    require<ValueError>(array.data() != nullptr || array.empty(), [&] {
+        return concat("the array is null, but must have ", array.size(), array.size() == 1 ? " entry" : " entries");
+    });
 }
 
 }  // namespace detail
@@ -126,7 +145,9 @@ template <class T>
 Buffer<T> to_host(const Context& ctx, std::span<const T> there)
 {
     detail::require_data(there);
-    return ctx.run([&](const auto& q) { return detail::Down<std::remove_cvref_t<decltype(q)>>{q, ctx.host()}(there.data(), std::ssize(there)); });
+    return ctx.run([&](const auto& q) {
+        return detail::Down<std::remove_cvref_t<decltype(q)>>{q, ctx.host()}(there.data(), std::ssize(there));
+    });
 }
 
 }  // namespace tulle

@@ -17,29 +17,37 @@
 namespace tulle {
 
 struct Findings {
-    std::string problem;                      // empty: the structure is sound; else one sentence with row, position and numbers
-    index_t row = -1;                         // first row (column for CSC, entry's row for COO) with a problem
-    bool sorted = true, unique = true;        // as found, whatever the view claims
-    offset_t not_finite = 0;                  // values that are NaN or infinite
+    std::string problem;  // empty: the structure is sound; else one sentence with row, position and numbers
+    index_t row = -1;     // first row (column for CSC, entry's row for COO) with a problem
+    bool sorted = true, unique = true;  // as found, whatever the view claims
+    offset_t not_finite = 0;            // values that are NaN or infinite
     bool ok() const { return problem.empty(); }
 };
 
 // Looks at everything; never reads outside the arrays as long as they have the sizes the view says.
-template <class V> TULLE_API Findings validate(const Context& ctx, const CsrView<V>& a);
-template <class V> TULLE_API Findings validate(const Context& ctx, const CscView<V>& a);
-template <class V> TULLE_API Findings validate(const Context& ctx, const CooView<V>& a);
-template <class V> TULLE_API Findings validate(const Context& ctx, const BlockedEllView<V>& a);
-template <class V> TULLE_API Findings validate(const Context& ctx, const Csr32View<V>& a);
-template <class V> TULLE_API Findings validate(const Context& ctx, const Csc32View<V>& a);
+template <class V>
+TULLE_API Findings validate(const Context& ctx, const CsrView<V>& a);
+template <class V>
+TULLE_API Findings validate(const Context& ctx, const CscView<V>& a);
+template <class V>
+TULLE_API Findings validate(const Context& ctx, const CooView<V>& a);
+template <class V>
+TULLE_API Findings validate(const Context& ctx, const BlockedEllView<V>& a);
+template <class V>
+TULLE_API Findings validate(const Context& ctx, const Csr32View<V>& a);
+template <class V>
+TULLE_API Findings validate(const Context& ctx, const Csc32View<V>& a);
 
 // The same without looking at the numbers, which may be of any type: Findings::not_finite stays 0.
 namespace detail {
-TULLE_API Findings validate_pattern(const Context& ctx, const CsrView<float>& pattern, const void* value);      // pattern.value is null
+TULLE_API Findings validate_pattern(const Context& ctx, const CsrView<float>& pattern,
+                                    const void* value);  // pattern.value is null
 }
 template <class V>
 Findings validate_pattern(const Context& ctx, const CsrView<V>& a)
 {
-    return detail::validate_pattern(ctx, {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, nullptr, a.sorted, a.unique}, a.value);
+    return detail::validate_pattern(ctx, {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, nullptr, a.sorted, a.unique},
+                                    a.value);
 }
 
 // ValueError with the finding's sentence if the structure is not sound or not as sorted and unique as the view claims.

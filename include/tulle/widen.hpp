@@ -17,9 +17,12 @@ namespace tulle::matrix {
 TULLE_API void widen_offsets(const CpuQueue& q, const std::int32_t* from, offset_t n, offset_t* to);
 TULLE_API void widen_offsets(const CudaQueue& q, const std::int32_t* from, offset_t n, offset_t* to);
 
-template <class View> inline constexpr bool is_narrow = false;
-template <class V> inline constexpr bool is_narrow<Csr32View<V>> = true;
-template <class V> inline constexpr bool is_narrow<Csc32View<V>> = true;
+template <class View>
+inline constexpr bool is_narrow = false;
+template <class V>
+inline constexpr bool is_narrow<Csr32View<V>> = true;
+template <class V>
+inline constexpr bool is_narrow<Csc32View<V>> = true;
 
 // A view with offsets of 64 bits, which are written to `wide`, where the context works.
 template <class View>
@@ -33,8 +36,8 @@ auto widened_unchecked(const Context& ctx, const View& a, Buffer<offset_t>& wide
     return with_offsets(a, std::as_const(wide).data());
 }
 
-// A view, or one of several, with offsets of 64 bits: as given, or widened. Sizes and arrays are checked first, whatever the view. `Wide` is a view, or one of
-// several, without the narrow ones.
+// A view, or one of several, with offsets of 64 bits: as given, or widened. Sizes and arrays are checked first,
+// whatever the view. `Wide` is a view, or one of several, without the narrow ones.
 template <class Wide, class View>
 Wide widened(const Context& ctx, const View& a, Buffer<offset_t>& wide)
 {
@@ -49,23 +52,29 @@ Wide widened(const Context& ctx, const std::variant<Views...>& any, Buffer<offse
     return std::visit([&](const auto& a) { return widened<Wide>(ctx, a, wide); }, any);
 }
 
-// The same for new values of a pattern that stays: offsets that were widened before (`kept`) are used again, others are written to `fresh`.
+// The same for new values of a pattern that stays: offsets that were widened before (`kept`) are used again, others are
+// written to `fresh`.
 template <class Wide, class... Views>
-Wide renewed(const Context& ctx, const std::variant<Views...>& any, const Buffer<offset_t>& kept, Buffer<offset_t>& fresh)
+Wide renewed(const Context& ctx, const std::variant<Views...>& any, const Buffer<offset_t>& kept,
+             Buffer<offset_t>& fresh)
 {
-    return std::visit([&]<class View>(const View& a) -> Wide {
-        if constexpr (is_narrow<View>) {
-            check_arrays(ctx, a);
-            if (!kept.empty()) return with_offsets(a, kept.data());
-        }
-        return widened<Wide>(ctx, a, fresh);
-    }, any);
+    return std::visit(
+        [&]<class View>(const View& a) -> Wide {
+            if constexpr (is_narrow<View>) {
+                check_arrays(ctx, a);
+                if (!kept.empty()) return with_offsets(a, kept.data());
+            }
+            return widened<Wide>(ctx, a, fresh);
+        },
+        any);
 }
 
 // What describe() says of them.
 inline std::string widened_text(std::size_t bytes)
 {
-    return bytes == 0 ? std::string() : concat("\n  offsets: given in 32 bits, widened to 64: ", human_bytes(bytes), " of what is kept");
+    return bytes == 0
+               ? std::string()
+               : concat("\n  offsets: given in 32 bits, widened to 64: ", human_bytes(bytes), " of what is kept");
 }
 
 }  // namespace tulle::matrix

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What GPUs of a compute capability have, as far as kernels are chosen by it. Compute capabilities are written as 80 for 8.0.
-// From the CUDA C++ Programming Guide, "Compute Capabilities".
+// What GPUs of a compute capability have, as far as kernels are chosen by it. Compute capabilities are written as 80
+// for 8.0. From the CUDA C++ Programming Guide, "Compute Capabilities".
 #pragma once
 
 #include <array>

@@ -24,7 +24,8 @@ void with_constant(int n, F&& f)
 template <std::size_t N, class F>
 constexpr void for_each_index(F&& f)
 {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<N>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(std::integral_constant<std::size_t, I>{}), ...); }
+    (std::make_index_sequence<N>{});
 }
 
 }  // namespace tulle

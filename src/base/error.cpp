@@ -5,13 +5,15 @@
 namespace tulle {
 
 Error::Error(const std::string& what, const std::string& hint)
-    : std::runtime_error(hint.empty() ? what : what + "\n  hint: " + hint), message_(what), hint_(hint)
-{
-}
+    : std::runtime_error(hint.empty() ? what : what + "\n  hint: " + hint),
+      message_(what),
+      hint_(hint)
+{}
 
 OutOfMemory::OutOfMemory(const std::string& what, std::size_t needed, std::size_t available, const std::string& hint)
-    : Error(what, hint), needed_(needed), available_(available)
-{
-}
+    : Error(what, hint),
+      needed_(needed),
+      available_(available)
+{}
 
 }  // namespace tulle

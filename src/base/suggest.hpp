@@ -22,7 +22,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b)
         now[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
             now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], before[j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = std::min(now[j], before[j - 2] + 1);
         }
         before = last;
         std::swap(last, now);
@@ -30,7 +31,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b)
     return last[b.size()];
 }
 
-// The nearest known word, the first of several; empty if none is near: a third of the letters may be wrong, or the end be missing.
+// The nearest known word, the first of several; empty if none is near: a third of the letters may be wrong, or the end
+// be missing.
 template <class Words>
 std::string nearest_word(std::string_view word, const Words& known)
 {

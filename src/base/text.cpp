@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 
 #include "tulle/error.hpp"
@@ -19,8 +19,9 @@ struct Unit {
 };
 
 constexpr std::array units{
-    Unit{"", 1.0},     Unit{"B", 1.0},    Unit{"K", 0x1p10}, Unit{"KB", 1e3},   Unit{"KIB", 0x1p10}, Unit{"M", 0x1p20}, Unit{"MB", 1e6},
-    Unit{"MIB", 0x1p20}, Unit{"G", 0x1p30}, Unit{"GB", 1e9},   Unit{"GIB", 0x1p30}, Unit{"T", 0x1p40},   Unit{"TB", 1e12}, Unit{"TIB", 0x1p40},
+    Unit{"", 1.0},       Unit{"B", 1.0},    Unit{"K", 0x1p10},   Unit{"KB", 1e3},     Unit{"KIB", 0x1p10},
+    Unit{"M", 0x1p20},   Unit{"MB", 1e6},   Unit{"MIB", 0x1p20}, Unit{"G", 0x1p30},   Unit{"GB", 1e9},
+    Unit{"GIB", 0x1p30}, Unit{"T", 0x1p40}, Unit{"TB", 1e12},    Unit{"TIB", 0x1p40},
 };
 
 }  // namespace
@@ -34,7 +35,7 @@ std::string to_text(double number)
 
 std::string fixed(double number, int decimals)
 {
-    std::array<char, 400> room{};             // the largest double has 309 digits before the point
+    std::array<char, 400> room{};  // the largest double has 309 digits before the point
     const auto end = std::to_chars(room.data(), room.data() + room.size(), number, std::chars_format::fixed, decimals);
     return {room.data(), end.ptr};
 }
@@ -65,7 +66,9 @@ std::size_t parse_bytes(std::string_view text)
         if (*c != ' ') name += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
     const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == name; });
     const bool good = fault == std::errc{} && unit != units.end() && amount >= 0 && amount * unit->bytes < 0x1p63;
-    require<ValueError>(good, [&] { return concat("'", text, "' is not an amount of memory"); }, "write it like 512MiB, 8GiB or 1000000");
+    require<ValueError>(
+        good, [&] { return concat("'", text, "' is not an amount of memory"); },
+        "write it like 512MiB, 8GiB or 1000000");
     return static_cast<std::size_t>(amount * unit->bytes);
 }
 

@@ -14,10 +14,7 @@ std::atomic<void (*)()> range_pop = nullptr;
 
 }  // namespace
 
-double now()
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void set_ranges(Ranges ranges)
 {
@@ -45,7 +42,8 @@ Phase::~Phase()
     if (!recorder_) return;
     try {
         if (recorder_->settle_) recorder_->settle_();
-    } catch (...) {   // the phase is being left by an exception already, or the device will report again at the next call
+    } catch (
+        ...) {  // the phase is being left by an exception already, or the device will report again at the next call
     }
     recorder_->phases_[slot_].seconds = now() - begin_;
     --recorder_->depth_;

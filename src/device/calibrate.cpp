@@ -21,7 +21,8 @@ double thread_seconds()
 {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
     timespec time{};
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0) return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0)
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 #endif
     return trace::now();
 }

@@ -12,7 +12,8 @@ Context Context::cpu(int threads) { return Context(CpuQueue(threads)); }
 Context Context::cuda(int device)
 {
     if constexpr (build::has_cuda) return Context(cuda::open_queue(device));
-    throw NotBuilt("this build of tulle has no CUDA backend", "configure with -DTULLE_CUDA=ON on a machine with nvcc, or use Context::cpu()");
+    throw NotBuilt("this build of tulle has no CUDA backend",
+                   "configure with -DTULLE_CUDA=ON on a machine with nvcc, or use Context::cpu()");
 }
 
 Context Context::cuda(int device, CUstream_st* stream)

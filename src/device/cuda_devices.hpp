@@ -13,16 +13,17 @@ namespace tulle::cuda {
 
 // What kernels are chosen by. Asking makes no context on the GPU.
 struct DeviceLimits {
-    int compute = 0;                                 // compute capability, 90 for 9.0
+    int compute = 0;  // compute capability, 90 for 9.0
     int multiprocessors = 0;
-    std::size_t block_bytes = 0;                     // shared memory that a block may have
-    int cluster_blocks = 1;                          // that can run together; 1: the GPU has no clusters
+    std::size_t block_bytes = 0;  // shared memory that a block may have
+    int cluster_blocks = 1;       // that can run together; 1: the GPU has no clusters
 };
 
-// TULLE_GPU_COMPUTE=80 in the environment hides what GPUs of that compute capability do not have, so that the kernels for them can be tried on a newer one.
+// TULLE_GPU_COMPUTE=80 in the environment hides what GPUs of that compute capability do not have, so that the kernels
+// for them can be tried on a newer one.
 DeviceLimits device_limits(int device);
 
-CudaQueue open_queue(int device);                    // with a stream of its own
+CudaQueue open_queue(int device);  // with a stream of its own
 CudaQueue open_queue(int device, CUstream_st* stream);
 std::vector<GpuInfo> list_devices(std::string& why_not);
 bool is_device_pointer(const void* data, int device);

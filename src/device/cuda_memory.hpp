@@ -7,9 +7,9 @@
 
 namespace tulle::cuda {
 
-void* allocate_device(const Place& place, std::size_t bytes);    // null when there is none
+void* allocate_device(const Place& place, std::size_t bytes);  // null when there is none
 void release_device(const Place& place, void* data) noexcept;
-void* allocate_pinned(std::size_t bytes);                        // null when there is none
+void* allocate_pinned(std::size_t bytes);  // null when there is none
 void release_pinned(void* data) noexcept;
 std::size_t free_device_bytes(int device);
 

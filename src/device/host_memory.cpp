@@ -25,12 +25,13 @@ namespace tulle::host {
 namespace {
 
 constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t no_limit = std::size_t{1} << 60;      // cgroup v1 writes a huge number where there is none
-constexpr std::size_t left_to_others = 32;                  // one part in so many: MemAvailable is an estimate, and small blocks are not looked at
-constexpr std::size_t samples = 64;                         // pages of a block that are looked at
+constexpr std::size_t no_limit = std::size_t{1} << 60;  // cgroup v1 writes a huge number where there is none
+constexpr std::size_t left_to_others =
+    32;  // one part in so many: MemAvailable is an estimate, and small blocks are not looked at
+constexpr std::size_t samples = 64;  // pages of a block that are looked at
 
-std::mutex mutex;                                           // of the folder and the blocks
-std::atomic<std::size_t> small_bytes = 0;                   // allocated in small blocks since the limits were read
+std::mutex mutex;                          // of the folder and the blocks
+std::atomic<std::size_t> small_bytes = 0;  // allocated in small blocks since the limits were read
 
 // Never destroyed: buffers may be released after everything else at the end of a program.
 std::string& folder()
@@ -85,7 +86,8 @@ void look_at_machine(Room& least)
     const std::string info = read_text(folder() + "/proc/meminfo");
     const std::optional<std::size_t> free = number_of(info, "MemAvailable:"), swap = number_of(info, "SwapFree:");
     if (!free) return;
-    keep_least(least, (*free + swap.value_or(0)) << 10, swap.value_or(0) > 0 ? "physical memory and swap" : "physical memory");
+    keep_least(least, (*free + swap.value_or(0)) << 10,
+               swap.value_or(0) > 0 ? "physical memory and swap" : "physical memory");
 }
 
 // ---- control groups
@@ -93,16 +95,19 @@ void look_at_machine(Room& least)
 struct GroupFiles {
     const char *limit, *used, *inactive, *active;
 };
-constexpr GroupFiles version_1{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file ", "total_active_file "};
+constexpr GroupFiles version_1{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file ",
+                               "total_active_file "};
 constexpr GroupFiles version_2{"/memory.max", "/memory.current", "inactive_file ", "active_file "};
 
 void look_at_group(Room& least, const std::string& group, const GroupFiles& files, const std::string& name)
 {
-    const std::optional<std::size_t> limit = number_in(read_text(group + files.limit)), used = number_in(read_text(group + files.used));
+    const std::optional<std::size_t> limit = number_in(read_text(group + files.limit)),
+                                     used = number_in(read_text(group + files.used));
     if (!limit || !used || *limit >= no_limit) return;
     const std::string stat = read_text(group + "/memory.stat");
     const std::size_t caches = number_of(stat, files.inactive).value_or(0) + number_of(stat, files.active).value_or(0);
-    keep_least(least, minus(*limit, minus(*used, caches)), concat("the memory limit of cgroup ", name.empty() ? "/" : name));
+    keep_least(least, minus(*limit, minus(*used, caches)),
+               concat("the memory limit of cgroup ", name.empty() ? "/" : name));
 }
 
 // A group and all above it: each may have a limit.
@@ -123,7 +128,8 @@ void look_at_cgroups(Room& least)
     for (std::string line; std::getline(lines, line);) {
         const std::size_t first = line.find(':'), second = line.find(':', first + 1);
         if (first == std::string::npos || second == std::string::npos) continue;
-        const std::string controllers = concat(",", line.substr(first + 1, second - first - 1), ","), path = line.substr(second + 1);
+        const std::string controllers = concat(",", line.substr(first + 1, second - first - 1), ","),
+                          path = line.substr(second + 1);
         if (controllers == ",,") {
             look_at_groups(least, mount, path, version_2);
             look_at_groups(least, mount + "/unified", path, version_2);
@@ -144,8 +150,10 @@ void look_at_process(Room& least)
     std::istringstream statm(read_text("/proc/self/statm"));
     std::size_t pages[6] = {};
     for (std::size_t& n : pages) statm >> n;
-    if (space.rlim_cur != RLIM_INFINITY) keep_least(least, minus(space.rlim_cur, pages[0] * page_bytes()), "the limit of address space (ulimit -v)");
-    if (data.rlim_cur != RLIM_INFINITY) keep_least(least, minus(data.rlim_cur, pages[5] * page_bytes()), "the limit of data (ulimit -d)");
+    if (space.rlim_cur != RLIM_INFINITY)
+        keep_least(least, minus(space.rlim_cur, pages[0] * page_bytes()), "the limit of address space (ulimit -v)");
+    if (data.rlim_cur != RLIM_INFINITY)
+        keep_least(least, minus(data.rlim_cur, pages[5] * page_bytes()), "the limit of data (ulimit -d)");
 }
 
 // ---- blocks of ours
@@ -153,7 +161,8 @@ void look_at_process(Room& least)
 // By evenly spaced pages. What cannot be asked for counts as touched.
 std::size_t untouched_bytes(const void* data, std::size_t bytes)
 {
-    const std::size_t page = page_bytes(), begin = (reinterpret_cast<std::size_t>(data) + page - 1) / page * page, pages = bytes / page;
+    const std::size_t page = page_bytes(), begin = (reinterpret_cast<std::size_t>(data) + page - 1) / page * page,
+                      pages = bytes / page;
     std::size_t absent = 0;
     for (std::size_t s = 0; s < samples; ++s) {
         unsigned char resident = 1;
@@ -171,7 +180,9 @@ Room available_locked()
     look_at_cgroups(least);
     std::size_t untouched = 0;
     for (const auto& [data, bytes] : large_blocks()) untouched += untouched_bytes(data, bytes);
-    if (least.bytes != unlimited && untouched > 0) least = {minus(least.bytes, untouched), concat(least.limit, ", less ", human_bytes(untouched), " that are allocated but not yet used")};
+    if (least.bytes != unlimited && untouched > 0)
+        least = {minus(least.bytes, untouched),
+                 concat(least.limit, ", less ", human_bytes(untouched), " that are allocated but not yet used")};
     look_at_process(least);
     if (least.bytes != unlimited) least.bytes -= least.bytes / left_to_others;
     return least;
@@ -188,7 +199,9 @@ void require_room_locked(const std::string& what, std::size_t bytes)
 {
     const Room room = available_locked();
     if (bytes <= room.bytes) return;
-    throw OutOfMemory(concat("out of memory on ", what, ": ", human_bytes(bytes), " needed, ", human_bytes(room.bytes), " available (", room.limit, ")"), bytes, room.bytes,
+    throw OutOfMemory(concat("out of memory on ", what, ": ", human_bytes(bytes), " needed, ", human_bytes(room.bytes),
+                             " available (", room.limit, ")"),
+                      bytes, room.bytes,
                       "free other data, work with a smaller matrix, or in chunks where the operation can");
 }
 

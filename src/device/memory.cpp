@@ -37,7 +37,8 @@ HostBlock block_for(std::size_t bytes)
 {
     const bool large = bytes >= 2 * huge_page;
     const std::size_t alignment = large ? huge_page : cache_line;
-    return {large ? round_up(bytes, alignment) : bytes, alignment, large};      // not rounded up elsewhere: AddressSanitizer sees the end of the array
+    return {large ? round_up(bytes, alignment) : bytes, alignment,
+            large};  // not rounded up elsewhere: AddressSanitizer sees the end of the array
 }
 
 void* allocate_host(std::size_t bytes)
@@ -111,13 +112,16 @@ void Memory::admit(const Place& place, std::size_t bytes)
     if (fail_at_ >= 0) {
         const bool now = fail_at_ == 0;
         if (!now || fail_ == Fail::once) --fail_at_;
-        if (now) throw OutOfMemory(concat("out of memory on ", name_of(place), ": told to fail, ", bytes, " bytes"), bytes, 0);
+        if (now)
+            throw OutOfMemory(concat("out of memory on ", name_of(place), ": told to fail, ", bytes, " bytes"), bytes,
+                              0);
     }
     Count& c = count(place.space);
     if (bytes > c.budget - std::min(c.budget, c.live))
-        throw OutOfMemory(concat("over budget on ", name_of(place), ": ", human_bytes(bytes), " asked for, ", human_bytes(c.live), " held, budget ",
-                                 human_bytes(c.budget)),
-                          bytes, c.budget - std::min(c.budget, c.live), concat("raise the budget to at least ", human_bytes(c.live + bytes)));
+        throw OutOfMemory(concat("over budget on ", name_of(place), ": ", human_bytes(bytes), " asked for, ",
+                                 human_bytes(c.live), " held, budget ", human_bytes(c.budget)),
+                          bytes, c.budget - std::min(c.budget, c.live),
+                          concat("raise the budget to at least ", human_bytes(c.live + bytes)));
     c.live += bytes;
     c.peak = std::max(c.peak, c.live);
     ++blocks_;

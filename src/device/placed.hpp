@@ -10,8 +10,8 @@
 
 namespace tulle {
 
-// ValueError if an array of `size` entries is null, DeviceError unless it is where the context works. Asking costs a microsecond, so an address found good is
-// kept in `known` and not asked for again.
+// ValueError if an array of `size` entries is null, DeviceError unless it is where the context works. Asking costs a
+// microsecond, so an address found good is kept in `known` and not asked for again.
 void require_placed(const Context& ctx, const void* data, std::size_t size, const void*& known, std::string_view name);
 
 // Whether two arrays have nothing in common; an empty one never has.

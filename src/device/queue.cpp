@@ -17,7 +17,8 @@
 namespace tulle {
 namespace {
 
-constexpr offset_t usual_work_per_thread = 8192;                 // about 5 us; a second thread costs 1.3 us where it is awake, and far more where it sleeps
+constexpr offset_t usual_work_per_thread =
+    8192;  // about 5 us; a second thread costs 1.3 us where it is awake, and far more where it sleeps
 
 offset_t wanted_work_per_thread()
 {
@@ -26,7 +27,9 @@ offset_t wanted_work_per_thread()
     const std::string_view text = wish;
     offset_t work = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), work);
-    require<ValueError>(fault == std::errc{} && end == text.data() + text.size() && work > 0, [&] { return concat("TULLE_WORK_PER_THREAD is '", text, "'"); }, "give a number above zero");
+    require<ValueError>(
+        fault == std::errc{} && end == text.data() + text.size() && work > 0,
+        [&] { return concat("TULLE_WORK_PER_THREAD is '", text, "'"); }, "give a number above zero");
     return work;
 }
 
@@ -43,15 +46,26 @@ int available_threads() { return std::min(omp_get_max_threads(), most_threads())
 CpuQueue::CpuQueue(int wanted) : CpuQueue(wanted, std::make_shared<Memory>()) {}
 
 CpuQueue::CpuQueue(int wanted, std::shared_ptr<Memory> resource)
-    : threads(wanted == 0 ? available_threads() : wanted), memory(std::move(resource)), work_per_thread(wanted_work_per_thread())
+    : threads(wanted == 0 ? available_threads() : wanted),
+      memory(std::move(resource)),
+      work_per_thread(wanted_work_per_thread())
 {
     require<ValueError>(threads > 0, [&] { return concat("a CPU queue needs at least one thread, not ", wanted); });
-    require<ValueError>(threads <= most_threads(), [&] { return concat("a CPU queue can have ", most_threads(), " threads on this machine, not ", wanted); },
-                        "0 takes as many as there are processors");
+    require<ValueError>(
+        threads <= most_threads(),
+        [&] { return concat("a CPU queue can have ", most_threads(), " threads on this machine, not ", wanted); },
+        "0 takes as many as there are processors");
 }
 
-int threads_for(const CpuQueue& q, offset_t work) { return static_cast<int>(std::clamp(work / q.work_per_thread, offset_t{1}, offset_t{q.threads})); }
+int threads_for(const CpuQueue& q, offset_t work)
+{
+    return static_cast<int>(std::clamp(work / q.work_per_thread, offset_t{1}, offset_t{q.threads}));
+}
 
-CudaQueue::CudaQueue(int number, CUstream_st* order, std::shared_ptr<Memory> resource) : device(number), stream(order), memory(std::move(resource)) {}
+CudaQueue::CudaQueue(int number, CUstream_st* order, std::shared_ptr<Memory> resource)
+    : device(number),
+      stream(order),
+      memory(std::move(resource))
+{}
 
 }  // namespace tulle

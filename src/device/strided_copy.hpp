@@ -20,10 +20,11 @@ struct LineShape {
 
 // As copy_bytes, upload_bytes and download_bytes.
 TULLE_API void copy_lines(const CpuQueue& q, const void* from, void* to, const LineShape& shape);
-TULLE_API void copy_lines(const CudaQueue& q, const void* from, void* to, const LineShape& shape);            // inside the device
+TULLE_API void copy_lines(const CudaQueue& q, const void* from, void* to, const LineShape& shape);  // inside the device
 TULLE_API void upload_lines(const CpuQueue& q, const void* host, void* to, const LineShape& shape);
-TULLE_API void upload_lines(const CudaQueue& q, const void* host, void* to, const LineShape& shape);          // `host` may be reused on return
+TULLE_API void upload_lines(const CudaQueue& q, const void* host, void* to,
+                            const LineShape& shape);  // `host` may be reused on return
 TULLE_API void download_lines(const CpuQueue& q, const void* from, void* host, const LineShape& shape);
-TULLE_API void download_lines(const CudaQueue& q, const void* from, void* host, const LineShape& shape);      // waits
+TULLE_API void download_lines(const CudaQueue& q, const void* from, void* host, const LineShape& shape);  // waits
 
 }  // namespace tulle

@@ -19,8 +19,11 @@ Team::Team(std::vector<Context> members) : members_(std::move(members))
 Team Team::cpu(int members, int threads_each)
 {
     require<ValueError>(members > 0, [&] { return concat("a team needs at least one member, not ", members); });
-    require<ValueError>(members <= most_threads(), [&] { return concat("a team can have ", most_threads(), " members on this machine, not ", members); });
-    require<ValueError>(threads_each >= 0, [&] { return concat("a member needs at least one thread, not ", threads_each); });
+    require<ValueError>(members <= most_threads(), [&] {
+        return concat("a team can have ", most_threads(), " members on this machine, not ", members);
+    });
+    require<ValueError>(threads_each >= 0,
+                        [&] { return concat("a member needs at least one thread, not ", threads_each); });
     const int threads = threads_each > 0 ? threads_each : std::max(1, available_threads() / members);
     std::vector<Context> all;
     for (int i = 0; i < members; ++i) all.push_back(Context::cpu(threads));

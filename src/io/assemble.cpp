@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries are grouped by row, put in order by column inside each (and by place in the file where the column is the same), and added up.
-// A slot is what has a place in the matrix: a stored entry, or its mirror image.
+// Entries are grouped by row, put in order by column inside each (and by place in the file where the column is the
+// same), and added up. A slot is what has a place in the matrix: a stored entry, or its mirror image.
 #include "io/assemble.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tulle::io {
 namespace {
 
-constexpr offset_t worth_threads = offset_t{1} << 13;             // entries below which starting threads costs more than it saves
+constexpr offset_t worth_threads = offset_t{1} << 13;  // entries below which starting threads costs more than it saves
 
 template <class V>
 struct Slots {
@@ -43,7 +43,8 @@ matrix::Groups group_by_row(const CpuQueue& q, const Slots<V>& slots)
     if (slots.mirror == Mirror::none) return matrix::group(q, entries.row, entries.nonzeros, entries.rows);
     Buffer<index_t> row(q, slots.count());
 #pragma omp parallel for num_threads(q.threads) if (slots.count() > worth_threads)
-    for (offset_t s = 0; s < slots.count(); ++s) row.data()[s] = slots.is_image(s) && slots.row(s) == slots.col(s) ? entries.rows : slots.row(s);
+    for (offset_t s = 0; s < slots.count(); ++s)
+        row.data()[s] = slots.is_image(s) && slots.row(s) == slots.col(s) ? entries.rows : slots.row(s);
     matrix::Groups groups = matrix::group(q, row.data(), slots.count(), entries.rows + 1);
     groups.begin = matrix::copy_of(q, groups.begin.data(), offset_t{entries.rows} + 1);
     return groups;
@@ -69,11 +70,14 @@ offset_t write_row(const Slots<V>& slots, offset_t* begin, offset_t* end, index_
 
 // Rows whose entries were added up, looked at once more; their slots are in order.
 template <class V>
-Found find_duplicates(const CpuQueue& q, const Slots<V>& slots, const Csr<V>& wide, const offset_t* slot, const offset_t* length)
+Found find_duplicates(const CpuQueue& q, const Slots<V>& slots, const Csr<V>& wide, const offset_t* slot,
+                      const offset_t* length)
 {
     offset_t count = 0;
     index_t first = wide.rows;
-    const auto repeats = [&](offset_t k) { return !slots.is_image(slot[k]) && slots.col(slot[k - 1]) == slots.col(slot[k]); };
+    const auto repeats = [&](offset_t k) {
+        return !slots.is_image(slot[k]) && slots.col(slot[k - 1]) == slots.col(slot[k]);
+    };
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(+ : count) reduction(min : first)
     for (index_t i = 0; i < wide.rows; ++i) {
         const offset_t from = wide.row_begin.data()[i], to = wide.row_begin.data()[i + 1];
@@ -95,7 +99,11 @@ Csr<V> close_gaps(const CpuQueue& q, const Csr<V>& wide, Buffer<offset_t> length
 {
     prim::exclusive_scan(q, length.data(), length.data(), wide.rows);
     const offset_t nonzeros = length.data()[wide.rows];
-    Csr<V> a{.rows = wide.rows, .cols = wide.cols, .row_begin = std::move(length), .col = Buffer<index_t>(q, nonzeros), .value = Buffer<V>(q, nonzeros)};
+    Csr<V> a{.rows = wide.rows,
+             .cols = wide.cols,
+             .row_begin = std::move(length),
+             .col = Buffer<index_t>(q, nonzeros),
+             .value = Buffer<V>(q, nonzeros)};
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) if (a.nonzeros() > worth_threads)
     for (index_t i = 0; i < a.rows; ++i) {
         const offset_t from = wide.row_begin.data()[i], to = a.row_begin.data()[i], n = a.row_begin.data()[i + 1] - to;
@@ -109,9 +117,11 @@ template <class V>
 bool is_canonical(const CpuQueue& q, const Csr<V>& a)
 {
     bool good = true;
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(&& : good) if (a.nonzeros() > worth_threads)
+    const bool large = a.nonzeros() > worth_threads;
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(&& : good) if (large)
     for (index_t i = 0; i < a.rows; ++i)
-        for (offset_t k = a.row_begin.data()[i] + 1; k < a.row_begin.data()[i + 1]; ++k) good = good && a.col.data()[k - 1] < a.col.data()[k];
+        for (offset_t k = a.row_begin.data()[i] + 1; k < a.row_begin.data()[i + 1]; ++k)
+            good = good && a.col.data()[k - 1] < a.col.data()[k];
     return good;
 }
 
@@ -124,7 +134,11 @@ Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Fou
     matrix::Groups groups = group_by_row(q, slots);
     offset_t* slot = groups.source.data();
     const offset_t n = groups.begin.data()[entries.rows];
-    Csr<V> a{.rows = entries.rows, .cols = entries.cols, .row_begin = std::move(groups.begin), .col = Buffer<index_t>(q, n), .value = Buffer<V>(q, n)};
+    Csr<V> a{.rows = entries.rows,
+             .cols = entries.cols,
+             .row_begin = std::move(groups.begin),
+             .col = Buffer<index_t>(q, n),
+             .value = Buffer<V>(q, n)};
     Buffer<offset_t> length(q, offset_t{entries.rows} + 1);
     offset_t kept = 0;
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(+ : kept) if (n > worth_threads)
@@ -144,7 +158,8 @@ Csr<V> assemble(const CpuQueue& q, Csr<V> a, Found& duplicates)
     a.sorted = a.unique = true;
     if (is_canonical(q, a)) return a;
     const Buffer<index_t> row = matrix::rows_of(q, a.view());
-    return assemble(q, CooView<V>{a.rows, a.cols, a.nonzeros(), row.data(), a.col.data(), a.value.data()}, Mirror::none, duplicates);
+    return assemble(q, CooView<V>{a.rows, a.cols, a.nonzeros(), row.data(), a.col.data(), a.value.data()}, Mirror::none,
+                    duplicates);
 }
 
 template <class V>
@@ -152,7 +167,9 @@ void set_pattern_values(const CpuQueue& q, Csr<V>& a, const ReadOptions& options
 {
     const bool random = options.random_values.has_value();
     const std::uint64_t seed = options.random_values.value_or(0);
-    const auto value = [&](index_t i, index_t j) { return random ? static_cast<V>(pattern_value(std::max(i, j), std::min(i, j), seed)) : V(1); };
+    const auto value = [&](index_t i, index_t j) {
+        return random ? static_cast<V>(pattern_value(std::max(i, j), std::min(i, j), seed)) : V(1);
+    };
     info.values = random ? concat("random:", seed) : "ones";
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) if (a.nonzeros() > worth_threads)
     for (index_t i = 0; i < a.rows; ++i)

@@ -13,15 +13,18 @@ namespace tulle::io {
 // What a stored entry (i, j), i != j, says of (j, i).
 enum class Mirror { none, same, negated };
 
-// Entries at the same position are added in the order of the file, so the result has the same bits for any number of threads.
-// With a mirror, rows < max_index. `duplicates` tells how many stored entries had the position of an earlier one, and the first such position
-// in the order of the rows.
-template <class V> Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Found& duplicates);
+// Entries at the same position are added in the order of the file, so the result has the same bits for any number of
+// threads. With a mirror, rows < max_index. `duplicates` tells how many stored entries had the position of an earlier
+// one, and the first such position in the order of the rows.
+template <class V>
+Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Found& duplicates);
 
 // The same for rows that may be unsorted or hold a column twice; `sorted` and `unique` are found out, not believed.
-template <class V> Csr<V> assemble(const CpuQueue& q, Csr<V> a, Found& duplicates);
+template <class V>
+Csr<V> assemble(const CpuQueue& q, Csr<V> a, Found& duplicates);
 
 // The values of a matrix that has none, as the options ask for them; says so in `info`.
-template <class V> void set_pattern_values(const CpuQueue& q, Csr<V>& a, const ReadOptions& options, FileInfo& info);
+template <class V>
+void set_pattern_values(const CpuQueue& q, Csr<V>& a, const ReadOptions& options, FileInfo& info);
 
 }  // namespace tulle::io

@@ -22,12 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names of files that are not finished, where a signal handler may read them at any time: no pointer that could be freed meanwhile.
+// Names of files that are not finished, where a signal handler may read them at any time: no pointer that could be
+// freed meanwhile.
 struct Slot {
     std::atomic<bool> taken{false}, named{false};
     std::array<char, 4096> name{};
 };
-std::array<Slot, 16> unfinished;                                  // more at once are not removed by a handler
+std::array<Slot, 16> unfinished;  // more at once are not removed by a handler
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 int enter(const std::string& name)
@@ -54,7 +55,8 @@ std::string name_beside(const fs::path& target)
     return (target.parent_path() / concat(".", target.filename().string(), ".", ::getpid(), "-", created++)).string();
 }
 
-// make(name) for names in the folder of the target until one is free. It is listed as unfinished before it exists. False and errno else.
+// make(name) for names in the folder of the target until one is free. It is listed as unfinished before it exists.
+// False and errno else.
 template <class F>
 bool make_beside(const fs::path& target, std::string& name, int& slot, F&& make)
 {
@@ -101,7 +103,10 @@ public:
         descriptor_ = opened_ ? ::open(file.c_str(), O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
         if (descriptor_ < 0) fail();
     }
-    ~Stream() override { if (opened_ && descriptor_ >= 0) ::close(descriptor_); }
+    ~Stream() override
+    {
+        if (opened_ && descriptor_ >= 0) ::close(descriptor_);
+    }
     void write(std::string_view bytes) override
     {
         write_all(descriptor_, bytes, [this] { fail(); });
@@ -112,7 +117,10 @@ public:
     }
 
 private:
-    [[noreturn]] void fail() const { throw FileError(concat(name_, ": cannot be written: ", std::generic_category().message(errno))); }
+    [[noreturn]] void fail() const
+    {
+        throw FileError(concat(name_, ": cannot be written: ", std::generic_category().message(errno)));
+    }
 
     std::string name_;
     bool opened_;
@@ -141,7 +149,8 @@ bool is_stream(const fs::path& file)
 {
     std::error_code ignored;
     const auto kind = fs::status(file, ignored).type();
-    return file == "-" || kind == fs::file_type::fifo || kind == fs::file_type::character || kind == fs::file_type::socket;
+    return file == "-" || kind == fs::file_type::fifo || kind == fs::file_type::character ||
+           kind == fs::file_type::socket;
 }
 
 std::unique_ptr<OutputFile> create_output(const fs::path& file)
@@ -160,10 +169,12 @@ AtomicFile::AtomicFile(const fs::path& file, Unfinished wish) : target_(resolved
 {
     std::error_code ignored;
     if (fs::is_directory(target_, ignored)) throw FileError(name_ + ": is a directory, not a file");
-    if (fs::exists(target_, ignored) && !fs::is_regular_file(target_, ignored)) throw FileError(name_ + ": is not a regular file");
+    if (fs::exists(target_, ignored) && !fs::is_regular_file(target_, ignored))
+        throw FileError(name_ + ": is not a regular file");
     create(wish);
-    struct stat facts{};
-    if (::stat(target_.c_str(), &facts) == 0) ::fchmod(descriptor_, facts.st_mode & 07777);     // the file that is replaced keeps its permissions
+    struct stat facts {};
+    if (::stat(target_.c_str(), &facts) == 0)
+        ::fchmod(descriptor_, facts.st_mode & 07777);  // the file that is replaced keeps its permissions
 }
 
 AtomicFile::~AtomicFile()
@@ -187,7 +198,8 @@ void AtomicFile::create(Unfinished wish)
 
 void AtomicFile::fail() const
 {
-    throw FileError(concat(name_, ": cannot be written: ", std::generic_category().message(errno)), "the file is as it was before");
+    throw FileError(concat(name_, ": cannot be written: ", std::generic_category().message(errno)),
+                    "the file is as it was before");
 }
 
 void AtomicFile::write(std::string_view bytes)
@@ -195,11 +207,14 @@ void AtomicFile::write(std::string_view bytes)
     write_all(descriptor_, bytes, [this] { fail(); });
 }
 
-// A file without a name gets the target's, or where that is taken another one, to be renamed: nothing replaces a file in one step but that.
+// A file without a name gets the target's, or where that is taken another one, to be renamed: nothing replaces a file
+// in one step but that.
 void AtomicFile::link()
 {
     const std::string self = descriptor_path(descriptor_);
-    const auto link_as = [&](const char* name) { return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0; };
+    const auto link_as = [&](const char* name) {
+        return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+    };
     if (link_as(target_.c_str())) return;
     if (errno != EEXIST || !make_beside(target_, temporary_, slot_, link_as)) fail();
 }

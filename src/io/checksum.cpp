@@ -14,7 +14,9 @@ namespace tulle::io {
 namespace {
 
 constexpr std::size_t block = std::size_t{1} << 20;
-constexpr std::size_t lanes = 4, word = sizeof(std::uint64_t);   // lanes are independent, so that the processor works on all of them
+constexpr std::size_t lanes = 4,
+                      word =
+                          sizeof(std::uint64_t);  // lanes are independent, so that the processor works on all of them
 
 std::uint64_t hash_block(const char* data, std::size_t bytes)
 {
@@ -38,7 +40,8 @@ std::uint64_t checksum(const CpuQueue& q, const void* data, std::size_t bytes)
     std::vector<std::uint64_t> hash(blocks);
     for_each_chunk(q, static_cast<offset_t>(blocks), {}, [&](offset_t b) {
         const std::size_t begin = static_cast<std::size_t>(b) * block;
-        hash[static_cast<std::size_t>(b)] = hash_block(static_cast<const char*>(data) + begin, std::min(block, bytes - begin));
+        hash[static_cast<std::size_t>(b)] =
+            hash_block(static_cast<const char*>(data) + begin, std::min(block, bytes - begin));
     });
     std::uint64_t all = mix(bytes);
     for (const std::uint64_t h : hash) all = mix(all ^ h);

@@ -29,7 +29,10 @@ public:
         piece_ = piece;
         failure_ = std::current_exception();
     }
-    void rethrow() const { if (failure_) std::rethrow_exception(failure_); }
+    void rethrow() const
+    {
+        if (failure_) std::rethrow_exception(failure_);
+    }
 
 private:
     std::atomic<offset_t> piece_;
@@ -64,7 +67,7 @@ void for_each_chunk(const CpuQueue& q, offset_t n, const Progress& progress, con
         try {
             work(c);
             const offset_t so_far = ++done;
-            piece = -1;                                           // a progress that throws ends everything
+            piece = -1;  // a progress that throws ends everything
             if (progress && omp_get_thread_num() == 0) progress(static_cast<double>(so_far) / static_cast<double>(n));
         } catch (...) {
             failure.keep(piece);

@@ -13,11 +13,16 @@ namespace tulle::io {
 namespace {
 
 constexpr std::array formats{
-    Format{".mtx", Contents::matrix_market, Packing::none, true},   Format{".mtx.gz", Contents::matrix_market, Packing::gz, true},
-    Format{".mtx.xz", Contents::matrix_market, Packing::xz, false}, Format{".tar.gz", Contents::matrix_market, Packing::tar_gz, false},
-    Format{".tgz", Contents::matrix_market, Packing::tar_gz, false}, Format{".npz", Contents::npz, Packing::none, true},
-    Format{".smtx", Contents::smtx, Packing::none, true},           Format{".smtx.gz", Contents::smtx, Packing::gz, true},
-    Format{".smtx.xz", Contents::smtx, Packing::xz, false},         Format{".tulle", Contents::binary, Packing::none, true},
+    Format{".mtx", Contents::matrix_market, Packing::none, true},
+    Format{".mtx.gz", Contents::matrix_market, Packing::gz, true},
+    Format{".mtx.xz", Contents::matrix_market, Packing::xz, false},
+    Format{".tar.gz", Contents::matrix_market, Packing::tar_gz, false},
+    Format{".tgz", Contents::matrix_market, Packing::tar_gz, false},
+    Format{".npz", Contents::npz, Packing::none, true},
+    Format{".smtx", Contents::smtx, Packing::none, true},
+    Format{".smtx.gz", Contents::smtx, Packing::gz, true},
+    Format{".smtx.xz", Contents::smtx, Packing::xz, false},
+    Format{".tulle", Contents::binary, Packing::none, true},
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -42,29 +47,38 @@ std::string known_endings()
 const Format* find_format(const std::filesystem::path& file)
 {
     const std::string name = lower(file.filename().string());
-    const auto found = std::find_if(formats.begin(), formats.end(), [&](const Format& format) { return name.ends_with(format.ending); });
+    const auto found = std::find_if(formats.begin(), formats.end(),
+                                    [&](const Format& format) { return name.ends_with(format.ending); });
     return found == formats.end() ? nullptr : &*found;
 }
 
 const Format& format_of(const std::filesystem::path& file)
 {
     const Format* found = find_format(file);
-    require<FileError>(found != nullptr, [&] { return concat(file.string(), ": the end of the name says no format that tulle knows"); }, known_endings());
+    require<FileError>(
+        found != nullptr,
+        [&] { return concat(file.string(), ": the end of the name says no format that tulle knows"); },
+        known_endings());
     return *found;
 }
 
 const Format& format_named(const std::string& name)
 {
     const std::string ending = lower(name.starts_with('.') ? name : "." + name);
-    const auto found = std::find_if(formats.begin(), formats.end(), [&](const Format& format) { return ending == format.ending; });
-    require<ValueError>(found != formats.end(), [&] { return concat("there is no format '", name, "'"); }, known_endings());
+    const auto found =
+        std::find_if(formats.begin(), formats.end(), [&](const Format& format) { return ending == format.ending; });
+    require<ValueError>(
+        found != formats.end(), [&] { return concat("there is no format '", name, "'"); }, known_endings());
     return *found;
 }
 
 Packing packing_of(std::string_view bytes)
 {
     if (bytes.starts_with("\x1f\x8b")) return Packing::gz;
-    return bytes.starts_with("\xfd" "7zXZ") ? Packing::xz : Packing::none;
+    return bytes.starts_with("\xfd"
+                             "7zXZ")
+               ? Packing::xz
+               : Packing::none;
 }
 
 bool is_tar(std::string_view bytes) { return bytes.size() >= 512 && bytes.substr(257, 5) == "ustar"; }

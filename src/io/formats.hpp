@@ -17,7 +17,7 @@ enum class Contents { matrix_market, npz, smtx, binary };
 enum class Packing { none, gz, xz, tar_gz };
 
 struct Format {
-    const char* ending;       // ".mtx.gz"
+    const char* ending;  // ".mtx.gz"
     Contents contents;
     Packing packing;
     bool writable;
@@ -30,7 +30,7 @@ const Format& format_of(const std::filesystem::path& file);
 // The format called "mtx.gz" or ".mtx.gz"; ValueError with the list where there is none.
 const Format& format_named(const std::string& name);
 
-std::string known_endings();              // "known are .mtx .mtx.gz …"
+std::string known_endings();  // "known are .mtx .mtx.gz …"
 
 // What the first bytes say: the packing (tar_gz is seen only once the file is unpacked), a tar archive, the contents.
 Packing packing_of(std::string_view bytes);
@@ -38,6 +38,7 @@ bool is_tar(std::string_view bytes);
 std::optional<Contents> contents_of(std::string_view bytes);
 
 // Reads a file's bytes in a format known beforehand.
-template <class V> Csr<V> read_source(const CpuQueue& q, Source source, const Format& format, const ReadOptions& options, FileInfo& info);
+template <class V>
+Csr<V> read_source(const CpuQueue& q, Source source, const Format& format, const ReadOptions& options, FileInfo& info);
 
 }  // namespace tulle::io

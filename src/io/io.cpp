@@ -19,7 +19,7 @@
 namespace tulle::io {
 namespace {
 
-constexpr double unpacking_share = 0.6;                          // of the time that a compressed file takes, for progress
+constexpr double unpacking_share = 0.6;  // of the time that a compressed file takes, for progress
 
 Source unpack(const CpuQueue& q, Source source, Packing packing, const ReadOptions& options)
 {
@@ -38,7 +38,8 @@ Csr<V> parse(const CpuQueue& q, const Source& source, Contents contents, const R
     const trace::Phase phase{"parse"};
     if (contents == Contents::matrix_market) return read_matrix_market<V>(q, source, options, info);
     if (contents == Contents::smtx) return read_smtx<V>(q, source, options, info);
-    Csr<V> a = contents == Contents::npz ? read_npz<V>(q, source, options, info) : read_binary<V>(q, source, options, info);
+    Csr<V> a =
+        contents == Contents::npz ? read_npz<V>(q, source, options, info) : read_binary<V>(q, source, options, info);
     report_narrowing(q, a, options, info);
     return a;
 }
@@ -47,9 +48,12 @@ Csr<V> parse(const CpuQueue& q, const Source& source, Contents contents, const R
 Format detect(const std::string& name, std::string_view bytes, Packing packing)
 {
     const std::optional<Contents> contents = contents_of(bytes);
-    if (!contents && bytes.find_first_not_of(" \t\r\n") == bytes.npos) throw FormatError(concat(name, ": the file is empty"));
-    require<FormatError>(contents.has_value(), [&] { return concat(name, ": neither its name nor its first bytes say which format it has"); },
-                         concat("name the format; ", known_endings()));
+    if (!contents && bytes.find_first_not_of(" \t\r\n") == bytes.npos)
+        throw FormatError(concat(name, ": the file is empty"));
+    require<FormatError>(
+        contents.has_value(),
+        [&] { return concat(name, ": neither its name nor its first bytes say which format it has"); },
+        concat("name the format; ", known_endings()));
     return {"", *contents, packing, false};
 }
 
@@ -67,28 +71,36 @@ std::pair<Source, Format> unpack_unnamed(const CpuQueue& q, Source source, const
 void check_write_options(const std::filesystem::path& file, const Format& format, const WriteOptions& options)
 {
     const bool market = format.contents == Contents::matrix_market;
-    require<FileError>(format.writable, [&] { return concat(file.string(), ": ", format.ending, " is read, but not written"); }, "write .mtx.gz instead");
-    require<ValueError>(market || !options.symmetric, [&] { return concat(file.string(), ": only Matrix Market files can hold one triangle of a symmetric matrix"); });
-    require<ValueError>(market || format.contents == Contents::smtx || !options.pattern,
-                        [&] { return concat(file.string(), ": ", format.ending, " files hold values, a pattern alone cannot be written"); });
-    require<ValueError>(format.contents != Contents::smtx || options.pattern, [&] { return concat(file.string(), ": .smtx files hold no values"); },
-                        "ask for the pattern alone (WriteOptions::pattern), or use another format");
+    require<FileError>(
+        format.writable, [&] { return concat(file.string(), ": ", format.ending, " is read, but not written"); },
+        "write .mtx.gz instead");
+    require<ValueError>(market || !options.symmetric, [&] {
+        return concat(file.string(), ": only Matrix Market files can hold one triangle of a symmetric matrix");
+    });
+    require<ValueError>(market || format.contents == Contents::smtx || !options.pattern, [&] {
+        return concat(file.string(), ": ", format.ending, " files hold values, a pattern alone cannot be written");
+    });
+    require<ValueError>(
+        format.contents != Contents::smtx || options.pattern,
+        [&] { return concat(file.string(), ": .smtx files hold no values"); },
+        "ask for the pattern alone (WriteOptions::pattern), or use another format");
 }
 
 template <class V>
 void write_contents(const CpuQueue& q, Sink& sink, Contents contents, const CsrView<V>& a, const WriteOptions& options)
 {
     switch (contents) {
-        case Contents::matrix_market: return write_matrix_market(q, sink, a, options);
-        case Contents::npz: return write_npz(q, sink, a, options);
-        case Contents::smtx: return write_smtx(q, sink, a, options);
-        case Contents::binary: break;
+    case Contents::matrix_market: return write_matrix_market(q, sink, a, options);
+    case Contents::npz: return write_npz(q, sink, a, options);
+    case Contents::smtx: return write_smtx(q, sink, a, options);
+    case Contents::binary: break;
     }
     write_binary(q, sink, a, options);
 }
 
 template <class V>
-Csr<V> parse_unpacked(const CpuQueue& q, const Source& unpacked, const Format& format, const ReadOptions& options, FileInfo& info)
+Csr<V> parse_unpacked(const CpuQueue& q, const Source& unpacked, const Format& format, const ReadOptions& options,
+                      FileInfo& info)
 {
     ReadOptions rest = options;
     if (format.packing != Packing::none) rest.progress = stretch(options.progress, unpacking_share, 1.0);
@@ -127,7 +139,8 @@ Csr<V> read(const Context& ctx, const std::filesystem::path& file, const ReadOpt
     FileInfo found;
     Source source = Source::open(q, file);
     const std::size_t bytes = source.bytes().size();
-    Csr<V> a = format ? read_source<V>(q, std::move(source), *format, options, found) : read_unnamed<V>(q, std::move(source), options, found);
+    Csr<V> a = format ? read_source<V>(q, std::move(source), *format, options, found)
+                      : read_unnamed<V>(q, std::move(source), options, found);
     found.bytes = bytes;
     if (info) *info = std::move(found);
     return a;
@@ -136,7 +149,8 @@ Csr<V> read(const Context& ctx, const std::filesystem::path& file, const ReadOpt
 void check_write(const std::filesystem::path& file, const WriteOptions& options)
 {
     check_write_options(file, format_to_write(file, options), options);
-    if (!is_stream(file)) create_output(file);                   // gone again, as nothing is committed; to open a pipe would disturb its reader
+    if (!is_stream(file))
+        create_output(file);  // gone again, as nothing is committed; to open a pipe would disturb its reader
 }
 
 template <class V>
@@ -145,7 +159,7 @@ void write(const Context& ctx, const std::filesystem::path& file, const CsrView<
     const Format& format = format_to_write(file, options);
     check_write_options(file, format, options);
     const CpuQueue q = ctx.host();
-    check(Context::cpu(q.threads), a);                           // the arrays are on the host, wherever ctx works
+    check(Context::cpu(q.threads), a);  // the arrays are on the host, wherever ctx works
     const std::unique_ptr<OutputFile> target = create_output(file);
     if (format.packing == Packing::gz) {
         const std::unique_ptr<FilterSink> gz = make_gz_sink(*target);
@@ -162,6 +176,7 @@ template Csr<double> read_source(const CpuQueue&, Source, const Format&, const R
 template TULLE_API Csr<float> read(const Context&, const std::filesystem::path&, const ReadOptions&, FileInfo*);
 template TULLE_API Csr<double> read(const Context&, const std::filesystem::path&, const ReadOptions&, FileInfo*);
 template TULLE_API void write(const Context&, const std::filesystem::path&, const CsrView<float>&, const WriteOptions&);
-template TULLE_API void write(const Context&, const std::filesystem::path&, const CsrView<double>&, const WriteOptions&);
+template TULLE_API void write(const Context&, const std::filesystem::path&, const CsrView<double>&,
+                              const WriteOptions&);
 
 }  // namespace tulle::io

@@ -28,7 +28,10 @@ constexpr bool rows_are_justified(offset_t rows, std::size_t present, const Read
 
 // Deflate reaches 1032 to 1 at most; xz can do more, but hardly with numbers.
 inline constexpr std::size_t deflate_ratio = 1032;
-constexpr std::size_t unpacked_limit(std::size_t packed, const ReadOptions& options) { return limit_for(packed, deflate_ratio, options); }
+constexpr std::size_t unpacked_limit(std::size_t packed, const ReadOptions& options)
+{
+    return limit_for(packed, deflate_ratio, options);
+}
 
 inline std::string too_many_rows(offset_t rows, std::size_t present)
 {

@@ -25,7 +25,10 @@ struct Descriptor {
     explicit Descriptor(int n) : number(n) {}
     Descriptor(const Descriptor&) = delete;
     Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() { if (number >= 0) ::close(number); }
+    ~Descriptor()
+    {
+        if (number >= 0) ::close(number);
+    }
 };
 
 // A pipe or a file system that does not map.
@@ -50,7 +53,7 @@ Source Source::open(const CpuQueue& q, const std::filesystem::path& file)
     const std::string name = file.string();
     const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (descriptor.number < 0) throw FileError(concat(name, ": cannot be opened: ", reason()));
-    struct stat facts{};
+    struct stat facts {};
     if (::fstat(descriptor.number, &facts) != 0) throw FileError(concat(name, ": cannot be opened: ", reason()));
     if (S_ISDIR(facts.st_mode)) throw FileError(concat(name, ": is a directory, not a file"));
     const auto bytes = static_cast<std::size_t>(std::max<off_t>(facts.st_size, 0));
@@ -77,9 +80,10 @@ void Source::fail(const void* at, const std::string& what, const std::string& hi
 }
 
 ByteBuffer::ByteBuffer(const CpuQueue& q, std::size_t expected, std::size_t limit)
-    : q_(q), limit_(limit), data_(q, static_cast<offset_t>(std::min(std::max(expected, std::size_t{1}), std::max(limit, std::size_t{1}))))
-{
-}
+    : q_(q),
+      limit_(limit),
+      data_(q, static_cast<offset_t>(std::min(std::max(expected, std::size_t{1}), std::max(limit, std::size_t{1}))))
+{}
 
 bool ByteBuffer::make_room()
 {

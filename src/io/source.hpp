@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a file: mapped where it is a regular file, read where it is not, unpacked where it is compressed. A mapped file must not
-// be cut short by somebody else while it is read.
+// The bytes of a file: mapped where it is a regular file, read where it is not, unpacked where it is compressed. A
+// mapped file must not be cut short by somebody else while it is read.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,11 @@ public:
     static Source open(const CpuQueue& q, const std::filesystem::path& file);
     // Bytes that are in memory already: borrowed, or owned (the first `size` of `data`).
     Source(std::string name, std::string_view bytes) : name_(std::move(name)), bytes_(bytes) {}
-    Source(std::string name, Buffer<char> data, std::size_t size) : name_(std::move(name)), data_(std::move(data)), bytes_(data_.data(), size) {}
+    Source(std::string name, Buffer<char> data, std::size_t size)
+        : name_(std::move(name)),
+          data_(std::move(data)),
+          bytes_(data_.data(), size)
+    {}
 
     const std::string& name() const { return name_; }
     std::string_view bytes() const { return bytes_; }
@@ -32,7 +36,7 @@ public:
 
 private:
     std::string name_;
-    std::shared_ptr<void> map_;                                  // unmaps when the last part of it goes
+    std::shared_ptr<void> map_;  // unmaps when the last part of it goes
     Buffer<char> data_;
     std::string_view bytes_;
 };

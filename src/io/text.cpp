@@ -25,8 +25,8 @@ const char* line_end(const char* at, const char* end)
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether a well-formed decimal number that no V can hold is too large for it, rather than too close to zero: the sign of its
-// exponent once it is written as 0.d…e±x.
+// Whether a well-formed decimal number that no V can hold is too large for it, rather than too close to zero: the sign
+// of its exponent once it is written as 0.d…e±x.
 bool is_too_large(std::string_view number)
 {
     const std::size_t exponent_at = std::min(number.find_first_of("eE"), number.size());
@@ -38,12 +38,17 @@ bool is_too_large(std::string_view number)
     const std::string_view power = number.substr(std::min(exponent_at + 1, number.size()));
     offset_t exponent = 0;
     const char* begin = power.data() + (!power.empty() && !is_digit(power.front()) ? 1 : 0);
-    if (std::from_chars(begin, power.data() + power.size(), exponent).ec == std::errc::result_out_of_range) return !negative;
+    if (std::from_chars(begin, power.data() + power.size(), exponent).ec == std::errc::result_out_of_range)
+        return !negative;
     const offset_t places = static_cast<offset_t>(point) - static_cast<offset_t>(first);
-    return negative ? places > exponent : exponent > -places;          // no sum: the exponent may be the largest number there is
+    return negative ? places > exponent
+                    : exponent > -places;  // no sum: the exponent may be the largest number there is
 }
 
-bool has_nonzero_digit(std::string_view number) { return number.substr(0, number.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos; }
+bool has_nonzero_digit(std::string_view number)
+{
+    return number.substr(0, number.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -61,16 +66,14 @@ void Text::fail(const char* at, const std::string& what, const std::string& hint
     throw FormatError(concat(name, ":", line_of(at), ": ", what), hint);
 }
 
-void Text::fail_at_end(const std::string& what) const
-{
-    fail(bytes.ends_with('\n') ? end() - 1 : end(), what);
-}
+void Text::fail_at_end(const std::string& what) const { fail(bytes.ends_with('\n') ? end() - 1 : end(), what); }
 
 Text text_of(const Source& source)
 {
     Text text{source.name(), source.bytes()};
     if (text.bytes.starts_with("\xff\xfe") || text.bytes.starts_with("\xfe\xff"))
-        text.fail(text.begin(), "the text is UTF-16, and numbers are read from UTF-8 or ASCII", "convert it: iconv -f UTF-16 -t UTF-8");
+        text.fail(text.begin(), "the text is UTF-16, and numbers are read from UTF-8 or ASCII",
+                  "convert it: iconv -f UTF-16 -t UTF-8");
     if (text.bytes.starts_with("\xef\xbb\xbf")) text.bytes.remove_prefix(3);
     return text;
 }
@@ -113,7 +116,8 @@ offset_t Scanner::unusual_integer(const char* what)
     const char* digits = at_ + (*at_ == '+' && at_ + 1 != end_ && is_digit(at_[1]) ? 1 : 0);
     const auto [after, fault] = std::from_chars(digits, end_, number);
     if (fault == std::errc::result_out_of_range) fail(concat("the ", what, " ", quoted(), " does not fit 64 bits"));
-    if (fault != std::errc{} || !ends_here(after)) fail(concat("the ", what, " should be a whole number, not ", quoted()));
+    if (fault != std::errc{} || !ends_here(after))
+        fail(concat("the ", what, " should be a whole number, not ", quoted()));
     at_ = after;
     return number;
 }
@@ -121,7 +125,9 @@ offset_t Scanner::unusual_integer(const char* what)
 void Scanner::fail_index(const char* what, offset_t number, index_t limit, const char* at)
 {
     at_ = at;
-    if (number == 0) fail(concat(what, " 0, but ", what, "s count from 1"), "the file seems to count from zero; add one to its indices");
+    if (number == 0)
+        fail(concat(what, " 0, but ", what, "s count from 1"),
+             "the file seems to count from zero; add one to its indices");
     if (number < 0) fail(concat(what, " ", number, " is negative"));
     fail(concat(what, " ", number, " exceeds ", limit, " (counted from 1)"));
 }
@@ -132,13 +138,14 @@ V Scanner::unusual_real()
     if (at_line_end()) fail("the value is missing");
     std::string number(at_, std::find_if(at_, end_, is_space));
     if (number.front() == '+' && number.size() > 1 && number[1] != '-') number.erase(0, 1);
-    for (char& c : number)                                        // Fortran's 1.5D+03
+    for (char& c : number)  // Fortran's 1.5D+03
         if (c == 'd' || c == 'D') c = 'e';
     V value = 0;
     const auto [after, fault] = std::from_chars(number.data(), number.data() + number.size(), value);
     const bool whole = after == number.data() + number.size();
     if (fault == std::errc::result_out_of_range && whole) {
-        if (is_too_large(number)) fail(concat("the value ", quoted(), " does not fit ", std::is_same_v<V, float> ? "float" : "double"));
+        if (is_too_large(number))
+            fail(concat("the value ", quoted(), " does not fit ", std::is_same_v<V, float> ? "float" : "double"));
         value = number.front() == '-' ? V(-0.0) : V(0);
     } else if (fault != std::errc{} || !whole) {
         const bool comma = after != number.data() + number.size() && *after == ',';
@@ -158,8 +165,10 @@ void Scanner::note_loss(std::string_view number, V value)
     if (!std::all_of(number.begin(), number.end(), is_digit) || !std::isfinite(value)) return;
     number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
     std::array<char, std::numeric_limits<V>::max_exponent10 + 2> exact{};
-    const auto end = std::to_chars(exact.data(), exact.data() + exact.size(), std::abs(value), std::chars_format::fixed, 0).ptr;
-    if (value != V(0) && number != std::string_view(exact.data(), static_cast<std::size_t>(end - exact.data()))) loss_ = Loss::rounded;
+    const auto end =
+        std::to_chars(exact.data(), exact.data() + exact.size(), std::abs(value), std::chars_format::fixed, 0).ptr;
+    if (value != V(0) && number != std::string_view(exact.data(), static_cast<std::size_t>(end - exact.data())))
+        loss_ = Loss::rounded;
 }
 
 // Whole numbers beyond 64 bits become the nearest V.

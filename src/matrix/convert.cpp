@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conversions with CSR as the hub.
 //
-//     CSC         is the transposed matrix in CSR: grouping the nonzeros by column, stably, leaves rows ascending in every column
-//     COO         by row: the row of every nonzero is written out, or pressed together again; any other order is sorted first
-//     Blocked-ELL entries are ordered by block; entries in the same block are a run, and each run gets the next slot of its block row
+//     CSC         is the transposed matrix in CSR: grouping the nonzeros by column, stably, leaves rows ascending in
+//                 every column
+//     COO         by row: the row of every nonzero is written out, or pressed together again; any other order is sorted
+//                 first
+//     Blocked-ELL entries are ordered by block; entries in the same block are a run, and each run gets the next slot of
+//     its block row
 //     dense       entries go to their places; back, each row counts what is not zero, then writes it
 //
-// Where two entries cannot stand at one position (Blocked-ELL, dense) they are added first, in the order found. Column-major matrices
-// are read as the transposed row-major ones, so that neighbours in memory are read together.
+// Where two entries cannot stand at one position (Blocked-ELL, dense) they are added first, in the order found.
+// Column-major matrices are read as the transposed row-major ones, so that neighbours in memory are read together.
 #include "tulle/convert.hpp"
 
 #include "base/math.hpp"
@@ -35,8 +38,13 @@ Csr<V> transpose_on(const Queue& q, const CsrView<V>& a, Buffer<offset_t>* sourc
 template <class V>
 Csr<V> transpose_on(const CpuQueue& q, const CsrView<V>& a, Buffer<offset_t>* source)
 {
-    Csr<V> t{.rows = a.cols, .cols = a.rows, .row_begin = Buffer<offset_t>(q, offset_t{a.cols} + 1), .col = Buffer<index_t>(q, a.nonzeros),
-             .value = Buffer<V>(q, a.nonzeros), .sorted = true, .unique = a.unique};
+    Csr<V> t{.rows = a.cols,
+             .cols = a.rows,
+             .row_begin = Buffer<offset_t>(q, offset_t{a.cols} + 1),
+             .col = Buffer<index_t>(q, a.nonzeros),
+             .value = Buffer<V>(q, a.nonzeros),
+             .sorted = true,
+             .unique = a.unique};
     Buffer<offset_t> from(q, source ? a.nonzeros : 0);
     transpose_entries(q, a, t.row_begin.data(), t.col.data(), t.value.data(), source ? from.data() : nullptr);
     if (source) *source = std::move(from);
@@ -47,11 +55,17 @@ template <class Queue, class V>
 Csr<V> to_csr_on(const Queue& q, const CooView<V>& a)
 {
     if (a.order != CooOrder::by_row) {
-        Groups groups = a.order == CooOrder::by_col ? group(q, a.row, a.nonzeros, a.rows) : order_entries(q, a.row, a.col, a.nonzeros, a.rows, a.cols);
+        Groups groups = a.order == CooOrder::by_col ? group(q, a.row, a.nonzeros, a.rows)
+                                                    : order_entries(q, a.row, a.col, a.nonzeros, a.rows, a.cols);
         return csr_of_groups(q, a.rows, a.cols, groups, a.col, a.value, a.unique);
     }
-    Csr<V> c{.rows = a.rows, .cols = a.cols, .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1), .col = copy_of(q, a.col, a.nonzeros),
-             .value = copy_of(q, a.value, a.nonzeros), .sorted = true, .unique = a.unique};
+    Csr<V> c{.rows = a.rows,
+             .cols = a.cols,
+             .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1),
+             .col = copy_of(q, a.col, a.nonzeros),
+             .value = copy_of(q, a.value, a.nonzeros),
+             .sorted = true,
+             .unique = a.unique};
     compress_rows(q, a.row, a.nonzeros, a.rows, c.row_begin.data());
     return c;
 }
@@ -64,7 +78,11 @@ Csr<V> pick_on(const Queue& q, const View& a)
     count_entries(q, a, row_begin.data());
     prim::exclusive_scan(q, row_begin.data(), row_begin.data(), a.rows);
     const offset_t nonzeros = read_value(q, row_begin.data() + a.rows);
-    Csr<V> c{.rows = a.rows, .cols = a.cols, .row_begin = std::move(row_begin), .col = Buffer<index_t>(q, nonzeros), .value = Buffer<V>(q, nonzeros)};
+    Csr<V> c{.rows = a.rows,
+             .cols = a.cols,
+             .row_begin = std::move(row_begin),
+             .col = Buffer<index_t>(q, nonzeros),
+             .value = Buffer<V>(q, nonzeros)};
     fill_entries(q, a, c.row_begin.data(), c.col.data(), c.value.data());
     return c;
 }
@@ -72,8 +90,13 @@ Csr<V> pick_on(const Queue& q, const View& a)
 template <class Queue, class V>
 Coo<V> to_coo_on(const Queue& q, const CsrView<V>& a)
 {
-    return {.rows = a.rows, .cols = a.cols, .row = rows_of(q, a), .col = copy_of(q, a.col, a.nonzeros), .value = copy_of(q, a.value, a.nonzeros),
-            .order = a.sorted ? CooOrder::by_row : CooOrder::none, .unique = a.unique};
+    return {.rows = a.rows,
+            .cols = a.cols,
+            .row = rows_of(q, a),
+            .col = copy_of(q, a.col, a.nonzeros),
+            .value = copy_of(q, a.value, a.nonzeros),
+            .order = a.sorted ? CooOrder::by_row : CooOrder::none,
+            .unique = a.unique};
 }
 
 template <class V>
@@ -121,11 +144,13 @@ BlockedEll<V> to_blocked_ell_on(const Context& ctx, const Queue& q, const CsrVie
     const Buffer<index_t> row = rows_of(q, a);
     const CooView<V> entries = entries_of(a, row);
     const Blocks blocks = find_blocks(q, entries, e);
-    e.width = static_cast<index_t>(row_statistics(ctx, e.view().block_rows(), e.view().block_cols(), blocks.begin.data()).longest);
-    const offset_t numbers = checked_product(checked_product(e.view().slots(), block, "Blocked-ELL values"), block, "Blocked-ELL values");
+    e.width = static_cast<index_t>(
+        row_statistics(ctx, e.view().block_rows(), e.view().block_cols(), blocks.begin.data()).longest);
+    const offset_t numbers =
+        checked_product(checked_product(e.view().slots(), block, "Blocked-ELL values"), block, "Blocked-ELL values");
     e.block_col = Buffer<index_t>(q, e.view().slots());
     e.value = Buffer<V>(q, numbers);
-    fill_bytes(q, e.block_col.data(), 0xFF, e.block_col.bytes());      // -1: padding
+    fill_bytes(q, e.block_col.data(), 0xFF, e.block_col.bytes());  // -1: padding
     fill_zero(q, e.value.data(), numbers);
     scatter_blocks(q, entries, blocks.view(), block, e.width, e.block_col.data(), e.value.data());
     return e;
@@ -186,8 +211,13 @@ Csr<V> to_csr(const Context& ctx, const Csr32View<V>& a)
     Buffer<offset_t> wide;
     check(ctx, matrix::widened<CsrView<V>>(ctx, a, wide));
     return ctx.run([&](const auto& q) {
-        return Csr<V>{.rows = a.rows, .cols = a.cols, .row_begin = std::move(wide), .col = matrix::copy_of(q, a.col, a.nonzeros), .value = matrix::copy_of(q, a.value, a.nonzeros),
-                      .sorted = a.sorted, .unique = a.unique};
+        return Csr<V>{.rows = a.rows,
+                      .cols = a.cols,
+                      .row_begin = std::move(wide),
+                      .col = matrix::copy_of(q, a.col, a.nonzeros),
+                      .value = matrix::copy_of(q, a.value, a.nonzeros),
+                      .sorted = a.sorted,
+                      .unique = a.unique};
     });
 }
 
@@ -202,7 +232,13 @@ template <class V>
 Csc<V> to_csc(const Context& ctx, const CsrView<V>& a)
 {
     Csr<V> t = transpose(ctx, a);
-    return {.rows = a.rows, .cols = a.cols, .col_begin = std::move(t.row_begin), .row = std::move(t.col), .value = std::move(t.value), .sorted = t.sorted, .unique = t.unique};
+    return {.rows = a.rows,
+            .cols = a.cols,
+            .col_begin = std::move(t.row_begin),
+            .row = std::move(t.col),
+            .value = std::move(t.value),
+            .sorted = t.sorted,
+            .unique = t.unique};
 }
 
 template <class V>
@@ -242,29 +278,29 @@ Csr<V> transpose(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>* sour
     return ctx.run([&](const auto& q) { return matrix::transpose_on(q, a, source); });
 }
 
-template Csr<float>         to_csr(const Context&, const CsrView<float>&);
-template Csr<double>        to_csr(const Context&, const CsrView<double>&);
-template Csr<float>         to_csr(const Context&, const CscView<float>&);
-template Csr<double>        to_csr(const Context&, const CscView<double>&);
-template Csr<float>         to_csr(const Context&, const CooView<float>&);
-template Csr<double>        to_csr(const Context&, const CooView<double>&);
-template Csr<float>         to_csr(const Context&, const BlockedEllView<float>&);
-template Csr<double>        to_csr(const Context&, const BlockedEllView<double>&);
-template Csr<float>         to_csr(const Context&, const DenseView<const float>&);
-template Csr<double>        to_csr(const Context&, const DenseView<const double>&);
-template Csr<float>         to_csr(const Context&, const Csr32View<float>&);
-template Csr<double>        to_csr(const Context&, const Csr32View<double>&);
-template Csr<float>         to_csr(const Context&, const Csc32View<float>&);
-template Csr<double>        to_csr(const Context&, const Csc32View<double>&);
-template Csc<float>         to_csc(const Context&, const CsrView<float>&);
-template Csc<double>        to_csc(const Context&, const CsrView<double>&);
-template Coo<float>         to_coo(const Context&, const CsrView<float>&);
-template Coo<double>        to_coo(const Context&, const CsrView<double>&);
-template BlockedEll<float>  to_blocked_ell(const Context&, const CsrView<float>&, index_t);
+template Csr<float> to_csr(const Context&, const CsrView<float>&);
+template Csr<double> to_csr(const Context&, const CsrView<double>&);
+template Csr<float> to_csr(const Context&, const CscView<float>&);
+template Csr<double> to_csr(const Context&, const CscView<double>&);
+template Csr<float> to_csr(const Context&, const CooView<float>&);
+template Csr<double> to_csr(const Context&, const CooView<double>&);
+template Csr<float> to_csr(const Context&, const BlockedEllView<float>&);
+template Csr<double> to_csr(const Context&, const BlockedEllView<double>&);
+template Csr<float> to_csr(const Context&, const DenseView<const float>&);
+template Csr<double> to_csr(const Context&, const DenseView<const double>&);
+template Csr<float> to_csr(const Context&, const Csr32View<float>&);
+template Csr<double> to_csr(const Context&, const Csr32View<double>&);
+template Csr<float> to_csr(const Context&, const Csc32View<float>&);
+template Csr<double> to_csr(const Context&, const Csc32View<double>&);
+template Csc<float> to_csc(const Context&, const CsrView<float>&);
+template Csc<double> to_csc(const Context&, const CsrView<double>&);
+template Coo<float> to_coo(const Context&, const CsrView<float>&);
+template Coo<double> to_coo(const Context&, const CsrView<double>&);
+template BlockedEll<float> to_blocked_ell(const Context&, const CsrView<float>&, index_t);
 template BlockedEll<double> to_blocked_ell(const Context&, const CsrView<double>&, index_t);
-template Dense<float>       to_dense(const Context&, const CsrView<float>&, Layout);
-template Dense<double>      to_dense(const Context&, const CsrView<double>&, Layout);
-template Csr<float>         transpose(const Context&, const CsrView<float>&, Buffer<offset_t>*);
-template Csr<double>        transpose(const Context&, const CsrView<double>&, Buffer<offset_t>*);
+template Dense<float> to_dense(const Context&, const CsrView<float>&, Layout);
+template Dense<double> to_dense(const Context&, const CsrView<double>&, Layout);
+template Csr<float> transpose(const Context&, const CsrView<float>&, Buffer<offset_t>*);
+template Csr<double> transpose(const Context&, const CsrView<double>&, Buffer<offset_t>*);
 
 }  // namespace tulle

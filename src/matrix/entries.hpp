@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a list of entries to CSR: the part that conversions and reorderings share.
 //
-// Entries are put in order first, by row alone where their columns ascend already; only their positions travel then. Columns and values
-// are fetched once at the end. Beside the result this takes the order, 8 bytes for every entry, and the room that group() or
-// order_entries() needs for a while.
+// Entries are put in order first, by row alone where their columns ascend already; only their positions travel then.
+// Columns and values are fetched once at the end. Beside the result this takes the order, 8 bytes for every entry, and
+// the room that group() or order_entries() needs for a while.
 #pragma once
 
 #include <utility>
@@ -27,10 +27,16 @@ Buffer<T> fetch(const Queue& q, const T* from, const Buffer<offset_t>& source)
 
 // The matrix of entries in the order of the groups; takes groups.begin.
 template <class Queue, class V>
-Csr<V> csr_of_groups(const Queue& q, index_t rows, index_t cols, Groups& groups, const index_t* col, const V* value, bool unique)
+Csr<V> csr_of_groups(const Queue& q, index_t rows, index_t cols, Groups& groups, const index_t* col, const V* value,
+                     bool unique)
 {
-    return {.rows = rows, .cols = cols, .row_begin = std::move(groups.begin), .col = fetch(q, col, groups.source), .value = fetch(q, value, groups.source),
-            .sorted = true, .unique = unique};
+    return {.rows = rows,
+            .cols = cols,
+            .row_begin = std::move(groups.begin),
+            .col = fetch(q, col, groups.source),
+            .value = fetch(q, value, groups.source),
+            .sorted = true,
+            .unique = unique};
 }
 
 // The row of every nonzero.
@@ -42,7 +48,8 @@ Buffer<index_t> rows_of(const Queue& q, const CsrView<V>& a)
     return row;
 }
 
-// Entries in order, grouped into runs at the same position: entry k belongs to run number[k+1]-1, number[n] runs in all.
+// Entries in order, grouped into runs at the same position: entry k belongs to run number[k+1]-1, number[n] runs in
+// all.
 template <class Queue>
 Buffer<offset_t> number_runs(const Queue& q, const index_t* row, const index_t* col, offset_t n)
 {
@@ -63,8 +70,13 @@ Buffer<T> copy_of(const Queue& q, const T* from, offset_t n)
 template <class Queue, class V>
 Csr<V> copy_of(const Queue& q, const CsrView<V>& a)
 {
-    return {.rows = a.rows, .cols = a.cols, .row_begin = copy_of(q, a.row_begin, offset_t{a.rows} + 1), .col = copy_of(q, a.col, a.nonzeros),
-            .value = copy_of(q, a.value, a.nonzeros), .sorted = a.sorted, .unique = a.unique};
+    return {.rows = a.rows,
+            .cols = a.cols,
+            .row_begin = copy_of(q, a.row_begin, offset_t{a.rows} + 1),
+            .col = copy_of(q, a.col, a.nonzeros),
+            .value = copy_of(q, a.value, a.nonzeros),
+            .sorted = a.sorted,
+            .unique = a.unique};
 }
 
 }  // namespace tulle::matrix

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a matrix looks like: row lengths, then the entries, then the mirrored entries (against the transposed matrix), then the
-// dependency levels of the lower triangle. Everything is counted in integers and divided at the end, so all backends and thread
-// counts give the same bits, and choose() the same answer.
+// What a matrix looks like: row lengths, then the entries, then the mirrored entries (against the transposed matrix),
+// then the dependency levels of the lower triangle. Everything is counted in integers and divided at the end, so all
+// backends and thread counts give the same bits, and choose() the same answer.
 #include "tulle/features.hpp"
 
 #include <algorithm>
@@ -45,11 +45,13 @@ RowStatistics row_statistics_on(const Queue& q, index_t rows, index_t cols, cons
     row.mean = static_cast<double>(row.nonzeros) / rows;
     row.deviation = deviation_of(sums, rows, static_cast<double>(row.nonzeros - middle * rows) / rows);
     row.empty_rows = static_cast<index_t>(sums.by_bits[0]);
-    for (std::size_t bits = 0; bits < sums.by_bits.size(); ++bits) row.rows_by_length[bits] = static_cast<index_t>(sums.by_bits[bits]);
+    for (std::size_t bits = 0; bits < sums.by_bits.size(); ++bits)
+        row.rows_by_length[bits] = static_cast<index_t>(sums.by_bits[bits]);
     return row;
 }
 
-// By the columns that there are, in order: a matrix with few entries may have more columns than there is memory for counts.
+// By the columns that there are, in order: a matrix with few entries may have more columns than there is memory for
+// counts.
 template <class Queue, class V>
 index_t count_empty_cols_of_few(const Queue& q, const CsrView<V>& a)
 {
@@ -66,7 +68,7 @@ index_t count_empty_cols_of_few(const Queue& q, const CsrView<V>& a)
 template <class Queue, class V>
 index_t count_empty_cols(const Queue& q, const CsrView<V>& a)
 {
-    constexpr offset_t few = 4;                                 // columns an entry: sorting takes some 24 bytes an entry, counting 8 a column
+    constexpr offset_t few = 4;  // columns an entry: sorting takes some 24 bytes an entry, counting 8 a column
     if (a.cols > few * a.nonzeros) return count_empty_cols_of_few(q, a);
     Buffer<offset_t> entries(q, a.cols);
     prim::histogram(q, a.col, a.nonzeros, entries.data(), a.cols);
@@ -93,7 +95,8 @@ index_t count_levels(const Queue& q, const CsrView<V>& a)
 
 RowStatistics row_statistics(const Context& ctx, index_t rows, index_t cols, const offset_t* row_begin)
 {
-    require<ValueError>(rows >= 0 && cols >= 0, [&] { return concat("a matrix cannot have ", rows, " rows and ", cols, " columns"); });
+    require<ValueError>(rows >= 0 && cols >= 0,
+                        [&] { return concat("a matrix cannot have ", rows, " rows and ", cols, " columns"); });
     require<ValueError>(rows == 0 || row_begin != nullptr, "row_begin is null");
     return ctx.run([&](const auto& q) { return row_statistics_on(q, rows, cols, row_begin); });
 }
@@ -107,7 +110,8 @@ Features features(const Context& ctx, const CsrView<V>& a)
     const bool square = a.rows == a.cols;
     if (a.rows > 0 && a.cols > 0) f.density = static_cast<double>(a.nonzeros) / a.rows / a.cols;
 
-    const EntrySums entries = ctx.run([&](const auto& q) { return add_entries(q, a.row_begin, a.col, a.rows, a.cols); });
+    const EntrySums entries =
+        ctx.run([&](const auto& q) { return add_entries(q, a.row_begin, a.col, a.rows, a.cols); });
     f.empty_cols = ctx.run([&](const auto& q) { return count_empty_cols(q, a); });
     f.lower_bandwidth = static_cast<index_t>(entries.below);
     f.upper_bandwidth = static_cast<index_t>(entries.above);

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be wrong at one position of a matrix, written once for hosts and kernels: check(k) is true where something is. Steps find
-// the first such position or count them. Keys put entries into an order in which equal positions are neighbours.
+// What can be wrong at one position of a matrix, written once for hosts and kernels: check(k) is true where something
+// is. Steps find the first such position or count them. Keys put entries into an order in which equal positions are
+// neighbours.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,10 @@ struct RowKey {
     const offset_t* begin;
     index_t rows;
     const index_t* col;
-    constexpr index_t row(offset_t k) const { return static_cast<index_t>(prim::upper_bound(begin, offset_t{rows} + 1, k) - 1); }
+    constexpr index_t row(offset_t k) const
+    {
+        return static_cast<index_t>(prim::upper_bound(begin, offset_t{rows} + 1, k) - 1);
+    }
     constexpr std::uint64_t operator()(offset_t k) const { return pair_key(row(k), col[k]); }
 };
 
@@ -66,19 +70,28 @@ struct RowOrder {
         return row <= key.rows && key.begin[row] == k;
     }
     // In sorted rows columns fall only where a row starts, so the search is seldom done.
-    constexpr bool operator()(offset_t k) const { return k > 0 && key.col[k] < key.col[k - 1] + (repeats ? offset_t{1} : 0) && !starts_row(k); }
+    constexpr bool operator()(offset_t k) const
+    {
+        return k > 0 && key.col[k] < key.col[k - 1] + (repeats ? offset_t{1} : 0) && !starts_row(k);
+    }
 };
 
 struct PairOrder {
     PairKey key;
     bool repeats = false;
-    constexpr bool operator()(offset_t k) const { return k > 0 && (key(k) < key(k - 1) || (repeats && key(k) == key(k - 1))); }
+    constexpr bool operator()(offset_t k) const
+    {
+        return k > 0 && (key(k) < key(k - 1) || (repeats && key(k) == key(k - 1)));
+    }
 };
 
 struct SlotOrder {
     SlotKey key;
     bool repeats = false;
-    constexpr bool operator()(offset_t k) const { return k > 0 && (key(k) < key(k - 1) || (repeats && key(k) == key(k - 1))); }
+    constexpr bool operator()(offset_t k) const
+    {
+        return k > 0 && (key(k) < key(k - 1) || (repeats && key(k) == key(k - 1)));
+    }
 };
 
 // Sorted keys: the same as the one before.
@@ -97,7 +110,7 @@ struct BlockAfterPadding {
 template <class V>
 constexpr bool is_finite(V value)
 {
-    return value - value == V(0);   // NaN for NaN and for infinities
+    return value - value == V(0);  // NaN for NaN and for infinities
 }
 
 template <class V>
@@ -128,7 +141,10 @@ struct NotFiniteInBlock {
 template <class V>
 struct NotZeroBeyondEdge {
     BlockValue<V> at;
-    constexpr bool operator()(offset_t k) const { return at.value[k] != V(0) && !at.padding(k) && (at.row(k) >= at.rows || at.col(k) >= at.cols); }
+    constexpr bool operator()(offset_t k) const
+    {
+        return at.value[k] != V(0) && !at.padding(k) && (at.row(k) >= at.rows || at.col(k) >= at.cols);
+    }
 };
 
 struct IsZero {

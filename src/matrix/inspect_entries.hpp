@@ -17,7 +17,8 @@ constexpr int bit_length(offset_t n)
     return bits;
 }
 
-// The square of the distance between two lengths. Distances are cut at 2^32 - 1, which no row without repeated columns has.
+// The square of the distance between two lengths. Distances are cut at 2^32 - 1, which no row without repeated columns
+// has.
 constexpr std::uint64_t squared_distance(offset_t length, offset_t middle)
 {
     const std::uint64_t distance = static_cast<std::uint64_t>(length > middle ? length - middle : middle - length);
@@ -36,7 +37,8 @@ constexpr Mirrored mirrored(const CsrView<V>& a, const CsrView<V>& mirror, index
     const offset_t own = a.row_begin[i], begin = mirror.row_begin[i], end = mirror.row_begin[i + 1];
     const offset_t first = begin + prim::lower_bound(mirror.col + begin, end - begin, a.col[k]);
     if (a.col[k] == i || first == end || mirror.col[first] != a.col[k]) return {false, false};
-    const offset_t same = first + (k - own - prim::lower_bound(a.col + own, a.row_begin[i + 1] - own, a.col[k]));   // first with first, …
+    const offset_t same =
+        first + (k - own - prim::lower_bound(a.col + own, a.row_begin[i + 1] - own, a.col[k]));  // first with first, …
     return {true, same < end && mirror.col[same] == a.col[k] && mirror.value[same] == a.value[k]};
 }
 

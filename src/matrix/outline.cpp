@@ -16,9 +16,11 @@ template <class Queue>
 std::string array_problem(const Queue& q, const Outline::Array& a)
 {
     if (a.size == 0) return {};
-    if (a.data == nullptr) return concat(a.name, " is null, but must have ", a.size, a.size == 1 ? " entry" : " entries");
+    if (a.data == nullptr)
+        return concat(a.name, " is null, but must have ", a.size, a.size == 1 ? " entry" : " entries");
     if constexpr (std::is_same_v<Queue, CudaQueue>) {
-        if (!cuda::is_device_pointer(a.data, q.device)) return concat(a.name, " is not in the memory of GPU ", q.device);
+        if (!cuda::is_device_pointer(a.data, q.device))
+            return concat(a.name, " is not in the memory of GPU ", q.device);
     }
     (void)q;
     return {};
@@ -40,7 +42,9 @@ std::string ends_problem(const char* name, const O* offset, offset_t lines, offs
 {
     if (offset == nullptr) return {};
     if (offset[0] != 0) return concat(name, " starts at ", offset[0], ", not at 0");
-    return offset[lines] == nonzeros ? std::string() : concat(name, " ends at ", offset[lines], ", but there are ", nonzeros, " nonzeros");
+    return offset[lines] == nonzeros
+               ? std::string()
+               : concat(name, " ends at ", offset[lines], ", but there are ", nonzeros, " nonzeros");
 }
 
 }  // namespace
@@ -59,16 +63,19 @@ void check_outline(const Context& ctx, const Outline& o)
     if (ctx.backend() != Backend::cpu) return;
     const offset_t lines = o.sizes[0].size, nonzeros = o.sizes[2].size;
     const char* name = o.arrays[0].name;
-    const std::string ends = o.narrow ? ends_problem(name, o.narrow, lines, nonzeros) : ends_problem(name, o.wide, lines, nonzeros);
+    const std::string ends =
+        o.narrow ? ends_problem(name, o.narrow, lines, nonzeros) : ends_problem(name, o.wide, lines, nonzeros);
     require<ValueError>(ends.empty(), ends);
 }
 
 offset_t count_reach(index_t rows, index_t cols, offset_t leading, Layout layout, std::size_t value_bytes)
 {
     if (rows == 0 || cols == 0) return 0;
-    const offset_t lines = layout == Layout::row_major ? rows : cols, length = layout == Layout::row_major ? cols : rows;
+    const offset_t lines = layout == Layout::row_major ? rows : cols,
+                   length = layout == Layout::row_major ? cols : rows;
     offset_t reach = 0, bytes = 0;
-    const bool too_large = __builtin_mul_overflow(lines - 1, leading, &reach) || __builtin_add_overflow(reach, length, &reach) ||
+    const bool too_large = __builtin_mul_overflow(lines - 1, leading, &reach) ||
+                           __builtin_add_overflow(reach, length, &reach) ||
                            __builtin_mul_overflow(reach, static_cast<offset_t>(value_bytes), &bytes);
     return too_large ? -1 : reach;
 }

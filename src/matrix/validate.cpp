@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with a matrix, from the outside in: sizes and pointers, offsets, indices, order, values. Each stage looks only where
-// the stages before have shown that it may: offsets are followed once they are known to be sound. The first stage that finds a
-// problem writes the sentence, about the first row (entry, block row) that has it, whatever the backend and the number of threads.
+// What is wrong with a matrix, from the outside in: sizes and pointers, offsets, indices, order, values. Each stage
+// looks only where the stages before have shown that it may: offsets are followed once they are known to be sound. The
+// first stage that finds a problem writes the sentence, about the first row (entry, block row) that has it, whatever
+// the backend and the number of threads.
 #include "tulle/validate.hpp"
 
 #include <algorithm>
@@ -31,8 +32,8 @@ Findings problem(index_t row, std::string sentence)
 
 // What was found about the order of n entries; n stands for "nowhere".
 struct Arrangement {
-    offset_t descent;                          // first entry that comes after a larger one
-    offset_t repeat, repeated_at;              // first two places with the same position
+    offset_t descent;              // first entry that comes after a larger one
+    offset_t repeat, repeated_at;  // first two places with the same position
 };
 
 // Equal positions that need not be neighbours: they are after sorting.
@@ -53,7 +54,7 @@ Arrangement find_arrangement(const Queue& q, Order order, offset_t n)
 {
     order.repeats = true;
     const offset_t k = first_where(q, order, n);
-    if (k == n) return {n, n, n};              // the usual case needs one pass
+    if (k == n) return {n, n, n};  // the usual case needs one pass
     order.repeats = false;
     const offset_t descent = first_where(q, order, n);
     if (descent == n) return {n, k - 1, k};
@@ -76,10 +77,16 @@ Findings offset_problem(const Queue& q, const CsrView<V>& a, const Words& say)
     const auto row = static_cast<index_t>(first_where(q, BadBegin{a.row_begin, a.nonzeros}, a.rows));
     const offset_t begin = read_value(q, a.row_begin + row);
     if (row == a.rows)
-        return begin == a.nonzeros ? Findings{} : problem(-1, concat(say.begin, " ends at ", begin, ", but there ", plural(a.nonzeros, "is ", "are "), a.nonzeros, plural(a.nonzeros, " nonzero", " nonzeros")));
+        return begin == a.nonzeros ? Findings{}
+                                   : problem(-1, concat(say.begin, " ends at ", begin, ", but there ",
+                                                        plural(a.nonzeros, "is ", "are "), a.nonzeros,
+                                                        plural(a.nonzeros, " nonzero", " nonzeros")));
     const offset_t end = read_value(q, a.row_begin + row + 1);
-    if (end < begin) return problem(row, concat(say.begin, " falls from ", begin, " to ", end, " at ", say.row, " ", row));
-    return problem(row, concat(say.begin, " reaches ", end, " at ", say.row, " ", row, ", but there ", plural(a.nonzeros, "is ", "are "), a.nonzeros, plural(a.nonzeros, " nonzero", " nonzeros")));
+    if (end < begin)
+        return problem(row, concat(say.begin, " falls from ", begin, " to ", end, " at ", say.row, " ", row));
+    return problem(row,
+                   concat(say.begin, " reaches ", end, " at ", say.row, " ", row, ", but there ",
+                          plural(a.nonzeros, "is ", "are "), a.nonzeros, plural(a.nonzeros, " nonzero", " nonzeros")));
 }
 
 // The row of a position, looked up entry by entry: only for sentences.
@@ -102,7 +109,8 @@ Findings index_problem(const Queue& q, const CsrView<V>& a, const Words& say)
     if (k == a.nonzeros) return {};
     const index_t row = row_of(q, a.row_begin, a.rows, k), col = read_value(q, a.col + k);
     const std::string where = concat(say.row, " ", row, ": ", say.col, " ", col, " at position ", k);
-    return problem(row, a.cols == 0 ? concat(where, " in a matrix without ", say.col, "s") : concat(where, " is outside 0 … ", a.cols - 1));
+    return problem(row, a.cols == 0 ? concat(where, " in a matrix without ", say.col, "s")
+                                    : concat(where, " is outside 0 … ", a.cols - 1));
 }
 
 template <class Queue, class V>
@@ -113,11 +121,13 @@ Findings order_findings(const Queue& q, const CsrView<V>& a, const Words& say)
     Findings found;
     if (at.descent < n && a.sorted) {
         const index_t row = row_of(q, a.row_begin, a.rows, at.descent);
-        found = problem(row, concat(say.row, " ", row, ": ", say.col, "s ", read_value(q, a.col + at.descent - 1), ", ", read_value(q, a.col + at.descent), " at positions ",
-                                    at.descent - 1, ", ", at.descent, " are not ascending, but the view says sorted"));
+        found = problem(row, concat(say.row, " ", row, ": ", say.col, "s ", read_value(q, a.col + at.descent - 1), ", ",
+                                    read_value(q, a.col + at.descent), " at positions ", at.descent - 1, ", ",
+                                    at.descent, " are not ascending, but the view says sorted"));
     } else if (at.repeat < n && a.unique) {
         const index_t row = row_of(q, a.row_begin, a.rows, at.repeat);
-        found = problem(row, concat(say.row, " ", row, ": ", say.col, " ", read_value(q, a.col + at.repeat), " stands at positions ", at.repeat, " and ", at.repeated_at,
+        found = problem(row, concat(say.row, " ", row, ": ", say.col, " ", read_value(q, a.col + at.repeat),
+                                    " stands at positions ", at.repeat, " and ", at.repeated_at,
                                     ", but the view says unique"));
     }
     found.sorted = at.descent == n;
@@ -139,7 +149,8 @@ template <class Queue, class V>
 Findings inspect_compressed(const Queue& q, const CsrView<V>& a, const matrix::Outline& outline, const Words& say)
 {
     Findings found = inspect_pattern(q, a, outline, say);
-    if (found.ok() || !found.sorted || !found.unique) found.not_finite = count_where(q, NotFinite<V>{a.value}, a.nonzeros);      // only the order is wrong
+    if (found.ok() || !found.sorted || !found.unique)
+        found.not_finite = count_where(q, NotFinite<V>{a.value}, a.nonzeros);  // only the order is wrong
     return found;
 }
 
@@ -155,7 +166,8 @@ Findings index_problem(const Queue& q, const CooView<V>& a)
     const index_t row = read_value(q, a.row + k);
     const std::string what = row_at == k ? concat("row ", row) : concat("column ", read_value(q, a.col + k));
     const index_t limit = row_at == k ? a.rows : a.cols;
-    return problem(row, limit == 0 ? concat("entry ", k, ": ", what, " in a matrix without any") : concat("entry ", k, ": ", what, " is outside 0 … ", limit - 1));
+    return problem(row, limit == 0 ? concat("entry ", k, ": ", what, " in a matrix without any")
+                                   : concat("entry ", k, ": ", what, " is outside 0 … ", limit - 1));
 }
 
 template <class Queue, class V>
@@ -168,14 +180,18 @@ template <class Queue, class V>
 Findings order_findings(const Queue& q, const CooView<V>& a)
 {
     const offset_t n = a.nonzeros;
-    const Arrangement at = find_arrangement(q, PairOrder{a.order == CooOrder::by_col ? PairKey{a.col, a.row} : PairKey{a.row, a.col}}, n);
+    const Arrangement at =
+        find_arrangement(q, PairOrder{a.order == CooOrder::by_col ? PairKey{a.col, a.row} : PairKey{a.row, a.col}}, n);
     Findings found;
     if (at.descent < n && a.order != CooOrder::none)
-        found = problem(read_value(q, a.row + at.descent), concat("entry ", at.descent, ": ", entry_text(q, a, at.descent), " comes after ", entry_text(q, a, at.descent - 1),
-                                                                  ", but the view says ", a.order == CooOrder::by_col ? "by_col" : "by_row"));
+        found = problem(read_value(q, a.row + at.descent),
+                        concat("entry ", at.descent, ": ", entry_text(q, a, at.descent), " comes after ",
+                               entry_text(q, a, at.descent - 1), ", but the view says ",
+                               a.order == CooOrder::by_col ? "by_col" : "by_row"));
     else if (at.repeat < n && a.unique)
-        found = problem(read_value(q, a.row + at.repeat), concat("entries ", at.repeat, " and ", at.repeated_at, " both stand at ", entry_text(q, a, at.repeat),
-                                                                 ", but the view says unique"));
+        found = problem(read_value(q, a.row + at.repeat),
+                        concat("entries ", at.repeat, " and ", at.repeated_at, " both stand at ",
+                               entry_text(q, a, at.repeat), ", but the view says unique"));
     found.sorted = at.descent == n;
     found.unique = at.repeat == n;
     return found;
@@ -199,9 +215,11 @@ Findings block_problem(const Queue& q, const BlockedEllView<V>& a)
     const auto place = [&](offset_t k) { return concat("block row ", k / a.width, ": slot ", k % a.width); };
     const auto row = [&](offset_t k) { return static_cast<index_t>(k / a.width * a.block); };
     if (const offset_t k = first_where(q, Outside{a.block_col, -1, a.block_cols()}, a.slots()); k < a.slots())
-        return problem(row(k), concat(place(k), " has block column ", read_value(q, a.block_col + k), ", outside -1 … ", a.block_cols() - 1));
+        return problem(row(k), concat(place(k), " has block column ", read_value(q, a.block_col + k), ", outside -1 … ",
+                                      a.block_cols() - 1));
     if (const offset_t k = first_where(q, BlockAfterPadding{a.block_col, a.width}, a.slots()); k < a.slots())
-        return problem(row(k), concat(place(k), " has block column ", read_value(q, a.block_col + k), " behind padding"));
+        return problem(row(k),
+                       concat(place(k), " has block column ", read_value(q, a.block_col + k), " behind padding"));
     return {};
 }
 
@@ -209,11 +227,13 @@ template <class Queue, class V>
 Findings edge_problem(const Queue& q, const BlockedEllView<V>& a, offset_t values)
 {
     const BlockValue<V> at{nullptr, nullptr, a.rows, a.cols, a.block, a.width};
-    const offset_t k = first_where(q, NotZeroBeyondEdge<V>{{a.block_col, a.value, a.rows, a.cols, a.block, a.width}}, values);
+    const offset_t k =
+        first_where(q, NotZeroBeyondEdge<V>{{a.block_col, a.value, a.rows, a.cols, a.block, a.width}}, values);
     if (k == values) return {};
     const offset_t col = offset_t{read_value(q, a.block_col + at.slot(k))} * a.block + k % a.block;
     return problem(static_cast<index_t>(at.slot(k) / a.width * a.block),
-                   concat("block row ", at.slot(k) / a.width, ": the value at position ", k, " stands at (", at.row(k), ", ", col, "), outside the matrix, and is not zero"));
+                   concat("block row ", at.slot(k) / a.width, ": the value at position ", k, " stands at (", at.row(k),
+                          ", ", col, "), outside the matrix, and is not zero"));
 }
 
 template <class Queue, class V>
@@ -227,7 +247,8 @@ Findings inspect_blocks(const Queue& q, const BlockedEllView<V>& a)
     const Arrangement at = find_arrangement(q, SlotOrder{{a.block_col, a.width}}, a.slots());
     found.sorted = at.descent == a.slots();
     found.unique = at.repeat == a.slots();
-    found.not_finite = count_where(q, NotFiniteInBlock<V>{{a.block_col, a.value, a.rows, a.cols, a.block, a.width}}, values);
+    found.not_finite =
+        count_where(q, NotFiniteInBlock<V>{{a.block_col, a.value, a.rows, a.cols, a.block, a.width}}, values);
     return found;
 }
 
@@ -278,8 +299,16 @@ Findings validate_widened(const Context& ctx, const View& a)
 
 }  // namespace
 
-template <class V> Findings validate(const Context& ctx, const Csr32View<V>& a) { return validate_widened(ctx, a); }
-template <class V> Findings validate(const Context& ctx, const Csc32View<V>& a) { return validate_widened(ctx, a); }
+template <class V>
+Findings validate(const Context& ctx, const Csr32View<V>& a)
+{
+    return validate_widened(ctx, a);
+}
+template <class V>
+Findings validate(const Context& ctx, const Csc32View<V>& a)
+{
+    return validate_widened(ctx, a);
+}
 
 template Findings validate(const Context&, const CsrView<float>&);
 template Findings validate(const Context&, const CsrView<double>&);

@@ -32,11 +32,15 @@ bool Lines::next()
         ++line_;
         split(line, words_);
         if (words_.empty()) continue;
-        after_first_ = words_.size() > 1 ? std::string_view(words_[1].data(), static_cast<std::size_t>(words_.back().data() + words_.back().size() - words_[1].data())) : std::string_view{};
+        after_first_ =
+            words_.size() > 1
+                ? std::string_view(words_[1].data(), static_cast<std::size_t>(words_.back().data() +
+                                                                              words_.back().size() - words_[1].data()))
+                : std::string_view{};
         return true;
     }
     words_.clear();
-    ++line_;                                                // complaints name the line that is missing
+    ++line_;  // complaints name the line that is missing
     return false;
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A model's text, line by line: words between blanks, comments from '#' and empty lines left out. Every complaint names the line.
+// A model's text, line by line: words between blanks, comments from '#' and empty lines left out. Every complaint names
+// the line.
 #pragma once
 
 #include <charconv>
@@ -24,11 +25,13 @@ public:
     bool next();
 
     const std::vector<std::string_view>& words() const { return words_; }
-    std::string_view word(std::size_t k) const;              // complains if there are not so many
-    std::string_view after_first() const { return after_first_; }      // all words but the first, as they stand
-    template <class T> T number(std::size_t k) const;        // complains unless the whole word is one number, finite
-    void expect(std::size_t words) const;                    // exactly
-    std::size_t find(const std::vector<std::string>& names, std::size_t k, std::string_view what) const;      // the place of a word among names
+    std::string_view word(std::size_t k) const;                    // complains if there are not so many
+    std::string_view after_first() const { return after_first_; }  // all words but the first, as they stand
+    template <class T>
+    T number(std::size_t k) const;         // complains unless the whole word is one number, finite
+    void expect(std::size_t words) const;  // exactly
+    std::size_t find(const std::vector<std::string>& names, std::size_t k,
+                     std::string_view what) const;  // the place of a word among names
 
     [[noreturn]] void fail(const std::string& what) const;
 
@@ -47,7 +50,8 @@ T Lines::number(std::size_t k) const
     const std::string_view text = word(k);
     T value{};
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (fault != std::errc{} || end != text.data() + text.size()) fail(concat("'", text, "' is not a ", std::integral<T> ? "whole number" : "number"));
+    if (fault != std::errc{} || end != text.data() + text.size())
+        fail(concat("'", text, "' is not a ", std::integral<T> ? "whole number" : "number"));
     if constexpr (std::floating_point<T>)
         if (!std::isfinite(value)) fail(concat("'", text, "' is not finite"));
     return value;

@@ -28,8 +28,10 @@ struct PerceptronReader {
 
     void feature()
     {
-        if (lines.words().size() != 2 && !(lines.words().size() == 3 && lines.word(2) == "log")) lines.fail("'feature NAME' or 'feature NAME log' belongs here");
-        if (std::find(p.features_.begin(), p.features_.end(), lines.word(1)) != p.features_.end()) lines.fail(concat("feature '", lines.word(1), "' twice"));
+        if (lines.words().size() != 2 && !(lines.words().size() == 3 && lines.word(2) == "log"))
+            lines.fail("'feature NAME' or 'feature NAME log' belongs here");
+        if (std::find(p.features_.begin(), p.features_.end(), lines.word(1)) != p.features_.end())
+            lines.fail(concat("feature '", lines.word(1), "' twice"));
         if (p.features_.size() == most_features) lines.fail(concat("more than ", most_features, " features"));
         p.features_.emplace_back(lines.word(1));
         p.log_.push_back(lines.words().size() == 3);
@@ -38,7 +40,8 @@ struct PerceptronReader {
     void output()
     {
         lines.word(1);
-        if (std::find(p.outputs_.begin(), p.outputs_.end(), lines.after_first()) != p.outputs_.end()) lines.fail(concat("output '", lines.after_first(), "' twice"));
+        if (std::find(p.outputs_.begin(), p.outputs_.end(), lines.after_first()) != p.outputs_.end())
+            lines.fail(concat("output '", lines.after_first(), "' twice"));
         if (p.outputs_.size() == most_width) lines.fail(concat("more than ", most_width, " outputs"));
         p.outputs_.emplace_back(lines.after_first());
     }
@@ -60,8 +63,10 @@ struct PerceptronReader {
     {
         lines.expect(3);
         Perceptron::Layer layer{.outputs = lines.number<std::size_t>(1), .inputs = lines.number<std::size_t>(2)};
-        if (layer.inputs != inputs) lines.fail(concat("a layer of ", layer.inputs, " inputs after ", inputs, " outputs"));
-        if (layer.outputs < 1 || layer.outputs > most_width) lines.fail(concat("a layer of ", layer.outputs, " outputs"));
+        if (layer.inputs != inputs)
+            lines.fail(concat("a layer of ", layer.inputs, " inputs after ", inputs, " outputs"));
+        if (layer.outputs < 1 || layer.outputs > most_width)
+            lines.fail(concat("a layer of ", layer.outputs, " outputs"));
         for (std::size_t k = 0; k < layer.outputs; ++k) {
             if (!lines.next()) lines.fail(concat("the weights of output ", k, " are missing"));
             numbers(0, inputs + 1, layer.weight);
@@ -79,7 +84,8 @@ struct PerceptronReader {
 
     Perceptron read()
     {
-        if (!lines.next() || lines.words() != std::vector<std::string_view>{"tulle", "perceptron", "1"}) lines.fail("not a perceptron: the first line must be 'tulle perceptron 1'");
+        if (!lines.next() || lines.words() != std::vector<std::string_view>{"tulle", "perceptron", "1"})
+            lines.fail("not a perceptron: the first line must be 'tulle perceptron 1'");
         names();
         if (lines.words().empty() || lines.word(0) != "mean") lines.fail("a line 'mean …' belongs here");
         numbers(1, count_products(p.features_.size()), p.mean_);
@@ -91,18 +97,24 @@ struct PerceptronReader {
             layer(width);
             width = p.layers_.back().outputs;
         }
-        if (p.layers_.empty() || width != p.outputs_.size()) lines.fail(concat("the last layer has ", p.layers_.empty() ? 0 : width, " outputs instead of ", p.outputs_.size()));
+        if (p.layers_.empty() || width != p.outputs_.size())
+            lines.fail(concat("the last layer has ", p.layers_.empty() ? 0 : width, " outputs instead of ",
+                              p.outputs_.size()));
         return std::move(p);
     }
 };
 
-Perceptron Perceptron::parse(std::string_view text, std::string_view name) { return PerceptronReader{.lines = Lines(text, name)}.read(); }
+Perceptron Perceptron::parse(std::string_view text, std::string_view name)
+{
+    return PerceptronReader{.lines = Lines(text, name)}.read();
+}
 
 Perceptron Perceptron::load(const std::string& path) { return parse(read_text(path), path); }
 
 std::vector<double> Perceptron::judge(std::span<const double> features) const
 {
-    require(features.size() == features_.size(), [&] { return concat("the perceptron asks for ", features_.size(), " features, not ", features.size()); });
+    require(features.size() == features_.size(),
+            [&] { return concat("the perceptron asks for ", features_.size(), " features, not ", features.size()); });
     std::vector<double> x(features.begin(), features.end());
     for (std::size_t k = 0; k < x.size(); ++k)
         if (log_[k]) x[k] = std::log1p(x[k]);

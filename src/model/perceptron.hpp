@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A multilayer perceptron that judges every scheme of a list: features in, for each scheme a number between 0 and 1 out (AG-SpTRSV, section 4.5). Features
-// become all products of up to two of them, each product is standardised, then come layers of weights with ReLU between them and a sigmoid at the end.
-// Learned by tools/train from measured runs, kept as text in data/models/:
+// A multilayer perceptron that judges every scheme of a list: features in, for each scheme a number between 0 and 1 out
+// (AG-SpTRSV, section 4.5). Features become all products of up to two of them, each product is standardised, then come
+// layers of weights with ReLU between them and a sigmoid at the end. Learned by tools/train from measured runs, kept as
+// text in data/models/:
 //
 //     tulle perceptron 1
 //     feature rows log                   log: ln(1 + x) is taken first
@@ -32,11 +33,11 @@ class TULLE_API Perceptron {
 public:
     // FormatError names the file (`name`) and the line.
     static Perceptron parse(std::string_view text, std::string_view name);
-    static Perceptron load(const std::string& path);     // from a file, for experiments
+    static Perceptron load(const std::string& path);  // from a file, for experiments
 
     // A number in [0, 1] for each output. ShapeError unless there are as many numbers as features().
     std::vector<double> judge(std::span<const double> features) const;
-    std::size_t choose(std::span<const double> features) const;      // the output with the largest, the first of equal ones
+    std::size_t choose(std::span<const double> features) const;  // the output with the largest, the first of equal ones
 
     const std::vector<std::string>& features() const { return features_; }
     const std::vector<std::string>& outputs() const { return outputs_; }
@@ -44,7 +45,7 @@ public:
 private:
     struct Layer {
         std::size_t outputs = 0, inputs = 0;
-        std::vector<double> weight = {};                 // of each output: bias, then one for each input
+        std::vector<double> weight = {};  // of each output: bias, then one for each input
     };
     std::vector<std::string> features_, outputs_;
     std::vector<bool> log_;

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading checks everything that choosing relies on: children come after their parents and exist, so every walk ends at a leaf.
+// Reading checks everything that choosing relies on: children come after their parents and exist, so every walk ends at
+// a leaf.
 #include "model/tree.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace tulle::model {
 struct TreeReader {
     Lines lines;
     Tree tree = {};
-    std::vector<bool> is_child = {true};               // the root needs no parent
+    std::vector<bool> is_child = {true};  // the root needs no parent
 
     static constexpr std::size_t most_nodes = (std::size_t{2} << Tree::most_depth) - 1;
     static constexpr std::size_t most_names = 64;
@@ -25,7 +26,9 @@ struct TreeReader {
         if (lines.words().size() - 1 > most_names) lines.fail(concat("more than ", most_names, " ", what));
         std::vector<std::string> all(lines.words().begin() + 1, lines.words().end());
         for (std::size_t k = 0; k < all.size(); ++k)
-            if (std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(k), all[k]) != all.begin() + static_cast<std::ptrdiff_t>(k)) lines.fail(concat("'", all[k], "' twice"));
+            if (std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(k), all[k]) !=
+                all.begin() + static_cast<std::ptrdiff_t>(k))
+                lines.fail(concat("'", all[k], "' twice"));
         return all;
     }
 
@@ -33,7 +36,8 @@ struct TreeReader {
     int child(std::size_t word, int depth)
     {
         const int node = lines.number<int>(word);
-        if (node <= static_cast<int>(tree.nodes_.size()) || node >= static_cast<int>(most_nodes)) lines.fail(concat("node ", node, " cannot be a child of node ", tree.nodes_.size()));
+        if (node <= static_cast<int>(tree.nodes_.size()) || node >= static_cast<int>(most_nodes))
+            lines.fail(concat("node ", node, " cannot be a child of node ", tree.nodes_.size()));
         const auto at = static_cast<std::size_t>(node);
         if (is_child.size() <= at) {
             is_child.resize(at + 1, false);
@@ -49,7 +53,9 @@ struct TreeReader {
     {
         lines.expect(6);
         if (depth >= Tree::most_depth) lines.fail(concat("deeper than ", Tree::most_depth, " splits"));
-        Tree::Node node{.feature = static_cast<int>(lines.find(tree.features_, 2, "feature")), .limit = lines.number<double>(3), .depth = depth};
+        Tree::Node node{.feature = static_cast<int>(lines.find(tree.features_, 2, "feature")),
+                        .limit = lines.number<double>(3),
+                        .depth = depth};
         node.low = child(4, depth + 1);
         node.high = child(5, depth + 1);
         tree.nodes_.push_back(node);
@@ -74,7 +80,8 @@ struct TreeReader {
 
     Tree read()
     {
-        if (!lines.next() || lines.words() != std::vector<std::string_view>{"tulle", "tree", "1"}) lines.fail("not a decision tree: the first line must be 'tulle tree 1'");
+        if (!lines.next() || lines.words() != std::vector<std::string_view>{"tulle", "tree", "1"})
+            lines.fail("not a decision tree: the first line must be 'tulle tree 1'");
         tree.features_ = names("features");
         tree.classes_ = names("classes");
         while (lines.next()) node();
@@ -91,11 +98,13 @@ Tree Tree::load(const std::string& path) { return parse(read_text(path), path); 
 
 int Tree::choose(std::span<const double> features) const
 {
-    require(features.size() == features_.size(), [&] { return concat("the tree asks for ", features_.size(), " features, not ", features.size()); });
+    require(features.size() == features_.size(),
+            [&] { return concat("the tree asks for ", features_.size(), " features, not ", features.size()); });
     std::size_t at = 0;
     while (nodes_[at].feature >= 0) {
         const Node& node = nodes_[at];
-        at = static_cast<std::size_t>(features[static_cast<std::size_t>(node.feature)] <= node.limit ? node.low : node.high);
+        at = static_cast<std::size_t>(features[static_cast<std::size_t>(node.feature)] <= node.limit ? node.low
+                                                                                                     : node.high);
     }
     return nodes_[at].low;
 }

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Which entries of x a part needs that others own. Columns are renumbered to the part's own x, which holds the entries it owns and its halo
-// on both sides of them, in order, so that a part of a large matrix works with a small x and sorted rows stay sorted.
+// Which entries of x a part needs that others own. Columns are renumbered to the part's own x, which holds the entries
+// it owns and its halo on both sides of them, in order, so that a part of a large matrix works with a small x and
+// sorted rows stay sorted.
 #pragma once
 
 #include "partition/halo_steps.hpp"
@@ -15,7 +16,7 @@ namespace tulle::partition {
 struct Outside {
     ColumnRange own;
     Buffer<offset_t> number;
-    offset_t count = 0, below = 0;               // all of them, and those below the range
+    offset_t count = 0, below = 0;  // all of them, and those below the range
 };
 
 // Finds them; waits for their number.

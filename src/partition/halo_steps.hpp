@@ -26,8 +26,10 @@ void list_marked(const CpuQueue& q, const offset_t* number, index_t cols, index_
 void list_marked(const CudaQueue& q, const offset_t* number, index_t cols, index_t* list);
 
 // to[k] = the number of col[k] in the part's own x. In place is allowed.
-void renumber(const CpuQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, const offset_t* number, index_t* to);
-void renumber(const CudaQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, const offset_t* number, index_t* to);
+void renumber(const CpuQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, const offset_t* number,
+              index_t* to);
+void renumber(const CudaQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, const offset_t* number,
+              index_t* to);
 
 // Its halo below its own columns, these, and its halo above them: the order of columns stays, and neighbours stay near.
 constexpr index_t renumbered(index_t col, ColumnRange own, const offset_t* number)
@@ -37,7 +39,9 @@ constexpr index_t renumbered(index_t col, ColumnRange own, const offset_t* numbe
 }
 
 // reaches[i] = 1 if row i has a column outside `own`, else 0. The pointer is local.
-void find_reaching_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* col, ColumnRange own, unsigned char* reaches);
-void find_reaching_rows(const CudaQueue& q, const offset_t* row_begin, index_t rows, const index_t* col, ColumnRange own, unsigned char* reaches);
+void find_reaching_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* col, ColumnRange own,
+                        unsigned char* reaches);
+void find_reaching_rows(const CudaQueue& q, const offset_t* row_begin, index_t rows, const index_t* col,
+                        ColumnRange own, unsigned char* reaches);
 
 }  // namespace tulle::partition

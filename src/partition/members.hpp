@@ -10,7 +10,8 @@
 
 namespace tulle::partition {
 
-// Where a matrix on the host is looked at. Threads are for large ones: waiting for each other they cost more than a small one does.
+// Where a matrix on the host is looked at. Threads are for large ones: waiting for each other they cost more than a
+// small one does.
 inline Context host_for(offset_t nonzeros)
 {
     constexpr offset_t small = offset_t{1} << 16;
@@ -27,7 +28,8 @@ inline bool is_deterministic(const Team& team)
 
 inline void require_member(int member, int members)
 {
-    require<ValueError>(member >= 0 && member < members, [&] { return concat("there is no member ", member, " in a team of ", members); });
+    require<ValueError>(member >= 0 && member < members,
+                        [&] { return concat("there is no member ", member, " in a team of ", members); });
 }
 
 }  // namespace tulle::partition

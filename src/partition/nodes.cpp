@@ -32,7 +32,8 @@ int node_of_member([[maybe_unused]] const Context& ctx, int member, int members)
     if constexpr (build::has_cuda)
         if (ctx.backend() == Backend::cuda)
             return ctx.run([](const auto& q) {
-                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) return cuda::node_of(q.device);
+                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
+                    return cuda::node_of(q.device);
                 else return 0;
             });
     return member * node_count() / members;
@@ -55,19 +56,24 @@ std::vector<int> parse_list(const std::string& text)
     return all;
 }
 
-int node_count() { return std::max(1, static_cast<int>(parse_list(first_line("/sys/devices/system/node/online")).size())); }
+int node_count()
+{
+    return std::max(1, static_cast<int>(parse_list(first_line("/sys/devices/system/node/online")).size()));
+}
 
 std::vector<int> nodes_of(const Team& team)
 {
     std::vector<int> nodes;
-    for (int member = 0; member < team.size(); ++member) nodes.push_back(node_of_member(team[member], member, team.size()));
+    for (int member = 0; member < team.size(); ++member)
+        nodes.push_back(node_of_member(team[member], member, team.size()));
     return nodes;
 }
 
 void stay_on_node(int node)
 {
     if (node < 0) return;
-    const std::vector<int> processors = parse_list(first_line(concat("/sys/devices/system/node/node", node, "/cpulist")));
+    const std::vector<int> processors =
+        parse_list(first_line(concat("/sys/devices/system/node/node", node, "/cpulist")));
     cpu_set_t set;
     CPU_ZERO(&set);
     for (const int processor : processors)

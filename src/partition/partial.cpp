@@ -6,8 +6,8 @@
 //   point      the local pointer of every part, written where the matrix lies: O(lines)
 //   merge      every part puts the lines it owns and its nonzeros where they were
 //
-// MSREP: papers/004, sections "pCSR", "pCSC", "pCOO". The paper's code misses empty lines between parts and overflows in nnz * parts;
-// ownership (part.hpp) and fair_position() are why that cannot happen here.
+// MSREP: papers/004, sections "pCSR", "pCSC", "pCOO". The paper's code misses empty lines between parts and overflows
+// in nnz * parts; ownership (part.hpp) and fair_position() are why that cannot happen here.
 #include "tulle/partition.hpp"
 
 #include "partition/split_steps.hpp"
@@ -30,7 +30,8 @@ Parts<PartialCsr<V>> partition_lines(const Context& ctx, const CsrView<V>& a, st
         offset_t* local = parts.pointer.data();
         write_pointers(q, a.row_begin, windows, local);
         for (const Part& part : windows) {
-            parts.part.push_back({part, a.rows, a.cols, local, a.col + part.begin, a.value + part.begin, a.sorted, a.unique});
+            parts.part.push_back(
+                {part, a.rows, a.cols, local, a.col + part.begin, a.value + part.begin, a.sorted, a.unique});
             local += part.lines() + 1;
         }
         return parts;
@@ -72,13 +73,17 @@ void require_whole(std::span<const Partial> parts, index_t lines)
     index_t line = 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
         const Part& part = parts[p].part;
-        require<ValueError>(part.begin == at && (lines < 0 || part.first_owned() == line),
-                            [&] { return concat("part ", p, " begins at nonzero ", part.begin, ", line ", part.first_owned(), ", but the parts before it end at ", at, ", line ", line); });
-        require<ValueError>(parts[p].rows == parts[0].rows && parts[p].cols == parts[0].cols, [&] { return concat("part ", p, " is of another matrix than part 0"); });
+        require<ValueError>(part.begin == at && (lines < 0 || part.first_owned() == line), [&] {
+            return concat("part ", p, " begins at nonzero ", part.begin, ", line ", part.first_owned(),
+                          ", but the parts before it end at ", at, ", line ", line);
+        });
+        require<ValueError>(parts[p].rows == parts[0].rows && parts[p].cols == parts[0].cols,
+                            [&] { return concat("part ", p, " is of another matrix than part 0"); });
         at = part.end;
         line = part.last_line;
     }
-    require<ValueError>(lines < 0 || line == lines, [&] { return concat("the parts end at line ", line, " of ", lines); });
+    require<ValueError>(lines < 0 || line == lines,
+                        [&] { return concat("the parts end at line ", line, " of ", lines); });
 }
 
 // Every part, before anything of it is read.
@@ -113,9 +118,11 @@ std::vector<Part> parts_of(std::span<const Cut> cuts)
     std::vector<Part> parts;
     for (std::size_t p = 0; p + 1 < cuts.size(); ++p) {
         const Cut &from = cuts[p], &to = cuts[p + 1];
-        require<ValueError>(from.at <= to.at && from.item <= to.item, [&] { return concat("cut ", p + 1, " lies before cut ", p); });
+        require<ValueError>(from.at <= to.at && from.item <= to.item,
+                            [&] { return concat("cut ", p + 1, " lies before cut ", p); });
         const bool head = from.inside && from.at < to.at;
-        parts.push_back({from.at, to.at, static_cast<index_t>(from.item) - (head ? 1 : 0), static_cast<index_t>(to.item), head});
+        parts.push_back(
+            {from.at, to.at, static_cast<index_t>(from.item) - (head ? 1 : 0), static_cast<index_t>(to.item), head});
     }
     return parts;
 }
@@ -124,7 +131,8 @@ template <class V>
 Parts<PartialCsr<V>> partition(const Context& ctx, const CsrView<V>& a, std::span<const Cut> cuts)
 {
     check_arrays(ctx, a);
-    require(!cuts.empty() && cuts.front() == Cut{} && cuts.back() == Cut{a.nonzeros, a.rows, false}, "cuts must lead from the first row to the last");
+    require(!cuts.empty() && cuts.front() == Cut{} && cuts.back() == Cut{a.nonzeros, a.rows, false},
+            "cuts must lead from the first row to the last");
     return partition_lines(ctx, a, cuts);
 }
 
@@ -132,7 +140,8 @@ template <class V>
 Parts<PartialCsc<V>> partition(const Context& ctx, const CscView<V>& a, std::span<const Cut> cuts)
 {
     check_arrays(ctx, a);
-    require(!cuts.empty() && cuts.front() == Cut{} && cuts.back() == Cut{a.nonzeros, a.cols, false}, "cuts must lead from the first column to the last");
+    require(!cuts.empty() && cuts.front() == Cut{} && cuts.back() == Cut{a.nonzeros, a.cols, false},
+            "cuts must lead from the first column to the last");
     return by_columns(partition_lines(ctx, transposed(a), cuts));
 }
 
@@ -156,7 +165,8 @@ std::vector<Cut> cuts_of(const Context& ctx, const CooView<V>& a, int parts, con
     check_arrays(ctx, a);
     const index_t* line = lines_of(a);
     require<ValueError>(line, "coordinates in no order have no lines to cut at");
-    return choose_cuts(ctx.run([&](const auto& q) { return find_all_candidates(q, line, a.nonzeros, parts, options); }), a.order == CooOrder::by_row ? a.rows : a.cols, options);
+    return choose_cuts(ctx.run([&](const auto& q) { return find_all_candidates(q, line, a.nonzeros, parts, options); }),
+                       a.order == CooOrder::by_row ? a.rows : a.cols, options);
 }
 
 template <class V>
@@ -170,7 +180,8 @@ Parts<PartialCoo<V>> partition(const Context& ctx, const CooView<V>& a, int part
     } else windows = parts_of(cuts_of(ctx, a, parts, options));
     Parts<PartialCoo<V>> all;
     for (const Part& part : windows)
-        all.part.push_back({part, a.rows, a.cols, a.row + part.begin, a.col + part.begin, a.value + part.begin, a.order, a.unique});
+        all.part.push_back(
+            {part, a.rows, a.cols, a.row + part.begin, a.col + part.begin, a.value + part.begin, a.order, a.unique});
     return all;
 }
 
@@ -190,14 +201,17 @@ Csc<V> merge(const Context& ctx, std::span<const PartialCsc<V>> parts)
     std::vector<PartialCsr<V>> rows;
     for (const auto& p : parts) rows.push_back(by_rows(p));
     Csr<V> whole = ctx.run([&](const auto& q) { return merge_lines(q, std::span<const PartialCsr<V>>(rows)); });
-    return {whole.cols, whole.rows, std::move(whole.row_begin), std::move(whole.col), std::move(whole.value), whole.sorted, whole.unique};
+    return {whole.cols,   whole.rows,  std::move(whole.row_begin), std::move(whole.col), std::move(whole.value),
+            whole.sorted, whole.unique};
 }
 
 template <class V>
 Coo<V> merge(const Context& ctx, std::span<const PartialCoo<V>> parts)
 {
     check_parts(ctx, parts);
-    require_whole(parts, parts.empty() || parts.front().order == CooOrder::none ? -1 : parts.front().order == CooOrder::by_row ? parts.front().rows : parts.front().cols);
+    require_whole(parts, parts.empty() || parts.front().order == CooOrder::none ? -1
+                         : parts.front().order == CooOrder::by_row              ? parts.front().rows
+                                                                                : parts.front().cols);
     return ctx.run([&](const auto& q) {
         const auto& first = parts.front();
         Coo<V> whole = Coo<V>::make(q, first.rows, first.cols, parts.back().part.end);

@@ -16,10 +16,13 @@ std::vector<int> shares_of(int parts, const SplitOptions& options)
 {
     require<ValueError>(parts > 0, [&] { return concat("nothing can be split into ", parts, " parts"); });
     if (options.shares.empty()) return std::vector<int>(static_cast<std::size_t>(parts), 1);
-    require(std::ssize(options.shares) == parts, [&] { return concat(options.shares.size(), " shares were given for ", parts, " parts"); });
-    for (const int share : options.shares) require<ValueError>(share >= 0, [&] { return concat("a share of ", share, " cannot be given out"); });
+    require(std::ssize(options.shares) == parts,
+            [&] { return concat(options.shares.size(), " shares were given for ", parts, " parts"); });
+    for (const int share : options.shares)
+        require<ValueError>(share >= 0, [&] { return concat("a share of ", share, " cannot be given out"); });
     const offset_t all = std::accumulate(options.shares.begin(), options.shares.end(), offset_t{0});
-    require<ValueError>(all > 0 && all <= max_index, [&] { return concat("shares must add up to 1 … ", max_index, ", not to ", all); });
+    require<ValueError>(all > 0 && all <= max_index,
+                        [&] { return concat("shares must add up to 1 … ", max_index, ", not to ", all); });
     return options.shares;
 }
 
@@ -49,23 +52,29 @@ std::vector<offset_t> fair_positions(offset_t total, int parts, const SplitOptio
 // A part that both its cuts make larger by half the tolerance each exceeds its share by the tolerance.
 std::vector<Cut> choose_cuts(std::span<const SplitCandidate> around, offset_t items, const SplitOptions& options)
 {
-    require<ValueError>(options.tolerance >= 0 && options.tolerance <= 1, [&] { return concat("the tolerance must be within 0 … 1, not ", options.tolerance); });
+    require<ValueError>(options.tolerance >= 0 && options.tolerance <= 1,
+                        [&] { return concat("the tolerance must be within 0 … 1, not ", options.tolerance); });
     std::vector<Cut> cuts{Cut{}};
     for (std::size_t p = 1; p + 1 < around.size(); ++p) {
         const offset_t fair = around[p].at;
         const Cut border = nearest_border(around[p]), exact{fair, around[p].item, fair < around[p].above};
-        const offset_t smaller = std::min(fair - around[p - 1].at, around[p + 1].at - fair), off = std::max(border.at - fair, fair - border.at);
-        const bool close = border.at >= cuts.back().at && static_cast<double>(off) <= options.tolerance / 2 * static_cast<double>(smaller);
+        const offset_t smaller = std::min(fair - around[p - 1].at, around[p + 1].at - fair),
+                       off = std::max(border.at - fair, fair - border.at);
+        const bool close = border.at >= cuts.back().at &&
+                           static_cast<double>(off) <= options.tolerance / 2 * static_cast<double>(smaller);
         cuts.push_back(options.rule == Rule::exact || (options.rule == Rule::tolerant && !close) ? exact : border);
     }
     cuts.push_back({around.back().at, items, false});
     return cuts;
 }
 
-std::vector<Cut> split(const Context& ctx, const offset_t* prefix, offset_t items, int parts, const SplitOptions& options)
+std::vector<Cut> split(const Context& ctx, const offset_t* prefix, offset_t items, int parts,
+                       const SplitOptions& options)
 {
     require<ValueError>(items >= 0, [&] { return concat("a prefix cannot be of ", items, " items"); });
-    require<ValueError>(prefix != nullptr, [&] { return concat("prefix is null, but must have ", items + 1, items == 0 ? " entry" : " entries"); });
+    require<ValueError>(prefix != nullptr, [&] {
+        return concat("prefix is null, but must have ", items + 1, items == 0 ? " entry" : " entries");
+    });
     return ctx.run([&](const auto& q) { return split(q, prefix, items, parts, options); });
 }
 
@@ -80,7 +89,10 @@ std::vector<Cut> carry_over(const Context& ctx, std::span<const Cut> cuts, const
 {
     std::vector<Cut> there;
     for (const Cut& cut : cuts) {
-        require<ValueError>(!cut.inside, [&] { return concat("item ", cut.item - 1, " is cut, so the cut has no place in another prefix"); }, "split by Rule::whole");
+        require<ValueError>(
+            !cut.inside,
+            [&] { return concat("item ", cut.item - 1, " is cut, so the cut has no place in another prefix"); },
+            "split by Rule::whole");
         there.push_back({ctx.run([&](const auto& q) { return read_value(q, prefix + cut.item); }), cut.item, false});
     }
     return there;
@@ -91,7 +103,8 @@ double imbalance(std::span<const Cut> cuts)
     if (cuts.size() < 2 || cuts.back().at == cuts.front().at) return 1;
     offset_t largest = 0;
     for (std::size_t p = 0; p + 1 < cuts.size(); ++p) largest = std::max(largest, cuts[p + 1].at - cuts[p].at);
-    return static_cast<double>(largest) * static_cast<double>(cuts.size() - 1) / static_cast<double>(cuts.back().at - cuts.front().at);
+    return static_cast<double>(largest) * static_cast<double>(cuts.size() - 1) /
+           static_cast<double>(cuts.back().at - cuts.front().at);
 }
 
 std::string_view to_text(Rule rule)

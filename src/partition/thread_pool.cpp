@@ -10,7 +10,9 @@ ThreadPool::ThreadPool(int members, const std::vector<int>& nodes) : failures_(s
 {
     if (members == 1) return;
     for (int member = 0; member < members; ++member)
-        threads_.emplace_back([this, member, node = nodes.empty() ? -1 : nodes[static_cast<std::size_t>(member)]] { serve(member, node); });
+        threads_.emplace_back([this, member, node = nodes.empty() ? -1 : nodes[static_cast<std::size_t>(member)]] {
+            serve(member, node);
+        });
 }
 
 ThreadPool::~ThreadPool()

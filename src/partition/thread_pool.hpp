@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One host thread for every member of a team, kept: Team::run starts threads anew each time, which costs more than a product does.
+// One host thread for every member of a team, kept: Team::run starts threads anew each time, which costs more than a
+// product does.
 #pragma once
 
 #include <condition_variable>
@@ -21,8 +22,8 @@ public:
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    // work(member) on every member's thread; returns when all are done and throws the first failure by member number. A crew of one works
-    // on the caller's thread. Not for use by two threads at once.
+    // work(member) on every member's thread; returns when all are done and throws the first failure by member number. A
+    // crew of one works on the caller's thread. Not for use by two threads at once.
     template <class Work>
     void run(const Work& work)
     {
@@ -36,7 +37,7 @@ private:
 
     std::mutex mutex_;
     std::condition_variable start_, end_;
-    Call call_ = nullptr;                        // empty with a new round: go home
+    Call call_ = nullptr;  // empty with a new round: go home
     const void* work_ = nullptr;
     int round_ = 0, busy_ = 0;
     std::vector<std::exception_ptr> failures_;

@@ -5,9 +5,12 @@
 namespace tulle::partition {
 namespace {
 
-// From one kind of queue to another; a GPU sends to host memory in its own order, everything else is in the receiver's. A build without
-// CUDA needs only the first.
-void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target, std::size_t bytes) { copy_bytes(to, source, target, bytes); }
+// From one kind of queue to another; a GPU sends to host memory in its own order, everything else is in the receiver's.
+// A build without CUDA needs only the first.
+void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target, std::size_t bytes)
+{
+    copy_bytes(to, source, target, bytes);
+}
 
 [[maybe_unused]] void move(const CpuQueue&, const void* source, const CudaQueue& to, void* target, std::size_t bytes)
 {
@@ -19,42 +22,56 @@ void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target,
     download_bytes(from, source, target, bytes);
 }
 
-[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CudaQueue& to, void* target, std::size_t bytes)
+[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CudaQueue& to, void* target,
+                           std::size_t bytes)
 {
     cuda::copy_between(from, source, to, target, bytes);
 }
 
 // The same for lines; between two GPUs one by one where there are gaps.
-void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target, const LineShape& shape) { copy_lines(to, source, target, shape); }
+void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target, const LineShape& shape)
+{
+    copy_lines(to, source, target, shape);
+}
 
-[[maybe_unused]] void move(const CpuQueue&, const void* source, const CudaQueue& to, void* target, const LineShape& shape)
+[[maybe_unused]] void move(const CpuQueue&, const void* source, const CudaQueue& to, void* target,
+                           const LineShape& shape)
 {
     upload_lines(to, source, target, shape);
 }
 
-[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CpuQueue&, void* target, const LineShape& shape)
+[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CpuQueue&, void* target,
+                           const LineShape& shape)
 {
     download_lines(from, source, target, shape);
 }
 
-[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CudaQueue& to, void* target, const LineShape& shape)
+[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CudaQueue& to, void* target,
+                           const LineShape& shape)
 {
     if (from.device == to.device) return copy_lines(to, source, target, shape);
     if (shape.without_gaps()) return move(from, source, to, target, shape.width * shape.lines);
     for (std::size_t line = 0; line < shape.lines; ++line)
-        move(from, static_cast<const char*>(source) + line * shape.from_step, to, static_cast<char*>(target) + line * shape.to_step, shape.width);
+        move(from, static_cast<const char*>(source) + line * shape.from_step, to,
+             static_cast<char*>(target) + line * shape.to_step, shape.width);
 }
 
 }  // namespace
 
-void Transfers::copy_lines_between(const Context& from, const void* source, const Context& to, void* target, const LineShape& shape)
+void Transfers::copy_lines_between(const Context& from, const void* source, const Context& to, void* target,
+                                   const LineShape& shape)
 {
-    from.run([&](const auto& sender) { to.run([&](const auto& receiver) { move(sender, source, receiver, target, shape); }); });
+    from.run([&](const auto& sender) {
+        to.run([&](const auto& receiver) { move(sender, source, receiver, target, shape); });
+    });
 }
 
-void Transfers::copy_between(const Context& from, const void* source, const Context& to, void* target, std::size_t bytes)
+void Transfers::copy_between(const Context& from, const void* source, const Context& to, void* target,
+                             std::size_t bytes)
 {
-    from.run([&](const auto& sender) { to.run([&](const auto& receiver) { move(sender, source, receiver, target, bytes); }); });
+    from.run([&](const auto& sender) {
+        to.run([&](const auto& receiver) { move(sender, source, receiver, target, bytes); });
+    });
 }
 
 void Transfers::reset()

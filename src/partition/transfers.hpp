@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the members of a team, and the host, send each other: copied here and counted here, so that nobody moves a byte unseen.
+// What the members of a team, and the host, send each other: copied here and counted here, so that nobody moves a byte
+// unseen.
 #pragma once
 
 #include <atomic>
@@ -35,41 +36,49 @@ public:
     template <class T>
     void up(const Context& to, const std::type_identity_t<DenseView<const T>>& host, const DenseView<T>& there)
     {
-        if (count(up_, offset_t{there.rows} * there.cols, sizeof(T))) to.run([&](const auto& q) { upload_lines(q, host.data, there.data, lines_of(host, there)); });
+        if (count(up_, offset_t{there.rows} * there.cols, sizeof(T)))
+            to.run([&](const auto& q) { upload_lines(q, host.data, there.data, lines_of(host, there)); });
     }
 
     template <class T>
     void down(const Context& from, const std::type_identity_t<DenseView<const T>>& there, const DenseView<T>& host)
     {
-        if (count(down_, offset_t{host.rows} * host.cols, sizeof(T))) from.run([&](const auto& q) { download_lines(q, there.data, host.data, lines_of(there, host)); });
+        if (count(down_, offset_t{host.rows} * host.cols, sizeof(T)))
+            from.run([&](const auto& q) { download_lines(q, there.data, host.data, lines_of(there, host)); });
     }
 
     template <class T>
-    void across(const Context& from, const std::type_identity_t<DenseView<const T>>& source, const Context& to, const DenseView<T>& target)
+    void across(const Context& from, const std::type_identity_t<DenseView<const T>>& source, const Context& to,
+                const DenseView<T>& target)
     {
-        if (count(across_, offset_t{target.rows} * target.cols, sizeof(T))) copy_lines_between(from, source.data, to, target.data, lines_of(source, target));
+        if (count(across_, offset_t{target.rows} * target.cols, sizeof(T)))
+            copy_lines_between(from, source.data, to, target.data, lines_of(source, target));
     }
 
     // The receiver must have been told to wait for the sender's signal.
     template <class T>
     void across(const Context& from, const T* source, const Context& to, T* target, offset_t n)
     {
-        if (count(across_, n, sizeof(T))) copy_between(from, source, to, target, static_cast<std::size_t>(n) * sizeof(T));
+        if (count(across_, n, sizeof(T)))
+            copy_between(from, source, to, target, static_cast<std::size_t>(n) * sizeof(T));
     }
 
     Traffic traffic() const { return {up_, down_, across_, messages_}; }
     void reset();
 
 private:
-    static void copy_between(const Context& from, const void* source, const Context& to, void* target, std::size_t bytes);
-    static void copy_lines_between(const Context& from, const void* source, const Context& to, void* target, const LineShape& shape);
+    static void copy_between(const Context& from, const void* source, const Context& to, void* target,
+                             std::size_t bytes);
+    static void copy_lines_between(const Context& from, const void* source, const Context& to, void* target,
+                                   const LineShape& shape);
 
     template <class T>
     static LineShape lines_of(const DenseView<const T>& from, const DenseView<T>& to)
     {
         const bool by_rows = to.layout == Layout::row_major;
         const auto bytes = [](offset_t n) { return static_cast<std::size_t>(n) * sizeof(T); };
-        return {bytes(by_rows ? to.cols : to.rows), static_cast<std::size_t>(by_rows ? to.rows : to.cols), bytes(from.leading), bytes(to.leading)};
+        return {bytes(by_rows ? to.cols : to.rows), static_cast<std::size_t>(by_rows ? to.rows : to.cols),
+                bytes(from.leading), bytes(to.leading)};
     }
 
     bool count(std::atomic<std::size_t>& bytes, offset_t n, std::size_t size)
@@ -84,7 +93,7 @@ private:
     std::atomic<std::int64_t> messages_ = 0;
 };
 
-namespace cuda {   // defined by the CUDA backend
+namespace cuda {  // defined by the CUDA backend
 
 void copy_between(const CudaQueue& from, const void* source, const CudaQueue& to, void* target, std::size_t bytes);
 

@@ -13,16 +13,28 @@
 namespace tulle::prim {
 
 struct Plus {
-    template <class A, class B> constexpr auto operator()(A a, B b) const { return a + b; }   // CUB joins entries and totals directly
+    template <class A, class B>
+    constexpr auto operator()(A a, B b) const
+    {
+        return a + b;
+    }  // CUB joins entries and totals directly
 };
 
 // NaN loses against every number, whichever side it stands on: the result does not depend on the order.
 struct Larger {
-    template <class T> constexpr T operator()(T a, T b) const { return b > a || a != a ? b : a; }
+    template <class T>
+    constexpr T operator()(T a, T b) const
+    {
+        return b > a || a != a ? b : a;
+    }
 };
 
 struct Smaller {
-    template <class T> constexpr T operator()(T a, T b) const { return b < a || a != a ? b : a; }
+    template <class T>
+    constexpr T operator()(T a, T b) const
+    {
+        return b < a || a != a ? b : a;
+    }
 };
 
 // The type a sum is taken in: 32-bit integers are added in 64 bits.
@@ -33,7 +45,8 @@ template <class T>
 T narrow_total(Total<T> total)
 {
     if constexpr (std::is_same_v<T, index_t>)
-        require<ValueError>(total >= std::numeric_limits<index_t>::min() && total <= max_index, [&] { return concat("the sum ", total, " does not fit 32 bits"); });
+        require<ValueError>(total >= std::numeric_limits<index_t>::min() && total <= max_index,
+                            [&] { return concat("the sum ", total, " does not fit 32 bits"); });
     return static_cast<T>(total);
 }
 

@@ -16,11 +16,14 @@ struct Lines {
     offset_t lines, length, leading;
 };
 
-// Every number times `factor`; a factor of zero writes zeros and reads nothing. What lies between the lines stays. T is float, double, Float16 or Bfloat16;
-// those of 16 bits are multiplied in float.
-template <class T> using Factor = std::conditional_t<std::is_same_v<T, double>, double, float>;
-template <class T> void scale(const CpuQueue& q, const Lines<T>& all, Factor<T> factor);
-template <class T> void scale(const CudaQueue& q, const Lines<T>& all, Factor<T> factor);
+// Every number times `factor`; a factor of zero writes zeros and reads nothing. What lies between the lines stays. T is
+// float, double, Float16 or Bfloat16; those of 16 bits are multiplied in float.
+template <class T>
+using Factor = std::conditional_t<std::is_same_v<T, double>, double, float>;
+template <class T>
+void scale(const CpuQueue& q, const Lines<T>& all, Factor<T> factor);
+template <class T>
+void scale(const CudaQueue& q, const Lines<T>& all, Factor<T> factor);
 
 // The same for n numbers.
 template <class Queue, class T>

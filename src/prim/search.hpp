@@ -7,7 +7,8 @@
 
 namespace tulle::prim {
 
-// First position in data[0 … n-1] (ascending) whose entry is not below `wanted`; n if there is none. For hosts and kernels.
+// First position in data[0 … n-1] (ascending) whose entry is not below `wanted`; n if there is none. For hosts and
+// kernels.
 template <class T>
 constexpr offset_t lower_bound(const T* data, offset_t n, T wanted)
 {
@@ -34,7 +35,9 @@ constexpr offset_t upper_bound(const T* data, offset_t n, T wanted)
 }
 
 // found[i] = lower_bound(data, n, wanted[i]) for i < count. T is index_t or offset_t.
-template <class T> void search_sorted(const CpuQueue& q, const T* data, offset_t n, const T* wanted, offset_t count, offset_t* found);
-template <class T> void search_sorted(const CudaQueue& q, const T* data, offset_t n, const T* wanted, offset_t count, offset_t* found);
+template <class T>
+void search_sorted(const CpuQueue& q, const T* data, offset_t n, const T* wanted, offset_t count, offset_t* found);
+template <class T>
+void search_sorted(const CudaQueue& q, const T* data, offset_t n, const T* wanted, offset_t count, offset_t* found);
 
 }  // namespace tulle::prim

@@ -20,14 +20,16 @@ void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offse
 void sort_pairs(const CpuQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
 void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
 
-// The same, and where the pairs stand then is told: in the caller's arrays, or in others. Saves two copies where they end up there.
+// The same, and where the pairs stand then is told: in the caller's arrays, or in others. Saves two copies where they
+// end up there.
 template <class Key>
 struct SortedPairs {
     const Key* key = nullptr;
     const offset_t* payload = nullptr;
-    Buffer<offset_t> room = {};            // of the others
+    Buffer<offset_t> room = {};  // of the others
 };
-SortedPairs<std::uint32_t> sort_pairs_anywhere(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits = 32);
+SortedPairs<std::uint32_t> sort_pairs_anywhere(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n,
+                                               int bits = 32);
 
 // Bytes of the device's that it holds while it sorts n pairs with keys of 32 bits.
 std::size_t sort_bytes_for(const CudaQueue& q, offset_t n);
@@ -36,7 +38,8 @@ template <class Key>
 void require_bits(int bits)
 {
     constexpr int width = std::numeric_limits<Key>::digits;
-    require<ValueError>(bits >= 0 && bits <= width, [&] { return concat("keys of ", width, " bits cannot be sorted by ", bits); });
+    require<ValueError>(bits >= 0 && bits <= width,
+                        [&] { return concat("keys of ", width, " bits cannot be sorted by ", bits); });
 }
 
 // How many bits keys below `limit` need.

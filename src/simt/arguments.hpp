@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the pointers among a kernel's arguments, also inside views, so that they can be checked against the device that runs the kernel.
+// Finds the pointers among a kernel's arguments, also inside views, so that they can be checked against the device that
+// runs the kernel.
 //
-// A view is an aggregate of pointers and numbers; structured bindings take it apart. How many members it has is found by trying how many
-// initialisers it accepts, once plainly and once in braces: where the two differ (arrays as members) the struct is left alone.
+// A view is an aggregate of pointers and numbers; structured bindings take it apart. How many members it has is found
+// by trying how many initialisers it accepts, once plainly and once in braces: where the two differ (arrays as members)
+// the struct is left alone.
 #pragma once
 
 #include <cstddef>
@@ -41,12 +43,9 @@ inline constexpr std::size_t most_members = 12;
 template <class T, std::size_t N = most_members + 1>
 constexpr std::size_t count_members()
 {
-    if constexpr (N == 0)
-        return 0;
-    else if constexpr (takes_plain<T>(std::make_index_sequence<N>{}))
-        return N;
-    else
-        return count_members<T, N - 1>();
+    if constexpr (N == 0) return 0;
+    else if constexpr (takes_plain<T>(std::make_index_sequence<N>{})) return N;
+    else return count_members<T, N - 1>();
 }
 
 template <class T>
@@ -56,7 +55,10 @@ constexpr std::size_t members_of()
         return 0;
     } else {
         constexpr std::size_t n = count_members<T>();
-        return n <= most_members && takes_braced<T>(std::make_index_sequence<n>{}) && !takes_braced<T>(std::make_index_sequence<n + 1>{}) ? n : 0;
+        return n <= most_members && takes_braced<T>(std::make_index_sequence<n>{}) &&
+                       !takes_braced<T>(std::make_index_sequence<n + 1>{})
+                   ? n
+                   : 0;
     }
 }
 
@@ -124,7 +126,10 @@ void collect_pointers(const T& value, int argument, std::vector<PointerArgument>
 
 // One function for each struct, and one for pointers of all kinds.
 template <class T>
-void find_pointers(const void* value, int argument, std::vector<PointerArgument>& found) { collect_pointers(*static_cast<const T*>(value), argument, found); }
+void find_pointers(const void* value, int argument, std::vector<PointerArgument>& found)
+{
+    collect_pointers(*static_cast<const T*>(value), argument, found);
+}
 
 template <class T>
 Argument argument_of(const T& value)
@@ -132,10 +137,8 @@ Argument argument_of(const T& value)
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16, "a GPU gets its arguments as bytes");
     if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>)
         return {&value, sizeof value, find_pointers<const void*>};
-    else if constexpr (members_of<T>() > 0)
-        return {&value, sizeof value, find_pointers<T>};
-    else
-        return {&value, sizeof value, nullptr};
+    else if constexpr (members_of<T>() > 0) return {&value, sizeof value, find_pointers<T>};
+    else return {&value, sizeof value, nullptr};
 }
 
 }  // namespace tulle::simt

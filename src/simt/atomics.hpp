@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Atomic operations and flags as a kernel writes them. Any of them may let another thread go first; one that changes nothing, again and
-// again, is how the simulator knows a thread that waits.
+// Atomic operations and flags as a kernel writes them. Any of them may let another thread go first; one that changes
+// nothing, again and again, is how the simulator knows a thread that waits.
 #pragma once
 
 #include <concepts>
@@ -39,8 +39,7 @@ T wrapping_add(T a, T b)
 {
     if constexpr (std::is_integral_v<T>)
         return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
-    else
-        return a + b;
+    else return a + b;
 }
 
 }  // namespace tulle::simt
@@ -52,10 +51,15 @@ T atomicAdd(T* address, std::type_identity_t<T> value, const char* file = __buil
 }
 
 template <class T>
-    requires std::same_as<T, int> || std::same_as<T, unsigned>
-T atomicSub(T* address, std::type_identity_t<T> value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+requires std::same_as<T, int> || std::same_as<T, unsigned> T atomicSub(T* address, std::type_identity_t<T> value,
+                                                                       const char* file = __builtin_FILE(),
+                                                                       int line = __builtin_LINE())
 {
-    return tulle::simt::update(address, [=](T old) { return static_cast<T>(static_cast<unsigned>(old) - static_cast<unsigned>(value)); }, {file, line});
+    return tulle::simt::update(address,
+                               [=](T old) {
+                                   return static_cast<T>(static_cast<unsigned>(old) - static_cast<unsigned>(value));
+                               },
+                               {file, line});
 }
 
 template <tulle::simt::AtomicOrdered T>
@@ -89,16 +93,17 @@ T atomicXor(T* address, std::type_identity_t<T> value, const char* file = __buil
 }
 
 template <class T>
-    requires tulle::simt::AtomicInteger<T> || std::same_as<T, float>
-T atomicExch(T* address, std::type_identity_t<T> value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+requires tulle::simt::AtomicInteger<T> || std::same_as<T, float> T atomicExch(T* address, std::type_identity_t<T> value,
+                                                                              const char* file = __builtin_FILE(),
+                                                                              int line = __builtin_LINE())
 {
     return tulle::simt::update(address, [=](T) { return value; }, {file, line});
 }
 
 template <class T>
-    requires tulle::simt::AtomicInteger<T> || std::same_as<T, unsigned short>
-T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value, const char* file = __builtin_FILE(),
-            int line = __builtin_LINE())
+requires tulle::simt::AtomicInteger<T> || std::same_as<T, unsigned short> T
+atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value,
+          const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
     return tulle::simt::update(address, [=](T old) { return old == expected ? value : old; }, {file, line});
 }
@@ -106,20 +111,33 @@ T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T
 // ---- loads, fences, patience ----
 
 template <class T>
-T __ldg(const T* from) { return *from; }
+T __ldg(const T* from)
+{
+    return *from;
+}
 
 inline void __threadfence(const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
     tulle::simt::before_atomic(nullptr, 1, {file, line});
 }
-inline void __threadfence_block(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { __threadfence(file, line); }
-inline void __threadfence_system(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { __threadfence(file, line); }
+inline void __threadfence_block(const char* file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    __threadfence(file, line);
+}
+inline void __threadfence_system(const char* file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    __threadfence(file, line);
+}
 
-inline void __nanosleep(unsigned, const char* file = __builtin_FILE(), int line = __builtin_LINE()) { tulle::simt::sleep_a_little({file, line}); }
+inline void __nanosleep(unsigned, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    tulle::simt::sleep_a_little({file, line});
+}
 
 namespace tulle {
 
-// Flags between blocks: what was written before store_release is seen after load_acquire has read the flag. 32 or 64 bits.
+// Flags between blocks: what was written before store_release is seen after load_acquire has read the flag. 32 or 64
+// bits.
 template <class T>
 T load_acquire(const T* from, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
@@ -141,7 +159,8 @@ T load_relaxed(const T* from, const char* file = __builtin_FILE(), int line = __
 }
 
 template <class T>
-void store_release(T* to, std::type_identity_t<T> value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+void store_release(T* to, std::type_identity_t<T> value, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE())
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     simt::before_atomic(to, sizeof(T), {file, line});
@@ -149,7 +168,8 @@ void store_release(T* to, std::type_identity_t<T> value, const char* file = __bu
     simt::after_atomic(to, 0, true);
 }
 
-// Counts this thread in and tells how many came before it. The last to come sees what all others wrote before they came.
+// Counts this thread in and tells how many came before it. The last to come sees what all others wrote before they
+// came.
 inline int arrive(int* counter, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
     simt::before_atomic(counter, sizeof(int), {file, line});
@@ -158,9 +178,16 @@ inline int arrive(int* counter, const char* file = __builtin_FILE(), int line = 
     return before;
 }
 
-inline void named_barrier_sync(int number, int threads, const char* file = __builtin_FILE(), int line = __builtin_LINE()) { simt::named_barrier_sync(number, threads, {file, line}); }
+inline void named_barrier_sync(int number, int threads, const char* file = __builtin_FILE(),
+                               int line = __builtin_LINE())
+{
+    simt::named_barrier_sync(number, threads, {file, line});
+}
 
 template <class T>
-T load_streaming(const T* from) { return *from; }
+T load_streaming(const T* from)
+{
+    return *from;
+}
 
 }  // namespace tulle

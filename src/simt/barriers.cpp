@@ -11,7 +11,10 @@ namespace {
 
 constexpr std::size_t static_shared_limit = 48 * 1024, shared_limit = 227 * 1024;
 
-bool same_place(const Where& a, const Where& b) { return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0); }      // sanitizers make strcmp dear
+bool same_place(const Where& a, const Where& b)
+{
+    return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}  // sanitizers make strcmp dear
 
 std::string text_of(const Where& at) { return concat(short_path(at.file), ":", at.line); }
 
@@ -26,7 +29,8 @@ std::string hex(unsigned mask)
 
 // ---- barriers ----
 
-// Nothing that a thread does here on its usual way is seen by ThreadSanitizer, as the simulator is not instrumented; only words for a fault need a Quiet.
+// Nothing that a thread does here on its usual way is seen by ThreadSanitizer, as the simulator is not instrumented;
+// only words for a fault need a Quiet.
 int Machine::meet_at_barrier(bool predicate, const Where& at)
 {
     const Block& block = *current_->block;
@@ -99,7 +103,8 @@ void Machine::open_barrier(Block& block, unsigned number)
 
 void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)
 {
-    const bool orders_memory = !resolve;      // __syncwarp, which has nothing to hand over; nobody else promises that lanes see each other's memory
+    const bool orders_memory = !resolve;  // __syncwarp, which has nothing to hand over; nobody else promises that lanes
+                                          // see each other's memory
     Thread& thread = *current_;
     thread.at = at;
     if (!(mask >> thread.lane & 1u)) {
@@ -109,7 +114,8 @@ void Machine::meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Whe
     Meeting& meeting = meeting_of(*thread.warp, mask);
     if (meeting.arrived && (meeting.resolve != resolve || !same_place(meeting.at, at))) {
         const Quiet quiet;
-        stop(concat("divergent warp collective: other lanes wait at ", text_of(meeting.at), " with the same mask ", hex(mask)));
+        stop(concat("divergent warp collective: other lanes wait at ", text_of(meeting.at), " with the same mask ",
+                    hex(mask)));
     }
     meeting.resolve = resolve;
     meeting.at = at;
@@ -165,17 +171,19 @@ void* Machine::shared_array(const void* site, std::size_t bytes, std::size_t ali
     return array_of(*current_->block, site, bytes, alignment).data;
 }
 
-// Aligned as its type asks, and half of the time not more than that: wider loads need an array that promises it. (Else AddressSanitizer sees its start sharply.)
+// Aligned as its type asks, and half of the time not more than that: wider loads need an array that promises it. (Else
+// AddressSanitizer sees its start sharply.)
 SharedArray& Machine::array_of(Block& block, const void* site, std::size_t bytes, std::size_t alignment)
 {
-    constexpr std::size_t before = 16;      // what the heap aligns to
+    constexpr std::size_t before = 16;  // what the heap aligns to
     for (SharedArray& array : block.shared)
         if (array.site == site) return array;
     const Quiet quiet;
     block.shared_bytes += bytes;
     if (block.shared_bytes - launch_->shared_bytes > static_shared_limit)
         stop(concat("more than ", static_shared_limit, " bytes of static shared memory"));
-    if (block.shared_bytes > shared_limit) stop(concat("more than ", shared_limit, " bytes of static and dynamic shared memory"));
+    if (block.shared_bytes > shared_limit)
+        stop(concat("more than ", shared_limit, " bytes of static and dynamic shared memory"));
     const std::size_t beside = alignment < before && flip_coin() ? alignment : 0;
     block.shared.push_back({site, bytes, alignment, garbage(before + beside + bytes), nullptr});
     SharedArray& array = block.shared.back();
@@ -190,17 +198,17 @@ int meet_at_barrier(bool predicate, const Where& at) { return machine().meet_at_
 
 void named_barrier_sync(int number, int threads, const Where& at) { machine().named_barrier_sync(number, threads, at); }
 
-void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at) { machine().meet_in_warp(mask, slot, resolve, at); }
+void meet_in_warp(unsigned mask, void* slot, Resolve resolve, const Where& at)
+{
+    machine().meet_in_warp(mask, slot, resolve, at);
+}
 
 void* shared_array(const void* site, std::size_t bytes, std::size_t alignment)
 {
     return machine().shared_array(site, bytes, alignment);
 }
 
-void spoil(void* data, std::size_t bytes)
-{
-    machine().spoil(data, bytes);
-}
+void spoil(void* data, std::size_t bytes) { machine().spoil(data, bytes); }
 
 void* dynamic_shared() { return machine().current()->block->dynamic_shared.get(); }
 
@@ -220,10 +228,8 @@ void before_atomic(const void* address, std::size_t bytes, const Where& at)
 
 void after_atomic(const void* address, std::uint64_t value, bool changed)
 {
-    if (changed)
-        machine().note_change();
-    else
-        machine().note_poll(address, value);
+    if (changed) machine().note_change();
+    else machine().note_poll(address, value);
 }
 
 bool put_off(const Copy& copy, const Where& at)
@@ -231,17 +237,15 @@ bool put_off(const Copy& copy, const Where& at)
     const Quiet quiet;
     Machine& m = machine();
     m.current()->at = at;
-    if (reinterpret_cast<std::uintptr_t>(copy.to) % copy.bytes != 0 || reinterpret_cast<std::uintptr_t>(copy.from) % copy.bytes != 0)
+    if (reinterpret_cast<std::uintptr_t>(copy.to) % copy.bytes != 0 ||
+        reinterpret_cast<std::uintptr_t>(copy.from) % copy.bytes != 0)
         m.stop(concat("a copy of ", copy.bytes, " bytes from or to a misaligned address"));
     if (m.flip_coin()) return false;
     m.current()->copies.emplace_back(m.current()->groups, copy);
     return true;
 }
 
-void end_group()
-{
-    ++machine().current()->groups;
-}
+void end_group() { ++machine().current()->groups; }
 
 bool next_due(unsigned newest_left, Copy& copy)
 {

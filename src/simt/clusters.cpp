@@ -66,17 +66,21 @@ void* Machine::in_cluster(const void* mine, int number, const Where& at)
     Thread& thread = *current_;
     const Cluster& cluster = *thread.block->cluster;
     thread.at = at;
-    if (number < 0 || static_cast<std::size_t>(number) >= cluster.block.size()) stop(concat("there is no block ", number, " in a cluster of ", cluster.block.size()));
+    if (number < 0 || static_cast<std::size_t>(number) >= cluster.block.size())
+        stop(concat("there is no block ", number, " in a cluster of ", cluster.block.size()));
     Block* const other = cluster.block[static_cast<std::size_t>(number)];
-    if (other != thread.block && cluster.generation == 0) stop("shared memory of a block that may not have started: the cluster has met in no barrier yet");
+    if (other != thread.block && cluster.generation == 0)
+        stop("shared memory of a block that may not have started: the cluster has met in no barrier yet");
     if (!other) stop("shared memory of a block that has ended");
     const auto* const byte = static_cast<const unsigned char*>(mine);
     for (const SharedArray& array : thread.block->shared) {
         const std::ptrdiff_t offset = byte - array.data;
-        if (offset >= 0 && static_cast<std::size_t>(offset) < array.size) return array_of(*other, array.site, array.size, array.alignment).data + offset;
+        if (offset >= 0 && static_cast<std::size_t>(offset) < array.size)
+            return array_of(*other, array.site, array.size, array.alignment).data + offset;
     }
     const std::ptrdiff_t offset = byte - thread.block->dynamic_shared.get();
-    if (thread.block->dynamic_shared && offset >= 0 && static_cast<std::size_t>(offset) < launch_->shared_bytes) return other->dynamic_shared.get() + offset;
+    if (thread.block->dynamic_shared && offset >= 0 && static_cast<std::size_t>(offset) < launch_->shared_bytes)
+        return other->dynamic_shared.get() + offset;
     stop("an address that is not in this block's shared memory");
 }
 
@@ -88,10 +92,7 @@ void arrive_in_cluster(const Where& at)
     machine().arrive_in_cluster(at);
 }
 
-void wait_for_cluster(const Where& at)
-{
-    machine().wait_for_cluster(at);
-}
+void wait_for_cluster(const Where& at) { machine().wait_for_cluster(at); }
 
 void* in_cluster(const void* mine, int block, const Where& at)
 {

@@ -78,13 +78,15 @@ void prepare(StackContext& context, char* stack, std::size_t bytes, void (*entry
 
 void switch_stacks(StackContext& from, StackContext& to) { swapcontext(&from.saved, &to.saved); }
 #else
-// Lays out the frame that the switch will take off: saved registers, all zero, and the entry as the address to return to.
+// Lays out the frame that the switch will take off: saved registers, all zero, and the entry as the address to return
+// to.
 void prepare(StackContext& context, char* stack, std::size_t bytes, void (*entry)())
 {
 #if defined(__x86_64__)
-    constexpr int words = 24, return_address = 6;    // 6 registers below it; the stack is 16n + 8 at a function's first instruction
+    constexpr int words = 24,
+                  return_address = 6;  // 6 registers below it; the stack is 16n + 8 at a function's first instruction
 #else
-    constexpr int words = 36, return_address = 11;   // x30 is the 12th of 20 registers
+    constexpr int words = 36, return_address = 11;  // x30 is the 12th of 20 registers
 #endif
     const auto top = (reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t{15};
     void** frame = reinterpret_cast<void**>(top) - words;

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Leaving one stack for another. Hand-written for x86_64 and aarch64, where a kernel's barrier should cost nanoseconds; ucontext elsewhere.
+// Leaving one stack for another. Hand-written for x86_64 and aarch64, where a kernel's barrier should cost nanoseconds;
+// ucontext elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct StackContext {
 };
 #else
 struct StackContext {
-    void* stack_pointer = nullptr;    // the callee-saved registers lie on top of the stack
+    void* stack_pointer = nullptr;  // the callee-saved registers lie on top of the stack
 };
 #endif
 

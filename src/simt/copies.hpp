@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The plain bodies of device/cuda/copies.cuh. Bytes arrive when the copy is asked for or when it is waited for, as chance has it: a kernel that
-// reads too early finds garbage, one that asks too early overwrites what others still read.
+// The plain bodies of device/cuda/copies.cuh. Bytes arrive when the copy is asked for or when it is waited for, as
+// chance has it: a kernel that reads too early finds garbage, one that asks too early overwrites what others still
+// read.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct MatrixRow {
     std::uint32_t* to;
 };
 
-#ifdef __clang__      // one lane works for all of them: ThreadSanitizer has seen each look at its own row
+#ifdef __clang__  // one lane works for all of them: ThreadSanitizer has seen each look at its own row
 #pragma clang attribute push(__attribute__((no_sanitize("thread"))), apply_to = function)
 #endif
 inline std::string load_matrices(const Exchange& all)
@@ -71,7 +72,8 @@ void wait_for_copies()
     while (simt::next_due(NewestLeft, copy)) simt::perform(copy);
 }
 
-inline void load_transposed(std::uint32_t (&to)[4], SharedAddress row, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+inline void load_transposed(std::uint32_t (&to)[4], SharedAddress row, const char* file = __builtin_FILE(),
+                            int line = __builtin_LINE())
 {
     simt::MatrixRow mine{reinterpret_cast<const std::uint16_t*>(row.at), to};
     simt::look_at_row(mine.row);

@@ -39,12 +39,15 @@ cudaError_t allocate(void** data, std::size_t bytes, int device, Allocation::Sta
     Runtime& runtime = Runtime::get();
     if (device >= runtime.config.devices) return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
     runtime.touch(device);
-    const bool waits = state == Allocation::State::live;      // cudaMalloc does; a pool may refuse what its streams have not given back yet
+    const bool waits =
+        state ==
+        Allocation::State::live;  // cudaMalloc does; a pool may refuse what its streams have not given back yet
     if (waits && bytes > free_bytes(runtime, device)) runtime.drain_device(device);
     const std::size_t free = free_bytes(runtime, device);
     *data = bytes > free ? nullptr : runtime.memory.allocate(device, bytes, state, runtime.random);
     if (*data) return cudaSuccess;
-    return fail(cudaErrorMemoryAllocation, concat("device ", device, " has ", free, " of ", runtime.config.bytes, " bytes free, ", bytes, " were asked for"));
+    return fail(cudaErrorMemoryAllocation, concat("device ", device, " has ", free, " of ", runtime.config.bytes,
+                                                  " bytes free, ", bytes, " were asked for"));
 }
 
 // A mistake in a free is told to who calls and, since frees are seldom checked, to who waits next.
@@ -59,8 +62,12 @@ cudaError_t enqueue_on(CUstream_st* handle, const char* user, bool always, std::
 {
     Runtime& runtime = Runtime::get();
     CUstream_st* const stream = runtime.stream_of(handle, device_in_use());
-    if (!stream) return fail(cudaErrorInvalidResourceHandle, concat(user, ": the stream does not exist, or not any more"));
-    runtime.enqueue(*stream, {.body = [body = std::move(body), device = stream->device] { body(device); }, .after = {}, .always = always, .enqueued = {}});
+    if (!stream)
+        return fail(cudaErrorInvalidResourceHandle, concat(user, ": the stream does not exist, or not any more"));
+    runtime.enqueue(*stream, {.body = [body = std::move(body), device = stream->device] { body(device); },
+                              .after = {},
+                              .always = always,
+                              .enqueued = {}});
     return cudaSuccess;
 }
 
@@ -79,9 +86,13 @@ void check_host(const char* user, const void* data, std::size_t bytes)
     std::size_t offset = 0;
     const Allocation* const block = runtime.memory.find(data, &offset);
     if (!block) return;
-    if (block->device != host_memory) runtime.fault(concat(user, ": memory of device ", block->device, " given as host memory"));
-    if (block->state == Allocation::State::freed) runtime.fault(concat(user, ": page-locked host memory that has been freed"));
-    if (bytes > block->bytes - offset) runtime.fault(concat(user, ": ", bytes, " bytes from byte ", offset, " of a page-locked array of ", block->bytes));
+    if (block->device != host_memory)
+        runtime.fault(concat(user, ": memory of device ", block->device, " given as host memory"));
+    if (block->state == Allocation::State::freed)
+        runtime.fault(concat(user, ": page-locked host memory that has been freed"));
+    if (bytes > block->bytes - offset)
+        runtime.fault(
+            concat(user, ": ", bytes, " bytes from byte ", offset, " of a page-locked array of ", block->bytes));
 }
 
 // A GPU's copy may go in any order: what it reads and what it writes must not overlap.
@@ -89,7 +100,8 @@ void move_bytes(void* to, const void* from, std::size_t bytes)
 {
     const std::less<const char*> before;
     const char *const first = static_cast<const char*>(from), *const second = static_cast<const char*>(to);
-    if (before(first, second + bytes) && before(second, first + bytes)) Runtime::get().fault(concat("a copy of ", bytes, " bytes to itself, or to bytes that it also reads"));
+    if (before(first, second + bytes) && before(second, first + bytes))
+        Runtime::get().fault(concat("a copy of ", bytes, " bytes to itself, or to bytes that it also reads"));
     const tulle::simt::Loud loud;
     std::memcpy(to, from, bytes);
 }
@@ -109,14 +121,10 @@ cudaMemcpyKind kind_of(void* to, const void* from)
 void copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, int device)
 {
     if (kind == cudaMemcpyDefault) kind = kind_of(to, from);
-    if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice)
-        check("copy to", to, bytes, device);
-    else
-        check_host("copy to the host", to, bytes);
-    if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)
-        check("copy from", from, bytes, device);
-    else
-        check_host("copy from the host", from, bytes);
+    if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) check("copy to", to, bytes, device);
+    else check_host("copy to the host", to, bytes);
+    if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice) check("copy from", from, bytes, device);
+    else check_host("copy from the host", from, bytes);
     move_bytes(to, from, bytes);
 }
 
@@ -147,13 +155,19 @@ cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     CUstream_st* const stream = runtime.stream_of(handle, device_in_use());
-    if (!stream) return fail(cudaErrorInvalidResourceHandle, "cudaMallocFromPoolAsync: the stream does not exist, or not any more");
+    if (!stream)
+        return fail(cudaErrorInvalidResourceHandle,
+                    "cudaMallocFromPoolAsync: the stream does not exist, or not any more");
     if (stream->device != pool->device)
-        return fail(cudaErrorInvalidValue, concat("cudaMallocFromPoolAsync: a pool of device ", pool->device, " for a stream of device ", stream->device));
-    if (const cudaError_t error = allocate(data, bytes, pool->device, Allocation::State::promised); error != cudaSuccess) return error;
+        return fail(cudaErrorInvalidValue, concat("cudaMallocFromPoolAsync: a pool of device ", pool->device,
+                                                  " for a stream of device ", stream->device));
+    if (const cudaError_t error = allocate(data, bytes, pool->device, Allocation::State::promised);
+        error != cudaSuccess)
+        return error;
     ++pool->allocations;
     char* const block = static_cast<char*>(*data);
-    return enqueue_on(stream, "cudaMallocFromPoolAsync", true, [&runtime, block](int) { runtime.memory.come_alive(block); });
+    return enqueue_on(stream, "cudaMallocFromPoolAsync", true,
+                      [&runtime, block](int) { runtime.memory.come_alive(block); });
 }
 
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t handle)
@@ -161,9 +175,11 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t handle)
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     CUstream_st* const stream = runtime.stream_of(handle, device_in_use());
-    if (!stream) return fail(cudaErrorInvalidResourceHandle, "cudaMallocAsync: the stream does not exist, or not any more");
+    if (!stream)
+        return fail(cudaErrorInvalidResourceHandle, "cudaMallocAsync: the stream does not exist, or not any more");
     cudaMemPool_t pool = nullptr;
-    if (const cudaError_t error = cudaDeviceGetDefaultMemPool(&pool, stream->device); error != cudaSuccess) return error;
+    if (const cudaError_t error = cudaDeviceGetDefaultMemPool(&pool, stream->device); error != cudaSuccess)
+        return error;
     return cudaMallocFromPoolAsync(data, bytes, pool, stream);
 }
 
@@ -172,11 +188,13 @@ cudaError_t cudaFreeAsync(void* data, cudaStream_t stream)
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     if (!data) return cudaSuccess;
-    if (!runtime.memory.starting_at(data)) return refuse_free(device_in_use(), "cudaFreeAsync: freed memory that is not the start of a device array");
+    if (!runtime.memory.starting_at(data))
+        return refuse_free(device_in_use(), "cudaFreeAsync: freed memory that is not the start of a device array");
     return enqueue_on(stream, "cudaFreeAsync", true, [&runtime, data](int device) {
         const Allocation* const block = runtime.memory.starting_at(data);
         if (block && block->state == Allocation::State::promised)
-            runtime.fault(concat("cudaFreeAsync on device ", device, ": the allocation on another stream has not been waited for"));
+            runtime.fault(concat("cudaFreeAsync on device ", device,
+                                 ": the allocation on another stream has not been waited for"));
         if (const std::string wrong = runtime.memory.release(static_cast<char*>(data)); !wrong.empty())
             runtime.fault(concat("cudaFreeAsync on device ", device, ": ", wrong));
     });
@@ -205,7 +223,8 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device)
 {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
-    if (device < 0 || device >= runtime.config.devices) return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
+    if (device < 0 || device >= runtime.config.devices)
+        return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
     auto& own = runtime.devices[static_cast<std::size_t>(device)].default_pool;
     if (!own) own = std::make_unique<CUmemPoolHandle_st>(CUmemPoolHandle_st{.device = device});
     *pool = own.get();
@@ -219,7 +238,8 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
     const int device = properties->location.id;
     if (properties->allocType != cudaMemAllocationTypePinned || properties->location.type != cudaMemLocationTypeDevice)
         return fail(cudaErrorInvalidValue, "cudaMemPoolCreate: not a pool of device memory");
-    if (device < 0 || device >= runtime.config.devices) return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
+    if (device < 0 || device >= runtime.config.devices)
+        return fail(cudaErrorInvalidDevice, concat("there is no device ", device));
     runtime.touch(device);
     *pool = new CUmemPoolHandle_st{.device = device};
     return cudaSuccess;
@@ -285,16 +305,20 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
     return cudaStreamSynchronize(nullptr);
 }
 
-cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_step, const void* from, std::size_t from_step, std::size_t width, std::size_t lines, cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_step, const void* from, std::size_t from_step, std::size_t width,
+                              std::size_t lines, cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (width > to_step || width > from_step) return cudaErrorInvalidValue;
     const std::lock_guard lock(Runtime::get().mutex);
     return enqueue_on(stream, "cudaMemcpy2DAsync", false, [=](int device) {
-        for (std::size_t line = 0; line < lines; ++line) copy_now(static_cast<char*>(to) + line * to_step, static_cast<const char*>(from) + line * from_step, width, kind, device);
+        for (std::size_t line = 0; line < lines; ++line)
+            copy_now(static_cast<char*>(to) + line * to_step, static_cast<const char*>(from) + line * from_step, width,
+                     kind, device);
     });
 }
 
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t stream)
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                                cudaStream_t stream)
 {
     const std::lock_guard lock(Runtime::get().mutex);
     return enqueue_on(stream, "cudaMemcpyPeerAsync", false, [=](int) {

@@ -23,7 +23,10 @@ bool exists(int device) { return device >= 0 && device < Runtime::get().config.d
 
 cudaError_t no_such_device(int device) { return fail(cudaErrorInvalidDevice, concat("there is no device ", device)); }
 
-cudaError_t no_such_stream() { return fail(cudaErrorInvalidResourceHandle, "the stream does not exist, or not any more"); }
+cudaError_t no_such_stream()
+{
+    return fail(cudaErrorInvalidResourceHandle, "the stream does not exist, or not any more");
+}
 
 }  // namespace
 
@@ -49,7 +52,10 @@ const char* cudaGetErrorName(cudaError_t error)
 }
 
 // Here the sentence behind an error is in last_fault(); this is the error's name in words.
-const char* cudaGetErrorString(cudaError_t error) { return error == cudaSuccess ? "no error" : cudaGetErrorName(error); }
+const char* cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaSuccess ? "no error" : cudaGetErrorName(error);
+}
 
 cudaError_t cudaGetLastError() { return tulle::simt::take_last_error(); }
 cudaError_t cudaPeekAtLastError() { return tulle::simt::peek_last_error(); }
@@ -74,7 +80,7 @@ cudaError_t cudaSetDevice(int device)
     const std::lock_guard lock(runtime.mutex);
     if (!exists(device)) return no_such_device(device);
     current_device = device;
-    runtime.touch(device);                   // as since CUDA 12
+    runtime.touch(device);  // as since CUDA 12
     return cudaSuccess;
 }
 
@@ -141,7 +147,9 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned)
     const std::lock_guard lock(runtime.mutex);
     if (!exists(peer) || peer == current_device) return no_such_device(peer);
     const bool added = runtime.devices[static_cast<std::size_t>(current_device)].peers.insert(peer).second;
-    return added ? cudaSuccess : fail(cudaErrorPeerAccessAlreadyEnabled, concat("device ", current_device, " has access to device ", peer, " already"));
+    return added ? cudaSuccess
+                 : fail(cudaErrorPeerAccessAlreadyEnabled,
+                        concat("device ", current_device, " has access to device ", peer, " already"));
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
@@ -149,7 +157,9 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer)
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     const bool had = runtime.devices[static_cast<std::size_t>(current_device)].peers.erase(peer) > 0;
-    return had ? cudaSuccess : fail(cudaErrorPeerAccessNotEnabled, concat("device ", current_device, " has no access to device ", peer));
+    return had ? cudaSuccess
+               : fail(cudaErrorPeerAccessNotEnabled,
+                      concat("device ", current_device, " has no access to device ", peer));
 }
 
 // ---- streams ----
@@ -174,7 +184,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
     CUstream_st* const stream = handle ? runtime.stream_of(handle, current_device) : nullptr;
     if (!stream) return no_such_stream();
     stream->destroyed = true;
-    runtime.enqueue(*stream, {});      // the step that takes it off sees that the stream is done
+    runtime.enqueue(*stream, {});  // the step that takes it off sees that the stream is done
     return cudaSuccess;
 }
 
@@ -194,7 +204,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle)
     const std::lock_guard lock(runtime.mutex);
     CUstream_st* const stream = runtime.stream_of(handle, current_device);
     if (!stream) return no_such_stream();
-    if (!stream->work.empty()) runtime.step();      // time passes while somebody asks
+    if (!stream->work.empty()) runtime.step();  // time passes while somebody asks
     if (!stream->work.empty()) return cudaErrorNotReady;
     stream->progress.acquire();
     return tulle::simt::report(stream->device);
@@ -238,7 +248,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle)
     CUstream_st* const stream = runtime.stream_of(handle, current_device);
     if (!stream) return no_such_stream();
     if (stream->device != event->device)
-        return fail(cudaErrorInvalidResourceHandle, concat("an event of device ", event->device, " recorded on a stream of device ", stream->device));
+        return fail(cudaErrorInvalidResourceHandle,
+                    concat("an event of device ", event->device, " recorded on a stream of device ", stream->device));
     auto recording = std::make_shared<tulle::simt::Recording>();
     event->last = recording;
     runtime.enqueue(*stream, {.body =
@@ -276,9 +287,12 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
     const std::lock_guard lock(Runtime::get().mutex);
-    if (!from->timed || !to->timed) return fail(cudaErrorInvalidResourceHandle, "an event with cudaEventDisableTiming has no time");
-    if (from->device != to->device) return fail(cudaErrorInvalidResourceHandle, "events of two devices have no time between them");
-    if (!from->last || !to->last) return fail(cudaErrorInvalidResourceHandle, "an event that was never recorded has no time");
+    if (!from->timed || !to->timed)
+        return fail(cudaErrorInvalidResourceHandle, "an event with cudaEventDisableTiming has no time");
+    if (from->device != to->device)
+        return fail(cudaErrorInvalidResourceHandle, "events of two devices have no time between them");
+    if (!from->last || !to->last)
+        return fail(cudaErrorInvalidResourceHandle, "an event that was never recorded has no time");
     if (!from->last->done || !to->last->done) return fail(cudaErrorNotReady, "an event has not been reached");
     *milliseconds = std::chrono::duration<float, std::milli>(to->last->time - from->last->time).count();
     return cudaSuccess;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stand-in for the part of the CUDA runtime that the CUDA backend uses: the same names, several virtual devices.
 //
-// Streams are lazy: nothing runs before somebody waits, and then in a random order that keeps only what stream order and events promise.
-// Device memory is filled with garbage, has red zones, and goes into a quarantine when freed. A broken rule is reported by the next call
-// that waits for the device, once, as cudaErrorLaunchFailure; tulle::simt::last_fault() has the sentence.
+// Streams are lazy: nothing runs before somebody waits, and then in a random order that keeps only what stream order
+// and events promise. Device memory is filled with garbage, has red zones, and goes into a quarantine when freed. A
+// broken rule is reported by the next call that waits for the device, once, as cudaErrorLaunchFailure;
+// tulle::simt::last_fault() has the sentence.
 #pragma once
 
 #include <cstddef>
@@ -114,7 +115,12 @@ enum cudaMemcpyKind {
     cudaMemcpyDefault = 4,
 };
 
-enum cudaMemoryType { cudaMemoryTypeUnregistered = 0, cudaMemoryTypeHost = 1, cudaMemoryTypeDevice = 2, cudaMemoryTypeManaged = 3 };
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered = 0,
+    cudaMemoryTypeHost = 1,
+    cudaMemoryTypeDevice = 2,
+    cudaMemoryTypeManaged = 3
+};
 
 struct cudaPointerAttributes {
     cudaMemoryType type;
@@ -138,7 +144,7 @@ struct cudaMemPoolProps {
 };
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes);
-cudaError_t cudaFree(void* data);                                // waits for the device
+cudaError_t cudaFree(void* data);  // waits for the device
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream);
 cudaError_t cudaMallocHost(void** data, std::size_t bytes);
@@ -154,8 +160,11 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data);
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
-cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_step, const void* from, std::size_t from_step, std::size_t width, std::size_t lines, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_step, const void* from, std::size_t from_step, std::size_t width,
+                              std::size_t lines, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                                cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes);
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream = nullptr);

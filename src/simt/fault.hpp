@@ -16,7 +16,7 @@ struct Fault : std::runtime_error {
 std::string kernel_name(const void* function);
 
 struct Launch;
-std::string name_of(const Launch& launch);      // "kernel f<3>"
+std::string name_of(const Launch& launch);  // "kernel f<3>"
 
 // "tests/simt/warp.cpp" for a path that depends on where the sources are.
 std::string short_path(const char* file);

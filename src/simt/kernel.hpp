@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything a kernel needs, for the simulated GPU: CUDA's words with their meaning, shared memory, flags between blocks, and enqueue().
-// Included by device/cuda/kernel.cuh in place of CUDA.
+// Everything a kernel needs, for the simulated GPU: CUDA's words with their meaning, shared memory, flags between
+// blocks, and enqueue(). Included by device/cuda/kernel.cuh in place of CUDA.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 #include "simt/launch.hpp"
 #include "simt/warp.hpp"
 
-// Words that mean nothing here. (__restrict__ is the compilers' own; __noinline__ would break the standard library's attributes.)
+// Words that mean nothing here. (__restrict__ is the compilers' own; __noinline__ would break the standard library's
+// attributes.)
 #define __global__
 #define __device__
 #define __host__
@@ -32,9 +33,10 @@ extern dim3 gridDim;
 inline constexpr int warpSize = 32;
 
 // A reference to a real array, so that the compiler knows its bounds too.
-#define TULLE_SHARED(T, name, count)       \
-    static const char name##_site = 0;     \
-    T(&name)[count] = *static_cast<T(*)[count]>(tulle::simt::shared_array(&name##_site, sizeof(T) * (count), alignof(T)))
+#define TULLE_SHARED(T, name, count)   \
+    static const char name##_site = 0; \
+    T(&name)                           \
+    [count] = *static_cast<T(*)[count]>(tulle::simt::shared_array(&name##_site, sizeof(T) * (count), alignof(T)))
 #define TULLE_DYNAMIC_SHARED(T, name) T* name = static_cast<T*>(tulle::simt::dynamic_shared())
 
 // In CUDA these are global, also for two kinds of numbers.
@@ -42,16 +44,14 @@ using std::max;
 using std::min;
 
 template <class A, class B>
-    requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && (!std::is_same_v<A, B>)
-constexpr auto max(A a, B b)
+requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> &&(!std::is_same_v<A, B>)constexpr auto max(A a, B b)
 {
     using C = std::common_type_t<A, B>;
     return std::max(static_cast<C>(a), static_cast<C>(b));
 }
 
 template <class A, class B>
-    requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && (!std::is_same_v<A, B>)
-constexpr auto min(A a, B b)
+requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> &&(!std::is_same_v<A, B>)constexpr auto min(A a, B b)
 {
     using C = std::common_type_t<A, B>;
     return std::min(static_cast<C>(a), static_cast<C>(b));
@@ -61,7 +61,8 @@ namespace tulle::simt {
 
 // Every thread takes its own copy of the arguments: nobody's memory, and the launch's doing.
 template <class... P, std::size_t... I>
-__attribute__((no_sanitize("thread"))) void call_kernel(void (*kernel)(P...), const void* const* value, std::index_sequence<I...>)
+__attribute__((no_sanitize("thread"))) void call_kernel(void (*kernel)(P...), const void* const* value,
+                                                        std::index_sequence<I...>)
 {
     kernel(*static_cast<const P*>(value[I])...);
 }
@@ -73,7 +74,8 @@ cudaError_t enqueue(CUstream_st* stream, const Grid& grid, void (*kernel)(P...),
     return [&](const P&... values) {
         const Argument arguments[] = {argument_of(values)..., {}};
         const auto run = [](const void* any, const void* const* value) {
-            call_kernel(reinterpret_cast<void (*)(P...)>(const_cast<void*>(any)), value, std::index_sequence_for<P...>());
+            call_kernel(reinterpret_cast<void (*)(P...)>(const_cast<void*>(any)), value,
+                        std::index_sequence_for<P...>());
         };
         return enqueue_call(stream, grid, {reinterpret_cast<const void*>(kernel), run, arguments, sizeof...(P)});
     }(static_cast<P>(std::forward<A>(args))...);

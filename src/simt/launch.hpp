@@ -22,7 +22,7 @@ struct Where {
 // A pointer among a kernel's arguments, inside a struct or not.
 struct PointerArgument {
     const void* pointer = nullptr;
-    int argument = 0;           // which one, from 1
+    int argument = 0;  // which one, from 1
 };
 
 // One argument of a kernel, its type forgotten but for where that has pointers (null: nowhere).
@@ -32,10 +32,11 @@ struct Argument {
     void (*find_pointers)(const void* value, int argument, std::vector<PointerArgument>& found) = nullptr;
 };
 
-// A kernel with its arguments. What knows their types is compiled again for every kernel, so it shall be little: all else is done behind this.
+// A kernel with its arguments. What knows their types is compiled again for every kernel, so it shall be little: all
+// else is done behind this.
 struct Call {
     const void* kernel = nullptr;
-    void (*run)(const void* kernel, const void* const* value) = nullptr;      // value[i]: a copy of argument i
+    void (*run)(const void* kernel, const void* const* value) = nullptr;  // value[i]: a copy of argument i
     const Argument* arguments = nullptr;
     std::size_t count = 0;
 };
@@ -48,38 +49,44 @@ struct Grid {
 
 struct Launch {
     const void* kernel = nullptr;
-    std::string task;                       // the name of what is no kernel
+    std::string task;  // the name of what is no kernel
     unsigned blocks = 0, threads = 0;
-    unsigned cluster = 1;                   // so many blocks run together; divides their number
+    unsigned cluster = 1;  // so many blocks run together; divides their number
     std::size_t shared_bytes = 0;
     std::vector<PointerArgument> pointers;
-    std::function<void()> body;             // one thread of it
+    std::function<void()> body;  // one thread of it
     int device = 0;
-    std::uint64_t number = 0;               // of this stream's launches
+    std::uint64_t number = 0;  // of this stream's launches
 };
 
 cudaError_t enqueue_launch(CUstream_st* stream, Launch launch);
-cudaError_t enqueue_call(CUstream_st* stream, const Grid& grid, const Call& call);      // copies the arguments
+cudaError_t enqueue_call(CUstream_st* stream, const Grid& grid, const Call& call);  // copies the arguments
 std::vector<PointerArgument> pointers_of(const Call& call);
-void add_pointer(const void* pointer, int argument, std::vector<PointerArgument>& found);      // a call in place of a vector's many lines
+void add_pointer(const void* pointer, int argument,
+                 std::vector<PointerArgument>& found);  // a call in place of a vector's many lines
 
-// Host work in the order of a stream, such as the plain twin of a library's kernel: a kernel of one thread. `pointers` are checked as a
-// kernel's arguments are.
-cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vector<const void*>& pointers, std::function<void()> task);
+// Host work in the order of a stream, such as the plain twin of a library's kernel: a kernel of one thread. `pointers`
+// are checked as a kernel's arguments are.
+cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vector<const void*>& pointers,
+                         std::function<void()> task);
 
-// For such a twin, where the library leaves something open: heads or tails, and what memory holds that it has used for itself.
+// For such a twin, where the library leaves something open: heads or tails, and what memory holds that it has used for
+// itself.
 bool flip_coin();
-void spoil(void* data, std::size_t bytes);                 // inside a task
+void spoil(void* data, std::size_t bytes);  // inside a task
 
 // What a warp collective does once all lanes are there: lane i's variable is slot[i], for the lanes in `lanes`.
 struct Exchange {
     unsigned lanes;
     void* const* slot;
     template <class S>
-    S& at(int lane) const { return *static_cast<S*>(slot[lane]); }
+    S& at(int lane) const
+    {
+        return *static_cast<S*>(slot[lane]);
+    }
     bool has(int lane) const { return lane >= 0 && lane < 32 && (lanes >> lane & 1u); }
 };
-using Resolve = std::string (*)(const Exchange&);    // empty, or what is wrong
+using Resolve = std::string (*)(const Exchange&);  // empty, or what is wrong
 
 // For the thread that runs.
 int meet_at_barrier(bool predicate, const Where& at);
@@ -94,15 +101,17 @@ void after_atomic(const void* address, std::uint64_t value, bool changed);
 void after_load(const void* address, std::uint64_t value, const Where& at);
 void sleep_a_little(const Where& at);
 
-// A copy to shared memory that the kernel does not wait for yet. The GPU may do it at any time up to the wait: chance decides between at once and then.
+// A copy to shared memory that the kernel does not wait for yet. The GPU may do it at any time up to the wait: chance
+// decides between at once and then.
 struct Copy {
     void* to;
     const void* from;
     unsigned bytes;
 };
-bool put_off(const Copy& copy, const Where& at);     // false: the caller does it now
+bool put_off(const Copy& copy, const Where& at);  // false: the caller does it now
 void end_group();
-bool next_due(unsigned newest_left, Copy& copy);     // the next of those that must be done, except in so many groups that were ended last
+bool next_due(unsigned newest_left,
+              Copy& copy);  // the next of those that must be done, except in so many groups that were ended last
 
 // Blocks of a cluster: a barrier in two halves, and somebody else's shared memory.
 void arrive_in_cluster(const Where& at);

@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One simulated GPU at work on one kernel: blocks, warps and threads, every thread a fiber of the host thread that waits for the kernel.
+// One simulated GPU at work on one kernel: blocks, warps and threads, every thread a fiber of the host thread that
+// waits for the kernel.
 //
-// A thread runs until it meets a barrier, a warp collective, an atomic operation that chance makes a switch, or its end. Barriers and
-// collectives are meetings: the last to arrive does the work and lets the others go. Kernels reach all this through kernel.hpp.
+// A thread runs until it meets a barrier, a warp collective, an atomic operation that chance makes a switch, or its
+// end. Barriers and collectives are meetings: the last to arrive does the work and lets the others go. Kernels reach
+// all this through kernel.hpp.
 #pragma once
 
 #include <array>
@@ -36,35 +38,36 @@ struct Stack {
     char* bottom = nullptr;
     std::size_t bytes = 0;
     Identity* identity = nullptr;
-    bool abandoned = false;    // the last thread on it never ended
+    bool abandoned = false;  // the last thread on it never ended
 };
 
-// A thread in ThreadSanitizer's eyes, and the last kernel it had a part in: only the first of the GPU's threads that go by it there has to learn what was before.
+// A thread in ThreadSanitizer's eyes, and the last kernel it had a part in: only the first of the GPU's threads that go
+// by it there has to learn what was before.
 struct Identity {
     void* handle = nullptr;
     std::uint64_t kernel = 0;
     std::vector<Stack> free_stacks = {};
 };
-constexpr unsigned most_names = 200;      // identities; see Machine::deal_out_names
+constexpr unsigned most_names = 200;  // identities; see Machine::deal_out_names
 
 struct Thread {
     StackContext context;
     Stack stack;
-    unsigned name = 0;                    // the number of its identity
+    unsigned name = 0;  // the number of its identity
     uint3 index{};
     int lane = 0;
     Block* block = nullptr;
     Warp* warp = nullptr;
     State state = State::fresh;
-    Where at;                             // the last barrier, collective or atomic operation
-    const void* polled = nullptr;         // what a waiting loop looks at
+    Where at;                      // the last barrier, collective or atomic operation
+    const void* polled = nullptr;  // what a waiting loop looks at
     std::uint64_t polled_value = 0;
-    std::vector<std::pair<unsigned, Copy>> copies;          // put off, with their group
-    unsigned groups = 0;                  // ended
-    bool in_cluster = false;              // has arrived at the cluster's barrier and not waited for it
-    unsigned cluster_turn = 0;            // which barrier that was
-    unsigned barrier = 0;                 // the number of the block's barrier it waits at
-    unsigned barrier_turn = 0;            // which of its generations
+    std::vector<std::pair<unsigned, Copy>> copies;  // put off, with their group
+    unsigned groups = 0;                            // ended
+    bool in_cluster = false;                        // has arrived at the cluster's barrier and not waited for it
+    unsigned cluster_turn = 0;                      // which barrier that was
+    unsigned barrier = 0;                           // the number of the block's barrier it waits at
+    unsigned barrier_turn = 0;                      // which of its generations
 };
 
 // Lanes that meet under one mask. The slots are the lanes' own variables; resolve() reads all and writes all.
@@ -75,24 +78,24 @@ struct Meeting {
     Resolve resolve = nullptr;
     Where at;
     void* slot[32] = {};
-    Token passed[2];                      // by generation: the next meeting may begin before the last lane has left this one
+    Token passed[2];  // by generation: the next meeting may begin before the last lane has left this one
 };
 
 struct Warp {
     Thread* lane[32] = {};
     unsigned live = 0;
-    unsigned names = 0;                                // which group of names its threads have
-    std::vector<std::unique_ptr<Meeting>> meetings;    // one per mask in use
+    unsigned names = 0;                              // which group of names its threads have
+    std::vector<std::unique_ptr<Meeting>> meetings;  // one per mask in use
 };
 
-constexpr unsigned most_barriers = 16;                     // of a block
+constexpr unsigned most_barriers = 16;  // of a block
 
 struct Barrier {
     unsigned arrived = 0;
     unsigned generation = 0;
     Where at;
-    int count = 0;                        // of predicates that hold, so far
-    int result[2] = {};                   // by generation
+    int count = 0;       // of predicates that hold, so far
+    int result[2] = {};  // by generation
     Token passed[2];
 };
 
@@ -106,8 +109,8 @@ struct SharedArray {
 
 // Blocks that run together. Their barrier has two halves, so that work can be done between them.
 struct Cluster {
-    std::vector<Block*> block;            // null: it has ended
-    unsigned live = 0;                    // threads
+    std::vector<Block*> block;  // null: it has ended
+    unsigned live = 0;          // threads
     unsigned arrived = 0;
     unsigned generation = 0;
     Token passed[2];
@@ -122,7 +125,7 @@ struct Block {
     std::unique_ptr<unsigned char[]> dynamic_shared;
     std::size_t shared_bytes = 0;
     unsigned live = 0;
-    std::array<Barrier, most_barriers> barrier;             // the first is __syncthreads'
+    std::array<Barrier, most_barriers> barrier;  // the first is __syncthreads'
 };
 
 class Machine {
@@ -141,25 +144,25 @@ public:
     void arrive_in_cluster(const Where& at);
     void wait_for_cluster(const Where& at);
     void* in_cluster(const void* mine, int block, const Where& at);
-    void maybe_switch(const Where& at);                    // before an atomic operation
+    void maybe_switch(const Where& at);  // before an atomic operation
     bool flip_coin() { return random_.chance(128); }
     void spoil(void* data, std::size_t bytes) { fill_with_garbage(data, bytes, random_); }
-    void note_change();                                    // memory has changed: nobody is stuck
+    void note_change();  // memory has changed: nobody is stuck
     void note_poll(const void* address, std::uint64_t value);
     void yield();
-    [[noreturn]] void stop(std::string&& what);            // a fault of the running thread
+    [[noreturn]] void stop(std::string&& what);  // a fault of the running thread
 
     // "kernel f<3>, block 1, thread 17, f.cu:80" for whoever runs.
     std::string whereabouts() const;
 
 private:
     void start_blocks();
-    void start_clusters();                                 // as many as there is room for
+    void start_clusters();  // as many as there is room for
     Block& start_block(unsigned number);
     void run_threads();
     Thread* pick();
     void switch_stack(Thread& from, Thread& to, bool for_ever);
-    void leave();                                          // somebody else's turn
+    void leave();  // somebody else's turn
     void finish(Thread& thread);
     void finish_block(Block& block);
     void give_stacks_back(Block& block, bool abandoned);
@@ -171,9 +174,9 @@ private:
     void end_identities();
     void make_ready(Thread& thread);
     void arrive_at_barrier(unsigned number, unsigned threads, bool predicate, const Where& at);
-    int pass_barrier();                                    // the one the thread has arrived at
+    int pass_barrier();  // the one the thread has arrived at
     void open_barrier(Block& block, unsigned number);
-    void open_cluster_barrier(Cluster& cluster);           // if all have arrived
+    void open_cluster_barrier(Cluster& cluster);  // if all have arrived
     void leave_cluster(Thread& thread);
     SharedArray& array_of(Block& block, const void* site, std::size_t bytes, std::size_t alignment);
     bool complete(Warp& warp, Meeting& meeting);
@@ -197,18 +200,18 @@ private:
     std::size_t live_ = 0;
     Thread* current_ = nullptr;
     Thread host_;
-    Thread* first_ = nullptr;              // picked, but has no stack yet
-    bool from_host_ = false;               // the last switch
+    Thread* first_ = nullptr;  // picked, but has no stack yet
+    bool from_host_ = false;   // the last switch
     const void* host_stack_ = nullptr;
     std::size_t host_stack_bytes_ = 0;
     std::array<Identity, most_names> identities_;
-    unsigned names_each_ = 1;                          // of a warp
-    std::deque<unsigned> free_names_;                  // groups of so many; the one given back longest ago is first
-    Random names_;                                     // which of its warp's names a thread has
-    Random stack_contents_;                            // what a thread's variables hold before they are set
+    unsigned names_each_ = 1;          // of a warp
+    std::deque<unsigned> free_names_;  // groups of so many; the one given back longest ago is first
+    Random names_;                     // which of its warp's names a thread has
+    Random stack_contents_;            // what a thread's variables hold before they are set
     Identity host_identity_;
-    std::uint64_t kernels_ = 0;            // run so far
-    std::size_t stacks_ = 0;               // made so far
+    std::uint64_t kernels_ = 0;  // run so far
+    std::size_t stacks_ = 0;     // made so far
     std::string fault_;
     std::uint64_t idle_ = 0, switches_ = 0;
     Token launched_, ended_;

@@ -14,17 +14,21 @@
 namespace tulle::simt {
 namespace {
 
-constexpr std::size_t alignment = 256;                  // what cudaMalloc promises, and it shall not be more
+constexpr std::size_t alignment = 256;  // what cudaMalloc promises, and it shall not be more
 constexpr std::size_t red_zone = 256;
 constexpr std::size_t too_large_to_close = std::size_t{16} << 20;
 constexpr unsigned char red = 0xa5, dead = 0xdd;
 constexpr std::size_t quarantine_bytes = std::size_t{64} << 20, quarantine_blocks = 4096;
 
-// Blocks from this size on are reserved, not filled: pages that nobody touches take no memory. More than a device usually has (Config::bytes), so that
-// only tests of huge indices and strides meet them. Garbage stands at both ends alone, the rest is zero, and there is no quarantine: late use is a crash.
+// Blocks from this size on are reserved, not filled: pages that nobody touches take no memory. More than a device
+// usually has (Config::bytes), so that only tests of huge indices and strides meet them. Garbage stands at both ends
+// alone, the rest is zero, and there is no quarantine: late use is a crash.
 constexpr std::size_t reserved_from = std::size_t{2} << 30, filled_of_reserved = 4096;
 
-std::size_t room_for(std::size_t bytes) { return (red_zone + bytes + red_zone + 2 * alignment - 1) / (2 * alignment) * (2 * alignment); }
+std::size_t room_for(std::size_t bytes)
+{
+    return (red_zone + bytes + red_zone + 2 * alignment - 1) / (2 * alignment) * (2 * alignment);
+}
 static_assert(red_zone == alignment, "a block begins that far behind a multiple of twice the alignment");
 
 bool all_are(const char* data, std::size_t bytes, unsigned char value)
@@ -49,7 +53,8 @@ void fill_ends(char* data, std::size_t bytes, Random& random)
 
 char* DeviceMemory::allocate(int device, std::size_t bytes, Allocation::State state, Random& random)
 {
-    char* const room = bytes < reserved_from ? static_cast<char*>(std::aligned_alloc(2 * alignment, room_for(bytes))) : reserve(room_for(bytes));
+    char* const room = bytes < reserved_from ? static_cast<char*>(std::aligned_alloc(2 * alignment, room_for(bytes)))
+                                             : reserve(room_for(bytes));
     if (!room) return nullptr;
     char* const data = room + red_zone;
     fill_ends(data, bytes, random);
@@ -140,8 +145,10 @@ std::string DeviceMemory::red_zones_of(const void* pointer) const
     const auto found = block_of(pointer);
     if (found == blocks_.end()) return {};
     const auto& [data, block] = *found;
-    if (!all_are(data - red_zone, red_zone, red)) return concat("wrote before the start of a device array of ", block.bytes, " bytes");
-    if (!all_are(data + block.bytes, red_zone, red)) return concat("wrote past the end of a device array of ", block.bytes, " bytes");
+    if (!all_are(data - red_zone, red_zone, red))
+        return concat("wrote before the start of a device array of ", block.bytes, " bytes");
+    if (!all_are(data + block.bytes, red_zone, red))
+        return concat("wrote past the end of a device array of ", block.bytes, " bytes");
     return {};
 }
 

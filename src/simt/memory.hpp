@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The memories of the virtual devices. Every block lies between red zones, starts as garbage, and when freed is kept back, poisoned, so
-// that late use of it is seen: by AddressSanitizer at the access, elsewhere by what the bytes hold when the block is given up.
+// The memories of the virtual devices. Every block lies between red zones, starts as garbage, and when freed is kept
+// back, poisoned, so that late use of it is seen: by AddressSanitizer at the access, elsewhere by what the bytes hold
+// when the block is given up.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,16 @@
 
 namespace tulle::simt {
 
-inline constexpr int host_memory = -1;     // page-locked host memory, in place of a device number
+inline constexpr int host_memory = -1;  // page-locked host memory, in place of a device number
 
 struct Allocation {
     std::size_t bytes = 0;
     int device = host_memory;
-    enum class State { promised, live, freed } state = State::live;    // promised: its stream has not come to the allocation yet
+    enum class State {
+        promised,
+        live,
+        freed
+    } state = State::live;  // promised: its stream has not come to the allocation yet
 };
 
 class DeviceMemory {
@@ -27,7 +32,8 @@ public:
     char* allocate(int device, std::size_t bytes, Allocation::State state, Random& random);
     void come_alive(char* data);
 
-    // Whether a stream's work is done, which may use the memory of devices. The host may not: AddressSanitizer sees who does it all the same.
+    // Whether a stream's work is done, which may use the memory of devices. The host may not: AddressSanitizer sees who
+    // does it all the same.
     void open();
     void close();
 
@@ -51,7 +57,8 @@ private:
     std::deque<char*> quarantine_;
     std::size_t quarantined_bytes_ = 0;
     std::map<int, std::size_t> used_;
-    std::map<char*, std::size_t> of_devices_;      // live ones with their bytes, for AddressSanitizer; not the largest, which take too long to close
+    std::map<char*, std::size_t>
+        of_devices_;  // live ones with their bytes, for AddressSanitizer; not the largest, which take too long to close
     bool is_open_ = false;
 };
 

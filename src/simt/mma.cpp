@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a tensor core computes. It is much arithmetic, so it stands here, where it is optimised also beside kernels that are not.
+// What a tensor core computes. It is much arithmetic, so it stands here, where it is optimised also beside kernels that
+// are not.
 #include <string>
 
 #include "device/cuda/mma.cuh"
@@ -9,11 +10,17 @@ namespace tulle::simt {
 namespace {
 
 template <Half H>
-float from_half(std::uint32_t bits) { return H == Half::f16 ? from_f16(bits) : from_bf16(bits); }
+float from_half(std::uint32_t bits)
+{
+    return H == Half::f16 ? from_f16(bits) : from_bf16(bits);
+}
 
 // The i-th 16-bit value in registers.
 template <Half H>
-float half_at(const std::uint32_t* registers, int i) { return from_half<H>(registers[i / 2] >> (i % 2 * 16) & 0xffffu); }
+float half_at(const std::uint32_t* registers, int i)
+{
+    return from_half<H>(registers[i / 2] >> (i % 2 * 16) & 0xffffu);
+}
 
 // The hardware ignores the low 13 bits.
 inline float from_tf32(std::uint32_t bits) { return std::bit_cast<float>(bits & ~0x1fffu); }
@@ -116,7 +123,8 @@ template <int M, int N, int K, class Tile>
 void mma(const void* a, const void* b, void* d, const Where& at)
 {
     Fragments mine{a, b, d};
-    meet_in_warp(0xffffffffu, &mine, [](const Exchange& all) { return multiply_tile<M, N, K>(all, Tile{}); }, at);
+    meet_in_warp(
+        0xffffffffu, &mine, [](const Exchange& all) { return multiply_tile<M, N, K>(all, Tile{}); }, at);
 }
 
 template void mma<8, 8, 4, DoubleTile>(const void*, const void*, void*, const Where&);

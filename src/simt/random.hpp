@@ -39,7 +39,7 @@ inline void fill_with_garbage(void* data, std::size_t bytes, Random& random)
     char* to = static_cast<char*>(data);
     for (; bytes >= 8; bytes -= 8, to += 8) {
         const std::uint64_t word = random();
-        std::memcpy(to, &word, 8);      // one instruction; with a size that varies, a call that sanitizers look at
+        std::memcpy(to, &word, 8);  // one instruction; with a size that varies, a call that sanitizers look at
     }
     if (bytes == 0) return;
     const std::uint64_t word = random();
@@ -47,6 +47,9 @@ inline void fill_with_garbage(void* data, std::size_t bytes, Random& random)
 }
 
 // One seed out of several numbers.
-inline std::uint64_t mix(std::uint64_t seed, std::uint64_t number) { return Random(seed ^ (number * 0xd1342543de82ef95u + 1))(); }
+inline std::uint64_t mix(std::uint64_t seed, std::uint64_t number)
+{
+    return Random(seed ^ (number * 0xd1342543de82ef95u + 1))();
+}
 
 }  // namespace tulle::simt

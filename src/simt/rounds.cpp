@@ -26,7 +26,8 @@ struct Place {
     auto operator<=>(const Place&) const = default;
 };
 
-// The loops that have repeated; written down when the program ends, and never destroyed: static objects may still have loops.
+// The loops that have repeated; written down when the program ends, and never destroyed: static objects may still have
+// loops.
 struct Repeated {
     std::mutex mutex;
     std::set<Place> places;
@@ -51,7 +52,8 @@ Repeated& repeated()
     return *all;
 }
 
-// What was last noted of some loop, for one of a host thread's many questions each; a place that two share is only slow, or forgets.
+// What was last noted of some loop, for one of a host thread's many questions each; a place that two share is only
+// slow, or forgets.
 struct Last {
     const void* thread = nullptr;
     Place place{};
@@ -62,7 +64,9 @@ Last& last_of(const void* thread, const Place& place)
 {
     constexpr std::size_t slots = 1 << 14;
     thread_local std::array<Last, slots> all;
-    return all[mix(mix(reinterpret_cast<std::uintptr_t>(thread), static_cast<std::uint64_t>(place.line)), static_cast<std::uint64_t>(place.column)) % slots];
+    return all[mix(mix(reinterpret_cast<std::uintptr_t>(thread), static_cast<std::uint64_t>(place.line)),
+                   static_cast<std::uint64_t>(place.column)) %
+               slots];
 }
 
 }  // namespace

@@ -29,7 +29,10 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise)
     return number;
 }
 
-const char* text_of(Order order) { return order == Order::ascending ? "ascending" : order == Order::descending ? "descending" : "random"; }
+const char* text_of(Order order)
+{
+    return order == Order::ascending ? "ascending" : order == Order::descending ? "descending" : "random";
+}
 
 Order order_from(const char* name, Order otherwise)
 {
@@ -40,7 +43,10 @@ Order order_from(const char* name, Order otherwise)
     throw ValueError(concat(name, "=", text, " is neither ascending, descending nor random"));
 }
 
-std::string name_of(int device) { return device == host_memory ? "page-locked host memory" : concat("device ", device); }
+std::string name_of(int device)
+{
+    return device == host_memory ? "page-locked host memory" : concat("device ", device);
+}
 
 }  // namespace
 
@@ -54,22 +60,35 @@ Config config_from_environment()
     c.devices = static_cast<int>(number_from("TULLE_SIM_DEVICES", static_cast<std::uint64_t>(c.devices)));
     if (const char* bytes = std::getenv("TULLE_SIM_BYTES")) c.bytes = parse_bytes(bytes);
     c.compute = static_cast<int>(number_from("TULLE_SIM_COMPUTE", static_cast<std::uint64_t>(c.compute)));
-    require<ValueError>(c.resident > 0 && c.multiprocessors > 0, "TULLE_SIM_RESIDENT and TULLE_SIM_MULTIPROCESSORS must be at least 1");
-    require<ValueError>(std::find(supported_computes.begin(), supported_computes.end(), c.compute) != supported_computes.end(), "TULLE_SIM_COMPUTE must be 80, 86, 89, 90, 100 or 120");
+    require<ValueError>(c.resident > 0 && c.multiprocessors > 0,
+                        "TULLE_SIM_RESIDENT and TULLE_SIM_MULTIPROCESSORS must be at least 1");
+    require<ValueError>(std::find(supported_computes.begin(), supported_computes.end(), c.compute) !=
+                            supported_computes.end(),
+                        "TULLE_SIM_COMPUTE must be 80, 86, 89, 90, 100 or 120");
     return c;
 }
 
-Runtime::Runtime() : config(config_from_environment()), devices(static_cast<std::size_t>(config.devices)), random(config.seed) { explain_crashes(); }
+Runtime::Runtime()
+    : config(config_from_environment()),
+      devices(static_cast<std::size_t>(config.devices)),
+      random(config.seed)
+{
+    explain_crashes();
+}
 
 Runtime& Runtime::get()
 {
-    static Runtime* const runtime = new Runtime;    // never destroyed: static objects may still free their memory
+    static Runtime* const runtime = new Runtime;  // never destroyed: static objects may still free their memory
     return *runtime;
 }
 
 std::string replay(const Config& c)
 {
-    return concat("TULLE_SIM_SEED=", c.seed, " TULLE_SIM_ORDER=", text_of(c.order), " TULLE_SIM_RESIDENT=", c.resident, c.multiprocessors == Config().multiprocessors ? "" : concat(" TULLE_SIM_MULTIPROCESSORS=", c.multiprocessors), " replays it");
+    return concat("TULLE_SIM_SEED=", c.seed, " TULLE_SIM_ORDER=", text_of(c.order), " TULLE_SIM_RESIDENT=", c.resident,
+                  c.multiprocessors == Config().multiprocessors
+                      ? ""
+                      : concat(" TULLE_SIM_MULTIPROCESSORS=", c.multiprocessors),
+                  " replays it");
 }
 
 const Config& config() { return Runtime::get().config; }
@@ -78,9 +97,11 @@ void configure(const Config& c)
 {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
-    require<ValueError>(c.resident > 0 && c.multiprocessors > 0 && c.devices >= 0, "at least one block must be resident, and no device count is negative");
+    require<ValueError>(c.resident > 0 && c.multiprocessors > 0 && c.devices >= 0,
+                        "at least one block must be resident, and no device count is negative");
     runtime.config = c;
-    if (static_cast<std::size_t>(c.devices) > runtime.devices.size()) runtime.devices.resize(static_cast<std::size_t>(c.devices));
+    if (static_cast<std::size_t>(c.devices) > runtime.devices.size())
+        runtime.devices.resize(static_cast<std::size_t>(c.devices));
     runtime.random = Random(c.seed);
     for (Device& device : runtime.devices) device.streams = 0;
     for (auto& stream : runtime.streams) stream->launches = 0;
@@ -140,7 +161,8 @@ bool Runtime::step()
 {
     std::vector<CUstream_st*> could;
     for (const auto& stream : streams)
-        if (!stream->work.empty() && (!stream->work.front().after || stream->work.front().after->done)) could.push_back(stream.get());
+        if (!stream->work.empty() && (!stream->work.front().after || stream->work.front().after->done))
+            could.push_back(stream.get());
     if (could.empty()) return false;
     CUstream_st& stream = *could[random.below(could.size())];
     perform(stream);
@@ -201,7 +223,8 @@ std::string Runtime::problem_with(const void* pointer, int device) const
     if (!pointer) return {};
     const Allocation* const block = memory.find(pointer);
     if (!block) return "plain host memory";
-    if (block->state == Allocation::State::freed) return concat("memory of ", name_of(block->device), " that has been freed");
+    if (block->state == Allocation::State::freed)
+        return concat("memory of ", name_of(block->device), " that has been freed");
     if (block->state == Allocation::State::promised) return "memory that another stream will only allocate later";
     if (block->device == host_memory || block->device == device) return {};
     if (devices[static_cast<std::size_t>(device)].peers.contains(block->device)) return {};
@@ -223,11 +246,14 @@ void Runtime::run_launch(CUstream_st& stream, Launch& launch)
 {
     launch.device = stream.device;
     launch.number = stream.launches++;
-    const auto name = [&](const PointerArgument& p) { return concat(name_of(launch), ", argument ", p.argument, ": "); };
+    const auto name = [&](const PointerArgument& p) {
+        return concat(name_of(launch), ", argument ", p.argument, ": ");
+    };
     for (const PointerArgument& p : launch.pointers)
         if (const std::string wrong = problem_with(p.pointer, stream.device); !wrong.empty())
             fault(concat(name(p), "points to ", wrong, ", on device ", stream.device));
-    machine().run(launch, config, mix(mix(mix(config.seed, static_cast<std::uint64_t>(stream.device)), stream.number), launch.number));
+    machine().run(launch, config,
+                  mix(mix(mix(config.seed, static_cast<std::uint64_t>(stream.device)), stream.number), launch.number));
     for (const PointerArgument& p : launch.pointers)
         if (const std::string wrong = memory.red_zones_of(p.pointer); !wrong.empty()) fault(concat(name(p), wrong));
 }
@@ -242,24 +268,35 @@ cudaError_t enqueue_launch(CUstream_st* handle, Launch launch)
     cudaGetDevice(&device);
     CUstream_st* const stream = runtime.stream_of(handle, device);
     if (!stream || stream->device != device)
-        return fail(cudaErrorInvalidResourceHandle, concat(name_of(launch), ": the stream is not of the current device ", device));
-    if (launch.threads == 0 || launch.threads > 1024 || launch.blocks == 0 || launch.shared_bytes > block_bytes_of(runtime.config.compute))
-        return fail(cudaErrorInvalidConfiguration, concat(name_of(launch), ": ", launch.blocks, " blocks of ", launch.threads, " threads with ",
-                                                          launch.shared_bytes, " bytes of shared memory cannot be started"));
-    if (launch.cluster == 0 || launch.cluster > static_cast<unsigned>(cluster_blocks_of(runtime.config.compute)) || launch.blocks % launch.cluster != 0)
-        return fail(cudaErrorInvalidConfiguration, concat(name_of(launch), ": ", launch.blocks, " blocks cannot be started in clusters of ", launch.cluster));
+        return fail(cudaErrorInvalidResourceHandle,
+                    concat(name_of(launch), ": the stream is not of the current device ", device));
+    if (launch.threads == 0 || launch.threads > 1024 || launch.blocks == 0 ||
+        launch.shared_bytes > block_bytes_of(runtime.config.compute))
+        return fail(cudaErrorInvalidConfiguration,
+                    concat(name_of(launch), ": ", launch.blocks, " blocks of ", launch.threads, " threads with ",
+                           launch.shared_bytes, " bytes of shared memory cannot be started"));
+    if (launch.cluster == 0 || launch.cluster > static_cast<unsigned>(cluster_blocks_of(runtime.config.compute)) ||
+        launch.blocks % launch.cluster != 0)
+        return fail(cudaErrorInvalidConfiguration, concat(name_of(launch), ": ", launch.blocks,
+                                                          " blocks cannot be started in clusters of ", launch.cluster));
     auto kept = std::make_shared<Launch>(std::move(launch));
-    runtime.enqueue(*stream, {.body = [&runtime, stream, kept] { runtime.run_launch(*stream, *kept); }, .after = {}, .enqueued = {}});
+    runtime.enqueue(*stream, {.body = [&runtime, stream, kept] { runtime.run_launch(*stream, *kept); },
+                              .after = {},
+                              .enqueued = {}});
     return cudaSuccess;
 }
 
-void add_pointer(const void* pointer, int argument, std::vector<PointerArgument>& found) { found.push_back({pointer, argument}); }
+void add_pointer(const void* pointer, int argument, std::vector<PointerArgument>& found)
+{
+    found.push_back({pointer, argument});
+}
 
 std::vector<PointerArgument> pointers_of(const Call& call)
 {
     std::vector<PointerArgument> found;
     for (std::size_t i = 0; i < call.count; ++i)
-        if (call.arguments[i].find_pointers) call.arguments[i].find_pointers(call.arguments[i].value, static_cast<int>(i) + 1, found);
+        if (call.arguments[i].find_pointers)
+            call.arguments[i].find_pointers(call.arguments[i].value, static_cast<int>(i) + 1, found);
     return found;
 }
 
@@ -290,12 +327,14 @@ cudaError_t enqueue_call(CUstream_st* stream, const Grid& grid, const Call& call
     return enqueue_launch(stream, std::move(launch));
 }
 
-cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vector<const void*>& pointers, std::function<void()> task)
+cudaError_t enqueue_task(CUstream_st* stream, const char* name, const std::vector<const void*>& pointers,
+                         std::function<void()> task)
 {
     Launch launch;
     launch.task = name;
     launch.blocks = launch.threads = 1;
-    for (const void* pointer : pointers) launch.pointers.push_back({pointer, static_cast<int>(launch.pointers.size()) + 1});
+    for (const void* pointer : pointers)
+        launch.pointers.push_back({pointer, static_cast<int>(launch.pointers.size()) + 1});
     launch.body = std::move(task);
     return enqueue_launch(stream, std::move(launch));
 }

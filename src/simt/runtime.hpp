@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The virtual devices behind the stand-in runtime: their streams, their memories, and what went wrong on them.
 //
-// Everything here is used by one host thread at a time (Runtime::Lock); the thread that waits runs the work of all streams, in random
-// order, until what it waits for is done.
+// Everything here is used by one host thread at a time (Runtime::Lock); the thread that waits runs the work of all
+// streams, in random order, until what it waits for is done.
 #pragma once
 
 #include <chrono>
@@ -34,29 +34,29 @@ struct Recording {
 
 // One piece of a stream's work.
 struct Work {
-    std::function<void()> body;              // may throw Fault; null: nothing to do
-    std::shared_ptr<Recording> after;        // may not start before this is done
-    bool always = false;                     // also on a device that has faulted: records, allocations, frees
-    std::unique_ptr<Token> enqueued;         // the host call happened before
+    std::function<void()> body;        // may throw Fault; null: nothing to do
+    std::shared_ptr<Recording> after;  // may not start before this is done
+    bool always = false;               // also on a device that has faulted: records, allocations, frees
+    std::unique_ptr<Token> enqueued;   // the host call happened before
 };
 
 }  // namespace tulle::simt
 
 struct CUstream_st {
     int device = 0;
-    unsigned number = 0;                     // among the streams of its device
+    unsigned number = 0;  // among the streams of its device
     std::uint64_t launches = 0;
-    bool destroyed = false;                  // by the user; goes when its work is done
+    bool destroyed = false;  // by the user; goes when its work is done
     std::deque<tulle::simt::Work> work;
-    void* identity = nullptr;                // for ThreadSanitizer, as if the stream were a thread
-    tulle::simt::Token progress;             // who waits for the stream comes after its work
+    void* identity = nullptr;     // for ThreadSanitizer, as if the stream were a thread
+    tulle::simt::Token progress;  // who waits for the stream comes after its work
 };
 
 // Pools share their device's memory and keep nothing back; only their attributes are their own.
 struct CUmemPoolHandle_st {
     int device = 0;
     std::uint64_t release_threshold = 0;
-    std::uint64_t allocations = 0;           // made from it so far
+    std::uint64_t allocations = 0;  // made from it so far
 };
 
 struct CUevent_st {
@@ -68,11 +68,11 @@ struct CUevent_st {
 namespace tulle::simt {
 
 struct Device {
-    std::string fault;                       // not yet reported
+    std::string fault;  // not yet reported
     CUstream_st* default_stream = nullptr;
-    unsigned streams = 0;                    // numbers given out
-    std::set<int> peers;                     // whose memory kernels here may use
-    bool has_context = false;                // somebody made it current, or asked for a stream, an event or its memory
+    unsigned streams = 0;      // numbers given out
+    std::set<int> peers;       // whose memory kernels here may use
+    bool has_context = false;  // somebody made it current, or asked for a stream, an event or its memory
     std::unique_ptr<CUmemPoolHandle_st> default_pool;
 };
 
@@ -82,23 +82,27 @@ public:
 
     // Streams.
     CUstream_st* open_stream(int device);
-    void touch(int device) { devices[static_cast<std::size_t>(device)].has_context = true; }      // a call that makes a context there
-    CUstream_st* stream_of(CUstream_st* stream, int device);     // the device's default stream for null; null when there is no such stream
+    void touch(int device)
+    {
+        devices[static_cast<std::size_t>(device)].has_context = true;
+    }  // a call that makes a context there
+    CUstream_st* stream_of(CUstream_st* stream,
+                           int device);  // the device's default stream for null; null when there is no such stream
     void enqueue(CUstream_st& stream, Work work);
     template <class Done>
     void run_until(Done&& done)
     {
         while (!done() && step()) {}
     }
-    bool step();                                                  // one piece of work; false when there is none that could run
-    void drain(CUstream_st& stream);                              // to the end, and the caller after it
+    bool step();                      // one piece of work; false when there is none that could run
+    void drain(CUstream_st& stream);  // to the end, and the caller after it
     void drain_device(int device);
 
     // Rules: what is wrong with the use of a pointer on a device now; empty when nothing is.
     std::string problem_with(const void* pointer, int device) const;
     std::string problem_with(const void* pointer, std::size_t bytes, int device) const;
     void run_launch(CUstream_st& stream, Launch& launch);
-    [[noreturn]] void fault(const std::string& what) const;       // with the seed
+    [[noreturn]] void fault(const std::string& what) const;  // with the seed
 
     Config config;
     std::vector<Device> devices;

@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the simulator tells AddressSanitizer and ThreadSanitizer; nothing in other builds.
 //
-// ThreadSanitizer is told the truth about a GPU, not about the fibers that imitate it: every GPU thread and every stream is a thread of
-// its own, a switch between them orders nothing, and only what orders memory on a GPU (barriers, __syncwarp, launches, events, waits)
-// is an edge. It then finds races in shared and global memory whatever the schedule was.
+// ThreadSanitizer is told the truth about a GPU, not about the fibers that imitate it: every GPU thread and every
+// stream is a thread of its own, a switch between them orders nothing, and only what orders memory on a GPU (barriers,
+// __syncwarp, launches, events, waits) is an edge. It then finds races in shared and global memory whatever the
+// schedule was.
 #pragma once
 
 #include <cstddef>
 
-#if defined(__SANITIZE_THREAD__) && !defined(TULLE_SIMT_TSAN)    // the simulator itself is told by CMake: it is not instrumented
+#if defined(__SANITIZE_THREAD__) && \
+    !defined(TULLE_SIMT_TSAN)  // the simulator itself is told by CMake: it is not instrumented
 #define TULLE_SIMT_TSAN
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer) && !defined(TULLE_SIMT_TSAN)
@@ -52,7 +54,7 @@ namespace tulle::simt {
 
 #ifdef TULLE_SIMT_TSAN
 inline constexpr bool under_tsan = true;
-inline constexpr unsigned orders_nothing = 1;    // the flag of a switch that is no happens-before edge
+inline constexpr unsigned orders_nothing = 1;  // the flag of a switch that is no happens-before edge
 
 // An edge: what released a token happened before what acquires it.
 struct Token {
@@ -61,7 +63,8 @@ struct Token {
     char address = 0;
 };
 
-// The simulator's own bookkeeping is no race. (What is called reads stands for all accesses; each call takes down a stack, so there are few.)
+// The simulator's own bookkeeping is no race. (What is called reads stands for all accesses; each call takes down a
+// stack, so there are few.)
 struct Quiet {
     Quiet() { begin(); }
     ~Quiet() { end(); }
@@ -83,7 +86,7 @@ struct Token {
     void acquire() {}
 };
 struct Quiet {
-    Quiet() {}     // not defaulted: an unused variable otherwise
+    Quiet() {}  // not defaulted: an unused variable otherwise
     ~Quiet() {}
     static void begin() {}
     static void end() {}

@@ -21,8 +21,9 @@ namespace {
 
 constexpr std::size_t stack_bytes = under_asan || under_tsan ? 256 * 1024 : 128 * 1024;
 constexpr std::size_t page = 4096;
-constexpr std::size_t soiled = 2048;                         // of a stack, when a thread begins: what the first functions have not set holds nothing of another thread's
-constexpr std::uint64_t stack_mark = 0x7a11e57ac4edfeedu;    // at the lower end; gone when a thread used more
+constexpr std::size_t soiled =
+    2048;  // of a stack, when a thread begins: what the first functions have not set holds nothing of another thread's
+constexpr std::uint64_t stack_mark = 0x7a11e57ac4edfeedu;  // at the lower end; gone when a thread used more
 
 void put_mark(char* stack) { std::memcpy(stack, &stack_mark, sizeof stack_mark); }
 bool has_mark(const char* stack) { return std::memcmp(stack, &stack_mark, sizeof stack_mark) == 0; }
@@ -31,7 +32,8 @@ bool has_mark(const char* stack) { return std::memcmp(stack, &stack_mark, sizeof
 
 Machine& machine()
 {
-    static Machine* const the_machine = new Machine;    // never destroyed: static objects may still wait for their streams
+    static Machine* const the_machine =
+        new Machine;  // never destroyed: static objects may still wait for their streams
     return *the_machine;
 }
 
@@ -45,7 +47,8 @@ void Machine::run(const Launch& launch, const Config& config, std::uint64_t seed
     blockDim = dim3(launch.threads);
     fault_.clear();
     ready_.clear();
-    ready_.reserve(std::size_t{std::max(config.resident, launch.cluster)} * launch.threads);      // all there can be at once: kernels must not see it grow
+    ready_.reserve(std::size_t{std::max(config.resident, launch.cluster)} *
+                   launch.threads);  // all there can be at once: kernels must not see it grow
     first_ = nullptr;
     live_ = 0;
     idle_ = switches_ = 0;
@@ -113,7 +116,8 @@ Block& Machine::start_block(unsigned number)
         thread.block = block.get();
         thread.warp = &block->warps[i / 32];
         thread.warp->lane[i % 32] = &thread;
-        thread.name = under_tsan ? static_cast<unsigned>(thread.warp->names * names_each_ + names_.below(names_each_)) : 0;
+        thread.name =
+            under_tsan ? static_cast<unsigned>(thread.warp->names * names_each_ + names_.below(names_each_)) : 0;
         thread.warp->live |= 1u << (i % 32);
         ready_.push_back(&thread);
     }
@@ -131,8 +135,8 @@ void Machine::finish_block(Block& block)
 
 // ---- turns ----
 
-// A thread that waits goes over to the next one by itself. It comes back here, to the stack of the host, when it has ended, when somebody needs a stack that
-// does not exist yet, and when nobody can go on.
+// A thread that waits goes over to the next one by itself. It comes back here, to the stack of the host, when it has
+// ended, when somebody needs a stack that does not exist yet, and when nobody can go on.
 void Machine::run_threads()
 {
     while (live_ > 0 && fault_.empty()) {
@@ -169,7 +173,7 @@ void Machine::switch_stack(Thread& from, Thread& to, bool for_ever)
         prepare(to.context, to.stack.bottom, to.stack.bytes, thread_main);
         to.state = State::ready;
     }
-    if (to.block) {      // not the host
+    if (to.block) {  // not the host
         ++switches_;
         current_ = &to;
         threadIdx = to.index;
@@ -179,7 +183,8 @@ void Machine::switch_stack(Thread& from, Thread& to, bool for_ever)
     become(to.stack.identity->handle);
 #ifdef TULLE_SIMT_ASAN
     void* fake_stack = nullptr;
-    __sanitizer_start_switch_fiber(for_ever ? nullptr : &fake_stack, to.block ? to.stack.bottom : host_stack_, to.block ? to.stack.bytes : host_stack_bytes_);
+    __sanitizer_start_switch_fiber(for_ever ? nullptr : &fake_stack, to.block ? to.stack.bottom : host_stack_,
+                                   to.block ? to.stack.bytes : host_stack_bytes_);
 #else
     (void)for_ever;
 #endif
@@ -200,10 +205,8 @@ void Machine::leave()
         first_ = &next;
         return switch_stack(thread, host_, false);
     }
-    if (&next == &thread)
-        ++switches_;
-    else
-        switch_stack(thread, next, false);
+    if (&next == &thread) ++switches_;
+    else switch_stack(thread, next, false);
 }
 
 void Machine::thread_main()
@@ -224,7 +227,8 @@ void Machine::thread_main()
     }
     if (!thrown.empty() || !has_mark(m.current_->stack.bottom)) {
         const Quiet quiet;
-        m.stop(!thrown.empty() ? std::move(thrown) : concat("the thread used more than its stack of ", stack_bytes, " bytes"));
+        m.stop(!thrown.empty() ? std::move(thrown)
+                               : concat("the thread used more than its stack of ", stack_bytes, " bytes"));
     }
     m.note_change();
     m.current_->state = State::done;
@@ -267,7 +271,8 @@ void Machine::maybe_switch(const Where& at)
     if (random_.chance(config_.switch_chance)) yield();
 }
 
-// The thread is never resumed, so that nothing on its stack is destroyed: nothing may be left there, but for the Quiet in which this is called.
+// The thread is never resumed, so that nothing on its stack is destroyed: nothing may be left there, but for the Quiet
+// in which this is called.
 void Machine::stop(std::string&& what)
 {
     note_fault(std::move(what), *current_);
@@ -284,7 +289,8 @@ void Machine::note_fault(std::string&& what, const Thread& thread)
 
 // ---- stacks ----
 
-// Stacks end at different distances from the ends of their pages: the innermost frames of all threads would otherwise share a few lines of every cache.
+// Stacks end at different distances from the ends of their pages: the innermost frames of all threads would otherwise
+// share a few lines of every cache.
 Stack Machine::new_stack(Identity& identity)
 {
     constexpr std::size_t distances = 61, step = 448;
@@ -294,8 +300,8 @@ Stack Machine::new_stack(Identity& identity)
     return {bottom, stack_bytes - stacks_++ % distances * step, &identity, false};
 }
 
-// The one used last, which the processor's caches still hold; before ThreadSanitizer one that is left to chance. The number is drawn everywhere, so that a seed means
-// the same schedule.
+// The one used last, which the processor's caches still hold; before ThreadSanitizer one that is left to chance. The
+// number is drawn everywhere, so that a seed means the same schedule.
 Stack Machine::take_stack(unsigned name)
 {
     std::vector<Stack>& stacks = identities_[name].free_stacks;
@@ -304,7 +310,8 @@ Stack Machine::take_stack(unsigned name)
     if (under_tsan) std::swap(stacks[drawn], stacks.back());
     Stack stack = stacks.back();
     stacks.pop_back();
-    // Red zones that nobody took away: of a thread that was abandoned anywhere, of one that ended only those of its first functions.
+    // Red zones that nobody took away: of a thread that was abandoned anywhere, of one that ended only those of its
+    // first functions.
     const std::size_t touched = std::exchange(stack.abandoned, false) ? stack.bytes : page;
     unpoison(stack.bottom + stack.bytes - touched, touched);
     fill_with_garbage(stack.bottom + stack.bytes - soiled, soiled, stack_contents_);
@@ -322,20 +329,23 @@ void Machine::give_stacks_back(Block& block, bool abandoned)
     for (const Warp& warp : block.warps) free_names_.push_back(warp.names);
 }
 
-// ThreadSanitizer keeps 255 threads apart. It goes on with more, but finds next to nothing any more (seen from 384 on; the planted bug shared_used_again
-// has 512). So there are fewer names, and threads share them. Two threads with one name are in order in its eyes, and with them, by the collectives of warps,
-// all that their warps do before and after; so only threads of one warp share (the planted bug warps_write_one_word). How many names a warp has is drawn for each
+// ThreadSanitizer keeps 255 threads apart. It goes on with more, but finds next to nothing any more (seen from 384 on;
+// the planted bug shared_used_again has 512). So there are fewer names, and threads share them. Two threads with one
+// name are in order in its eyes, and with them, by the collectives of warps, all that their warps do before and after;
+// so only threads of one warp share (the planted bug warps_write_one_word). How many names a warp has is drawn for each
 // launch: many find races between its lanes, few leave others for the warps of blocks that come later.
 void Machine::deal_out_names(std::uint64_t seed)
 {
     names_ = Random(~seed);
     stack_contents_ = Random(mix(seed, kernels_));
-    const unsigned warps = std::max(1u, std::min(std::max(config_.resident, launch_->cluster), launch_->blocks) * ((launch_->threads + 31) / 32));
+    const unsigned warps = std::max(1u, std::min(std::max(config_.resident, launch_->cluster), launch_->blocks) *
+                                            ((launch_->threads + 31) / 32));
     const unsigned share = std::clamp(most_names / warps, 1u, 32u), drawn = static_cast<unsigned>(names_.below(3));
     names_each_ = drawn == 0 ? share : drawn == 1 ? (share + 3) / 4 : 1;
     const unsigned groups = std::min(most_names / names_each_, 4 * warps);
     free_names_.clear();
-    for (unsigned k = 0, first = static_cast<unsigned>(names_.below(groups)); k < groups; ++k) free_names_.push_back((first + k) % groups);
+    for (unsigned k = 0, first = static_cast<unsigned>(names_.below(groups)); k < groups; ++k)
+        free_names_.push_back((first + k) % groups);
 }
 
 // Of a warp that begins. More warps at a time than names: they share after all.
@@ -389,8 +399,7 @@ void Machine::check_stuck()
     const Quiet quiet;
     if (idle_ > config_.patience + 256 * live_)
         fault_ = concat("livelock: threads poll, and nothing changes any more; ", place_of(*current_), waiting());
-    else
-        fault_ = concat("the kernel does not end: ", switches_, " switches; ", place_of(*current_), waiting());
+    else fault_ = concat("the kernel does not end: ", switches_, " switches; ", place_of(*current_), waiting());
 }
 
 const Thread& Machine::someone_waiting() const
@@ -409,11 +418,13 @@ std::string Machine::waiting() const
     for (const auto& block : resident_)
         for (const Thread& thread : block->threads) {
             if (thread.state == State::done || thread.state == State::fresh || found++ >= shown) continue;
-            const char* why = thread.state == State::at_barrier      ? (thread.barrier == 0 ? "in __syncthreads" : "in a barrier of some warps")
+            const char* why = thread.state == State::at_barrier
+                                  ? (thread.barrier == 0 ? "in __syncthreads" : "in a barrier of some warps")
                               : thread.state == State::in_collective ? "in a warp collective"
                               : thread.state == State::in_cluster    ? "in the barrier of a cluster"
                                                                      : "polling";
-            text += concat("\n    block ", block->index.x, ", thread ", thread.index.x, ": ", why, ", ", short_path(thread.at.file), ":", thread.at.line);
+            text += concat("\n    block ", block->index.x, ", thread ", thread.index.x, ": ", why, ", ",
+                           short_path(thread.at.file), ":", thread.at.line);
         }
     if (found > shown) text += concat("\n    and ", found - shown, " more");
     return text;
@@ -421,7 +432,8 @@ std::string Machine::waiting() const
 
 std::string Machine::place_of(const Thread& thread) const
 {
-    const std::string place = thread.at.line > 0 ? concat(", ", short_path(thread.at.file), ":", thread.at.line) : std::string();
+    const std::string place =
+        thread.at.line > 0 ? concat(", ", short_path(thread.at.file), ":", thread.at.line) : std::string();
     return concat(name_of(*launch_), ", block ", thread.block->index.x, ", thread ", thread.index.x, place, " (device ",
                   launch_->device, ", launch ", launch_->number, "; ", replay(config_), ")");
 }

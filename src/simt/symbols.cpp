@@ -24,7 +24,7 @@ namespace tulle::simt {
 namespace {
 
 struct Module {
-    std::uintptr_t address;              // looked for
+    std::uintptr_t address;  // looked for
     std::uintptr_t base = 0;
     std::string file;
 };
@@ -50,7 +50,8 @@ const T* at(const std::vector<char>& file, std::size_t offset, std::size_t count
     return reinterpret_cast<const T*>(file.data() + offset);
 }
 
-std::string symbol_in_table(const std::vector<char>& file, const ElfW(Shdr)& table, const ElfW(Shdr)& names, std::uintptr_t value)
+std::string symbol_in_table(const std::vector<char>& file, const ElfW(Shdr) & table, const ElfW(Shdr) & names,
+                            std::uintptr_t value)
 {
     const std::size_t count = table.sh_size / sizeof(ElfW(Sym));
     const auto* symbols = at<ElfW(Sym)>(file, table.sh_offset, count);
@@ -71,7 +72,9 @@ std::string symbol_in_file(const std::string& name, std::uintptr_t value)
     for (std::size_t i = 0; sections && i < header->e_shnum; ++i) {
         if (sections[i].sh_type != SHT_SYMTAB && sections[i].sh_type != SHT_DYNSYM) continue;
         if (sections[i].sh_link >= header->e_shnum) continue;
-        if (std::string found = symbol_in_table(file, sections[i], sections[sections[i].sh_link], value); !found.empty()) return found;
+        if (std::string found = symbol_in_table(file, sections[i], sections[sections[i].sh_link], value);
+            !found.empty())
+            return found;
     }
     return {};
 }
@@ -130,7 +133,10 @@ std::string kernel_name(const void* function)
     return symbol.empty() ? concat(module.file, "+", module.address - module.base) : demangled(symbol);
 }
 
-std::string name_of(const Launch& launch) { return launch.kernel ? concat("kernel ", kernel_name(launch.kernel)) : concat("task ", launch.task); }
+std::string name_of(const Launch& launch)
+{
+    return launch.kernel ? concat("kernel ", kernel_name(launch.kernel)) : concat("task ", launch.task);
+}
 
 std::string short_path(const char* file)
 {

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Shuffles, votes, matches and reductions: every lane leaves its value, and the last one to come works out what each of them gets.
+// Shuffles, votes, matches and reductions: every lane leaves its value, and the last one to come works out what each of
+// them gets.
 #include "simt/warp.hpp"
 
 #include <algorithm>
@@ -24,7 +25,9 @@ std::string resolve_shuffle(const Exchange& all)
     for (int lane = 0; lane < 32; ++lane) {
         if (!all.has(lane)) continue;
         auto& part = all.at<Shuffle>(lane);
-        if (!all.has(part.source)) return concat("lane ", lane, " shuffles from lane ", part.source, ", which has exited or is not in the mask");
+        if (!all.has(part.source))
+            return concat("lane ", lane, " shuffles from lane ", part.source,
+                          ", which has exited or is not in the mask");
         part.result = all.at<Shuffle>(part.source).value;
     }
     return {};
@@ -61,7 +64,10 @@ unsigned lanes_where(const Exchange& all, F&& holds)
     return lanes;
 }
 
-unsigned lanes_that_hold(const Exchange& all) { return lanes_where<bool>(all, [](bool holds) { return holds; }); }
+unsigned lanes_that_hold(const Exchange& all)
+{
+    return lanes_where<bool>(all, [](bool holds) { return holds; });
+}
 
 std::string resolve_match(const Exchange& all)
 {
@@ -86,21 +92,30 @@ T fold(const Exchange& all)
     return total;
 }
 
-struct Add {      // wraps as on the GPU
+struct Add {  // wraps as on the GPU
     unsigned operator()(unsigned a, unsigned b) const { return a + b; }
     int operator()(int a, int b) const { return static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)); }
 };
 struct Smaller {
     template <class T>
-    T operator()(T a, T b) const { return std::min(a, b); }
+    T operator()(T a, T b) const
+    {
+        return std::min(a, b);
+    }
 };
 struct Larger {
     template <class T>
-    T operator()(T a, T b) const { return std::max(a, b); }
+    T operator()(T a, T b) const
+    {
+        return std::max(a, b);
+    }
 };
 
 template <class F, class T>
-T reduce(unsigned mask, T value, const Where& at) { return together<T, T, fold<T, F>>(mask, value, at); }
+T reduce(unsigned mask, T value, const Where& at)
+{
+    return together<T, T, fold<T, F>>(mask, value, at);
+}
 
 }  // namespace
 
@@ -111,7 +126,10 @@ std::uint64_t shuffle_bits(unsigned mask, std::uint64_t bits, int source, const 
     return mine.result;
 }
 
-unsigned ballot(unsigned mask, bool holds, const Where& at) { return together<bool, unsigned, lanes_that_hold>(mask, holds, at); }
+unsigned ballot(unsigned mask, bool holds, const Where& at)
+{
+    return together<bool, unsigned, lanes_that_hold>(mask, holds, at);
+}
 
 unsigned match_bits(unsigned mask, std::uint64_t bits, const Where& at)
 {
@@ -121,11 +139,20 @@ unsigned match_bits(unsigned mask, std::uint64_t bits, const Where& at)
 }
 
 template <class T>
-T reduce_add(unsigned mask, T value, const Where& at) { return reduce<Add>(mask, value, at); }
+T reduce_add(unsigned mask, T value, const Where& at)
+{
+    return reduce<Add>(mask, value, at);
+}
 template <class T>
-T reduce_min(unsigned mask, T value, const Where& at) { return reduce<Smaller>(mask, value, at); }
+T reduce_min(unsigned mask, T value, const Where& at)
+{
+    return reduce<Smaller>(mask, value, at);
+}
 template <class T>
-T reduce_max(unsigned mask, T value, const Where& at) { return reduce<Larger>(mask, value, at); }
+T reduce_max(unsigned mask, T value, const Where& at)
+{
+    return reduce<Larger>(mask, value, at);
+}
 unsigned reduce_and(unsigned mask, unsigned value, const Where& at) { return reduce<std::bit_and<>>(mask, value, at); }
 unsigned reduce_or(unsigned mask, unsigned value, const Where& at) { return reduce<std::bit_or<>>(mask, value, at); }
 unsigned reduce_xor(unsigned mask, unsigned value, const Where& at) { return reduce<std::bit_xor<>>(mask, value, at); }

@@ -10,7 +10,7 @@
 
 #include "simt/launch.hpp"
 
-#ifdef __clang__      // whatever these functions touch is the lane's own: ThreadSanitizer need not be told of it
+#ifdef __clang__  // whatever these functions touch is the lane's own: ThreadSanitizer need not be told of it
 #pragma clang attribute push(__attribute__((no_sanitize("thread"))), apply_to = function)
 #endif
 
@@ -25,12 +25,13 @@ std::uint64_t to_bits(T value)
     return bits;
 }
 
-// What lanes do together is done in warp.cpp, once for all types: there it is optimised, and no sanitizer watches lanes that look at each other's values.
+// What lanes do together is done in warp.cpp, once for all types: there it is optimised, and no sanitizer watches lanes
+// that look at each other's values.
 std::uint64_t shuffle_bits(unsigned mask, std::uint64_t bits, int source, const Where& at);
 unsigned ballot(unsigned mask, bool holds, const Where& at);
 unsigned match_bits(unsigned mask, std::uint64_t bits, const Where& at);
 template <class T>
-T reduce_add(unsigned mask, T value, const Where& at);      // T: int, unsigned
+T reduce_add(unsigned mask, T value, const Where& at);  // T: int, unsigned
 template <class T>
 T reduce_min(unsigned mask, T value, const Where& at);
 template <class T>
@@ -48,13 +49,19 @@ T shuffle(unsigned mask, T value, int source, const Where& at)
 }
 
 // A lane outside its own group of `width` lanes is never read: the lane keeps its value instead.
-inline int within(int lane, int source, int width) { return source / width == lane / width && source >= 0 ? source : lane; }
+inline int within(int lane, int source, int width)
+{
+    return source / width == lane / width && source >= 0 ? source : lane;
+}
 
 }  // namespace tulle::simt
 
 // ---- barriers ----
 
-inline void __syncthreads(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { tulle::simt::meet_at_barrier(false, {file, line}); }
+inline void __syncthreads(const char* file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    tulle::simt::meet_at_barrier(false, {file, line});
+}
 
 inline int __syncthreads_count(int predicate, const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
@@ -79,37 +86,45 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, const char* file = __builtin
 // ---- shuffles ----
 
 template <class T>
-T __shfl_sync(unsigned mask, T value, int source, int width = 32, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+T __shfl_sync(unsigned mask, T value, int source, int width = 32, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE())
 {
     const int first = tulle::simt::current_lane() / width * width;
     return tulle::simt::shuffle(mask, value, first + (source & (width - 1)), {file, line});
 }
 
 template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE())
 {
     const int lane = tulle::simt::current_lane();
-    return tulle::simt::shuffle(mask, value, tulle::simt::within(lane, lane - static_cast<int>(delta), width), {file, line});
+    return tulle::simt::shuffle(mask, value, tulle::simt::within(lane, lane - static_cast<int>(delta), width),
+                                {file, line});
 }
 
 template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE())
 {
     const int lane = tulle::simt::current_lane();
-    return tulle::simt::shuffle(mask, value, tulle::simt::within(lane, lane + static_cast<int>(delta), width), {file, line});
+    return tulle::simt::shuffle(mask, value, tulle::simt::within(lane, lane + static_cast<int>(delta), width),
+                                {file, line});
 }
 
 // A lane of an earlier group may be read, one of a later group not, as on the GPU.
 template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int distance, int width = 32, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+T __shfl_xor_sync(unsigned mask, T value, int distance, int width = 32, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE())
 {
     const int lane = tulle::simt::current_lane(), source = lane ^ distance;
-    return tulle::simt::shuffle(mask, value, source / width > lane / width || source >= 32 ? lane : source, {file, line});
+    return tulle::simt::shuffle(mask, value, source / width > lane / width || source >= 32 ? lane : source,
+                                {file, line});
 }
 
 // ---- votes and matches ----
 
-inline unsigned __ballot_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+inline unsigned __ballot_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
+                              int line = __builtin_LINE())
 {
     return tulle::simt::ballot(mask, predicate != 0, {file, line});
 }
@@ -132,7 +147,8 @@ unsigned __match_any_sync(unsigned mask, T value, const char* file = __builtin_F
 }
 
 template <class T>
-unsigned __match_all_sync(unsigned mask, T value, int* all_equal, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+unsigned __match_all_sync(unsigned mask, T value, int* all_equal, const char* file = __builtin_FILE(),
+                          int line = __builtin_LINE())
 {
     const unsigned equal = __match_any_sync(mask, value, file, line);
     const unsigned present = __ballot_sync(mask, 1, file, line);
@@ -148,7 +164,8 @@ inline int __reduce_add_sync(unsigned mask, int value, const char* file = __buil
 {
     return tulle::simt::reduce_add(mask, value, {file, line});
 }
-inline unsigned __reduce_add_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+inline unsigned __reduce_add_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(),
+                                  int line = __builtin_LINE())
 {
     return tulle::simt::reduce_add(mask, value, {file, line});
 }
@@ -156,7 +173,8 @@ inline int __reduce_min_sync(unsigned mask, int value, const char* file = __buil
 {
     return tulle::simt::reduce_min(mask, value, {file, line});
 }
-inline unsigned __reduce_min_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+inline unsigned __reduce_min_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(),
+                                  int line = __builtin_LINE())
 {
     return tulle::simt::reduce_min(mask, value, {file, line});
 }
@@ -164,19 +182,23 @@ inline int __reduce_max_sync(unsigned mask, int value, const char* file = __buil
 {
     return tulle::simt::reduce_max(mask, value, {file, line});
 }
-inline unsigned __reduce_max_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+inline unsigned __reduce_max_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(),
+                                  int line = __builtin_LINE())
 {
     return tulle::simt::reduce_max(mask, value, {file, line});
 }
-inline unsigned __reduce_and_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+inline unsigned __reduce_and_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(),
+                                  int line = __builtin_LINE())
 {
     return tulle::simt::reduce_and(mask, value, {file, line});
 }
-inline unsigned __reduce_or_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+inline unsigned __reduce_or_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(),
+                                 int line = __builtin_LINE())
 {
     return tulle::simt::reduce_or(mask, value, {file, line});
 }
-inline unsigned __reduce_xor_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+inline unsigned __reduce_xor_sync(unsigned mask, unsigned value, const char* file = __builtin_FILE(),
+                                  int line = __builtin_LINE())
 {
     return tulle::simt::reduce_xor(mask, value, {file, line});
 }

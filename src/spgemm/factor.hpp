@@ -21,8 +21,8 @@ template <class V>
 void require_same_shape(const CsrView<V>& was, const CsrView<V>& is, std::string_view name)
 {
     require<PlanMismatch>(was.rows == is.rows && was.cols == is.cols && was.nonzeros == is.nonzeros, [&] {
-        return concat("the plan is for ", name, " of ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new one is ",
-                      is.rows, " x ", is.cols, " with ", is.nonzeros);
+        return concat("the plan is for ", name, " of ", was.rows, " x ", was.cols, " with ", was.nonzeros,
+                      " nonzeros, the new one is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
     });
 }
 
@@ -41,8 +41,10 @@ Wide<V> widen(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b)
     Wide<V> w{};
     w.a = matrix::widened<CsrView<V>>(ctx, a, w.offsets_a);
     const auto *narrow_a = std::get_if<Csr32View<V>>(&a), *narrow_b = std::get_if<Csr32View<V>>(&b);
-    const bool same = narrow_a && narrow_b && narrow_a->row_begin == narrow_b->row_begin && narrow_a->rows == narrow_b->rows;
-    w.b = same ? matrix::renewed<CsrView<V>>(ctx, b, w.offsets_a, w.offsets_b) : matrix::widened<CsrView<V>>(ctx, b, w.offsets_b);
+    const bool same =
+        narrow_a && narrow_b && narrow_a->row_begin == narrow_b->row_begin && narrow_a->rows == narrow_b->rows;
+    w.b = same ? matrix::renewed<CsrView<V>>(ctx, b, w.offsets_a, w.offsets_b)
+               : matrix::widened<CsrView<V>>(ctx, b, w.offsets_b);
     return w;
 }
 
@@ -60,13 +62,14 @@ void renew(const Context& ctx, Wide<V>& w, const AnyCsr<V>& a, const AnyCsr<V>& 
     w = std::move(now);
 }
 
-// One of the two factors as the steps want it: the caller's arrays, or a copy of our own and where its values came from.
+// One of the two factors as the steps want it: the caller's arrays, or a copy of our own and where its values came
+// from.
 template <class V>
 struct Factor {
     CsrView<V> given;
     Csr<V> copy;
     Buffer<offset_t> source;
-    bool copied = false, summed = false;      // summed: duplicates were added up, so new values need a new copy
+    bool copied = false, summed = false;  // summed: duplicates were added up, so new values need a new copy
 
     CsrView<V> view() const { return copied ? copy.view() : given; }
     std::size_t bytes() const { return copy.bytes() + source.bytes(); }
@@ -95,14 +98,19 @@ void renew(const Context& ctx, Factor<V>& f, const CsrView<V>& given, Op op, boo
         return;
     }
     f.given = given;
-    if (f.copied) ctx.run([&](const auto& q) { matrix::gather(q, given.value, f.source.data(), f.copy.nonzeros(), f.copy.value.data()); });
+    if (f.copied)
+        ctx.run([&](const auto& q) {
+            matrix::gather(q, given.value, f.source.data(), f.copy.nonzeros(), f.copy.value.data());
+        });
 }
 
 template <class V>
 void check_factors(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
-    const index_t inner_a = options.op_a == Op::none ? a.cols : a.rows, inner_b = options.op_b == Op::none ? b.rows : b.cols;
-    require(inner_a == inner_b, [&] { return concat("op(A) has ", inner_a, " columns, but op(B) has ", inner_b, " rows"); });
+    const index_t inner_a = options.op_a == Op::none ? a.cols : a.rows,
+                  inner_b = options.op_b == Op::none ? b.rows : b.cols;
+    require(inner_a == inner_b,
+            [&] { return concat("op(A) has ", inner_a, " columns, but op(B) has ", inner_b, " rows"); });
     if (!options.checked) return;
     const trace::Phase phase{"validate"};
     check(ctx, a);

@@ -17,8 +17,12 @@ constexpr int bits_of(int slots)
     return bits;
 }
 
-// In a table of 2^bits slots: the high bits of a product. Columns a power of two apart are spread as well as neighbours are. (Neighbouring columns in
-// neighbouring slots would spare the banks, but runs of columns that meet make long searches: 160 ms instead of 6 on webbase-1M.)
-constexpr std::uint32_t first_slot(index_t col, int bits) { return (static_cast<std::uint32_t>(col) * std::uint32_t{0x9E3779B1u}) >> (32 - bits); }
+// In a table of 2^bits slots: the high bits of a product. Columns a power of two apart are spread as well as neighbours
+// are. (Neighbouring columns in neighbouring slots would spare the banks, but runs of columns that meet make long
+// searches: 160 ms instead of 6 on webbase-1M.)
+constexpr std::uint32_t first_slot(index_t col, int bits)
+{
+    return (static_cast<std::uint32_t>(col) * std::uint32_t{0x9E3779B1u}) >> (32 - bits);
+}
 
 }  // namespace tulle::spgemm

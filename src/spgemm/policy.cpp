@@ -18,20 +18,23 @@ namespace {
 constexpr std::array method_names{"adaptive", "dense", "hash", "nsparse", "deltasparse"};
 constexpr std::array refill_names{"find_places", "keep_places", "keep_products", "fastest"};
 
-// Products an entry of C, in the mean, up to which a refill goes through a list of them fastest (reasoned: 5 ps a product, where looking them up takes 10 on cop20k_A
-// with 4 and 3 to 4 on matrices with 7 and more).
+// Products an entry of C, in the mean, up to which a refill goes through a list of them fastest (reasoned: 5 ps a
+// product, where looking them up takes 10 on cop20k_A with 4 and 3 to 4 on matrices with 7 and more).
 constexpr offset_t listed_products = 5;
 
 // On a CPU an array as long as a row of C is hard to beat while it stays in the caches: 12 bytes a column (reasoned).
 constexpr index_t columns_in_cache = 1 << 18;
 
-// Nonzeros of A in a row, in the mean, up to which runs are not looked for on a GPU (measured: 4 to 10 % of whole calls on matrices with 3 to 6).
+// Nonzeros of A in a row, in the mean, up to which runs are not looked for on a GPU (measured: 4 to 10 % of whole calls
+// on matrices with 3 to 6).
 constexpr offset_t short_rows = 8;
 
-// Small products, for which launches and waits take longer than the work (reasoned from cage10, 11397 rows with 13 nonzeros: 70 calls of the runtime, two
-// waits and 60 µs of kernels made 227 µs): so many rows, and not so long that equal ones among them would be worth looking for; nor many that are so short
-// that they are better merged from lists, in pieces where they meet long rows of B (measured: as-22july06, 4 in the mean, 1306 µs that way and 1936 at
-// once). Lists are not merged: a group more, in which one thread goes over a row (measured: cage10 124 µs, with lists 150; delaunay_n13 75 and 86).
+// Small products, for which launches and waits take longer than the work (reasoned from cage10, 11397 rows with 13
+// nonzeros: 70 calls of the runtime, two waits and 60 µs of kernels made 227 µs): so many rows, and not so long that
+// equal ones among them would be worth looking for; nor many that are so short that they are better merged from lists,
+// in pieces where they meet long rows of B (measured: as-22july06, 4 in the mean, 1306 µs that way and 1936 at once).
+// Lists are not merged: a group more, in which one thread goes over a row (measured: cage10 124 µs, with lists 150;
+// delaunay_n13 75 and 86).
 constexpr index_t small_rows = 1 << 15;
 constexpr index_t few_short_rows = 1 << 12;
 constexpr offset_t least_mean = 5, most_mean = 24;
@@ -39,14 +42,20 @@ constexpr offset_t least_mean = 5, most_mean = 24;
 bool is_small(const Features& t)
 {
     const bool of_short_rows = t.nonzeros_a < least_mean * t.rows;
-    return t.rows <= (of_short_rows ? few_short_rows : small_rows) && t.cols <= most_columns_at_once && t.nonzeros_a <= most_mean * t.rows;
+    return t.rows <= (of_short_rows ? few_short_rows : small_rows) && t.cols <= most_columns_at_once &&
+           t.nonzeros_a <= most_mean * t.rows;
 }
 
 void check_lists(const Policy& p)
 {
-    require<ValueError>(p.merge_lists == 0 || p.merge_lists == few_lists || p.merge_lists == most_lists, [&] { return concat("rows from up to ", p.merge_lists, " nonzeros of A cannot be merged"); },
-                        concat("0, ", few_lists, " or ", most_lists));
-    require<ValueError>(p.cut_above >= static_cast<int>(merged_at_once), [&] { return concat("rows of ", p.cut_above, " products are not cut"); }, concat("from ", merged_at_once, " on"));
+    require<ValueError>(
+        p.merge_lists == 0 || p.merge_lists == few_lists || p.merge_lists == most_lists,
+        [&] { return concat("rows from up to ", p.merge_lists, " nonzeros of A cannot be merged"); },
+        concat("0, ", few_lists, " or ", most_lists));
+    require<ValueError>(
+        p.cut_above >= static_cast<int>(merged_at_once),
+        [&] { return concat("rows of ", p.cut_above, " products are not cut"); },
+        concat("from ", merged_at_once, " on"));
 }
 
 // Whether nothing is asked for that only another method, or the GPU, can leave out.
@@ -60,18 +69,26 @@ bool only_what_it_has(const Policy& p, Backend backend)
 
 void check_rules(const delta::Rules& r)
 {
-    require<ValueError>(r.dense_share >= 0 && r.dense_share <= delta::dense_share_of,
-                        [&] { return concat("rows of C are dense above ", r.dense_share, " of ", delta::dense_share_of, " columns"); }, "between 0 and all of them");
-    require<ValueError>(r.count_sorted >= 0 && r.count_sorted <= delta::most_count_sorted,
-                        [&] { return concat("rows of C of up to ", r.count_sorted, " entries cannot be sorted by counting"); }, concat("at most ", delta::most_count_sorted));
+    require<ValueError>(
+        r.dense_share >= 0 && r.dense_share <= delta::dense_share_of,
+        [&] { return concat("rows of C are dense above ", r.dense_share, " of ", delta::dense_share_of, " columns"); },
+        "between 0 and all of them");
+    require<ValueError>(
+        r.count_sorted >= 0 && r.count_sorted <= delta::most_count_sorted,
+        [&] { return concat("rows of C of up to ", r.count_sorted, " entries cannot be sorted by counting"); },
+        concat("at most ", delta::most_count_sorted));
 }
 
 // Only what is not as usual.
 std::string to_text(const delta::Rules& r)
 {
     const delta::Rules usual;
-    return concat(r.grouping == delta::Grouping::learned ? "" : r.grouping == delta::Grouping::plain ? ", plain" : ", grouped",
-                  r.dense_share == usual.dense_share ? "" : concat(", dense above ", fixed(100.0 * r.dense_share / delta::dense_share_of, 2), " %"),
+    return concat(r.grouping == delta::Grouping::learned ? ""
+                  : r.grouping == delta::Grouping::plain ? ", plain"
+                                                         : ", grouped",
+                  r.dense_share == usual.dense_share
+                      ? ""
+                      : concat(", dense above ", fixed(100.0 * r.dense_share / delta::dense_share_of, 2), " %"),
                   r.count_sorted == usual.count_sorted ? "" : concat(", counted up to ", r.count_sorted));
 }
 
@@ -80,14 +97,22 @@ std::string to_text(const delta::Rules& r)
 Choice choose(const Features& t, const Limits& limits)
 {
     if (limits.backend == Backend::cuda && is_small(t))
-        return {{.use_runs = false, .merge_lists = 0, .at_once = true}, "the product is small: launches and waits would take longer than the work"};
+        return {{.use_runs = false, .merge_lists = 0, .at_once = true},
+                "the product is small: launches and waits would take longer than the work"};
     if (limits.backend == Backend::cuda)
         return t.nonzeros_a > short_rows * t.rows
-                   ? Choice{{Method::adaptive, true}, "the fastest on every matrix measured, unless the caller asks for a paper's method"}
-                   : Choice{{Method::adaptive, false}, "rows of A are short: where neighbours are equal, that saves less than looking for them takes"};
+                   ? Choice{{Method::adaptive, true},
+                            "the fastest on every matrix measured, unless the caller asks for a paper's method"}
+                   : Choice{{Method::adaptive, false},
+                            "rows of A are short: where neighbours are equal, that saves less than looking for them "
+                            "takes"};
     if (t.cols <= columns_in_cache)
-        return {{Method::dense, true}, concat("a row of C has ", t.cols, plural(t.cols, " column", " columns"), ": an array of that length stays in the cache")};
-    return {{Method::adaptive, true}, concat("a row of C has ", t.cols, plural(t.cols, " column", " columns"), ": short rows are hashed, long ones use an array of that length")};
+        return {{Method::dense, true},
+                concat("a row of C has ", t.cols, plural(t.cols, " column", " columns"),
+                       ": an array of that length stays in the cache")};
+    return {{Method::adaptive, true},
+            concat("a row of C has ", t.cols, plural(t.cols, " column", " columns"),
+                   ": short rows are hashed, long ones use an array of that length")};
 }
 
 std::vector<Policy> candidates(const Limits& limits)
@@ -106,20 +131,27 @@ std::vector<Policy> candidates(const Limits& limits)
         if (!limits.deterministic) all.insert(all.end(), {{Method::nsparse, false}, {Method::deltasparse, false}});
         return all;
     }
-    return {{Method::adaptive, true}, {Method::dense, true}, {Method::dense, false}, {Method::hash, true}, {Method::deltasparse, false}};
+    return {{Method::adaptive, true},
+            {Method::dense, true},
+            {Method::dense, false},
+            {Method::hash, true},
+            {Method::deltasparse, false}};
 }
 
 void check_policy(const Policy& policy, const Limits& limits)
 {
     const auto all = candidates(limits);
-    const bool exists = std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.method == policy.method && p.use_runs == policy.use_runs; });
+    const bool exists = std::any_of(all.begin(), all.end(), [&](const Policy& p) {
+        return p.method == policy.method && p.use_runs == policy.use_runs;
+    });
     if (exists && only_what_it_has(policy, limits.backend) && !(policy.at_once && policy.use_runs)) {
         check_lists(policy);
         return check_rules(policy.rules);
     }
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
-    throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ", limits.backend == Backend::cpu ? "a CPU" : "a GPU",
+    throw ValueError(concat("the policy '", to_text(policy), "' does not exist on ",
+                            limits.backend == Backend::cpu ? "a CPU" : "a GPU",
                             limits.deterministic ? " where results must be repeatable" : ""),
                      concat("possible here: ", possible));
 }
@@ -132,14 +164,20 @@ bool is_repeatable(const Policy& policy, Backend backend)
 
 void check_reuse(NumericReuse refill, const Policy& policy, Backend backend)
 {
-    require<ValueError>(refill == NumericReuse::find_places || is_repeatable(policy, backend),
-                        [&] { return concat("nothing is kept of products for the policy '", to_text(policy), "', which adds in no fixed order"); },
-                        "let the plan choose, or leave the refill at NumericReuse::find_places");
+    require<ValueError>(
+        refill == NumericReuse::find_places || is_repeatable(policy, backend),
+        [&] {
+            return concat("nothing is kept of products for the policy '", to_text(policy),
+                          "', which adds in no fixed order");
+        },
+        "let the plan choose, or leave the refill at NumericReuse::find_places");
 }
 
 NumericReuse choose_reuse(const Features& features, offset_t products, offset_t nonzeros)
 {
-    return can_list(features.nonzeros_a, features.nonzeros_b) && products <= listed_products * nonzeros ? NumericReuse::keep_products : NumericReuse::find_places;
+    return can_list(features.nonzeros_a, features.nonzeros_b) && products <= listed_products * nonzeros
+               ? NumericReuse::keep_products
+               : NumericReuse::find_places;
 }
 
 std::string to_text(NumericReuse refill) { return refill_names[static_cast<std::size_t>(refill)]; }
@@ -147,11 +185,16 @@ std::string to_text(NumericReuse refill) { return refill_names[static_cast<std::
 NumericReuse parse_reuse(std::string_view text)
 {
     const auto found = std::find(refill_names.begin(), refill_names.end(), text);
-    require<ValueError>(found != refill_names.end(), [&] { return concat("there is no refill '", text, "'"); }, one_of_hint(text, refill_names));
+    require<ValueError>(
+        found != refill_names.end(), [&] { return concat("there is no refill '", text, "'"); },
+        one_of_hint(text, refill_names));
     return static_cast<NumericReuse>(found - refill_names.begin());
 }
 
-bool always_sorts(const Policy& policy, Backend backend) { return backend == Backend::cuda && policy.method != Method::deltasparse; }
+bool always_sorts(const Policy& policy, Backend backend)
+{
+    return backend == Backend::cuda && policy.method != Method::deltasparse;
+}
 
 std::string to_text(Method method) { return method_names[static_cast<std::size_t>(method)]; }
 
@@ -159,8 +202,11 @@ std::string to_text(const Policy& p)
 {
     const bool says_nothing = p.method == Method::nsparse || p.method == Method::deltasparse;
     return concat(to_text(p.method), p.use_runs || says_nothing ? "" : ", each row for itself",
-                  p.merge_lists == 0 ? ", no lists merged" : p.merge_lists < most_lists ? concat(", up to ", p.merge_lists, " lists merged") : "",
-                  p.cut_above == Policy{}.cut_above ? "" : concat(", cut above ", p.cut_above, " products"), p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks",
+                  p.merge_lists == 0           ? ", no lists merged"
+                  : p.merge_lists < most_lists ? concat(", up to ", p.merge_lists, " lists merged")
+                                               : "",
+                  p.cut_above == Policy{}.cut_above ? "" : concat(", cut above ", p.cut_above, " products"),
+                  p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks",
                   p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group",
                   p.at_once ? ", at once" : "", p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
@@ -168,8 +214,9 @@ std::string to_text(const Policy& p)
 Method parse_method(std::string_view name)
 {
     const auto found = std::find(method_names.begin(), method_names.end(), name);
-    require<ValueError>(found != method_names.end(), [&] { return concat("there is no SpGEMM method '", name, "'"); },
-                        one_of_hint(name, method_names));
+    require<ValueError>(
+        found != method_names.end(), [&] { return concat("there is no SpGEMM method '", name, "'"); },
+        one_of_hint(name, method_names));
     return static_cast<Method>(found - method_names.begin());
 }
 

@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sparse matrix-matrix product, in two phases: row i of C is the sum of rows of B that row i of A picks.
 //
-//   arrange    op(A) and op(B) by rows; B sorted and without duplicates. The caller's arrays are used wherever they are that already.
+//   arrange    op(A) and op(B) by rows; B sorted and without duplicates. The caller's arrays are used wherever they are
+//              that already.
 //   analyse    multiplications of every row, an upper bound of its nonzeros; neighbouring rows of equal pattern
 //   symbolic   exact nonzeros of every row, and by a running sum where each begins: now C can be allocated, exactly
 //   group      rows sorted by what they need
 //   numeric    columns and values
 //   keep       where each product falls, or all of them, for plans that are to be refilled fast (kept.hpp)
 //
-// Nagasaka, Nukada, Matsuoka: GPU sparse matrix-matrix multiplication with reduced memory usage (nsparse), doi:10.1109/ICPP.2017.19; the map
-// from its sections to files, and where our own method departs from it, is docs/design/spgemm.md.
+// Nagasaka, Nukada, Matsuoka: GPU sparse matrix-matrix multiplication with reduced memory usage (nsparse),
+// doi:10.1109/ICPP.2017.19; the map from its sections to files, and where our own method departs from it, is
+// docs/design/spgemm.md.
 #include "tulle/spgemm.hpp"
 
 #include <algorithm>
@@ -34,7 +36,8 @@ namespace {
 
 std::size_t result_bytes(offset_t rows, offset_t nonzeros, std::size_t value_bytes)
 {
-    return static_cast<std::size_t>(rows + 1) * sizeof(offset_t) + static_cast<std::size_t>(nonzeros) * (sizeof(index_t) + value_bytes);
+    return static_cast<std::size_t>(rows + 1) * sizeof(offset_t) +
+           static_cast<std::size_t>(nonzeros) * (sizeof(index_t) + value_bytes);
 }
 
 // Multiplications, if all rows of B were equally long; what is looked at beside them.
@@ -42,8 +45,10 @@ template <class V>
 offset_t about_products(const CsrView<V>& a, const CsrView<V>& b)
 {
     constexpr double enough = 1e15;
-    const double products = static_cast<double>(a.nonzeros) * static_cast<double>(b.nonzeros) / std::max<double>(1, std::min(b.rows, b.cols));
-    return a.nonzeros + b.nonzeros + offset_t{a.rows} + b.rows + static_cast<offset_t>(std::clamp(products, 0.0, enough));
+    const double products = static_cast<double>(a.nonzeros) * static_cast<double>(b.nonzeros) /
+                            std::max<double>(1, std::min(b.rows, b.cols));
+    return a.nonzeros + b.nonzeros + offset_t{a.rows} + b.rows +
+           static_cast<offset_t>(std::clamp(products, 0.0, enough));
 }
 
 }  // namespace
@@ -54,16 +59,19 @@ struct Plan<V>::State {
     Options options;
     Limits limits;
     Choice choice;
-    Wide<V> given;                           // the caller's
+    Wide<V> given;  // the caller's
     Factor<V> a, b;
     Workspace work;
-    Buffer<offset_t> row_begin;              // of C
-    offset_t nonzeros = 0;                   // of C
-    ReuseData kept = {};                          // for refills
+    Buffer<offset_t> row_begin;  // of C
+    offset_t nonzeros = 0;       // of C
+    ReuseData kept = {};         // for refills
 
     index_t rows() const { return a.view().rows; }
     index_t cols() const { return b.view().cols; }
-    std::size_t held() const { return given.bytes() + a.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes(); }
+    std::size_t held() const
+    {
+        return given.bytes() + a.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes();
+    }
 };
 
 namespace {
@@ -85,15 +93,23 @@ void count_on(const Queue& q, State& s)
 }
 
 template <class State, class V>
-std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b, const Options& options)
+std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b,
+                                  const Options& options)
 {
     Wide<V> given = widen(all, any_a, any_b);
     const CsrView<V> a = given.a, b = given.b;
     const Context ctx = all.for_work(about_products(a, b));
     check_factors(ctx, a, b, options);
     const Limits limits{ctx.backend(), ctx.host().threads, ctx.is_deterministic()};
-    auto s = std::make_unique<State>(
-        State{.ctx = ctx, .options = options, .limits = limits, .choice = {}, .given = std::move(given), .a = {}, .b = {}, .work = {}, .row_begin = {}});
+    auto s = std::make_unique<State>(State{.ctx = ctx,
+                                           .options = options,
+                                           .limits = limits,
+                                           .choice = {},
+                                           .given = std::move(given),
+                                           .a = {},
+                                           .b = {},
+                                           .work = {},
+                                           .row_begin = {}});
     if (options.force) check_policy(*options.force, s->limits);
     {
         const trace::Phase phase{"arrange"};
@@ -113,14 +129,18 @@ template <class State>
 offset_t group_all(State& s)
 {
     const trace::Phase phase{"group"};
-    return s.ctx.run([&](const auto& q) { return group_rows(q, s.a.view(), s.choice.policy, s.work, 0, s.rows(), s.row_begin.data()); });
+    return s.ctx.run([&](const auto& q) {
+        return group_rows(q, s.a.view(), s.choice.policy, s.work, 0, s.rows(), s.row_begin.data());
+    });
 }
 
 // While it lives, no more than `bytes` beyond what is held now may be allocated where the context works.
 class ScopedBudget {
 public:
     ScopedBudget(const Context& ctx, std::size_t bytes)
-        : memory_(ctx.memory()), space_(ctx.backend() == Backend::cpu ? Space::host : Space::device), before_(memory_.budget(space_))
+        : memory_(ctx.memory()),
+          space_(ctx.backend() == Backend::cpu ? Space::host : Space::device),
+          before_(memory_.budget(space_))
     {
         const std::size_t live = memory_.live(space_);
         if (bytes < Memory::unlimited - live) memory_.budget(space_, std::min(before_, live + bytes));
@@ -148,10 +168,15 @@ void reserve_for_refills(State& s, const MemoryNeed& need)
     const std::size_t taken = need.plan + need.result + need.workspace, budget = s.options.budget;
     const ScopedBudget ceiling(s.ctx, budget == Memory::unlimited ? budget : budget - std::min(budget, taken));
     try {
-        s.kept = s.ctx.run([&](const auto& q) { return reserve_kept(q, s.kept.way, s.a.view(), s.b.view(), s.work, s.row_begin.data()); });
+        s.kept = s.ctx.run([&](const auto& q) {
+            return reserve_kept(q, s.kept.way, s.a.view(), s.b.view(), s.work, s.row_begin.data());
+        });
     } catch (const OutOfMemory& fault) {
-        throw OutOfMemory(concat("what a refill keeps of ", s.work.products, " products does not fit beside C, the plan and what it works with, ", taken, " bytes: ", fault.what()),
-                          fault.needed(), fault.available(), "NumericReuse::find_places keeps nothing; or raise the budget");
+        throw OutOfMemory(concat("what a refill keeps of ", s.work.products,
+                                 " products does not fit beside C, the plan and what it works with, ", taken,
+                                 " bytes: ", fault.what()),
+                          fault.needed(), fault.available(),
+                          "NumericReuse::find_places keeps nothing; or raise the budget");
     }
 }
 
@@ -187,19 +212,29 @@ template <class State, class V>
 Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t> row_begin, const V*)
 {
     const trace::Phase phase{"allocate"};
-    if (s.limits.backend == Backend::cpu) host::require_room("host memory for C", result_bytes(rows, nonzeros, sizeof(V)));
+    if (s.limits.backend == Backend::cpu)
+        host::require_room("host memory for C", result_bytes(rows, nonzeros, sizeof(V)));
     return s.ctx.run([&](const auto& q) {
-        return Csr<V>{.rows = rows, .cols = s.cols(), .row_begin = std::move(row_begin), .col = Buffer<index_t>(q, nonzeros),
-                      .value = Buffer<V>(q, nonzeros), .sorted = s.options.sorted || always_sorts(s.choice.policy, s.limits.backend)};
+        return Csr<V>{.rows = rows,
+                      .cols = s.cols(),
+                      .row_begin = std::move(row_begin),
+                      .col = Buffer<index_t>(q, nonzeros),
+                      .value = Buffer<V>(q, nonzeros),
+                      .sorted = s.options.sorted || always_sorts(s.choice.policy, s.limits.backend)};
     });
 }
 
 }  // namespace
 
-template <class V> Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
-template <class V> Plan<V>::Plan(Plan&&) noexcept = default;
-template <class V> Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
-template <class V> Plan<V>::~Plan() = default;
+template <class V>
+Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
+{}
+template <class V>
+Plan<V>::Plan(Plan&&) noexcept = default;
+template <class V>
+Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
+template <class V>
+Plan<V>::~Plan() = default;
 
 template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
@@ -231,11 +266,12 @@ void Plan<V>::run(Csr<V>& c) const
 {
     State& s = *state_;
     require<PlanMismatch>(c.rows == rows() && c.cols == cols() && c.nonzeros() == s.nonzeros, [&] {
-        return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros, " nonzeros, the one to compute again is ", c.rows,
-                      " x ", c.cols, " with ", c.nonzeros());
+        return concat("the plan gives a C of ", rows(), " x ", cols(), " with ", s.nonzeros,
+                      " nonzeros, the one to compute again is ", c.rows, " x ", c.cols, " with ", c.nonzeros());
     });
-    require<PlanMismatch>(c.row_begin.size() == offset_t{rows()} + 1 && c.value.size() == s.nonzeros,
-                          [&] { return concat("the C to compute again has ", c.row_begin.size(), " offsets and ", c.value.size(), " values"); });
+    require<PlanMismatch>(c.row_begin.size() == offset_t{rows()} + 1 && c.value.size() == s.nonzeros, [&] {
+        return concat("the C to compute again has ", c.row_begin.size(), " offsets and ", c.value.size(), " values");
+    });
     if (s.kept.is_missing()) fill_all(s, c);
     else refill_all(s, c);
 }
@@ -245,7 +281,9 @@ Csr<V> Plan<V>::once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b,
 {
     const auto s = make_state<State>(ctx, a, b, options);
     s->nonzeros = group_all(*s);
-    ctx.run([&](const auto& q) { drop_facts(q, s->choice.policy, s->work, result_bytes(s->rows(), s->nonzeros, sizeof(V))); });
+    ctx.run([&](const auto& q) {
+        drop_facts(q, s->choice.policy, s->work, result_bytes(s->rows(), s->nonzeros, sizeof(V)));
+    });
     const offset_t* row_begin = s->row_begin.data();
     Csr<V> c = allocate(*s, s->rows(), s->nonzeros, std::move(s->row_begin), static_cast<const V*>(nullptr));
     fill_rows(*s, RowRange<V>{0, c.rows, row_begin, 0, c.col.data(), c.value.data()});
@@ -261,11 +299,31 @@ void Plan<V>::update_values(const AnyCsr<V>& a, const AnyCsr<V>& b)
     renew(s.ctx, s.b, s.given.b, s.options.op_b, true);
 }
 
-template <class V> index_t Plan<V>::rows() const { return state_->rows(); }
-template <class V> index_t Plan<V>::cols() const { return state_->cols(); }
-template <class V> offset_t Plan<V>::products() const { return state_->work.products; }
-template <class V> offset_t Plan<V>::nonzeros() const { return state_->nonzeros; }
-template <class V> const Policy& Plan<V>::policy() const { return state_->choice.policy; }
+template <class V>
+index_t Plan<V>::rows() const
+{
+    return state_->rows();
+}
+template <class V>
+index_t Plan<V>::cols() const
+{
+    return state_->cols();
+}
+template <class V>
+offset_t Plan<V>::products() const
+{
+    return state_->work.products;
+}
+template <class V>
+offset_t Plan<V>::nonzeros() const
+{
+    return state_->nonzeros;
+}
+template <class V>
+const Policy& Plan<V>::policy() const
+{
+    return state_->choice.policy;
+}
 
 template <class V>
 MemoryNeed Plan<V>::memory() const
@@ -285,36 +343,47 @@ std::string Plan<V>::describe() const
     std::string groups, others;
     for (const auto* phase : {&s.work.symbolic, &s.work.numeric})
         for (const RowGroup& g : *phase)
-            if (g.rows > 0) groups += concat("\n  ", phase == &s.work.symbolic ? "counted: " : "filled:  ", grouped(g.rows), plural(g.rows, " row, ", " rows, "), g.name);
+            if (g.rows > 0)
+                groups += concat("\n  ", phase == &s.work.symbolic ? "counted: " : "filled:  ", grouped(g.rows),
+                                 plural(g.rows, " row, ", " rows, "), g.name);
     for (const Policy& p : candidates(s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
     const MemoryNeed need = memory();
-    const double compression = s.nonzeros > 0 ? static_cast<double>(s.work.products) / static_cast<double>(s.nonzeros) : 1;
-    return concat("spgemm on ", s.ctx.name(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(),
-                  sizeof(V) == 4 ? ", float" : ", double",
-                  "\n  C:       ", grouped(s.nonzeros), plural(s.nonzeros, " nonzero from ", " nonzeros from "), grouped(s.work.products), plural(s.work.products, " product, ", " products, "), fixed(compression, 2), " each",
+    const double compression =
+        s.nonzeros > 0 ? static_cast<double>(s.work.products) / static_cast<double>(s.nonzeros) : 1;
+    return concat("spgemm on ", s.ctx.name(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ",
+                  cols(), sizeof(V) == 4 ? ", float" : ", double", "\n  C:       ", grouped(s.nonzeros),
+                  plural(s.nonzeros, " nonzero from ", " nonzeros from "), grouped(s.work.products),
+                  plural(s.work.products, " product, ", " products, "), fixed(compression, 2), " each",
                   "\n  chosen:  ", to_text(s.choice.policy), "\n  why:     ", s.choice.why, "\n  order:   ",
-                  is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time" : "adds in no fixed order",
+                  is_repeatable(s.choice.policy, s.limits.backend) ? "the same bits every time"
+                                                                   : "adds in no fixed order",
                   "\n  memory:  ", human_bytes(need.result), " for C, ", human_bytes(need.plan), " kept by the plan, ",
-                  human_bytes(need.workspace), " while it runs", matrix::widened_text(s.given.bytes()),
-                  "\n  refill:  ", s.kept.way == NumericReuse::find_places ? std::string("by the columns of C, where products are looked up again")
-                      : concat(s.kept.way == NumericReuse::keep_places ? "by the places of all products, " : "by a list of all products, ", human_bytes(need.refill), " of what the plan keeps"), groups,
-                  "\n  also possible: ", others);
+                  human_bytes(need.workspace), " while it runs", matrix::widened_text(s.given.bytes()), "\n  refill:  ",
+                  s.kept.way == NumericReuse::find_places
+                      ? std::string("by the columns of C, where products are looked up again")
+                      : concat(s.kept.way == NumericReuse::keep_places ? "by the places of all products, "
+                                                                       : "by a list of all products, ",
+                               human_bytes(need.refill), " of what the plan keeps"),
+                  groups, "\n  also possible: ", others);
 }
 
 namespace {
 
 // The last row of the longest stretch from `first` on whose C, with what fill() holds, fits.
-index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::size_t bytes, std::size_t fixed_bytes, std::size_t bytes_per_row,
-                     std::size_t value_bytes)
+index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::size_t bytes, std::size_t fixed_bytes,
+                     std::size_t bytes_per_row, std::size_t value_bytes)
 {
     const auto rows = static_cast<index_t>(begin.size()) - 1;
     const auto need = [&](index_t last) {
         return fixed_bytes + static_cast<std::size_t>(last - first) * bytes_per_row +
-               result_bytes(last - first, begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)], value_bytes);
+               result_bytes(last - first,
+                            begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)],
+                            value_bytes);
     };
     if (need(first + 1) > bytes)
-        throw OutOfMemory(concat("row ", first, " of C needs ", need(first + 1), " bytes, ", bytes, " are left of the budget"),
+        throw OutOfMemory(concat("row ", first, " of C needs ", need(first + 1), " bytes, ", bytes,
+                                 " are left of the budget"),
                           need(first + 1), bytes, "raise the budget");
     index_t low = first + 1, high = rows;
     while (low < high) {
@@ -328,7 +397,8 @@ index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::siz
 }  // namespace
 
 template <class V>
-void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Sink& sink, const Options& options)
+void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Sink& sink,
+                        const Options& options)
 {
     const ScopedBudget ceiling(ctx, options.budget);
     const auto state = make_state<State>(ctx, a, b, options);
@@ -336,14 +406,18 @@ void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>&
     ctx.run([&](const auto& q) {
         std::vector<offset_t> begin(static_cast<std::size_t>(s.rows()) + 1);
         download(q, s.row_begin.data(), begin.data(), s.row_begin.size());
-        const auto needs = [&](offset_t rows) { return fill_bytes_for(q, s.choice.policy, s.work, rows, s.cols(), sizeof(V)); };
+        const auto needs = [&](offset_t rows) {
+            return fill_bytes_for(q, s.choice.policy, s.work, rows, s.cols(), sizeof(V));
+        };
         for (index_t first = 0; first < s.rows();) {
             const index_t last = fitting_rows(begin, first, ceiling.left(), needs(0), needs(1) - needs(0), sizeof(V));
-            const offset_t base = group_rows(q, s.a.view(), s.choice.policy, s.work, first, last - first, s.row_begin.data()) -
-                                  (begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)]);
+            const offset_t base =
+                group_rows(q, s.a.view(), s.choice.policy, s.work, first, last - first, s.row_begin.data()) -
+                (begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)]);
             Buffer<offset_t> offsets(q, offset_t{last - first} + 1);
             shift_offsets(q, s.row_begin.data() + first, base, offsets.size(), offsets.data());
-            Csr<V> c = allocate(s, last - first, begin[static_cast<std::size_t>(last)] - base, std::move(offsets), static_cast<const V*>(nullptr));
+            Csr<V> c = allocate(s, last - first, begin[static_cast<std::size_t>(last)] - base, std::move(offsets),
+                                static_cast<const V*>(nullptr));
             fill_rows(s, RowRange<V>{first, last - first, s.row_begin.data(), base, c.col.data(), c.value.data()});
             if (s.options.to_host && s.limits.backend == Backend::cuda) c = to_host(ctx, c.view());
             sink(first, std::move(c));

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What plans for one device and for teams do with their arguments: look whether they are sound and fit, and turn a matrix that is to be transposed.
+// What plans for one device and for teams do with their arguments: look whether they are sound and fit, and turn a
+// matrix that is to be transposed.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ namespace tulle::spmm {
 // Columns of B that a plan has room for at once, whatever is expected.
 inline constexpr index_t most_columns = 1024;
 
-template <class V> inline constexpr bool is_half = sizeof(V) == 2;
+template <class V>
+inline constexpr bool is_half = sizeof(V) == 2;
 
 // What choose() may count on where the context works.
 inline Limits limits_of(const Context& ctx)
@@ -37,7 +39,8 @@ inline Limits limits_of(const Context& ctx)
     return limits;
 }
 
-template <class V> std::string type_name()
+template <class V>
+std::string type_name()
 {
     if constexpr (std::is_same_v<V, Float16>) return "f16";
     else if constexpr (std::is_same_v<V, Bfloat16>) return "bf16";
@@ -60,7 +63,12 @@ Csr<V> turn(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>& source)
         matrix::Groups by_col = matrix::group(q, a.col, a.nonzeros, a.cols);
         Buffer<index_t> row(q, a.nonzeros);
         matrix::expand_rows(q, a.row_begin, a.rows, a.nonzeros, row.data());
-        Csr<V> t{.rows = a.cols, .cols = a.rows, .row_begin = std::move(by_col.begin), .col = Buffer<index_t>(q, a.nonzeros), .value = Buffer<V>(q, a.nonzeros), .unique = a.unique};
+        Csr<V> t{.rows = a.cols,
+                 .cols = a.rows,
+                 .row_begin = std::move(by_col.begin),
+                 .col = Buffer<index_t>(q, a.nonzeros),
+                 .value = Buffer<V>(q, a.nonzeros),
+                 .unique = a.unique};
         matrix::gather(q, row.data(), by_col.source.data(), a.nonzeros, t.col.data());
         carry_values(q, a.value, by_col.source.data(), a.nonzeros, t.value.data());
         source = std::move(by_col.source);
@@ -72,7 +80,8 @@ template <class V>
 void require_same_shape(const CsrView<V>& was, const CsrView<V>& is)
 {
     require<PlanMismatch>(was.rows == is.rows && was.cols == is.cols && was.nonzeros == is.nonzeros, [&] {
-        return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
+        return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros,
+                      " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
     });
 }
 
@@ -81,26 +90,31 @@ template <class V>
 std::pair<std::uintptr_t, std::uintptr_t> reach(const DenseView<V>& m)
 {
     const auto begin = reinterpret_cast<std::uintptr_t>(m.data);
-    return {begin, begin + static_cast<std::size_t>(matrix::count_reach(m.rows, m.cols, m.leading, m.layout, sizeof(V))) * sizeof(V)};
+    return {begin,
+            begin + static_cast<std::size_t>(matrix::count_reach(m.rows, m.cols, m.leading, m.layout, sizeof(V))) *
+                        sizeof(V)};
 }
 
 template <class V>
 void require_shape(const DenseView<V>& m, index_t rows, index_t cols, std::string_view name)
 {
-    require(m.rows == rows && m.cols == cols, [&] { return concat(name, " is ", m.rows, " x ", m.cols, ", but must be ", rows, " x ", cols); });
+    require(m.rows == rows && m.cols == cols,
+            [&] { return concat(name, " is ", m.rows, " x ", m.cols, ", but must be ", rows, " x ", cols); });
     check_dense(m, name);
 }
 
 // Of an op(A) of rows x cols; addresses found to be where the context works are kept in known_b and known_c.
 template <class V, class C>
-void require_operands(const Context& ctx, index_t rows, index_t cols, const DenseView<const V>& b, const DenseView<C>& c, const void*& known_b, const void*& known_c)
+void require_operands(const Context& ctx, index_t rows, index_t cols, const DenseView<const V>& b,
+                      const DenseView<C>& c, const void*& known_b, const void*& known_c)
 {
     require<ValueError>(b.cols >= 0, [&] { return concat("B cannot have ", b.cols, " columns"); });
     require_shape(b, cols, b.cols, "B");
     require_shape(c, rows, b.cols, "C");
     const auto [b_begin, b_end] = reach(b);
     const auto [c_begin, c_end] = reach(c);
-    require<ValueError>(b_end <= c_begin || c_end <= b_begin || b_begin == b_end || c_begin == c_end, "B and C overlap", "give C memory of its own");
+    require<ValueError>(b_end <= c_begin || c_end <= b_begin || b_begin == b_end || c_begin == c_end, "B and C overlap",
+                        "give C memory of its own");
     require_placed(ctx, b.data, b_end - b_begin, known_b, "B");
     require_placed(ctx, c.data, c_end - c_begin, known_c, "C");
 }

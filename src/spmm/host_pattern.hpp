@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What is made on the host for a matrix that may lie on a GPU: its pattern comes down, what was made goes up. On a CPU nothing moves.
+// What is made on the host for a matrix that may lie on a GPU: its pattern comes down, what was made goes up. On a CPU
+// nothing moves.
 #pragma once
 
 #include <utility>
@@ -36,7 +37,9 @@ class HostPattern {
 public:
     HostPattern(const CpuQueue&, const CpuQueue&, const Pattern& a) : view_(a) {}
     HostPattern(const CudaQueue& q, const CpuQueue& host, const Pattern& a)
-        : view_(a), row_begin_(fetch(q, host, a.row_begin, offset_t{a.rows} + 1)), col_(fetch(q, host, a.col, a.nonzeros))
+        : view_(a),
+          row_begin_(fetch(q, host, a.row_begin, offset_t{a.rows} + 1)),
+          col_(fetch(q, host, a.col, a.nonzeros))
     {
         view_.row_begin = row_begin_.data();
         view_.col = col_.data();

@@ -1,19 +1,20 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What counting panels yields, on every backend. Every column that a panel uses has a mask of the slabs of 16 rows that use it. Columns with the same mask
-// stand together, neighbouring masks differ by one slab (Gray order), and eight columns make a tile: how many tiles have a nonzero follows from how many
-// columns have each mask.
+// What counting panels yields, on every backend. Every column that a panel uses has a mask of the slabs of 16 rows that
+// use it. Columns with the same mask stand together, neighbouring masks differ by one slab (Gray order), and eight
+// columns make a tile: how many tiles have a nonzero follows from how many columns have each mask.
 #pragma once
 
 #include "tulle/spmm_order.hpp"
 
 namespace tulle::spmm {
 
-inline constexpr int counted_slab = 16, counted_tile = 8, slab_masks = 256;      // rows, columns; panels have up to 128 rows
+inline constexpr int counted_slab = 16, counted_tile = 8,
+                     slab_masks = 256;  // rows, columns; panels have up to 128 rows
 
 struct PanelCounts {
     PanelCost cost;
-    offset_t entries = 0;                // stored, a column named twice counted twice
+    offset_t entries = 0;  // stored, a column named twice counted twice
 
     constexpr PanelCounts& operator+=(const PanelCounts& other)
     {
@@ -30,8 +31,8 @@ struct PanelCounts {
 constexpr PanelCost count_columns(const index_t* cols_with)
 {
     PanelCost cost;
-    unsigned started = 0;                                // slabs of the tile begun
-    index_t filled = 0;                                  // its columns
+    unsigned started = 0;  // slabs of the tile begun
+    index_t filled = 0;    // its columns
     const auto end_tile = [&] {
         for (; started != 0; started &= started - 1) ++cost.tiles;
         filled = 0;

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Which kernel, and why. Thresholds are measured on an H200 (docs/design/spmm.md) where they say so, otherwise reasoned.
+// Which kernel, and why. Thresholds are measured on an H200 (docs/design/spmm.md) where they say so, otherwise
+// reasoned.
 #include "tulle/spmm_policy.hpp"
 
 #include <algorithm>
@@ -26,14 +27,15 @@ constexpr std::array dense_widths{64, narrowest_panel};
 constexpr std::array most_parts{8, 4, 2, 1};
 constexpr offset_t panels_of(const Features& t) { return ceil_div(offset_t{t.rows}, offset_t{panel_rows}); }
 
-// Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster, more of them where panels are too few to hide their
-// latencies; tf32 moves twice the bytes and fills tiles half as deep.
+// Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster, more of them
+// where panels are too few to hide their latencies; tf32 moves twice the bytes and fills tiles half as deep.
 constexpr double least_reuse(const Features& t, const Limits& limits)
 {
     if (t.value_bytes != 2) return 4.5;
     return panels_of(t) > 2 * limits.multiprocessors ? 1.7 : 2;
 }
-// A panel that needs so many of all rows of B may as well take them all, without lists; where all is done in a few microseconds, far fewer (measured).
+// A panel that needs so many of all rows of B may as well take them all, without lists; where all is done in a few
+// microseconds, far fewer (measured).
 constexpr offset_t few_places = offset_t{1} << 22;
 constexpr double least_share(const Features& t) { return offset_t{t.rows} * t.cols <= few_places ? 0.3 : 0.6; }
 // Measured: chunks of columns that are worth a block of a dense matrix, and those that are long for one.
@@ -51,7 +53,10 @@ bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
 
 bool can_be_panels(const Features& t, const Limits& limits) { return on_gpu(limits) && t.tensor && t.unique; }
 
-double reuse(const Features& t) { return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0; }
+double reuse(const Features& t)
+{
+    return t.cost.pairs > 0 ? static_cast<double>(t.nonzeros) / static_cast<double>(t.cost.pairs) : 0;
+}
 
 double share_of_columns(const Features& t)
 {
@@ -72,25 +77,29 @@ int lanes_for(const Features& t)
     return lane_counts.back();
 }
 
-// Warps of the row kernel that a multiprocessor holds, by the registers of a thread (64, 72 and 80), and, reasoned, nonzeros of a row below which it waits for
-// its own beginning more than for B.
+// Warps of the row kernel that a multiprocessor holds, by the registers of a thread (64, 72 and 80), and, reasoned,
+// nonzeros of a row below which it waits for its own beginning more than for B.
 constexpr offset_t resident_warps(const Features& t) { return t.value_bytes == 2 ? 32 : t.value_bytes == 4 ? 28 : 24; }
 constexpr offset_t few_nonzeros = 8;
-// Measured: what is longer gains nothing (f16, 48: Fashion, email-Enron, webbase-1M and scircuit; the others, 64: email-Enron).
+// Measured: what is longer gains nothing (f16, 48: Fashion, email-Enron, webbase-1M and scircuit; the others, 64:
+// email-Enron).
 constexpr int longest_piece(const Features& t) { return t.value_bytes == 2 ? 48 : 64; }
 
-// The shortest lines, of rows and nonzeros, that are all walked at once (Fashion, f16, 128 columns on an H200: 11.8 us by lines of 48, which are; 13.4 by 32, which
-// are not; 12.9 by 64), or the longest; 0 where rows are even, the longest at most a third longer than what all others have (measured: Fashion, 256 columns, 123 beside 79,
-// takes 21.2 us by rows and 18.7 by lines), and long enough or few.
+// The shortest lines, of rows and nonzeros, that are all walked at once (Fashion, f16, 128 columns on an H200: 11.8 us
+// by lines of 48, which are; 13.4 by 32, which are not; 12.9 by 64), or the longest; 0 where rows are even, the longest
+// at most a third longer than what all others have (measured: Fashion, 256 columns, 123 beside 79, takes 21.2 us by
+// rows and 18.7 by lines), and long enough or few.
 int piece_for(const Features& t, const Limits& limits)
 {
     const int lanes = lanes_for(t);
-    const offset_t slices = limits.multiprocessors * resident_warps(t) * (32 / lanes), tiles = ceil_div(std::max(t.n, index_t{1}), index_t{columns_per_lane} * lanes);
+    const offset_t slices = limits.multiprocessors * resident_warps(t) * (32 / lanes),
+                   tiles = ceil_div(std::max(t.n, index_t{1}), index_t{columns_per_lane} * lanes);
     const offset_t share = (t.nonzeros + t.rows) * tiles / slices;
     int piece = pieces[1];
     for (const int longer : pieces)
         if (piece < share && longer <= longest_piece(t)) piece = std::max(piece, longer);
-    const bool even = 3 * t.longest <= 4 * std::max(offset_t{pieces[1]}, share), fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
+    const bool even = 3 * t.longest <= 4 * std::max(offset_t{pieces[1]}, share),
+               fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
     return even && fills_rows ? 0 : piece;
 }
 
@@ -101,25 +110,34 @@ Policy rows_for(Kernel kernel, OrderKind order, int width, const Features& t, co
     return {kernel, lanes_for(t), order, width, 1, piece_for(t, limits)};
 }
 
-// The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more columns.
+// The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more
+// columns.
 int width_for(const Features& t, const Limits& limits)
 {
     for (const int width : widths)
-        if (width == widths.back() || (t.n > width / 2 && panels_of(t) * ceil_div(t.n, index_t{width}) >= least_blocks * limits.multiprocessors)) return width;
+        if (width == widths.back() ||
+            (t.n > width / 2 && panels_of(t) * ceil_div(t.n, index_t{width}) >= least_blocks * limits.multiprocessors))
+            return width;
     return widths.back();
 }
 
-// As many parts as multiprocessors have room for one block each, and once more where a split matrix is small and its parts long (measured); wide blocks where
-// there are many, because they read A less often.
+// As many parts as multiprocessors have room for one block each, and once more where a split matrix is small and its
+// parts long (measured); wide blocks where there are many, because they read A less often.
 Policy dense_for(const Features& t, const Limits& limits)
 {
     const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
-    const offset_t chunks = ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
-    const int width = t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors ? dense_widths.front() : dense_widths.back();
+    const offset_t chunks =
+        ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
+    const int width = t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors
+                          ? dense_widths.front()
+                          : dense_widths.back();
     const offset_t room = limits.multiprocessors / std::max(offset_t{1}, blocks(width));
     int parts = 1;
-    while (limits.clusters && parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks) parts *= 2;
-    if (parts > 1 && parts < most_parts.front() && chunks > parts * most_chunks && offset_t{t.rows} * t.cols <= few_places / 4) parts *= 2;
+    while (limits.clusters && parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks)
+        parts *= 2;
+    if (parts > 1 && parts < most_parts.front() && chunks > parts * most_chunks &&
+        offset_t{t.rows} * t.cols <= few_places / 4)
+        parts *= 2;
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
 
@@ -146,7 +164,9 @@ Choice choose(const Features& t, const Limits& limits)
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
     if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
-    if (share_of_columns(t) >= least_share(t)) return {dense_for(t, limits), concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
+    if (share_of_columns(t) >= least_share(t))
+        return {dense_for(t, limits),
+                concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
     if (reuse(t) < least_reuse(t, limits)) return {rows, concat(share, ", too few")};
     if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
@@ -176,11 +196,14 @@ void check_policy(const Policy& policy, const Features& t, const Limits& limits)
 {
     const auto all = candidates(t, limits);
     Policy asked = policy;
-    if (on_gpu(limits) && policy.kernel == Kernel::tiles && std::find(pieces.begin(), pieces.end(), policy.piece) != pieces.end()) asked.piece = piece_for(t, limits);      // any will do
+    if (on_gpu(limits) && policy.kernel == Kernel::tiles &&
+        std::find(pieces.begin(), pieces.end(), policy.piece) != pieces.end())
+        asked.piece = piece_for(t, limits);  // any will do
     if (std::find(all.begin(), all.end(), asked) != all.end()) return;
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
-    throw ValueError(concat("the policy '", to_text(policy), "' cannot multiply this matrix", !t.unique ? ", which stores positions twice," : "",
+    throw ValueError(concat("the policy '", to_text(policy), "' cannot multiply this matrix",
+                            !t.unique ? ", which stores positions twice," : "",
                             on_gpu(limits) ? " on a GPU" : " on a CPU", t.tensor ? "" : " in full precision"),
                      concat("possible here: ", possible));
 }
@@ -190,15 +213,19 @@ std::string to_text(Kernel kernel) { return kernel_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     if (p.kernel == Kernel::panels) return concat("panels of ", p.width, ", ", to_text(p.order), " order");
-    if (p.kernel == Kernel::dense) return concat("dense, ", p.width, " columns, ", p.parts, p.parts == 1 ? " part" : " parts");
+    if (p.kernel == Kernel::dense)
+        return concat("dense, ", p.width, " columns, ", p.parts, p.parts == 1 ? " part" : " parts");
     if (p.kernel == Kernel::tiles) return concat("tiles of ", p.width, " and rest, ", to_text(p.order), " order");
-    return p.lanes == 1 ? "rows" : concat("rows, ", p.lanes, " lanes", p.piece > 0 ? concat(", lines of ", p.piece) : "");
+    return p.lanes == 1 ? "rows"
+                        : concat("rows, ", p.lanes, " lanes", p.piece > 0 ? concat(", lines of ", p.piece) : "");
 }
 
 Kernel parse_kernel(std::string_view name)
 {
     const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
-    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); }, one_of_hint(name, kernel_names));
+    require<ValueError>(
+        found != kernel_names.end(), [&] { return concat("there is no SpMM kernel '", name, "'"); },
+        one_of_hint(name, kernel_names));
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 

@@ -4,13 +4,15 @@
 //
 //   look       is the matrix sound, how long are its rows
 //   arrange    op(A) by rows: the caller's arrays, or a transposed copy
-//   order      for tensor cores: what panels of 64 rows would fetch of B, in the order given and in better ones (order.hpp)
+//   order      for tensor cores: what panels of 64 rows would fetch of B, in the order given and in better ones
+//              (order.hpp)
 //   choose     a kernel (policy.cpp), unless the caller forces one
-//   prepare    panels, tiles and rest, lines of rows, room for sums of pieces and for a slice of B whose columns are contiguous
+//   prepare    panels, tiles and rest, lines of rows, room for sums of pieces and for a slice of B whose columns are
+//              contiguous
 //   run        one slice of columns after the other where something of the plan holds only so many; usually one
 //
-// Tensor cores after the two-level idea that docs/design/spmm.md explains; the order of rows after BSA (Lee et al., Euro-Par 2024,
-// doi:10.1007/978-3-031-69583-4_1) and others. C comes out in the caller's order of rows.
+// Tensor cores after the two-level idea that docs/design/spmm.md explains; the order of rows after BSA (Lee et al.,
+// Euro-Par 2024, doi:10.1007/978-3-031-69583-4_1) and others. C comes out in the caller's order of rows.
 #include "tulle/spmm.hpp"
 
 #include <algorithm>
@@ -35,24 +37,24 @@ namespace tulle::spmm {
 template <class V, class C>
 struct Plan<V, C>::State {
     Context ctx;
-    CsrView<V> a;                        // the caller's
-    Buffer<offset_t> wide;               // its offsets, where the caller's have 32 bits
+    CsrView<V> a;           // the caller's
+    Buffer<offset_t> wide;  // its offsets, where the caller's have 32 bits
     Options options;
     Limits limits;
     Features features;
-    RowStatistics lengths;               // of op(A)
+    RowStatistics lengths;  // of op(A)
     Choice choice;
-    Csr<V> copy;                         // A transposed by rows
-    Buffer<offset_t> source;             // for every value of the copy where it stands in the caller's array
-    RowOrder order;                      // of panels or tiles, while they are made
+    Csr<V> copy;              // A transposed by rows
+    Buffer<offset_t> source;  // for every value of the copy where it stands in the caller's array
+    RowOrder order;           // of panels or tiles, while they are made
     Workspace<V> work;
-    TileRule rule;                       // tiles: which are dense
-    const void* known_b = nullptr;       // arrays already found to be in the right memory
+    TileRule rule;                  // tiles: which are dense
+    const void* known_b = nullptr;  // arrays already found to be in the right memory
     const void* known_c = nullptr;
 
-    static constexpr bool narrow = !std::is_same_v<C, Sum<V>>;               // C, beside its sums
+    static constexpr bool narrow = !std::is_same_v<C, Sum<V>>;  // C, beside its sums
     bool transposed() const { return options.op == Op::transpose; }
-    CsrView<V> rows() const { return transposed() ? copy.view() : a; }       // of op(A)
+    CsrView<V> rows() const { return transposed() ? copy.view() : a; }  // of op(A)
 };
 
 namespace {
@@ -65,7 +67,8 @@ void look(State& s)
 {
     const trace::Phase phase{"look"};
     require<ValueError>(s.options.n >= 0, [&] { return concat("B cannot have ", s.options.n, " columns"); });
-    require<ValueError>(s.options.math == Math::exact || s.features.value_bytes != 8, "tf32 is for float, not for double");
+    require<ValueError>(s.options.math == Math::exact || s.features.value_bytes != 8,
+                        "tf32 is for float, not for double");
     if (s.options.checked) check_matrix(s.ctx, s.a);
     if (s.transposed()) s.copy = turn(s.ctx, s.a, s.source);
     const auto rows = s.rows();
@@ -89,7 +92,12 @@ void consider_orders(State& s)
         s.order = order_rows(s.ctx, pattern, {.kind = *s.options.order, .lengths = s.lengths});
         s.features.cost = panel_cost(s.ctx, pattern, s.order);
     } else {
-        OrderChoice found = choose_order(s.ctx, pattern, {.n = s.options.n, .value_bytes = s.features.value_bytes, .expected_calls = s.options.expected_calls, .sample = s.options.effort == Effort::search ? 0 : OrderQuestion{}.sample, .options = {.checked = false, .lengths = s.lengths}});
+        OrderChoice found = choose_order(s.ctx, pattern,
+                                         {.n = s.options.n,
+                                          .value_bytes = s.features.value_bytes,
+                                          .expected_calls = s.options.expected_calls,
+                                          .sample = s.options.effort == Effort::search ? 0 : OrderQuestion{}.sample,
+                                          .options = {.checked = false, .lengths = s.lengths}});
         for (const OrderCandidate& c : found.candidates)
             if (c.kind == found.order.kind) s.features.cost = c.cost;
         s.order = std::move(found.order);
@@ -101,7 +109,9 @@ void consider_orders(State& s)
 template <class State>
 void take_order(State& s)
 {
-    if (s.order.kind != s.choice.policy.order || s.order.row.empty()) s.order = order_rows(s.ctx, pattern_of(s.rows()), {.kind = s.choice.policy.order, .tau = tile_side, .lengths = s.lengths});
+    if (s.order.kind != s.choice.policy.order || s.order.row.empty())
+        s.order = order_rows(s.ctx, pattern_of(s.rows()),
+                             {.kind = s.choice.policy.order, .tau = tile_side, .lengths = s.lengths});
 }
 
 // The caller's lines, where rows are multiplied on a GPU.
@@ -126,13 +136,16 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
         if (s.choice.policy.kernel == Kernel::panels) take_order(s);
         else s.order = {};
         const offset_t tiles_across = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
-        if constexpr (sizeof(V) != 8) work.panels = prepare_panels(q, s.ctx.host(), a, std::move(s.order.row), ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles_across));
+        if constexpr (sizeof(V) != 8)
+            work.panels = prepare_panels(q, s.ctx.host(), a, std::move(s.order.row),
+                                         ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles_across));
         sums = offset_t{work.panels.slots} * panel_rows;
         columns = round_up(columns, index_t{widest_panel});
         work.arrived = Buffer<int>(q, work.panels.slots * (columns / narrowest_panel));
         fill_zero(q, work.arrived.data(), work.arrived.size());
     } else if (s.choice.policy.piece > 0) {
-        work.lines = cut_rows(q, a.rows, tiles ? work.tiles.rest_begin.data() : a.row_begin, a.nonzeros, s.choice.policy.piece);
+        work.lines =
+            cut_rows(q, a.rows, tiles ? work.tiles.rest_begin.data() : a.row_begin, a.nonzeros, s.choice.policy.piece);
         sums = work.lines.slots;
         columns = round_up(columns, index_t{columns_per_lane});
         work.arrived = Buffer<int>(q, sums * ceil_div(columns, index_t{columns_per_lane * s.choice.policy.lanes}));
@@ -140,7 +153,9 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
     }
     work.partial = Buffer<Sum<V>>(q, checked_product(sums, columns, "sums of pieces"));
 }
-template <class State, class V> void prepare_on_gpu(const CpuQueue&, State&, Workspace<V>&) {}
+template <class State, class V>
+void prepare_on_gpu(const CpuQueue&, State&, Workspace<V>&)
+{}
 
 // Tiles as a GPU would have them, on a CPU too: all backends hold the same.
 template <class State>
@@ -161,10 +176,12 @@ void prepare(State& s)
         if (s.choice.policy.kernel == Kernel::tiles) {
             take_order(s);
             s.work.tiles = prepare_tiles(q, s.ctx.host(), s.rows(), s.order.row, s.rule);
-            if (s.narrow) s.work.merged = Buffer<Sum<Value>>(q, checked_product(s.features.rows, s.work.columns, "sums of C"));
+            if (s.narrow)
+                s.work.merged = Buffer<Sum<Value>>(q, checked_product(s.features.rows, s.work.columns, "sums of C"));
         }
         prepare_on_gpu(q, s, s.work);
-        if (s.options.b_layout == Layout::col_major) s.work.b_by_rows = Buffer<Value>(q, checked_product(s.features.cols, s.work.columns, "a slice of B"));
+        if (s.options.b_layout == Layout::col_major)
+            s.work.b_by_rows = Buffer<Value>(q, checked_product(s.features.cols, s.work.columns, "a slice of B"));
     });
 }
 
@@ -173,8 +190,21 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, co
 {
     Buffer<offset_t> wide;
     const auto a = matrix::widened<CsrView<V>>(all, given, wide);
-    const Context ctx = all.for_work(std::min(a.nonzeros + a.rows, offset_t{max_index}) * std::max(index_t{1}, options.n));
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = a, .wide = std::move(wide), .options = options, .limits = limits_of(ctx), .features = {}, .lengths = {}, .choice = {}, .copy = {}, .source = {}, .order = {}, .work = {}, .rule = {}});
+    const Context ctx =
+        all.for_work(std::min(a.nonzeros + a.rows, offset_t{max_index}) * std::max(index_t{1}, options.n));
+    auto s = std::make_unique<State>(State{.ctx = ctx,
+                                           .a = a,
+                                           .wide = std::move(wide),
+                                           .options = options,
+                                           .limits = limits_of(ctx),
+                                           .features = {},
+                                           .lengths = {},
+                                           .choice = {},
+                                           .copy = {},
+                                           .source = {},
+                                           .order = {},
+                                           .work = {},
+                                           .rule = {}});
     s->features.value_bytes = sizeof(V);
     s->features.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
     look(*s);
@@ -192,7 +222,9 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, co
 template <class V, class C>
 Operands<V, C> operands(Sum<V> alpha, const DenseView<const V>& b, Sum<V> beta, const DenseView<C>& c)
 {
-    const auto steps = [](const auto& m) { return m.layout == Layout::row_major ? std::pair{m.leading, offset_t{1}} : std::pair{offset_t{1}, m.leading}; };
+    const auto steps = [](const auto& m) {
+        return m.layout == Layout::row_major ? std::pair{m.leading, offset_t{1}} : std::pair{offset_t{1}, m.leading};
+    };
     const auto [b_row, b_col] = steps(b);
     const auto [c_row, c_col] = steps(c);
     return {alpha, b.data, b_row, b_col, beta, c.data, c_row, c_col, b.cols};
@@ -206,7 +238,8 @@ void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
     if (s.choice.policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
     const Policy& policy = s.choice.policy;
     if constexpr (sizeof(V) != 8) {
-        if (policy.kernel == Kernel::dense) return multiply_dense(q, policy.width, policy.parts, s.features.cols, s.work, o);
+        if (policy.kernel == Kernel::dense)
+            return multiply_dense(q, policy.width, policy.parts, s.features.cols, s.work, o);
         if (policy.kernel == Kernel::tiles) return multiply_tiles_and_rest(q, policy.lanes, s.work, o);
         multiply_panels(q, policy.width, s.work, o);
     }
@@ -224,7 +257,8 @@ template <class State, class V, class C>
 void scale_result(State& s, const Operands<V, C>& all)
 {
     const bool by_rows = all.c_col == 1;
-    const prim::Lines<C> lines{all.c, by_rows ? s.features.rows : all.n, by_rows ? all.n : s.features.rows, by_rows ? all.c_row : all.c_col};
+    const prim::Lines<C> lines{all.c, by_rows ? s.features.rows : all.n, by_rows ? all.n : s.features.rows,
+                               by_rows ? all.c_row : all.c_col};
     s.ctx.run([&](const auto& q) { prim::scale(q, lines, all.beta); });
 }
 
@@ -263,7 +297,7 @@ double time_runs(State& s, const Operands<V, C>& o)
         run_state(s, o);
         s.ctx.synchronize();
         const double took = trace::now() - from;
-        if (k <= 1 || took < best) best = took;              // the first is for warming up
+        if (k <= 1 || took < best) best = took;  // the first is for warming up
     }
     return best;
 }
@@ -295,10 +329,15 @@ void search_density(State& s)
 
 }  // namespace
 
-template <class V, class C> Plan<V, C>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
-template <class V, class C> Plan<V, C>::Plan(Plan&&) noexcept = default;
-template <class V, class C> Plan<V, C>& Plan<V, C>::operator=(Plan&&) noexcept = default;
-template <class V, class C> Plan<V, C>::~Plan() = default;
+template <class V, class C>
+Plan<V, C>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
+{}
+template <class V, class C>
+Plan<V, C>::Plan(Plan&&) noexcept = default;
+template <class V, class C>
+Plan<V, C>& Plan<V, C>::operator=(Plan&&) noexcept = default;
+template <class V, class C>
+Plan<V, C>::~Plan() = default;
 
 template <class V, class C>
 Plan<V, C> Plan<V, C>::make(const Context& ctx, const AnyCsr<V>& a, const Options& options)
@@ -332,20 +371,46 @@ void Plan<V, C>::update_values(const AnyCsr<V>& given)
     });
 }
 
-template <class V, class C> const Policy& Plan<V, C>::policy() const { return state_->choice.policy; }
-template <class V, class C> const Features& Plan<V, C>::features() const { return state_->features; }
-template <class V, class C> std::size_t Plan<V, C>::bytes() const { return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes(); }
-template <class V, class C> index_t Plan<V, C>::rows() const { return state_->features.rows; }
-template <class V, class C> index_t Plan<V, C>::cols() const { return state_->features.cols; }
+template <class V, class C>
+const Policy& Plan<V, C>::policy() const
+{
+    return state_->choice.policy;
+}
+template <class V, class C>
+const Features& Plan<V, C>::features() const
+{
+    return state_->features;
+}
+template <class V, class C>
+std::size_t Plan<V, C>::bytes() const
+{
+    return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes();
+}
+template <class V, class C>
+index_t Plan<V, C>::rows() const
+{
+    return state_->features.rows;
+}
+template <class V, class C>
+index_t Plan<V, C>::cols() const
+{
+    return state_->features.cols;
+}
 
 namespace {
 
 template <class V>
 std::string tiles_text(const Tiles<V>& tiles, const TileRule& rule, const Features& t)
 {
-    const auto share = [](offset_t part, offset_t whole) { return fixed(whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1); };
-    return concat("\n  tiles:  ", tiles.dense_tiles, " that are ", share(tiles.in_tiles, tiles.dense_tiles * tile_places), " % full, with ", share(tiles.in_tiles, t.nonzeros), " % of the nonzeros; dense above ",
-                  fixed(rule.least / tile_places, 3), rule.gain > 0 ? concat(" where a panel gains ", fixed(rule.gain, 0), " nonzeros") : "", "; panels from ", tiles.first_panel, " on, ", tiles.width, " tiles wide",
+    const auto share = [](offset_t part, offset_t whole) {
+        return fixed(whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1);
+    };
+    return concat("\n  tiles:  ", tiles.dense_tiles, " that are ",
+                  share(tiles.in_tiles, tiles.dense_tiles * tile_places), " % full, with ",
+                  share(tiles.in_tiles, t.nonzeros), " % of the nonzeros; dense above ",
+                  fixed(rule.least / tile_places, 3),
+                  rule.gain > 0 ? concat(" where a panel gains ", fixed(rule.gain, 0), " nonzeros") : "",
+                  "; panels from ", tiles.first_panel, " on, ", tiles.width, " tiles wide",
                   "\n  rest:   ", t.nonzeros - tiles.in_tiles, " nonzeros, by rows");
 }
 
@@ -361,12 +426,19 @@ std::string Plan<V, C>::describe() const
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
     if (const Panels<V>& p = s.work.panels; !p.chunk.empty())
         moves = concat("\n  panels: ", p.chunk.size(), " chunks, ", p.tiles(), " tiles that are ",
-                       fixed(100.0 * static_cast<double>(p.nonzeros) / (static_cast<double>(p.tiles()) * slab_rows * chunk_columns<V>), 1), " % full, ", p.slots, " pieces of long panels");
+                       fixed(100.0 * static_cast<double>(p.nonzeros) /
+                                 (static_cast<double>(p.tiles()) * slab_rows * chunk_columns<V>),
+                             1),
+                       " % full, ", p.slots, " pieces of long panels");
     if (s.choice.policy.kernel == Kernel::tiles) moves = tiles_text(s.work.tiles, s.rule, t);
     const bool tf32 = t.tensor && !is_half<V>;
-    return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros, plural(t.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ", t.n, plural(t.n, " column", " columns"), " expected, ", type_name<V>(),
-                  tf32 ? " (tf32 products)" : "", std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, moves,
-                  "\n  order:  the same bits every time", "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);
+    return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros,
+                  plural(t.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ", t.n,
+                  plural(t.n, " column", " columns"), " expected, ", type_name<V>(), tf32 ? " (tf32 products)" : "",
+                  std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy),
+                  "\n  why:    ", s.choice.why, moves, "\n  order:  the same bits every time",
+                  "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()),
+                  "\n  also possible: ", others.empty() ? "nothing else" : others);
 }
 
 template class Plan<double>;

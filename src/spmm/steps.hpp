@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of the product, once per queue. All kernels compute C = alpha op(A) B + beta C and never read C when beta is zero. V is the type of
-// A and B, C that of the result.
+// The steps of the product, once per queue. All kernels compute C = alpha op(A) B + beta C and never read C when beta
+// is zero. V is the type of A and B, C that of the result.
 #pragma once
 
 #include "spmm/panels.hpp"
@@ -20,7 +20,7 @@ struct Operands {
     Sum<V> beta;
     C* c;
     offset_t c_row, c_col;
-    index_t n;                           // columns
+    index_t n;  // columns
 
     // Those from column j on, at most `most`.
     constexpr Operands columns(index_t j, index_t most) const
@@ -33,54 +33,68 @@ struct Operands {
     }
 };
 
-// Work for a slice of lanes of the row kernel: some whole rows of op(A), or a piece of a long one, whose pieces leave their sums in slots and are added up in
-// their order.
+// Work for a slice of lanes of the row kernel: some whole rows of op(A), or a piece of a long one, whose pieces leave
+// their sums in slots and are added up in their order.
 struct alignas(16) RowLine {
-    offset_t begin, end;                 // nonzeros
-    index_t row;                         // the first
-    std::int32_t count;                  // of whole rows; of pieces, where a row is cut
-    std::int32_t first_slot;             // of the cut row; -1: whole rows
-    std::int32_t piece;                  // of the cut row
+    offset_t begin, end;      // nonzeros
+    index_t row;              // the first
+    std::int32_t count;       // of whole rows; of pieces, where a row is cut
+    std::int32_t first_slot;  // of the cut row; -1: whole rows
+    std::int32_t piece;       // of the cut row
 };
 struct RowLines {
-    Buffer<RowLine> line;                // none: every row is one
+    Buffer<RowLine> line;  // none: every row is one
     std::int32_t slots = 0;
 };
 
 // What kernels need beside the matrix, made with the plan.
 template <class V>
 struct Workspace {
-    index_t columns = 0;                 // of B at once; more are multiplied one slice of them after the other
+    index_t columns = 0;  // of B at once; more are multiplied one slice of them after the other
     RowLines lines;
     Panels<V> panels;
     Tiles<V> tiles;
-    Buffer<Sum<V>> partial;              // sums of pieces: of rows or of panels
-    Buffer<int> arrived;                 // pieces of rows, units of panels that have left their sums
-    Buffer<Sum<V>> merged;               // tiles: both products' sums, by rows, where C is narrower than they are
-    Buffer<V> b_by_rows;                 // a slice of B whose columns are contiguous, by rows
+    Buffer<Sum<V>> partial;  // sums of pieces: of rows or of panels
+    Buffer<int> arrived;     // pieces of rows, units of panels that have left their sums
+    Buffer<Sum<V>> merged;   // tiles: both products' sums, by rows, where C is narrower than they are
+    Buffer<V> b_by_rows;     // a slice of B whose columns are contiguous, by rows
 
-    std::size_t bytes() const { return lines.line.bytes() + panels.bytes() + tiles.bytes() + partial.bytes() + arrived.bytes() + merged.bytes() + b_by_rows.bytes(); }
+    std::size_t bytes() const
+    {
+        return lines.line.bytes() + panels.bytes() + tiles.bytes() + partial.bytes() + arrived.bytes() +
+               merged.bytes() + b_by_rows.bytes();
+    }
 };
 
 // ---- preparing ----
 
 // to[k] = from[source[k]].
-template <class V> void carry_values(const CpuQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
-template <class V> void carry_values(const CudaQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
+template <class V>
+void carry_values(const CpuQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
+template <class V>
+void carry_values(const CudaQueue& q, const V* from, const offset_t* source, offset_t n, V* to);
 
 // to[place[k]] = from[k].
-template <class V> void spread_values(const CpuQueue& q, const V* from, const offset_t* place, offset_t n, V* to);
-template <class V> void spread_values(const CudaQueue& q, const V* from, const offset_t* place, offset_t n, V* to);
+template <class V>
+void spread_values(const CpuQueue& q, const V* from, const offset_t* place, offset_t n, V* to);
+template <class V>
+void spread_values(const CudaQueue& q, const V* from, const offset_t* place, offset_t n, V* to);
 
-// Everything but the values, on the host: `row` is the original row at each position (null: as they are). ValueError where a position is stored
-// twice. Panels are cut where they have more than an equal share of all chunks among so many `units`.
-template <class V> Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, offset_t units);
+// Everything but the values, on the host: `row` is the original row at each position (null: as they are). ValueError
+// where a position is stored twice. Panels are cut where they have more than an equal share of all chunks among so many
+// `units`.
+template <class V>
+Panels<V> make_panels(const CpuQueue& q, const Pattern& a, const index_t* row, offset_t units);
 
-// The same with every column in its place and all tiles: chunk k of a panel has columns 16 k and on (8 k for tf32), and four tiles. A unit a panel.
-template <class V> Panels<V> make_dense_panels(const CpuQueue& q, const Pattern& a);
+// The same with every column in its place and all tiles: chunk k of a panel has columns 16 k and on (8 k for tf32), and
+// four tiles. A unit a panel.
+template <class V>
+Panels<V> make_dense_panels(const CpuQueue& q, const Pattern& a);
 
-// Tiles and rest of op(A) with its rows in the order row[0], row[1], …: everything but the values and `row`, on the host. ValueError where a tile has a position twice.
-template <class V> Tiles<V> make_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, const TileRule& rule);
+// Tiles and rest of op(A) with its rows in the order row[0], row[1], …: everything but the values and `row`, on the
+// host. ValueError where a tile has a position twice.
+template <class V>
+Tiles<V> make_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, const TileRule& rule);
 
 // Lines of about `piece` nonzeros. Only for a GPU; waits.
 RowLines cut_rows(const CudaQueue& q, index_t rows, const offset_t* row_begin, offset_t nonzeros, int piece);
@@ -88,24 +102,38 @@ RowLines cut_rows(const CudaQueue& q, index_t rows, const offset_t* row_begin, o
 // ---- multiplying ----
 
 // `columns` of B, contiguous columns, to rows: to[i * n + j] = b[i + j * leading].
-template <class V> void turn_columns(const CpuQueue& q, const V* b, offset_t leading, index_t rows, index_t n, V* to);
-template <class V> void turn_columns(const CudaQueue& q, const V* b, offset_t leading, index_t rows, index_t n, V* to);
+template <class V>
+void turn_columns(const CpuQueue& q, const V* b, offset_t leading, index_t rows, index_t n, V* to);
+template <class V>
+void turn_columns(const CudaQueue& q, const V* b, offset_t leading, index_t rows, index_t n, V* to);
 
-template <class V, class C> void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o);
-template <class V, class C> void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o);
+template <class V, class C>
+void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work,
+                   const Operands<V, C>& o);
+template <class V, class C>
+void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work,
+                   const Operands<V, C>& o);
 
 // Only on a GPU; a block has `width` columns of C. V float: products of tf32 numbers.
-template <class V, class C> void multiply_panels(const CudaQueue& q, int width, const Workspace<V>& work, const Operands<V, C>& o);
+template <class V, class C>
+void multiply_panels(const CudaQueue& q, int width, const Workspace<V>& work, const Operands<V, C>& o);
 
 // The same for dense panels of a matrix of `cols` columns, which `parts` blocks of a cluster share.
-template <class V, class C> void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work, const Operands<V, C>& o);
+template <class V, class C>
+void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
+                    const Operands<V, C>& o);
 
-// C += alpha tiles B, in the caller's rows; beta counts as 1. On a GPU products are a tensor core's, of tf32 numbers for float.
-template <class V> void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o);
-template <class V> void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o);
+// C += alpha tiles B, in the caller's rows; beta counts as 1. On a GPU products are a tensor core's, of tf32 numbers
+// for float.
+template <class V>
+void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o);
+template <class V>
+void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o);
 
 // C = sum + beta C, for C narrower than sums: rows x n of them, without gaps.
-template <class V, class C> void round_sums(const CpuQueue& q, index_t rows, const Sum<V>* sum, const Operands<V, C>& o);
-template <class V, class C> void round_sums(const CudaQueue& q, index_t rows, const Sum<V>* sum, const Operands<V, C>& o);
+template <class V, class C>
+void round_sums(const CpuQueue& q, index_t rows, const Sum<V>* sum, const Operands<V, C>& o);
+template <class V, class C>
+void round_sums(const CudaQueue& q, index_t rows, const Sum<V>* sum, const Operands<V, C>& o);
 
 }  // namespace tulle::spmm

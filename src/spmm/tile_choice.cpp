@@ -16,15 +16,18 @@ Seconds seconds_of(const CostModel& model, index_t n, std::size_t value_bytes)
 {
     const double columns = static_cast<double>(n), bytes = static_cast<double>(value_bytes);
     constexpr double places = tile_places, side = tile_side, small_tiles = places / (16 * 8);
-    return {model.per_byte * side * columns * bytes + model.per_tile_column * small_tiles * columns + model.per_memory_byte * places * bytes,
-            2 * model.per_panel_column * side / panel_rows * columns, model.per_nonzero_column * columns};      // sums are read and written
+    return {model.per_byte * side * columns * bytes + model.per_tile_column * small_tiles * columns +
+                model.per_memory_byte * places * bytes,
+            2 * model.per_panel_column * side / panel_rows * columns,
+            model.per_nonzero_column * columns};  // sums are read and written
 }
 
 }  // namespace
 
 TileRule fixed_density(double delta)
 {
-    require<ValueError>(delta >= 0, [&] { return concat("delta = ", delta, " is no density"); }, "0 to 1");
+    require<ValueError>(
+        delta >= 0, [&] { return concat("delta = ", delta, " is no density"); }, "0 to 1");
     return {.least = delta * tile_places, .gain = 0};
 }
 
@@ -34,10 +37,12 @@ TileRule cheapest_density(const CostModel& model, index_t n, std::size_t value_b
     return {.least = s.tile / s.nonzero, .gain = s.panel / s.nonzero};
 }
 
-double tiles_seconds(const CostModel& model, index_t rows, offset_t tiles, offset_t panels, offset_t rest, index_t n, std::size_t value_bytes)
+double tiles_seconds(const CostModel& model, index_t rows, offset_t tiles, offset_t panels, offset_t rest, index_t n,
+                     std::size_t value_bytes)
 {
     const Seconds s = seconds_of(model, n, value_bytes);
-    return model.start + s.tile * static_cast<double>(tiles) + s.panel * static_cast<double>(panels) + rows_seconds(model, rows, rest, n);
+    return model.start + s.tile * static_cast<double>(tiles) + s.panel * static_cast<double>(panels) +
+           rows_seconds(model, rows, rest, n);
 }
 
 }  // namespace tulle::spmm

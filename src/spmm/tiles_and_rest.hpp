@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's product: C = alpha rest B + beta C row by row, then C += alpha tiles B, panel by panel. Sums meet in C, or beside it where C is narrower
-// than they are, so that an entry is rounded once.
+// The paper's product: C = alpha rest B + beta C row by row, then C += alpha tiles B, panel by panel. Sums meet in C,
+// or beside it where C is narrower than they are, so that an entry is rounded once.
 #pragma once
 
 #include <utility>
@@ -12,7 +12,8 @@
 namespace tulle::spmm {
 
 // Tensor cores of doubles are not used: such tiles exist on a CPU only.
-template <class Queue, class V> inline constexpr bool has_tiles = std::is_same_v<Queue, CpuQueue> || sizeof(V) != 8;
+template <class Queue, class V>
+inline constexpr bool has_tiles = std::is_same_v<Queue, CpuQueue> || sizeof(V) != 8;
 
 // The matrix's values into tiles and rest.
 template <class Queue, class V>
@@ -24,7 +25,8 @@ void fill_tiles(const Queue& q, const CsrView<V>& a, Tiles<V>& tiles)
 
 // Tiles and rest where the queue works; `row`: the original row at each position, copied.
 template <class Queue, class V>
-Tiles<V> prepare_tiles(const Queue& q, const CpuQueue& host, const CsrView<V>& a, const Buffer<index_t>& row, const TileRule& rule)
+Tiles<V> prepare_tiles(const Queue& q, const CpuQueue& host, const CsrView<V>& a, const Buffer<index_t>& row,
+                       const TileRule& rule)
 {
     const HostPattern here(q, host, pattern_of(a));
     const auto order = fetch(q, host, row.data(), row.size());
@@ -51,7 +53,9 @@ void multiply_tiles_and_rest(const Queue& q, int lanes, const Workspace<V>& work
         more.beta = 1;
         multiply_tiles(q, work.tiles, more);
     } else {
-        multiply_tiles_and_rest(q, lanes, work, Operands<V, Sum<V>>{o.alpha, o.b, o.b_row, o.b_col, 0, const_cast<Sum<V>*>(work.merged.data()), o.n, 1, o.n});
+        multiply_tiles_and_rest(q, lanes, work,
+                                Operands<V, Sum<V>>{o.alpha, o.b, o.b_row, o.b_col, 0,
+                                                    const_cast<Sum<V>*>(work.merged.data()), o.n, 1, o.n});
         round_sums(q, work.tiles.rows, work.merged.data(), o);
     }
 }

@@ -32,23 +32,26 @@ constexpr offset_t longest_lane = 64;
 constexpr offset_t small_launch = 1'500'000;
 // … and otherwise, beyond this many times as many, cutting rows into pieces is cheaper.
 constexpr int lane_excess = 4;
-// Rows with the columns of the row before are worth grouping from this share of the rows on, if they have this many nonzeros.
+// Rows with the columns of the row before are worth grouping from this share of the rows on, if they have this many
+// nonzeros.
 constexpr double repeats_for_groups = 0.5, mean_for_groups = 8;
-// Groups of rows this short have eight lanes; longer ones sixteen, or thirty-two and loads past the L1 where rows are as long, or values as many.
+// Groups of rows this short have eight lanes; longer ones sixteen, or thirty-two and loads past the L1 where rows are
+// as long, or values as many.
 constexpr double short_group = 44, long_group = 96, streamed_bytes = 40e6;
 // Sliced ELL wins where most rows are the row before moved by one, short, and hardly padded.
 constexpr double shifts_for_sell = 0.7, mean_for_sell = 32, padding_for_sell = 1.1;
 // Beyond this many places a nonzero it is not even offered, unless the matrix is small.
 constexpr offset_t most_padding = 16, small_padding = 65536;
-// Rows as even as this need no shared memory to be added up in, if a lane has no more than this of the longest; from this mean length on,
-// half the bytes for columns pay.
+// Rows as even as this need no shared memory to be added up in, if a lane has no more than this of the longest; from
+// this mean length on, half the bytes for columns pay.
 constexpr double even_factor = 6, even_slack = 8, mean_for_narrow = 12;
 constexpr offset_t longest_even_lane = 16;
 // On a CPU a row may not exceed this share of a thread's fair part.
 constexpr double long_row_share_on_cpu = 0.25;
 // Sums side by side that stand for a vector of the CPU, whatever it holds.
 constexpr int lanes_of_a_vector = 8;
-// Another kernel than the typical one must be this much faster as measured: noise of a clock should not decide, and bits should not change for nothing.
+// Another kernel than the typical one must be this much faster as measured: noise of a clock should not decide, and
+// bits should not change for nothing.
 constexpr double worthwhile_gain = 1.05;
 // … and slices more, which take a copy of the matrix.
 constexpr double gain_for_sell = 1.15;
@@ -83,7 +86,8 @@ int lanes_for_longest(const RowFeatures& row, offset_t most = longest_lane)
 bool is_skewed(const RowFeatures& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu)
-        return limits.threads > 1 && static_cast<double>(row.longest) > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
+        return limits.threads > 1 && static_cast<double>(row.longest) >
+                                         long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
     const int lanes = lanes_for_longest(row);
     const bool hopeless = row.longest > 32 * longest_lane * lane_excess;
     return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
@@ -92,7 +96,8 @@ bool is_skewed(const RowFeatures& row, const Limits& limits)
 // The cheapest lanes for rows like these.
 int cheapest_lanes(const RowFeatures& row, const RowCosts& costs)
 {
-    return *std::min_element(RowCosts::lanes.begin(), RowCosts::lanes.end(), [&](int a, int b) { return cost_of(costs, row, a) < cost_of(costs, row, b); });
+    return *std::min_element(RowCosts::lanes.begin(), RowCosts::lanes.end(),
+                             [&](int a, int b) { return cost_of(costs, row, a) < cost_of(costs, row, b); });
 }
 
 int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs)
@@ -104,7 +109,8 @@ int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs)
 // Long rows that are cut between threads: two sums, or vectors where these are measured to be faster.
 int lanes_for_split(const RowFeatures& row, const Limits& limits)
 {
-    return limits.backend == Backend::cpu && lanes_on_cpu(row, limits.costs) == lanes_of_a_vector ? lanes_of_a_vector : 32;
+    return limits.backend == Backend::cpu && lanes_on_cpu(row, limits.costs) == lanes_of_a_vector ? lanes_of_a_vector
+                                                                                                  : 32;
 }
 
 int lanes_for(const RowFeatures& row, const Limits& limits)
@@ -115,17 +121,20 @@ int lanes_for(const RowFeatures& row, const Limits& limits)
 
 std::string in_lengths(const RowFeatures& row)
 {
-    return concat("the longest row has ", row.longest, plural(row.longest, " nonzero", " nonzeros"), ", the mean is ", fixed(row.mean, 1));
+    return concat("the longest row has ", row.longest, plural(row.longest, " nonzero", " nonzeros"), ", the mean is ",
+                  fixed(row.mean, 1));
 }
 
 bool has_groups(const RowFeatures& row)
 {
-    return row.mean >= mean_for_groups && row.repeats >= repeats_for_groups * row.rows && row.longest <= longest_lane * 32;
+    return row.mean >= mean_for_groups && row.repeats >= repeats_for_groups * row.rows &&
+           row.longest <= longest_lane * 32;
 }
 
 bool has_shifts(const RowFeatures& row)
 {
-    return row.shifts >= shifts_for_sell * row.rows && row.mean <= mean_for_sell && static_cast<double>(row.padded) <= padding_for_sell * static_cast<double>(row.nonzeros);
+    return row.shifts >= shifts_for_sell * row.rows && row.mean <= mean_for_sell &&
+           static_cast<double>(row.padded) <= padding_for_sell * static_cast<double>(row.nonzeros);
 }
 
 bool is_even(const RowFeatures& row) { return static_cast<double>(row.longest) <= even_factor * row.mean + even_slack; }
@@ -133,25 +142,32 @@ bool is_even(const RowFeatures& row) { return static_cast<double>(row.longest) <
 int lanes_for_groups(const RowFeatures& row)
 {
     if (row.mean < short_group) return 8;
-    return row.mean >= long_group || static_cast<double>(row.nonzeros) * static_cast<double>(row.value_bytes) > streamed_bytes ? 32 : 16;
+    return row.mean >= long_group ||
+                   static_cast<double>(row.nonzeros) * static_cast<double>(row.value_bytes) > streamed_bytes
+               ? 32
+               : 16;
 }
 
 // Without preparation beyond the merge path.
 Choice choose_unprepared(const Features& t, const Limits& limits, bool copy)
 {
-    if (is_skewed(t.row, limits)) return {{Kernel::split, lanes_for_split(t.row, limits), copy}, concat(in_lengths(t.row), ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
+    if (is_skewed(t.row, limits))
+        return {{Kernel::split, lanes_for_split(t.row, limits), copy},
+                concat(in_lengths(t.row), ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
     return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(in_lengths(t.row), ": no row holds the others up")};
 }
 
 std::string share_that_shifts(const RowFeatures& row)
 {
-    return concat("of ", row.rows, " rows ", row.shifts, " are the row before moved by one, so that columns need hardly any bytes");
+    return concat("of ", row.rows, " rows ", row.shifts,
+                  " are the row before moved by one, so that columns need hardly any bytes");
 }
 
 Choice choose_on_cpu(const Features& t, const Limits& limits, bool copy)
 {
     if (!t.reused || is_skewed(t.row, limits)) return choose_unprepared(t, limits, copy);
-    if (has_shifts(t.row) && limits.costs.sell * gain_for_sell < limits.costs.sell_rows) return {{Kernel::sell, lanes_of_a_vector, copy}, share_that_shifts(t.row)};
+    if (has_shifts(t.row) && limits.costs.sell * gain_for_sell < limits.costs.sell_rows)
+        return {{Kernel::sell, lanes_of_a_vector, copy}, share_that_shifts(t.row)};
     return choose_unprepared(t, limits, copy);
 }
 
@@ -159,10 +175,14 @@ Choice choose_on_gpu(const Features& t, const Limits& limits, bool copy)
 {
     if (!t.reused) return choose_unprepared(t, limits, copy);
     const std::string share = concat("of ", t.row.rows, " rows ");
-    if (has_groups(t.row)) return {{Kernel::groups, lanes_for_groups(t.row), copy}, concat(share, t.row.repeats, " have the columns of the row before, which are then read once")};
+    if (has_groups(t.row))
+        return {{Kernel::groups, lanes_for_groups(t.row), copy},
+                concat(share, t.row.repeats, " have the columns of the row before, which are then read once")};
     if (has_shifts(t.row)) return {{Kernel::sell, 32, copy}, share_that_shifts(t.row)};
     const int lanes = std::max(lanes_for_average(t.row), lanes_for_longest(t.row, longest_even_lane));
-    if (is_even(t.row)) return {{Kernel::rows, lanes, copy, t.row.mean >= mean_for_narrow && can_be_narrow(t.row)}, concat(in_lengths(t.row), ": rows are even")};
+    if (is_even(t.row))
+        return {{Kernel::rows, lanes, copy, t.row.mean >= mean_for_narrow && can_be_narrow(t.row)},
+                concat(in_lengths(t.row), ": rows are even")};
     return {{Kernel::stream, 32, copy}, concat(in_lengths(t.row), ": rows are uneven and added up in shared memory")};
 }
 
@@ -187,7 +207,8 @@ bool direct_is_repeatable(const Features& t, const Limits& limits)
     return limits.backend == Backend::cpu && limits.threads == 1;
 }
 
-// Between two measured lengths a cost moves with the logarithm of the length, which halves its way at half the distance; beyond them it stays.
+// Between two measured lengths a cost moves with the logarithm of the length, which halves its way at half the
+// distance; beyond them it stays.
 double at_mean(const RowCosts::ByMean& costs, double mean, std::size_t lane)
 {
     const auto& known = RowCosts::mean;
@@ -203,7 +224,8 @@ double at_mean(const RowCosts::ByMean& costs, double mean, std::size_t lane)
 std::string listed(const std::array<double, RowCosts::lanes.size()>& costs)
 {
     std::string text;
-    for (const double ns : costs) text += (text.empty() ? "" : ", ") + (ns < RowCosts::never ? fixed(ns, 2) : std::string("-"));
+    for (const double ns : costs)
+        text += (text.empty() ? "" : ", ") + (ns < RowCosts::never ? fixed(ns, 2) : std::string("-"));
     return text;
 }
 
@@ -211,18 +233,21 @@ std::string listed(const std::array<double, RowCosts::lanes.size()>& costs)
 
 double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes)
 {
-    const auto lane = static_cast<std::size_t>(std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) - RowCosts::lanes.begin());
+    const auto lane = static_cast<std::size_t>(std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) -
+                                               RowCosts::lanes.begin());
     if (lane == RowCosts::lanes.size()) return RowCosts::never;
     const double foreseen = row.rows > 0 ? static_cast<double>(row.steady) / row.rows : 1;
     const double steady = at_mean(costs.steady, row.mean, lane), changing = at_mean(costs.changing, row.mean, lane);
-    return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing : RowCosts::never;
+    return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing
+                                                                  : RowCosts::never;
 }
 
 std::string to_text(const RowCosts& costs)
 {
     std::string text = concat(costs.measured ? "measured" : "typical", ", ns a nonzero with 1, 2, 4 sums and vectors:");
     for (std::size_t k = 0; k < RowCosts::mean.size(); ++k)
-        text += concat(k > 0 ? ";" : "", " rows of ", RowCosts::mean[k], " ", listed(costs.steady[k]), " (uneven ", listed(costs.changing[k]), ")");
+        text += concat(k > 0 ? ";" : "", " rows of ", RowCosts::mean[k], " ", listed(costs.steady[k]), " (uneven ",
+                       listed(costs.changing[k]), ")");
     return text;
 }
 
@@ -236,7 +261,9 @@ Choice choose(const Features& t, const Limits& limits)
 {
     if (by_rows(t)) return choose_by_rows(t, limits, false, "stored by rows; ");
     if (wants_copy(t, limits))
-        return choose_by_rows(t, limits, true, t.deterministic ? "a copy by rows, because results must be repeatable; " : "a copy by rows, because it will be used many times; ");
+        return choose_by_rows(t, limits, true,
+                              t.deterministic ? "a copy by rows, because results must be repeatable; "
+                                              : "a copy by rows, because it will be used many times; ");
     if (t.format == Format::blocked_ell) return {{Kernel::blocks, 32, false}, "stored as dense blocks"};
     return {{direct_kernel(t), 32, false}, "used once, so it is not worth a copy by rows"};
 }
@@ -248,16 +275,20 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
     if (copy) all.push_back({direct_kernel(t), 32, false});
     for (const bool narrow : {false, true})
         for (const int lanes : lane_counts)
-            if ((gpu || lanes <= lanes_of_a_vector) && (!narrow || can_be_narrow(t.row))) all.push_back({Kernel::rows, lanes, copy, narrow});
+            if ((gpu || lanes <= lanes_of_a_vector) && (!narrow || can_be_narrow(t.row)))
+                all.push_back({Kernel::rows, lanes, copy, narrow});
     for (const int lanes : gpu ? std::vector{8, 16, 32} : std::vector{1})
         if (t.row.longest <= longest_in_group) all.push_back({Kernel::groups, lanes, copy});
     if (gpu) all.push_back({Kernel::stream, 32, copy});
     for (const int lanes : gpu ? std::vector{32} : std::vector{1, lanes_of_a_vector})
         for (const bool sort : {false, true})
-            if (t.row.padded <= most_padding * t.row.nonzeros + small_padding) all.push_back({Kernel::sell, lanes, copy, false, sort});
+            if (t.row.padded <= most_padding * t.row.nonzeros + small_padding)
+                all.push_back({Kernel::sell, lanes, copy, false, sort});
     all.push_back({Kernel::split, 32, copy});
     if (!gpu) all.push_back({Kernel::split, lanes_of_a_vector, copy});
-    std::erase_if(all, [&](const Policy& p) { return t.deterministic && !p.copy && copy && !direct_is_repeatable(t, limits); });
+    std::erase_if(all, [&](const Policy& p) {
+        return t.deterministic && !p.copy && copy && !direct_is_repeatable(t, limits);
+    });
     return all;
 }
 
@@ -267,8 +298,8 @@ void check_policy(const Policy& policy, const Features& t, const Limits& limits)
     if (std::find(all.begin(), all.end(), policy) != all.end()) return;
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
-    throw ValueError(concat("the policy '", to_text(policy), "' cannot multiply a ", to_text(t.format), t.transposed ? " matrix transposed" : " matrix",
-                            t.deterministic ? " repeatably" : ""),
+    throw ValueError(concat("the policy '", to_text(policy), "' cannot multiply a ", to_text(t.format),
+                            t.transposed ? " matrix transposed" : " matrix", t.deterministic ? " repeatably" : ""),
                      concat("possible here: ", possible));
 }
 
@@ -279,7 +310,9 @@ std::string to_text(Format format) { return format_names[static_cast<std::size_t
 std::string to_text(const Policy& p)
 {
     std::string text = to_text(p.kernel);
-    if (p.kernel == Kernel::rows || p.kernel == Kernel::groups || ((p.kernel == Kernel::sell || p.kernel == Kernel::split) && p.lanes < 32)) text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
+    if (p.kernel == Kernel::rows || p.kernel == Kernel::groups ||
+        ((p.kernel == Kernel::sell || p.kernel == Kernel::split) && p.lanes < 32))
+        text += concat(", ", p.lanes, p.lanes == 1 ? " lane" : " lanes");
     if (p.narrow) text += ", narrow columns";
     if (p.sort) text += ", sorted";
     if (p.copy) text += ", on a copy by rows";
@@ -289,8 +322,9 @@ std::string to_text(const Policy& p)
 Kernel parse_kernel(std::string_view name)
 {
     const auto found = std::find(kernel_names.begin(), kernel_names.end(), name);
-    require<ValueError>(found != kernel_names.end(), [&] { return concat("there is no SpMV kernel '", name, "'"); },
-                        one_of_hint(name, kernel_names));
+    require<ValueError>(
+        found != kernel_names.end(), [&] { return concat("there is no SpMV kernel '", name, "'"); },
+        one_of_hint(name, kernel_names));
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 

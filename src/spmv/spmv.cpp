@@ -8,8 +8,9 @@
 //   prepare    what the kernel needs beside the matrix
 //   run        one kernel; the split kernel adds a short second pass for rows cut between pieces
 //
-// Row kernels with a slice of lanes: Bell, Garland, SC'09, doi:10.1145/1654059.1654078. Merge path: Merrill, Garland, SC'16,
-// doi:10.1109/SC.2016.57. The other kernels name their sources. Several devices and partial formats (MSREP): multi.hpp.
+// Row kernels with a slice of lanes: Bell, Garland, SC'09, doi:10.1145/1654059.1654078. Merge path: Merrill, Garland,
+// SC'16, doi:10.1109/SC.2016.57. The other kernels name their sources. Several devices and partial formats (MSREP):
+// multi.hpp.
 #include "tulle/spmv.hpp"
 
 #include <algorithm>
@@ -32,23 +33,24 @@ namespace tulle::spmv {
 namespace {
 
 // AnyView once its offsets have 64 bits.
-template <class V> using StoredView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>>;
+template <class V>
+using StoredView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>>;
 
 }  // namespace
 
 template <class V, class M>
 struct Plan<V, M>::State {
     Context ctx;
-    StoredView<M> a;                     // the caller's
-    Buffer<offset_t> wide;               // its offsets, where the caller's have 32 bits
+    StoredView<M> a;        // the caller's
+    Buffer<offset_t> wide;  // its offsets, where the caller's have 32 bits
     Options options;
     Features features;
     Limits limits;
     Choice choice;
-    Csr<M> copy;                         // op(A) by rows, where the policy asks for a copy
-    Buffer<offset_t> source;             // for every value of the copy where it stands in the caller's array
+    Csr<M> copy;              // op(A) by rows, where the policy asks for a copy
+    Buffer<offset_t> source;  // for every value of the copy where it stands in the caller's array
     Workspace<V, M> work;
-    const void* known_x = nullptr;       // vectors already found to be in the right memory
+    const void* known_x = nullptr;  // vectors already found to be in the right memory
     const void* known_y = nullptr;
     const void* known_dots = nullptr;
 
@@ -57,10 +59,18 @@ struct Plan<V, M>::State {
 
 namespace {
 
-template <class... F> struct Overloaded : F... { using F::operator()...; };
-template <class... F> Overloaded(F...) -> Overloaded<F...>;
+template <class... F>
+struct Overloaded : F... {
+    using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
 
-template <class V> Format format_of(const StoredView<V>& a) { return static_cast<Format>(a.index()); }
+template <class V>
+Format format_of(const StoredView<V>& a)
+{
+    return static_cast<Format>(a.index());
+}
 
 template <class V>
 std::pair<index_t, index_t> shape_of(const StoredView<V>& a)
@@ -71,7 +81,9 @@ std::pair<index_t, index_t> shape_of(const StoredView<V>& a)
 template <class V>
 offset_t nonzeros_of(const StoredView<V>& a)
 {
-    return std::visit(Overloaded{[](const BlockedEllView<V>& m) { return m.slots() * m.block * m.block; }, [](const auto& m) { return m.nonzeros; }}, a);
+    return std::visit(Overloaded{[](const BlockedEllView<V>& m) { return m.slots() * m.block * m.block; },
+                                 [](const auto& m) { return m.nonzeros; }},
+                      a);
 }
 
 // A matrix stored by rows or columns as CSR of what is stored: op(A) itself, or op(A) transposed.
@@ -102,15 +114,20 @@ void look(State& s, bool reused)
     const trace::Phase phase{"look"};
     const auto [rows, cols] = shape_of(s.a);
     const bool transpose = s.transposed();
-    s.features = {.format = format_of(s.a), .transposed = transpose, .deterministic = s.ctx.is_deterministic(), .reused = reused};
+    s.features = {.format = format_of(s.a),
+                  .transposed = transpose,
+                  .deterministic = s.ctx.is_deterministic(),
+                  .reused = reused};
     s.features.row = {.rows = transpose ? cols : rows, .cols = transpose ? rows : cols, .nonzeros = nonzeros_of(s.a)};
-    if (s.features.format == Format::coo) s.features.sorted_by_row = as_entries(s.a, transpose).order == CooOrder::by_row;
+    if (s.features.format == Format::coo)
+        s.features.sorted_by_row = as_entries(s.a, transpose).order == CooOrder::by_row;
     bool sound = false;
     if (stored_by_rows(s.features)) {
         const auto m = as_rows(s.a);
-        const Survey found = s.ctx.run([&](const auto& q) { return reused ? survey(q, m, s.options.checked) : glance(q, m, s.options.checked); });
+        const Survey found = s.ctx.run(
+            [&](const auto& q) { return reused ? survey(q, m, s.options.checked) : glance(q, m, s.options.checked); });
         s.features.row = found.row;
-        sound = found.sound && (m.sorted || !m.unique);      // repeats in unsorted rows are beyond a survey
+        sound = found.sound && (m.sorted || !m.unique);  // repeats in unsorted rows are beyond a survey
     }
     if (s.options.checked && !sound) std::visit([&](const auto& m) { check(s.ctx, m); }, s.a);
 }
@@ -120,7 +137,13 @@ template <class V>
 Csr<V> rows_of_entries(const Context& ctx, const CooView<V>& a, Buffer<offset_t>& source)
 {
     return ctx.run([&](const auto& q) {
-        Csr<V> csr{.rows = a.rows, .cols = a.cols, .row_begin = {}, .col = {}, .value = {}, .sorted = false, .unique = a.unique};
+        Csr<V> csr{.rows = a.rows,
+                   .cols = a.cols,
+                   .row_begin = {},
+                   .col = {},
+                   .value = {},
+                   .sorted = false,
+                   .unique = a.unique};
         if (a.order == CooOrder::by_row) {
             csr.row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1);
             matrix::compress_rows(q, a.row, a.nonzeros, a.rows, csr.row_begin.data());
@@ -180,14 +203,36 @@ bool scatters(const Policy& p, bool transposed)
 }
 
 // The kernel that only a GPU has.
-template <class V, class M> Stream<V> stream_of(const CudaQueue& q, const CsrView<M>& a, offset_t longest) { return make_stream<V>(q, a, longest); }
-template <class V, class M> Stream<V> stream_of(const CpuQueue&, const CsrView<M>&, offset_t) { return {}; }
-template <class V, class M> void run_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v) { multiply_stream(q, a, stream, v); }
-template <class V, class M> void run_stream(const CpuQueue&, const CsrView<M>&, const Stream<V>&, const Vectors<V>&) {}
+template <class V, class M>
+Stream<V> stream_of(const CudaQueue& q, const CsrView<M>& a, offset_t longest)
+{
+    return make_stream<V>(q, a, longest);
+}
+template <class V, class M>
+Stream<V> stream_of(const CpuQueue&, const CsrView<M>&, offset_t)
+{
+    return {};
+}
+template <class V, class M>
+void run_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v)
+{
+    multiply_stream(q, a, stream, v);
+}
+template <class V, class M>
+void run_stream(const CpuQueue&, const CsrView<M>&, const Stream<V>&, const Vectors<V>&)
+{}
 
 // … and the one in which only a CPU has a choice.
-template <class V, class M> void run_split(const CudaQueue& q, const CsrView<M>& a, int, const Workspace<V, M>& work, const Vectors<V>& v) { multiply_split(q, a, work, v); }
-template <class V, class M> void run_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v) { multiply_split(q, a, lanes, work, v); }
+template <class V, class M>
+void run_split(const CudaQueue& q, const CsrView<M>& a, int, const Workspace<V, M>& work, const Vectors<V>& v)
+{
+    multiply_split(q, a, work, v);
+}
+template <class V, class M>
+void run_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v)
+{
+    multiply_split(q, a, lanes, work, v);
+}
 
 template <class Queue, class V>
 void prepare_dots(const Queue& q, index_t rows, offset_t stream_blocks, Buffer<V>& partial, Buffer<int>& arrived)
@@ -210,7 +255,8 @@ void prepare(State& s)
         if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort, s.features.row.padded);
         if (p.kernel == Kernel::stream) s.work.stream = stream_of<Sum>(q, rows_of(s), s.features.row.longest);
         if (scatters(p, s.transposed())) s.work.private_sums = make_private_sums<Sum>(q, s.features.row.rows);
-        if (s.options.dots) prepare_dots(q, s.features.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);
+        if (s.options.dots)
+            prepare_dots(q, s.features.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);
     });
 }
 
@@ -218,8 +264,10 @@ template <class State, class V>
 void require_vectors(State& s, std::span<const V> x, std::span<V> y)
 {
     const RowFeatures& op = s.features.row;
-    require(std::ssize(x) == op.cols, [&] { return concat("x has ", x.size(), " entries, but op(A) has ", op.cols, " columns"); });
-    require(std::ssize(y) == op.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
+    require(std::ssize(x) == op.cols,
+            [&] { return concat("x has ", x.size(), " entries, but op(A) has ", op.cols, " columns"); });
+    require(std::ssize(y) == op.rows,
+            [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
     require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
     require_placed(s.ctx, x.data(), x.size(), s.known_x, "x");
     require_placed(s.ctx, y.data(), y.size(), s.known_y, "y");
@@ -250,7 +298,9 @@ void run_on(const Queue& q, const State& s, const Vectors<V>& v)
 // Whether the kernel makes dots while it writes y; otherwise they take a pass of their own.
 bool makes_dots(const Policy& p, Backend backend, bool mixed)
 {
-    return backend == Backend::cuda && !mixed && (p.kernel == Kernel::rows || p.kernel == Kernel::groups || p.kernel == Kernel::stream || p.kernel == Kernel::sell);
+    return backend == Backend::cuda && !mixed &&
+           (p.kernel == Kernel::rows || p.kernel == Kernel::groups || p.kernel == Kernel::stream ||
+            p.kernel == Kernel::sell);
 }
 
 // Rows and nonzeros from which on a plan is worth the measurement of the machine that the first such plan makes.
@@ -260,8 +310,11 @@ constexpr offset_t worth_measuring = 50'000;
 template <class Sum>
 Limits limits_for(const Context& ctx, offset_t work, const Options& options, bool reused)
 {
-    const bool measure = ctx.backend() == Backend::cpu && reused && work >= worth_measuring && !options.force && !ctx.is_deterministic();
-    return {.backend = ctx.backend(), .threads = ctx.host().threads, .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
+    const bool measure =
+        ctx.backend() == Backend::cpu && reused && work >= worth_measuring && !options.force && !ctx.is_deterministic();
+    return {.backend = ctx.backend(),
+            .threads = ctx.host().threads,
+            .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
 }
 
 template <class State, class M>
@@ -272,18 +325,30 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     using Sum = std::remove_cvref_t<decltype(*std::declval<State>().work.carry.data())>;
     const offset_t work = nonzeros_of(m) + std::max(shape_of(m).first, shape_of(m).second);
     const Context ctx = all.for_work(work);
-    auto s = std::make_unique<State>(State{.ctx = ctx, .a = m, .wide = std::move(wide), .options = options, .features = {}, .limits = {}, .choice = {}, .copy = {}, .source = {}, .work = {}});
+    auto s = std::make_unique<State>(State{.ctx = ctx,
+                                           .a = m,
+                                           .wide = std::move(wide),
+                                           .options = options,
+                                           .features = {},
+                                           .limits = {},
+                                           .choice = {},
+                                           .copy = {},
+                                           .source = {},
+                                           .work = {}});
     s->limits = limits_for<Sum>(ctx, work, options, reused);
     look(*s, reused);
-    require(!options.dots || s->features.row.rows == s->features.row.cols,
-            [&] { return concat("dot(y, x) wants a square matrix, not ", s->features.row.rows, " x ", s->features.row.cols); });
+    require(!options.dots || s->features.row.rows == s->features.row.cols, [&] {
+        return concat("dot(y, x) wants a square matrix, not ", s->features.row.rows, " x ", s->features.row.cols);
+    });
     if (options.force) check_policy(*options.force, s->features, s->limits);
     if (options.force ? options.force->copy : wants_copy(s->features, s->limits)) {
         const trace::Phase phase{"arrange"};
         s->copy = copy_by_rows(ctx, m, s->transposed(), s->source);
         s->choice.policy.copy = true;
         s->features.row = ctx.run([&](const auto& q) { return survey(q, rows_of(*s), false).row; });
-        if (options.force) check_policy(*options.force, s->features, s->limits);      // once more: only now it is known how wide and long the rows are
+        if (options.force)
+            check_policy(*options.force, s->features,
+                         s->limits);  // once more: only now it is known how wide and long the rows are
     }
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     prepare(*s);
@@ -308,7 +373,9 @@ void run_state(State& s, const Vectors<V>& v)
 {
     if (s.features.row.rows == 0 && v.dots.result == nullptr) return;
     s.ctx.run([&](const auto& q) {
-        const bool on_the_way = v.alpha != V(0) && makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.features.row.value_bytes) && s.features.row.rows > 0;
+        const bool on_the_way =
+            v.alpha != V(0) && makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.features.row.value_bytes) &&
+            s.features.row.rows > 0;
         Vectors<V> product = v;
         if (!on_the_way) product.dots = {};
         if (v.alpha == V(0)) prim::scale(q, v.y, s.features.row.rows, v.beta);
@@ -321,10 +388,15 @@ void run_state(State& s, const Vectors<V>& v)
 
 }  // namespace
 
-template <class V, class M> Plan<V, M>::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
-template <class V, class M> Plan<V, M>::Plan(Plan&&) noexcept = default;
-template <class V, class M> Plan<V, M>& Plan<V, M>::operator=(Plan&&) noexcept = default;
-template <class V, class M> Plan<V, M>::~Plan() = default;
+template <class V, class M>
+Plan<V, M>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
+{}
+template <class V, class M>
+Plan<V, M>::Plan(Plan&&) noexcept = default;
+template <class V, class M>
+Plan<V, M>& Plan<V, M>::operator=(Plan&&) noexcept = default;
+template <class V, class M>
+Plan<V, M>::~Plan() = default;
 
 template <class V, class M>
 Plan<V, M> Plan<V, M>::make(const Context& ctx, const AnyView<M>& a, const Options& options)
@@ -343,12 +415,16 @@ template <class V, class M>
 void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y, std::span<V> dots) const
 {
     require_vectors(*state_, x, y);
-    require<ValueError>(state_->options.dots, "this plan has no room for dot products", "make it with Options{.dots = true}");
+    require<ValueError>(state_->options.dots, "this plan has no room for dot products",
+                        "make it with Options{.dots = true}");
     require(dots.size() == 2, [&] { return concat("dots has ", dots.size(), " entries instead of 2"); });
-    require<ValueError>(are_apart(dots, x) && are_apart(dots, y), "dots overlaps x or y", "give dots memory of its own");
+    require<ValueError>(are_apart(dots, x) && are_apart(dots, y), "dots overlaps x or y",
+                        "give dots memory of its own");
     require_placed(state_->ctx, dots.data(), dots.size(), state_->known_dots, "dots");
     auto& work = state_->work;
-    run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data(), {work.dot_partial.data(), work.dot_arrived.data(), dots.data()}});
+    run_state(
+        *state_,
+        Vectors<V>{alpha, x.data(), beta, y.data(), {work.dot_partial.data(), work.dot_arrived.data(), dots.data()}});
 }
 
 template <class V, class M>
@@ -357,12 +433,14 @@ void Plan<V, M>::update_values(const AnyView<M>& given)
     State& s = *state_;
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<StoredView<M>>(s.ctx, given, s.wide, fresh);
-    require<PlanMismatch>(a.index() == s.a.index(), [&] { return concat("the plan is for ", to_text(s.features.format), ", the new matrix is ", to_text(format_of(a))); });
+    require<PlanMismatch>(a.index() == s.a.index(), [&] {
+        return concat("the plan is for ", to_text(s.features.format), ", the new matrix is ", to_text(format_of(a)));
+    });
     require<PlanMismatch>(shape_of(a) == shape_of(s.a) && nonzeros_of(a) == nonzeros_of(s.a), [&] {
         const auto [rows, cols] = shape_of(s.a);
         const auto [new_rows, new_cols] = shape_of(a);
-        return concat("the plan is for ", rows, " x ", cols, " with ", nonzeros_of(s.a), " stored values, the new matrix is ", new_rows, " x ", new_cols, " with ",
-                      nonzeros_of(a));
+        return concat("the plan is for ", rows, " x ", cols, " with ", nonzeros_of(s.a),
+                      " stored values, the new matrix is ", new_rows, " x ", new_cols, " with ", nonzeros_of(a));
     });
     if (s.choice.policy.copy && s.features.format == Format::blocked_ell) {
         s.copy = copy_by_rows(s.ctx, a, s.transposed(), s.source);
@@ -391,8 +469,16 @@ std::size_t Plan<V, M>::bytes() const
     return state_->wide.bytes() + state_->copy.bytes() + state_->source.bytes() + state_->work.bytes();
 }
 
-template <class V, class M> index_t Plan<V, M>::rows() const { return state_->features.row.rows; }
-template <class V, class M> index_t Plan<V, M>::cols() const { return state_->features.row.cols; }
+template <class V, class M>
+index_t Plan<V, M>::rows() const
+{
+    return state_->features.row.rows;
+}
+template <class V, class M>
+index_t Plan<V, M>::cols() const
+{
+    return state_->features.row.cols;
+}
 
 template <class V, class M>
 std::string Plan<V, M>::describe() const
@@ -401,15 +487,24 @@ std::string Plan<V, M>::describe() const
     std::string others;
     for (const Policy& p : candidates(s.features, s.limits))
         if (p != s.choice.policy) others += (others.empty() ? "" : "; ") + to_text(p);
-    const bool unordered = scatters(s.choice.policy, s.transposed()) && (s.limits.backend == Backend::cuda || s.limits.threads > 1);
-    return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.features.row.nonzeros, plural(s.features.row.nonzeros, " stored value, ", " stored values, "), to_text(s.features.format),
-                  s.transposed() ? " transposed" : "", sizeof(V) == 4 ? ", float" : sizeof(M) == 4 ? ", float in double" : ", double", "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why, s.limits.backend == Backend::cpu ? concat("\n  costs:  ", to_text(s.limits.costs)) : "",
+    const bool unordered =
+        scatters(s.choice.policy, s.transposed()) && (s.limits.backend == Backend::cuda || s.limits.threads > 1);
+    return concat("spmv on ", s.ctx.name(), ": ", rows(), " x ", cols(), ", ", s.features.row.nonzeros,
+                  plural(s.features.row.nonzeros, " stored value, ", " stored values, "), to_text(s.features.format),
+                  s.transposed() ? " transposed" : "",
+                  sizeof(V) == 4   ? ", float"
+                  : sizeof(M) == 4 ? ", float in double"
+                                   : ", double",
+                  "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why,
+                  s.limits.backend == Backend::cpu ? concat("\n  costs:  ", to_text(s.limits.costs)) : "",
                   "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
-                  "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n  also possible: ", others.empty() ? "nothing else" : others);
+                  "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()),
+                  "\n  also possible: ", others.empty() ? "nothing else" : others);
 }
 
 template <class V, class M>
-void Plan<V, M>::once(const Context& ctx, const AnyView<M>& a, V alpha, std::span<const V> x, V beta, std::span<V> y, const Options& options)
+void Plan<V, M>::once(const Context& ctx, const AnyView<M>& a, V alpha, std::span<const V> x, V beta, std::span<V> y,
+                      const Options& options)
 {
     const auto state = make_state<State>(ctx, a, options, false);
     require_vectors(*state, x, y);

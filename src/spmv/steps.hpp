@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of the product, once per queue. All kernels compute y = alpha op(A) x + beta y and never read y when beta is zero. V is the type of
-// the vectors and of all sums, M that of the matrix: the same, or float in double.
+// The steps of the product, once per queue. All kernels compute y = alpha op(A) x + beta y and never read y when beta
+// is zero. V is the type of the vectors and of all sums, M that of the matrix: the same, or float in double.
 #pragma once
 
 #include <array>
@@ -15,12 +15,13 @@
 
 namespace tulle::spmv {
 
-// dot(y, x) and dot(y, y) of the new y, made while y is written. `partial` and `arrived` are the plan's; no `result`, no dots.
+// dot(y, x) and dot(y, y) of the new y, made while y is written. `partial` and `arrived` are the plan's; no `result`,
+// no dots.
 template <class V>
 struct Dots {
-    V* partial = nullptr;                // two numbers of every block or thread
+    V* partial = nullptr;  // two numbers of every block or thread
     int* arrived = nullptr;
-    V* result = nullptr;                 // the caller's: dot(y, x), dot(y, y)
+    V* result = nullptr;  // the caller's: dot(y, x), dot(y, y)
 };
 
 template <class V>
@@ -41,34 +42,34 @@ constexpr V scaled(V alpha, V sum, V beta, const V* y)
 
 // ---- what kernels need beside the matrix, made with the plan ----
 
-struct Narrow {                          // rows: columns of 16 bits, offsets of 32
+struct Narrow {  // rows: columns of 16 bits, offsets of 32
     Buffer<std::int32_t> row_begin;
-    Buffer<std::uint16_t> col;           // from the first column of the row, or from zero where base is empty
+    Buffer<std::uint16_t> col;  // from the first column of the row, or from zero where base is empty
     Buffer<index_t> base;
 
     std::size_t bytes() const { return row_begin.bytes() + col.bytes() + base.bytes(); }
 };
 
 struct alignas(16) StreamBlock {
-    offset_t begin;                      // first nonzero; the next block's begin is the end
-    index_t row;                         // first row
-    std::int32_t rows;                   // whole rows; or, zero or below, a piece of one row: minus the number of pieces before it
+    offset_t begin;     // first nonzero; the next block's begin is the end
+    index_t row;        // first row
+    std::int32_t rows;  // whole rows; or, zero or below, a piece of one row: minus the number of pieces before it
 };
 
 template <class V>
 struct Stream {
-    Buffer<StreamBlock> block;           // one more than there are
-    Buffer<std::int32_t> row_begin;      // offsets of 32 bits, where they fit
-    Buffer<V> piece_sum;                 // one a block, where a row is cut into pieces
+    Buffer<StreamBlock> block;       // one more than there are
+    Buffer<std::int32_t> row_begin;  // offsets of 32 bits, where they fit
+    Buffer<V> piece_sum;             // one a block, where a row is cut into pieces
     Buffer<int> arrived;
 
     std::size_t bytes() const { return block.bytes() + row_begin.bytes() + piece_sum.bytes() + arrived.bytes(); }
 };
 
-struct alignas(16) RowGroup {            // neighbouring rows with the same columns
-    offset_t begin;                      // first nonzero of the first row
+struct alignas(16) RowGroup {  // neighbouring rows with the same columns
+    offset_t begin;            // first nonzero of the first row
     index_t row;
-    std::int32_t length_and_rows;        // nonzeros of each row * 8 + rows
+    std::int32_t length_and_rows;  // nonzeros of each row * 8 + rows
 
     constexpr std::int32_t length() const { return length_and_rows / 8; }
     constexpr int rows() const { return length_and_rows % 8; }
@@ -76,34 +77,42 @@ struct alignas(16) RowGroup {            // neighbouring rows with the same colu
 
 struct Groups {
     Buffer<RowGroup> group;
-    int most = 0;                        // rows in the largest: 2, 3 or 4
+    int most = 0;  // rows in the largest: 2, 3 or 4
 
     std::size_t bytes() const { return group.bytes(); }
 };
 
 // Slices of 32 rows, one lane each; the k-th entries of the rows of a slice are a column of it.
 struct alignas(8) SellColumn {
-    index_t base;                        // smallest matrix column in it, or of lane 0 where the lanes follow each other
-    std::uint32_t at;                    // where its distances begin, in units of 32 bytes, * 4 + kind
+    index_t base;      // smallest matrix column in it, or of lane 0 where the lanes follow each other
+    std::uint32_t at;  // where its distances begin, in units of 32 bytes, * 4 + kind
 };
-enum class SellKind : std::uint32_t { follow, bytes1, bytes2, bytes4 };   // base + lane; base + distances of so many bytes
+enum class SellKind : std::uint32_t {
+    follow,
+    bytes1,
+    bytes2,
+    bytes4
+};  // base + lane; base + distances of so many bytes
 
 template <class M>
 struct Sell {
-    Buffer<offset_t> slice_begin;        // in columns
+    Buffer<offset_t> slice_begin;  // in columns
     Buffer<SellColumn> column;
     Buffer<std::uint8_t> distance;
-    Buffer<M> value;                     // 32 a column
-    Buffer<index_t> row;                 // of every lane, where rows were sorted by length; -1: none
+    Buffer<M> value;      // 32 a column
+    Buffer<index_t> row;  // of every lane, where rows were sorted by length; -1: none
 
-    std::size_t bytes() const { return slice_begin.bytes() + column.bytes() + distance.bytes() + value.bytes() + row.bytes(); }
+    std::size_t bytes() const
+    {
+        return slice_begin.bytes() + column.bytes() + distance.bytes() + value.bytes() + row.bytes();
+    }
 };
 
 template <class V, class M = V>
 struct Workspace {
-    Buffer<prim::MergePoint> point;      // split: where each piece begins
-    Buffer<V> carry;                     // split: what each piece has of the row it could not finish
-    Buffer<V> private_sums;              // kernels that scatter on the CPU: one y per thread
+    Buffer<prim::MergePoint> point;  // split: where each piece begins
+    Buffer<V> carry;                 // split: what each piece has of the row it could not finish
+    Buffer<V> private_sums;          // kernels that scatter on the CPU: one y per thread
     Narrow narrow;
     Stream<V> stream;
     Groups groups;
@@ -113,78 +122,121 @@ struct Workspace {
 
     std::size_t bytes() const
     {
-        return point.bytes() + carry.bytes() + private_sums.bytes() + narrow.bytes() + stream.bytes() + groups.bytes() + sell.bytes() + dot_partial.bytes() + dot_arrived.bytes();
+        return point.bytes() + carry.bytes() + private_sums.bytes() + narrow.bytes() + stream.bytes() + groups.bytes() +
+               sell.bytes() + dot_partial.bytes() + dot_arrived.bytes();
     }
 };
 
 // ---- looking ----
 
-// One pass over the offsets and, if `whole`, one over the columns. Nothing outside the arrays is read, whatever they hold.
+// One pass over the offsets and, if `whole`, one over the columns. Nothing outside the arrays is read, whatever they
+// hold.
 struct Survey {
     RowFeatures row;
-    bool sound = true;                   // offsets ascend; columns in range and as sorted and unique as the view claims (if `whole`)
+    bool sound = true;  // offsets ascend; columns in range and as sorted and unique as the view claims (if `whole`)
 };
-template <class M> Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole);
-template <class M> Survey survey(const CudaQueue& q, const CsrView<M>& a, bool whole);
+template <class M>
+Survey survey(const CpuQueue& q, const CsrView<M>& a, bool whole);
+template <class M>
+Survey survey(const CudaQueue& q, const CsrView<M>& a, bool whole);
 // The same with no more of the rows than their lengths, for a product done once.
-template <class M> Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole);
-template <class M> Survey glance(const CudaQueue& q, const CsrView<M>& a, bool whole) { return survey(q, a, whole); }
+template <class M>
+Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole);
+template <class M>
+Survey glance(const CudaQueue& q, const CsrView<M>& a, bool whole)
+{
+    return survey(q, a, whole);
+}
 
 // ---- kernels that read op(A) by rows ----
 
 inline constexpr index_t columns_of_16_bits = 65536;
-void narrow_offsets(const CudaQueue& q, const offset_t* from, std::int32_t* to, offset_t n);     // where they fit
-template <class M> Narrow make_narrow(const CpuQueue& q, const CsrView<M>& a);
-template <class M> Narrow make_narrow(const CudaQueue& q, const CsrView<M>& a);
-template <class V, class M> void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
-template <class V, class M> void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
+void narrow_offsets(const CudaQueue& q, const offset_t* from, std::int32_t* to, offset_t n);  // where they fit
+template <class M>
+Narrow make_narrow(const CpuQueue& q, const CsrView<M>& a);
+template <class M>
+Narrow make_narrow(const CudaQueue& q, const CsrView<M>& a);
+template <class V, class M>
+void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
+template <class V, class M>
+void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
 
-template <class M> Groups make_groups(const CpuQueue& q, const CsrView<M>& a);
-template <class M> Groups make_groups(const CudaQueue& q, const CsrView<M>& a);
-template <class V, class M> void multiply_groups(const CpuQueue& q, const CsrView<M>& a, int lanes, const Groups& groups, const Vectors<V>& v);
-template <class V, class M> void multiply_groups(const CudaQueue& q, const CsrView<M>& a, int lanes, const Groups& groups, const Vectors<V>& v);
+template <class M>
+Groups make_groups(const CpuQueue& q, const CsrView<M>& a);
+template <class M>
+Groups make_groups(const CudaQueue& q, const CsrView<M>& a);
+template <class V, class M>
+void multiply_groups(const CpuQueue& q, const CsrView<M>& a, int lanes, const Groups& groups, const Vectors<V>& v);
+template <class V, class M>
+void multiply_groups(const CudaQueue& q, const CsrView<M>& a, int lanes, const Groups& groups, const Vectors<V>& v);
 
 // How much of the merge path one piece of the split kernel takes: rows ended plus nonzeros.
 offset_t steps_per_piece(const CpuQueue& q);
 offset_t steps_per_piece(const CudaQueue& q);
-template <class V, class M> void multiply_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v);
-template <class V, class M> void multiply_split(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
+template <class V, class M>
+void multiply_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work,
+                    const Vectors<V>& v);
+template <class V, class M>
+void multiply_split(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
 
 // Only on a GPU: stream.
-template <class V, class M> Stream<V> make_stream(const CudaQueue& q, const CsrView<M>& a, offset_t longest);
-template <class V, class M> void multiply_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v);
+template <class V, class M>
+Stream<V> make_stream(const CudaQueue& q, const CsrView<M>& a, offset_t longest);
+template <class V, class M>
+void multiply_stream(const CudaQueue& q, const CsrView<M>& a, const Stream<V>& stream, const Vectors<V>& v);
 
 // Slices; fill_sell takes the values once more from the caller's arrays.
-template <class M> Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort, offset_t padded);       // padded: as the survey counted
-template <class M> Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort, offset_t padded);
-template <class M> void fill_sell(const CpuQueue& q, const CsrView<M>& a, Sell<M>& sell);
-template <class M> void fill_sell(const CudaQueue& q, const CsrView<M>& a, Sell<M>& sell);
-template <class V, class M> void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v);
-template <class V, class M> void multiply_sell(const CudaQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v);
+template <class M>
+Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort, offset_t padded);  // padded: as the survey counted
+template <class M>
+Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort, offset_t padded);
+template <class M>
+void fill_sell(const CpuQueue& q, const CsrView<M>& a, Sell<M>& sell);
+template <class M>
+void fill_sell(const CudaQueue& q, const CsrView<M>& a, Sell<M>& sell);
+template <class V, class M>
+void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v);
+template <class V, class M>
+void multiply_sell(const CudaQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v);
 
 // dot(y, x) and dot(y, y) after the fact, for kernels that cannot make them on the way.
-template <class V> void add_up_dots(const CpuQueue& q, index_t n, const Vectors<V>& v);
-template <class V> void add_up_dots(const CudaQueue& q, index_t n, const Vectors<V>& v);
-// Pairs of partial sums that any kernel makes of a matrix with so many rows: one a block of 256 threads, at most 32 lanes a row.
+template <class V>
+void add_up_dots(const CpuQueue& q, index_t n, const Vectors<V>& v);
+template <class V>
+void add_up_dots(const CudaQueue& q, index_t n, const Vectors<V>& v);
+// Pairs of partial sums that any kernel makes of a matrix with so many rows: one a block of 256 threads, at most 32
+// lanes a row.
 inline constexpr offset_t rows_per_dot_pair = 8;
 constexpr offset_t dot_pairs(index_t rows) { return offset_t{rows} / rows_per_dot_pair + 1; }
 
 // ---- kernels that scatter ----
 
 // Room for `outputs` sums of each thread where the backend wants it.
-template <class V> Buffer<V> make_private_sums(const CpuQueue& q, index_t outputs);
-template <class V> Buffer<V> make_private_sums(const CudaQueue& q, index_t outputs);
+template <class V>
+Buffer<V> make_private_sums(const CpuQueue& q, index_t outputs);
+template <class V>
+Buffer<V> make_private_sums(const CudaQueue& q, index_t outputs);
 
 // `a` is op(A) transposed, stored by rows: column i of op(A) is row i of a.
-template <class V, class M> void multiply_scatter(const CpuQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
-template <class V, class M> void multiply_scatter(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
+template <class V, class M>
+void multiply_scatter(const CpuQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
+template <class V, class M>
+void multiply_scatter(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
 
-template <class V, class M> void multiply_entries(const CpuQueue& q, const CooView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
-template <class V, class M> void multiply_entries(const CudaQueue& q, const CooView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
+template <class V, class M>
+void multiply_entries(const CpuQueue& q, const CooView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
+template <class V, class M>
+void multiply_entries(const CudaQueue& q, const CooView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
 
-template <class V, class M> void multiply_blocks(const CpuQueue& q, const BlockedEllView<M>& a, const Vectors<V>& v);
-template <class V, class M> void multiply_blocks(const CudaQueue& q, const BlockedEllView<M>& a, const Vectors<V>& v);
-template <class V, class M> void multiply_blocks_transposed(const CpuQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
-template <class V, class M> void multiply_blocks_transposed(const CudaQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v);
+template <class V, class M>
+void multiply_blocks(const CpuQueue& q, const BlockedEllView<M>& a, const Vectors<V>& v);
+template <class V, class M>
+void multiply_blocks(const CudaQueue& q, const BlockedEllView<M>& a, const Vectors<V>& v);
+template <class V, class M>
+void multiply_blocks_transposed(const CpuQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>& work,
+                                const Vectors<V>& v);
+template <class V, class M>
+void multiply_blocks_transposed(const CudaQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>& work,
+                                const Vectors<V>& v);
 
 }  // namespace tulle::spmv

@@ -27,7 +27,8 @@ HostCsr<V> poisoned()
 {
     std::vector<std::tuple<index_t, index_t, V>> entries;
     for (index_t i = 0; i < rows; ++i)
-        for (index_t j = i % 3; j <= i; j += 3) entries.emplace_back(i, j, static_cast<V>(static_cast<float>(i % 2 == 0 ? nan : inf)));
+        for (index_t j = i % 3; j <= i; j += 3)
+            entries.emplace_back(i, j, static_cast<V>(static_cast<float>(i % 2 == 0 ? nan : inf)));
     for (index_t i = 0; i < rows; ++i) entries.emplace_back(i, i, static_cast<V>(static_cast<float>(inf)));
     HostCsr<V> a = csr_of<V>(rows, rows, entries);
     a.sorted = a.unique = false;
@@ -38,7 +39,8 @@ template <class T>
 std::vector<T> numbers(std::size_t n, double scale)
 {
     std::vector<T> all(n);
-    for (std::size_t i = 0; i < n; ++i) all[i] = static_cast<T>(static_cast<float>(scale * static_cast<double>(i % 16)));
+    for (std::size_t i = 0; i < n; ++i)
+        all[i] = static_cast<T>(static_cast<float>(scale * static_cast<double>(i % 16)));
     return all;
 }
 
@@ -70,12 +72,15 @@ protected:
             for (const auto op : {tulle::Op::none, tulle::Op::transpose}) {
                 SCOPED_TRACE(concat("format ", a.index(), ", op ", static_cast<int>(op)));
                 const auto first = spmv::Plan<V, M>::make(c, a, {.op = op});
-                for (const spmv::Policy& policy : spmv::candidates(first.features(), {.backend = c.backend(), .threads = c.host().threads})) {
+                for (const spmv::Policy& policy :
+                     spmv::candidates(first.features(), {.backend = c.backend(), .threads = c.host().threads})) {
                     SCOPED_TRACE(spmv::to_text(policy));
                     const auto plan = spmv::Plan<V, M>::make(c, a, {.op = op, .force = policy});
                     expect_scaled<V>(c, [&](V alpha, auto x, V beta, auto y) { plan.run(alpha, x, beta, y); });
                 }
-                expect_scaled<V>(c, [&](V alpha, auto x, V beta, auto y) { spmv::Plan<V, M>::once(c, a, alpha, x, beta, y, {.op = op}); });
+                expect_scaled<V>(c, [&](V alpha, auto x, V beta, auto y) {
+                    spmv::Plan<V, M>::once(c, a, alpha, x, beta, y, {.op = op});
+                });
             }
     }
 
@@ -88,7 +93,8 @@ protected:
         const auto a = to_device(c, poisoned<V>().view());
         const auto b = to_device<V>(c, std::vector<V>(std::size_t{rows} * n, static_cast<V>(static_cast<float>(nan))));
         const DenseView<const V> bv{rows, n, n, Layout::row_major, b.data()};
-        const index_t lines = layout == Layout::row_major ? rows : n, length = layout == Layout::row_major ? n : rows, leading = length + 2;
+        const index_t lines = layout == Layout::row_major ? rows : n, length = layout == Layout::row_major ? n : rows,
+                      leading = length + 2;
         const std::size_t all = static_cast<std::size_t>(lines) * static_cast<std::size_t>(leading);
         for (const S beta : {S(-2), S(1), S(0)}) {
             std::vector<C> before = numbers<C>(all, 1), want = before;
@@ -157,11 +163,16 @@ TEST_P(AlphaZeroOn, Sptrsv)
 
     const auto many = to_device<double>(c, std::vector<double>(rows * 3, nan));
     for (const Layout layout : {Layout::row_major, Layout::col_major}) {
-        const index_t leading = (layout == Layout::row_major ? 3 : rows) + 1, lines = layout == Layout::row_major ? rows : 3;
-        auto wide = to_device<double>(c, std::vector<double>(static_cast<std::size_t>(leading) * static_cast<std::size_t>(lines), 7.0));
-        plan.solve(0, DenseView<const double>{rows, 3, 3, Layout::row_major, many.data()}, DenseView<double>{rows, 3, leading, layout, wide.data()});
+        const index_t leading = (layout == Layout::row_major ? 3 : rows) + 1,
+                      lines = layout == Layout::row_major ? rows : 3;
+        auto wide = to_device<double>(
+            c, std::vector<double>(static_cast<std::size_t>(leading) * static_cast<std::size_t>(lines), 7.0));
+        plan.solve(0, DenseView<const double>{rows, 3, 3, Layout::row_major, many.data()},
+                   DenseView<double>{rows, 3, leading, layout, wide.data()});
         const auto got = host_vector(c, wide);
-        for (std::size_t k = 0; k < got.size(); ++k) EXPECT_EQ(got[k], k % static_cast<std::size_t>(leading) < static_cast<std::size_t>(leading) - 1 ? 0.0 : 7.0) << k;
+        for (std::size_t k = 0; k < got.size(); ++k)
+            EXPECT_EQ(got[k], k % static_cast<std::size_t>(leading) < static_cast<std::size_t>(leading) - 1 ? 0.0 : 7.0)
+                << k;
     }
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Every public function refuses every malformed view before it touches it: all functions x all malformations x all formats, checked and unchecked.
+// Every public function refuses every malformed view before it touches it: all functions x all malformations x all
+// formats, checked and unchecked.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,12 +18,20 @@ namespace {
 
 using V = double;
 
-// A lower triangle with a full diagonal, so that every operation can work with it, on the host and where the context works, in every format.
+// A lower triangle with a full diagonal, so that every operation can work with it, on the host and where the context
+// works, in every format.
 struct Matrices {
     explicit Matrices(const Context& c)
-        : csr(to_csr(host, triangle().view())), csc(to_csc(host, triangle().view())), coo(to_coo(host, triangle().view())), ell(to_blocked_ell(host, triangle().view(), 2)),
-          dense(to_dense(host, triangle().view())), csr_there(to_device(c, csr.view())), csc_there(to_device(c, csc.view())), coo_there(to_device(c, coo.view())),
-          ell_there(to_device(c, ell.view())), dense_there(to_device<V>(c, std::as_const(dense.data).span()))
+        : csr(to_csr(host, triangle().view())),
+          csc(to_csc(host, triangle().view())),
+          coo(to_coo(host, triangle().view())),
+          ell(to_blocked_ell(host, triangle().view(), 2)),
+          dense(to_dense(host, triangle().view())),
+          csr_there(to_device(c, csr.view())),
+          csc_there(to_device(c, csc.view())),
+          coo_there(to_device(c, coo.view())),
+          ell_there(to_device(c, ell.view())),
+          dense_there(to_device<V>(c, std::as_const(dense.data).span()))
     {
         for (const offset_t k : csr.row_begin.span()) narrow.push_back(static_cast<std::int32_t>(k));
         narrow_there = to_device<std::int32_t>(c, narrow);
@@ -30,12 +39,14 @@ struct Matrices {
 
     static const HostCsr<V>& triangle()
     {
-        static const auto a = csr_of<V>(4, 4, {{0, 0, 2.0}, {1, 0, 1.0}, {1, 1, 2.0}, {2, 2, 2.0}, {3, 1, 1.0}, {3, 3, 2.0}});
+        static const auto a =
+            csr_of<V>(4, 4, {{0, 0, 2.0}, {1, 0, 1.0}, {1, 1, 2.0}, {2, 2, 2.0}, {3, 1, 1.0}, {3, 3, 2.0}});
         return a;
     }
 
     // Where the call wants its arrays.
-    template <class View> View view(bool on_host) const;
+    template <class View>
+    View view(bool on_host) const;
 
     Context host = Context::cpu(1);
     Csr<V> csr;
@@ -52,16 +63,37 @@ struct Matrices {
     Buffer<std::int32_t> narrow_there;
 };
 
-template <> CsrView<V> Matrices::view(bool on_host) const { return on_host ? csr.view() : csr_there.view(); }
-template <> CscView<V> Matrices::view(bool on_host) const { return on_host ? csc.view() : csc_there.view(); }
-template <> CooView<V> Matrices::view(bool on_host) const { return on_host ? coo.view() : coo_there.view(); }
-template <> BlockedEllView<V> Matrices::view(bool on_host) const { return on_host ? ell.view() : ell_there.view(); }
-template <> Csr32View<V> Matrices::view(bool on_host) const
+template <>
+CsrView<V> Matrices::view(bool on_host) const
+{
+    return on_host ? csr.view() : csr_there.view();
+}
+template <>
+CscView<V> Matrices::view(bool on_host) const
+{
+    return on_host ? csc.view() : csc_there.view();
+}
+template <>
+CooView<V> Matrices::view(bool on_host) const
+{
+    return on_host ? coo.view() : coo_there.view();
+}
+template <>
+BlockedEllView<V> Matrices::view(bool on_host) const
+{
+    return on_host ? ell.view() : ell_there.view();
+}
+template <>
+Csr32View<V> Matrices::view(bool on_host) const
 {
     const auto a = view<CsrView<V>>(on_host);
     return {a.rows, a.cols, a.nonzeros, on_host ? narrow.data() : narrow_there.data(), a.col, a.value};
 }
-template <> DenseView<const V> Matrices::view(bool on_host) const { return {4, 4, 4, Layout::row_major, on_host ? dense.data.data() : dense_there.data()}; }
+template <>
+DenseView<const V> Matrices::view(bool on_host) const
+{
+    return {4, 4, 4, Layout::row_major, on_host ? dense.data.data() : dense_there.data()};
+}
 
 // ---- malformations
 
@@ -69,13 +101,15 @@ template <class View>
 struct Malformation {
     std::string name;
     std::function<void(View&)> apply;
-    bool needs_content = false;               // a GPU would have to wait for it: seen by checked calls only
+    bool needs_content = false;  // a GPU would have to wait for it: seen by checked calls only
 };
 
 template <class View>
 std::vector<Malformation<View>> sizes()
 {
-    return {{"rows of -1", [](View& a) { a.rows = -1; }}, {"columns of -1", [](View& a) { a.cols = -1; }}, {"rows of -2^31", [](View& a) { a.rows = -max_index - 1; }}};
+    return {{"rows of -1", [](View& a) { a.rows = -1; }},
+            {"columns of -1", [](View& a) { a.cols = -1; }},
+            {"rows of -2^31", [](View& a) { a.rows = -max_index - 1; }}};
 }
 
 template <class View>
@@ -87,7 +121,8 @@ std::vector<Malformation<View>> nonzeros()
     return all;
 }
 
-template <class View> std::vector<Malformation<View>> malformations();
+template <class View>
+std::vector<Malformation<View>> malformations();
 
 template <>
 std::vector<Malformation<CsrView<V>>> malformations()
@@ -165,7 +200,7 @@ template <class View>
 struct Call {
     std::string name;
     std::function<void(const Context&, const View&)> run;
-    bool on_host = false;                     // takes arrays on the host, wherever the context works
+    bool on_host = false;  // takes arrays on the host, wherever the context works
     bool checked = true;
 };
 
@@ -216,19 +251,25 @@ void add_spmv(std::vector<Call<View>>& all)
     for (const bool checked : {true, false})
         for (const auto op : {tulle::Op::none, tulle::Op::transpose}) {
             const spmv::Options options{.op = op, .checked = checked};
-            all.push_back({"spmv::multiply", [=](const Context& c, const View& a) {
+            all.push_back({"spmv::multiply",
+                           [=](const Context& c, const View& a) {
                                Operands o(c);
                                spmv::multiply(c, a, o.in(), o.out(), options);
                                c.synchronize();
-                           }, false, checked});
-            all.push_back({"spmv::Plan::make", [=](const Context& c, const View& a) { (void)spmv::Plan<V>::make(c, a, options); }, false, checked});
+                           },
+                           false, checked});
+            all.push_back({"spmv::Plan::make",
+                           [=](const Context& c, const View& a) { (void)spmv::Plan<V>::make(c, a, options); }, false,
+                           checked});
         }
-    all.push_back({"spmv::Plan::update_values", [](const Context& c, const View& a) {
+    all.push_back({"spmv::Plan::update_values",
+                   [](const Context& c, const View& a) {
                        const Matrices m(c);
                        auto plan = spmv::Plan<V>::make(c, m.view<View>(false));
                        plan.update_values(a);
                        c.synchronize();
-                   }, false, false});
+                   },
+                   false, false});
 }
 
 template <class View>
@@ -236,12 +277,17 @@ void add_spmv_team(std::vector<Call<View>>& all)
 {
     const auto team = [](const Context& c) { return Team({c, Context::cpu(1)}); };
     for (const bool checked : {true, false})
-        all.push_back({"spmv::TeamPlan::make", [=](const Context& c, const View& a) { (void)spmv::TeamPlan<V>::make(team(c), a, {.checked = checked}); }, true, checked});
-    all.push_back({"spmv::TeamPlan::update_values", [=](const Context& c, const View& a) {
+        all.push_back(
+            {"spmv::TeamPlan::make",
+             [=](const Context& c, const View& a) { (void)spmv::TeamPlan<V>::make(team(c), a, {.checked = checked}); },
+             true, checked});
+    all.push_back({"spmv::TeamPlan::update_values",
+                   [=](const Context& c, const View& a) {
                        const Matrices m(c);
                        auto plan = spmv::TeamPlan<V>::make(team(c), m.view<View>(true));
                        plan.update_values(a);
-                   }, true, false});
+                   },
+                   true, false});
 }
 
 template <class View>
@@ -250,21 +296,36 @@ void add_sptrsv(std::vector<Call<View>>& all)
     for (const bool checked : {true, false}) {
         auto options = any_triangle;
         options.checked = checked;
-        all.push_back({"sptrsv::solve", [=](const Context& c, const View& a) {
+        all.push_back({"sptrsv::solve",
+                       [=](const Context& c, const View& a) {
                            Operands o(c);
                            sptrsv::solve(c, a, o.in(), o.out(), options);
-                       }, false, checked});
-        all.push_back({"sptrsv::Plan::make", [=](const Context& c, const View& a) { (void)sptrsv::Plan<V>::make(c, a, options); }, false, checked});
-        all.push_back({"sptrsv::best_context", [=](const Context&, const View& a) { (void)sptrsv::best_context<V>(a, options); }, true, checked});
-        all.push_back({"sptrsv::level_widths", [=](const Context& c, const View& a) { (void)sptrsv::level_widths<V>(c, a, options); }, false, checked});
-        all.push_back({"sptrsv::try_policies", [=](const Context& c, const View& a) { (void)sptrsv::try_policies<V>(c, a, options, {sptrsv::candidates(sptrsv::limits_of(c)).front()}); }, false, checked});
+                       },
+                       false, checked});
+        all.push_back({"sptrsv::Plan::make",
+                       [=](const Context& c, const View& a) { (void)sptrsv::Plan<V>::make(c, a, options); }, false,
+                       checked});
+        all.push_back({"sptrsv::best_context",
+                       [=](const Context&, const View& a) { (void)sptrsv::best_context<V>(a, options); }, true,
+                       checked});
+        all.push_back({"sptrsv::level_widths",
+                       [=](const Context& c, const View& a) { (void)sptrsv::level_widths<V>(c, a, options); }, false,
+                       checked});
+        all.push_back({"sptrsv::try_policies",
+                       [=](const Context& c, const View& a) {
+                           (void)sptrsv::try_policies<V>(c, a, options,
+                                                         {sptrsv::candidates(sptrsv::limits_of(c)).front()});
+                       },
+                       false, checked});
     }
-    all.push_back({"sptrsv::Plan::update_values", [](const Context& c, const View& a) {
+    all.push_back({"sptrsv::Plan::update_values",
+                   [](const Context& c, const View& a) {
                        const Matrices m(c);
                        auto plan = sptrsv::Plan<V>::make(c, m.view<View>(false), any_triangle);
                        plan.update_values(a);
                        c.synchronize();
-                   }, false, false});
+                   },
+                   false, false});
 }
 
 template <class View>
@@ -273,25 +334,37 @@ void add_spmm(std::vector<Call<View>>& all)
     for (const bool checked : {true, false})
         for (const auto op : {tulle::Op::none, tulle::Op::transpose}) {
             const spmm::Options options{.op = op, .n = 4, .checked = checked};
-            all.push_back({"spmm::multiply", [=](const Context& c, const View& a) {
+            all.push_back({"spmm::multiply",
+                           [=](const Context& c, const View& a) {
                                Operands o(c);
                                spmm::multiply(c, a, o.b(), o.c(), options);
                                c.synchronize();
-                           }, false, checked});
-            all.push_back({"spmm::Plan::make", [=](const Context& c, const View& a) { (void)spmm::Plan<V>::make(c, a, options); }, false, checked});
-            all.push_back({"spmm::TeamPlan::make", [=](const Context& c, const View& a) { (void)spmm::TeamPlan<V>::make(Team({c, Context::cpu(1)}), a, {.product = options}); }, true, checked});
+                           },
+                           false, checked});
+            all.push_back({"spmm::Plan::make",
+                           [=](const Context& c, const View& a) { (void)spmm::Plan<V>::make(c, a, options); }, false,
+                           checked});
+            all.push_back({"spmm::TeamPlan::make",
+                           [=](const Context& c, const View& a) {
+                               (void)spmm::TeamPlan<V>::make(Team({c, Context::cpu(1)}), a, {.product = options});
+                           },
+                           true, checked});
         }
-    all.push_back({"spmm::Plan::update_values", [](const Context& c, const View& a) {
+    all.push_back({"spmm::Plan::update_values",
+                   [](const Context& c, const View& a) {
                        const Matrices m(c);
                        auto plan = spmm::Plan<V>::make(c, m.view<View>(false));
                        plan.update_values(a);
                        c.synchronize();
-                   }, false, false});
-    all.push_back({"spmm::TeamPlan::update_values", [](const Context& c, const View& a) {
+                   },
+                   false, false});
+    all.push_back({"spmm::TeamPlan::update_values",
+                   [](const Context& c, const View& a) {
                        const Matrices m(c);
                        auto plan = spmm::TeamPlan<V>::make(Team({c}), m.view<View>(true));
                        plan.update_values(a);
-                   }, true, false});
+                   },
+                   true, false});
 }
 
 template <class View>
@@ -305,25 +378,58 @@ void add_spgemm(std::vector<Call<View>>& all)
                 work(c, left ? a : sound, left ? sound : a);
             };
             const spgemm::Options options{.op_b = tulle::Op::transpose, .checked = checked};
-            all.push_back({"spgemm::multiply", [=](const Context& c, const View& a) { with([&](const Context& d, const View& l, const View& r) { spgemm::multiply(d, l, r, options); }, c, a, false); }, false, checked});
-            all.push_back({"spgemm::Plan::make", [=](const Context& c, const View& a) { with([&](const Context& d, const View& l, const View& r) { (void)spgemm::Plan<V>::make(d, l, r, {.checked = checked}); }, c, a, false); }, false, checked});
-            all.push_back({"spgemm::for_each_chunk", [=](const Context& c, const View& a) { with([&](const Context& d, const View& l, const View& r) { spgemm::for_each_chunk(d, l, r, [](index_t, Csr<V>) {}, options); }, c, a, false); }, false, checked});
-            all.push_back({"spgemm::TeamPlan::make", [=](const Context& c, const View& a) {
-                               with([&](const Context& d, const View& l, const View& r) { (void)spgemm::TeamPlan<V>::make(Team({d, Context::cpu(1)}), l, r, {.checked = checked}); }, c, a, true);
-                           }, true, checked});
+            all.push_back(
+                {"spgemm::multiply",
+                 [=](const Context& c, const View& a) {
+                     with([&](const Context& d, const View& l, const View& r) { spgemm::multiply(d, l, r, options); },
+                          c, a, false);
+                 },
+                 false, checked});
+            all.push_back({"spgemm::Plan::make",
+                           [=](const Context& c, const View& a) {
+                               with([&](const Context& d, const View& l,
+                                        const View& r) { (void)spgemm::Plan<V>::make(d, l, r, {.checked = checked}); },
+                                    c, a, false);
+                           },
+                           false, checked});
+            all.push_back({"spgemm::for_each_chunk",
+                           [=](const Context& c, const View& a) {
+                               with(
+                                   [&](const Context& d, const View& l, const View& r) {
+                                       spgemm::for_each_chunk(
+                                           d, l, r, [](index_t, Csr<V>) {}, options);
+                                   },
+                                   c, a, false);
+                           },
+                           false, checked});
+            all.push_back(
+                {"spgemm::TeamPlan::make",
+                 [=](const Context& c, const View& a) {
+                     with(
+                         [&](const Context& d, const View& l, const View& r) {
+                             (void)spgemm::TeamPlan<V>::make(Team({d, Context::cpu(1)}), l, r, {.checked = checked});
+                         },
+                         c, a, true);
+                 },
+                 true, checked});
             if (checked) continue;
-            all.push_back({"spgemm::Plan::update_values", [=](const Context& c, const View& a) {
-                               with([&](const Context& d, const View& l, const View& r) {
-                                   const Matrices m(d);
-                                   auto plan = spgemm::Plan<V>::make(d, m.view<View>(false), m.view<View>(false));
-                                   plan.update_values(l, r);
-                                   d.synchronize();
-                               }, c, a, false);
-                           }, false, false});
+            all.push_back({"spgemm::Plan::update_values",
+                           [=](const Context& c, const View& a) {
+                               with(
+                                   [&](const Context& d, const View& l, const View& r) {
+                                       const Matrices m(d);
+                                       auto plan = spgemm::Plan<V>::make(d, m.view<View>(false), m.view<View>(false));
+                                       plan.update_values(l, r);
+                                       d.synchronize();
+                                   },
+                                   c, a, false);
+                           },
+                           false, false});
         }
 }
 
-template <class View> std::vector<Call<View>> calls();
+template <class View>
+std::vector<Call<View>> calls();
 
 template <>
 std::vector<Call<CsrView<V>>> calls()
@@ -338,9 +444,17 @@ std::vector<Call<CsrView<V>>> calls()
     all.push_back({"sum_duplicates", [](const Context& c, const View& a) { sum_duplicates(c, a); }});
     all.push_back({"features", [](const Context& c, const View& a) { features(c, a); }});
     all.push_back({"io::fingerprint", [](const Context&, const View& a) { io::fingerprint(a); }, true, false});
-    all.push_back({"io::write", [](const Context& c, const View& a) { io::write(c, std::filesystem::temp_directory_path() / "tulle_malformed_test.mtx", a); }, true});
+    all.push_back({"io::write",
+                   [](const Context& c, const View& a) {
+                       io::write(c, std::filesystem::temp_directory_path() / "tulle_malformed_test.mtx", a);
+                   },
+                   true});
     all.push_back({"partition", [](const Context& c, const View& a) { partition::partition(c, a, 2); }, false, false});
-    all.push_back({"partition at cuts", [](const Context& c, const View& a) { partition::partition(c, a, std::vector<partition::Cut>{{}, {a.nonzeros, a.rows, false}}); }, false, false});
+    all.push_back({"partition at cuts",
+                   [](const Context& c, const View& a) {
+                       partition::partition(c, a, std::vector<partition::Cut>{{}, {a.nonzeros, a.rows, false}});
+                   },
+                   false, false});
     add_spmv(all);
     add_spmv_team(all);
     add_spmm(all);
@@ -370,9 +484,13 @@ std::vector<Call<CscView<V>>> calls()
     std::vector<Call<View>> all;
     add_basics(all);
     add_conversions<View>(all);
-    std::erase_if(all, [](const auto& call) { return call.name == "to_csc"; });      // there is none from CSC to itself
+    std::erase_if(all, [](const auto& call) { return call.name == "to_csc"; });  // there is none from CSC to itself
     all.push_back({"partition", [](const Context& c, const View& a) { partition::partition(c, a, 2); }, false, false});
-    all.push_back({"partition at cuts", [](const Context& c, const View& a) { partition::partition(c, a, std::vector<partition::Cut>{{}, {a.nonzeros, a.cols, false}}); }, false, false});
+    all.push_back({"partition at cuts",
+                   [](const Context& c, const View& a) {
+                       partition::partition(c, a, std::vector<partition::Cut>{{}, {a.nonzeros, a.cols, false}});
+                   },
+                   false, false});
     add_spmv(all);
     add_spmv_team(all);
     add_sptrsv(all);
@@ -387,7 +505,8 @@ std::vector<Call<CooView<V>>> calls()
     add_basics(all);
     add_conversions(all);
     all.push_back({"partition", [](const Context& c, const View& a) { partition::partition(c, a, 2); }, false, false});
-    all.push_back({"partition::cuts_of", [](const Context& c, const View& a) { partition::cuts_of(c, a, 2); }, false, false});
+    all.push_back(
+        {"partition::cuts_of", [](const Context& c, const View& a) { partition::cuts_of(c, a, 2); }, false, false});
     add_spmv(all);
     add_spmv_team(all);
     return all;
@@ -403,7 +522,10 @@ std::vector<Call<BlockedEllView<V>>> calls()
     return all;
 }
 
-DenseView<V> writable(const DenseView<const V>& a) { return {a.rows, a.cols, a.leading, a.layout, const_cast<V*>(a.data)}; }
+DenseView<V> writable(const DenseView<const V>& a)
+{
+    return {a.rows, a.cols, a.leading, a.layout, const_cast<V*>(a.data)};
+}
 
 template <>
 std::vector<Call<DenseView<const V>>> calls()
@@ -412,35 +534,45 @@ std::vector<Call<DenseView<const V>>> calls()
     std::vector<Call<View>> all;
     add_conversions(all);
     std::erase_if(all, [](const auto& call) { return call.name == "to_dense"; });
-    all.push_back({"spmm with such a B", [](const Context& c, const View& b) {
+    all.push_back({"spmm with such a B",
+                   [](const Context& c, const View& b) {
                        const Matrices m(c);
                        Operands o(c);
                        spmm::multiply(c, m.csr_there.view(), b, o.c());
                        c.synchronize();
-                   }, false, false});
-    all.push_back({"spmm with such a C", [](const Context& c, const View& b) {
+                   },
+                   false, false});
+    all.push_back({"spmm with such a C",
+                   [](const Context& c, const View& b) {
                        const Matrices m(c);
                        const Operands o(c);
                        spmm::multiply(c, m.csr_there.view(), o.b(), writable(b));
                        c.synchronize();
-                   }, false, false});
-    all.push_back({"spmm on a team", [](const Context& c, const View& b) {
+                   },
+                   false, false});
+    all.push_back({"spmm on a team",
+                   [](const Context& c, const View& b) {
                        const Matrices m(c);
                        Operands o(m.host);
                        spmm::multiply(Team({c, m.host}), m.csr.view(), 1, b, 0, o.c());
-                   }, true, false});
-    all.push_back({"sptrsv with such a b", [](const Context& c, const View& b) {
+                   },
+                   true, false});
+    all.push_back({"sptrsv with such a b",
+                   [](const Context& c, const View& b) {
                        const Matrices m(c);
                        Operands o(c);
                        sptrsv::Plan<V>::make(c, m.csr_there.view()).solve(V(1), b, o.c());
                        c.synchronize();
-                   }, false, false});
-    all.push_back({"sptrsv with such an x", [](const Context& c, const View& x) {
+                   },
+                   false, false});
+    all.push_back({"sptrsv with such an x",
+                   [](const Context& c, const View& x) {
                        const Matrices m(c);
                        const Operands o(c);
                        sptrsv::Plan<V>::make(c, m.csr_there.view()).solve(V(1), o.b(), writable(x));
                        c.synchronize();
-                   }, false, false});
+                   },
+                   false, false});
     return all;
 }
 
@@ -457,7 +589,9 @@ protected:
             SCOPED_TRACE(call.name + (call.checked ? "" : ", unchecked"));
             EXPECT_NO_THROW(call.run(c, m.view<View>(call.on_host))) << "a sound view";
             for (const Malformation<View>& wrong : malformations<View>()) {
-                if (wrong.needs_content && !call.checked && (c.backend() == Backend::cuda || call.name == "to_device" || call.name == "to_host")) continue;
+                if (wrong.needs_content && !call.checked &&
+                    (c.backend() == Backend::cuda || call.name == "to_device" || call.name == "to_host"))
+                    continue;
                 SCOPED_TRACE(wrong.name);
                 View a = m.view<View>(call.on_host);
                 wrong.apply(a);
@@ -497,12 +631,13 @@ TEST_P(MalformedOn, EmptyArraysMayBeNull)
     const auto there = to_device<offset_t>(c, none);
     const auto on = [&](bool on_host) { return on_host ? none.data() : there.data(); };
     for (const Call<CsrView<V>>& call : calls<CsrView<V>>()) {
-        if (call.name.find("update_values") != std::string::npos) continue;      // its plan is of another matrix
+        if (call.name.find("update_values") != std::string::npos) continue;  // its plan is of another matrix
         SCOPED_TRACE(call.name);
         EXPECT_NO_THROW(call.run(c, {.rows = 4, .cols = 4, .nonzeros = 0, .row_begin = on(call.on_host)}));
     }
     for (const Call<CooView<V>>& call : calls<CooView<V>>()) {
-        if (call.name.find("update_values") != std::string::npos || call.name == "partition::cuts_of") continue;      // it has no order
+        if (call.name.find("update_values") != std::string::npos || call.name == "partition::cuts_of")
+            continue;  // it has no order
         SCOPED_TRACE(call.name);
         EXPECT_NO_THROW(call.run(c, {.rows = 4, .cols = 4}));
     }
@@ -539,7 +674,8 @@ TEST_P(MalformedOn, VectorsThatAreNullOrOfAnotherSize)
         expect_refusal([&, &call = call] { call(o.in(), no_y); });
         expect_refusal([&, &call = call] { call(o.in(3), o.out()); });
         expect_refusal([&, &call = call] { call(o.in(), o.out(5)); });
-        if (name.find("sptrsv") == std::string::npos) expect_refusal([&, &call = call] { call(std::as_const(o.y).span().subspan(2, 4), o.out()); });
+        if (name.find("sptrsv") == std::string::npos)
+            expect_refusal([&, &call = call] { call(std::as_const(o.y).span().subspan(2, 4), o.out()); });
     }
     expect_refusal([&] { plan.run(1, o.in(), 0, o.out(), std::span<V>(static_cast<V*>(nullptr), 2)); });
     expect_refusal([&] { plan.run(1, o.in(), 0, o.out(), o.out(2)); });
@@ -558,8 +694,9 @@ TEST_P(MalformedOn, PartsThatAreMerged)
     const Matrices m(c);
     auto rows = partition::partition(c, m.csr_there.view(), 2);
     EXPECT_NO_THROW(partition::merge<V>(c, rows.part));
-    for (const auto& wrong : std::vector<std::function<void(partition::PartialCsr<V>&)>>{[](auto& p) { p.row_begin = nullptr; }, [](auto& p) { p.col = nullptr; }, [](auto& p) { p.value = nullptr; },
-                                                                                         [](auto& p) { p.cols = -1; }, [](auto& p) { p.part.end = -7; }}) {
+    for (const auto& wrong : std::vector<std::function<void(partition::PartialCsr<V>&)>>{
+             [](auto& p) { p.row_begin = nullptr; }, [](auto& p) { p.col = nullptr; },
+             [](auto& p) { p.value = nullptr; }, [](auto& p) { p.cols = -1; }, [](auto& p) { p.part.end = -7; }}) {
         auto parts = rows.part;
         wrong(parts[1]);
         expect_refusal([&] { partition::merge<V>(c, parts); });
@@ -576,8 +713,10 @@ TEST_P(MalformedOn, SpmmOfSixteenBits)
     const CsrView<Float16> sound{a.rows, a.cols, a.nonzeros, a.row_begin, a.col, values.data()};
     EXPECT_NO_THROW((spmm::Plan<Float16, float>::make(c, sound)));
     for (const bool checked : {true, false})
-        for (const auto& wrong : std::vector<std::function<void(CsrView<Float16>&)>>{[](auto& v) { v.value = nullptr; }, [](auto& v) { v.col = nullptr; }, [](auto& v) { v.row_begin = nullptr; },
-                                                                                    [](auto& v) { v.rows = -1; }, [](auto& v) { v.nonzeros = -1; }}) {
+        for (const auto& wrong : std::vector<std::function<void(CsrView<Float16>&)>>{
+                 [](auto& v) { v.value = nullptr; }, [](auto& v) { v.col = nullptr; },
+                 [](auto& v) { v.row_begin = nullptr; }, [](auto& v) { v.rows = -1; },
+                 [](auto& v) { v.nonzeros = -1; }}) {
             CsrView<Float16> bad = sound;
             wrong(bad);
             expect_refusal([&] { spmm::Plan<Float16, float>::make(c, bad, {.checked = checked}); });
@@ -606,11 +745,13 @@ TEST_P(MalformedOn, PatternsThatAreOrdered)
     const spmm::RowOrder order = spmm::order_rows(c, sound);
     EXPECT_NO_THROW(spmm::panel_cost(c, sound, order));
     for (const bool checked : {true, false})
-        for (const auto& wrong : std::vector<std::function<void(spmm::Pattern&)>>{[](auto& p) { p.row_begin = nullptr; }, [](auto& p) { p.col = nullptr; }, [](auto& p) { p.rows = -1; },
-                                                                                 [](auto& p) { p.cols = -1; }, [](auto& p) { p.nonzeros = -1; }}) {
+        for (const auto& wrong : std::vector<std::function<void(spmm::Pattern&)>>{
+                 [](auto& p) { p.row_begin = nullptr; }, [](auto& p) { p.col = nullptr; }, [](auto& p) { p.rows = -1; },
+                 [](auto& p) { p.cols = -1; }, [](auto& p) { p.nonzeros = -1; }}) {
             spmm::Pattern bad = sound;
             wrong(bad);
-            for (const auto kind : {spmm::OrderKind::natural, spmm::OrderKind::degree, spmm::OrderKind::minhash, spmm::OrderKind::pack, spmm::OrderKind::bsa})
+            for (const auto kind : {spmm::OrderKind::natural, spmm::OrderKind::degree, spmm::OrderKind::minhash,
+                                    spmm::OrderKind::pack, spmm::OrderKind::bsa})
                 expect_refusal([&] { spmm::order_rows(c, bad, {.kind = kind, .checked = checked}); });
             expect_refusal([&] { spmm::panel_cost(c, bad, order); });
         }

@@ -18,7 +18,12 @@ namespace {
 // The same matrix with offsets of both kinds, where a context works.
 template <class V>
 struct Both {
-    Both(const Context& c, const HostCsr<V>& a) : wide(to_device(c, a.view())), columns(to_csc(c, wide.view())), narrow(narrowed(c, wide.row_begin)), narrow_columns(narrowed(c, columns.col_begin)) {}
+    Both(const Context& c, const HostCsr<V>& a)
+        : wide(to_device(c, a.view())),
+          columns(to_csc(c, wide.view())),
+          narrow(narrowed(c, wide.row_begin)),
+          narrow_columns(narrowed(c, columns.col_begin))
+    {}
 
     static Buffer<std::int32_t> narrowed(const Context& c, const Buffer<offset_t>& offsets)
     {
@@ -27,8 +32,18 @@ struct Both {
         return to_device<std::int32_t>(c, all);
     }
 
-    Csr32View<V> csr() const { return {wide.rows, wide.cols, wide.nonzeros(), narrow.data(), wide.col.data(), wide.value.data(), wide.sorted, wide.unique}; }
-    Csc32View<V> csc() const { return {wide.rows, wide.cols, wide.nonzeros(), narrow_columns.data(), columns.row.data(), columns.value.data(), columns.sorted, columns.unique}; }
+    Csr32View<V> csr() const
+    {
+        return {wide.rows,       wide.cols,         wide.nonzeros(), narrow.data(),
+                wide.col.data(), wide.value.data(), wide.sorted,     wide.unique};
+    }
+    Csc32View<V> csc() const
+    {
+        return {wide.rows,          wide.cols,
+                wide.nonzeros(),    narrow_columns.data(),
+                columns.row.data(), columns.value.data(),
+                columns.sorted,     columns.unique};
+    }
 
     Csr<V> wide;
     Csc<V> columns;
@@ -67,7 +82,8 @@ TEST_P(Offsets32On, Spmv)
         std::vector<double> numbers(cols);
         for (std::size_t i = 0; i < cols; ++i) numbers[i] = static_cast<double>(i % 7);
         const auto x = to_device<double>(c, numbers);
-        auto want = to_device<double>(c, std::vector<double>(rows)), got = to_device<double>(c, std::vector<double>(rows));
+        auto want = to_device<double>(c, std::vector<double>(rows)),
+             got = to_device<double>(c, std::vector<double>(rows));
         spmv::multiply(c, a.wide.view(), x.span(), want.span(), {.op = op});
         for (const spmv::AnyView<double>& view : {spmv::AnyView<double>(a.csr()), spmv::AnyView<double>(a.csc())}) {
             auto plan = spmv::Plan<double>::make(c, view, {.op = op});
@@ -114,7 +130,8 @@ TEST_P(Offsets32On, Spmm)
     const Context c = ctx();
     const Both<double> a(c, sample());
     const auto b = to_device<double>(c, std::vector<double>(50 * 4, 3.0));
-    auto want = to_device<double>(c, std::vector<double>(70 * 4)), got = to_device<double>(c, std::vector<double>(70 * 4));
+    auto want = to_device<double>(c, std::vector<double>(70 * 4)),
+         got = to_device<double>(c, std::vector<double>(70 * 4));
     const DenseView<const double> bv{50, 4, 4, Layout::row_major, b.data()};
     spmm::multiply(c, a.wide.view(), bv, DenseView<double>{70, 4, 4, Layout::row_major, want.data()});
     const DenseView<double> cv{70, 4, 4, Layout::row_major, got.data()};
@@ -145,7 +162,8 @@ TEST_P(Offsets32On, Spgemm)
     plan.update_values(a.csr(), b.wide.view());
     expect_same(host_of(c, plan.run()), want);
 
-    const Both<double> square(c, random_matrix<double>(40, 40, 0.1, Values::integers, 5));          // one matrix twice is widened once
+    const Both<double> square(c, random_matrix<double>(40, 40, 0.1, Values::integers,
+                                                       5));  // one matrix twice is widened once
     const auto twice = host_of(c, spgemm::multiply(c, square.wide.view(), square.wide.view()));
     auto same = spgemm::Plan<double>::make(c, square.csr(), square.csr());
     expect_same(host_of(c, same.run()), twice);
@@ -188,14 +206,18 @@ TEST_P(Offsets32On, Conversions)
         EXPECT_EQ(csr.sorted, host.sorted);
         EXPECT_EQ(csr.unique, host.unique);
         expect_same(host_of(c, back), host_of(c, to_csr(c, a.columns.view())));
-        expect_same(host_of(c, to_csr(c, view_of(to_coo(c, a.csr())))), host_of(c, to_csr(c, view_of(to_coo(c, a.wide.view())))));
+        expect_same(host_of(c, to_csr(c, view_of(to_coo(c, a.csr())))),
+                    host_of(c, to_csr(c, view_of(to_coo(c, a.wide.view())))));
         EXPECT_TRUE(validate(c, a.csr()).ok());
         EXPECT_TRUE(validate(c, a.csc()).ok());
         const std::vector<std::int32_t> offsets(host.row_begin.begin(), host.row_begin.end());
-        const Csr32View<double> here{host.rows, host.cols, static_cast<offset_t>(host.col.size()), offsets.data(), host.col.data(), host.value.data(), host.sorted, host.unique};
+        const Csr32View<double> here{host.rows,      host.cols,       static_cast<offset_t>(host.col.size()),
+                                     offsets.data(), host.col.data(), host.value.data(),
+                                     host.sorted,    host.unique};
         expect_same(host_of(c, to_device(c, here)), host);
         const auto down = to_host(c, a.csr());
-        EXPECT_EQ(std::vector<offset_t>(down.row_begin.data(), down.row_begin.data() + down.row_begin.size()), host.row_begin);
+        EXPECT_EQ(std::vector<offset_t>(down.row_begin.data(), down.row_begin.data() + down.row_begin.size()),
+                  host.row_begin);
     }
 }
 
@@ -228,7 +250,8 @@ TEST_P(Offsets32OnTeam, Products)
     const std::vector<double> x(50, 2.0);
     std::vector<double> want(70), got(70);
     spmv::multiply(host, a.wide.view(), x, want);
-    for (const spmv::PartableView<double>& view : {spmv::PartableView<double>(a.csr()), spmv::PartableView<double>(a.csc())}) {
+    for (const spmv::PartableView<double>& view :
+         {spmv::PartableView<double>(a.csr()), spmv::PartableView<double>(a.csc())}) {
         auto plan = spmv::TeamPlan<double>::make(team(2), view);
         plan.run(x, got);
         EXPECT_EQ(got, want);
@@ -242,7 +265,8 @@ TEST_P(Offsets32OnTeam, Products)
     EXPECT_EQ(got, want);
     EXPECT_TRUE(says_widened(spmm_plan.describe()));
     auto spgemm_plan = spgemm::TeamPlan<double>::make(team(2), a.csr(), square.csr());
-    expect_same(host_of(host, spgemm_plan.run()), host_of(host, spgemm::multiply(host, a.wide.view(), square.wide.view())));
+    expect_same(host_of(host, spgemm_plan.run()),
+                host_of(host, spgemm::multiply(host, a.wide.view(), square.wide.view())));
     EXPECT_TRUE(says_widened(spgemm_plan.describe()));
     spgemm_plan.update_values(a.csr(), square.csr());
     expect_same(host_of(host, spgemm::multiply(team(2), a.csr(), square.csr())), host_of(host, spgemm_plan.run()));

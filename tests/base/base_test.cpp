@@ -30,7 +30,10 @@ TEST(Error, RequireThrowsTheKindAskedFor)
     EXPECT_THROW(require(false, "shape"), ShapeError);
     EXPECT_THROW(require<ValueError>(false, [] { return std::string("lazy"); }), ValueError);
     bool built = false;
-    require(true, [&] { built = true; return std::string(); });
+    require(true, [&] {
+        built = true;
+        return std::string();
+    });
     EXPECT_FALSE(built) << "messages are put together only when needed";
 }
 
@@ -83,7 +86,8 @@ TEST(Text, ReadsBytes)
     EXPECT_EQ(parse_bytes("8GiB"), std::size_t{8} << 30);
     EXPECT_EQ(parse_bytes("1.5 MB"), 1500000u);
     EXPECT_EQ(parse_bytes("2k"), 2048u);
-    for (const char* bad : {"", "GiB", "8 XB", "-1", "1e300GiB", "8GiBs"}) EXPECT_THROW(parse_bytes(bad), ValueError) << bad;
+    for (const char* bad : {"", "GiB", "8 XB", "-1", "1e300GiB", "8GiBs"})
+        EXPECT_THROW(parse_bytes(bad), ValueError) << bad;
 }
 
 TEST(Math, DividesAndRoundsUp)
@@ -124,12 +128,16 @@ TEST(Hash, IsTheSameEverywhere)
 
 TEST(Trace, RecordsPhasesOfItsThread)
 {
-    { const trace::Phase nobody_listens{"before"}; }
+    {
+        const trace::Phase nobody_listens{"before"};
+    }
     int settled = 0;
     trace::Recorder recorder([&] { ++settled; });
     {
         const trace::Phase outer{"outer"};
-        { const trace::Phase inner{"inner"}; }
+        {
+            const trace::Phase inner{"inner"};
+        }
         std::thread([] { const trace::Phase elsewhere{"elsewhere"}; }).join();
     }
     ASSERT_EQ(recorder.phases().size(), 2u);
@@ -144,10 +152,19 @@ int range_depth = 0, range_pushes = 0;
 
 TEST(Trace, TellsTheProfiler)
 {
-    trace::set_ranges({[](const char*) { ++range_depth; ++range_pushes; }, [] { --range_depth; }});
-    { const trace::Phase phase{"a"}; EXPECT_EQ(range_depth, 1); }
+    trace::set_ranges({[](const char*) {
+                           ++range_depth;
+                           ++range_pushes;
+                       },
+                       [] { --range_depth; }});
+    {
+        const trace::Phase phase{"a"};
+        EXPECT_EQ(range_depth, 1);
+    }
     trace::set_ranges({});
-    { const trace::Phase phase{"b"}; }
+    {
+        const trace::Phase phase{"b"};
+    }
     EXPECT_EQ(range_depth, 0);
     EXPECT_EQ(range_pushes, 1);
 }

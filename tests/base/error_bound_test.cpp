@@ -40,14 +40,18 @@ TEST(ErrorBound, HoldsForEveryOrder)
         const long double bound = of_sum<float>(products, s.magnitude);
         EXPECT_LE(share(s.forward, s.exact, bound), 1) << products;
         EXPECT_LE(share(s.backward, s.exact, bound), 1) << products;
-        EXPECT_GT(share(s.forward + static_cast<float>(s.magnitude) * 1e-3f * static_cast<float>(products + 1), s.exact, bound), products > 0 ? 1 : -1) << products;
+        EXPECT_GT(share(s.forward + static_cast<float>(s.magnitude) * 1e-3f * static_cast<float>(products + 1), s.exact,
+                        bound),
+                  products > 0 ? 1 : -1)
+            << products;
     }
 }
 
 TEST(ErrorBound, KnowsWhatAResultIsRoundedTo)
 {
     const Rounding half = rounding_of<Float16, Float16>(), single = rounding_of<Float16, float>();
-    const double exact = 1.0 + 0x1p-12, rounded = static_cast<double>(static_cast<float>(Float16(static_cast<float>(exact))));
+    const double exact = 1.0 + 0x1p-12,
+                 rounded = static_cast<double>(static_cast<float>(Float16(static_cast<float>(exact))));
     EXPECT_LE(share(rounded, exact, of_sum(1, exact, exact, half)), 1);
     EXPECT_GT(share(rounded, exact, of_sum(1, exact, exact, single)), 1);
     EXPECT_GT(of_sum(1, 0, 0, half), 0) << "the smallest number may be lost";
@@ -68,7 +72,9 @@ TEST(ErrorBound, WeighsSubnormalOperandsOfTensorCores)
 
 TEST(ErrorBound, IsWiderForTensorCoresAndRoundedOperands)
 {
-    const long double plain = of_sum(100, 1, 1, rounding_of<float>()), tensor = of_sum(100, 1, 1, rounding_of<float>(true)), tf32 = of_sum(100, 1, 1, rounding_of<float>(true, true));
+    const long double plain = of_sum(100, 1, 1, rounding_of<float>()),
+                      tensor = of_sum(100, 1, 1, rounding_of<float>(true)),
+                      tf32 = of_sum(100, 1, 1, rounding_of<float>(true, true));
     EXPECT_NEAR(static_cast<double>(tensor / plain), 2, 0.01);
     EXPECT_GT(tf32, 0x1p-10L);
     EXPECT_LT(of_sum<double>(100, 1), plain);

@@ -66,11 +66,17 @@ TEST_F(ExitCodes, ThreeForFiles)
 TEST_F(ExitCodes, ThreeForTheFiveMalformedClassesWithTheirLine)
 {
     const std::string head = "%%MatrixMarket matrix coordinate real general\n";
-    EXPECT_NE(failure("info " + broken(head + "3 3 3\n1 1 1\n2 2 1\n"), 3).find("broken.mtx"), std::string::npos);          // truncated
-    EXPECT_NE(failure("info " + broken(head + "3 3 1\n1 1 1\n2 2 1\n"), 3).find("broken.mtx:4:"), std::string::npos);       // extra entries
-    EXPECT_NE(failure("info " + broken(head + "3 3 2\n1 1 1\n0 2 1\n"), 3).find("broken.mtx:4:"), std::string::npos);       // zero-based
-    EXPECT_NE(failure("info " + broken(head + "3 3 9223372036854775808\n1 1 1\n"), 3).find("broken.mtx:2:"), std::string::npos);   // overflowing size
-    EXPECT_NE(failure("info " + broken("%%MatrixMarket tensor coordinate real general\n3 3 1\n1 1 1\n"), 3).find("broken.mtx:1:"), std::string::npos);
+    EXPECT_NE(failure("info " + broken(head + "3 3 3\n1 1 1\n2 2 1\n"), 3).find("broken.mtx"),
+              std::string::npos);  // truncated
+    EXPECT_NE(failure("info " + broken(head + "3 3 1\n1 1 1\n2 2 1\n"), 3).find("broken.mtx:4:"),
+              std::string::npos);  // extra entries
+    EXPECT_NE(failure("info " + broken(head + "3 3 2\n1 1 1\n0 2 1\n"), 3).find("broken.mtx:4:"),
+              std::string::npos);  // zero-based
+    EXPECT_NE(failure("info " + broken(head + "3 3 9223372036854775808\n1 1 1\n"), 3).find("broken.mtx:2:"),
+              std::string::npos);  // overflowing size
+    EXPECT_NE(failure("info " + broken("%%MatrixMarket tensor coordinate real general\n3 3 1\n1 1 1\n"), 3)
+                  .find("broken.mtx:1:"),
+              std::string::npos);
 }
 
 TEST_F(ExitCodes, FourForMemory)
@@ -94,17 +100,16 @@ TEST_F(ExitCodes, FourForMemoryThatTheProcessCannotGet)
 
 TEST_F(ExitCodes, TwoForThreadsNoMachineHas)
 {
-    EXPECT_NE(failure("run spmv stencil5:4 --threads 1000000", 2).find(std::to_string(most_threads())), std::string::npos);
+    EXPECT_NE(failure("run spmv stencil5:4 --threads 1000000", 2).find(std::to_string(most_threads())),
+              std::string::npos);
     failure("run spmv stencil5:4 --threads -1", 2);
     EXPECT_EQ(tulle("run spmv stencil5:4 --threads 0").code, 0);
 }
 
 TEST_F(ExitCodes, FiveForADeviceThatIsNotThere)
 {
-    if (why_no_cuda().empty())
-        failure("run spmv stencil5:4 --backend cuda --device 99", 5);
-    else
-        failure("run spmv stencil5:4 --backend cuda", 5);
+    if (why_no_cuda().empty()) failure("run spmv stencil5:4 --backend cuda --device 99", 5);
+    else failure("run spmv stencil5:4 --backend cuda", 5);
 }
 
 TEST_F(ExitCodes, BenchIsFoundOrItsAbsenceIsTold)

@@ -42,7 +42,8 @@ protected:
     Outcome tulle(const std::string& words, const std::string& environment = "") const
     {
         const auto out = folder / "stdout", err = folder / "stderr";
-        const std::string line = "cd '" + folder.string() + "' && " + environment + " '" + TULLE_CLI_PROGRAM + "' " + words + " >'" + out.string() + "' 2>'" + err.string() + "' </dev/null";
+        const std::string line = "cd '" + folder.string() + "' && " + environment + " '" + TULLE_CLI_PROGRAM + "' " +
+                                 words + " >'" + out.string() + "' 2>'" + err.string() + "' </dev/null";
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), text_of(out), text_of(err)};
     }

@@ -30,7 +30,8 @@ struct Small {
     }
 };
 
-template <class V> class Judged : public ::testing::Test {};
+template <class V>
+class Judged : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Judged, Types);
 
@@ -67,7 +68,8 @@ TYPED_TEST(Judged, TakesNanForWrongUnlessItBelongsThere)
     y[1] = std::numeric_limits<V>::quiet_NaN();
     EXPECT_FALSE(cli::judge<V>(cli::reference<V>(a.view(), false, V(1), a.x, V(0), a.y), y).good());
     a.value[0] = std::numeric_limits<V>::quiet_NaN();
-    EXPECT_TRUE(cli::judge<V>(cli::reference<V>(a.view(), false, V(1), a.x, V(0), a.y), a.product(false, V(1), V(0))).good());
+    EXPECT_TRUE(
+        cli::judge<V>(cli::reference<V>(a.view(), false, V(1), a.x, V(0), a.y), a.product(false, V(1), V(0))).good());
 }
 
 }  // namespace

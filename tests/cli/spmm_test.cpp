@@ -12,7 +12,8 @@ class Spmm : public Program {};
 
 TEST_F(Spmm, MultipliesAndChecksEveryType)
 {
-    for (const char* options : {"", "--type f32 --n 1", "--type tf32 --layout columns", "--type f16 --n 40", "--type bf16 --transpose", "--alpha 2 --beta -1 --type f16 --layout columns"}) {
+    for (const char* options : {"", "--type f32 --n 1", "--type tf32 --layout columns", "--type f16 --n 40",
+                                "--type bf16 --transpose", "--alpha 2 --beta -1 --type f16 --layout columns"}) {
         SCOPED_TRACE(options);
         const Outcome run = tulle(std::string("run spmm uniform:300,200,4 --verify --repeat 1 --json ") + options);
         ASSERT_EQ(run.code, 0) << run.err;
@@ -25,14 +26,18 @@ TEST_F(Spmm, MultipliesAndChecksEveryType)
 
 TEST_F(Spmm, WorksOnTeams)
 {
-    for (const char* options : {"--devices 1", "--devices 3 --n 5 --type f32", "--devices 4 --split columns --type f16 --n 40 --layout columns", "--devices 7 --split rows --transpose --alpha 2 --beta -1 --type bf16"}) {
+    for (const char* options : {"--devices 1", "--devices 3 --n 5 --type f32",
+                                "--devices 4 --split columns --type f16 --n 40 --layout columns",
+                                "--devices 7 --split rows --transpose --alpha 2 --beta -1 --type bf16"}) {
         SCOPED_TRACE(options);
         const auto done = json(std::string("run spmm uniform:300,200,4 --verify --repeat 1 ") + options);
         EXPECT_LE(done["results"][0]["worst_error"], 1.0);
-        EXPECT_EQ(done["results"][0]["policy"], std::string(options).find("columns --type") == std::string::npos ? "by rows" : "by columns");
+        EXPECT_EQ(done["results"][0]["policy"],
+                  std::string(options).find("columns --type") == std::string::npos ? "by rows" : "by columns");
     }
     const Outcome run = tulle("run spmm uniform:300,200,4 --devices 2 --repeat 1");
-    for (const char* part : {"2 x cpu:", "spmm on a team of 2: 300 x 200", "nonzeros and rows", "moved:"}) EXPECT_NE(run.out.find(part), run.out.npos) << part;
+    for (const char* part : {"2 x cpu:", "spmm on a team of 2: 300 x 200", "nonzeros and rows", "moved:"})
+        EXPECT_NE(run.out.find(part), run.out.npos) << part;
     EXPECT_EQ(tulle("run spmm stencil5:10 --devices 0").code, 2);
     EXPECT_EQ(tulle("run spmm stencil5:10 --split rows").code, 2);
     EXPECT_EQ(tulle("run spmm stencil5:10 --devices 2 --split halves").code, 2);
@@ -58,7 +63,8 @@ nlohmann::json way(const nlohmann::json& explained, const std::string& name)
 // Row i of `rows` has columns 64 (i mod groups) … + 63: long enough that a GPU would not take it for small.
 std::string interleaved(int rows, int groups)
 {
-    std::string text = "%%MatrixMarket matrix coordinate pattern general\n" + std::to_string(rows) + " " + std::to_string(64 * groups) + " " + std::to_string(64 * rows) + "\n";
+    std::string text = "%%MatrixMarket matrix coordinate pattern general\n" + std::to_string(rows) + " " +
+                       std::to_string(64 * groups) + " " + std::to_string(64 * rows) + "\n";
     for (int i = 0; i < rows; ++i)
         for (int k = 1; k <= 64; ++k) text += std::to_string(i + 1) + " " + std::to_string(i % groups * 64 + k) + "\n";
     return text;
@@ -66,19 +72,24 @@ std::string interleaved(int rows, int groups)
 
 TEST_F(Spmm, ExplainsByHand)
 {
-    const auto e = json("explain spmm " + file("a.mtx", interleaved(256, 4)) + " --n 128 --type f16 --all --repeat 1 --expected-calls 100");
-    const auto rows = way(e, "rows"), natural = way(e, "panels, natural order"), minhash = way(e, "panels, minhash order");
+    const auto e = json("explain spmm " + file("a.mtx", interleaved(256, 4)) +
+                        " --n 128 --type f16 --all --repeat 1 --expected-calls 100");
+    const auto rows = way(e, "rows"), natural = way(e, "panels, natural order"),
+               minhash = way(e, "panels, minhash order");
     EXPECT_EQ(rows["rows_of_b"], 64 * 256);
-    EXPECT_EQ(natural["rows_of_b"], 4 * 256);                    // four panels, all columns in each
+    EXPECT_EQ(natural["rows_of_b"], 4 * 256);  // four panels, all columns in each
     EXPECT_EQ(natural["nonzeros_each"], 16.0);
     EXPECT_EQ(natural["bytes_of_b"], 1024.0 * 128 * 2);
     EXPECT_EQ(natural["tiles_16x8"], 4 * 4 * 32);
     EXPECT_EQ(natural["tile_fill"], 0.25);
-    EXPECT_EQ(minhash["rows_of_b"], 4 * 64);                     // rows alike stand together
+    EXPECT_EQ(minhash["rows_of_b"], 4 * 64);  // rows alike stand together
     EXPECT_EQ(minhash["tile_fill"], 1.0);
-    EXPECT_EQ(minhash["pays_after_calls"].get<double>(), std::floor(minhash["order_seconds"].get<double>() / (natural["predicted_seconds"].get<double>() - minhash["predicted_seconds"].get<double>())) + 1);
+    EXPECT_EQ(minhash["pays_after_calls"].get<double>(),
+              std::floor(minhash["order_seconds"].get<double>() /
+                         (natural["predicted_seconds"].get<double>() - minhash["predicted_seconds"].get<double>())) +
+                  1);
     EXPECT_GT(minhash["pays_after_calls"], 100);
-    const auto dense = way(e, "dense");                          // every panel needs every row of B
+    const auto dense = way(e, "dense");  // every panel needs every row of B
     EXPECT_TRUE(dense["chosen"].get<bool>());
     EXPECT_EQ(dense["rows_of_b"], 4 * 256);
     EXPECT_EQ(dense["tile_fill"], 0.25);
@@ -94,7 +105,8 @@ TEST_F(Spmm, ExplainsByHand)
 TEST_F(Spmm, ExplainsWhenAnOrderPays)
 {
     const std::string a = file("a.mtx", interleaved(256, 4));
-    const auto often = json("explain spmm " + a + " --n 128 --repeat 0 --expected-calls 1e9"), seldom = json("explain spmm " + a + " --n 128 --repeat 0 --expected-calls 60");
+    const auto often = json("explain spmm " + a + " --n 128 --repeat 0 --expected-calls 1e9"),
+               seldom = json("explain spmm " + a + " --n 128 --repeat 0 --expected-calls 60");
     EXPECT_FALSE(way(often, "panels, natural order")["chosen"].get<bool>());
     int chosen = 0;
     for (const auto& w : often["ways"]) {
@@ -102,7 +114,10 @@ TEST_F(Spmm, ExplainsWhenAnOrderPays)
         if (!w["chosen"].get<bool>()) continue;
         ++chosen;
         EXPECT_EQ(w["rows_of_b"], 256);
-        EXPECT_NE(often["order_why"].get<std::string>().find("pays after " + std::to_string(w["pays_after_calls"].get<long>()) + " calls"), std::string::npos) << often["order_why"];
+        EXPECT_NE(often["order_why"].get<std::string>().find(
+                      "pays after " + std::to_string(w["pays_after_calls"].get<long>()) + " calls"),
+                  std::string::npos)
+            << often["order_why"];
     }
     EXPECT_EQ(chosen, 1);
     EXPECT_FALSE(way(seldom, "panels, pack order")["counted"].get<bool>());
@@ -111,7 +126,9 @@ TEST_F(Spmm, ExplainsWhenAnOrderPays)
 
 TEST_F(Spmm, ExplainsWhyTensorCoresAreNotUsed)
 {
-    const auto exact = json("explain spmm stencil5:10 --type f64 --repeat 0"), narrow = json("explain spmm stencil5:10 --n 8 --repeat 0"), once = json("explain spmm stencil5:10 --repeat 0 --expected-calls 1");
+    const auto exact = json("explain spmm stencil5:10 --type f64 --repeat 0"),
+               narrow = json("explain spmm stencil5:10 --n 8 --repeat 0"),
+               once = json("explain spmm stencil5:10 --repeat 0 --expected-calls 1");
     EXPECT_EQ(exact["ways"].size(), 1u);
     EXPECT_NE(exact["why"].get<std::string>().find("full precision"), std::string::npos);
     EXPECT_NE(narrow["why"].get<std::string>().find("8 columns"), std::string::npos);
@@ -130,8 +147,11 @@ TEST_F(Spmm, ExplainsToPeople)
 {
     const Outcome run = tulle("explain spmm fem:6,3 --n 128 --type bf16 --repeat 1");
     EXPECT_EQ(run.code, 0) << run.err;
-    for (const char* part : {"(chosen)", "rows of B", "tiles 16 x 8", "pays after", "tensor cores  all nonzeros", "chunks", "also moved", "H200", "measured: spmm on"}) EXPECT_NE(run.out.find(part), run.out.npos) << part << " in\n" << run.out;
-    for (const char* verb : {"explain", "explain spmm"}) EXPECT_EQ(tulle(std::string(verb) + " --help").out.rfind("Examples:\n  tulle ", 0), 0u) << verb;
+    for (const char* part : {"(chosen)", "rows of B", "tiles 16 x 8", "pays after", "tensor cores  all nonzeros",
+                             "chunks", "also moved", "H200", "measured: spmm on"})
+        EXPECT_NE(run.out.find(part), run.out.npos) << part << " in\n" << run.out;
+    for (const char* verb : {"explain", "explain spmm"})
+        EXPECT_EQ(tulle(std::string(verb) + " --help").out.rfind("Examples:\n  tulle ", 0), 0u) << verb;
     EXPECT_EQ(tulle("explain").code, 2);
     EXPECT_EQ(tulle("explain spmm stencil5:10 --n 0").code, 2);
     EXPECT_EQ(tulle("explain spmm stencil5:10 --type f8").code, 2);

@@ -17,9 +17,11 @@ nlohmann::json parsed(const Outcome& done)
 
 TEST_F(Sptrsv, SolvesAndChecksEveryTriangle)
 {
-    for (const char* options : {"", "--upper", "--lower --transpose", "--upper --transpose --unit-diagonal", "--rhs 7 --alpha 2", "--type f32", "--search 0.01"}) {
+    for (const char* options : {"", "--upper", "--lower --transpose", "--upper --transpose --unit-diagonal",
+                                "--rhs 7 --alpha 2", "--type f32", "--search 0.01"}) {
         SCOPED_TRACE(options);
-        const auto done = parsed(tulle(std::string("run sptrsv stencil5:30 --dominant --verify --repeat 2 --json ") + options));
+        const auto done =
+            parsed(tulle(std::string("run sptrsv stencil5:30 --dominant --verify --repeat 2 --json ") + options));
         EXPECT_EQ(done["rows"], 900);
         EXPECT_TRUE(done["results"][0]["ok"]);
     }
@@ -62,7 +64,8 @@ TEST_F(Sptrsv, TriesTheSchemesOfThePaper)
     EXPECT_NE(on_cpu.err.find("for GPUs"), std::string::npos) << on_cpu.err;
     EXPECT_EQ(tulle("tune sptrsv chain:100 --paper --exhaustive").code, 2);
     if (!why_no_cuda().empty()) return;
-    const auto some = parsed(tulle("tune sptrsv chain:100 --seconds 0.01 --paper --json")), all = parsed(tulle("tune sptrsv chain:100 --seconds 0.01 --exhaustive --json"));
+    const auto some = parsed(tulle("tune sptrsv chain:100 --seconds 0.01 --paper --json")),
+               all = parsed(tulle("tune sptrsv chain:100 --seconds 0.01 --exhaustive --json"));
     EXPECT_GE(some["of"].get<int>(), 192);
     EXPECT_GE(all["of"].get<int>(), 106'920);
     EXPECT_LT(all["tried"].get<int>(), 1000) << "the time is up";
@@ -70,7 +73,8 @@ TEST_F(Sptrsv, TriesTheSchemesOfThePaper)
 
 TEST_F(Sptrsv, RemembersTheFastest)
 {
-    const auto tuned = parsed(tulle("tune sptrsv stencil5:20 --seconds 0.2 --backend cpu --threads 2 --json --cache remembered"));
+    const auto tuned =
+        parsed(tulle("tune sptrsv stencil5:20 --seconds 0.2 --backend cpu --threads 2 --json --cache remembered"));
     EXPECT_EQ(tuned["features"].size(), 10u);
     EXPECT_EQ(tuned["remembered"], tuned["trials"][0]["scheme"]);
     const Outcome used = tulle("run sptrsv stencil5:20 --threads 2 --repeat 1 --cache remembered");

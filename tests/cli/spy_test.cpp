@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Pictures: the counting behind them is exact, the files are what they say, and different matrices look different. PNGs are read back and looked at.
+// Pictures: the counting behind them is exact, the files are what they say, and different matrices look different. PNGs
+// are read back and looked at.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -49,13 +50,17 @@ int cell_of(offset_t at, int cells, const auto& first)
 
 TEST(Density, CountsEveryNonzeroInItsCell)
 {
-    for (const auto& [rows, cols, height, width] : {std::array{37, 53, 7, 10}, std::array{5, 5, 5, 5}, std::array{100, 3, 33, 2}, std::array{64, 64, 1, 1}}) {
+    for (const auto& [rows, cols, height, width] :
+         {std::array{37, 53, 7, 10}, std::array{5, 5, 5, 5}, std::array{100, 3, 33, 2}, std::array{64, 64, 1, 1}}) {
         const Arrays a = scattered(rows, cols, 3);
         const Grid grid = cli::picture::count_cells(a.pattern(), {}, height, width, 4);
         std::vector<std::int64_t> plain(grid.count.size(), 0);
         for (index_t i = 0; i < rows; ++i)
-            for (offset_t k = a.row_begin[static_cast<std::size_t>(i)]; k < a.row_begin[static_cast<std::size_t>(i) + 1]; ++k) {
-                const int y = cell_of(i, height, [&](int c) { return grid.first_row(c); }), x = cell_of(a.col[static_cast<std::size_t>(k)], width, [&](int c) { return grid.first_col(c); });
+            for (offset_t k = a.row_begin[static_cast<std::size_t>(i)];
+                 k < a.row_begin[static_cast<std::size_t>(i) + 1]; ++k) {
+                const int y = cell_of(i, height, [&](int c) { return grid.first_row(c); }),
+                          x = cell_of(a.col[static_cast<std::size_t>(k)], width,
+                                      [&](int c) { return grid.first_col(c); });
                 ++plain[static_cast<std::size_t>(y * width + x)];
             }
         EXPECT_EQ(grid.count, plain) << rows << " x " << cols << " in " << height << " x " << width;
@@ -70,7 +75,8 @@ TEST(Density, PermutesOnTheWay)
         reversed.row_from.push_back(8 - i);
         reversed.col_to.push_back(8 - i);
     }
-    const Grid plain = cli::picture::count_cells(a.pattern(), {}, 9, 9, 2), turned = cli::picture::count_cells(a.pattern(), reversed, 9, 9, 2);
+    const Grid plain = cli::picture::count_cells(a.pattern(), {}, 9, 9, 2),
+               turned = cli::picture::count_cells(a.pattern(), reversed, 9, 9, 2);
     for (int y = 0; y < 9; ++y)
         for (int x = 0; x < 9; ++x) EXPECT_EQ(plain.at(y, x), turned.at(8 - y, 8 - x));
 }
@@ -80,7 +86,8 @@ TEST(DensityScale, CellsOfUnequalWidthAreToldApartByWhatTheyHold)
 {
     const auto scale_of = [](const std::vector<index_t>& columns) {
         const std::vector<offset_t> row_begin{0, std::ssize(columns)};
-        return cli::picture::DensityScale({cli::picture::count_cells({1, 50, row_begin.data(), columns.data()}, {}, 1, 4, 1)});
+        return cli::picture::DensityScale(
+            {cli::picture::count_cells({1, 50, row_begin.data(), columns.data()}, {}, 1, 4, 1)});
     };
     EXPECT_TRUE(scale_of({0, 13, 26, 40}).is_flat());
     std::vector<index_t> all(50);
@@ -116,7 +123,10 @@ using cli::picture::Colour;
 struct Image {
     int width = 0, height = 0;
     std::vector<Colour> pixel;
-    Colour at(int x, int y) const { return pixel[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)]; }
+    Colour at(int x, int y) const
+    {
+        return pixel[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
+    }
     int count(Colour colour) const { return static_cast<int>(std::count(pixel.begin(), pixel.end(), colour)); }
     bool operator==(const Image&) const = default;
 
@@ -163,8 +173,10 @@ Image image_of(const std::filesystem::path& file)
     const int stride = cairo_image_surface_get_stride(surface);
     for (int y = 0; y < image.height; ++y)
         for (int x = 0; x < image.width; ++x) {
-            const auto p = reinterpret_cast<const std::uint32_t*>(cairo_image_surface_get_data(surface) + std::ptrdiff_t{y} * stride)[x];
-            image.pixel.push_back({static_cast<std::uint8_t>(p >> 16), static_cast<std::uint8_t>(p >> 8), static_cast<std::uint8_t>(p)});
+            const auto p = reinterpret_cast<const std::uint32_t*>(cairo_image_surface_get_data(surface) +
+                                                                  std::ptrdiff_t{y} * stride)[x];
+            image.pixel.push_back(
+                {static_cast<std::uint8_t>(p >> 16), static_cast<std::uint8_t>(p >> 8), static_cast<std::uint8_t>(p)});
         }
     cairo_surface_destroy(surface);
     return image;
@@ -215,17 +227,16 @@ TEST_F(Spy, DrawsTwoPanelsForAPermutation)
     EXPECT_NE(two.map(1), two.map(0));
 }
 
-TEST_F(Spy, SingleEntriesHaveOneColour)
-{
-    EXPECT_EQ(picture("uniform:10,5000,3").map().colours().size(), 1u);
-}
+TEST_F(Spy, SingleEntriesHaveOneColour) { EXPECT_EQ(picture("uniform:10,5000,3").map().colours().size(), 1u); }
 
 TEST_F(Spy, TitleAndLegendAreAMatterOfWish)
 {
     for (const std::string words : {"rmat:8,8", "rmat:8,8 --levels"}) {
-        const Image plain = picture(words), titled = picture(words + " --title 'Another name'"), bare = picture(words + " --no-legend");
+        const Image plain = picture(words), titled = picture(words + " --title 'Another name'"),
+                    bare = picture(words + " --no-legend");
         EXPECT_NE(titled.part(0, 0, titled.width, 60), plain.part(0, 0, plain.width, 60)) << words;
-        EXPECT_EQ(titled.part(0, 100, titled.width, titled.height), plain.part(0, 100, plain.width, plain.height)) << words;
+        EXPECT_EQ(titled.part(0, 100, titled.width, titled.height), plain.part(0, 100, plain.width, plain.height))
+            << words;
         EXPECT_NE(bare, plain) << words;
         EXPECT_LE(bare.height, plain.height) << words;
     }
@@ -234,7 +245,8 @@ TEST_F(Spy, TitleAndLegendAreAMatterOfWish)
 // Tiles have a colour scale of their own.
 TEST_F(Spy, DenseTilesAreInTheLegend)
 {
-    const Image reordered = picture("fem:8,3 --reorder bsa --tau 8"), bare = picture("fem:8,3 --reorder bsa --tau 8 --no-legend");
+    const Image reordered = picture("fem:8,3 --reorder bsa --tau 8"),
+                bare = picture("fem:8,3 --reorder bsa --tau 8 --no-legend");
     EXPECT_GE(reordered.height, bare.height + 80);
     const Image legend = reordered.part(0, bare.height, reordered.width, reordered.height);
     for (const auto* stops : {&cli::picture::cool_stops, &cli::picture::warm_stops})
@@ -247,8 +259,10 @@ TEST_F(Spy, DrawsReorderedRowsWithDenseTiles)
     std::string lines;
     int entries = 0;
     for (int i = 0; i < 16; ++i)
-        for (int j = 0; j < 4; ++j, ++entries) lines += std::to_string(i + 1) + " " + std::to_string(4 * (i % 4) + j + 1) + "\n";
-    file("comb.mtx", "%%MatrixMarket matrix coordinate pattern general\n16 16 " + std::to_string(entries) + "\n" + lines);
+        for (int j = 0; j < 4; ++j, ++entries)
+            lines += std::to_string(i + 1) + " " + std::to_string(4 * (i % 4) + j + 1) + "\n";
+    file("comb.mtx",
+         "%%MatrixMarket matrix coordinate pattern general\n16 16 " + std::to_string(entries) + "\n" + lines);
     const Image png = picture("comb.mtx --reorder bsa --tau 4 --delta 0.9");
     const auto red = cli::picture::ramp(cli::picture::flat_shade, cli::picture::warm_stops);
     EXPECT_EQ(png.map(0).count(red), 0);
@@ -258,7 +272,8 @@ TEST_F(Spy, DrawsReorderedRowsWithDenseTiles)
     EXPECT_EQ(told["after"]["dense_tiles"], 4);
     EXPECT_EQ(told["after"]["share_in_dense_tiles"], 1.0);
     EXPECT_EQ(told["clusters"], 4);
-    for (const char* order : {"degree", "minhash", "pack", "natural"}) drawn(std::string("comb.mtx --reorder ") + order, "other.svg");
+    for (const char* order : {"degree", "minhash", "pack", "natural"})
+        drawn(std::string("comb.mtx --reorder ") + order, "other.svg");
     EXPECT_NE(tulle("spy comb.mtx --reorder bsb -o a.svg").code, 0);
     EXPECT_NE(tulle("spy comb.mtx --reorder bsa --permute random -o a.svg").code, 0);
 }
@@ -266,8 +281,11 @@ TEST_F(Spy, DrawsReorderedRowsWithDenseTiles)
 TEST_F(Spy, DifferentMatricesGiveDifferentPictures)
 {
     std::vector<std::pair<std::string, Image>> seen;
-    for (const char* words : {"stencil5:50", "stencil9:50", "arrow:2500", "arrow:2500 --permute reverse", "stencil5:50 --permute random", "stencil5:50 --permute random --seed 2"}) {
-        const Image png = picture(words), map = png.map(std::string(words).find("--permute") == std::string::npos ? 0 : 1);      // names and titles differ anyway
+    for (const char* words : {"stencil5:50", "stencil9:50", "arrow:2500", "arrow:2500 --permute reverse",
+                              "stencil5:50 --permute random", "stencil5:50 --permute random --seed 2"}) {
+        const Image png = picture(words), map = png.map(std::string(words).find("--permute") == std::string::npos
+                                                            ? 0
+                                                            : 1);  // names and titles differ anyway
         for (const auto& [other, image] : seen) EXPECT_NE(map, image) << words << " looks like " << other;
         seen.emplace_back(words, map);
     }
@@ -279,17 +297,22 @@ TEST_F(Spy, DrawsOneCellForEachEntryOfATinyMatrix)
     file("tiny.mtx", "%%MatrixMarket matrix coordinate pattern general\n10 10 4\n1 1\n2 3\n9 9\n10 1\n");
     const Image map = picture("tiny.mtx").map();
     for (const auto& [row, col] : {std::pair{0, 0}, std::pair{1, 2}, std::pair{8, 8}, std::pair{9, 0}})
-        EXPECT_NE(map.at((2 * col + 1) * map.width / 20, (2 * row + 1) * map.height / 20), cli::picture::white) << row << ", " << col;
+        EXPECT_NE(map.at((2 * col + 1) * map.width / 20, (2 * row + 1) * map.height / 20), cli::picture::white)
+            << row << ", " << col;
     EXPECT_EQ(map.at(3 * map.width / 20, map.height / 20), cli::picture::white);
     const auto filled = static_cast<double>(std::ssize(map.pixel) - map.count(cli::picture::white));
-    EXPECT_NEAR(filled / static_cast<double>(map.pixel.size()), 0.04 * 0.87, 0.004) << "four cells with a gap around them";
+    EXPECT_NEAR(filled / static_cast<double>(map.pixel.size()), 0.04 * 0.87, 0.004)
+        << "four cells with a gap around them";
 }
 
 TEST_F(Spy, DrawsEmptyAndOddShapes)
 {
     drawn(file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n5 5 0\n"), "empty.svg");
-    drawn(file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 100000 2\n1 1 1\n1 100000 1\n"), "wide.svg");
-    drawn(file("tall.mtx", "%%MatrixMarket matrix coordinate real general\n100000 1 2\n1 1 1\n100000 1 1\n") + " --permute degree", "tall.svg");
+    drawn(file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 100000 2\n1 1 1\n1 100000 1\n"),
+          "wide.svg");
+    drawn(file("tall.mtx", "%%MatrixMarket matrix coordinate real general\n100000 1 2\n1 1 1\n100000 1 1\n") +
+              " --permute degree",
+          "tall.svg");
 }
 
 #else

@@ -16,14 +16,20 @@ protected:
     Outcome shell(const std::string& line) const
     {
         const auto out = folder / "stdout", err = folder / "stderr", script = folder / "script";
-        file("script", "cd '" + folder.string() + "'\ntulle() { '" + TULLE_CLI_PROGRAM + "' \"$@\"; }\nset -o pipefail\n" + line + "\n");
-        const int status = std::system(("bash '" + script.string() + "' >'" + out.string() + "' 2>'" + err.string() + "'").c_str());
+        file("script", "cd '" + folder.string() + "'\ntulle() { '" + TULLE_CLI_PROGRAM +
+                           "' \"$@\"; }\nset -o pipefail\n" + line + "\n");
+        const int status =
+            std::system(("bash '" + script.string() + "' >'" + out.string() + "' 2>'" + err.string() + "'").c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), text_of(out), text_of(err)};
     }
-    std::size_t files() const { return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {})); }
+    std::size_t files() const
+    {
+        return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+    }
 };
 
-const std::string small = "%%MatrixMarket matrix coordinate real general\n3 4 5\n1 1 1.5\n1 4 2\n2 2 -1\n3 1 4\n3 3 0.25\n";
+const std::string small =
+    "%%MatrixMarket matrix coordinate real general\n3 4 5\n1 1 1.5\n1 4 2\n2 2 -1\n3 1 4\n3 3 0.25\n";
 
 TEST_F(StreamsOfTheTool, AMatrixGoesThroughPipesInEveryFormat)
 {
@@ -31,14 +37,16 @@ TEST_F(StreamsOfTheTool, AMatrixGoesThroughPipesInEveryFormat)
     const auto plain = json("info a.mtx");
     for (const char* format : {"mtx", "npz", "tulle", "mtx.gz"}) {
         SCOPED_TRACE(format);
-        const Outcome run = shell(std::string("tulle convert - - --output-format ") + format + " -q <a.mtx | tulle info - --json");
+        const Outcome run =
+            shell(std::string("tulle convert - - --output-format ") + format + " -q <a.mtx | tulle info - --json");
         ASSERT_EQ(run.code, 0) << run.err;
         const auto piped = nlohmann::json::parse(run.out);
         EXPECT_EQ(piped["fingerprint"], plain["fingerprint"]);
         EXPECT_EQ(piped["matrix"], "-");
         EXPECT_EQ(piped["name"], "stdin");
     }
-    EXPECT_EQ(shell("tulle convert a.mtx - | diff - a.mtx").code, 0) << "Matrix Market unless told otherwise, and nothing else on stdout";
+    EXPECT_EQ(shell("tulle convert a.mtx - | diff - a.mtx").code, 0)
+        << "Matrix Market unless told otherwise, and nothing else on stdout";
     EXPECT_EQ(shell("tulle convert a.mtx /dev/stdout | diff - a.mtx").code, 0);
     EXPECT_EQ(shell("tulle gen stencil5:3 -o - -q | tulle run spmv - --verify").code, 0);
     EXPECT_EQ(shell("tulle validate <(cat a.mtx)").code, 0);
@@ -50,7 +58,8 @@ TEST_F(StreamsOfTheTool, AMatrixGoesThroughPipesInEveryFormat)
 TEST_F(StreamsOfTheTool, VectorsAndProductsGoToStdout)
 {
     file("a.mtx", small);
-    EXPECT_EQ(shell("printf '1\\n2\\n3\\n4\\n' | tulle run spmv a.mtx --x - --out - --repeat 1").out, "9.5\n-2\n4.75\n");
+    EXPECT_EQ(shell("printf '1\\n2\\n3\\n4\\n' | tulle run spmv a.mtx --x - --out - --repeat 1").out,
+              "9.5\n-2\n4.75\n");
     EXPECT_EQ(shell("tulle run spgemm stencil5:3 --out - --repeat 0 -q | tulle info - --json").code, 0);
     const Outcome twice = shell("tulle run spgemm - - <a.mtx");
     EXPECT_EQ(twice.code, 2);
@@ -62,11 +71,15 @@ TEST_F(StreamsOfTheTool, PicturesGoToStdoutInEveryFormat)
     if (!json("doctor")["build"]["pictures"]) GTEST_SKIP() << "built without Cairo";
     file("a.mtx", small);
     const Outcome picture = shell("tulle spy a.mtx -o - --json");
-    EXPECT_EQ(picture.out.rfind("<?xml", 0) == 0 || picture.out.rfind("<svg", 0) == 0, true) << picture.out.substr(0, 40);
+    EXPECT_EQ(picture.out.rfind("<?xml", 0) == 0 || picture.out.rfind("<svg", 0) == 0, true)
+        << picture.out.substr(0, 40);
     EXPECT_NE(picture.err.find("\"file\": \"-\""), std::string::npos) << "results go to stderr where stdout is taken";
     const std::pair<const char*, const char*> formats[] = {{"svg", "<?xml"}, {"png", "\x89PNG"}, {"pdf", "%PDF"}};
     for (const auto& [format, begin] : formats)
-        for (const char* kind : {"a.mtx ", "stencil5:4 --levels "}) EXPECT_EQ(shell(std::string("tulle spy -o - ") + kind + "--output-format " + format).out.rfind(begin, 0), 0u) << kind << format;
+        for (const char* kind : {"a.mtx ", "stencil5:4 --levels "})
+            EXPECT_EQ(shell(std::string("tulle spy -o - ") + kind + "--output-format " + format).out.rfind(begin, 0),
+                      0u)
+                << kind << format;
     EXPECT_EQ(shell("tulle spy a.mtx -o picture --output-format png").code, 0) << "a file whose name says nothing";
     EXPECT_EQ(text_of(folder / "picture").rfind("\x89PNG", 0), 0u);
 }
@@ -105,10 +118,13 @@ TEST_F(StreamsOfTheTool, ErrorsAreJsonWhereResultsAre)
 TEST_F(StreamsOfTheTool, EveryVerbNamesTheMatrixAndItsSize)
 {
     const bool draws = json("doctor")["build"]["pictures"];
-    for (const char* words : {"info stencil5:4", "validate stencil5:4", "convert stencil5:4 a.mtx", "gen stencil5:4 -o b.mtx", "spy stencil5:4 -o a.svg", "spy stencil5:4 --levels -o a.svg",
-                              "run spmv stencil5:4 --repeat 1", "run spmm stencil5:4 --n 2 --repeat 1", "run spgemm stencil5:4 --repeat 0", "run sptrsv stencil5:4 --repeat 1 --backend cpu",
-                              "plan spmv stencil5:4 --devices 2", "plan spgemm stencil5:4", "explain spmm stencil5:4 --repeat 0 --backend cpu", "explain spgemm stencil5:4 --repeat 0",
-                              "tune sptrsv stencil5:4 --backend cpu --seconds 0.01"}) {
+    for (const char* words :
+         {"info stencil5:4", "validate stencil5:4", "convert stencil5:4 a.mtx", "gen stencil5:4 -o b.mtx",
+          "spy stencil5:4 -o a.svg", "spy stencil5:4 --levels -o a.svg", "run spmv stencil5:4 --repeat 1",
+          "run spmm stencil5:4 --n 2 --repeat 1", "run spgemm stencil5:4 --repeat 0",
+          "run sptrsv stencil5:4 --repeat 1 --backend cpu", "plan spmv stencil5:4 --devices 2",
+          "plan spgemm stencil5:4", "explain spmm stencil5:4 --repeat 0 --backend cpu",
+          "explain spgemm stencil5:4 --repeat 0", "tune sptrsv stencil5:4 --backend cpu --seconds 0.01"}) {
         if (!draws && std::string(words).starts_with("spy")) continue;
         SCOPED_TRACE(words);
         const auto result = json(words);
@@ -123,14 +139,17 @@ TEST_F(StreamsOfTheTool, AFullDeviceIsAnErrorEverywhere)
 {
     if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
     file("a.mtx", small);
-    for (const char* words : {"--help", "--version", "info --help", "run spmv --help", "info a.mtx", "info a.mtx --json", "info missing.mtx --json", "gen --list", "convert a.mtx -", "gen stencil5:3 -o -",
-                              "spy a.mtx -o -", "validate a.mtx", "run spmv a.mtx --repeat 1", "run spmv a.mtx --repeat 1 --out -"}) {
+    for (const char* words :
+         {"--help", "--version", "info --help", "run spmv --help", "info a.mtx", "info a.mtx --json",
+          "info missing.mtx --json", "gen --list", "convert a.mtx -", "gen stencil5:3 -o -", "spy a.mtx -o -",
+          "validate a.mtx", "run spmv a.mtx --repeat 1", "run spmv a.mtx --repeat 1 --out -"}) {
         SCOPED_TRACE(words);
         const Outcome run = shell(std::string("tulle ") + words + " >/dev/full");
         EXPECT_EQ(run.code, 3);
         EXPECT_NE(run.err.find("tulle: "), std::string::npos) << run.err;
     }
-    for (const char* words : {"convert a.mtx /dev/full", "spy a.mtx -o /dev/full", "run spmv a.mtx --repeat 1 --out /dev/full"}) {
+    for (const char* words :
+         {"convert a.mtx /dev/full", "spy a.mtx -o /dev/full", "run spmv a.mtx --repeat 1 --out /dev/full"}) {
         const Outcome run = shell(std::string("tulle ") + words);
         EXPECT_EQ(run.code, 3) << words;
         EXPECT_NE(run.err.find("No space left"), std::string::npos) << run.err;
@@ -141,9 +160,12 @@ TEST_F(StreamsOfTheTool, ASignalLeavesNoFile)
 {
     for (const char* signal : {"INT", "TERM", "HUP"}) {
         SCOPED_TRACE(signal);
-        // a pipe that nobody reads to its end holds the writer in the middle of a file's text; here the writer is stopped by chance instead, early and late
+        // a pipe that nobody reads to its end holds the writer in the middle of a file's text; here the writer is
+        // stopped by chance instead, early and late
         for (const char* after : {"0.02", "0.2", "0.5"}) {
-            const Outcome run = shell(std::string("'") + TULLE_CLI_PROGRAM + "' gen stencil27:70 -o big.mtx --threads 1 -q & sleep " + after + "; kill -" + signal + " $! 2>/dev/null; wait $!; echo $?");
+            const Outcome run =
+                shell(std::string("'") + TULLE_CLI_PROGRAM + "' gen stencil27:70 -o big.mtx --threads 1 -q & sleep " +
+                      after + "; kill -" + signal + " $! 2>/dev/null; wait $!; echo $?");
             std::filesystem::remove(folder / "big.mtx");
             EXPECT_EQ(files(), 3u) << "stdout, stderr, script; " << run.out;
         }

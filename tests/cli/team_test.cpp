@@ -10,7 +10,9 @@ class Teams : public Program {};
 
 TEST_F(Teams, RunIsRightOnAnyNumberOfDevices)
 {
-    for (const char* how : {"--devices 1", "--devices 4", "--devices 3 --paper", "--devices 5 --format csc", "--devices 2 --format coo --transpose --beta 0.5 --paper", "--devices 4 --type f32 --alpha -2"}) {
+    for (const char* how :
+         {"--devices 1", "--devices 4", "--devices 3 --paper", "--devices 5 --format csc",
+          "--devices 2 --format coo --transpose --beta 0.5 --paper", "--devices 4 --type f32 --alpha -2"}) {
         SCOPED_TRACE(how);
         const auto result = json(std::string("run spmv rmat:10,8 --verify --repeat 1 ") + how)["results"][0];
         EXPECT_EQ(result["check"]["ok"], true);
@@ -30,7 +32,7 @@ TEST_F(Teams, PlanTellsEveryPart)
         nonzeros += part["nonzeros"].get<long>();
         rows += part["rows"].get<long>();
         EXPECT_GT(part["seconds_alone"], 0.0);
-        EXPECT_LE(part["senders"], 2);                       // slabs have neighbours on two sides
+        EXPECT_LE(part["senders"], 2);  // slabs have neighbours on two sides
     }
     EXPECT_EQ(rows, 900);
     EXPECT_EQ(nonzeros, 5 * 900 - 4 * 30);
@@ -43,7 +45,8 @@ TEST_F(Teams, PlanPrintsForPeople)
 {
     const Outcome run = tulle("plan spmv stencil5:30 --devices 3");
     EXPECT_EQ(run.code, 0);
-    for (const char* part : {"3 devices", "x from others", "imbalance", "measured", "assumed link of 400 GB/s", "█"}) EXPECT_NE(run.out.find(part), run.out.npos) << part;
+    for (const char* part : {"3 devices", "x from others", "imbalance", "measured", "assumed link of 400 GB/s", "█"})
+        EXPECT_NE(run.out.find(part), run.out.npos) << part;
 }
 
 TEST_F(Teams, SayWhatCannotBe)
@@ -59,7 +62,8 @@ TEST_F(Teams, SayWhatCannotBe)
 
 TEST_F(Teams, HelpOpensWithExamples)
 {
-    for (const char* verb : {"plan", "plan spmv"}) EXPECT_EQ(tulle(std::string(verb) + " --help").out.rfind("Examples:\n  tulle ", 0), 0u) << verb;
+    for (const char* verb : {"plan", "plan spmv"})
+        EXPECT_EQ(tulle(std::string(verb) + " --help").out.rfind("Examples:\n  tulle ", 0), 0u) << verb;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Command lines with mistakes: what was probably meant, which help tells more, options that are refused because they would do nothing, and
-// outputs that are refused before any work is done.
+// Command lines with mistakes: what was probably meant, which help tells more, options that are refused because they
+// would do nothing, and outputs that are refused before any work is done.
 #include "apps/cli/support/hints.hpp"
 #include "base/suggest.hpp"
 #include "cli/program.hpp"
@@ -20,7 +20,9 @@ protected:
         EXPECT_EQ(run.code, code) << words << "\n" << run.err << run.out;
         const bool as_json = words.find("--json") != words.npos && !words.starts_with("bench");
         EXPECT_EQ(run.out.empty(), !as_json) << words << "\n" << run.out;
-        if (as_json) { EXPECT_EQ(nlohmann::json::parse(run.out)["error"]["exit_code"], code) << words; }
+        if (as_json) {
+            EXPECT_EQ(nlohmann::json::parse(run.out)["error"]["exit_code"], code) << words;
+        }
         EXPECT_EQ(run.err.find("::"), run.err.npos) << words << "\n" << run.err;
         return run.err;
     }
@@ -52,20 +54,35 @@ TEST(Suggest, FindsTheNearestOrNothing)
 
 TEST_F(Usage, MistypedWordsGetASuggestion)
 {
-    const std::pair<const char*, const char*> cases[] = {
-        {"rnu", "'run'"}, {"run spmw stencil5:4", "'spmv'"}, {"plan spgem stencil5:4", "'spgemm'"}, {"tune sptsv stencil5:4", "'sptrsv'"}, {"--hlp", "'--help'"},
-        {"run spmv --hlp", "'--help'"}, {"run spmv stencil5:4 --verfy", "'--verify'"}, {"spy stencil5:4 --otu a.png", "'--out'"}, {"run spmv stencil5:4 --formt=csr", "'--format'"},
-        {"run spmv stencil5:4 --format csd", "'csr'"}, {"run spmv stencil5:4 --type f46", "'f64'"}, {"info stencil5:4 --color alwas", "'always'"},
-        {"gen stencl5:4 -o a.mtx", "'stencil5'"}, {"info stencl5:4", "'stencil5'"}, {"info twin:canz", "'twin:cant'"},
-        {"run spmv stencil5:4 --policy rws", "'rows'"}, {"run spmm stencil5:4 --kernel tils", "'tiles'"}, {"run spmm stencil5:4 --kernel tiles --order bsb", "'bsa'"},
-        {"run spgemm stencil5:4 --policy hsh", "'hash'"}, {"run spgemm stencil5:4 --refill fastes", "'fastest'"}, {"completion bsh", "'bash'"}};
+    const std::pair<const char*, const char*> cases[] = {{"rnu", "'run'"},
+                                                         {"run spmw stencil5:4", "'spmv'"},
+                                                         {"plan spgem stencil5:4", "'spgemm'"},
+                                                         {"tune sptsv stencil5:4", "'sptrsv'"},
+                                                         {"--hlp", "'--help'"},
+                                                         {"run spmv --hlp", "'--help'"},
+                                                         {"run spmv stencil5:4 --verfy", "'--verify'"},
+                                                         {"spy stencil5:4 --otu a.png", "'--out'"},
+                                                         {"run spmv stencil5:4 --formt=csr", "'--format'"},
+                                                         {"run spmv stencil5:4 --format csd", "'csr'"},
+                                                         {"run spmv stencil5:4 --type f46", "'f64'"},
+                                                         {"info stencil5:4 --color alwas", "'always'"},
+                                                         {"gen stencl5:4 -o a.mtx", "'stencil5'"},
+                                                         {"info stencl5:4", "'stencil5'"},
+                                                         {"info twin:canz", "'twin:cant'"},
+                                                         {"run spmv stencil5:4 --policy rws", "'rows'"},
+                                                         {"run spmm stencil5:4 --kernel tils", "'tiles'"},
+                                                         {"run spmm stencil5:4 --kernel tiles --order bsb", "'bsa'"},
+                                                         {"run spgemm stencil5:4 --policy hsh", "'hash'"},
+                                                         {"run spgemm stencil5:4 --refill fastes", "'fastest'"},
+                                                         {"completion bsh", "'bash'"}};
     for (const auto& [words, meant] : cases) expect_says(words, std::string("did you mean ") + meant);
     expect_says("info stencl5", "did you mean 'stencil5'", 3);
 }
 
 TEST_F(Usage, HintsNameTheHelpOfTheVerb)
 {
-    for (const char* words : {"run spmv stencil5:4 --frobnicate", "run spmv", "run spmv stencil5:4 --repeat 0", "run spmv stencil5:4 --block 2", "run spmv stencil5:4 --out"})
+    for (const char* words : {"run spmv stencil5:4 --frobnicate", "run spmv", "run spmv stencil5:4 --repeat 0",
+                              "run spmv stencil5:4 --block 2", "run spmv stencil5:4 --out"})
         expect_says(words, "tulle run spmv --help");
     expect_says("run", "tulle run --help");
     expect_says("frobnicate", "tulle --help");
@@ -83,24 +100,61 @@ TEST_F(Usage, AnOptionIsNoValue)
         expect_says("bench spmv stencil5:4 --json --quiet", "--json needs a value");
         expect_says("bench spmv stencil5:4 --jsn", "did you mean '--json'");
         EXPECT_FALSE(std::filesystem::exists(folder / "--quiet"));
-        refused("bench spmv " + file("claims.mtx", "%%MatrixMarket matrix coordinate real general\n100000000 10 1\n1 1 1\n") + " --quiet", 3);
+        refused("bench spmv " +
+                    file("claims.mtx", "%%MatrixMarket matrix coordinate real general\n100000000 10 1\n1 1 1\n") +
+                    " --quiet",
+                3);
     }
 }
 
 TEST_F(Usage, OptionsWithoutEffectAreRefused)
 {
-    for (const char* words :
-         {"run spmv stencil5:4 --device 3", "run spmm stencil5:4 --device 3", "run spgemm stencil5:4 --device 3", "run sptrsv stencil5:4 --backend cpu --device 3", "plan spmv stencil5:4 --device 3",
-          "tune sptrsv stencil5:4 --backend cpu --device 3", "explain spgemm stencil5:4 --device 3", "explain spmm stencil5:4 --backend cpu --device 0",
-          "spy stencil5:4 -o a.png --levels --reorder bsa", "spy stencil5:4 -o a.png --levels --permute degree", "spy stencil5:4 -o a.png --tau 8", "spy stencil5:4 -o a.png --delta 0.5",
-          "spy stencil5:4 -o a.png --alpha 0.5", "spy stencil5:4 -o a.png --reorder pack --alpha 0.5", "spy stencil5:4 -o a.png --seed 3", "spy stencil5:4 -o a.png --permute degree --seed 3",
-          "run spmv stencil5:4 --block 2", "run spmv stencil5:4 --lanes 4", "run spmv stencil5:4 --paper", "run spmm stencil5:4 --delta 0.5", "run spmm stencil5:4 --search",
-          "run spmm stencil5:4 --order pack", "run spmm stencil5:4 --split rows", "run spgemm stencil5:4 --seed 3", "plan spmv stencil5:4 --paper --tolerance 0.1", "explain spmm stencil5:4 --repeat 0 --seed 2",
-          "gen --list stencil5:4", "gen --list --stats", "gen stencil5:4 --stats -o a.mtx", "gen stencil5:4 --stats --type f32", "doctor --threads 2", "doctor --budget 1GiB",
-          "info stencil5:4 --real-part", "info stencil5:4 --trust-header", "info stencil5:4 --values random:1", "info stencil5:4 --strict", "info stencil5:4 --input-format mtx",
-          "run spgemm stencil5:4 --output-format mtx", "gen stencil5:4 --stats --output-format mtx", "convert stencil5:4 - --output-format npz --comment hello", "tune sptrsv stencil5:4 --json --show 3",
-          "convert stencil5:4 a.npz --comment hello", "explain spmm stencil5:4 --backend cpu --all", "explain spmm stencil5:4 --type f32 --bsa", "plan spgemm stencil5:4 --devices 2 --refill fastest",
-          "run spmv stencil5:4 --json --verbose"})
+    for (const char* words : {"run spmv stencil5:4 --device 3",
+                              "run spmm stencil5:4 --device 3",
+                              "run spgemm stencil5:4 --device 3",
+                              "run sptrsv stencil5:4 --backend cpu --device 3",
+                              "plan spmv stencil5:4 --device 3",
+                              "tune sptrsv stencil5:4 --backend cpu --device 3",
+                              "explain spgemm stencil5:4 --device 3",
+                              "explain spmm stencil5:4 --backend cpu --device 0",
+                              "spy stencil5:4 -o a.png --levels --reorder bsa",
+                              "spy stencil5:4 -o a.png --levels --permute degree",
+                              "spy stencil5:4 -o a.png --tau 8",
+                              "spy stencil5:4 -o a.png --delta 0.5",
+                              "spy stencil5:4 -o a.png --alpha 0.5",
+                              "spy stencil5:4 -o a.png --reorder pack --alpha 0.5",
+                              "spy stencil5:4 -o a.png --seed 3",
+                              "spy stencil5:4 -o a.png --permute degree --seed 3",
+                              "run spmv stencil5:4 --block 2",
+                              "run spmv stencil5:4 --lanes 4",
+                              "run spmv stencil5:4 --paper",
+                              "run spmm stencil5:4 --delta 0.5",
+                              "run spmm stencil5:4 --search",
+                              "run spmm stencil5:4 --order pack",
+                              "run spmm stencil5:4 --split rows",
+                              "run spgemm stencil5:4 --seed 3",
+                              "plan spmv stencil5:4 --paper --tolerance 0.1",
+                              "explain spmm stencil5:4 --repeat 0 --seed 2",
+                              "gen --list stencil5:4",
+                              "gen --list --stats",
+                              "gen stencil5:4 --stats -o a.mtx",
+                              "gen stencil5:4 --stats --type f32",
+                              "doctor --threads 2",
+                              "doctor --budget 1GiB",
+                              "info stencil5:4 --real-part",
+                              "info stencil5:4 --trust-header",
+                              "info stencil5:4 --values random:1",
+                              "info stencil5:4 --strict",
+                              "info stencil5:4 --input-format mtx",
+                              "run spgemm stencil5:4 --output-format mtx",
+                              "gen stencil5:4 --stats --output-format mtx",
+                              "convert stencil5:4 - --output-format npz --comment hello",
+                              "tune sptrsv stencil5:4 --json --show 3",
+                              "convert stencil5:4 a.npz --comment hello",
+                              "explain spmm stencil5:4 --backend cpu --all",
+                              "explain spmm stencil5:4 --type f32 --bsa",
+                              "plan spgemm stencil5:4 --devices 2 --refill fastest",
+                              "run spmv stencil5:4 --json --verbose"})
         expect_says(words, "has no effect");
     if (!why_no_cuda().empty()) {
         expect_says("demo stencil5:4 --device 3", "--device has no effect");
@@ -114,7 +168,9 @@ TEST_F(Usage, NumbersOutOfRangeAreTold)
     const std::string said = refused("tune sptrsv stencil5:4 --seconds 0");
     EXPECT_NE(said.find("--seconds: must be a number greater than 0, not '0'"), said.npos) << said;
     EXPECT_LT(said.size(), 200u);
-    for (const char* words : {"run sptrsv stencil5:4 --search -1", "plan spmv stencil5:4 --link nan", "run spmm stencil5:4 --expected-calls inf"}) expect_says(words, "greater than 0");
+    for (const char* words : {"run sptrsv stencil5:4 --search -1", "plan spmv stencil5:4 --link nan",
+                              "run spmm stencil5:4 --expected-calls inf"})
+        expect_says(words, "greater than 0");
 }
 
 TEST_F(Usage, ChunksAreNamed)
@@ -129,13 +185,25 @@ TEST_F(Usage, ChunksAreNamed)
 TEST_F(Usage, OutputsAreCheckedBeforeAnyWork)
 {
     std::filesystem::create_directory(folder / "taken.mtx");
-    const std::pair<const char*, int> cases[] = {
-        {"run spgemm stencil5:4 --out c.foo", 3}, {"run spgemm stencil5:4 --out no/such/c.mtx", 3}, {"run spgemm stencil5:4 --out taken.mtx", 3}, {"run spgemm stencil5:4 --out c.smtx", 2},
-        {"run spgemm stencil5:4 --out c.mtx.xz", 3}, {"run spmv stencil5:4 --out no/such/y.txt", 3}, {"run spmv stencil5:4 --out .", 3}, {"convert stencil5:4 a.foo", 3},
-        {"convert stencil5:4 a.npz --pattern", 2}, {"gen stencil5:4 -o no/such/a.mtx", 3}, {"spy stencil5:4 -o a.gif", 2}, {"spy stencil5:4 -o no/such/a.png", 3},
-        {"spy stencil5:4 --levels -o no/such/a.png", 3}, {"demo stencil5:4 --picture no/such/a.png", 3},
-        {"run spgemm stencil5:4 --out - --output-format foo", 2}, {"gen stencil5:4 -o no/such/a.foo --output-format npz", 3}, {"convert stencil5:4 - --output-format npz --pattern", 2},
-        {"spy stencil5:4 -o - --output-format gif", 2}, {"spy stencil5:4 -o a.foo", 2}};
+    const std::pair<const char*, int> cases[] = {{"run spgemm stencil5:4 --out c.foo", 3},
+                                                 {"run spgemm stencil5:4 --out no/such/c.mtx", 3},
+                                                 {"run spgemm stencil5:4 --out taken.mtx", 3},
+                                                 {"run spgemm stencil5:4 --out c.smtx", 2},
+                                                 {"run spgemm stencil5:4 --out c.mtx.xz", 3},
+                                                 {"run spmv stencil5:4 --out no/such/y.txt", 3},
+                                                 {"run spmv stencil5:4 --out .", 3},
+                                                 {"convert stencil5:4 a.foo", 3},
+                                                 {"convert stencil5:4 a.npz --pattern", 2},
+                                                 {"gen stencil5:4 -o no/such/a.mtx", 3},
+                                                 {"spy stencil5:4 -o a.gif", 2},
+                                                 {"spy stencil5:4 -o no/such/a.png", 3},
+                                                 {"spy stencil5:4 --levels -o no/such/a.png", 3},
+                                                 {"demo stencil5:4 --picture no/such/a.png", 3},
+                                                 {"run spgemm stencil5:4 --out - --output-format foo", 2},
+                                                 {"gen stencil5:4 -o no/such/a.foo --output-format npz", 3},
+                                                 {"convert stencil5:4 - --output-format npz --pattern", 2},
+                                                 {"spy stencil5:4 -o - --output-format gif", 2},
+                                                 {"spy stencil5:4 -o a.foo", 2}};
     const bool draws = json("doctor")["build"]["pictures"];
     for (const auto& [words, code] : cases) {
         if (!draws && (std::string(words).starts_with("spy") || std::string(words).starts_with("demo"))) continue;
@@ -147,14 +215,18 @@ TEST_F(Usage, OutputsAreCheckedBeforeAnyWork)
 
 TEST_F(Usage, HintsNameOptionsNotMembers)
 {
-    const std::string complex = file("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 2\n");
+    const std::string complex =
+        file("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 2\n");
     expect_says("info " + complex, "--real-part", 3);
     EXPECT_EQ(tulle("info --real-part " + complex).code, 0);
     EXPECT_EQ(tulle("run spgemm identity:2 --real-part " + complex).code, 0) << "B is read with the same options";
-    const std::string claims = file("claims.mtx", "%%MatrixMarket matrix coordinate real general\n100000000 10 1\n1 1 1\n");
+    const std::string claims =
+        file("claims.mtx", "%%MatrixMarket matrix coordinate real general\n100000000 10 1\n1 1 1\n");
     expect_says("info " + claims, "--trust-header", 3);
     expect_says("info --trust-header --budget 1MiB " + claims, "raise --budget", 4);
-    expect_says("run sptrsv " + file("singular.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 1 1\n"), "--unit-diagonal");
+    expect_says("run sptrsv " +
+                    file("singular.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 1 1\n"),
+                "--unit-diagonal");
     expect_says("convert stencil5:4 a.smtx", "--pattern");
     if (!why_no_cuda().empty()) expect_says("run spmv stencil5:4 --backend cuda", "--backend cpu", 5);
 }
@@ -166,10 +238,13 @@ TEST(Hints, NoTextOfTheLibraryReachesAUserWithColons)
     int found = 0;
     std::vector<std::filesystem::directory_entry> entries;
     for (const char* folder : {"src", "include"})
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(TULLE_SOURCE) / folder)) entries.push_back(entry);
+        for (const auto& entry :
+             std::filesystem::recursive_directory_iterator(std::filesystem::path(TULLE_SOURCE) / folder))
+            entries.push_back(entry);
     for (const auto& entry : entries) {
         const std::string kind = entry.path().extension().string();
-        const bool machine = entry.path().string().find("simt") != std::string::npos || kind == ".cuh";      // the simulator's own words, and assembler
+        const bool machine = entry.path().string().find("simt") != std::string::npos ||
+                             kind == ".cuh";  // the simulator's own words, and assembler
         if (machine || (kind != ".cpp" && kind != ".hpp" && kind != ".cu")) continue;
         std::ifstream in(entry.path());
         for (std::string line; std::getline(in, line);) {
@@ -196,7 +271,8 @@ TEST(Hints, OthersStay)
 
 TEST_F(Usage, WhatElseWasPossibleIsForVerbose)
 {
-    for (const char* words : {"run spmv stencil5:4", "run spmm stencil5:4", "run spgemm stencil5:4", "plan spgemm stencil5:4"}) {
+    for (const char* words :
+         {"run spmv stencil5:4", "run spmm stencil5:4", "run spgemm stencil5:4", "plan spgemm stencil5:4"}) {
         EXPECT_EQ(tulle(words).out.find("also possible"), std::string::npos) << words;
         EXPECT_NE(tulle(std::string(words) + " --verbose").out.find("also possible"), std::string::npos) << words;
     }
@@ -208,10 +284,12 @@ TEST_F(Usage, CompletionsKnowEveryVerb)
     for (const std::string shell : {"bash", "zsh", "fish"}) {
         const Outcome run = tulle("completion " + shell);
         EXPECT_EQ(run.code, 0) << run.err;
-        for (const char* word : {"validate", "sptrsv", "trust-header", "csr csc coo bell"}) EXPECT_NE(run.out.find(word), std::string::npos) << shell << " " << word;
+        for (const char* word : {"validate", "sptrsv", "trust-header", "csr csc coo bell"})
+            EXPECT_NE(run.out.find(word), std::string::npos) << shell << " " << word;
         file("completion." + shell, run.out);
         const std::string check = shell == "fish" ? "fish --no-execute" : shell + " -n";
-        const std::string line = "command -v " + shell + " >/dev/null || exit 77; cd '" + folder.string() + "' && " + check + " completion." + shell;
+        const std::string line = "command -v " + shell + " >/dev/null || exit 77; cd '" + folder.string() + "' && " +
+                                 check + " completion." + shell;
         const int status = std::system(line.c_str());
         EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77) << shell;
     }
@@ -222,7 +300,9 @@ TEST_F(Usage, BashCompletes)
 {
     file("completion.bash", tulle("completion bash").out);
     const auto completed = [&](const std::string& words, int at) {
-        const std::string line = "cd '" + folder.string() + "' && bash -c 'source ./completion.bash; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(at) + "; _tulle; echo \"${COMPREPLY[*]}\"' >reply 2>&1";
+        const std::string line = "cd '" + folder.string() + "' && bash -c 'source ./completion.bash; COMP_WORDS=(" +
+                                 words + "); COMP_CWORD=" + std::to_string(at) +
+                                 "; _tulle; echo \"${COMPREPLY[*]}\"' >reply 2>&1";
         EXPECT_EQ(std::system(line.c_str()), 0);
         return text_of(folder / "reply");
     };
@@ -237,10 +317,12 @@ TEST_F(Usage, BashCompletes)
 TEST_F(Usage, TheManualHasEveryVerb)
 {
     const std::string page = tulle("manual").out;
-    for (const char* part : {".TH TULLE 1", ".SH NAME", ".SH SYNOPSIS", ".SH EXIT STATUS", "tulle run spmv", "tulle tune sptrsv", "\\-\\-trust\\-header", "tulle doctor"})
+    for (const char* part : {".TH TULLE 1", ".SH NAME", ".SH SYNOPSIS", ".SH EXIT STATUS", "tulle run spmv",
+                             "tulle tune sptrsv", "\\-\\-trust\\-header", "tulle doctor"})
         EXPECT_NE(page.find(part), page.npos) << part;
     file("tulle.1", page);
-    const std::string line = "command -v groff >/dev/null || exit 77; cd '" + folder.string() + "' && groff -man -Kutf8 -Tutf8 -ww tulle.1 >page 2>faults && test ! -s faults";
+    const std::string line = "command -v groff >/dev/null || exit 77; cd '" + folder.string() +
+                             "' && groff -man -Kutf8 -Tutf8 -ww tulle.1 >page 2>faults && test ! -s faults";
     const int status = std::system(line.c_str());
     EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77) << text_of(folder / "faults");
 }

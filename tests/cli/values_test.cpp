@@ -8,7 +8,10 @@ namespace {
 
 class ValuesOfTheTool : public Program {
 protected:
-    std::string real(const std::string& name, const std::string& rest) const { return file(name, "%%MatrixMarket matrix coordinate real general\n" + rest); }
+    std::string real(const std::string& name, const std::string& rest) const
+    {
+        return file(name, "%%MatrixMarket matrix coordinate real general\n" + rest);
+    }
 };
 
 TEST_F(ValuesOfTheTool, PatternsAreOnesAndSymmetricOnesStaySymmetric)
@@ -27,7 +30,8 @@ TEST_F(ValuesOfTheTool, PatternsAreOnesAndSymmetricOnesStaySymmetric)
     EXPECT_EQ(json("info p.mtx --values random:5")["file"]["values"], "random:5");
     EXPECT_EQ(json("run spmv p.mtx --values random:5 --verify")["results"][0]["check"]["ok"], true);
     EXPECT_NE(tulle("info s.mtx --values ones").err.find("has no effect"), std::string::npos);
-    for (const char* wrong : {"random", "random:", "random:x", "twos"}) EXPECT_EQ(tulle(std::string("info p.mtx --values ") + wrong).code, 2) << wrong;
+    for (const char* wrong : {"random", "random:", "random:x", "twos"})
+        EXPECT_EQ(tulle(std::string("info p.mtx --values ") + wrong).code, 2) << wrong;
 }
 
 TEST_F(ValuesOfTheTool, BenchmarksSayHowValuesWereMade)
@@ -63,9 +67,14 @@ TEST_F(ValuesOfTheTool, LossesAreSaidAndRefusedWhereStrict)
         EXPECT_EQ(refused.code, 3);
         EXPECT_NE(refused.err.find("tulle: " + sentence), std::string::npos) << refused.err;
     };
-    warns("run spmm " + real("large.mtx", "2 2 2\n1 1 1\n2 1 70000\n") + " --n 4 --type f16 --repeat 1", "overflow", "large.mtx:4: 1 value is too large");
+    warns("run spmm " + real("large.mtx", "2 2 2\n1 1 1\n2 1 70000\n") + " --n 4 --type f16 --repeat 1", "overflow",
+          "large.mtx:4: 1 value is too large");
     warns("info " + real("small.mtx", "2 2 2\n1 1 1\n2 1 1e-400\n"), "underflow", "small.mtx:4: 1 value is too small");
-    warns("convert " + file("whole.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n2 1 9007199254740993\n") + " w.npz", "rounding", "whole.mtx:4: 1 whole number");
+    warns("convert " +
+              file("whole.mtx",
+                   "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n2 1 9007199254740993\n") +
+              " w.npz",
+          "rounding", "whole.mtx:4: 1 whole number");
     EXPECT_EQ(tulle("run spmm large.mtx --n 4 --type f32 --strict --repeat 1").code, 0);
     EXPECT_FALSE(json("info large.mtx").contains("warnings"));
 }
@@ -75,7 +84,8 @@ TEST_F(ValuesOfTheTool, ValidateTellsDuplicates)
     const std::string twice = real("twice.mtx", "2 2 3\n1 1 1\n2 1 1\n1 1 4\n");
     const Outcome run = tulle("validate " + twice);
     EXPECT_EQ(run.code, 0);
-    EXPECT_NE(run.out.find("1 duplicate added up (first: line 5, row 1, column 1, counted from 1)"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("1 duplicate added up (first: line 5, row 1, column 1, counted from 1)"), std::string::npos)
+        << run.out;
     const auto found = json("validate " + twice);
     EXPECT_EQ(found["unique"], false);
     EXPECT_EQ(found["duplicates"]["count"], 1);
@@ -92,25 +102,34 @@ TEST_F(ValuesOfTheTool, SkewSymmetryIsSeen)
     EXPECT_EQ(json("validate skew.mtx")["symmetry"], "skew-symmetric");
     EXPECT_EQ(json("validate stencil5:4")["symmetry"], "symmetric");
     EXPECT_EQ(json("info stencil5:4")["skew_symmetric"], false);
-    EXPECT_EQ(json("validate " + real("diagonal.mtx", "2 2 3\n1 1 1\n1 2 1\n2 1 -1\n"))["symmetry"], "general") << "a diagonal of a skew-symmetric matrix is zero";
+    EXPECT_EQ(json("validate " + real("diagonal.mtx", "2 2 3\n1 1 1\n1 2 1\n2 1 -1\n"))["symmetry"], "general")
+        << "a diagonal of a skew-symmetric matrix is zero";
 }
 
 TEST_F(ValuesOfTheTool, OneNonzeroIsOne)
 {
     const std::string one = real("one.mtx", "1 1 1\n1 1 2\n");
-    for (const char* words : {"validate one.mtx", "convert one.mtx copy.mtx", "spy one.mtx -o one.svg", "run spmv one.mtx --repeat 1", "plan spmv one.mtx --devices 1", "run spgemm one.mtx --repeat 0",
-                              "run spmm one.mtx --n 1 --repeat 1", "run sptrsv one.mtx --repeat 1 --backend cpu"}) {
+    for (const char* words :
+         {"validate one.mtx", "convert one.mtx copy.mtx", "spy one.mtx -o one.svg", "run spmv one.mtx --repeat 1",
+          "plan spmv one.mtx --devices 1", "run spgemm one.mtx --repeat 0", "run spmm one.mtx --n 1 --repeat 1",
+          "run sptrsv one.mtx --repeat 1 --backend cpu"}) {
         SCOPED_TRACE(words);
         const std::string out = tulle(words).out;
-        for (const char* wrong : {" 1 nonzeros", " 1 rows", " 1 columns", " 1 entries", " 1 devices", " 1 levels"}) EXPECT_EQ((" " + out).find(wrong), std::string::npos) << wrong << " in\n" << out;
+        for (const char* wrong : {" 1 nonzeros", " 1 rows", " 1 columns", " 1 entries", " 1 devices", " 1 levels"})
+            EXPECT_EQ((" " + out).find(wrong), std::string::npos) << wrong << " in\n" << out;
     }
 }
 
 TEST_F(ValuesOfTheTool, RowNumbersSayFromWhereTheyCount)
 {
-    EXPECT_NE(tulle("run sptrsv " + real("no.mtx", "2 2 1\n1 1 1\n") + " --backend cpu").err.find("row 1 (counted from 0)"), std::string::npos);
-    EXPECT_NE(tulle("convert " + real("un.mtx", "2 2 1\n2 1 1\n") + " s.mtx --symmetric").err.find("row 1 (counted from 0)"), std::string::npos);
-    EXPECT_NE(tulle("info " + real("out.mtx", "2 2 1\n3 1 1\n")).err.find("row 3 exceeds 2 (counted from 1)"), std::string::npos);
+    EXPECT_NE(
+        tulle("run sptrsv " + real("no.mtx", "2 2 1\n1 1 1\n") + " --backend cpu").err.find("row 1 (counted from 0)"),
+        std::string::npos);
+    EXPECT_NE(
+        tulle("convert " + real("un.mtx", "2 2 1\n2 1 1\n") + " s.mtx --symmetric").err.find("row 1 (counted from 0)"),
+        std::string::npos);
+    EXPECT_NE(tulle("info " + real("out.mtx", "2 2 1\n3 1 1\n")).err.find("row 3 exceeds 2 (counted from 1)"),
+              std::string::npos);
     EXPECT_NE(tulle("info rmat:6,4").out.find("(counted from 0)"), std::string::npos);
 }
 

@@ -10,7 +10,8 @@ class Verbs : public Program {
 protected:
     std::string small() const
     {
-        return file("small.mtx", "%%MatrixMarket matrix coordinate real general\n% a comment\n3 4 5\n1 1 1.5\n1 4 2\n2 2 -1\n3 1 4\n3 3 0.25\n");
+        return file("small.mtx", "%%MatrixMarket matrix coordinate real general\n% a comment\n3 4 5\n1 1 1.5\n1 4 2\n2 "
+                                 "2 -1\n3 1 4\n3 3 0.25\n");
     }
 };
 
@@ -48,7 +49,8 @@ TEST_F(Verbs, InfoPrintsForPeople)
 {
     const Outcome run = tulle("info " + small());
     EXPECT_EQ(run.code, 0);
-    for (const char* part : {"small", "3 x 4", "nonzeros", "row length", "█", "fingerprint", "a comment"}) EXPECT_NE(run.out.find(part), run.out.npos) << part;
+    for (const char* part : {"small", "3 x 4", "nonzeros", "row length", "█", "fingerprint", "a comment"})
+        EXPECT_NE(run.out.find(part), run.out.npos) << part;
     EXPECT_EQ(run.out.find('\033'), run.out.npos) << "colour into a pipe";
     EXPECT_EQ(run.out.find("read small.mtx in"), run.out.npos) << "talk on stdout";
     EXPECT_NE(run.err.find("read small.mtx in"), run.err.npos);
@@ -92,7 +94,8 @@ TEST_F(Verbs, ConvertThereAndBack)
         EXPECT_EQ(made["bytes"], std::filesystem::file_size(folder / format));
         EXPECT_EQ(json(std::string("info ") + format)["fingerprint"], json("info " + small())["fingerprint"]);
     }
-    EXPECT_LT(json("convert " + small() + " f32.npz --type f32")["bytes"], json("convert " + small() + " f64.npz --type f64")["bytes"]);
+    EXPECT_LT(json("convert " + small() + " f32.npz --type f32")["bytes"],
+              json("convert " + small() + " f64.npz --type f64")["bytes"]);
 }
 
 TEST_F(Verbs, GenListsItsSentencesAndTheyWork)
@@ -101,7 +104,7 @@ TEST_F(Verbs, GenListsItsSentencesAndTheyWork)
     ASSERT_GE(list.size(), 10u);
     for (const auto& kind : list) {
         SCOPED_TRACE(kind["name"].get<std::string>());
-        if (kind["name"].get<std::string>().starts_with("twin")) continue;      // larger than a test of the tool needs
+        if (kind["name"].get<std::string>().starts_with("twin")) continue;  // larger than a test of the tool needs
         const auto made = json("gen '" + kind["example"].get<std::string>() + "' -o made.tulle");
         EXPECT_GT(made["nonzeros"], 0);
         EXPECT_EQ(tulle("validate made.tulle").code, 0);
@@ -119,9 +122,11 @@ TEST_F(Verbs, GenIsTheSameForAnyNumberOfThreads)
 TEST_F(Verbs, RunSpmvIsRightInEveryFormatAndType)
 {
     for (const char* format : {"csr", "csc", "coo", "bell"})
-        for (const char* rest : {"", "--transpose", "--type f32", "--alpha -2.5 --beta 0.5", "--type f32 --transpose --alpha 3 --beta -1"}) {
+        for (const char* rest : {"", "--transpose", "--type f32", "--alpha -2.5 --beta 0.5",
+                                 "--type f32 --transpose --alpha 3 --beta -1"}) {
             SCOPED_TRACE(std::string(format) + " " + rest);
-            const auto done = json("run spmv uniform:500,300,7 --repeat 1 --verify --format " + std::string(format) + " " + rest);
+            const auto done =
+                json("run spmv uniform:500,300,7 --repeat 1 --verify --format " + std::string(format) + " " + rest);
             ASSERT_EQ(done["results"].size(), 1u);
             EXPECT_EQ(done["results"][0]["check"]["ok"], true);
             EXPECT_GT(done["results"][0]["bytes_per_second"], 0);
@@ -157,9 +162,11 @@ TEST_F(Verbs, DoctorTellsBuildHardwareAndWhatIsNotUsed)
     EXPECT_FALSE(found["version"].get<std::string>().empty());
     EXPECT_GE(found["hardware"]["threads"], 1);
     EXPECT_GT(found["hardware"]["memory"], 0);
-    EXPECT_EQ(found["hardware"]["gpus"].empty(), std::any_of(found["not_used"].begin(), found["not_used"].end(), [](const auto& u) { return u["what"] == "CUDA"; }));
+    EXPECT_EQ(found["hardware"]["gpus"].empty(), std::any_of(found["not_used"].begin(), found["not_used"].end(),
+                                                             [](const auto& u) { return u["what"] == "CUDA"; }));
     const Outcome run = tulle("doctor");
-    for (const char* part : {"compiler", "CPU backend", "CUDA backend", "hardware", "not used"}) EXPECT_NE(run.out.find(part), run.out.npos) << part;
+    for (const char* part : {"compiler", "CPU backend", "CUDA backend", "hardware", "not used"})
+        EXPECT_NE(run.out.find(part), run.out.npos) << part;
 }
 
 TEST_F(Verbs, DemoMultipliesChecksAndDraws)
@@ -178,13 +185,12 @@ TEST_F(Verbs, DemoTakesAFileAndTellsItsStory)
     if (!json("doctor")["build"]["pictures"]) GTEST_SKIP() << "built without Cairo";
     const Outcome run = tulle("demo " + small() + " --repeat 2 --picture here.svg");
     EXPECT_EQ(run.code, 0) << run.err;
-    for (const char* part : {"small", "row length", "y = A x", "cpu:", "ok (", "memory is read with", "picture: here.svg"}) EXPECT_NE(run.out.find(part), run.out.npos) << part;
+    for (const char* part :
+         {"small", "row length", "y = A x", "cpu:", "ok (", "memory is read with", "picture: here.svg"})
+        EXPECT_NE(run.out.find(part), run.out.npos) << part;
 }
 
-TEST_F(Verbs, ATerminalIsNeededForProgress)
-{
-    EXPECT_EQ(tulle("info stencil7:60").err.find('\r'), std::string::npos);
-}
+TEST_F(Verbs, ATerminalIsNeededForProgress) { EXPECT_EQ(tulle("info stencil7:60").err.find('\r'), std::string::npos); }
 
 }  // namespace
 }  // namespace tulle::test

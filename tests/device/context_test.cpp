@@ -30,11 +30,14 @@ TEST(Context, RefusesThreadsNoMachineHas)
     EXPECT_GE(most_threads(), available_threads());
     EXPECT_EQ(Context::cpu(0).host().threads, available_threads());
     EXPECT_NO_THROW(Context::cpu(most_threads()));
-    for (const int threads : {most_threads() + 1, 1000000, std::numeric_limits<int>::max(), -1, std::numeric_limits<int>::min()}) EXPECT_THROW(Context::cpu(threads), ValueError) << threads;
+    for (const int threads :
+         {most_threads() + 1, 1000000, std::numeric_limits<int>::max(), -1, std::numeric_limits<int>::min()})
+        EXPECT_THROW(Context::cpu(threads), ValueError) << threads;
     try {
         (void)Context::cpu(1000000);
     } catch (const ValueError& e) {
-        EXPECT_EQ(e.message(), concat("a CPU queue can have ", most_threads(), " threads on this machine, not 1000000"));
+        EXPECT_EQ(e.message(),
+                  concat("a CPU queue can have ", most_threads(), " threads on this machine, not 1000000"));
         EXPECT_FALSE(e.hint().empty());
     }
 }

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the machine cannot give is refused with both numbers before anything is touched: limits are read from files that the tests write, and set for a child process.
+// What the machine cannot give is refused with both numbers before anything is touched: limits are read from files that
+// the tests write, and set for a child process.
 #include "device/host_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +53,8 @@ protected:
     }
     void memory(std::size_t available, std::size_t swap = 0) const
     {
-        write("proc/meminfo", concat("MemTotal:       99999999 kB\nMemFree:        1 kB\nMemAvailable:   ", available >> 10, " kB\nSwapFree:       ", swap >> 10, " kB\n"));
+        write("proc/meminfo", concat("MemTotal:       99999999 kB\nMemFree:        1 kB\nMemAvailable:   ",
+                                     available >> 10, " kB\nSwapFree:       ", swap >> 10, " kB\n"));
     }
     // Without what is left to others.
     static std::size_t usable(std::size_t bytes) { return bytes - bytes / 32; }
@@ -109,7 +111,8 @@ TEST_F(HostMemory, CountsWhatIsNotTouchedYet)
     EXPECT_GT(e.available(), 150 * mib);
     EXPECT_NE(e.message().find("that are allocated but not yet used"), std::string::npos) << e.message();
     std::memset(first.data(), 1, 120 * mib);
-    EXPECT_NEAR(static_cast<double>(host::available().bytes), static_cast<double>(usable(280 * mib)), 8.0 * mib) << "half of it is touched, and the file says what it said";
+    EXPECT_NEAR(static_cast<double>(host::available().bytes), static_cast<double>(usable(280 * mib)), 8.0 * mib)
+        << "half of it is touched, and the file says what it said";
     std::memset(first.data(), 1, 240 * mib);
     EXPECT_NO_THROW(Buffer<char>(q, static_cast<offset_t>(240 * mib)));
     first = {};
@@ -122,7 +125,9 @@ TEST_F(HostMemory, CountsManySmallBlocks)
     memory(8 * mib);
     const CpuQueue q(1);
     std::vector<Buffer<char>> all;
-    const auto take = [&] { for (int k = 0; k < 100; ++k) all.emplace_back(q, static_cast<offset_t>(9 * mib)); };
+    const auto take = [&] {
+        for (int k = 0; k < 100; ++k) all.emplace_back(q, static_cast<offset_t>(9 * mib));
+    };
     EXPECT_THROW(take(), OutOfMemory);
     EXPECT_LT(all.size(), 10u);
 }
@@ -138,7 +143,8 @@ TEST_F(HostMemory, LooksAtGroupsOfVersion2)
     write("sys/fs/cgroup/a/memory.current", concat(900 * mib, "\n"));
     EXPECT_EQ(host::available().bytes, usable(100 * mib)) << "of the group above";
     EXPECT_EQ(host::available().limit, "the memory limit of cgroup /a");
-    write("sys/fs/cgroup/a/memory.stat", concat("anon 5\nactive_file ", 30 * mib, "\ninactive_file ", 20 * mib, "\nslab 7\n"));
+    write("sys/fs/cgroup/a/memory.stat",
+          concat("anon 5\nactive_file ", 30 * mib, "\ninactive_file ", 20 * mib, "\nslab 7\n"));
     EXPECT_EQ(host::available().bytes, usable(150 * mib)) << "file caches can be dropped";
     write("sys/fs/cgroup/a/b/memory.max", concat(50 * mib, "\n"));
     EXPECT_EQ(host::available().limit, "the memory limit of cgroup /a/b");
@@ -155,7 +161,8 @@ TEST_F(HostMemory, LooksAtGroupsOfVersion1)
     write("sys/fs/cgroup/memory/memory.usage_in_bytes", "5\n");
     write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", concat(300 * mib, "\n"));
     write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", concat(200 * mib, "\n"));
-    write("sys/fs/cgroup/memory/job/memory.stat", concat("inactive_file 1\nactive_file 2\ntotal_inactive_file ", 40 * mib, "\ntotal_active_file ", 10 * mib, "\n"));
+    write("sys/fs/cgroup/memory/job/memory.stat", concat("inactive_file 1\nactive_file 2\ntotal_inactive_file ",
+                                                         40 * mib, "\ntotal_active_file ", 10 * mib, "\n"));
     EXPECT_EQ(host::available().bytes, usable(150 * mib));
     EXPECT_EQ(host::available().limit, "the memory limit of cgroup /job");
     EXPECT_NE(refusal(static_cast<offset_t>(200 * mib)).message().find("cgroup /job"), std::string::npos);
@@ -180,8 +187,7 @@ TEST_F(HostMemory, IsSharedByManyThreads)
             threads.emplace_back([&mine] {
                 try {
                     mine = Buffer<char>(CpuQueue(1), static_cast<offset_t>(100 * mib));
-                } catch (const OutOfMemory&) {
-                }
+                } catch (const OutOfMemory&) {}
             });
     }
     int given = 0;
@@ -221,7 +227,8 @@ bool is_refused_below(int resource, const char* limit)
 
 TEST(HostMemoryOfAChild, IsBoundedByItsLimits)
 {
-    if (build::has_cuda && !build::simulated && why_no_cuda().empty()) GTEST_SKIP() << "CUDA's driver maps more than any limit";
+    if (build::has_cuda && !build::simulated && why_no_cuda().empty())
+        GTEST_SKIP() << "CUDA's driver maps more than any limit";
     if (simt::under_asan || simt::under_tsan) GTEST_SKIP() << "sanitizers map more than any limit";
     EXPECT_EQ(in_child([] { return is_refused_below(RLIMIT_AS, "ulimit -v"); }), 0);
     EXPECT_EQ(in_child([] { return is_refused_below(RLIMIT_DATA, "ulimit -d"); }), 0);
@@ -232,15 +239,18 @@ TEST(HostMemoryOfAChild, IsRefusedAndNotKilled)
     if (simt::under_asan || simt::under_tsan) GTEST_SKIP() << "sanitizers touch memory of their own for every block";
     const std::size_t all = host::available().bytes;
     EXPECT_EQ(in_child([=] {
-        const CpuQueue q(1);
-        std::vector<Buffer<char>> held;
-        try {
-            for (int k = 0; k < 5; ++k) held.emplace_back(q, static_cast<offset_t>(all / 4));       // none touched: the kernel would give them all
-        } catch (const OutOfMemory& e) {
-            return held.size() >= 2 && e.needed() > e.available();
-        }
-        return false;
-    }), 0);
+                  const CpuQueue q(1);
+                  std::vector<Buffer<char>> held;
+                  try {
+                      for (int k = 0; k < 5; ++k)
+                          held.emplace_back(q, static_cast<offset_t>(
+                                                   all / 4));  // none touched: the kernel would give them all
+                  } catch (const OutOfMemory& e) {
+                      return held.size() >= 2 && e.needed() > e.available();
+                  }
+                  return false;
+              }),
+              0);
 }
 
 }  // namespace

@@ -21,7 +21,10 @@ class MemoryOn : public test::OnBackend {
 protected:
     static Space space(const Context& c) { return c.backend() == Backend::cpu ? Space::host : Space::device; }
     template <class T>
-    static Buffer<T> buffer(const Context& c, offset_t n) { return c.run([&](const auto& q) { return Buffer<T>(q, n); }); }
+    static Buffer<T> buffer(const Context& c, offset_t n)
+    {
+        return c.run([&](const auto& q) { return Buffer<T>(q, n); });
+    }
 };
 
 TEST_P(MemoryOn, CountsLiveAndPeak)
@@ -128,7 +131,8 @@ TEST_P(MemoryOn, CopiesThereAndBack)
 TEST_P(MemoryOn, CopiesLinesAndLeavesTheGaps)
 {
     const auto c = ctx();
-    for (const std::size_t lines : {std::size_t{0}, std::size_t{1}, std::size_t{4}, build::simulated ? std::size_t{40} : std::size_t{300000}}) {
+    for (const std::size_t lines :
+         {std::size_t{0}, std::size_t{1}, std::size_t{4}, build::simulated ? std::size_t{40} : std::size_t{300000}}) {
         const auto all = [&](std::size_t step) { return static_cast<offset_t>(lines * step); };
         std::vector<char> from(lines * 7), back(lines * 11, 'x');
         for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i % 89);
@@ -138,14 +142,16 @@ TEST_P(MemoryOn, CopiesLinesAndLeavesTheGaps)
             fill_bytes(q, a.data(), 'a', lines * 9);
             fill_bytes(q, b.data(), 'b', lines * 6);
             upload_lines(q, from.data(), a.data(), {5, lines, 7, 9});
-            std::fill(from.begin(), from.end(), '?');                         // it may be reused on return
+            std::fill(from.begin(), from.end(), '?');  // it may be reused on return
             copy_lines(q, a.data(), b.data(), {5, lines, 9, 6});
             download_lines(q, b.data(), back.data(), {5, lines, 6, 11});
             std::vector<char> whole(lines * 6);
-            download_lines(q, b.data(), whole.data(), {6, lines, 6, 6});      // without gaps, and with the room between
-            for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_EQ(whole[i], i % 6 < 5 ? sent[i / 6 * 7 + i % 6] : 'b') << i;
+            download_lines(q, b.data(), whole.data(), {6, lines, 6, 6});  // without gaps, and with the room between
+            for (std::size_t i = 0; i < whole.size(); ++i)
+                ASSERT_EQ(whole[i], i % 6 < 5 ? sent[i / 6 * 7 + i % 6] : 'b') << i;
         });
-        for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], i % 11 < 5 ? sent[i / 11 * 7 + i % 11] : 'x') << i;
+        for (std::size_t i = 0; i < back.size(); ++i)
+            ASSERT_EQ(back[i], i % 11 < 5 ? sent[i / 11 * 7 + i % 11] : 'x') << i;
     }
 }
 
@@ -153,7 +159,11 @@ TEST_P(MemoryOn, GivesPinnedHostMemory)
 {
     if (build::has_cuda && cuda_devices().empty()) GTEST_SKIP() << "the driver pins memory, and " << why_no_cuda();
     const auto c = ctx();
-    const auto pinned = [&](offset_t n) { return c.run([&](const auto& q) { return Buffer<int>(q.memory, Place{.space = Space::pinned, .device = 0, .stream = nullptr}, n); }); };
+    const auto pinned = [&](offset_t n) {
+        return c.run([&](const auto& q) {
+            return Buffer<int>(q.memory, Place{.space = Space::pinned, .device = 0, .stream = nullptr}, n);
+        });
+    };
     {
         auto there = pinned(100);
         std::fill_n(there.data(), 100, 7);
@@ -186,8 +196,7 @@ TEST(Memory, KeepsTheBudgetWithManyThreads)
         threads.emplace_back([&] {
             for (int i = 0; i < 2000; ++i) try {
                     const Buffer<char> b(c.host(), 300);
-                } catch (const OutOfMemory&) {
-                }
+                } catch (const OutOfMemory&) {}
         });
     threads.clear();
     EXPECT_LE(c.peak_bytes(), 1000u);

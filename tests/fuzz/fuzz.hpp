@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fuzz targets share. Any bytes at all must be refused with a FormatError or give a sound matrix; writing that matrix and
-// reading it again must give the same bits; and memory must stay within what the size of the input justifies.
+// What the fuzz targets share. Any bytes at all must be refused with a FormatError or give a sound matrix; writing that
+// matrix and reading it again must give the same bits; and memory must stay within what the size of the input
+// justifies.
 #pragma once
 
 #include <cstdio>
@@ -40,8 +41,11 @@ inline const io::ReadOptions options{.complex = io::Complex::real_part, .unprove
 template <class V>
 bool same_bits(const Csr<V>& a, const Csr<V>& b)
 {
-    const auto same = [](const auto& x, const auto& y) { return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.bytes()) == 0; };
-    return a.rows == b.rows && a.cols == b.cols && same(a.row_begin, b.row_begin) && same(a.col, b.col) && same(a.value, b.value);
+    const auto same = [](const auto& x, const auto& y) {
+        return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+    };
+    return a.rows == b.rows && a.cols == b.cols && same(a.row_begin, b.row_begin) && same(a.col, b.col) &&
+           same(a.value, b.value);
 }
 
 // Text does not carry the payload of a NaN; one NaN is as good as another.
@@ -81,6 +85,9 @@ void round_trip(std::string_view bytes, const char* name, const char* written, W
     expect(ctx.peak_bytes() <= 4096 * bytes.size() + (std::size_t{8} << 20), "more memory than the input justifies");
 }
 
-inline std::string_view as_text(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+inline std::string_view as_text(const std::uint8_t* data, std::size_t size)
+{
+    return {reinterpret_cast<const char*>(data), size};
+}
 
 }  // namespace tulle::fuzz

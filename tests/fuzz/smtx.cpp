@@ -7,7 +7,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     using namespace tulle;
-    const auto write = [](const CpuQueue& q, io::Sink& to, const auto& a) { io::write_smtx(q, to, a, {.pattern = true}); };
+    const auto write = [](const CpuQueue& q, io::Sink& to, const auto& a) {
+        io::write_smtx(q, to, a, {.pattern = true});
+    };
     fuzz::round_trip<double>(fuzz::as_text(data, size), "a.smtx", "b.smtx", write);
     return 0;
 }

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user of the installed library does: make a matrix, multiply, write, read it back, and catch an error across the library's border.
+// What a user of the installed library does: make a matrix, multiply, write, read it back, and catch an error across
+// the library's border.
 #include <cstdio>
 #include <filesystem>
 #include <vector>
@@ -42,7 +43,7 @@ int main()
     std::filesystem::remove("consumer.tulle");
     const double sum = sum_of_product(ctx, again);
     const bool ok = sum == 40.0 && catches_the_right_error(ctx);
-    std::printf("tulle %s, cuda %s: %d rows, sum %g: %s\n", tulle::build::version, tulle::build::has_cuda ? "yes" : "no", static_cast<int>(again.rows),
-                sum, ok ? "ok" : "WRONG");
+    std::printf("tulle %s, cuda %s: %d rows, sum %g: %s\n", tulle::build::version,
+                tulle::build::has_cuda ? "yes" : "no", static_cast<int>(again.rows), sum, ok ? "ok" : "WRONG");
     return ok ? 0 : 1;
 }

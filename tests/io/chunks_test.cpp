@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of large files: nothing is lost where they are cut, and the failure of the lowest piece is the one that is told.
+// Pieces of large files: nothing is lost where they are cut, and the failure of the lowest piece is the one that is
+// told.
 #include "io/chunks.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,8 @@ namespace {
 TEST(Chunks, AreCutAtLineEndsAndLoseNothing)
 {
     std::string text;
-    for (std::uint64_t k = 0; text.size() < 300'000; ++k) text += std::string(below(mix(k), k % 50 == 0 ? 20'000 : 60), 'x') + "\n";
+    for (std::uint64_t k = 0; text.size() < 300'000; ++k)
+        text += std::string(below(mix(k), k % 50 == 0 ? 20'000 : 60), 'x') + "\n";
     for (const bool line_end : {true, false}) {
         if (!line_end) text += "no line end";
         for (const int threads : {1, 2, 7, 64}) {
@@ -44,7 +46,8 @@ TEST(Chunks, TheLowestFailureIsToldThoughAnotherCameFirst)
             other_failed = true;
             throw std::runtime_error("piece 1");
         }
-        for (int wait = 0; wait < 200 && !other_failed; ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        for (int wait = 0; wait < 200 && !other_failed; ++wait)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         throw std::runtime_error("piece 0");
     };
@@ -60,11 +63,14 @@ TEST(Chunks, ProgressIsToldOnTheCallingThread)
 {
     const auto caller = std::this_thread::get_id();
     double last = 0;
-    io::for_each_chunk(CpuQueue(4), 100, [&](double share) {
-        EXPECT_EQ(std::this_thread::get_id(), caller);
-        EXPECT_GE(share, last);
-        last = share;
-    }, [](offset_t) {});
+    io::for_each_chunk(
+        CpuQueue(4), 100,
+        [&](double share) {
+            EXPECT_EQ(std::this_thread::get_id(), caller);
+            EXPECT_GE(share, last);
+            last = share;
+        },
+        [](offset_t) {});
     EXPECT_LE(last, 1.0);
 }
 

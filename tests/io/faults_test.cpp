@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// When something fails midway: memory at every allocation, the disk, the caller's own progress. Nothing may leak, no half file may
-// remain, and an old file must stay as it was.
+// When something fails midway: memory at every allocation, the disk, the caller's own progress. Nothing may leak, no
+// half file may remain, and an old file must stay as it was.
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -42,13 +42,13 @@ int fail_every_allocation(Context& ctx, Memory::Fail how, F&& f, After&& after)
 
 TEST_F(IoFaults, ReadingSurvivesEveryFailingAllocation)
 {
-    std::vector<fs::path> files{samples / "sample.mtx.xz", samples / "sample.tar.gz", samples / "coo.npz", samples / "csc.npz"};
+    std::vector<fs::path> files{samples / "sample.mtx.xz", samples / "sample.tar.gz", samples / "coo.npz",
+                                samples / "csc.npz"};
     for (const char* name : {"a.mtx", "a.npz", "a.tulle", "a.mtx.gz"}) {
         try {
             io::write(Context::cpu(1), path(name), unsorted_.view());
             files.push_back(path(name));
-        } catch (const NotBuilt&) {
-        }
+        } catch (const NotBuilt&) {}
     }
     io::write(Context::cpu(1), path("a.smtx"), unsorted_.view(), {.pattern = true});
     files.push_back(path("a.smtx"));
@@ -58,7 +58,8 @@ TEST_F(IoFaults, ReadingSurvivesEveryFailingAllocation)
             SCOPED_TRACE(file.filename().string());
             Context ctx = Context::cpu(2);
             try {
-                const int failed = fail_every_allocation(ctx, how, [&] { io::read<double>(ctx, file); }, [] {});
+                const int failed = fail_every_allocation(
+                    ctx, how, [&] { io::read<double>(ctx, file); }, [] {});
                 EXPECT_GE(failed, 3);
                 EXPECT_EQ(ctx.memory().live_blocks(), 0);
             } catch (const NotBuilt& e) {
@@ -73,9 +74,9 @@ TEST_F(IoFaults, WritingSurvivesEveryFailingAllocation)
         SCOPED_TRACE(name);
         file(name, "what was there before");
         Context ctx = Context::cpu(2);
-        const int failed = fail_every_allocation(ctx, Memory::Fail::once, [&] { io::write(ctx, path(name), a_.view()); }, [&] {
-            EXPECT_EQ(contents_of(path(name)), "what was there before");
-        });
+        const int failed = fail_every_allocation(
+            ctx, Memory::Fail::once, [&] { io::write(ctx, path(name), a_.view()); },
+            [&] { EXPECT_EQ(contents_of(path(name)), "what was there before"); });
         EXPECT_GE(failed, 1);
         EXPECT_TRUE(same_bits(a_.view(), io::read<double>(ctx, path(name))));
     }
@@ -110,7 +111,8 @@ TEST_F(IoFaults, AFullDiskLeavesTheOldFile)
         std::string message;
         try {
             const FullDisk full(700);
-            message = message_of<FileError>([&] { io::write(Context::cpu(1), path(name), a_.view(), {.pattern = std::string(name) == "a.smtx"}); });
+            message = message_of<FileError>(
+                [&] { io::write(Context::cpu(1), path(name), a_.view(), {.pattern = std::string(name) == "a.smtx"}); });
         } catch (const NotBuilt& e) {
             std::cout << e.message() << "\n";
             continue;
@@ -124,7 +126,8 @@ TEST_F(IoFaults, AFullDiskLeavesTheOldFile)
 TEST_F(IoFaults, ProgressMayEndAWriteAndARead)
 {
     struct Enough {};
-    EXPECT_THROW(io::write(Context::cpu(2), path("a.mtx"), a_.view(), {.progress = [](double) { throw Enough{}; }}), Enough);
+    EXPECT_THROW(io::write(Context::cpu(2), path("a.mtx"), a_.view(), {.progress = [](double) { throw Enough{}; }}),
+                 Enough);
     EXPECT_EQ(files_in_folder(), 0u);
     io::write(Context::cpu(2), path("a.mtx"), a_.view());
     const Context ctx = Context::cpu(3);
@@ -134,7 +137,9 @@ TEST_F(IoFaults, ProgressMayEndAWriteAndARead)
 
 TEST_F(IoFaults, TargetsThatCannotBeWritten)
 {
-    const auto message = [&](const fs::path& target) { return message_of<FileError>([&] { io::write(Context::cpu(1), target, a_.view()); }); };
+    const auto message = [&](const fs::path& target) {
+        return message_of<FileError>([&] { io::write(Context::cpu(1), target, a_.view()); });
+    };
     EXPECT_EQ(message(path("nowhere") / "a.mtx"), "a.mtx: cannot be written: No such file or directory");
     fs::create_directory(path("folder.mtx"));
     EXPECT_EQ(message(path("folder.mtx")), "folder.mtx: is a directory, not a file");
@@ -151,7 +156,8 @@ TEST_F(IoFaults, LinksAndPermissionsSurviveAWrite)
     io::write(Context::cpu(1), path("link.mtx"), a_.view());
     EXPECT_TRUE(fs::is_symlink(path("link.mtx")));
     EXPECT_TRUE(same_bits(a_.view(), io::read<double>(Context::cpu(1), path("real.mtx"))));
-    EXPECT_EQ(fs::status(path("real.mtx")).permissions(), fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+    EXPECT_EQ(fs::status(path("real.mtx")).permissions(),
+              fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
     io::write(Context::cpu(1), path("new.mtx"), a_.view());
     const mode_t mask = ::umask(0);
     ::umask(mask);

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of readers and writers share: a folder that goes away, files in it, messages of errors, matrices compared by bits.
+// What the tests of readers and writers share: a folder that goes away, files in it, messages of errors, matrices
+// compared by bits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,8 +21,8 @@ namespace tulle::test {
 
 namespace fs = std::filesystem;
 
-inline const fs::path corpus = fs::path(TULLE_TEST_SOURCE) / "corpus";       // files that are wrong
-inline const fs::path samples = fs::path(TULLE_TEST_SOURCE) / "samples";     // files that are right
+inline const fs::path corpus = fs::path(TULLE_TEST_SOURCE) / "corpus";    // files that are wrong
+inline const fs::path samples = fs::path(TULLE_TEST_SOURCE) / "samples";  // files that are right
 
 class InFolder : public ::testing::Test {
 protected:
@@ -41,7 +42,10 @@ protected:
         std::ofstream(path(name), std::ios::binary) << contents;
         return path(name);
     }
-    std::size_t files_in_folder() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
+    std::size_t files_in_folder() const
+    {
+        return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    }
 
     fs::path folder_;
 };
@@ -73,9 +77,12 @@ std::string message_of(F&& f)
 template <class V>
 bool same_bits(const CsrView<V>& a, const CsrView<V>& b)
 {
-    const auto same = [](const auto* x, const auto* y, offset_t n) { return n == 0 || std::memcmp(x, y, static_cast<std::size_t>(n) * sizeof(*x)) == 0; };
-    return a.rows == b.rows && a.cols == b.cols && a.nonzeros == b.nonzeros && same(a.row_begin, b.row_begin, offset_t{a.rows} + 1) &&
-           same(a.col, b.col, a.nonzeros) && same(a.value, b.value, a.nonzeros);
+    const auto same = [](const auto* x, const auto* y, offset_t n) {
+        return n == 0 || std::memcmp(x, y, static_cast<std::size_t>(n) * sizeof(*x)) == 0;
+    };
+    return a.rows == b.rows && a.cols == b.cols && a.nonzeros == b.nonzeros &&
+           same(a.row_begin, b.row_begin, offset_t{a.rows} + 1) && same(a.col, b.col, a.nonzeros) &&
+           same(a.value, b.value, a.nonzeros);
 }
 
 template <class V>

@@ -22,8 +22,8 @@ class Formats : public InFolder {};
 
 TEST_F(Formats, SamplesOfOthersAreRead)
 {
-    for (const char* name : {"sample.mtx", "sample.mtx.gz", "sample.mtx.xz", "sample.tar.gz", "renamed.tar.gz", "long_name.tar.gz", "csr.npz", "csc.npz", "coo.npz",
-                             "csr_float32.npz", "zip64.npz"}) {
+    for (const char* name : {"sample.mtx", "sample.mtx.gz", "sample.mtx.xz", "sample.tar.gz", "renamed.tar.gz",
+                             "long_name.tar.gz", "csr.npz", "csc.npz", "coo.npz", "csr_float32.npz", "zip64.npz"}) {
         SCOPED_TRACE(name);
         try {
             EXPECT_EQ(entries_of(io::read<double>(Context::cpu(2), samples / name)), sample_entries);
@@ -88,9 +88,24 @@ TEST_F(Formats, ExtremeNumbersComeBackBitForBit)
 {
     using L = std::numeric_limits<double>;
     using F = std::numeric_limits<float>;
-    const auto a = csr_of<double>(2, 9, {{0, 0, L::max()}, {0, 1, L::min()}, {0, 2, L::denorm_min()}, {0, 3, -0.0}, {0, 4, 0.1}, {0, 5, 1.0 / 3}, {1, 0, L::infinity()}, {1, 7, -L::lowest()}, {1, 8, 5e-320}});
+    const auto a = csr_of<double>(2, 9,
+                                  {{0, 0, L::max()},
+                                   {0, 1, L::min()},
+                                   {0, 2, L::denorm_min()},
+                                   {0, 3, -0.0},
+                                   {0, 4, 0.1},
+                                   {0, 5, 1.0 / 3},
+                                   {1, 0, L::infinity()},
+                                   {1, 7, -L::lowest()},
+                                   {1, 8, 5e-320}});
     expect_round_trips(folder_, a);
-    const auto b = csr_of<float>(1, 6, {{0, 0, F::max()}, {0, 1, F::denorm_min()}, {0, 2, -0.0f}, {0, 3, 0.1f}, {0, 4, -F::infinity()}, {0, 5, 16777216.0f}});
+    const auto b = csr_of<float>(1, 6,
+                                 {{0, 0, F::max()},
+                                  {0, 1, F::denorm_min()},
+                                  {0, 2, -0.0f},
+                                  {0, 3, 0.1f},
+                                  {0, 4, -F::infinity()},
+                                  {0, 5, 16777216.0f}});
     expect_round_trips(folder_, b);
     const auto n = csr_of<double>(1, 1, {{0, 0, L::quiet_NaN()}});
     for (const char* name : {"n.mtx", "n.npz", "n.tulle"}) {
@@ -101,19 +116,22 @@ TEST_F(Formats, ExtremeNumbersComeBackBitForBit)
 
 TEST_F(Formats, LongMatricesAreWrittenByManyThreads)
 {
-    const auto a = random_matrix<double>(400, 500, 0.5, Values::reals, 5);      // several stretches of entries
+    const auto a = random_matrix<double>(400, 500, 0.5, Values::reals, 5);  // several stretches of entries
     for (const int threads : {1, 3, 8}) io::write(Context::cpu(threads), path(concat(threads, ".mtx")), a.view());
     EXPECT_EQ(contents_of(path("1.mtx")), contents_of(path("3.mtx")));
     EXPECT_EQ(contents_of(path("1.mtx")), contents_of(path("8.mtx")));
     EXPECT_TRUE(same_bits(a.view(), io::read<double>(Context::cpu(4), path("8.mtx"))));
 }
 
-// Writers fill a buffer and write it: texts of 16384 entries a thread four times, smtx and gzip 64 KiB. Here each does so three times at least, with one thread.
+// Writers fill a buffer and write it: texts of 16384 entries a thread four times, smtx and gzip 64 KiB. Here each does
+// so three times at least, with one thread.
 TEST_F(Formats, EveryBufferOfAWriterIsFilledMoreThanTwice)
 {
     std::vector<std::tuple<index_t, index_t, double>> entries;
     for (index_t i = 0; i < 30000; ++i)
-        for (index_t k = 0; k < 5; ++k) entries.emplace_back(i, 200 * k + static_cast<index_t>(below(hash_of(3, i, k), 200)), unit(hash_of(4, i, k)) - 0.5);
+        for (index_t k = 0; k < 5; ++k)
+            entries.emplace_back(i, 200 * k + static_cast<index_t>(below(hash_of(3, i, k), 200)),
+                                 unit(hash_of(4, i, k)) - 0.5);
     const auto a = csr_of<double>(30000, 1000, std::move(entries));
     const Context ctx = Context::cpu(1);
     for (const char* name : {"a.mtx", "a.mtx.gz", "a.npz", "a.tulle"}) {
@@ -157,7 +175,8 @@ TEST_F(Formats, SmtxHoldsThePattern)
     EXPECT_EQ(b.col, a.col);
     for (const auto& [i, j, v] : b.entries()) EXPECT_EQ(v, 1) << i << ", " << j;
 
-    EXPECT_EQ(entries_of(io::read<double>(ctx, file("s.smtx", "2, 3, 4\n0 1 4 \n2 1 0 1\n"))), (Entries{{0, 2, 1}, {1, 0, 1}, {1, 1, 1}}))
+    EXPECT_EQ(entries_of(io::read<double>(ctx, file("s.smtx", "2, 3, 4\n0 1 4 \n2 1 0 1\n"))),
+              (Entries{{0, 2, 1}, {1, 0, 1}, {1, 1, 1}}))
         << "unsorted, and one column twice";
     EXPECT_EQ(io::read<double>(ctx, file("none.smtx", "2, 3, 0\r\n0 0 0\r\n\r\n")).nonzeros(), 0);
     EXPECT_EQ(io::read<double>(ctx, file("bare.smtx", "2 3 0\n0 0 0")).rows, 2);
@@ -167,9 +186,13 @@ TEST_F(Formats, WishesThatAFormatCannotFulfilAreRefused)
 {
     const auto a = csr_of<double>(2, 2, {{0, 0, 1}});
     const Context ctx = Context::cpu(1);
-    const auto message = [&](const char* name, const io::WriteOptions& options) { return message_of<Error>([&] { io::write(ctx, path(name), a.view(), options); }); };
-    EXPECT_EQ(message("a.npz", {.symmetric = true}), "a.npz: only Matrix Market files can hold one triangle of a symmetric matrix");
-    EXPECT_EQ(message("a.tulle", {.pattern = true}), "a.tulle: .tulle files hold values, a pattern alone cannot be written");
+    const auto message = [&](const char* name, const io::WriteOptions& options) {
+        return message_of<Error>([&] { io::write(ctx, path(name), a.view(), options); });
+    };
+    EXPECT_EQ(message("a.npz", {.symmetric = true}),
+              "a.npz: only Matrix Market files can hold one triangle of a symmetric matrix");
+    EXPECT_EQ(message("a.tulle", {.pattern = true}),
+              "a.tulle: .tulle files hold values, a pattern alone cannot be written");
     EXPECT_EQ(message("a.mtx.xz", {}), "a.mtx.xz: .mtx.xz is read, but not written");
     EXPECT_EQ(message("a.tar.gz", {}), "a.tar.gz: .tar.gz is read, but not written");
     EXPECT_EQ(message("a.csv", {}), "a.csv: the end of the name says no format that tulle knows");
@@ -180,7 +203,8 @@ TEST_F(Formats, WrongMatricesAreNotWritten)
 {
     auto a = csr_of<double>(2, 2, {{0, 0, 1}, {1, 1, 2}});
     a.col[1] = 7;
-    for (const char* name : {"a.mtx", "a.npz", "a.tulle"}) EXPECT_THROW(io::write(Context::cpu(1), path(name), a.view()), ValueError) << name;
+    for (const char* name : {"a.mtx", "a.npz", "a.tulle"})
+        EXPECT_THROW(io::write(Context::cpu(1), path(name), a.view()), ValueError) << name;
     EXPECT_EQ(files_in_folder(), 0u);
 }
 
@@ -192,7 +216,9 @@ TEST_F(Formats, DoublesBecomeFloatsWhereTheyFit)
         EXPECT_EQ(io::read<float>(ctx, path(name)).value.data()[0], 0.1f);
         EXPECT_EQ(io::read<float>(ctx, path(name)).value.data()[1], 0.0f);
         io::write(ctx, path(name), csr_of<double>(1, 3, {{0, 0, 0.1}, {0, 2, 1e300}}).view());
-        EXPECT_NE(message_of([&] { io::read<float>(ctx, path(name)); }).find("[1] = 1e+300 does not fit float"), std::string::npos) << name;
+        EXPECT_NE(message_of([&] { io::read<float>(ctx, path(name)); }).find("[1] = 1e+300 does not fit float"),
+                  std::string::npos)
+            << name;
         io::write(ctx, path(name), csr_of<float>(1, 3, {{0, 0, 0.1f}}).view());
         EXPECT_EQ(io::read<double>(ctx, path(name)).value.data()[0], double{0.1f});
     }
@@ -205,7 +231,9 @@ TEST_F(Formats, DamageToABinaryFileIsNoticed)
     const Context ctx = Context::cpu(1);
     io::write(ctx, path("a.tulle"), a.view());
     const std::string good = contents_of(path("a.tulle"));
-    const auto read_changed = [&](const std::string& bytes) { return message_of([&] { io::read<double>(ctx, file("b.tulle", bytes)); }); };
+    const auto read_changed = [&](const std::string& bytes) {
+        return message_of([&] { io::read<double>(ctx, file("b.tulle", bytes)); });
+    };
     std::size_t unnoticed = 0;
     for (std::size_t at = 0; at < good.size(); ++at) {
         std::string bytes = good;
@@ -215,8 +243,11 @@ TEST_F(Formats, DamageToABinaryFileIsNoticed)
 
     EXPECT_LT(unnoticed, 3u * 64u) << "padding before each of the three arrays";
     EXPECT_EQ(read_changed(good.substr(0, 50)), "b.tulle: byte 50: the file ends inside of its header of 96 bytes");
-    EXPECT_EQ(read_changed(good.substr(0, good.size() - 1)), concat("b.tulle: byte ", good.size() - 1, ": the file has ", good.size() - 1, " bytes, its header says ", good.size()));
-    EXPECT_EQ(read_changed(good + "x"), concat("b.tulle: byte ", good.size() + 1, ": the file has ", good.size() + 1, " bytes, its header says ", good.size()));
+    EXPECT_EQ(read_changed(good.substr(0, good.size() - 1)),
+              concat("b.tulle: byte ", good.size() - 1, ": the file has ", good.size() - 1, " bytes, its header says ",
+                     good.size()));
+    EXPECT_EQ(read_changed(good + "x"), concat("b.tulle: byte ", good.size() + 1, ": the file has ", good.size() + 1,
+                                               " bytes, its header says ", good.size()));
     EXPECT_EQ(read_changed(""), "b.tulle: byte 0: the file ends inside of its header of 96 bytes");
     std::string magic = good, version = good, order = good, header = good, data = good;
     magic[1] = 't';
@@ -252,8 +283,10 @@ TEST_F(Formats, ABinaryFileThatLiesIsNotBelieved)
     EXPECT_EQ(message(24, 3, 8), "no error") << "the file as it was";
     EXPECT_EQ(message(24, -1, 8), "b.tulle: byte 24: the number of rows -1 is outside 0 … 2147483647");
     EXPECT_EQ(message(24, 2000000000, 8), "b.tulle: byte 48: the arrays do not stand where their sizes put them");
-    EXPECT_EQ(message(32, std::int64_t{1} << 40, 8), "b.tulle: byte 32: the number of columns 1099511627776 is outside 0 … 2147483647");
-    EXPECT_EQ(message(40, std::numeric_limits<std::int64_t>::max(), 8), "b.tulle: byte 40: 9223372036854775807 entries are not in a file of 272 bytes");
+    EXPECT_EQ(message(32, std::int64_t{1} << 40, 8),
+              "b.tulle: byte 32: the number of columns 1099511627776 is outside 0 … 2147483647");
+    EXPECT_EQ(message(40, std::numeric_limits<std::int64_t>::max(), 8),
+              "b.tulle: byte 40: 9223372036854775807 entries are not in a file of 272 bytes");
     EXPECT_EQ(message(16, 5, 4), "b.tulle: byte 16: unknown value type 5");
     EXPECT_EQ(message(20, 9, 4), "b.tulle: byte 20: unknown flags 9");
     EXPECT_EQ(message(48, 64, 8), "b.tulle: byte 48: the arrays do not stand where their sizes put them");

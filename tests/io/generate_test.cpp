@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Generators: what each kind promises, checked entry by entry where that is small; the same bits for any number of threads; sentences that
-// make no sense.
+// Generators: what each kind promises, checked entry by entry where that is small; the same bits for any number of
+// threads; sentences that make no sense.
 #include "tulle/generate.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,10 @@
 namespace tulle::test {
 namespace {
 
-Csr<double> make(std::string_view sentence, int threads = 2) { return io::generate<double>(Context::cpu(threads), sentence); }
+Csr<double> make(std::string_view sentence, int threads = 2)
+{
+    return io::generate<double>(Context::cpu(threads), sentence);
+}
 
 template <class T>
 bool same(const Buffer<T>& a, const Buffer<T>& b)
@@ -29,7 +32,8 @@ bool same(const Buffer<T>& a, const Buffer<T>& b)
 
 bool same(const Csr<double>& a, const Csr<double>& b)
 {
-    return a.rows == b.rows && a.cols == b.cols && same(a.row_begin, b.row_begin) && same(a.col, b.col) && same(a.value, b.value);
+    return a.rows == b.rows && a.cols == b.cols && same(a.row_begin, b.row_begin) && same(a.col, b.col) &&
+           same(a.value, b.value);
 }
 
 // The matrix has exactly the entries that `expected(i, j)` gives a value, with that value; 0 is no entry.
@@ -48,7 +52,9 @@ void expect_entries(std::string_view sentence, index_t rows, index_t cols, const
             const double want = expected(i, j);
             const bool there = k < v.row_begin[i + 1] && v.col[k] == j;
             ASSERT_EQ(there, want != 0) << i << ", " << j;
-            if (there) { ASSERT_EQ(v.value[k++], want) << i << ", " << j; }
+            if (there) {
+                ASSERT_EQ(v.value[k++], want) << i << ", " << j;
+            }
         }
     }
 }
@@ -102,21 +108,25 @@ TEST_P(EveryGenerator, ExampleIsSoundAndTheSameForAnyNumberOfThreads)
     EXPECT_TRUE(is_sound(a.view()));
     EXPECT_TRUE(a.sorted && a.unique);
     EXPECT_GT(a.rows, 0);
-    EXPECT_TRUE(std::all_of(a.value.data(), a.value.data() + a.value.size(), [](double v) { return std::isfinite(v) && v != 0; }));
+    EXPECT_TRUE(std::all_of(a.value.data(), a.value.data() + a.value.size(),
+                            [](double v) { return std::isfinite(v) && v != 0; }));
     EXPECT_TRUE(same(a, make(g.example, 4)));
 
     const Csr<float> f = io::generate<float>(Context::cpu(3), g.example);
     EXPECT_TRUE(same(a.row_begin, f.row_begin) && same(a.col, f.col));
-    EXPECT_TRUE(std::equal(f.value.data(), f.value.data() + f.value.size(), a.value.data(), [](float x, double y) { return x == static_cast<float>(y); }));
+    EXPECT_TRUE(std::equal(f.value.data(), f.value.data() + f.value.size(), a.value.data(),
+                           [](float x, double y) { return x == static_cast<float>(y); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Examples, EveryGenerator, ::testing::ValuesIn(io::generators()), [](const auto& test) { return test_name(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Examples, EveryGenerator, ::testing::ValuesIn(io::generators()),
+                         [](const auto& test) { return test_name(test.param.name); });
 
 TEST(Generate, PatternValueFollowsItsFormula)
 {
     EXPECT_EQ(io::pattern_value(3, 5), 0.5 + static_cast<double>(hash_of(7, 3, 5) >> 11) * 0x1p-53);
     EXPECT_EQ(std::bit_cast<std::uint64_t>(io::pattern_value(0, 0)), 0x3ff1c01479161bc6u);
-    for (index_t i = 0; i < 1000; ++i) EXPECT_TRUE(io::pattern_value(i, max_index - i) >= 0.5 && io::pattern_value(i, max_index - i) < 1.5);
+    for (index_t i = 0; i < 1000; ++i)
+        EXPECT_TRUE(io::pattern_value(i, max_index - i) >= 0.5 && io::pattern_value(i, max_index - i) < 1.5);
 }
 
 TEST(Generate, FingerprintIsTheSumOverTheEntries)
@@ -136,7 +146,8 @@ TEST(Generate, Stencils)
 {
     const auto stencil = [](index_t nx, index_t ny, index_t reach, double diagonal) {
         return [=](index_t i, index_t j) {
-            const index_t dx = std::abs(i % nx - j % nx), dy = std::abs(i / nx % ny - j / nx % ny), dz = std::abs(i / nx / ny - j / nx / ny);
+            const index_t dx = std::abs(i % nx - j % nx), dy = std::abs(i / nx % ny - j / nx % ny),
+                          dz = std::abs(i / nx / ny - j / nx / ny);
             if (i == j) return diagonal;
             return dx <= 1 && dy <= 1 && dz <= 1 && dx + dy + dz <= reach ? -1.0 : 0.0;
         };
@@ -161,8 +172,10 @@ TEST(Generate, BricksHaveFullBlocks)
 
 TEST(Generate, Bands)
 {
-    expect_entries("banded:7,2", 7, 7, [](index_t i, index_t j) { return std::abs(i - j) <= 2 ? io::pattern_value(i, j) : 0.0; });
-    expect_entries("banded:7,0,3", 7, 7, [](index_t i, index_t j) { return j >= i && j <= i + 3 ? io::pattern_value(i, j) : 0.0; });
+    expect_entries("banded:7,2", 7, 7,
+                   [](index_t i, index_t j) { return std::abs(i - j) <= 2 ? io::pattern_value(i, j) : 0.0; });
+    expect_entries("banded:7,0,3", 7, 7,
+                   [](index_t i, index_t j) { return j >= i && j <= i + 3 ? io::pattern_value(i, j) : 0.0; });
     expect_entries("banded:3,2147483647", 3, 3, [](index_t i, index_t j) { return io::pattern_value(i, j); });
 }
 
@@ -182,7 +195,7 @@ TEST(Generate, UniformRowsHaveDifferentColumnsSpreadEvenly)
     for (offset_t k = 0; k < a.nonzeros(); ++k) ++uses[static_cast<std::size_t>(a.col.data()[k])];
     EXPECT_EQ(a.nonzeros(), 40'000);
     EXPECT_EQ(longest_row(a.view()), 10);
-    for (const int used : uses) EXPECT_NEAR(used, 400, 100);                       // five deviations
+    for (const int used : uses) EXPECT_NEAR(used, 400, 100);  // five deviations
     EXPECT_EQ(make("uniform:3,17,17").nonzeros(), 51);
     EXPECT_EQ(make("uniform:1,1,1").nonzeros(), 1);
 }
@@ -194,13 +207,14 @@ TEST(Generate, RmatFavoursTheFirstQuadrant)
     std::array<double, 4> share{};
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin.data()[i]; k < a.row_begin.data()[i + 1]; ++k)
-            share[static_cast<std::size_t>(2 * (i >= half) + (a.col.data()[k] >= half))] += 1.0 / static_cast<double>(a.nonzeros());
+            share[static_cast<std::size_t>(2 * (i >= half) + (a.col.data()[k] >= half))] +=
+                1.0 / static_cast<double>(a.nonzeros());
     EXPECT_EQ(a.rows, 1 << 14);
     EXPECT_NEAR(share[0], 0.57, 0.02);
     EXPECT_NEAR(share[1], 0.19, 0.01);
     EXPECT_NEAR(share[2], 0.19, 0.01);
     EXPECT_NEAR(share[3], 0.05, 0.01);
-    EXPECT_GT(a.row_begin.data()[1] - a.row_begin.data()[0], 100);                 // the first row gets most
+    EXPECT_GT(a.row_begin.data()[1] - a.row_begin.data()[0], 100);  // the first row gets most
 }
 
 TEST(Generate, RoadsAreConnectedAndSymmetricOnAGrid)
@@ -226,7 +240,9 @@ TEST(Generate, PrunedWeightsHaveTheirSparsityAndUnequalRows)
     const Csr<double> a = make("pruned:1000,2000,0.9");
     EXPECT_NEAR(static_cast<double>(a.nonzeros()), 200'000, 4'000);
     double deviation = 0;
-    for (index_t i = 0; i < a.rows; ++i) deviation += std::pow(static_cast<double>(a.row_begin.data()[i + 1] - a.row_begin.data()[i]) / 200 - 1, 2) / 1000;
+    for (index_t i = 0; i < a.rows; ++i)
+        deviation +=
+            std::pow(static_cast<double>(a.row_begin.data()[i + 1] - a.row_begin.data()[i]) / 200 - 1, 2) / 1000;
     EXPECT_GT(std::sqrt(deviation), 0.15);
     EXPECT_LT(std::sqrt(deviation), 0.35);
     EXPECT_EQ(make("pruned:20,30,0").nonzeros(), 600);
@@ -237,9 +253,12 @@ TEST(Generate, PrunedWeightsHaveTheirSparsityAndUnequalRows)
 
 TEST(Generate, TrianglesHaveTheirLevelsAndADominantDiagonal)
 {
-    const std::vector<std::pair<std::string, index_t>> cases{{"chain:1", 1},       {"chain:40", 40},        {"chain:40,5", 40},       {"levels:1,1", 1},
-                                                             {"levels:100,1", 1},  {"levels:100,100", 100}, {"levels:1000,7", 7},     {"levels:1003,40,9", 40},
-                                                             {"levels:50,49,1", 49}, {"levels:9,2,1000", 2}, {"levels:9,3,seed=4", 3}};
+    const std::vector<std::pair<std::string, index_t>> cases{{"chain:1", 1},          {"chain:40", 40},
+                                                             {"chain:40,5", 40},      {"levels:1,1", 1},
+                                                             {"levels:100,1", 1},     {"levels:100,100", 100},
+                                                             {"levels:1000,7", 7},    {"levels:1003,40,9", 40},
+                                                             {"levels:50,49,1", 49},  {"levels:9,2,1000", 2},
+                                                             {"levels:9,3,seed=4", 3}};
     for (const auto& [sentence, expected] : cases) {
         SCOPED_TRACE(sentence);
         const Csr<double> a = make(sentence);
@@ -247,12 +266,13 @@ TEST(Generate, TrianglesHaveTheirLevelsAndADominantDiagonal)
         expect_dominant_triangle(a.view());
     }
     EXPECT_EQ(make("chain:40").nonzeros(), 79);
-    EXPECT_EQ(make("levels:50,49,1").nonzeros(), 98);                              // two rows in the first level
+    EXPECT_EQ(make("levels:50,49,1").nonzeros(), 98);  // two rows in the first level
 }
 
 TEST(Generate, SeedsMatter)
 {
-    for (const std::string kind : {"uniform:50,50,3", "rmat:6,4", "road:300", "pruned:40,40,0.7", "chain:60,3", "levels:60,6"}) {
+    for (const std::string kind :
+         {"uniform:50,50,3", "rmat:6,4", "road:300", "pruned:40,40,0.7", "chain:60,3", "levels:60,6"}) {
         SCOPED_TRACE(kind);
         EXPECT_TRUE(same(make(kind), make(kind + ",seed=7")));
         EXPECT_FALSE(same(make(kind), make(kind + ",seed=8")));
@@ -262,8 +282,9 @@ TEST(Generate, SeedsMatter)
 
 TEST(Generate, SmallestSizesWork)
 {
-    for (const auto* sentence : {"identity:1", "diagonal:1", "stencil5:1", "stencil9:1", "stencil7:1", "stencil27:1,1,1", "fem:1,1", "fem:1,1,1,1", "banded:1,0",
-                                 "arrow:1", "uniform:1,1,1", "chain:1", "chain:1,0", "levels:1,1,1"}) {
+    for (const auto* sentence :
+         {"identity:1", "diagonal:1", "stencil5:1", "stencil9:1", "stencil7:1", "stencil27:1,1,1", "fem:1,1",
+          "fem:1,1,1,1", "banded:1,0", "arrow:1", "uniform:1,1,1", "chain:1", "chain:1,0", "levels:1,1,1"}) {
         SCOPED_TRACE(sentence);
         const Csr<double> a = make(sentence);
         EXPECT_EQ(a.rows, 1);
@@ -305,11 +326,13 @@ TEST(Generate, SentencesThatMakeNoSenseAreRefused)
         {"stencil7:3 ", "stencil7: N is '3 ', not a whole number", form},
         {"stencil7:-", "stencil7: N is '-', not a whole number", form},
         {"stencil7:3,seed=1", "stencil7: nothing in it is random, so it takes no seed", form},
-        {"rmat:5,5,sed=7", "rmat: there is no key 'sed'", "write rmat:SCALE,DEGREE[,seed=S], for example rmat:8,8,seed=7"},
+        {"rmat:5,5,sed=7", "rmat: there is no key 'sed'",
+         "write rmat:SCALE,DEGREE[,seed=S], for example rmat:8,8,seed=7"},
         {"rmat:5,5,seed=7,seed=7", "rmat: the seed is given twice", "for example"},
         {"rmat:5,5,seed=", "rmat: the seed is '', not a whole number below 2^64", "for example"},
         {"rmat:5,5,seed=-1", "rmat: the seed is '-1', not a whole number below 2^64", "for example"},
-        {"rmat:5,5,seed=18446744073709551616", "rmat: the seed is '18446744073709551616', not a whole number below 2^64", "for example"},
+        {"rmat:5,5,seed=18446744073709551616",
+         "rmat: the seed is '18446744073709551616', not a whole number below 2^64", "for example"},
         {"rmat:seed=3,5,5", "rmat: takes 2 numbers, not 3", "for example"},
         {"rmat:31,1", "rmat:31,1: 2^31 rows are more than 2 147 483 647", "at most 30"},
         {"road:3,4", "road: takes 1 number, not 2", "write road:N[,seed=S]"},
@@ -343,7 +366,8 @@ TEST(Generate, MatricesThatDoNotFitAreRefusedBeforeAnyWork)
 {
     Context ctx = Context::cpu(1);
     ctx.budget(1_MiB);
-    for (const auto* sentence : {"stencil7:100", "uniform:100000,100000,10", "rmat:20,16", "pruned:10000,10000,0.5", "levels:1000000,5", "road:1000000"}) {
+    for (const auto* sentence : {"stencil7:100", "uniform:100000,100000,10", "rmat:20,16", "pruned:10000,10000,0.5",
+                                 "levels:1000000,5", "road:1000000"}) {
         SCOPED_TRACE(sentence);
         try {
             io::generate<double>(ctx, sentence);
@@ -360,7 +384,8 @@ TEST(Generate, MatricesThatDoNotFitAreRefusedBeforeAnyWork)
 
 TEST(Generate, SurvivesEveryFailingAllocation)
 {
-    for (const auto* sentence : {"stencil7:5", "rmat:6,8", "pruned:20,20,0.5", "uniform:9,9,3", "levels:50,5", "twin:rma10", "twin:scircuit"}) {
+    for (const auto* sentence : {"stencil7:5", "rmat:6,8", "pruned:20,20,0.5", "uniform:9,9,3", "levels:50,5",
+                                 "twin:rma10", "twin:scircuit"}) {
         SCOPED_TRACE(sentence);
         const Csr<double> expected = make(sentence);
         const Context ctx = Context::cpu(2);
@@ -370,8 +395,7 @@ TEST(Generate, SurvivesEveryFailingAllocation)
             try {
                 EXPECT_TRUE(same(io::generate<double>(ctx, sentence), expected));
                 done = true;
-            } catch (const OutOfMemory&) {
-            }
+            } catch (const OutOfMemory&) {}
             EXPECT_EQ(ctx.memory().live_blocks(), 0);
         }
         EXPECT_GT(failures, 3);
@@ -394,7 +418,9 @@ TEST(Generate, TellsItsProgress)
 TEST(Generate, StopsWhereProgressThrows)
 {
     const Context ctx = Context::cpu(2);
-    const auto stop = [](double share) { if (share > 0.5) throw std::runtime_error("enough"); };
+    const auto stop = [](double share) {
+        if (share > 0.5) throw std::runtime_error("enough");
+    };
     EXPECT_THROW(io::generate<double>(ctx, "stencil5:600", stop), std::runtime_error);
     EXPECT_EQ(ctx.memory().live_blocks(), 0);
 }

@@ -50,7 +50,7 @@ TEST(Malformed, EveryFileOfTheCorpusGetsItsMessage)
             }
             EXPECT_EQ(message_of([&] { io::read<float>(Context::cpu(2), entry.path()); }).substr(0, name.size()), name);
         } catch (const NotBuilt& e) {
-            std::cout << e.message() << "\n";                    // a build without zlib or liblzma
+            std::cout << e.message() << "\n";  // a build without zlib or liblzma
         }
     }
     EXPECT_EQ(seen.size(), expected.size()) << "expected.txt speaks of files that are not there";
@@ -66,8 +66,7 @@ TEST(Malformed, NoFileCostsMoreMemoryThanItsSizeJustifies)
         try {
             io::read<double>(ctx, entry.path());
             ADD_FAILURE() << name << " was read";
-        } catch (const Error&) {
-        }
+        } catch (const Error&) {}
         EXPECT_LT(ctx.peak_bytes(), 256 * 1024 + 64 * fs::file_size(entry.path())) << name;
         EXPECT_EQ(ctx.memory().live_blocks(), 0) << name;
     }
@@ -77,8 +76,10 @@ class MalformedFile : public InFolder {};
 
 TEST_F(MalformedFile, HeadersMayClaimWhatABudgetAllows)
 {
-    const fs::path wide = file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n20000000 3 1\n20000000 1 1.5\n");
-    EXPECT_EQ(message_of([&] { io::read<double>(Context::cpu(1), wide); }), "wide.mtx:2: 20000000 rows in a file of 74 bytes are more than its size justifies");
+    const fs::path wide =
+        file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n20000000 3 1\n20000000 1 1.5\n");
+    EXPECT_EQ(message_of([&] { io::read<double>(Context::cpu(1), wide); }),
+              "wide.mtx:2: 20000000 rows in a file of 74 bytes are more than its size justifies");
     Context small = Context::cpu(1);
     small.budget(64_MiB);
     EXPECT_THROW(io::read<double>(small, wide, {.unproven_bytes = Memory::unlimited}), OutOfMemory);
@@ -128,18 +129,22 @@ TEST_F(MalformedFile, TheFirstFaultOfALargeFileIsReportedForAnyNumberOfThreads)
 
 TEST_F(MalformedFile, FilesThatCannotBeOpened)
 {
-    const auto message = [&](const fs::path& name) { return message_of<FileError>([&] { io::read<double>(Context::cpu(1), name); }); };
+    const auto message = [&](const fs::path& name) {
+        return message_of<FileError>([&] { io::read<double>(Context::cpu(1), name); });
+    };
     EXPECT_EQ(message(path("missing.mtx")), "missing.mtx: cannot be opened: No such file or directory");
     fs::create_directory(path("folder.mtx"));
     EXPECT_EQ(message(path("folder.mtx")), "folder.mtx: is a directory, not a file");
     fs::create_symlink(path("circle.mtx"), path("circle.mtx"));
     EXPECT_EQ(message(path("circle.mtx")), "circle.mtx: cannot be opened: Too many levels of symbolic links");
-    EXPECT_EQ(message(file("matrix.txt", "1 2 3")), "matrix.txt: neither its name nor its first bytes say which format it has");
+    EXPECT_EQ(message(file("matrix.txt", "1 2 3")),
+              "matrix.txt: neither its name nor its first bytes say which format it has");
     EXPECT_EQ(message(file("mtx", "")), "mtx: the file is empty");
     try {
         io::read<double>(Context::cpu(1), path("matrix.txt"));
     } catch (const FileError& e) {
-        EXPECT_EQ(e.hint(), "name the format; known are .mtx .mtx.gz .mtx.xz .tar.gz .tgz .npz .smtx .smtx.gz .smtx.xz .tulle");
+        EXPECT_EQ(e.hint(),
+                  "name the format; known are .mtx .mtx.gz .mtx.xz .tar.gz .tgz .npz .smtx .smtx.gz .smtx.xz .tulle");
     }
 }
 
@@ -148,7 +153,8 @@ TEST_F(MalformedFile, FilesThatMayNotBeRead)
     if (::geteuid() == 0) GTEST_SKIP() << "root may read every file";
     const fs::path closed = file("closed.mtx", "x");
     fs::permissions(closed, fs::perms::none);
-    EXPECT_EQ(message_of<FileError>([&] { io::read<double>(Context::cpu(1), closed); }), "closed.mtx: cannot be opened: Permission denied");
+    EXPECT_EQ(message_of<FileError>([&] { io::read<double>(Context::cpu(1), closed); }),
+              "closed.mtx: cannot be opened: Permission denied");
 }
 
 TEST(Malformed, AnErrorLeavesTheInfoAlone)

@@ -14,11 +14,15 @@ namespace {
 
 class MatrixMarket : public InFolder {
 protected:
-    Csr<double> read(std::string_view text, io::ReadOptions options = {}, io::FileInfo* info = nullptr, int threads = 2) const
+    Csr<double> read(std::string_view text, io::ReadOptions options = {}, io::FileInfo* info = nullptr,
+                     int threads = 2) const
     {
         return io::read<double>(Context::cpu(threads), file("a.mtx", text), options, info);
     }
-    Entries entries(std::string_view text, const io::ReadOptions& options = {}) const { return entries_of(read(text, options)); }
+    Entries entries(std::string_view text, const io::ReadOptions& options = {}) const
+    {
+        return entries_of(read(text, options));
+    }
 };
 
 struct Kind {
@@ -29,7 +33,9 @@ struct Kind {
 // 3 by 3 with what the lower triangle holds; skew-symmetric has no diagonal.
 const Kind kinds[] = {
     {"coordinate real general", "3 3 3\n1 2 1.5\n3 1 -2\n2 2 4e-1\n", {{0, 1, 1.5}, {1, 1, 0.4}, {2, 0, -2}}},
-    {"coordinate real symmetric", "3 3 3\n2 1 1.5\n3 1 -2\n2 2 4\n", {{0, 1, 1.5}, {0, 2, -2}, {1, 0, 1.5}, {1, 1, 4}, {2, 0, -2}}},
+    {"coordinate real symmetric",
+     "3 3 3\n2 1 1.5\n3 1 -2\n2 2 4\n",
+     {{0, 1, 1.5}, {0, 2, -2}, {1, 0, 1.5}, {1, 1, 4}, {2, 0, -2}}},
     {"coordinate real skew-symmetric", "3 3 2\n2 1 1.5\n3 1 -2\n", {{0, 1, -1.5}, {0, 2, 2}, {1, 0, 1.5}, {2, 0, -2}}},
     {"coordinate integer general", "3 3 2\n1 2 -7\n3 1 +9\n", {{0, 1, -7}, {2, 0, 9}}},
     {"coordinate integer symmetric", "3 3 2\n2 1 5\n3 3 6\n", {{0, 1, 5}, {1, 0, 5}, {2, 2, 6}}},
@@ -41,8 +47,12 @@ const Kind kinds[] = {
     {"coordinate pattern general", "3 3 2\n1 2\n3 1\n", {{0, 1, 1}, {2, 0, 1}}},
     {"coordinate pattern symmetric", "3 3 2\n2 1\n3 3\n", {{0, 1, 1}, {1, 0, 1}, {2, 2, 1}}},
     {"array real general", "2 3\n1\n0\n3\n4\n5\n6.5\n", {{0, 0, 1}, {0, 1, 3}, {0, 2, 5}, {1, 1, 4}, {1, 2, 6.5}}},
-    {"array real symmetric", "3 3\n1\n2\n0\n4\n5\n6\n", {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 4}, {1, 2, 5}, {2, 1, 5}, {2, 2, 6}}},
-    {"array real skew-symmetric", "3 3\n1\n2\n3\n", {{0, 1, -1}, {0, 2, -2}, {1, 0, 1}, {1, 2, -3}, {2, 0, 2}, {2, 1, 3}}},
+    {"array real symmetric",
+     "3 3\n1\n2\n0\n4\n5\n6\n",
+     {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 4}, {1, 2, 5}, {2, 1, 5}, {2, 2, 6}}},
+    {"array real skew-symmetric",
+     "3 3\n1\n2\n3\n",
+     {{0, 1, -1}, {0, 2, -2}, {1, 0, 1}, {1, 2, -3}, {2, 0, 2}, {2, 1, 3}}},
     {"array integer general", "1 2\n3\n4\n", {{0, 0, 3}, {0, 1, 4}}},
     {"array integer symmetric", "2 2\n3\n4\n5\n", {{0, 0, 3}, {0, 1, 4}, {1, 0, 4}, {1, 1, 5}}},
     {"array integer skew-symmetric", "2 2\n7\n", {{0, 1, -7}, {1, 0, 7}}},
@@ -57,7 +67,8 @@ TEST_F(MatrixMarket, EveryFieldWithEverySymmetry)
     for (const Kind& kind : kinds) {
         SCOPED_TRACE(kind.banner);
         io::FileInfo info;
-        const Csr<double> a = read("%%MatrixMarket matrix " + kind.banner + "\n" + kind.body, {.complex = io::Complex::real_part}, &info);
+        const Csr<double> a =
+            read("%%MatrixMarket matrix " + kind.banner + "\n" + kind.body, {.complex = io::Complex::real_part}, &info);
         EXPECT_EQ(entries_of(a), kind.entries);
         EXPECT_TRUE(a.sorted && a.unique);
         EXPECT_EQ(a.row_begin.size(), a.rows + 1);
@@ -66,13 +77,18 @@ TEST_F(MatrixMarket, EveryFieldWithEverySymmetry)
         EXPECT_EQ(kind.banner, kind.banner.substr(0, kind.banner.find(' ')) + " " + info.field + " " + info.symmetry);
         std::string shouted = kind.banner;
         for (char& c : shouted) c = static_cast<char>(std::toupper(c));
-        EXPECT_EQ(entries("%%MATRIXMARKET MATRIX " + shouted + "\n" + kind.body, {.complex = io::Complex::real_part}), kind.entries);
+        EXPECT_EQ(entries("%%MATRIXMARKET MATRIX " + shouted + "\n" + kind.body, {.complex = io::Complex::real_part}),
+                  kind.entries);
     }
 }
 
 TEST_F(MatrixMarket, ComplexNeedsBothParts)
 {
-    EXPECT_EQ(message_of([&] { read("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 5\n", {.complex = io::Complex::real_part}); }), "a.mtx:3: the value is missing");
+    EXPECT_EQ(message_of([&] {
+                  read("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 5\n",
+                       {.complex = io::Complex::real_part});
+              }),
+              "a.mtx:3: the value is missing");
 }
 
 TEST_F(MatrixMarket, EntriesOfPatternsAreOne)
@@ -89,7 +105,9 @@ TEST_F(MatrixMarket, RandomValuesOfPatternsAreSymmetricAndFollowTheSeed)
 {
     io::FileInfo info;
     const std::string text = "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n2 1\n3 1\n3 3\n";
-    const Entries seven = entries_of(read(text, {.random_values = 7}, &info)), again = entries_of(read(text, {.random_values = 7})), eight = entries_of(read(text, {.random_values = 8}));
+    const Entries seven = entries_of(read(text, {.random_values = 7}, &info)),
+                  again = entries_of(read(text, {.random_values = 7})),
+                  eight = entries_of(read(text, {.random_values = 8}));
     EXPECT_EQ(info.values, "random:7");
     EXPECT_EQ(seven, again);
     EXPECT_NE(seven, eight);
@@ -119,7 +137,8 @@ TEST_F(MatrixMarket, ToleratesWhatIsHarmless)
     EXPECT_EQ(entries(crlf), two);
     EXPECT_EQ(entries(plain.substr(0, plain.size() - 1)), two) << "no line end at the end";
     EXPECT_EQ(entries(plain + "\n\n  \n% the end\n"), two);
-    EXPECT_EQ(entries(banner + "\n% here\n\n  2\t2   2  \n% in the middle\n\n  1 \t 2  1.5 \n   % indented\n2 1 2\n"), two);
+    EXPECT_EQ(entries(banner + "\n% here\n\n  2\t2   2  \n% in the middle\n\n  1 \t 2  1.5 \n   % indented\n2 1 2\n"),
+              two);
     EXPECT_EQ(entries("%%matrixmarket   matrix\tCoordinate REAL general  \n2 2 2\n1 2 +1.5\n2 1 2.0D0\n"), two);
     EXPECT_EQ(entries(banner + "+2 2 2\n+1 2 1.5\n2 +1 2\n"), two);
 }
@@ -127,17 +146,21 @@ TEST_F(MatrixMarket, ToleratesWhatIsHarmless)
 TEST_F(MatrixMarket, AddsEntriesAtTheSamePositionInTheOrderOfTheFile)
 {
     const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
-    EXPECT_EQ(entries(banner + "2 2 4\n1 1 1e100\n2 2 1\n1 1 1\n1 1 -1e100\n"), (Entries{{0, 0, (1e100 + 1) - 1e100}, {1, 1, 1}}));
+    EXPECT_EQ(entries(banner + "2 2 4\n1 1 1e100\n2 2 1\n1 1 1\n1 1 -1e100\n"),
+              (Entries{{0, 0, (1e100 + 1) - 1e100}, {1, 1, 1}}));
     EXPECT_EQ(entries(banner + "2 2 4\n1 1 1e100\n2 2 1\n1 1 -1e100\n1 1 1\n"), (Entries{{0, 0, 1}, {1, 1, 1}}));
     EXPECT_EQ(entries(banner + "1 1 2\n1 1 0\n1 1 0\n"), (Entries{{0, 0, 0}})) << "explicit zeros stay";
-    EXPECT_EQ(entries("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n2 1 1\n2 1 2\n1 1 3\n"), (Entries{{0, 0, 3}, {0, 1, 3}, {1, 0, 3}}));
+    EXPECT_EQ(entries("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n2 1 1\n2 1 2\n1 1 3\n"),
+              (Entries{{0, 0, 3}, {0, 1, 3}, {1, 0, 3}}));
 }
 
 double value_of(const Csr<double>& a) { return a.value.data()[0]; }
 
 TEST_F(MatrixMarket, NumbersToTheLastBit)
 {
-    const auto value = [&](const std::string& number) { return value_of(read("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 " + number + "\n")); };
+    const auto value = [&](const std::string& number) {
+        return value_of(read("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 " + number + "\n"));
+    };
     EXPECT_EQ(value("0.1"), 0.1);
     EXPECT_EQ(value("4.9e-324"), std::numeric_limits<double>::denorm_min());
     EXPECT_EQ(value("1.7976931348623157e308"), std::numeric_limits<double>::max());
@@ -152,20 +175,27 @@ TEST_F(MatrixMarket, NumbersToTheLastBit)
     EXPECT_EQ(value("inf"), std::numeric_limits<double>::infinity());
     EXPECT_EQ(value("-Infinity"), -std::numeric_limits<double>::infinity());
     EXPECT_EQ(value("1.5D+03"), 1500.0);
-    EXPECT_EQ(message_of([&] { value(std::string(400, '1')); }), "a.mtx:3: the value '11111111111111111111111111111111…' does not fit double");
-    EXPECT_EQ(message_of([&] { value("1e99999999999999999999"); }), "a.mtx:3: the value '1e99999999999999999999' does not fit double");
-    EXPECT_EQ(message_of([&] { value("1e9223372036854775807"); }), "a.mtx:3: the value '1e9223372036854775807' does not fit double");
+    EXPECT_EQ(message_of([&] { value(std::string(400, '1')); }),
+              "a.mtx:3: the value '11111111111111111111111111111111…' does not fit double");
+    EXPECT_EQ(message_of([&] { value("1e99999999999999999999"); }),
+              "a.mtx:3: the value '1e99999999999999999999' does not fit double");
+    EXPECT_EQ(message_of([&] { value("1e9223372036854775807"); }),
+              "a.mtx:3: the value '1e9223372036854775807' does not fit double");
     EXPECT_EQ(message_of([&] { value("+-1"); }), "a.mtx:3: '+-1' is not a number");
-    EXPECT_EQ(value_of(read("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 123456789012345678901\n")), 123456789012345678901.0);
+    EXPECT_EQ(value_of(read("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 123456789012345678901\n")),
+              123456789012345678901.0);
 }
 
 TEST_F(MatrixMarket, FloatsAreRoundedOnce)
 {
     const auto value = [&](const std::string& number) {
-        return io::read<float>(Context::cpu(1), file("f.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 " + number + "\n")).value.data()[0];
+        return io::read<float>(Context::cpu(1),
+                               file("f.mtx",
+                                    "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 " + number + "\n"))
+            .value.data()[0];
     };
     EXPECT_EQ(value("0.1"), 0.1f);
-    EXPECT_EQ(value("1.00000017881393432617187499"), 0x1.000002p0f);      // through double this would become 0x1.000004p0
+    EXPECT_EQ(value("1.00000017881393432617187499"), 0x1.000002p0f);  // through double this would become 0x1.000004p0
     EXPECT_EQ(value("1e-60"), 0.0f);
     EXPECT_EQ(message_of([&] { value("1e39"); }), "f.mtx:3: the value '1e39' does not fit float");
 }
@@ -173,7 +203,8 @@ TEST_F(MatrixMarket, FloatsAreRoundedOnce)
 TEST_F(MatrixMarket, DecimalsDoNotDependOnTheLocale)
 {
     const std::string before = std::setlocale(LC_ALL, nullptr);
-    if (!std::setlocale(LC_ALL, "de_DE.UTF-8") && !std::setlocale(LC_ALL, "de_DE.utf8")) GTEST_SKIP() << "no German locale here";
+    if (!std::setlocale(LC_ALL, "de_DE.UTF-8") && !std::setlocale(LC_ALL, "de_DE.utf8"))
+        GTEST_SKIP() << "no German locale here";
     EXPECT_EQ(entries("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.5\n"), (Entries{{0, 0, 1.5}}));
     const Csr<double> a = read("%%MatrixMarket matrix coordinate real general\n1234 1 1\n1234 1 1234.5\n");
     io::write(Context::cpu(1), path("b.mtx"), a.view());
@@ -188,7 +219,8 @@ TEST_F(MatrixMarket, LargeArraysFindTheirPositionsFromEveryPiece)
         SCOPED_TRACE(symmetry);
         std::string text = concat("%%MatrixMarket matrix array real ", symmetry, "\n", n, " ", n, "\n");
         for (index_t j = 0; j < n; ++j)
-            for (index_t i = symmetry == "general" ? 0 : symmetry == "symmetric" ? j : j + 1; i < n; ++i) text += concat(i * 1000 + j + 1, "\n");
+            for (index_t i = symmetry == "general" ? 0 : symmetry == "symmetric" ? j : j + 1; i < n; ++i)
+                text += concat(i * 1000 + j + 1, "\n");
         const Csr<double> a = read(text, {}, nullptr, 4);
         ASSERT_EQ(a.nonzeros(), symmetry == "skew-symmetric" ? n * (n - 1) : n * n);
         for (const auto& [i, j, v] : entries_of(a)) {
@@ -201,10 +233,13 @@ TEST_F(MatrixMarket, LargeArraysFindTheirPositionsFromEveryPiece)
 TEST_F(MatrixMarket, ManyThreadsReadTheSameBits)
 {
     std::string text = "%%MatrixMarket matrix coordinate real general\n300 200 30000\n";
-    for (index_t k = 0; k < 30000; ++k) text += concat(1 + below(hash_of(1, k), 300), " ", 1 + below(hash_of(2, k), 200), " ", unit(hash_of(3, k)), "\n");
+    for (index_t k = 0; k < 30000; ++k)
+        text +=
+            concat(1 + below(hash_of(1, k), 300), " ", 1 + below(hash_of(2, k), 200), " ", unit(hash_of(3, k)), "\n");
     const Csr<double> one = read(text, {}, nullptr, 1);
     EXPECT_LT(one.nonzeros(), 30000) << "there should be entries to add up";
-    for (const int threads : {2, 3, 4, 8}) EXPECT_TRUE(same_bits(one.view(), read(text, {}, nullptr, threads))) << threads;
+    for (const int threads : {2, 3, 4, 8})
+        EXPECT_TRUE(same_bits(one.view(), read(text, {}, nullptr, threads))) << threads;
 }
 
 TEST_F(MatrixMarket, WritesSymmetricMatricesAsOneTriangle)
@@ -212,7 +247,8 @@ TEST_F(MatrixMarket, WritesSymmetricMatricesAsOneTriangle)
     const auto a = csr_of<double>(3, 3, {{0, 0, 1}, {0, 2, 2.5}, {1, 1, 3}, {2, 0, 2.5}});
     const Context ctx = Context::cpu(2);
     io::write(ctx, path("s.mtx"), a.view(), {.comment = "one\ntwo", .symmetric = true});
-    EXPECT_EQ(contents_of(path("s.mtx")), "%%MatrixMarket matrix coordinate real symmetric\n% one\n% two\n3 3 3\n1 1 1\n2 2 3\n3 1 2.5\n");
+    EXPECT_EQ(contents_of(path("s.mtx")),
+              "%%MatrixMarket matrix coordinate real symmetric\n% one\n% two\n3 3 3\n1 1 1\n2 2 3\n3 1 2.5\n");
     EXPECT_TRUE(same_bits(a.view(), io::read<double>(ctx, path("s.mtx"))));
     io::write(ctx, path("p.mtx"), a.view(), {.symmetric = true, .pattern = true});
     EXPECT_EQ(contents_of(path("p.mtx")), "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n2 2\n3 1\n");

@@ -28,7 +28,8 @@ inline constexpr bool slow_build = false;
 // A name that a test may have.
 inline std::string test_name(std::string name)
 {
-    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
     return name;
 }
 

@@ -22,7 +22,8 @@ HostCsr<V> any_matrix()
 {
     const auto rows = *rc::gen::inRange<index_t>(0, 40), cols = *rc::gen::inRange<index_t>(0, 40);
     if (rows == 0 || cols == 0) return csr_of<V>(rows, cols, {});
-    const auto entry = rc::gen::tuple(rc::gen::inRange<index_t>(0, rows), rc::gen::inRange<index_t>(0, cols), rc::gen::arbitrary<V>());
+    const auto entry =
+        rc::gen::tuple(rc::gen::inRange<index_t>(0, rows), rc::gen::inRange<index_t>(0, cols), rc::gen::arbitrary<V>());
     return csr_of<V>(rows, cols, *rc::gen::container<std::vector<std::tuple<index_t, index_t, V>>>(entry));
 }
 
@@ -56,9 +57,13 @@ void expect_round_trip(const char* name, Write&& write)
 template <class V>
 void expect_round_trips()
 {
-    expect_round_trip<V>("a.mtx", [](const CpuQueue& q, Text& to, const CsrView<V>& a) { io::write_matrix_market(q, to, a, {}); });
-    expect_round_trip<V>("a.npz", [](const CpuQueue& q, Text& to, const CsrView<V>& a) { io::write_npz(q, to, a, {}); });
-    expect_round_trip<V>("a.tulle", [](const CpuQueue& q, Text& to, const CsrView<V>& a) { io::write_binary(q, to, a, {}); });
+    expect_round_trip<V>("a.mtx", [](const CpuQueue& q, Text& to, const CsrView<V>& a) {
+        io::write_matrix_market(q, to, a, {});
+    });
+    expect_round_trip<V>("a.npz",
+                         [](const CpuQueue& q, Text& to, const CsrView<V>& a) { io::write_npz(q, to, a, {}); });
+    expect_round_trip<V>("a.tulle",
+                         [](const CpuQueue& q, Text& to, const CsrView<V>& a) { io::write_binary(q, to, a, {}); });
 }
 
 TEST(Property, WhatIsWrittenIsRead)
@@ -71,8 +76,10 @@ TEST(Property, WhatIsWrittenIsRead)
 TEST(Property, AnyTextIsRefusedOrSound)
 {
     const bool holds = rc::check([&] {
-        const auto word = rc::gen::element<std::string>("1", "2", "3", "0", "-1", "1.5", "nan", "1,5", "x", "%", "\n", "\n", "\n", "9223372036854775807", "1e999", "");
-        std::string text = "%%MatrixMarket matrix coordinate real " + *rc::gen::element<std::string>("general", "symmetric", "skew-symmetric") + "\n3 3 2\n";
+        const auto word = rc::gen::element<std::string>("1", "2", "3", "0", "-1", "1.5", "nan", "1,5", "x", "%", "\n",
+                                                        "\n", "\n", "9223372036854775807", "1e999", "");
+        std::string text = "%%MatrixMarket matrix coordinate real " +
+                           *rc::gen::element<std::string>("general", "symmetric", "skew-symmetric") + "\n3 3 2\n";
         for (const std::string& w : *rc::gen::container<std::vector<std::string>>(word)) text += w + " ";
         const io::Format& format = io::format_of("a.mtx");
         const auto verdict = [&](int threads) {

@@ -39,7 +39,7 @@ TEST(RealMatrices, HaveTheSizesTheIndexSays)
     while (std::getline(index, line)) {
         const std::vector<std::string> fields = fields_of(line);
         const fs::path file = matrices() / fields.at(11);
-        if (!fs::exists(file) || fs::file_size(file) > 30'000) continue;      // small ones are enough here
+        if (!fs::exists(file) || fs::file_size(file) > 30'000) continue;  // small ones are enough here
         SCOPED_TRACE(file.string());
         io::FileInfo info;
         const Context ctx = Context::cpu(2);

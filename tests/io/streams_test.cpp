@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that are none: pipes, names without a format, texts with a byte order mark; and files that a signal finds unfinished.
+// Files that are none: pipes, names without a format, texts with a byte order mark; and files that a signal finds
+// unfinished.
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,9 +70,11 @@ TEST_F(Streams, PipesAreWrittenAndRead)
 TEST_F(Streams, AByteOrderMarkIsSkipped)
 {
     const std::string mark = "\xef\xbb\xbf", text = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2.5\n";
-    for (const char* name : {"a.mtx", "data"}) EXPECT_EQ(entries_of(io::read<double>(ctx_, file(name, mark + text))), (Entries{{0, 0, 2.5}}));
+    for (const char* name : {"a.mtx", "data"})
+        EXPECT_EQ(entries_of(io::read<double>(ctx_, file(name, mark + text))), (Entries{{0, 0, 2.5}}));
     EXPECT_EQ(io::read<double>(ctx_, file("a.smtx", mark + "2, 3, 1\n0 1 1\n2\n")).nonzeros(), 1);
-    EXPECT_EQ(message_of([&] { io::read<double>(ctx_, file("a.mtx", "\xff\xfe%\0%\0")); }), "a.mtx:1: the text is UTF-16, and numbers are read from UTF-8 or ASCII");
+    EXPECT_EQ(message_of([&] { io::read<double>(ctx_, file("a.mtx", "\xff\xfe%\0%\0")); }),
+              "a.mtx:1: the text is UTF-16, and numbers are read from UTF-8 or ASCII");
 }
 
 // A child that dies of the signal while a file is half written.

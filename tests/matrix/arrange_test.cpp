@@ -56,7 +56,15 @@ Csr<V> permute_by(const Context& ctx, const CsrView<V>& a, const Indices& row_fr
 template <class V>
 HostCsr<V> needs_order()
 {
-    return csr_of<V>(3, 4, {{0, 3, V(1e17)}, {0, 1, V(5)}, {0, 3, V(1)}, {0, 3, V(-1e17)}, {0, 3, V(1)}, {1, 3, V(7)}, {2, 0, V(2)}, {2, 0, V(-2)}});
+    return csr_of<V>(3, 4,
+                     {{0, 3, V(1e17)},
+                      {0, 1, V(5)},
+                      {0, 3, V(1)},
+                      {0, 3, V(-1e17)},
+                      {0, 3, V(1)},
+                      {1, 3, V(7)},
+                      {2, 0, V(2)},
+                      {2, 0, V(-2)}});
 }
 
 TEST_P(ArrangeOn, PermutedByHand)
@@ -64,9 +72,12 @@ TEST_P(ArrangeOn, PermutedByHand)
     const Context c = ctx();
     for_both([&]<class V>(V) {
         const Csr<V> a = to_device(c, csr_of<V>(2, 3, {{0, 0, V(1)}, {0, 2, V(2)}, {1, 1, V(3)}}).view());
-        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), {1, 0}, {2, 0, 1}), 2, 3, {{0, 2, V(3)}, {1, 0, V(2)}, {1, 1, V(1)}}, true, true));
-        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), {1, 0}, {}), 2, 3, {{0, 1, V(3)}, {1, 0, V(1)}, {1, 2, V(2)}}, true, true));
-        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), {}, {}), 2, 3, {{0, 0, V(1)}, {0, 2, V(2)}, {1, 1, V(3)}}, true, true));
+        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), {1, 0}, {2, 0, 1}), 2, 3,
+                           {{0, 2, V(3)}, {1, 0, V(2)}, {1, 1, V(1)}}, true, true));
+        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), {1, 0}, {}), 2, 3, {{0, 1, V(3)}, {1, 0, V(1)}, {1, 2, V(2)}},
+                           true, true));
+        EXPECT_TRUE(
+            is_csr(c, permute_by(c, a.view(), {}, {}), 2, 3, {{0, 0, V(1)}, {0, 2, V(2)}, {1, 1, V(3)}}, true, true));
     });
 }
 
@@ -78,7 +89,8 @@ TEST_P(ArrangeOn, PermutationsMatchTheOracle)
             const Csr<V> a = to_device(c, host.view());
             const Indices rows = random_permutation(host.rows, 1), cols = random_permutation(host.cols, 2);
             for (const auto& [r, s] : {std::pair{rows, cols}, {rows, {}}, {{}, cols}, {{}, {}}})
-                EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), r, s), host.rows, host.cols, permuted(host.entries(), r, s), true, host.unique));
+                EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), r, s), host.rows, host.cols,
+                                   permuted(host.entries(), r, s), true, host.unique));
             const Csr<V> there = permute_by(c, a.view(), rows, cols);
             const Csr<V> back = permute_by(c, there.view(), inverse_of(rows), inverse_of(cols));
             EXPECT_TRUE(is_csr(c, back, host.rows, host.cols, in_order(host.entries()), true, host.unique));
@@ -113,11 +125,13 @@ TEST_P(ArrangeOn, RowsAreSortedStably)
     for_both([&]<class V>(V) {
         for_battery<V>([&](const HostCsr<V>& host) {
             const Csr<V> a = to_device(c, host.view());
-            EXPECT_TRUE(is_csr(c, sort_rows(c, a.view()), host.rows, host.cols, in_order(host.entries()), true, host.unique));
+            EXPECT_TRUE(
+                is_csr(c, sort_rows(c, a.view()), host.rows, host.cols, in_order(host.entries()), true, host.unique));
             EXPECT_TRUE(unchanged(c, a, host));
         });
         const HostCsr<V> host = needs_order<V>();
-        EXPECT_TRUE(is_csr(c, sort_rows(c, view_of(to_device(c, host.view()))), 3, 4, in_order(host.entries()), true, false));
+        EXPECT_TRUE(
+            is_csr(c, sort_rows(c, view_of(to_device(c, host.view()))), 3, 4, in_order(host.entries()), true, false));
     });
 }
 
@@ -137,13 +151,17 @@ TEST_P(ArrangeOn, SumsMatchTheOracle)
     for_both([&]<class V>(V) {
         for_battery<V>([&](const HostCsr<V>& host) {
             const Csr<V> a = to_device(c, host.view());
-            EXPECT_TRUE(is_csr(c, sum_duplicates(c, a.view()), host.rows, host.cols, summed(host.entries()), true, true));
+            EXPECT_TRUE(
+                is_csr(c, sum_duplicates(c, a.view()), host.rows, host.cols, summed(host.entries()), true, true));
             EXPECT_TRUE(unchanged(c, a, host));
         });
-        Entries<V> crowded;                                    // long runs of the same position
-        for (int k = 0; k < 900; ++k) crowded.emplace_back(static_cast<index_t>(k % 3), static_cast<index_t>(below(hash_of(9, k), 2)), static_cast<V>(unit(hash_of(8, k))));
+        Entries<V> crowded;  // long runs of the same position
+        for (int k = 0; k < 900; ++k)
+            crowded.emplace_back(static_cast<index_t>(k % 3), static_cast<index_t>(below(hash_of(9, k), 2)),
+                                 static_cast<V>(unit(hash_of(8, k))));
         const HostCsr<V> host = csr_of<V>(4, 2, crowded);
-        EXPECT_TRUE(is_csr(c, sum_duplicates(c, view_of(to_device(c, host.view()))), 4, 2, summed(host.entries()), true, true));
+        EXPECT_TRUE(
+            is_csr(c, sum_duplicates(c, view_of(to_device(c, host.view()))), 4, 2, summed(host.entries()), true, true));
     });
 }
 
@@ -163,7 +181,8 @@ TEST_P(ArrangeOn, FailedAllocationsLeaveNothingBehind)
     const Context c = ctx();
     const HostCsr<double> host = shuffled_with_duplicates(random_matrix<double>(30, 20, 0.2, Values::integers, 5), 7);
     const Csr<double> a = to_device(c, host.view());
-    const Buffer<index_t> rows = on(c, random_permutation(30, 1)), cols = on(c, random_permutation(20, 2)), wrong = on(c, Indices(30, 0));
+    const Buffer<index_t> rows = on(c, random_permutation(30, 1)), cols = on(c, random_permutation(20, 2)),
+                          wrong = on(c, Indices(30, 0));
     expect_clean_failures(c, [&] { (void)permute(c, a.view(), rows.span(), cols.span()); });
     expect_clean_failures(c, [&] { (void)sort_rows(c, a.view()); });
     expect_clean_failures(c, [&] { (void)sum_duplicates(c, a.view()); });
@@ -177,19 +196,23 @@ TEST_P(ArrangeOn, FailedAllocationsLeaveNothingBehind)
 TEST(Arrange, SameBitsForAnyNumberOfThreads)
 {
     constexpr index_t rows = build::simulated ? 20000 : 40000, cols = 700;
-    constexpr int count = build::simulated ? 50000 : 150000;                    // more than three pieces of the smallest size, or nine
+    constexpr int count = build::simulated ? 50000 : 150000;  // more than three pieces of the smallest size, or nine
     Entries<float> entries;
     for (int k = 0; k < count; ++k)
-        entries.emplace_back(static_cast<index_t>(below(hash_of(1, k), rows)), static_cast<index_t>(below(hash_of(2, k), k % 2 == 0 ? 3 : cols)), static_cast<float>(unit(hash_of(3, k))));
+        entries.emplace_back(static_cast<index_t>(below(hash_of(1, k), rows)),
+                             static_cast<index_t>(below(hash_of(2, k), k % 2 == 0 ? 3 : cols)),
+                             static_cast<float>(unit(hash_of(3, k))));
     const HostCsr<float> host = csr_of<float>(rows, cols, entries);
     const Indices by_row = random_permutation(rows, 4), by_col = random_permutation(cols, 5);
-    for (const int threads : build::simulated ? std::vector{4} : std::vector{1, 2, 4, 7}) {        // no GPU here: elsewhere is time for all
+    for (const int threads :
+         build::simulated ? std::vector{4} : std::vector{1, 2, 4, 7}) {  // no GPU here: elsewhere is time for all
         SCOPED_TRACE(threads);
         const Context c = Context::cpu(threads);
         const Csr<float> a = to_device(c, host.view());
         EXPECT_TRUE(is_csr(c, sort_rows(c, a.view()), rows, cols, in_order(host.entries()), true, false));
         EXPECT_TRUE(is_csr(c, sum_duplicates(c, a.view()), rows, cols, summed(host.entries()), true, true));
-        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), by_row, by_col), rows, cols, permuted(host.entries(), by_row, by_col), true, false));
+        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), by_row, by_col), rows, cols,
+                           permuted(host.entries(), by_row, by_col), true, false));
         Indices twice = by_row;
         twice[rows - 1000] = twice[100];
         EXPECT_THROW((void)permute_by(c, a.view(), twice, {}), ValueError);

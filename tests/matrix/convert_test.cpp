@@ -18,7 +18,8 @@ TULLE_ON_BACKENDS(ConvertOn);
 constexpr index_t blocks[] = {1, 2, 3, 16};
 constexpr Layout layouts[] = {Layout::row_major, Layout::col_major};
 
-template <class V> using List = std::vector<V>;
+template <class V>
+using List = std::vector<V>;
 using Offsets = std::vector<offset_t>;
 using Indices = std::vector<index_t>;
 
@@ -26,7 +27,10 @@ using Indices = std::vector<index_t>;
 //     . . . .
 //     . 3 . 4
 template <class V>
-HostCsr<V> by_hand() { return csr_of<V>(3, 4, {{0, 0, V(1)}, {0, 2, V(2)}, {2, 1, V(3)}, {2, 3, V(4)}}); }
+HostCsr<V> by_hand()
+{
+    return csr_of<V>(3, 4, {{0, 0, V(1)}, {0, 2, V(2)}, {2, 1, V(3)}, {2, 3, V(4)}});
+}
 
 // Every format of one matrix as a list, in the order the format has it, against the entries of the CSR it came from.
 template <class V>
@@ -36,7 +40,8 @@ void expect_all_formats(const Context& ctx, const CsrView<V>& a, const Entries<V
     EXPECT_TRUE(same_entries(entries_of(ctx, to_coo(ctx, a)), entries));
     EXPECT_TRUE(same_entries(swapped(entries_of(ctx, to_csc(ctx, a))), in_order(swapped(ordered))));
     for (const Layout layout : layouts) EXPECT_TRUE(same_entries(entries_of(ctx, to_dense(ctx, a, layout)), dense));
-    for (const index_t block : blocks) EXPECT_TRUE(same_entries(in_order(entries_of(ctx, to_blocked_ell(ctx, a, block))), dense)) << "block " << block;
+    for (const index_t block : blocks)
+        EXPECT_TRUE(same_entries(in_order(entries_of(ctx, to_blocked_ell(ctx, a, block))), dense)) << "block " << block;
 }
 
 // Any format to every other.
@@ -65,7 +70,8 @@ TEST_P(ConvertOn, AMatrixByHand)
         EXPECT_EQ(coo.order, CooOrder::by_row);
         EXPECT_TRUE(coo.unique);
         EXPECT_EQ(vector_of(c, to_dense(c, a.view()).data), (List<V>{1, 0, 2, 0, 0, 0, 0, 0, 0, 3, 0, 4}));
-        EXPECT_EQ(vector_of(c, to_dense(c, a.view(), Layout::col_major).data), (List<V>{1, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 4}));
+        EXPECT_EQ(vector_of(c, to_dense(c, a.view(), Layout::col_major).data),
+                  (List<V>{1, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 4}));
     });
 }
 
@@ -134,10 +140,14 @@ TEST_P(ConvertOn, FlagsFollowTheMatrix)
             EXPECT_EQ(to_coo(c, a.view()).unique, host->unique);
             EXPECT_TRUE(to_csc(c, a.view()).sorted);
             EXPECT_EQ(to_csc(c, a.view()).unique, host->unique);
-            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_coo(c, a.view()))), host->rows, host->cols, in_order(host->entries()), true, host->unique));
-            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_csc(c, a.view()))), host->rows, host->cols, in_order(host->entries()), true, host->unique));
-            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_dense(c, a.view()))), host->rows, host->cols, summed(host->entries()), true, true));
-            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_blocked_ell(c, a.view(), 2))), host->rows, host->cols, summed(host->entries()), true, true));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_coo(c, a.view()))), host->rows, host->cols,
+                               in_order(host->entries()), true, host->unique));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_csc(c, a.view()))), host->rows, host->cols,
+                               in_order(host->entries()), true, host->unique));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_dense(c, a.view()))), host->rows, host->cols,
+                               summed(host->entries()), true, true));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(to_blocked_ell(c, a.view(), 2))), host->rows, host->cols,
+                               summed(host->entries()), true, true));
         }
     });
 }
@@ -147,15 +157,24 @@ TEST_P(ConvertOn, CoordinatesInAnyOrderKeepDuplicatesInTheirOrder)
 {
     const Context c = ctx();
     for_both([&]<class V>(V) {
-        for (const auto& [rows, cols, n] : {std::tuple{1, 1, 40}, {40, 30, 500}, {3, 900, 700}, {900, 3, 700}, {200, 200, 30}, {1 << 17, max_index, 20}}) {
+        for (const auto& [rows, cols, n] : {std::tuple{1, 1, 40},
+                                            {40, 30, 500},
+                                            {3, 900, 700},
+                                            {900, 3, 700},
+                                            {200, 200, 30},
+                                            {1 << 17, max_index, 20}}) {
             Entries<V> entries;
             for (int k = 0; k < n; ++k)
                 entries.emplace_back(static_cast<index_t>(below(hash_of(1, k), static_cast<std::uint64_t>(rows))),
-                                     static_cast<index_t>(below(hash_of(2, k), static_cast<std::uint64_t>(cols))), static_cast<V>(k));
+                                     static_cast<index_t>(below(hash_of(2, k), static_cast<std::uint64_t>(cols))),
+                                     static_cast<V>(k));
             const Entries<V> by_row = in_order(entries), by_col = swapped(in_order(swapped(entries)));
-            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, entries, CooOrder::none, false))), rows, cols, by_row, true, false));
-            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, by_row, CooOrder::by_row, false))), rows, cols, by_row, true, false));
-            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, by_col, CooOrder::by_col, false))), rows, cols, by_row, true, false));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, entries, CooOrder::none, false))), rows, cols,
+                               by_row, true, false));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, by_row, CooOrder::by_row, false))), rows,
+                               cols, by_row, true, false));
+            EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, by_col, CooOrder::by_col, false))), rows,
+                               cols, by_row, true, false));
         }
     });
 }
@@ -231,7 +250,8 @@ TEST_P(ConvertOn, BlocksInAnyOrderAndTwiceAreKept)
         const Indices col{2, 0, 0, -1};
         const List<V> value{1, 0, 2, 0, 3, 4, 0, 0, 5, 0, 6, 7, 0, 0, 0, 0};
         const BlockedEll<V> e = to_device(c, BlockedEllView<V>{2, 5, 2, 4, col.data(), value.data()});
-        const Entries<V> want{{0, 0, V(3)}, {0, 0, V(5)}, {0, 1, V(4)}, {0, 4, V(1)}, {1, 0, V(6)}, {1, 1, V(7)}, {1, 4, V(2)}};
+        const Entries<V> want{{0, 0, V(3)}, {0, 0, V(5)}, {0, 1, V(4)}, {0, 4, V(1)},
+                              {1, 0, V(6)}, {1, 1, V(7)}, {1, 4, V(2)}};
         EXPECT_TRUE(is_csr(c, to_csr(c, e.view()), 2, 5, want, true, false));
         EXPECT_TRUE(same_entries(entries_of(c, to_dense(c, e.view())), summed(want)));
     });
@@ -253,7 +273,8 @@ TEST_P(ConvertOn, DenseMatricesWithPaddingInBothLayouts)
                 for (const auto& [i, j, v] : host.entries()) view(i, j) += v;
                 const Buffer<V> there = to_device(c, std::span<const V>(data));
                 const DenseView<const V> a{host.rows, host.cols, leading, layout, there.data()};
-                EXPECT_TRUE(is_csr(c, to_csr(c, a), host.rows, host.cols, without_zeros(summed(host.entries())), true, true));
+                EXPECT_TRUE(
+                    is_csr(c, to_csr(c, a), host.rows, host.cols, without_zeros(summed(host.entries())), true, true));
             }
         });
     });
@@ -263,14 +284,17 @@ TEST_P(ConvertOn, ZerosOfDenseMatricesAreDroppedAndNothingElse)
 {
     const Context c = ctx();
     for_both([&]<class V>(V) {
-        constexpr V nan = std::numeric_limits<V>::quiet_NaN(), tiny = std::numeric_limits<V>::denorm_min(), huge = std::numeric_limits<V>::infinity();
+        constexpr V nan = std::numeric_limits<V>::quiet_NaN(), tiny = std::numeric_limits<V>::denorm_min(),
+                    huge = std::numeric_limits<V>::infinity();
         const List<V> data{V(0), V(-0.0), nan, tiny, -huge, V(1)};
         const Buffer<V> there = to_device(c, std::span<const V>(data));
         const Entries<V> want{{0, 2, nan}, {1, 0, tiny}, {1, 1, -huge}, {1, 2, V(1)}};
-        EXPECT_TRUE(is_csr(c, to_csr(c, DenseView<const V>{2, 3, 3, Layout::row_major, there.data()}), 2, 3, want, true, true));
+        EXPECT_TRUE(
+            is_csr(c, to_csr(c, DenseView<const V>{2, 3, 3, Layout::row_major, there.data()}), 2, 3, want, true, true));
         const HostCsr<V> zeros = csr_of<V>(2, 2, {{0, 1, V(0)}, {1, 0, V(-0.0)}});
         const Csr<V> a = to_device(c, zeros.view());
-        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_csc(c, view_of(to_coo(c, a.view())))))), zeros.entries()));
+        EXPECT_TRUE(
+            same_entries(entries_of(c, to_csr(c, view_of(to_csc(c, view_of(to_coo(c, a.view())))))), zeros.entries()));
     });
 }
 
@@ -283,9 +307,11 @@ TEST_P(ConvertOn, WideRowsOfDenseMatricesKeepTheirOrder)
             Entries<V> want;
             for (index_t i = 0; i < 2; ++i)
                 for (index_t j = 0; j < cols; ++j)
-                    if (below(hash_of(3, i, j), 3) != 0) want.emplace_back(i, j, data[static_cast<std::size_t>(i * cols + j)] = static_cast<V>(1 + j));
+                    if (below(hash_of(3, i, j), 3) != 0)
+                        want.emplace_back(i, j, data[static_cast<std::size_t>(i * cols + j)] = static_cast<V>(1 + j));
             const Buffer<V> there = to_device(c, std::span<const V>(data));
-            EXPECT_TRUE(is_csr(c, to_csr(c, DenseView<const V>{2, cols, cols, Layout::row_major, there.data()}), 2, cols, want, true, true));
+            EXPECT_TRUE(is_csr(c, to_csr(c, DenseView<const V>{2, cols, cols, Layout::row_major, there.data()}), 2,
+                               cols, want, true, true));
         }
     });
 }
@@ -324,7 +350,7 @@ TEST_P(ConvertOn, ImpossibleShapesAreRefused)
     const Csr<double> a = to_device(c, by_hand<double>().view());
     EXPECT_THROW((void)to_blocked_ell(c, a.view(), 0), ValueError);
     EXPECT_THROW((void)to_blocked_ell(c, a.view(), -2), ValueError);
-    EXPECT_THROW((void)to_blocked_ell(c, a.view(), max_index), ValueError);       // one block of 2^62 numbers
+    EXPECT_THROW((void)to_blocked_ell(c, a.view(), max_index), ValueError);  // one block of 2^62 numbers
     const Buffer<double> data = to_device(c, std::span<const double>(std::vector<double>(12, 1.0)));
     EXPECT_THROW((void)to_csr(c, DenseView<const double>{3, 4, 3, Layout::row_major, data.data()}), ShapeError);
     EXPECT_THROW((void)to_csr(c, DenseView<const double>{3, 4, 2, Layout::col_major, data.data()}), ShapeError);
@@ -336,9 +362,9 @@ TEST_P(ConvertOn, ResultsThatDoNotFitAreOutOfMemory)
 {
     if (simt::under_tsan) GTEST_SKIP() << "nothing is done here that could race";
     Context c = ctx();
-    c.budget(1_GiB);                                                              // sanitizers stop programs that ask the system for 2^54 bytes
+    c.budget(1_GiB);  // sanitizers stop programs that ask the system for 2^54 bytes
     const Csr<double> huge = to_device(c, csr_of<double>(1 << 20, max_index, {{5, 5, 1.0}}).view());
-    EXPECT_THROW((void)to_dense(c, huge.view()), OutOfMemory);                    // 2^54 bytes
+    EXPECT_THROW((void)to_dense(c, huge.view()), OutOfMemory);  // 2^54 bytes
     const Csr<double> large = to_device(c, csr_of<double>(1000, 1000, {{5, 5, 1.0}}).view());
     const auto blocks_before = c.memory().live_blocks();
     c.budget(c.memory().live(c.backend() == Backend::cpu ? Space::host : Space::device) + 1_MiB);
@@ -381,21 +407,28 @@ TEST_P(ConvertOn, FailedAllocationsLeaveNothingBehind)
 // Large enough that every thread has a piece.
 TEST(Convert, SameBitsForAnyNumberOfThreads)
 {
-    constexpr index_t rows = 5000, cols = build::simulated ? 150 : 3000;        // as dense matrices: little work for threads, much for the oracle
-    constexpr int count = build::simulated ? 40000 : 120000;                    // more than two pieces of the smallest size, or seven
+    constexpr index_t rows = 5000,
+                      cols = build::simulated
+                                 ? 150
+                                 : 3000;  // as dense matrices: little work for threads, much for the oracle
+    constexpr int count = build::simulated ? 40000 : 120000;  // more than two pieces of the smallest size, or seven
     Entries<double> entries;
     for (int k = 0; k < count; ++k)
-        entries.emplace_back(static_cast<index_t>(below(hash_of(1, k), rows)), static_cast<index_t>(below(hash_of(2, k), cols)), unit(hash_of(3, k)));
+        entries.emplace_back(static_cast<index_t>(below(hash_of(1, k), rows)),
+                             static_cast<index_t>(below(hash_of(2, k), cols)), unit(hash_of(3, k)));
     const HostCsr<double> host = csr_of<double>(rows, cols, entries);
-    for (const int threads : build::simulated ? std::vector{4} : std::vector{1, 2, 4, 7}) {        // no GPU here: elsewhere is time for all
+    for (const int threads :
+         build::simulated ? std::vector{4} : std::vector{1, 2, 4, 7}) {  // no GPU here: elsewhere is time for all
         SCOPED_TRACE(threads);
         const Context c = Context::cpu(threads);
         const Csr<double> a = to_device(c, host.view());
-        EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, entries, CooOrder::none, false))), rows, cols, in_order(entries), true, false));
+        EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, entries, CooOrder::none, false))), rows, cols,
+                           in_order(entries), true, false));
         EXPECT_TRUE(is_csr(c, transpose(c, a.view()), cols, rows, in_order(swapped(host.entries())), true, false));
         EXPECT_TRUE(same_entries(in_order(entries_of(c, to_blocked_ell(c, a.view(), 16))), summed(host.entries())));
         EXPECT_TRUE(same_entries(entries_of(c, to_dense(c, a.view(), Layout::col_major)), summed(host.entries())));
-        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_dense(c, a.view(), Layout::col_major)))), summed(host.entries())));
+        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_dense(c, a.view(), Layout::col_major)))),
+                                 summed(host.entries())));
         EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_csc(c, a.view())))), in_order(entries)));
     }
 }

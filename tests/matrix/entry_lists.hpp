@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of conversions and reorderings share: a matrix in any format as a list of entries, and lists put in order by plain loops.
+// What the tests of conversions and reorderings share: a matrix in any format as a list of entries, and lists put in
+// order by plain loops.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,14 +22,21 @@
 
 namespace tulle::test {
 
-template <class V> using Entries = std::vector<std::tuple<index_t, index_t, V>>;
+template <class V>
+using Entries = std::vector<std::tuple<index_t, index_t, V>>;
 
 // The same body for float and double: body(V{}).
 template <class F>
 void for_both(F&& body)
 {
-    { SCOPED_TRACE("float"); body(float{}); }
-    { SCOPED_TRACE("double"); body(double{}); }
+    {
+        SCOPED_TRACE("float");
+        body(float{});
+    }
+    {
+        SCOPED_TRACE("double");
+        body(double{});
+    }
 }
 
 template <class V, class F>
@@ -48,7 +56,10 @@ std::vector<T> vector_of(const Context& ctx, const Buffer<T>& there)
 }
 
 template <class V>
-Entries<V> entries_of(const Context& ctx, const Csr<V>& a) { return host_of(ctx, a.view()).entries(); }
+Entries<V> entries_of(const Context& ctx, const Csr<V>& a)
+{
+    return host_of(ctx, a.view()).entries();
+}
 
 template <class V>
 Entries<V> swapped(Entries<V> entries)
@@ -58,14 +69,18 @@ Entries<V> swapped(Entries<V> entries)
 }
 
 template <class V>
-Entries<V> entries_of(const Context& ctx, const Csc<V>& a) { return swapped(host_of(ctx, transposed(a.view())).entries()); }
+Entries<V> entries_of(const Context& ctx, const Csc<V>& a)
+{
+    return swapped(host_of(ctx, transposed(a.view())).entries());
+}
 
 template <class V>
 Entries<V> entries_of(const Context& ctx, const Coo<V>& a)
 {
     const Coo<V> here = to_host(ctx, a.view());
     Entries<V> all;
-    for (offset_t k = 0; k < here.nonzeros(); ++k) all.emplace_back(here.row.data()[k], here.col.data()[k], here.value.data()[k]);
+    for (offset_t k = 0; k < here.nonzeros(); ++k)
+        all.emplace_back(here.row.data()[k], here.col.data()[k], here.value.data()[k]);
     return all;
 }
 
@@ -90,7 +105,8 @@ Entries<V> entries_of(const Context& ctx, const BlockedEll<V>& a)
         for (index_t i = 0; i < e.block; ++i)
             for (index_t j = 0; j < e.block; ++j)
                 if (const V v = e.value[(slot * e.block + i) * e.block + j]; v != V(0))
-                    all.emplace_back(static_cast<index_t>(slot / e.width) * e.block + i, e.block_col[slot] * e.block + j, v);
+                    all.emplace_back(static_cast<index_t>(slot / e.width) * e.block + i,
+                                     e.block_col[slot] * e.block + j, v);
     return all;
 }
 
@@ -134,25 +150,31 @@ Entries<V> shuffled(Entries<V> entries, std::uint64_t seed)
 template <class V>
 ::testing::AssertionResult same_entries(const Entries<V>& got, const Entries<V>& want)
 {
-    if (got.size() != want.size()) return ::testing::AssertionFailure() << got.size() << " entries instead of " << want.size();
+    if (got.size() != want.size())
+        return ::testing::AssertionFailure() << got.size() << " entries instead of " << want.size();
     for (std::size_t k = 0; k < got.size(); ++k) {
         const auto& [i, j, v] = got[k];
         const auto& [wi, wj, wv] = want[k];
         if (i != wi || j != wj || std::memcmp(&v, &wv, sizeof v) != 0)
-            return ::testing::AssertionFailure() << "entry " << k << " is (" << i << ", " << j << ", " << v << ") instead of (" << wi << ", " << wj << ", " << wv << ")";
+            return ::testing::AssertionFailure() << "entry " << k << " is (" << i << ", " << j << ", " << v
+                                                 << ") instead of (" << wi << ", " << wj << ", " << wv << ")";
     }
     return ::testing::AssertionSuccess();
 }
 
 // A CSR result: its shape, its offsets, exactly these entries in this order, and the flags.
 template <class V>
-::testing::AssertionResult is_csr(const Context& ctx, const Csr<V>& got, index_t rows, index_t cols, const Entries<V>& want, bool sorted, bool unique)
+::testing::AssertionResult is_csr(const Context& ctx, const Csr<V>& got, index_t rows, index_t cols,
+                                  const Entries<V>& want, bool sorted, bool unique)
 {
-    if (got.rows != rows || got.cols != cols) return ::testing::AssertionFailure() << got.rows << " x " << got.cols << " instead of " << rows << " x " << cols;
+    if (got.rows != rows || got.cols != cols)
+        return ::testing::AssertionFailure()
+               << got.rows << " x " << got.cols << " instead of " << rows << " x " << cols;
     const HostCsr<V> here = host_of(ctx, got.view()), wanted = csr_of<V>(rows, cols, want);
     if (here.row_begin != wanted.row_begin) return ::testing::AssertionFailure() << "row_begin is wrong";
     if (got.sorted != sorted || got.unique != unique)
-        return ::testing::AssertionFailure() << "sorted " << got.sorted << " unique " << got.unique << " instead of " << sorted << " " << unique;
+        return ::testing::AssertionFailure()
+               << "sorted " << got.sorted << " unique " << got.unique << " instead of " << sorted << " " << unique;
     return same_entries(here.entries(), want);
 }
 
@@ -170,7 +192,8 @@ template <class V>
 ::testing::AssertionResult unchanged(const Context& ctx, const Csr<V>& a, const HostCsr<V>& before)
 {
     const HostCsr<V> now = host_of(ctx, a.view());
-    if (now.row_begin == before.row_begin && now.col == before.col && now.value == before.value) return ::testing::AssertionSuccess();
+    if (now.row_begin == before.row_begin && now.col == before.col && now.value == before.value)
+        return ::testing::AssertionSuccess();
     return ::testing::AssertionFailure() << "the input was changed";
 }
 

@@ -85,13 +85,16 @@ Features plain_features(const test::HostCsr<V>& a)
         const auto mirror = at.find({where.second, where.first});
         if (mirror == at.end()) continue;
         found += static_cast<double>(values.size());
-        for (std::size_t k = 0; k < std::min(values.size(), mirror->second.size()); ++k) equal += values[k] == mirror->second[k];
+        for (std::size_t k = 0; k < std::min(values.size(), mirror->second.size()); ++k)
+            equal += values[k] == mirror->second[k];
     }
     f.pattern_symmetry = beside > 0 ? found / beside : 1;
     f.value_symmetry = beside > 0 ? equal / beside : 1;
     std::vector<index_t> level(static_cast<std::size_t>(a.rows), 1);
     for (const auto& [i, j, v] : entries) {
-        if (j < i) level[static_cast<std::size_t>(i)] = std::max(level[static_cast<std::size_t>(i)], level[static_cast<std::size_t>(j)] + 1);
+        if (j < i)
+            level[static_cast<std::size_t>(i)] =
+                std::max(level[static_cast<std::size_t>(i)], level[static_cast<std::size_t>(j)] + 1);
         f.products += a.row_begin[static_cast<std::size_t>(j) + 1] - a.row_begin[static_cast<std::size_t>(j)];
     }
     f.lower_levels = a.rows == 0 ? 0 : std::ranges::max(level);
@@ -133,7 +136,8 @@ TEST_P(FeaturesOn, ASmallMatrixByHand)
     //  2 . 5 .
     //  . 6 . .
     //  7 . . 3
-    const auto a = test::csr_of<double>(4, 4, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 2, 5}, {2, 1, 6}, {3, 0, 7}, {3, 3, 3}});
+    const auto a =
+        test::csr_of<double>(4, 4, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 2, 5}, {2, 1, 6}, {3, 0, 7}, {3, 3, 3}});
     const Features f = features_on(ctx(), a);
     EXPECT_EQ(f.row.shortest, 1);
     EXPECT_EQ(f.row.longest, 2);
@@ -157,10 +161,14 @@ TEST_P(FeaturesOn, ChainsAndStars)
 {
     const Context where = ctx();
     const index_t n = 300;
-    const auto chain = test::matrix_where<double>(n, n, test::Values::integers, 1, [](index_t i, index_t j) { return j == i || j + 1 == i; });
-    const auto star = test::matrix_where<double>(n, n, test::Values::integers, 1, [](index_t i, index_t j) { return j == i || j == 0; });
-    const auto upper = test::matrix_where<double>(n, n, test::Values::integers, 1, [](index_t i, index_t j) { return j >= i && j < i + 3; });
-    const auto full = test::matrix_where<double>(70, 70, test::Values::integers, 1, [](index_t, index_t) { return true; });
+    const auto chain = test::matrix_where<double>(n, n, test::Values::integers, 1,
+                                                  [](index_t i, index_t j) { return j == i || j + 1 == i; });
+    const auto star = test::matrix_where<double>(n, n, test::Values::integers, 1,
+                                                 [](index_t i, index_t j) { return j == i || j == 0; });
+    const auto upper = test::matrix_where<double>(n, n, test::Values::integers, 1,
+                                                  [](index_t i, index_t j) { return j >= i && j < i + 3; });
+    const auto full =
+        test::matrix_where<double>(70, 70, test::Values::integers, 1, [](index_t, index_t) { return true; });
     EXPECT_EQ(features_on(where, chain).lower_levels, n);
     EXPECT_EQ(features_on(where, star).lower_levels, 2);
     EXPECT_EQ(features_on(where, upper).lower_levels, 1);
@@ -171,7 +179,9 @@ TEST_P(FeaturesOn, ChainsAndStars)
 
 TEST_P(FeaturesOn, UnsortedSymmetricMatrix)
 {
-    const auto sorted = test::matrix_where<double>(80, 80, test::Values::integers, 2, [](index_t i, index_t j) { return below(hash_of(5, std::min(i, j), std::max(i, j)), 7) == 0; });
+    const auto sorted = test::matrix_where<double>(80, 80, test::Values::integers, 2, [](index_t i, index_t j) {
+        return below(hash_of(5, std::min(i, j), std::max(i, j)), 7) == 0;
+    });
     auto entries = sorted.entries();
     for (auto& [i, j, v] : entries) v = i * j + 1;
     std::reverse(entries.begin(), entries.end());
@@ -197,7 +207,8 @@ TEST_P(FeaturesOn, RowLengthsAlone)
         std::vector<offset_t> begin{0};
         for (index_t i = 0; i < rows; ++i) {
             const std::uint64_t h = hash_of(3, i);
-            begin.push_back(begin.back() + static_cast<offset_t>(below(h, 3) == 0 ? 0 : h >> (32 + below(h >> 8, 31))));   // none to 2^32
+            begin.push_back(begin.back() + static_cast<offset_t>(
+                                               below(h, 3) == 0 ? 0 : h >> (32 + below(h >> 8, 31))));  // none to 2^32
         }
         expect_same(statistics_on(where, begin, 9), plain_statistics(begin, 9));
     }
@@ -220,9 +231,11 @@ TULLE_ON_BACKENDS(FeaturesOn);
 TEST(Features, SameBitsForAnyNumberOfThreads)
 {
     std::vector<offset_t> begin{0};
-    for (index_t i = 0; i < 120000; ++i) begin.push_back(begin.back() + static_cast<offset_t>(below(hash_of(9, i), 1000)));
+    for (index_t i = 0; i < 120000; ++i)
+        begin.push_back(begin.back() + static_cast<offset_t>(below(hash_of(9, i), 1000)));
     const RowStatistics one = statistics_on(Context::cpu(1), begin, 10);
-    for (const int threads : {2, 3, 8}) EXPECT_EQ(statistics_on(Context::cpu(threads), begin, 10).deviation, one.deviation) << threads;
+    for (const int threads : {2, 3, 8})
+        EXPECT_EQ(statistics_on(Context::cpu(threads), begin, 10).deviation, one.deviation) << threads;
 }
 
 }  // namespace

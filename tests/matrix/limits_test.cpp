@@ -1,12 +1,18 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of narrow types, columns near 2^31 in tiny matrices, and dense matrices with a leading dimension near 2^30: every conversion, reordering and check.
+// Limits of narrow types, columns near 2^31 in tiny matrices, and dense matrices with a leading dimension near 2^30:
+// every conversion, reordering and check.
 //
-//     where                                   holds                                  switches at                  seen by
-//     position keys (inspect_checks.hpp)      row << 32 | column, slot | 2^31        columns of 31 bits           FindsWhatIsWrong…
-//     keys of group.cu                        bits_for(bins)                         a power of two               near_limits
-//     BlockedEll::block_col                   column / block                         cols 2^31 - 1                hypersparse
-//     dense matrices                          i * leading + j                        2^31, 2^32                   DenseMatrices…
+//     where                                   holds                                  switches at                  seen
+//                                             by
+//     position keys (inspect_checks.hpp)      row << 32 | column, slot | 2^31        columns of 31 bits
+//                                             FindsWhatIsWrong…
+//     keys of group.cu                        bits_for(bins)                         a power of two
+//                                             near_limits
+//     BlockedEll::block_col                   column / block                         cols 2^31 - 1
+//                                             hypersparse
+//     dense matrices                          i * leading + j                        2^31, 2^32
+//                                             DenseMatrices…
 #include <gtest/gtest.h>
 
 #include <set>
@@ -38,7 +44,8 @@ void check_by_rows(const Context& c, const HostCsr<V>& a)
     EXPECT_TRUE(validate(c, coo.view()).ok());
     const auto mixed = coo_of(c, a.rows, a.cols, shuffled(want, 3), CooOrder::none, true);
     EXPECT_TRUE(is_csr(c, sort_rows(c, view_of(to_csr(c, mixed.view()))), a.rows, a.cols, want, true, true));
-    for (const index_t block : a.col.size() > 500 ? std::vector{2} : std::vector{1, 7, 32}) {           // blocks of a long row are many numbers
+    for (const index_t block :
+         a.col.size() > 500 ? std::vector{2} : std::vector{1, 7, 32}) {  // blocks of a long row are many numbers
         const auto blocks = to_blocked_ell(c, there.view(), block);
         EXPECT_TRUE(validate(c, blocks.view()).ok()) << block;
         EXPECT_TRUE(is_csr(c, to_csr(c, blocks.view()), a.rows, a.cols, want, true, true)) << block;
@@ -69,7 +76,7 @@ TEST_P(MatrixLimitsOn, DimensionsAndDistancesAtTheEndsOf8And16Bits)
         SCOPED_TRACE(name);
         check_by_rows(c, a);
         check_features(c, a);
-        if (build::simulated && a.cols > 66000) continue;                // a simulated GPU takes long for so many rows
+        if (build::simulated && a.cols > 66000) continue;  // a simulated GPU takes long for so many rows
         const auto there = to_device(c, a.view());
         const auto csc = to_csc(c, there.view());
         EXPECT_TRUE(validate(c, csc.view()).ok());

@@ -17,7 +17,8 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // A matrix of arrays as they are, sound or not; values are 1, 2, 3, …
-test::HostCsr<double> csr(index_t rows, index_t cols, std::vector<offset_t> row_begin, std::vector<index_t> col, bool sorted = true, bool unique = true)
+test::HostCsr<double> csr(index_t rows, index_t cols, std::vector<offset_t> row_begin, std::vector<index_t> col,
+                          bool sorted = true, bool unique = true)
 {
     std::vector<double> value(col.size());
     for (std::size_t k = 0; k < value.size(); ++k) value[k] = static_cast<double>(k + 1);
@@ -60,10 +61,13 @@ TEST_P(ValidateOn, Offsets)
     expect(csr(2, 3, {1, 1, 2}, {0, 1}), 0, "row_begin starts at 1, not at 0");
     expect(csr(2, 3, {-4, 1, 2}, {0, 1}), 0, "row_begin starts at -4, not at 0");
     expect(csr(0, 3, {5}, {}), -1, "row_begin starts at 5, not at 0");
-    expect(csr(6, 9, {0, 1, 1, 2, 12, 9, 12}, std::vector<index_t>(12, 0), false, false), 4, "row_begin falls from 12 to 9 at row 4");
+    expect(csr(6, 9, {0, 1, 1, 2, 12, 9, 12}, std::vector<index_t>(12, 0), false, false), 4,
+           "row_begin falls from 12 to 9 at row 4");
     expect(csr(3, 3, {0, 1, 4, 2}, {0, 1}), 1, "row_begin reaches 4 at row 1, but there are 2 nonzeros");
-    expect(csr(2, 3, {0, max_offset, 2}, {0, 1}), 0, concat("row_begin reaches ", max_offset, " at row 0, but there are 2 nonzeros"));
-    expect(csr(2, 3, {0, std::numeric_limits<offset_t>::min(), 2}, {0, 1}), 0, concat("row_begin falls from 0 to ", std::numeric_limits<offset_t>::min(), " at row 0"));
+    expect(csr(2, 3, {0, max_offset, 2}, {0, 1}), 0,
+           concat("row_begin reaches ", max_offset, " at row 0, but there are 2 nonzeros"));
+    expect(csr(2, 3, {0, std::numeric_limits<offset_t>::min(), 2}, {0, 1}), 0,
+           concat("row_begin falls from 0 to ", std::numeric_limits<offset_t>::min(), " at row 0"));
     expect(csr(2, 3, {0, 1, 1}, {0, 1}), -1, "row_begin ends at 1, but there are 2 nonzeros");
     expect(csr(0, 0, {0}, {1}), -1, "row_begin ends at 0, but there is 1 nonzero");
 }
@@ -80,13 +84,16 @@ TEST_P(ValidateOn, Columns)
 TEST_P(ValidateOn, OrderAsTheViewClaims)
 {
     const std::vector<offset_t> begin{0, 4, 4, 4, 8};
-    expect(csr(4, 20, begin, {1, 2, 3, 4, 0, 9, 7, 8}), 3, "row 3: columns 9, 7 at positions 5, 6 are not ascending, but the view says sorted");
-    expect(csr(4, 20, begin, {1, 2, 3, 4, 0, 9, 9, 10}), 3, "row 3: column 9 stands at positions 5 and 6, but the view says unique");
-    expect(csr(4, 20, begin, {4, 3, 2, 1, 9, 0, 9, 10}, false), 3, "row 3: column 9 stands at positions 4 and 6, but the view says unique");
+    expect(csr(4, 20, begin, {1, 2, 3, 4, 0, 9, 7, 8}), 3,
+           "row 3: columns 9, 7 at positions 5, 6 are not ascending, but the view says sorted");
+    expect(csr(4, 20, begin, {1, 2, 3, 4, 0, 9, 9, 10}), 3,
+           "row 3: column 9 stands at positions 5 and 6, but the view says unique");
+    expect(csr(4, 20, begin, {4, 3, 2, 1, 9, 0, 9, 10}, false), 3,
+           "row 3: column 9 stands at positions 4 and 6, but the view says unique");
     expect(csr(4, 20, begin, {4, 3, 2, 1, 9, 0, 9, 10}, false, false), -1, "");
     expect(csr(4, 20, begin, {1, 2, 3, 4, 0, 9, 9, 10}, true, false), -1, "");
-    expect(csr(4, 20, begin, {1, 2, 3, 4, 1, 2, 3, 4}), -1, "");       // falls between rows, over empty ones
-    expect(csr(4, 20, begin, {1, 2, 3, 4, 4, 5, 6, 7}), -1, "");       // the same column where a row starts is no repeat
+    expect(csr(4, 20, begin, {1, 2, 3, 4, 1, 2, 3, 4}), -1, "");  // falls between rows, over empty ones
+    expect(csr(4, 20, begin, {1, 2, 3, 4, 4, 5, 6, 7}), -1, "");  // the same column where a row starts is no repeat
 }
 
 TEST_P(ValidateOn, OrderAsFound)
@@ -124,12 +131,15 @@ TEST_P(ValidateOn, SizesAndPointers)
     EXPECT_EQ(sentence(CooView<float>{.rows = 1, .cols = 1, .nonzeros = 2}), "row is null, but must have 2 entries");
     EXPECT_EQ(sentence(CooView<float>{}), "");
     EXPECT_EQ(sentence(BlockedEllView<double>{.rows = 5, .cols = 5, .block = 0}), "blocks of 0 x 0 entries cannot be");
-    EXPECT_EQ(sentence(BlockedEllView<double>{.rows = 5, .cols = 5, .block = 2, .width = 1}), "block_col is null, but must have 3 entries");
-    EXPECT_EQ(sentence(BlockedEllView<double>{.rows = 5, .cols = 5, .block = 2, .width = -1}), "a matrix cannot have -1 blocks in a block row");
+    EXPECT_EQ(sentence(BlockedEllView<double>{.rows = 5, .cols = 5, .block = 2, .width = 1}),
+              "block_col is null, but must have 3 entries");
+    EXPECT_EQ(sentence(BlockedEllView<double>{.rows = 5, .cols = 5, .block = 2, .width = -1}),
+              "a matrix cannot have -1 blocks in a block row");
 
     const Context where = ctx();
     const auto begin = to_device(where, std::span<const offset_t>(std::vector<offset_t>{0, 2}));
-    EXPECT_EQ(validate(where, CsrView<double>{.rows = 1, .cols = 4, .nonzeros = 2, .row_begin = begin.data()}).problem, "col is null, but must have 2 entries");
+    EXPECT_EQ(validate(where, CsrView<double>{.rows = 1, .cols = 4, .nonzeros = 2, .row_begin = begin.data()}).problem,
+              "col is null, but must have 2 entries");
 }
 
 // Arrays are there or not; what stands in them is not looked at.
@@ -162,9 +172,16 @@ TEST_P(ValidateOn, CompressedColumns)
         const Findings found = validate(where, test::view_of(to_device(where, transposed(transposed_matrix.view()))));
         return std::pair{found.row, found.problem};
     };
-    EXPECT_EQ(sentence(csr(3, 50, {0, 2, 2, 4}, {0, 7, 2, 51})), std::pair(2, std::string("column 2: row 51 at position 3 is outside 0 … 49 (rows and columns count from 0)")));
-    EXPECT_EQ(sentence(csr(2, 3, {0, 2, 1}, {0})), std::pair(0, std::string("col_begin reaches 2 at column 0, but there is 1 nonzero (rows and columns count from 0)")));
-    EXPECT_EQ(sentence(csr(2, 9, {0, 2, 4}, {0, 1, 5, 3})), std::pair(1, std::string("column 1: rows 5, 3 at positions 2, 3 are not ascending, but the view says sorted (rows and columns count from 0)")));
+    EXPECT_EQ(sentence(csr(3, 50, {0, 2, 2, 4}, {0, 7, 2, 51})),
+              std::pair(2, std::string(
+                               "column 2: row 51 at position 3 is outside 0 … 49 (rows and columns count from 0)")));
+    EXPECT_EQ(
+        sentence(csr(2, 3, {0, 2, 1}, {0})),
+        std::pair(0, std::string(
+                         "col_begin reaches 2 at column 0, but there is 1 nonzero (rows and columns count from 0)")));
+    EXPECT_EQ(sentence(csr(2, 9, {0, 2, 4}, {0, 1, 5, 3})),
+              std::pair(1, std::string("column 1: rows 5, 3 at positions 2, 3 are not ascending, but the view says "
+                                       "sorted (rows and columns count from 0)")));
     EXPECT_EQ(sentence(csr(2, 3, {0, 1, 2}, {0, 2})), std::pair(-1, std::string()));
 }
 
@@ -179,13 +196,18 @@ TEST_P(ValidateOn, Coordinates)
         const CooView<double> a{4, 5, std::ssize(entries), row.data(), col.data(), value.data(), order, unique};
         return validate(where, test::view_of(to_device(where, a)));
     };
-    EXPECT_EQ(look({{0, 1, 1}, {4, 9, 1}}, CooOrder::none, false).problem, "entry 1: row 4 is outside 0 … 3 (rows and columns count from 0)");
-    EXPECT_EQ(look({{0, -1, 1}, {9, 1, 1}}, CooOrder::none, false).problem, "entry 0: column -1 is outside 0 … 4 (rows and columns count from 0)");
-    EXPECT_EQ(look({{3, 1, 1}, {2, 4, 1}}, CooOrder::by_row, false).problem, "entry 1: (2, 4) comes after (3, 1), but the view says by_row (rows and columns count from 0)");
+    EXPECT_EQ(look({{0, 1, 1}, {4, 9, 1}}, CooOrder::none, false).problem,
+              "entry 1: row 4 is outside 0 … 3 (rows and columns count from 0)");
+    EXPECT_EQ(look({{0, -1, 1}, {9, 1, 1}}, CooOrder::none, false).problem,
+              "entry 0: column -1 is outside 0 … 4 (rows and columns count from 0)");
+    EXPECT_EQ(look({{3, 1, 1}, {2, 4, 1}}, CooOrder::by_row, false).problem,
+              "entry 1: (2, 4) comes after (3, 1), but the view says by_row (rows and columns count from 0)");
     EXPECT_EQ(look({{3, 1, 1}, {2, 4, 1}}, CooOrder::by_row, false).row, 2);
     EXPECT_EQ(look({{3, 1, 1}, {2, 4, 1}}, CooOrder::by_col, true).problem, "");
-    EXPECT_EQ(look({{1, 4, 1}, {2, 1, 1}}, CooOrder::by_col, true).problem, "entry 1: (2, 1) comes after (1, 4), but the view says by_col (rows and columns count from 0)");
-    EXPECT_EQ(look({{1, 4, 1}, {2, 1, 1}, {1, 4, 7}}, CooOrder::none, true).problem, "entries 0 and 2 both stand at (1, 4), but the view says unique (rows and columns count from 0)");
+    EXPECT_EQ(look({{1, 4, 1}, {2, 1, 1}}, CooOrder::by_col, true).problem,
+              "entry 1: (2, 1) comes after (1, 4), but the view says by_col (rows and columns count from 0)");
+    EXPECT_EQ(look({{1, 4, 1}, {2, 1, 1}, {1, 4, 7}}, CooOrder::none, true).problem,
+              "entries 0 and 2 both stand at (1, 4), but the view says unique (rows and columns count from 0)");
     const Findings found = look({{1, 4, 1}, {2, 1, nan}, {1, 4, 7}}, CooOrder::none, false);
     EXPECT_TRUE(found.ok() && !found.sorted && !found.unique && found.not_finite == 1);
     EXPECT_TRUE(look({{1, 1, 1}, {1, 2, 1}, {2, 0, 7}}, CooOrder::none, false).sorted);
@@ -194,19 +216,29 @@ TEST_P(ValidateOn, Coordinates)
 TEST_P(ValidateOn, BlockedEll)
 {
     const Context where = ctx();
-    // 3 x 5 in blocks of 2: two block rows, three block columns; the last row and column of blocks reach beyond the matrix.
+    // 3 x 5 in blocks of 2: two block rows, three block columns; the last row and column of blocks reach beyond the
+    // matrix.
     const auto look = [&](const std::vector<index_t>& block_col, std::vector<double> value) {
         value.resize(block_col.size() * 4, 0.0);
-        return validate(where, test::view_of(to_device(where, BlockedEllView<double>{3, 5, 2, 2, block_col.data(), value.data()})));
+        return validate(where, test::view_of(to_device(where, BlockedEllView<double>{3, 5, 2, 2, block_col.data(),
+                                                                                     value.data()})));
     };
     EXPECT_EQ(look({0, 2, 1, -1}, {}).problem, "");
-    EXPECT_EQ(look({0, 3, 1, -1}, {}).problem, "block row 0: slot 1 has block column 3, outside -1 … 2 (rows and columns count from 0)");
-    EXPECT_EQ(look({0, 2, -2, -1}, {}).problem, "block row 1: slot 0 has block column -2, outside -1 … 2 (rows and columns count from 0)");
-    EXPECT_EQ(look({0, 2, -1, 1}, {}).problem, "block row 1: slot 1 has block column 1 behind padding (rows and columns count from 0)");
+    EXPECT_EQ(look({0, 3, 1, -1}, {}).problem,
+              "block row 0: slot 1 has block column 3, outside -1 … 2 (rows and columns count from 0)");
+    EXPECT_EQ(look({0, 2, -2, -1}, {}).problem,
+              "block row 1: slot 0 has block column -2, outside -1 … 2 (rows and columns count from 0)");
+    EXPECT_EQ(look({0, 2, -1, 1}, {}).problem,
+              "block row 1: slot 1 has block column 1 behind padding (rows and columns count from 0)");
     EXPECT_EQ(look({0, 2, -1, 1}, {}).row, 2);
-    EXPECT_EQ(look({0, 2, 1, -1}, {1, 2, 3, 4, 5, 6, 0, 0}).problem, "block row 0: the value at position 5 stands at (0, 5), outside the matrix, and is not zero (rows and columns count from 0)");
-    EXPECT_EQ(look({0, 1, 1, -1}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 0, 9}).problem, "block row 1: the value at position 11 stands at (3, 3), outside the matrix, and is not zero (rows and columns count from 0)");
-    EXPECT_EQ(look({0, 1, 1, -1}, {1, nan, 3, 4, 5, 6, 7, 8, 9, 9, 0, 0, nan, nan}).not_finite, 1) << "padding has no values";
+    EXPECT_EQ(look({0, 2, 1, -1}, {1, 2, 3, 4, 5, 6, 0, 0}).problem,
+              "block row 0: the value at position 5 stands at (0, 5), outside the matrix, and is not zero (rows and "
+              "columns count from 0)");
+    EXPECT_EQ(look({0, 1, 1, -1}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 0, 9}).problem,
+              "block row 1: the value at position 11 stands at (3, 3), outside the matrix, and is not zero (rows and "
+              "columns count from 0)");
+    EXPECT_EQ(look({0, 1, 1, -1}, {1, nan, 3, 4, 5, 6, 7, 8, 9, 9, 0, 0, nan, nan}).not_finite, 1)
+        << "padding has no values";
     EXPECT_FALSE(look({1, 0, 1, -1}, {}).sorted);
     EXPECT_TRUE(look({1, 0, 1, -1}, {}).unique);
     EXPECT_FALSE(look({1, 1, 1, -1}, {}).unique);
@@ -268,7 +300,8 @@ test::HostCsr<double> garbage(std::mt19937_64& random)
     if (kind == 1) begin[random() % begin.size()] += below(9) - 4;
     if (kind == 2 && !col.empty()) col[random() % col.size()] = static_cast<index_t>(random());
     if (kind == 3)
-        for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) std::sort(col.begin() + begin[i], col.begin() + begin[i + 1]);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+            std::sort(col.begin() + begin[i], col.begin() + begin[i + 1]);
     return csr(rows, cols, begin, col, false, false);
 }
 
@@ -309,7 +342,9 @@ TEST(Validate, TheFirstProblemForAnyNumberOfThreads)
     for (offset_t i = 0; i <= 50000; ++i) begin.push_back(2 * i);
     auto a = csr(50000, 10, begin, std::vector<index_t>(100000, 3), false, false);
     for (std::size_t k = 70001; k < a.col.size(); k += 3) a.col[k] = 10;
-    for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(findings(Context::cpu(threads), a).problem, "row 35000: column 10 at position 70001 is outside 0 … 9 (rows and columns count from 0)");
+    for (const int threads : {1, 2, 3, 8})
+        EXPECT_EQ(findings(Context::cpu(threads), a).problem,
+                  "row 35000: column 10 at position 70001 is outside 0 … 9 (rows and columns count from 0)");
 }
 
 }  // namespace

@@ -17,20 +17,19 @@ namespace tulle::model {
 namespace {
 
 // Two features, one hidden layer of two, two outputs; small enough to be done by hand.
-constexpr const char* small_perceptron =
-    "tulle perceptron 1\n"
-    "feature a\n"
-    "feature b log\n"
-    "output first\n"
-    "output tasks, rows alone\n"
-    "mean 1 1 0 0 0 0         # 1 a b aa ab bb\n"
-    "scale 1 2 1 1 1 0.5\n"
-    "layer 2 6\n"
-    "0.5 0 1 0 0 0 0          # 0.5 + 2 (a - 1)\n"
-    "0 0 0 0 0 0 -1           # - bb / 2\n"
-    "layer 2 2\n"
-    "0 1 0\n"
-    "1 -1 3\n";
+constexpr const char* small_perceptron = "tulle perceptron 1\n"
+                                         "feature a\n"
+                                         "feature b log\n"
+                                         "output first\n"
+                                         "output tasks, rows alone\n"
+                                         "mean 1 1 0 0 0 0         # 1 a b aa ab bb\n"
+                                         "scale 1 2 1 1 1 0.5\n"
+                                         "layer 2 6\n"
+                                         "0.5 0 1 0 0 0 0          # 0.5 + 2 (a - 1)\n"
+                                         "0 0 0 0 0 0 -1           # - bb / 2\n"
+                                         "layer 2 2\n"
+                                         "0 1 0\n"
+                                         "1 -1 3\n";
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
@@ -65,7 +64,8 @@ TEST(Perceptron, ExtremesStayBetweenZeroAndOne)
 {
     const Perceptron p = Perceptron::parse(small_perceptron, "small");
     for (const double a : {-1e300, -1e6, 1e6, 1e300, std::numeric_limits<double>::infinity()})
-        for (const double judged : p.judge(std::array{a, 0.0})) EXPECT_TRUE((judged >= 0 && judged <= 1) || std::isnan(judged)) << a;
+        for (const double judged : p.judge(std::array{a, 0.0}))
+            EXPECT_TRUE((judged >= 0 && judged <= 1) || std::isnan(judged)) << a;
     EXPECT_EQ(p.judge(std::array{1e6, 0.0})[0], 1);
     EXPECT_EQ(p.judge(std::array{1e6, 0.0})[1], 0);
     EXPECT_LT(p.choose(std::array{std::numeric_limits<double>::quiet_NaN(), 1.0}), 2u);
@@ -78,7 +78,9 @@ TEST(Perceptron, TheShapeOfThePaper)
     std::string text = "tulle perceptron 1\n";
     for (int k = 0; k < 10; ++k) text += concat("feature f", k, "\n");
     for (int k = 0; k < 5; ++k) text += concat("output o", k, "\n");
-    const auto number = [](std::uint64_t a, std::uint64_t b, std::uint64_t c) { return unit(hash_of(9, a, b, c)) - 0.5; };
+    const auto number = [](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+        return unit(hash_of(9, a, b, c)) - 0.5;
+    };
     for (const char* what : {"mean", "scale"}) {
         text += what;
         for (std::size_t k = 0; k < 66; ++k) text += concat(" ", number(7, k, what[0] == 'm'));

@@ -18,17 +18,16 @@
 namespace tulle::model {
 namespace {
 
-constexpr const char* small_tree =
-    "# learned from nothing\n"
-    "tulle tree 1\n"
-    "features density row_mean\n"
-    "classes plain grouped\n"
-    "\n"
-    "split 0 density 0.076 1 2     # node 0\n"
-    "leaf 1 plain\n"
-    "split 2 row_mean 1e2 3 4\r\n"
-    "leaf 3 grouped\n"
-    "leaf 4 plain\n";
+constexpr const char* small_tree = "# learned from nothing\n"
+                                   "tulle tree 1\n"
+                                   "features density row_mean\n"
+                                   "classes plain grouped\n"
+                                   "\n"
+                                   "split 0 density 0.076 1 2     # node 0\n"
+                                   "leaf 1 plain\n"
+                                   "split 2 row_mean 1e2 3 4\r\n"
+                                   "leaf 3 grouped\n"
+                                   "leaf 4 plain\n";
 
 int choose(const Tree& tree, double density, double row_mean) { return tree.choose(std::array{density, row_mean}); }
 
@@ -56,7 +55,7 @@ TEST(Tree, NanAndInfinityEndSomewhere)
 {
     const Tree tree = Tree::parse(small_tree, "small");
     const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-    EXPECT_EQ(choose(tree, nan, nan), 0);            // high, high
+    EXPECT_EQ(choose(tree, nan, nan), 0);  // high, high
     EXPECT_EQ(choose(tree, nan, -infinity), 1);
     EXPECT_EQ(choose(tree, -infinity, nan), 0);
 }
@@ -77,11 +76,20 @@ TEST(Tree, RefusesAnotherNumberOfFeatures)
 
 TEST(Tree, FullDepthIsAllowedAndNoMore)
 {
-    const auto chain = [](int depth) {                  // split 0 … : the low child a leaf, the high one the next split
+    const auto chain = [](int depth) {  // split 0 … : the low child a leaf, the high one the next split
         std::string text = "tulle tree 1\nfeatures a\nclasses x y\n";
         for (int k = 0; k < depth; ++k) {
-            const std::string node = std::to_string(2 * k), low = std::to_string(2 * k + 1), high = std::to_string(2 * k + 2);
-            text.append("split ").append(node).append(" a 1 ").append(low).append(" ").append(high).append("\nleaf ").append(low).append(" x\n");
+            const std::string node = std::to_string(2 * k), low = std::to_string(2 * k + 1),
+                              high = std::to_string(2 * k + 2);
+            text.append("split ")
+                .append(node)
+                .append(" a 1 ")
+                .append(low)
+                .append(" ")
+                .append(high)
+                .append("\nleaf ")
+                .append(low)
+                .append(" x\n");
         }
         return text.append("leaf ").append(std::to_string(2 * depth)).append(" y\n");
     };
@@ -91,7 +99,7 @@ TEST(Tree, FullDepthIsAllowedAndNoMore)
 
 struct Fault {
     const char* text;
-    const char* complaint;                             // file, line and what is wrong
+    const char* complaint;  // file, line and what is wrong
 };
 
 TEST(Tree, NamesTheLineThatIsWrong)

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of matrices whose dimensions are at the ends of 8 and 16 bits, or whose columns reach 2^31, whose arrays end where the memory does: cut and merged, nothing is lost.
+// Parts of matrices whose dimensions are at the ends of 8 and 16 bits, or whose columns reach 2^31, whose arrays end
+// where the memory does: cut and merged, nothing is lost.
 #include <gtest/gtest.h>
 
 #include "support/backends.hpp"
@@ -61,7 +62,8 @@ TEST_P(PartitionLimitsOn, RowsAroundEveryBatch)
     const auto c = ctx();
     for (const index_t n : sizes_around_batches(1024)) {
         check_parts(c, "a row of " + std::to_string(n), matrix_of_lengths<double>({1, n, 1}, n, 5));
-        check_parts(c, std::to_string(n) + " rows", matrix_of_lengths<double>(std::vector<index_t>(static_cast<std::size_t>(n), 1), 1, 5));
+        check_parts(c, std::to_string(n) + " rows",
+                    matrix_of_lengths<double>(std::vector<index_t>(static_cast<std::size_t>(n), 1), 1, 5));
     }
 }
 

@@ -1,10 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Partial formats: every line has one owner, every nonzero one part, the parts multiply like the whole and become it again bit for bit.
+// Partial formats: every line has one owner, every nonzero one part, the parts multiply like the whole and become it
+// again bit for bit.
 #include "tulle/partition.hpp"
 
 #include <gtest/gtest.h>
-
 
 #include "partition/cutting.hpp"
 #include "support/backends.hpp"
@@ -31,7 +31,8 @@ std::vector<T> host_vector(const Context& ctx, const T* data, offset_t n)
 std::vector<int> part_counts(offset_t nonzeros)
 {
     std::vector<int> counts{1, 2, 3, 7, 8, 64};
-    if (nonzeros > 0 && nonzeros < 200) counts.insert(counts.end(), {static_cast<int>(nonzeros), static_cast<int>(nonzeros) + 1});
+    if (nonzeros > 0 && nonzeros < 200)
+        counts.insert(counts.end(), {static_cast<int>(nonzeros), static_cast<int>(nonzeros) + 1});
     return counts;
 }
 
@@ -56,7 +57,9 @@ void expect_pointer(const std::vector<offset_t>& local, const std::vector<offset
 {
     ASSERT_EQ(std::ssize(local), part.lines() + 1);
     for (index_t j = 0; j <= part.lines(); ++j)
-        EXPECT_EQ(local[static_cast<std::size_t>(j)], std::clamp(whole[static_cast<std::size_t>(part.first_line + j)], part.begin, part.end) - part.begin) << "line " << j;
+        EXPECT_EQ(local[static_cast<std::size_t>(j)],
+                  std::clamp(whole[static_cast<std::size_t>(part.first_line + j)], part.begin, part.end) - part.begin)
+            << "line " << j;
     EXPECT_EQ(local.back(), part.nonzeros());
     EXPECT_EQ(local.front(), 0);
 }
@@ -75,9 +78,10 @@ TEST_P(PartialOn, CutsCsrAndMergesItBitForBit)
                 expect_every_line_owned_once(parts.part, a.rows, there.nonzeros());
                 for (const auto& p : parts.part) {
                     expect_pointer(host_vector(c, p.row_begin, offset_t{p.part.lines()} + 1), a.row_begin, p.part);
-                    EXPECT_EQ(p.col, there.col.data() + p.part.begin);              // views, not copies
+                    EXPECT_EQ(p.col, there.col.data() + p.part.begin);  // views, not copies
                     EXPECT_EQ(p.value, there.value.data() + p.part.begin);
-                    EXPECT_EQ(p.part.head, p.part.nonzeros() > 0 && a.row_begin[static_cast<std::size_t>(p.part.first_line)] < p.part.begin);
+                    EXPECT_EQ(p.part.head, p.part.nonzeros() > 0 &&
+                                               a.row_begin[static_cast<std::size_t>(p.part.first_line)] < p.part.begin);
                 }
                 const auto again = host_of(c, merge<double>(c, parts.part));
                 EXPECT_EQ(again.row_begin, a.row_begin);
@@ -99,12 +103,15 @@ TEST_P(PartialOn, CutsCscAndMergesItBitForBit)
             SCOPED_TRACE(concat(name, ", ", n, " parts"));
             const auto parts = partition(c, there.view(), n, {.rule = Rule::exact});
             expect_every_line_owned_once(parts.part, a.cols, there.nonzeros());
-            for (const auto& p : parts.part) expect_pointer(host_vector(c, p.col_begin, offset_t{p.part.lines()} + 1), col_begin, p.part);
+            for (const auto& p : parts.part)
+                expect_pointer(host_vector(c, p.col_begin, offset_t{p.part.lines()} + 1), col_begin, p.part);
             for (const auto& p : parts.part) EXPECT_EQ(p.view().rows, a.rows);
             const auto again = merge<float>(c, parts.part);
             EXPECT_EQ(host_vector(c, again.col_begin.data(), again.col_begin.size()), col_begin);
-            EXPECT_EQ(host_vector(c, again.row.data(), again.row.size()), host_vector(c, there.row.data(), there.row.size()));
-            EXPECT_EQ(host_vector(c, again.value.data(), again.value.size()), host_vector(c, there.value.data(), there.value.size()));
+            EXPECT_EQ(host_vector(c, again.row.data(), again.row.size()),
+                      host_vector(c, there.row.data(), there.row.size()));
+            EXPECT_EQ(host_vector(c, again.value.data(), again.value.size()),
+                      host_vector(c, there.value.data(), there.value.size()));
         }
     }
 }
@@ -117,20 +124,25 @@ TEST_P(PartialOn, CutsCoordinatesInEveryOrder)
         const auto there = to_device(c, a.view());
         const auto by_row = to_coo(c, there.view());
         const auto flipped = transposed(by_row.view());
-        for (const CooView<double>& coo : {by_row.view(), flipped, CooView<double>{a.rows, a.cols, flipped.nonzeros, by_row.row.data(), by_row.col.data(), by_row.value.data()}})
+        for (const CooView<double>& coo : {by_row.view(), flipped,
+                                           CooView<double>{a.rows, a.cols, flipped.nonzeros, by_row.row.data(),
+                                                           by_row.col.data(), by_row.value.data()}})
             for (const int n : {1, 3, 8}) {
                 SCOPED_TRACE(concat(name, ", ", n, " parts, order ", static_cast<int>(coo.order)));
                 const auto parts = partition(c, coo, n, {.rule = Rule::exact});
                 if (coo.order != CooOrder::none) {
-                    expect_every_line_owned_once(parts.part, coo.order == CooOrder::by_row ? coo.rows : coo.cols, coo.nonzeros);
-                    const auto csr = partition(c, there.view(), n, {.rule = Rule::exact});          // the same lines, the same cuts
+                    expect_every_line_owned_once(parts.part, coo.order == CooOrder::by_row ? coo.rows : coo.cols,
+                                                 coo.nonzeros);
+                    const auto csr =
+                        partition(c, there.view(), n, {.rule = Rule::exact});  // the same lines, the same cuts
                     for (std::size_t p = 0; p < csr.part.size(); ++p) EXPECT_EQ(parts.part[p].part, csr.part[p].part);
                 }
                 const auto again = merge<double>(c, parts.part);
                 EXPECT_EQ(again.order, coo.order);
                 EXPECT_EQ(host_vector(c, again.row.data(), again.row.size()), host_vector(c, coo.row, coo.nonzeros));
                 EXPECT_EQ(host_vector(c, again.col.data(), again.col.size()), host_vector(c, coo.col, coo.nonzeros));
-                EXPECT_EQ(host_vector(c, again.value.data(), again.value.size()), host_vector(c, coo.value, coo.nonzeros));
+                EXPECT_EQ(host_vector(c, again.value.data(), again.value.size()),
+                          host_vector(c, coo.value, coo.nonzeros));
             }
     }
 }
@@ -139,7 +151,9 @@ TEST_P(PartialOn, CutsCoordinatesInEveryOrder)
 TEST_P(PartialOn, FindsPointersOfCoordinates)
 {
     const auto c = ctx();
-    const auto a = matrix_where<double>(70, 90, Values::integers, 4, [](index_t i, index_t j) { return i == 20 || (i % 3 != 0 && (i + j) % 17 == 0); });
+    const auto a = matrix_where<double>(70, 90, Values::integers, 4, [](index_t i, index_t j) {
+        return i == 20 || (i % 3 != 0 && (i + j) % 17 == 0);
+    });
     const auto coo = to_coo(c, view_of(to_device(c, a.view())));
     for (const auto& p : partition(c, coo.view(), 7, {.rule = Rule::exact}).part)
         c.run([&](const auto& q) {
@@ -158,7 +172,8 @@ TEST_P(PartialOn, CutsByWhateverIsCounted)
     std::vector<offset_t> products{0};
     for (index_t i = 0; i < a.rows; ++i) {
         offset_t sum = 0;
-        for (offset_t k = a.row_begin[static_cast<std::size_t>(i)]; k < a.row_begin[static_cast<std::size_t>(i) + 1]; ++k) {
+        for (offset_t k = a.row_begin[static_cast<std::size_t>(i)]; k < a.row_begin[static_cast<std::size_t>(i) + 1];
+             ++k) {
             const auto j = static_cast<std::size_t>(a.col[static_cast<std::size_t>(k)]);
             sum += a.row_begin[j + 1] - a.row_begin[j];
         }
@@ -197,17 +212,21 @@ TEST_P(PartialOn, SurvivesFailedAllocations)
 
 TULLE_ON_BACKENDS(PartialOn);
 
-// The example by hand: rows of 3, 0, 4, 1 nonzeros in three parts of 2, 3 and 3: the first row and the third go on in the next part.
+// The example by hand: rows of 3, 0, 4, 1 nonzeros in three parts of 2, 3 and 3: the first row and the third go on in
+// the next part.
 TEST(Partial, CutsAsThePaperSays)
 {
     const std::vector<offset_t> row_begin{0, 3, 3, 7, 8};
     const std::vector<index_t> col{0, 1, 2, 0, 1, 2, 3, 3};
     const std::vector<float> value(8, 1.0f);
-    const auto parts = partition(Context::cpu(1), CsrView<float>{4, 4, 8, row_begin.data(), col.data(), value.data()}, 3, {.rule = Rule::exact});
+    const auto parts = partition(Context::cpu(1), CsrView<float>{4, 4, 8, row_begin.data(), col.data(), value.data()},
+                                 3, {.rule = Rule::exact});
     EXPECT_EQ(parts.part[0].part, (Part{0, 2, 0, 1, false}));
     EXPECT_EQ(parts.part[1].part, (Part{2, 5, 0, 3, true}));
     EXPECT_EQ(parts.part[2].part, (Part{5, 8, 2, 4, true}));
-    const auto pointer = [&](std::size_t p) { return std::vector<offset_t>(parts.part[p].row_begin, parts.part[p].row_begin + parts.part[p].part.lines() + 1); };
+    const auto pointer = [&](std::size_t p) {
+        return std::vector<offset_t>(parts.part[p].row_begin, parts.part[p].row_begin + parts.part[p].part.lines() + 1);
+    };
     EXPECT_EQ(pointer(0), (std::vector<offset_t>{0, 2}));
     EXPECT_EQ(pointer(1), (std::vector<offset_t>{0, 1, 1, 3}));
     EXPECT_EQ(pointer(2), (std::vector<offset_t>{0, 2, 3}));

@@ -33,7 +33,8 @@ std::vector<offset_t> random_prefix(offset_t items, std::uint64_t seed)
     return prefix;
 }
 
-std::vector<Cut> split_there(const Context& ctx, const std::vector<offset_t>& prefix, int parts, const SplitOptions& options)
+std::vector<Cut> split_there(const Context& ctx, const std::vector<offset_t>& prefix, int parts,
+                             const SplitOptions& options)
 {
     const auto there = to_device<offset_t>(ctx, std::span<const offset_t>(prefix));
     return split(ctx, there.data(), std::ssize(prefix) - 1, parts, options);
@@ -61,7 +62,8 @@ TEST_P(SplitOn, KeepsItsRule)
         const auto prefix = random_prefix(static_cast<offset_t>(below(hash_of(seed, 1), 60)), seed);
         const int parts = 1 + static_cast<int>(below(hash_of(seed, 2), 12));
         const auto fair = fair_positions(prefix.back(), parts);
-        const auto exact = split_there(c, prefix, parts, {.rule = Rule::exact}), whole = split_there(c, prefix, parts, {.rule = Rule::whole}),
+        const auto exact = split_there(c, prefix, parts, {.rule = Rule::exact}),
+                   whole = split_there(c, prefix, parts, {.rule = Rule::whole}),
                    tolerant = split_there(c, prefix, parts, {.rule = Rule::tolerant, .tolerance = 0.2});
         SCOPED_TRACE(seed);
         for (const auto& cuts : {exact, whole, tolerant}) expect_sound(cuts, prefix, parts);
@@ -74,7 +76,8 @@ TEST_P(SplitOn, KeepsItsRule)
             EXPECT_TRUE(!tolerant[p].inside || tolerant[p].at == fair[p]) << "cut " << p;
         }
         for (std::size_t p = 0; p + 1 < fair.size(); ++p) {
-            const auto size = static_cast<double>(tolerant[p + 1].at - tolerant[p].at), share = static_cast<double>(fair[p + 1] - fair[p]);
+            const auto size = static_cast<double>(tolerant[p + 1].at - tolerant[p].at),
+                       share = static_cast<double>(fair[p + 1] - fair[p]);
             EXPECT_LE(size, 1.2 * share) << "part " << p;
         }
     }
@@ -85,7 +88,8 @@ TEST_P(SplitOn, GivesSharesInProportion)
     std::vector<offset_t> prefix(101);
     std::iota(prefix.begin(), prefix.end(), offset_t{0});
     const auto cuts = split_there(ctx(), prefix, 4, {.shares = {1, 0, 3, 6}});
-    EXPECT_EQ(cuts, (std::vector<Cut>{{0, 0, false}, {10, 10, false}, {10, 10, false}, {40, 40, false}, {100, 100, false}}));
+    EXPECT_EQ(cuts,
+              (std::vector<Cut>{{0, 0, false}, {10, 10, false}, {10, 10, false}, {40, 40, false}, {100, 100, false}}));
 }
 
 TEST_P(SplitOn, CarriesCutsOver)
@@ -106,7 +110,8 @@ TEST_P(SplitOn, CutsMoreThanTwoToTheThirtyOneNonzeros)
 {
     const auto c = ctx();
     std::vector<offset_t> row_begin{0};
-    for (int i = 0; i < 100; ++i) row_begin.push_back(row_begin.back() + (i == 40 ? offset_t{1} << 31 : offset_t{1} << 20));
+    for (int i = 0; i < 100; ++i)
+        row_begin.push_back(row_begin.back() + (i == 40 ? offset_t{1} << 31 : offset_t{1} << 20));
     const auto there = to_device<offset_t>(c, std::span<const offset_t>(row_begin));
     const auto cuts = split(c, there.data(), 100, 8, {.rule = Rule::exact});
     expect_sound(cuts, row_begin, 8);
@@ -120,11 +125,13 @@ TEST_P(SplitOn, CutsMoreThanTwoToTheThirtyOneNonzeros)
         const offset_t* at = here.data();
         for (const Part& part : parts) {
             for (index_t j = 0; j <= part.lines(); ++j)
-                EXPECT_EQ(at[j], std::clamp(row_begin[static_cast<std::size_t>(part.first_line + j)], part.begin, part.end) - part.begin);
+                EXPECT_EQ(at[j],
+                          std::clamp(row_begin[static_cast<std::size_t>(part.first_line + j)], part.begin, part.end) -
+                              part.begin);
             at += part.lines() + 1;
         }
     });
-    EXPECT_EQ(parts[4].nonzeros(), row_begin.back() / 8);                    // inside the giant
+    EXPECT_EQ(parts[4].nonzeros(), row_begin.back() / 8);  // inside the giant
     EXPECT_TRUE(parts[4].head);
 }
 
@@ -134,10 +141,13 @@ TULLE_ON_BACKENDS(SplitOn);
 TEST(Split, DoesNotOverflow)
 {
     __extension__ using wide = __int128;
-    for (const offset_t total : {offset_t{0}, offset_t{1}, (offset_t{1} << 31) + (offset_t{1} << 20), max_offset - 1, max_offset})
+    for (const offset_t total :
+         {offset_t{0}, offset_t{1}, (offset_t{1} << 31) + (offset_t{1} << 20), max_offset - 1, max_offset})
         for (const int parts : {1, 2, 7, 8, 1000, max_index})
-            for (const offset_t p : {offset_t{0}, offset_t{1}, offset_t{parts} / 2, offset_t{parts} - 1, offset_t{parts}})
-                EXPECT_EQ(fair_position(total, p, parts), static_cast<offset_t>(static_cast<wide>(total) * p / parts)) << total << " " << p << "/" << parts;
+            for (const offset_t p :
+                 {offset_t{0}, offset_t{1}, offset_t{parts} / 2, offset_t{parts} - 1, offset_t{parts}})
+                EXPECT_EQ(fair_position(total, p, parts), static_cast<offset_t>(static_cast<wide>(total) * p / parts))
+                    << total << " " << p << "/" << parts;
 }
 
 TEST(Split, RefusesWhatCannotBe)

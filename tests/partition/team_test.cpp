@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a team is held together by: its threads, its signals, its links, the nodes it sits on, and the halos of its parts.
+// What a team is held together by: its threads, its signals, its links, the nodes it sits on, and the halos of its
+// parts.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -73,7 +74,9 @@ TEST_P(LinkOn, CopiesAndCountsBetweenAllKindsOfMembers)
     for (const Context& from : members)
         for (const Context& to : members) {
             Transfers link;
-            const auto make = [](const Context& at) { return at.run([](const auto& q) { return Buffer<double>(q, 5); }); };
+            const auto make = [](const Context& at) {
+                return at.run([](const auto& q) { return Buffer<double>(q, 5); });
+            };
             Buffer<double> source = make(from), target = make(to);
             Signal there(from);
             std::vector<double> got(5);
@@ -81,7 +84,8 @@ TEST_P(LinkOn, CopiesAndCountsBetweenAllKindsOfMembers)
             there.set(from);
             there.wait(to);
             link.across(from, static_cast<const double*>(source.data()), to, target.data(), 5);
-            link.across(from, static_cast<const double*>(source.data()), to, target.data(), 0);         // nothing is no message
+            link.across(from, static_cast<const double*>(source.data()), to, target.data(),
+                        0);  // nothing is no message
             link.down(to, static_cast<const double*>(target.data()), got.data(), 5);
             EXPECT_EQ(got, data);
             EXPECT_EQ(link.traffic().up, 40u);
@@ -103,11 +107,14 @@ TEST_P(LinkOn, CarriesBlocksOfDenseMatrices)
         for (const Context& from : members)
             for (const Context& to : members) {
                 Transfers link;
-                const auto make = [](const Context& at, offset_t n) { return at.run([&](const auto& q) { return Buffer<float>(q, n); }); };
+                const auto make = [](const Context& at, offset_t n) {
+                    return at.run([&](const auto& q) { return Buffer<float>(q, n); });
+                };
                 Buffer<float> source = make(from, 12), target = make(to, 4 * 8);
                 const bool by_rows = layout == Layout::row_major;
                 const DenseView<const float> block{3, 4, 10, layout, whole.data() + 12};
-                const DenseView<float> there{3, 4, by_rows ? 4 : 3, layout, source.data()}, beside{3, 4, 8, layout, target.data()}, back{3, 4, 10, layout, home.data() + 3};
+                const DenseView<float> there{3, 4, by_rows ? 4 : 3, layout, source.data()},
+                    beside{3, 4, 8, layout, target.data()}, back{3, 4, 10, layout, home.data() + 3};
                 Signal arrived(from);
                 link.up(from, block, there);
                 arrived.set(from);
@@ -119,7 +126,7 @@ TEST_P(LinkOn, CarriesBlocksOfDenseMatrices)
                         EXPECT_EQ(back(i, j), block(i, j));
                         back(i, j) = -1;
                     }
-                EXPECT_EQ(home, std::vector<float>(home.size(), -1));         // and nothing else
+                EXPECT_EQ(home, std::vector<float>(home.size(), -1));  // and nothing else
                 EXPECT_EQ(link.traffic().up, 48u);
                 EXPECT_EQ(link.traffic().across, 48u);
                 EXPECT_EQ(link.traffic().down, 48u);
@@ -146,7 +153,8 @@ TEST_P(HaloOn, FindsAndNumbersWhatLiesOutside)
         Buffer<index_t> local(q, 9);
         renumber(q, there.data(), 9, outside.own, outside.number.data(), local.data());
         const auto here = to_host<index_t>(c, std::span<const index_t>(local.span()));
-        EXPECT_EQ(std::vector<index_t>(here.span().begin(), here.span().end()), (std::vector<index_t>{4, 1, 2, 0, 5, 1, 3, 4, 2}));     // 0 | 3 4 5 | 7 9
+        EXPECT_EQ(std::vector<index_t>(here.span().begin(), here.span().end()),
+                  (std::vector<index_t>{4, 1, 2, 0, 5, 1, 3, 4, 2}));  // 0 | 3 4 5 | 7 9
         const std::vector<offset_t> row_begin{0, 2, 2, 6, 7, 9};
         const auto pointer = to_device<offset_t>(c, std::span<const offset_t>(row_begin));
         Buffer<unsigned char> reaches(q, 5);

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays for the tests of prim: random ones, ones in a queue's memory with guard words behind them, and the sizes that hurt.
+// Arrays for the tests of prim: random ones, ones in a queue's memory with guard words behind them, and the sizes that
+// hurt.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +29,11 @@ std::vector<T> random_integers(offset_t n, T low, T high, Random& random)
 template <class T, class Queue>
 class Guarded {
 public:
-    Guarded(const Queue& q, offset_t n) : q_(q), n_(n), all_(to_queue(q, std::vector<T>(static_cast<std::size_t>(n) + guards, mark()).data(), n + guards)) {}
+    Guarded(const Queue& q, offset_t n)
+        : q_(q),
+          n_(n),
+          all_(to_queue(q, std::vector<T>(static_cast<std::size_t>(n) + guards, mark()).data(), n + guards))
+    {}
     // The contents arrive in the queue's order, and nobody waits for them: what reads them must respect that order.
     Guarded(const Queue& q, const std::vector<T>& contents) : Guarded(q, std::ssize(contents))
     {
@@ -42,7 +47,8 @@ public:
     {
         std::vector<T> here(static_cast<std::size_t>(n_) + guards);
         download(q_, all_.data(), here.data(), n_ + guards);
-        for (offset_t g = n_; g < n_ + guards; ++g) EXPECT_EQ(here[static_cast<std::size_t>(g)], mark()) << "entry " << g << " behind an array of " << n_;
+        for (offset_t g = n_; g < n_ + guards; ++g)
+            EXPECT_EQ(here[static_cast<std::size_t>(g)], mark()) << "entry " << g << " behind an array of " << n_;
         here.resize(static_cast<std::size_t>(n_));
         return here;
     }

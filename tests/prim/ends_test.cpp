@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays a little shorter or longer than the batches that kernels read and write, which end where the memory does (support/exact.hpp), with numbers at the ends
-// of 31, 32 and 63 bits.
+// Arrays a little shorter or longer than the batches that kernels read and write, which end where the memory does
+// (support/exact.hpp), with numbers at the ends of 31, 32 and 63 bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,10 @@ protected:
         const bool gpu = ctx().backend() == Backend::cuda;
         for (const index_t n : sizes_around_batches(4096))
             for (const Edge edge : {Edge::end, Edge::begin})
-                if (!(gpu && edge == Edge::begin) && is_drawn(std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + std::to_string(n), 3)) {
+                if (!(gpu && edge == Edge::begin) &&
+                    is_drawn(std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
+                                 std::to_string(n),
+                             3)) {
                     SCOPED_TRACE(std::to_string(n) + (edge == Edge::end ? "" : ", after the edge"));
                     go(n, edge);
                 }
@@ -63,14 +66,20 @@ TEST_P(PrimEndsOn, Reduce)
 {
     const auto c = ctx();
     for_each_size([&](index_t n, Edge edge) {
-        const auto wide = numbers<offset_t>(n, [n](index_t i) { return i == n - 1 ? offset_t{1} << 40 : (offset_t{1} << 31) + i; });
-        const auto narrow = numbers<index_t>(n, [n](index_t i) { return i == n - 1 ? max_index : i == 0 ? -max_index : i; });
+        const auto wide =
+            numbers<offset_t>(n, [n](index_t i) { return i == n - 1 ? offset_t{1} << 40 : (offset_t{1} << 31) + i; });
+        const auto narrow = numbers<index_t>(n, [n](index_t i) {
+            return i == n - 1 ? max_index : i == 0 ? -max_index : i;
+        });
         const Exact<offset_t> w(c, wide, edge, 1);
         const Exact<index_t> k(c, narrow, edge, 1);
         c.run([&](const auto& q) {
-            EXPECT_EQ(prim::sum(q, static_cast<const offset_t*>(w.data()), n), std::accumulate(wide.begin(), wide.end(), offset_t{0}));
-            EXPECT_EQ(prim::maximum(q, static_cast<const index_t*>(k.data()), n, index_t{-5}), *std::max_element(narrow.begin(), narrow.end()));
-            EXPECT_EQ(prim::minimum(q, static_cast<const index_t*>(k.data()), n, max_index), *std::min_element(narrow.begin(), narrow.end()));
+            EXPECT_EQ(prim::sum(q, static_cast<const offset_t*>(w.data()), n),
+                      std::accumulate(wide.begin(), wide.end(), offset_t{0}));
+            EXPECT_EQ(prim::maximum(q, static_cast<const index_t*>(k.data()), n, index_t{-5}),
+                      *std::max_element(narrow.begin(), narrow.end()));
+            EXPECT_EQ(prim::minimum(q, static_cast<const index_t*>(k.data()), n, max_index),
+                      *std::min_element(narrow.begin(), narrow.end()));
         });
     });
 }
@@ -94,13 +103,17 @@ TEST_P(PrimEndsOn, Histogram)
 template <class Key>
 void check_sort(const Context& c, index_t n, Edge edge)
 {
-    const auto key = numbers<Key>(n, [](index_t i) { return i % 5 == 0 ? ~std::uint64_t{0} - static_cast<std::uint64_t>(i % 3) : hash_of(3, i); });
+    const auto key = numbers<Key>(n, [](index_t i) {
+        return i % 5 == 0 ? ~std::uint64_t{0} - static_cast<std::uint64_t>(i % 3) : hash_of(3, i);
+    });
     std::vector<offset_t> order(key.size());
     std::iota(order.begin(), order.end(), offset_t{0});
     const Exact<Key> key_there(c, key, edge, 1);
     const Exact<offset_t> payload(c, order, edge, 1);
     c.run([&](const auto& q) { prim::sort_pairs(q, key_there.data(), payload.data(), n); });
-    std::stable_sort(order.begin(), order.end(), [&](offset_t x, offset_t y) { return key[static_cast<std::size_t>(x)] < key[static_cast<std::size_t>(y)]; });
+    std::stable_sort(order.begin(), order.end(), [&](offset_t x, offset_t y) {
+        return key[static_cast<std::size_t>(x)] < key[static_cast<std::size_t>(y)];
+    });
     EXPECT_EQ(payload.take(), order);
 }
 
@@ -123,7 +136,10 @@ TEST_P(PrimEndsOn, Search)
         for (const index_t w : wanted) want.push_back(std::lower_bound(data.begin(), data.end(), w) - data.begin());
         const Exact<index_t> from(c, data, edge, 1), what(c, wanted, edge, 1);
         const Exact<offset_t> found(c, std::vector<offset_t>(wanted.size(), -1), edge, 1);
-        c.run([&](const auto& q) { prim::search_sorted(q, static_cast<const index_t*>(from.data()), n, static_cast<const index_t*>(what.data()), std::ssize(wanted), found.data()); });
+        c.run([&](const auto& q) {
+            prim::search_sorted(q, static_cast<const index_t*>(from.data()), n,
+                                static_cast<const index_t*>(what.data()), std::ssize(wanted), found.data());
+        });
         EXPECT_EQ(found.take(), want);
     });
 }
@@ -137,7 +153,8 @@ TEST_P(PrimEndsOn, MergePath)
         auto begin = numbers<offset_t>(n + 1, [&](index_t i) { return i * length; });
         const offset_t parts = 2 * offset_t{n} + 1;
         const Exact<offset_t> rows(c, begin, edge, 1);
-        const Exact<prim::MergePoint> point(c, std::vector<prim::MergePoint>(static_cast<std::size_t>(parts) + 1), edge, 1);
+        const Exact<prim::MergePoint> point(c, std::vector<prim::MergePoint>(static_cast<std::size_t>(parts) + 1), edge,
+                                            1);
         c.run([&](const auto& q) { prim::merge_path(q, rows.data(), n, begin.back(), parts, point.data()); });
         const auto got = point.take();
         EXPECT_EQ(got.front().row, 0);

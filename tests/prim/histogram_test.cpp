@@ -53,7 +53,8 @@ TEST(Histogram, AnyNumberOfThreads)
     std::mt19937_64 random(12);
     for (const index_t bins : {100, 20000}) {
         const auto bin = test::random_integers<index_t>(100001, 0, bins - 1, random);
-        for (const int threads : test::thread_counts) EXPECT_EQ(histogram_on(Context::cpu(threads), bin, bins), plain_histogram(bin, bins)) << threads;
+        for (const int threads : test::thread_counts)
+            EXPECT_EQ(histogram_on(Context::cpu(threads), bin, bins), plain_histogram(bin, bins)) << threads;
     }
 }
 

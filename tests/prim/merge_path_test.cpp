@@ -29,7 +29,10 @@ static std::vector<prim::MergePoint> plain_walk(const std::vector<offset_t>& row
 
 namespace prim {
 static bool operator==(const MergePoint& a, const MergePoint& b) { return a.row == b.row && a.nonzero == b.nonzero; }
-static std::ostream& operator<<(std::ostream& out, const MergePoint& p) { return out << "(" << p.row << ", " << p.nonzero << ")"; }
+static std::ostream& operator<<(std::ostream& out, const MergePoint& p)
+{
+    return out << "(" << p.row << ", " << p.nonzero << ")";
+}
 }  // namespace prim
 
 namespace {
@@ -69,14 +72,18 @@ TEST_P(MergePathOn, CutsTheWalkIntoEqualPieces)
     std::mt19937_64 random(14);
     for (const offset_t rows : {0, 1, 2, 33, 1024, 5000}) {
         auto length = test::random_integers<offset_t>(rows, 0, 12, random);
-        if (rows > 30) length[7] = 4000;                                      // one long row
-        if (rows > 30) std::fill(length.begin() + 9, length.begin() + 30, 0);   // and many empty ones
+        if (rows > 30) length[7] = 4000;                                       // one long row
+        if (rows > 30) std::fill(length.begin() + 9, length.begin() + 30, 0);  // and many empty ones
         const auto begin = begins(length);
-        for (const offset_t parts : {1, 2, 3, 64, 1000, 70000}) EXPECT_EQ(points_on(ctx(), begin, parts), plain_points(begin, parts)) << rows << " rows in " << parts;
+        for (const offset_t parts : {1, 2, 3, 64, 1000, 70000})
+            EXPECT_EQ(points_on(ctx(), begin, parts), plain_points(begin, parts)) << rows << " rows in " << parts;
     }
 }
 
-TEST_P(MergePathOn, NoNonzeros) { EXPECT_EQ(points_on(ctx(), std::vector<offset_t>(101, 0), 4).back(), (prim::MergePoint{100, 0})); }
+TEST_P(MergePathOn, NoNonzeros)
+{
+    EXPECT_EQ(points_on(ctx(), std::vector<offset_t>(101, 0), 4).back(), (prim::MergePoint{100, 0}));
+}
 
 TEST_P(MergePathOn, RefusesNoParts) { EXPECT_THROW(points_on(ctx(), {0, 1}, 0), ValueError); }
 

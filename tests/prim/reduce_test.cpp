@@ -22,13 +22,15 @@ T sum_on(const Context& ctx, const std::vector<T>& data)
 template <class T>
 T maximum_on(const Context& ctx, const std::vector<T>& data, T least)
 {
-    return ctx.run([&](const auto& q) { return prim::maximum(q, test::guarded(q, data).data(), std::ssize(data), least); });
+    return ctx.run(
+        [&](const auto& q) { return prim::maximum(q, test::guarded(q, data).data(), std::ssize(data), least); });
 }
 
 template <class T>
 T minimum_on(const Context& ctx, const std::vector<T>& data, T most)
 {
-    return ctx.run([&](const auto& q) { return prim::minimum(q, test::guarded(q, data).data(), std::ssize(data), most); });
+    return ctx.run(
+        [&](const auto& q) { return prim::minimum(q, test::guarded(q, data).data(), std::ssize(data), most); });
 }
 
 template <class T>
@@ -66,7 +68,8 @@ protected:
             long double exact = 0, magnitude = 0;
             for (const T x : data) exact += x, magnitude += std::abs(x);
             const T found = sum_on(ctx(), data);
-            EXPECT_LE(std::abs(found - exact), static_cast<long double>(n) * std::numeric_limits<T>::epsilon() * magnitude);
+            EXPECT_LE(std::abs(found - exact),
+                      static_cast<long double>(n) * std::numeric_limits<T>::epsilon() * magnitude);
             EXPECT_EQ(std::signbit(found), std::signbit(sum_on(ctx(), data)));
             EXPECT_EQ(found, sum_on(ctx(), data)) << "the same bits every time";
             EXPECT_EQ(maximum_on(ctx(), data, T(-1e30)), n == 0 ? T(-1e30) : std::ranges::max(data));
@@ -98,7 +101,8 @@ TEST_P(ReduceOn, SumOfIndicesThatDoesNotFitIsRefused)
 {
     const std::vector<index_t> data(3, max_index);
     EXPECT_THROW(sum_on(ctx(), data), ValueError);
-    EXPECT_EQ(sum_on(ctx(), std::vector<index_t>{max_index, 1, -1}), max_index) << "only the result counts, not the way";
+    EXPECT_EQ(sum_on(ctx(), std::vector<index_t>{max_index, 1, -1}), max_index)
+        << "only the result counts, not the way";
 }
 
 TEST_P(ReduceOn, NotANumber)

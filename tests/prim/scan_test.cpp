@@ -57,7 +57,8 @@ TEST_P(ScanOn, InPlaceDoesNotReadTheLastEntry)
     }
 }
 
-// One block takes up to few_to_scan numbers: a warp goes round for each 128 of its stretch. Behind that limit CUB works.
+// One block takes up to few_to_scan numbers: a warp goes round for each 128 of its stretch. Behind that limit CUB
+// works.
 TEST_P(ScanOn, SecondRoundsOfAWarp)
 {
     std::mt19937_64 random(12);
@@ -88,7 +89,8 @@ TEST(Scan, AnyNumberOfThreads)
     std::mt19937_64 random(3);
     for (const offset_t n : {16383, 16384, 16385, 32769, 100001}) {
         const auto count = test::random_integers<offset_t>(n, 0, 99, random);
-        for (const int threads : test::thread_counts) EXPECT_EQ(scanned(Context::cpu(threads), count), plain_scan(count)) << n << " by " << threads;
+        for (const int threads : test::thread_counts)
+            EXPECT_EQ(scanned(Context::cpu(threads), count), plain_scan(count)) << n << " by " << threads;
     }
 }
 

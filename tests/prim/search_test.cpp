@@ -28,7 +28,8 @@ protected:
     {
         std::mt19937_64 random(13);
         for (const offset_t n : test::sizes)
-            for (const offset_t count : {offset_t{0}, offset_t{1}, offset_t{33}, offset_t{simt::under_asan || simt::under_tsan ? 700 : 3000}}) {
+            for (const offset_t count : {offset_t{0}, offset_t{1}, offset_t{33},
+                                         offset_t{simt::under_asan || simt::under_tsan ? 700 : 3000}}) {
                 auto data = test::random_integers<T>(n, 0, high, random);
                 std::ranges::sort(data);
                 const auto wanted = test::random_integers<T>(count, -2, high + 2, random);

@@ -30,7 +30,7 @@ template <class Key>
 Pairs<Key> numbered(std::vector<Key> key)
 {
     std::vector<offset_t> payload(key.size());
-    std::iota(payload.begin(), payload.end(), offset_t{1} << 40);   // beyond 32 bits
+    std::iota(payload.begin(), payload.end(), offset_t{1} << 40);  // beyond 32 bits
     return {std::move(key), std::move(payload)};
 }
 
@@ -51,7 +51,8 @@ Pairs<Key> plainly_sorted(const Pairs<Key>& pairs, int bits)
     const Key mask = bits == std::numeric_limits<Key>::digits ? ~Key{0} : static_cast<Key>((Key{1} << bits) - 1);
     std::vector<std::size_t> order(pairs.key.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return (pairs.key[a] & mask) < (pairs.key[b] & mask); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return (pairs.key[a] & mask) < (pairs.key[b] & mask); });
     Pairs<Key> sorted;
     for (const std::size_t i : order) {
         sorted.key.push_back(pairs.key[i]);
@@ -66,18 +67,21 @@ protected:
     void expect_sorts(const std::vector<Key>& key, int bits)
     {
         const auto pairs = numbered(key);
-        EXPECT_TRUE(sorted_by(ctx(), pairs, bits) == plainly_sorted(pairs, bits)) << key.size() << " keys by " << bits << " bits";
+        EXPECT_TRUE(sorted_by(ctx(), pairs, bits) == plainly_sorted(pairs, bits))
+            << key.size() << " keys by " << bits << " bits";
     }
 };
 
 TEST_P(SortOn, AllSizesAndWidths)
 {
-    constexpr bool watched = simt::under_tsan || simt::under_asan;      // by sanitizers, before which two, three and eight passes are enough
+    constexpr bool watched =
+        simt::under_tsan || simt::under_asan;  // by sanitizers, before which two, three and eight passes are enough
     std::mt19937_64 random(4);
     for (const offset_t n : test::sizes) {
         const auto wide = test::random_integers<std::uint64_t>(n, 0, ~std::uint64_t{0}, random);
         const auto narrow = test::random_integers<std::uint32_t>(n, 0, ~std::uint32_t{0}, random);
-        for (const int bits : watched ? std::vector{9, 64} : std::vector{1, 7, 8, 9, 31, 32, 33, 63, 64}) expect_sorts(wide, bits);
+        for (const int bits : watched ? std::vector{9, 64} : std::vector{1, 7, 8, 9, 31, 32, 33, 63, 64})
+            expect_sorts(wide, bits);
         for (const int bits : watched ? std::vector{17} : std::vector{1, 8, 17, 31, 32}) expect_sorts(narrow, bits);
     }
 }
@@ -85,7 +89,8 @@ TEST_P(SortOn, AllSizesAndWidths)
 TEST_P(SortOn, KeepsTheOrderOfTies)
 {
     std::mt19937_64 random(5);
-    for (const std::uint64_t distinct : {1u, 2u, 3u, 300u}) expect_sorts(test::random_integers<std::uint64_t>(20000, 0, distinct - 1, random), 64);
+    for (const std::uint64_t distinct : {1u, 2u, 3u, 300u})
+        expect_sorts(test::random_integers<std::uint64_t>(20000, 0, distinct - 1, random), 64);
     expect_sorts(std::vector<std::uint32_t>(5000, 77), 32);
 }
 
@@ -119,7 +124,8 @@ TEST_P(SortOn, TellsWhereThePairsStand)
                     auto key = test::guarded(q, pairs.key);
                     auto payload = test::guarded(q, pairs.payload);
                     const auto sorted = prim::sort_pairs_anywhere(q, key.data(), payload.data(), n, bits);
-                    Pairs<std::uint32_t> got{std::vector<std::uint32_t>(pairs.key.size()), std::vector<offset_t>(pairs.key.size())};
+                    Pairs<std::uint32_t> got{std::vector<std::uint32_t>(pairs.key.size()),
+                                             std::vector<offset_t>(pairs.key.size())};
                     download(q, sorted.key, got.key.data(), n);
                     download(q, sorted.payload, got.payload.data(), n);
                     EXPECT_TRUE(got == plainly_sorted(pairs, bits)) << n << " keys by " << bits << " bits";
@@ -130,7 +136,8 @@ TEST_P(SortOn, TellsWhereThePairsStand)
 }
 
 #ifdef TULLE_SIM
-// CUB leaves the pairs where its last pass wrote to, and does not wait. The simulated GPU leaves that to chance, and garbage in the other arrays.
+// CUB leaves the pairs where its last pass wrote to, and does not wait. The simulated GPU leaves that to chance, and
+// garbage in the other arrays.
 TEST_P(SortOn, LeavesThePairsInEitherPairOfArrays)
 {
     if (ctx().backend() == Backend::cpu) GTEST_SKIP() << "the CPU sorts in place";
@@ -170,7 +177,8 @@ TEST(Sort, AnyNumberOfThreads)
     std::mt19937_64 random(7);
     const auto pairs = numbered(test::random_integers<std::uint64_t>(100003, 0, 5000, random));
     const auto expected = plainly_sorted(pairs, 13);
-    for (const int threads : test::thread_counts) EXPECT_TRUE(sorted_by(Context::cpu(threads), pairs, 13) == expected) << threads;
+    for (const int threads : test::thread_counts)
+        EXPECT_TRUE(sorted_by(Context::cpu(threads), pairs, 13) == expected) << threads;
 }
 
 TEST(Sort, BitsForKeysBelowALimit)

@@ -19,7 +19,8 @@ protected:
     }
 };
 
-// Every thread gives a number to each block of its cluster; each block adds up what it was given, in the order of the givers.
+// Every thread gives a number to each block of its cluster; each block adds up what it was given, in the order of the
+// givers.
 __global__ void exchange(int parts, int* sums)
 {
     TULLE_SHARED(int, given, 8 * 64);
@@ -47,7 +48,8 @@ TEST_F(Cluster, BlocksReachEachOther)
         for (int block = 0; block < blocks; ++block)
             for (int t = 0; t < 64; ++t) {
                 int want = 0;
-                for (int other = 0; other < parts; ++other) want = 3 * want + 100 * (block / parts * parts + other) + t + 10000 * (block % parts);
+                for (int other = 0; other < parts; ++other)
+                    want = 3 * want + 100 * (block / parts * parts + other) + t + 10000 * (block % parts);
                 EXPECT_EQ(got[static_cast<std::size_t>(block * 64 + t)], want) << "block " << block << ", thread " << t;
             }
     }
@@ -79,7 +81,10 @@ TEST_F(Cluster, WordsAreTheirOwnFlags)
         synchronize(q);
         const auto got = out.to_host();
         for (int part = 0; part < parts; ++part)
-            for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(got[static_cast<std::size_t>(part) * 32 + t], t + static_cast<unsigned>((part + parts - 1) % parts)) << "block " << part;
+            for (unsigned t = 0; t < 32; ++t)
+                EXPECT_EQ(got[static_cast<std::size_t>(part) * 32 + t],
+                          t + static_cast<unsigned>((part + parts - 1) % parts))
+                    << "block " << part;
     }
 }
 
@@ -105,7 +110,8 @@ TEST_F(Cluster, TeamsOfABlockMeetApart)
     launch(q, {1, 256}, meet_apart, out.data());
     synchronize(q);
     const auto got = out.to_host();
-    for (int t = 0; t < 256; ++t) EXPECT_EQ(got[static_cast<std::size_t>(t)], t / 64 * 64 + (t % 64 + 37 * (3 * (t / 64) + 1)) % 64) << t;
+    for (int t = 0; t < 256; ++t)
+        EXPECT_EQ(got[static_cast<std::size_t>(t)], t / 64 * 64 + (t % 64 + 37 * (3 * (t / 64) + 1)) % 64) << t;
 }
 
 // Threads that have ended are not waited for.

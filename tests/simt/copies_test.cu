@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies that go on while a kernel computes, and matrices from shared memory to fragments, on the simulated and on the real GPU.
+// Copies that go on while a kernel computes, and matrices from shared memory to fragments, on the simulated and on the
+// real GPU.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -81,7 +82,8 @@ TEST_F(Copies, MatricesComeTransposed)
     for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned m = 0; m < 4; ++m) {
             const auto number = [&](unsigned row) { return std::uint32_t{numbers[m * 64 + row * 8 + lane / 4]}; };
-            EXPECT_EQ(got[lane * 4 + m], number(lane % 4 * 2) | number(lane % 4 * 2 + 1) << 16) << "matrix " << m << ", lane " << lane;
+            EXPECT_EQ(got[lane * 4 + m], number(lane % 4 * 2) | number(lane % 4 * 2 + 1) << 16)
+                << "matrix " << m << ", lane " << lane;
         }
 }
 

@@ -28,7 +28,7 @@ class DeviceArray {
 public:
     DeviceArray(std::size_t size, const CudaQueue& q) : queue_(q), buffer_(queue_, static_cast<offset_t>(size))
     {
-        synchronize(queue_);    // other streams may use it from now on
+        synchronize(queue_);  // other streams may use it from now on
     }
     explicit DeviceArray(std::size_t size, int device = 0) : DeviceArray(size, queue_of(device)) {}
     explicit DeviceArray(const std::vector<T>& values, int device = 0) : DeviceArray(values, queue_of(device)) {}

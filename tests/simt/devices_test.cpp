@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Virtual devices: streams and events in the order they promise and no other, memories with their limits, pointers with their owners.
+// Virtual devices: streams and events in the order they promise and no other, memories with their limits, pointers with
+// their owners.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -46,7 +47,7 @@ TEST(Streams, EveryOrderThatIsNotForbiddenHappens)
 {
     std::set<std::vector<int>> seen;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) seen.insert(order_of_two_streams(seed, false));
-    EXPECT_EQ(seen.size(), 6u);    // 4 kernels, two streams of 2: 6 orders
+    EXPECT_EQ(seen.size(), 6u);  // 4 kernels, two streams of 2: 6 orders
     for (const auto& order : seen) {
         EXPECT_LT(std::find(order.begin(), order.end(), 1), std::find(order.begin(), order.end(), 2));
         EXPECT_LT(std::find(order.begin(), order.end(), 3), std::find(order.begin(), order.end(), 4));
@@ -55,7 +56,8 @@ TEST(Streams, EveryOrderThatIsNotForbiddenHappens)
 
 TEST(Streams, AnEventIsAnOrder)
 {
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) EXPECT_EQ(order_of_two_streams(seed, true), (std::vector<int>{1, 2, 3, 4}));
+    for (std::uint64_t seed = 1; seed <= 50; ++seed)
+        EXPECT_EQ(order_of_two_streams(seed, true), (std::vector<int>{1, 2, 3, 4}));
 }
 
 TEST(Streams, AWaitIsForTheRecordingThatWasThere)
@@ -63,10 +65,10 @@ TEST(Streams, AWaitIsForTheRecordingThatWasThere)
     const CudaQueue a = cuda::open_queue(0), b = cuda::open_queue(0);
     cudaEvent_t event = nullptr;
     cuda::check(cudaEventCreate(&event));
-    cuda::check(cudaStreamWaitEvent(a.stream, event));       // never recorded: no wait
+    cuda::check(cudaStreamWaitEvent(a.stream, event));  // never recorded: no wait
     cuda::check(cudaEventRecord(event, a.stream));
     cuda::check(cudaStreamWaitEvent(b.stream, event));
-    cuda::check(cudaEventRecord(event, b.stream));           // again, behind its own wait
+    cuda::check(cudaEventRecord(event, b.stream));  // again, behind its own wait
     cuda::check(cudaEventSynchronize(event));
     EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
     float time = -1;
@@ -89,7 +91,8 @@ TEST(Streams, NothingRunsBeforeSomebodyWaits)
     launch(q, {1, 1}, append, next.data(), list.data(), 7);
     EXPECT_EQ(peek(next.data()), 0);
     cudaError_t state = cudaErrorNotReady;
-    for (int asked = 0; asked < 1000 && state == cudaErrorNotReady; ++asked) state = cudaStreamQuery(q.stream);   // asking makes time pass, for any stream
+    for (int asked = 0; asked < 1000 && state == cudaErrorNotReady; ++asked)
+        state = cudaStreamQuery(q.stream);  // asking makes time pass, for any stream
     EXPECT_EQ(state, cudaSuccess);
     EXPECT_EQ(peek(next.data()), 1);
 }
@@ -152,7 +155,7 @@ TEST(Devices, AFaultIsToldToWhoWaitsForThatDevice)
 {
     DeviceArray<int> next(std::vector<int>{0}), list(4);
     const CudaQueue wrong = cuda::open_queue(1), fine = cuda::open_queue(0);
-    launch(wrong, {1, 1}, append, next.data(), list.data(), 1);      // memory of device 0
+    launch(wrong, {1, 1}, append, next.data(), list.data(), 1);  // memory of device 0
     launch(fine, {1, 1}, append, next.data(), list.data(), 2);
     cuda::check(cudaDeviceSynchronize());
     EXPECT_NO_THROW(synchronize(fine));
@@ -201,9 +204,9 @@ TEST(DeviceMemory, HasALimit)
         const Buffer<char> most(q, 900);
         EXPECT_THROW(Buffer<char>(q, 101), OutOfMemory);
         EXPECT_EQ(free_bytes(q.place()), 100u);
-        EXPECT_NO_THROW(Buffer<char>(cuda::open_queue(2), 900));     // another device has its own
+        EXPECT_NO_THROW(Buffer<char>(cuda::open_queue(2), 900));  // another device has its own
     }
-    EXPECT_NO_THROW(Buffer<char>(q, 1000));                          // the free was queued; it counts when memory is needed
+    EXPECT_NO_THROW(Buffer<char>(q, 1000));  // the free was queued; it counts when memory is needed
 }
 
 TEST(DeviceMemory, PointersKnowTheirDevice)
@@ -219,7 +222,7 @@ TEST(DeviceMemory, PointersKnowTheirDevice)
     cuda::check(cudaPointerGetAttributes(&attributes, pinned));
     EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
     EXPECT_EQ(cudaFree(&local), cudaErrorInvalidValue);
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);      // told again to who waits
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);  // told again to who waits
     cuda::check(cudaFreeHost(pinned));
 }
 
@@ -273,7 +276,8 @@ TEST(Pools, ThatOfTheProcessIsLeftAlone)
 TEST(Pools, BelongToOneDevice)
 {
     cudaMemPool_t pool = nullptr;
-    const cudaMemPoolProps properties{.allocType = cudaMemAllocationTypePinned, .location = {.type = cudaMemLocationTypeDevice, .id = 2}};
+    const cudaMemPoolProps properties{.allocType = cudaMemAllocationTypePinned,
+                                      .location = {.type = cudaMemLocationTypeDevice, .id = 2}};
     cuda::check(cudaMemPoolCreate(&pool, &properties));
     const CudaQueue here = cuda::open_queue(2), elsewhere = cuda::open_queue(3);
     void* data = nullptr;
@@ -306,7 +310,8 @@ TEST(ComputeCapability, LimitsSharedMemoryAndClusters)
         std::size_t kibibytes;
         int cluster;
     };
-    for (const Known& known : {Known{80, 163, 1}, Known{86, 99, 1}, Known{89, 99, 1}, Known{90, 227, 16}, Known{100, 227, 16}, Known{120, 99, 8}}) {
+    for (const Known& known : {Known{80, 163, 1}, Known{86, 99, 1}, Known{89, 99, 1}, Known{90, 227, 16},
+                               Known{100, 227, 16}, Known{120, 99, 8}}) {
         SCOPED_TRACE(known.compute);
         simt::Config config = simt::config();
         config.compute = known.compute;
@@ -346,7 +351,8 @@ TEST(Configuration, ComesFromTheEnvironment)
     setenv("TULLE_SIM_ORDER", "random", 1);
     setenv("TULLE_SIM_COMPUTE", "88", 1);
     EXPECT_THROW(simt::config_from_environment(), ValueError);
-    for (const char* name : {"TULLE_SIM_SEED", "TULLE_SIM_ORDER", "TULLE_SIM_BYTES", "TULLE_SIM_COMPUTE"}) unsetenv(name);
+    for (const char* name : {"TULLE_SIM_SEED", "TULLE_SIM_ORDER", "TULLE_SIM_BYTES", "TULLE_SIM_COMPUTE"})
+        unsetenv(name);
     EXPECT_EQ(config.seed, 12u);
     EXPECT_EQ(config.order, simt::Order::descending);
     EXPECT_EQ(config.bytes, 3u << 20);
@@ -387,11 +393,11 @@ TEST(Arguments, PointersAreFoundInsideViews)
     EXPECT_EQ(found[2].pointer, &end);
     EXPECT_EQ(found[2].argument, 2);
     EXPECT_EQ(found[3].argument, 3);
-    EXPECT_TRUE(pointers_among(WithArray{}).empty());    // left alone, not misread
+    EXPECT_TRUE(pointers_among(WithArray{}).empty());  // left alone, not misread
 }
 
-// What was freed in stream order is still taken until the stream gets there: the pool is empty, so the device is waited for and asked
-// without the pool.
+// What was freed in stream order is still taken until the stream gets there: the pool is empty, so the device is waited
+// for and asked without the pool.
 TEST(Memories, WhatThePoolStillHoldsIsWaitedFor)
 {
     simt::Config small = with_seed(1);

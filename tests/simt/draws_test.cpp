@@ -23,7 +23,8 @@ namespace {
 class WithSeed {
 public:
     explicit WithSeed(const std::string& seed) : WithSeed(seed, "sample") {}
-    WithSeed(const std::string& seed, const char* battery) : before_{text_of("TULLE_SIM_SEED"), text_of("TULLE_BATTERY")}
+    WithSeed(const std::string& seed, const char* battery)
+        : before_{text_of("TULLE_SIM_SEED"), text_of("TULLE_BATTERY")}
     {
         setenv("TULLE_SIM_SEED", seed.c_str(), 1);
         setenv("TULLE_BATTERY", battery, 1);
@@ -38,7 +39,10 @@ public:
 
 private:
     static std::string text_of(const char* name) { return std::getenv(name) ? std::getenv(name) : ""; }
-    static void put_back(const char* name, const std::string& text) { text.empty() ? unsetenv(name) : setenv(name, text.c_str(), 1); }
+    static void put_back(const char* name, const std::string& text)
+    {
+        text.empty() ? unsetenv(name) : setenv(name, text.c_str(), 1);
+    }
     std::array<std::string, 2> before_;
 };
 
@@ -73,7 +77,8 @@ TEST(Draws, TheSeedsOfCiTakeEveryCase)
     }();
     for (const unsigned commit : {0u, 1u, 2u, 3u, 0xfedcba9u}) {
         const auto seeds = seeds_of_ci(commit);
-        ASSERT_TRUE(seeds.contains("sim") && seeds.contains("sim-asan") && seeds.contains("sim-tsan") && seeds.contains("sim-tsan-again"));
+        ASSERT_TRUE(seeds.contains("sim") && seeds.contains("sim-asan") && seeds.contains("sim-tsan") &&
+                    seeds.contains("sim-tsan-again"));
         std::set<std::string> taken;
         for (const char* run : {"sim", "sim-asan", "sim-tsan"}) {
             const WithSeed with(seeds.at(run));
@@ -95,7 +100,9 @@ TEST(Draws, CasesWithNothingInThemAreTakenAlways)
         const WithSeed with(seed);
         std::set<std::string> names;
         for (const auto& some : battery<double>(Values::integers)) names.insert(some.name);
-        for (const char* name : {"no rows, no columns", "no rows", "no columns", "all rows empty", "one by one", "one entry in a corner"}) EXPECT_TRUE(names.contains(name)) << name;
+        for (const char* name :
+             {"no rows, no columns", "no rows", "no columns", "all rows empty", "one by one", "one entry in a corner"})
+            EXPECT_TRUE(names.contains(name)) << name;
     }
 }
 
@@ -113,14 +120,16 @@ TEST(Draws, SeedsInARowDrawEveryCombinationOnce)
             }
 }
 
-// A case that has its turn every third seed, and in it a combination that one in twelve draws: there are seeds for both.
+// A case that has its turn every third seed, and in it a combination that one in twelve draws: there are seeds for
+// both.
 TEST(Draws, TurnsAndDrawsMeet)
 {
     std::set<int> met;
     for (unsigned seed = 0; seed < 600; ++seed) {
         const WithSeed with(std::to_string(seed));
         for (int name = 0; name < 20; ++name)
-            if (has_turn(static_cast<std::uint64_t>(name)) && is_in_sample("combination " + std::to_string(name), 12)) met.insert(name);
+            if (has_turn(static_cast<std::uint64_t>(name)) && is_in_sample("combination " + std::to_string(name), 12))
+                met.insert(name);
     }
     EXPECT_EQ(met.size(), 20u);
 }

@@ -54,7 +54,8 @@ void expect_sums(offset_t n, offset_t most, unsigned seed)
 
 TEST_F(LookBackSums, OfOneBlockAndOfMany)
 {
-    for (const int n : {1, 31, 32, 33, 64, 65, 1000, 3000}) expect_sums<32>(n, 9, static_cast<unsigned>(n));      // 94 blocks: three looks
+    for (const int n : {1, 31, 32, 33, 64, 65, 1000, 3000})
+        expect_sums<32>(n, 9, static_cast<unsigned>(n));  // 94 blocks: three looks
     for (const int n : {1, 255, 256, 257, 5000}) expect_sums<256>(n, 9, static_cast<unsigned>(n));
     expect_sums<1024>(2049, 9, 1);
 }
@@ -76,7 +77,7 @@ TEST_F(LookBackSums, OfBlocksThatBeginTogether)
 
 TEST_F(LookBackSums, OfNothingAndOfLargeNumbers)
 {
-    expect_sums<64>(700, 0, 2);                            // a sum of nothing is told too
+    expect_sums<64>(700, 0, 2);  // a sum of nothing is told too
     expect_sums<64>(700, offset_t{1} << 52, 3);
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The plain bodies of the tensor core wrappers: numbers of 16 bits both ways, and the rule that the whole warp must be there.
+// The plain bodies of the tensor core wrappers: numbers of 16 bits both ways, and the rule that the whole warp must be
+// there.
 #include <gtest/gtest.h>
 
 #include <cmath>

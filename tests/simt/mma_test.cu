@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The tensor core wrappers against plain loops, on the simulated and on the real GPU: what agrees on both has the layout of the hardware.
+// The tensor core wrappers against plain loops, on the simulated and on the real GPU: what agrees on both has the
+// layout of the hardware.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,10 +22,11 @@ protected:
     }
 };
 
-// ---- one warp multiplies one tile; the layouts are written out from the PTX manual, so that a mistake in fragment:: does not cancel ----
+// ---- one warp multiplies one tile; the layouts are written out from the PTX manual, so that a mistake in fragment::
+// does not cancel ----
 
 // A is M x K, B is K x N, D is M x N, all by rows.
-__global__ void tile_f64(const double* a, const double* b, double* d)    // 8 x 8, k = 4
+__global__ void tile_f64(const double* a, const double* b, double* d)  // 8 x 8, k = 4
 {
     const int group = static_cast<int>(threadIdx.x) / 4, member = static_cast<int>(threadIdx.x) % 4;
     double sums[2] = {d[group * 8 + member * 2], d[group * 8 + member * 2 + 1]};
@@ -64,8 +66,8 @@ __global__ void tile_half_k16(const float* a, const float* b, float* d)
     const float* upper = a + group * 16 + member * 2;
     const float* lower = a + (group + 8) * 16 + member * 2;
     const float* left = b + (member * 2) * 8 + group;
-    const std::uint32_t a_registers[4] = {pack<H>(upper[0], upper[1]), pack<H>(lower[0], lower[1]), pack<H>(upper[8], upper[9]),
-                                          pack<H>(lower[8], lower[9])};
+    const std::uint32_t a_registers[4] = {pack<H>(upper[0], upper[1]), pack<H>(lower[0], lower[1]),
+                                          pack<H>(upper[8], upper[9]), pack<H>(lower[8], lower[9])};
     const std::uint32_t b_registers[2] = {pack<H>(left[0], left[8]), pack<H>(left[8 * 8], left[9 * 8])};
     float sums[4];
     load_sums(d, sums, group, member);
@@ -103,7 +105,8 @@ std::vector<T> product(const std::vector<T>& a, const std::vector<T>& b, std::ve
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j)
             for (int l = 0; l < k; ++l)
-                d[static_cast<std::size_t>(i * n + j)] += a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
+                d[static_cast<std::size_t>(i * n + j)] +=
+                    a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
     return d;
 }
 
@@ -125,7 +128,8 @@ TEST_F(Mma, Tf32) { expect_product<float>(16, 8, 8, tile_tf32); }
 
 // ---- layouts ----
 
-// A matrix whose entries are all different, taken apart by fragment:: and put together by the hardware's multiplication with one.
+// A matrix whose entries are all different, taken apart by fragment:: and put together by the hardware's multiplication
+// with one.
 template <Half H>
 __global__ void tile_by_entries(const float* a, const float* b, float* d)
 {
@@ -180,7 +184,7 @@ __global__ void round_all(const float* in, std::uint32_t* out, int n)
     if (i >= n) return;
     out[i * 3 + 0] = pack<Half::f16>(in[i], 1.0f);
     out[i * 3 + 1] = pack<Half::bf16>(in[i], 1.0f);
-    out[i * 3 + 2] = to_tf32(in[i]) >> 13;      // the bits below are not looked at
+    out[i * 3 + 2] = to_tf32(in[i]) >> 13;  // the bits below are not looked at
 }
 
 struct Rounded {
@@ -195,14 +199,14 @@ TEST_F(Mma, NumbersAreRoundedAsTheHardwareDoes)
         {0.0f, 0x0000, 0x0000, 0x00000},
         {1.0f, 0x3c00, 0x3f80, 0x1fc00},
         {-2.0f, 0xc000, 0xc000, 0x60000},
-        {1.0f + 0x1p-11f, 0x3c00, 0x3f80, 0x1fc01},          // a tie: to even, to even is below, away from zero
+        {1.0f + 0x1p-11f, 0x3c00, 0x3f80, 0x1fc01},  // a tie: to even, to even is below, away from zero
         {1.0f + 0x1.8p-10f, 0x3c02, 0x3f80, 0x1fc02},
         {1.0f + 0x1p-12f, 0x3c00, 0x3f80, 0x1fc00},
-        {1.0f + 0x1p-8f, 0x3c04, 0x3f80, 0x1fc04},           // a tie for bf16
+        {1.0f + 0x1p-8f, 0x3c04, 0x3f80, 0x1fc04},  // a tie for bf16
         {1.0f + 0x1.8p-7f, 0x3c0c, 0x3f82, 0x1fc0c},
         {65504.0f, 0x7bff, 0x4780, 0x23bff},
-        {65520.0f, 0x7c00, 0x4780, 0x23c00},                 // rounds to infinity as f16
-        {0x1p-24f, 0x0001, 0x3380, 0x19c00},                 // the smallest f16
+        {65520.0f, 0x7c00, 0x4780, 0x23c00},  // rounds to infinity as f16
+        {0x1p-24f, 0x0001, 0x3380, 0x19c00},  // the smallest f16
         {0x1p-25f, 0x0000, 0x3300, 0x19800},
         {0x1.8p-24f, 0x0002, 0x33c0, 0x19e00},
         {infinity, 0x7c00, 0x7f80, 0x3fc00},

@@ -22,14 +22,14 @@ constexpr const char* build_name = simt::under_tsan ? "tsan" : simt::under_asan 
 constexpr int seeds = this_build == plain ? 30 : this_build == asan ? 10 : 5;
 
 struct Outcome {
-    int status = 0;           // what the shell saw: 128 and more for a signal
+    int status = 0;  // what the shell saw: 128 and more for a signal
     std::string output;
 };
 
 Outcome run_planted(const PlantedBug& bug, const char* variant)
 {
-    const std::string command =
-        "'" TULLE_SIMT_PLANTED "' " + std::string(bug.name) + " " + variant + " " + std::to_string(seeds) + " 2>&1; echo status $?";
+    const std::string command = "'" TULLE_SIMT_PLANTED "' " + std::string(bug.name) + " " + variant + " " +
+                                std::to_string(seeds) + " 2>&1; echo status $?";
     Outcome outcome;
     FILE* const pipe = popen(command.c_str(), "r");
     std::array<char, 4096> piece;
@@ -53,20 +53,26 @@ std::string first_line_with(const std::string& text, std::initializer_list<const
     return text.substr(0, text.find('\n'));
 }
 
-bool reported(const std::string& output) { return output.find("Sanitizer") != std::string::npos || output.find("runtime error") != std::string::npos; }
+bool reported(const std::string& output)
+{
+    return output.find("Sanitizer") != std::string::npos || output.find("runtime error") != std::string::npos;
+}
 
 class Planted : public ::testing::TestWithParam<PlantedBug> {};
 
 TEST_P(Planted, IsCaught)
 {
-    if (!(GetParam().caught_in & this_build)) GTEST_SKIP() << "not a bug that the " << build_name << " build must catch";
+    if (!(GetParam().caught_in & this_build))
+        GTEST_SKIP() << "not a bug that the " << build_name << " build must catch";
     const Outcome broken = run_planted(GetParam(), "broken");
     EXPECT_GT(broken.status, 0) << broken.output;
     EXPECT_NE(broken.status, 3) << broken.output;
     const bool in_its_words = broken.output.find(GetParam().says) != std::string::npos;
-    EXPECT_TRUE(in_its_words || (this_build != plain && reported(broken.output)) || broken.status > 128) << broken.output;
+    EXPECT_TRUE(in_its_words || (this_build != plain && reported(broken.output)) || broken.status > 128)
+        << broken.output;
     std::cout << build_name << ": " << GetParam().name << ": "
-              << first_line_with(broken.output, {"SUMMARY", "runtime error", "seed ", "simulated GPU"}).substr(0, 160) << std::endl;
+              << first_line_with(broken.output, {"SUMMARY", "runtime error", "seed ", "simulated GPU"}).substr(0, 160)
+              << std::endl;
 }
 
 TEST_P(Planted, CorrectTwinIsRight)
@@ -76,7 +82,8 @@ TEST_P(Planted, CorrectTwinIsRight)
     EXPECT_FALSE(reported(correct.output)) << correct.output;
 }
 
-INSTANTIATE_TEST_SUITE_P(Bugs, Planted, ::testing::ValuesIn(planted_bugs), [](const auto& bug) { return std::string(bug.param.name); });
+INSTANTIATE_TEST_SUITE_P(Bugs, Planted, ::testing::ValuesIn(planted_bugs),
+                         [](const auto& bug) { return std::string(bug.param.name); });
 
 }  // namespace
 }  // namespace tulle::test

@@ -46,7 +46,8 @@ TEST(Schedule, OneResidentBlockAfterTheOther)
     std::vector<int> ascending(20);
     std::iota(ascending.begin(), ascending.end(), 0);
     EXPECT_EQ(order_of_blocks(with_order(Order::ascending, 1)), ascending);
-    EXPECT_EQ(order_of_blocks(with_order(Order::descending, 1)), std::vector<int>(ascending.rbegin(), ascending.rend()));
+    EXPECT_EQ(order_of_blocks(with_order(Order::descending, 1)),
+              std::vector<int>(ascending.rbegin(), ascending.rend()));
 
     std::vector<int> random = order_of_blocks(with_order(Order::random, 1));
     EXPECT_NE(random, ascending);
@@ -69,7 +70,8 @@ TEST(Schedule, ASeedReplaysARun)
 // The case's name and the seed give a schedule, the same each time; over many seeds, or cases, all of them.
 TEST(Schedule, IsDrawnForEachCase)
 {
-    if (std::getenv("TULLE_SIM_ORDER") || std::getenv("TULLE_SIM_RESIDENT")) GTEST_SKIP() << "the environment says which";
+    if (std::getenv("TULLE_SIM_ORDER") || std::getenv("TULLE_SIM_RESIDENT"))
+        GTEST_SKIP() << "the environment says which";
     const WithConfig with(simt::config());
     std::set<std::pair<Order, unsigned>> seen;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -88,7 +90,7 @@ TEST(Schedule, IsDrawnForEachCase)
 __global__ void count_inside(int* inside, int* most, int* flag)
 {
     atomicMax(most, atomicAdd(inside, 1) + 1);
-    for (int i = 0; i < 20; ++i) (void)load_relaxed(flag);    // others may come in
+    for (int i = 0; i < 20; ++i) (void)load_relaxed(flag);  // others may come in
     atomicAdd(inside, -1);
 }
 
@@ -121,7 +123,8 @@ TEST(Schedule, ThreadsKnowWhereTheyAre)
     for (unsigned block = 0; block < 3; ++block)
         for (unsigned thread = 0; thread < 40; ++thread) {
             const std::size_t at = (block * 40 + thread) * 4;
-            EXPECT_EQ((std::vector<unsigned>{got[at], got[at + 1], got[at + 2], got[at + 3]}), (std::vector<unsigned>{thread, block, 4001, 300}));
+            EXPECT_EQ((std::vector<unsigned>{got[at], got[at + 1], got[at + 2], got[at + 3]}),
+                      (std::vector<unsigned>{thread, block, 4001, 300}));
         }
 }
 
@@ -130,7 +133,7 @@ TEST(Schedule, ThreadsKnowWhereTheyAre)
 template <int Number>
 __global__ void breaks_a_rule(int* out)
 {
-    if (blockIdx.x == 1 && threadIdx.x == 3) out[0] = __shfl_sync(1u << 3, Number, 9);   // the line a fault names
+    if (blockIdx.x == 1 && threadIdx.x == 3) out[0] = __shfl_sync(1u << 3, Number, 9);  // the line a fault names
 }
 constexpr int line_of_the_fault = __LINE__ - 2;
 
@@ -150,8 +153,8 @@ TEST(Faults, NameKernelBlockThreadPlaceAndSeed)
 {
     const std::string text = fault_of(with_seed(77));
     for (const std::string& part : {std::string("breaks_a_rule<17>"), std::string("block 1,"), std::string("thread 3,"),
-                                    concat("tests/simt/schedule_test.cpp:", line_of_the_fault), simt::replay(with_seed(77)),
-                                    std::string("lane 3 shuffles from lane 9")})
+                                    concat("tests/simt/schedule_test.cpp:", line_of_the_fault),
+                                    simt::replay(with_seed(77)), std::string("lane 3 shuffles from lane 9")})
         EXPECT_NE(text.find(part), std::string::npos) << text;
     EXPECT_EQ(text, fault_of(with_seed(77)));
 }

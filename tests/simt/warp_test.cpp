@@ -126,7 +126,8 @@ TEST(Warp, Reductions)
     run(1, 32, 0, reductions, out.data());
     const auto got = out.to_host();
     for (std::size_t lane = 0; lane < 32; ++lane) {
-        const std::vector<int> mine(got.begin() + static_cast<std::ptrdiff_t>(lane * 6), got.begin() + static_cast<std::ptrdiff_t>(lane * 6 + 6));
+        const std::vector<int> mine(got.begin() + static_cast<std::ptrdiff_t>(lane * 6),
+                                    got.begin() + static_cast<std::ptrdiff_t>(lane * 6 + 6));
         EXPECT_EQ(mine, (std::vector<int>{400, -3, 28, 1, 1, 1}));
     }
 }
@@ -168,7 +169,8 @@ TEST(Barrier, CountsPredicates)
         run(1, 96, 0, block_votes, out.data());
         const auto got = out.to_host();
         for (std::size_t thread = 0; thread < 96; ++thread) {
-            const std::vector<int> mine(got.begin() + static_cast<std::ptrdiff_t>(thread * 5), got.begin() + static_cast<std::ptrdiff_t>(thread * 5 + 5));
+            const std::vector<int> mine(got.begin() + static_cast<std::ptrdiff_t>(thread * 5),
+                                        got.begin() + static_cast<std::ptrdiff_t>(thread * 5 + 5));
             EXPECT_EQ(mine, (std::vector<int>{70, 1, 0, 1, 0}));
         }
     }

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// DeltaSPARSE's rules: groups, the switch to the dense accumulator, rows that collide, whether grouping pays; and products that need each of them.
+// DeltaSPARSE's rules: groups, the switch to the dense accumulator, rows that collide, whether grouping pays; and
+// products that need each of them.
 #include "spgemm/deltasparse/deltasparse.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +56,9 @@ TEST(DeltaGroups, GroupingPaysWhereRowsDiffer)
     EXPECT_FALSE(group_pays({.density = 0.001, .row_mean = 9, .row_longest = 32}, nullptr));
     EXPECT_FALSE(group_pays({.density = 0.001, .row_mean = 90, .row_longest = 110}, nullptr));
     EXPECT_TRUE(group_pays({.density = 0.001, .row_mean = 9, .row_longest = 4000}, nullptr));
-    const auto tree = model::Tree::parse("tulle tree 1\nfeatures row_longest density\nclasses plain grouped\nsplit 0 row_longest 100 1 2\nleaf 1 grouped\nleaf 2 plain\n", "here");
+    const auto tree = model::Tree::parse("tulle tree 1\nfeatures row_longest density\nclasses plain grouped\nsplit 0 "
+                                         "row_longest 100 1 2\nleaf 1 grouped\nleaf 2 plain\n",
+                                         "here");
     EXPECT_TRUE(group_pays({.density = 0.001, .row_mean = 90, .row_longest = 100}, &tree));
     EXPECT_FALSE(group_pays({.density = 0.001, .row_mean = 9, .row_longest = 4000}, &tree));
     EXPECT_TRUE(shall_group({.density = 0.001, .row_mean = 90, .row_longest = 90}, Grouping::grouped));
@@ -75,7 +78,8 @@ TEST(DeltaGroups, OneGroupHoldsTheLongestRow)
             }
         return found;
     };
-    const Sizes count{Phase::count, nullptr, nullptr, 0, 10, wide, share}, fill{Phase::fill, nullptr, nullptr, 0, 10, 1000, share};
+    const Sizes count{Phase::count, nullptr, nullptr, 0, 10, wide, share},
+        fill{Phase::fill, nullptr, nullptr, 0, 10, 1000, share};
     EXPECT_EQ(only(one_group(count, {.row_mean = 20, .row_longest = 33})), 2);
     EXPECT_EQ(only(one_group(count, {.row_mean = 2000, .row_longest = 2001})), counting_groups);
     EXPECT_EQ(only(one_group(fill, {.row_mean = 20, .row_longest = 64})), 2);
@@ -85,7 +89,8 @@ TEST(DeltaGroups, OneGroupHoldsTheLongestRow)
 
 class DeltaOn : public OnBackend {
 protected:
-    Csr<double> multiply_so(const Context& c, const HostCsr<double>& a, const HostCsr<double>& b, bool sorted = true) const
+    Csr<double> multiply_so(const Context& c, const HostCsr<double>& a, const HostCsr<double>& b,
+                            bool sorted = true) const
     {
         const auto left = to_device(c, a.view()), right = to_device(c, b.view());
         return multiply(c, left.view(), right.view(), {.force = Policy{Method::deltasparse, false}, .sorted = sorted});
@@ -108,7 +113,7 @@ TEST_P(DeltaOn, RowsThatCollideAreDoneByTheDenseAccumulator)
     const auto meet = columns_that_meet(60, 7);
     std::vector<std::tuple<index_t, index_t, double>> a, b;
     for (std::size_t k = 0; k < meet.size(); ++k) b.emplace_back(1, meet[k], static_cast<double>(k) + 0.5);
-    for (index_t k = 0; k < 200; ++k) b.emplace_back(2, k * 31, 2.0);                        // another row, another length: grouping pays
+    for (index_t k = 0; k < 200; ++k) b.emplace_back(2, k * 31, 2.0);  // another row, another length: grouping pays
     a = {{0, 1, 3.0}, {0, 3, 1.0}, {1, 2, 1.0}, {3, 1, -1.0}};
     for (index_t i = 4; i < 40; ++i) a.emplace_back(i, 4 + i % 3, 1.0);
     for (index_t j = 4; j < 7; ++j) b.emplace_back(j, j, 7.0);
@@ -119,10 +124,13 @@ TEST_P(DeltaOn, RowsThatCollideAreDoneByTheDenseAccumulator)
     const auto plan = Plan<double>::make(c, da.view(), db.view(), {.force = Policy{Method::deltasparse, false}});
     const std::string text = plan.describe();
     EXPECT_NE(text.find("counted: 2 rows, up to 64 products, hash table of 128"), std::string::npos) << text;
-    EXPECT_NE(text.find("filled:  2 rows, array and bitmap, a block each"), std::string::npos) << "both have collided:\n" << text;
+    EXPECT_NE(text.find("filled:  2 rows, array and bitmap, a block each"), std::string::npos)
+        << "both have collided:\n"
+        << text;
 }
 
-// Rows of all alike lengths are not grouped; short ones are sorted by counting, long ones by digits, the longest need no sorting.
+// Rows of all alike lengths are not grouped; short ones are sorted by counting, long ones by digits, the longest need
+// no sorting.
 TEST_P(DeltaOn, RowsAlikeAreOneGroup)
 {
     const auto c = ctx();
@@ -130,7 +138,8 @@ TEST_P(DeltaOn, RowsAlikeAreOneGroup)
         std::vector<std::tuple<index_t, index_t, double>> a, b;
         for (index_t i = 0; i < 3; ++i) {
             for (index_t k = 0; k < 2; ++k) a.emplace_back(i, (i + k) % 3, 1.0 + k);
-            for (index_t k = 0; k < width / 2; ++k) b.emplace_back(i, (k * 97 + i * 13) % 40009, static_cast<double>(k - i));
+            for (index_t k = 0; k < width / 2; ++k)
+                b.emplace_back(i, (k * 97 + i * 13) % 40009, static_cast<double>(k - i));
         }
         std::sort(b.begin(), b.end());
         const auto left = csr_of<double>(3, 3, std::move(a)), right = csr_of<double>(3, 40009, std::move(b));
@@ -158,9 +167,12 @@ TEST_P(DeltaOn, EveryRuleCanBeForced)
     };
     EXPECT_NE(described({.grouping = Grouping::plain}).find("all of them alike"), std::string::npos);
     EXPECT_EQ(described({.grouping = Grouping::grouped}).find("all of them alike"), std::string::npos);
-    EXPECT_EQ(described({.grouping = Grouping::grouped, .dense_share = 0}).find("hash table"), std::string::npos) << "every row is dense";
-    EXPECT_NE(described({.grouping = Grouping::grouped, .dense_share = dense_share_of}).find("nonzeros, hash table"), std::string::npos);
-    for (const int counted : {0, 64, most_count_sorted}) described({.grouping = Grouping::grouped, .dense_share = dense_share_of, .count_sorted = counted});
+    EXPECT_EQ(described({.grouping = Grouping::grouped, .dense_share = 0}).find("hash table"), std::string::npos)
+        << "every row is dense";
+    EXPECT_NE(described({.grouping = Grouping::grouped, .dense_share = dense_share_of}).find("nonzeros, hash table"),
+              std::string::npos);
+    for (const int counted : {0, 64, most_count_sorted})
+        described({.grouping = Grouping::grouped, .dense_share = dense_share_of, .count_sorted = counted});
     EXPECT_THROW(described({.dense_share = -1}), ValueError);
     EXPECT_THROW(described({.count_sorted = most_count_sorted + 1}), ValueError);
 }
@@ -171,7 +183,8 @@ TEST_P(DeltaOn, RowsWithoutProductsAreCountedAmongDenseOnes)
     const auto c = ctx();
     std::vector<std::tuple<index_t, index_t, double>> entries{{0, 1, 1.0}, {1, 1, 7.0}};
     for (index_t j = 2; j < 70; j += 3) entries.emplace_back(1, j, 0.5 * j);
-    const auto left = csr_of<double>(6, 4, {{1, 0, 2.0}, {1, 1, 1.0}, {3, 3, 5.0}, {4, 1, -1.0}}), right = csr_of<double>(4, 70, std::move(entries));
+    const auto left = csr_of<double>(6, 4, {{1, 0, 2.0}, {1, 1, 1.0}, {3, 3, 5.0}, {4, 1, -1.0}}),
+               right = csr_of<double>(4, 70, std::move(entries));
     const auto a = to_device(c, left.view()), b = to_device(c, right.view());
     const Policy policy{Method::deltasparse, false, {.grouping = Grouping::plain, .dense_share = 0}};
     const auto plan = Plan<double>::make(c, a.view(), b.view(), {.force = policy});

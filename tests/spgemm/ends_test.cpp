@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of A, of B and of C a little shorter or longer than the batches that kernels read and write, in arrays that end where the memory does. See support/exact.hpp.
+// Rows of A, of B and of C a little shorter or longer than the batches that kernels read and write, in arrays that end
+// where the memory does. See support/exact.hpp.
 #include <gtest/gtest.h>
 
 #include "spgemm/products.hpp"
@@ -21,9 +22,11 @@ void check_ends(const Context& c, const Pair<V>& pair, Edge edge, unsigned one_i
     const ExactCsr<V> a(c, pair.a, edge, 1), b(c, pair.b, edge, 3);
     const SparseProduct want = oracle_product(pair.a, pair.b);
     for (const Policy& policy : candidates({c.backend(), c.host().threads}))
-        for (const NumericReuse refill : {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products}) {
+        for (const NumericReuse refill :
+             {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products}) {
             if (refill != NumericReuse::find_places && !is_repeatable(policy, c.backend())) continue;
-            const std::string what = pair.name + (edge == Edge::end ? ", " : ", after the edge, ") + (sizeof(V) == 4 ? "f32, " : "f64, ") + to_text(policy) + ", " + to_text(refill);
+            const std::string what = pair.name + (edge == Edge::end ? ", " : ", after the edge, ") +
+                                     (sizeof(V) == 4 ? "f32, " : "f64, ") + to_text(policy) + ", " + to_text(refill);
             if (!is_drawn(what, policy.method == Method::deltasparse ? 4 * one_in : one_in)) continue;
             SCOPED_TRACE(what);
             auto plan = Plan<V>::make(c, a.view(), b.view(), {.force = policy, .refill = refill});

@@ -61,7 +61,8 @@ void expect_counter_holds(const Example& e, SymbolicKernel counter)
 void expect_filler_holds(const Example& e, NumericKernel filler, offset_t value_bytes)
 {
     const offset_t lanes = std::max(e.nonzeros_a, offset_t{e.facts.products});
-    const offset_t one = rank_bytes(e.facts.width, e.nonzeros, 1, value_bytes), three = rank_bytes(e.facts.width, e.nonzeros, run_limit, value_bytes);
+    const offset_t one = rank_bytes(e.facts.width, e.nonzeros, 1, value_bytes),
+                   three = rank_bytes(e.facts.width, e.nonzeros, run_limit, value_bytes);
     switch (filler) {
     case NumericKernel::none: EXPECT_EQ(e.nonzeros, 0); break;
     case NumericKernel::copy: EXPECT_EQ(e.nonzeros_a, 1); break;
@@ -90,42 +91,54 @@ void expect_filler_holds(const Example& e, NumericKernel filler, offset_t value_
     }
 }
 
-constexpr KernelSet ways_of_lists[]{{}, {.lists = 4}, {.lists = 8}, {.lists = 8, .cut_above = 64}, {.lists = 4, .cut_above = 512}, {.registers = false}, {.lists = 8, .ranks = false}};
+constexpr KernelSet ways_of_lists[]{{},
+                                    {.lists = 4},
+                                    {.lists = 8},
+                                    {.lists = 8, .cut_above = 64},
+                                    {.lists = 4, .cut_above = 512},
+                                    {.registers = false},
+                                    {.lists = 8, .ranks = false}};
 
 TEST(SpgemmGroups, EveryRowFitsItsKernel)
 {
-    for (const KernelSet& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
-        SCOPED_TRACE(seed);
-        const Example e = example(seed);
-        const RunByte alone{false, 0, 1}, first{false, 0, 3};
-        expect_counter_holds(e, counter_for(e.facts, e.nonzeros_a, alone, lists));
-        for (const offset_t value_bytes : {4, 8}) {
-            expect_filler_holds(e, filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, value_bytes, lists), value_bytes);
-            expect_filler_holds(e, filler_for(e.facts, e.nonzeros_a, first, e.nonzeros, value_bytes, lists), value_bytes);
+    for (const KernelSet& lists : ways_of_lists)
+        for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+            SCOPED_TRACE(seed);
+            const Example e = example(seed);
+            const RunByte alone{false, 0, 1}, first{false, 0, 3};
+            expect_counter_holds(e, counter_for(e.facts, e.nonzeros_a, alone, lists));
+            for (const offset_t value_bytes : {4, 8}) {
+                expect_filler_holds(e, filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, value_bytes, lists),
+                                    value_bytes);
+                expect_filler_holds(e, filler_for(e.facts, e.nonzeros_a, first, e.nonzeros, value_bytes, lists),
+                                    value_bytes);
+            }
         }
-    }
 }
 
 // A row behind the first of a run is left alone exactly where the first one takes it along.
 TEST(SpgemmGroups, RunsAreFilledOnceAndByOneKernel)
 {
     int together = 0;
-    for (const KernelSet& lists : ways_of_lists) for (std::uint64_t seed = 0; seed < 20000; ++seed) {
-        const Example e = example(seed);
-        if (e.nonzeros == 0) continue;
-        const NumericKernel head = filler_for(e.facts, e.nonzeros_a, {false, 0, 3}, e.nonzeros, 8, lists), next = filler_for(e.facts, e.nonzeros_a, {true, 1, 3}, e.nonzeros, 8, lists);
-        const bool takes_along = head >= NumericKernel::run_tiny && head <= NumericKernel::run_huge;
-        EXPECT_EQ(next, takes_along ? NumericKernel::none : head) << seed;
-        EXPECT_EQ(counter_for(e.facts, e.nonzeros_a, {true, 1, 3}, lists), SymbolicKernel::none);
-        together += takes_along;
-    }
+    for (const KernelSet& lists : ways_of_lists)
+        for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+            const Example e = example(seed);
+            if (e.nonzeros == 0) continue;
+            const NumericKernel head = filler_for(e.facts, e.nonzeros_a, {false, 0, 3}, e.nonzeros, 8, lists),
+                                next = filler_for(e.facts, e.nonzeros_a, {true, 1, 3}, e.nonzeros, 8, lists);
+            const bool takes_along = head >= NumericKernel::run_tiny && head <= NumericKernel::run_huge;
+            EXPECT_EQ(next, takes_along ? NumericKernel::none : head) << seed;
+            EXPECT_EQ(counter_for(e.facts, e.nonzeros_a, {true, 1, 3}, lists), SymbolicKernel::none);
+            together += takes_along;
+        }
     EXPECT_GT(together, 100);
 }
 
 TEST(SpgemmGroups, EmptyRowsAreNobodysWork)
 {
     EXPECT_EQ(counter_for({0, 0, 0, 0}, 0, {false, 0, 1}, {true, true}), SymbolicKernel::none);
-    EXPECT_EQ(counter_for({0, 0, 0, 0}, 7, {false, 0, 1}, {true, true}), SymbolicKernel::none) << "all rows of B are empty";
+    EXPECT_EQ(counter_for({0, 0, 0, 0}, 7, {false, 0, 1}, {true, true}), SymbolicKernel::none)
+        << "all rows of B are empty";
     EXPECT_EQ(filler_for({0, 0, 0, 0}, 7, {false, 0, 1}, 0, 8, {true, true}), NumericKernel::none);
 }
 
@@ -140,7 +153,8 @@ TEST(SpgemmGroups, RowsAreFilledInPiecesWhereTheyWereCountedInPieces)
         const KernelSet kinds{.lists = 8, .cut_above = seed % 2 == 0 ? merged_at_once : 512};
         const SymbolicKernel counter = counter_for(e.facts, e.nonzeros_a, alone, kinds);
         const NumericKernel filler = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, kinds);
-        EXPECT_TRUE((filler != NumericKernel::cut4 && filler != NumericKernel::cut8) || e.facts.products > kinds.cut_above);
+        EXPECT_TRUE((filler != NumericKernel::cut4 && filler != NumericKernel::cut8) ||
+                    e.facts.products > kinds.cut_above);
         EXPECT_EQ(counter == SymbolicKernel::cut4, filler == NumericKernel::cut4);
         EXPECT_EQ(counter == SymbolicKernel::cut8, filler == NumericKernel::cut8);
         const NumericKernel without = filler_for(e.facts, e.nonzeros_a, alone, e.nonzeros, 8, {.lists = 8});

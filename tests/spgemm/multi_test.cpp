@@ -46,7 +46,10 @@ HostCsr<V> joined(const Team& team, const TeamPlan<V>& plan, const std::vector<C
 }
 
 template <class V>
-HostCsr<V> on_host(const Csr<V>& c) { return host_of(Context::cpu(1), c.view()); }
+HostCsr<V> on_host(const Csr<V>& c)
+{
+    return host_of(Context::cpu(1), c.view());
+}
 
 template <class V>
 void expect_equal(const HostCsr<V>& got, const HostCsr<V>& want)
@@ -79,11 +82,15 @@ TEST_P(SpgemmOnTeam, MatchesTheOracleWithEveryPolicy)
     if (GetParam() == "mixed") GTEST_SKIP() << "few policies exist on CPUs and GPUs";
     const Team all = team(3);
     for (const auto& pair : products<float>(Values::reals)) {
-        if (hash_of(pair.name.size(), pair.a.rows, pair.b.cols) % 4 != 0 || !is_drawn("team policies " + pair.name, 3)) continue;
+        if (hash_of(pair.name.size(), pair.a.rows, pair.b.cols) % 4 != 0 || !is_drawn("team policies " + pair.name, 3))
+            continue;
         const SparseProduct want = oracle_product(pair.a, pair.b);
         for (const Policy& policy : candidates({all[0].backend(), all[0].host().threads})) {
-            if (policy.method == Method::deltasparse && (slow_by_blocks(pair) || !is_drawn("team blocks " + pair.name, 3))) continue;
-            if (!is_drawn("team of " + GetParam() + " " + pair.name + to_text(policy), 1)) continue;      // half of them before sanitizers, others for other teams
+            if (policy.method == Method::deltasparse &&
+                (slow_by_blocks(pair) || !is_drawn("team blocks " + pair.name, 3)))
+                continue;
+            if (!is_drawn("team of " + GetParam() + " " + pair.name + to_text(policy), 1))
+                continue;  // half of them before sanitizers, others for other teams
             SCOPED_TRACE(concat(pair.name, ", ", to_text(policy)));
             ASSERT_TRUE(matches(on_host(multiply(all, pair.a.view(), pair.b.view(), {.force = policy})), want));
         }
@@ -92,27 +99,38 @@ TEST_P(SpgemmOnTeam, MatchesTheOracleWithEveryPolicy)
 
 TEST_P(SpgemmOnTeam, TransposesEitherFactor)
 {
-    const auto a = random_matrix<double>(30, 41, 0.1, Values::integers, 1), b = random_matrix<double>(41, 27, 0.1, Values::integers, 2);
+    const auto a = random_matrix<double>(30, 41, 0.1, Values::integers, 1),
+               b = random_matrix<double>(41, 27, 0.1, Values::integers, 2);
     const auto at = transposed(a), bt = transposed(b);
     const SparseProduct want = oracle_product(a, b);
     const Team all = team(3);
     EXPECT_TRUE(matches(on_host(multiply(all, at.view(), b.view(), {.op_a = Op::transpose})), want));
     EXPECT_TRUE(matches(on_host(multiply(all, a.view(), bt.view(), {.op_b = Op::transpose})), want));
-    EXPECT_TRUE(matches(on_host(multiply(all, at.view(), bt.view(), {.op_a = Op::transpose, .op_b = Op::transpose})), want));
+    EXPECT_TRUE(
+        matches(on_host(multiply(all, at.view(), bt.view(), {.op_a = Op::transpose, .op_b = Op::transpose})), want));
 }
 
 // More members than rows, nothing at all, all of it in one row, rows at the end that nobody wants.
 TEST_P(SpgemmOnTeam, WorksWithMoreMembersThanThereIsWork)
 {
-    const auto dense_row = matrix_where<double>(40, 60, Values::integers, 3, [](index_t i, index_t j) { return i == 17 || (i + j) % 41 == 0; });
-    const auto empty_end = matrix_where<double>(50, 60, Values::integers, 4, [](index_t i, index_t j) { return i < 9 && (i * j) % 5 == 1; });
+    const auto dense_row = matrix_where<double>(40, 60, Values::integers, 3,
+                                                [](index_t i, index_t j) { return i == 17 || (i + j) % 41 == 0; });
+    const auto empty_end = matrix_where<double>(50, 60, Values::integers, 4,
+                                                [](index_t i, index_t j) { return i < 9 && (i * j) % 5 == 1; });
     const auto b = random_matrix<double>(60, 60, 0.1, Values::integers, 5), none = csr_of<double>(60, 60, {});
     const std::vector<std::pair<HostCsr<double>, HostCsr<double>>> cases{
-        {csr_of<double>(2, 60, {{0, 3, 2.0}, {1, 7, 1.0}}), b}, {csr_of<double>(0, 60, {}), b}, {csr_of<double>(9, 60, {}), b}, {csr_of<double>(5, 0, {}), csr_of<double>(0, 4, {})},
-        {csr_of<double>(1, 1, {{0, 0, 3.0}}), csr_of<double>(1, 1, {{0, 0, 5.0}})}, {dense_row, b}, {empty_end, b}, {dense_row, none}};
+        {csr_of<double>(2, 60, {{0, 3, 2.0}, {1, 7, 1.0}}), b},
+        {csr_of<double>(0, 60, {}), b},
+        {csr_of<double>(9, 60, {}), b},
+        {csr_of<double>(5, 0, {}), csr_of<double>(0, 4, {})},
+        {csr_of<double>(1, 1, {{0, 0, 3.0}}), csr_of<double>(1, 1, {{0, 0, 5.0}})},
+        {dense_row, b},
+        {empty_end, b},
+        {dense_row, none}};
     for (const auto& [left, right] : cases)
         for (const int members : {2, 7}) {
-            SCOPED_TRACE(concat(left.rows, " x ", left.cols, " with ", left.col.size(), " nonzeros, ", members, " members"));
+            SCOPED_TRACE(
+                concat(left.rows, " x ", left.cols, " with ", left.col.size(), " nonzeros, ", members, " members"));
             auto plan = TeamPlan<double>::make(team(members), left.view(), right.view());
             ASSERT_TRUE(matches(on_host(plan.run()), oracle_product(left, right)));
             index_t counted = 0, filled = 0;
@@ -123,19 +141,22 @@ TEST_P(SpgemmOnTeam, WorksWithMoreMembersThanThereIsWork)
                 products += part.products;
                 nonzeros += part.nonzeros;
             }
-            EXPECT_EQ(counted, left.rows);                                   // every row has one owner in either phase
+            EXPECT_EQ(counted, left.rows);  // every row has one owner in either phase
             EXPECT_EQ(filled, left.rows);
             EXPECT_EQ(products, plan.products());
             EXPECT_EQ(nonzeros, plan.nonzeros());
         }
 }
 
-// Rows whose products fall together, the first half or the last: dealt out by products they are not dealt out by nonzeros, so rows change hands,
-// forwards or backwards.
+// Rows whose products fall together, the first half or the last: dealt out by products they are not dealt out by
+// nonzeros, so rows change hands, forwards or backwards.
 Pair<double> lopsided(Values values, bool first = true)
 {
-    const auto a = matrix_where<double>(60, 80, values, 5, [=](index_t i, index_t j) { return (i < 30) == first ? j < 12 : (i + j) % 9 == 0; });
-    const auto b = matrix_where<double>(80, 300, values, 6, [](index_t i, index_t j) { return i < 12 ? j < 10 : (3 * i + j) % 20 == 0; });
+    const auto a = matrix_where<double>(60, 80, values, 5, [=](index_t i, index_t j) {
+        return (i < 30) == first ? j < 12 : (i + j) % 9 == 0;
+    });
+    const auto b = matrix_where<double>(80, 300, values, 6,
+                                        [](index_t i, index_t j) { return i < 12 ? j < 10 : (3 * i + j) % 20 == 0; });
     return {"lopsided", a, b};
 }
 
@@ -153,27 +174,34 @@ TEST_P(SpgemmOnTeam, DealsRowsOutAgainByNonzeros)
     }
 }
 
-// The same bits for any number of members, with either way of cutting; "mixed" teams add by other instructions on CPUs than on GPUs.
+// The same bits for any number of members, with either way of cutting; "mixed" teams add by other instructions on CPUs
+// than on GPUs.
 TEST_P(SpgemmOnTeam, GivesTheSameBitsForAnyNumberOfMembers)
 {
     if (GetParam() == "mixed") GTEST_SKIP() << "GPUs fuse multiplication and addition, CPUs need not";
     const auto runs = repeated(random_matrix<double>(20, 20, 0.2, Values::reals, 33), 3, Values::reals);
-    const std::vector<Pair<double>> pairs{lopsided(Values::reals), {"runs", runs, runs}, long_row<double>("1500 columns", 25, 100, 60, 800, Values::reals)};
+    const std::vector<Pair<double>> pairs{lopsided(Values::reals),
+                                          {"runs", runs, runs},
+                                          long_row<double>("1500 columns", 25, 100, 60, 800, Values::reals)};
     for (const auto& pair : pairs) {
         const HostCsr<double> alone = on_host(multiply(team(1, true), pair.a.view(), pair.b.view()));
         for (const int members : {2, 3, 7, 8})
             for (const Cutting cutting : {Cutting::search, Cutting::scan}) {
                 SCOPED_TRACE(concat(pair.name, ", ", members, " members"));
-                expect_equal(on_host(multiply(team(members, true), pair.a.view(), pair.b.view(), {.cutting = cutting})), alone);
+                expect_equal(on_host(multiply(team(members, true), pair.a.view(), pair.b.view(), {.cutting = cutting})),
+                             alone);
             }
     }
-    EXPECT_THROW(multiply(team(2, true), pairs[0].a.view(), pairs[0].b.view(), {.force = Policy{Method::nsparse, false}}), ValueError);
+    EXPECT_THROW(multiply(team(2, true), pairs[0].a.view(), pairs[0].b.view(),
+                          {.force = Policy{Method::nsparse, false}}),
+                 ValueError);
 }
 
 TEST_P(SpgemmOnTeam, TakesNewValues)
 {
     const auto pair = lopsided(Values::integers);
-    const auto square = random_matrix<double>(50, 50, 0.1, Values::integers, 9), unsorted = shuffled_with_duplicates(square, 3);
+    const auto square = random_matrix<double>(50, 50, 0.1, Values::integers, 9),
+               unsorted = shuffled_with_duplicates(square, 3);
     for (const auto& [a, b] : {std::pair(pair.a, pair.b), std::pair(square, square), std::pair(unsorted, unsorted)}) {
         auto a2 = a, b2 = b;
         for (double& v : a2.value) v *= 3;
@@ -192,12 +220,13 @@ TEST_P(SpgemmOnTeam, RefillsPartsInPlace)
     auto a2 = pair.a, b2 = pair.b;
     for (double& v : a2.value) v *= 3;
     for (double& v : b2.value) v -= 2;
-    for (const NumericReuse way : {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products, NumericReuse::fastest}) {
+    for (const NumericReuse way :
+         {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products, NumericReuse::fastest}) {
         const Team members = team(3);
         auto plan = TeamPlan<double>::make(members, pair.a.view(), pair.b.view(), {.refill = way});
         auto parts = plan.run_parts();
         const auto first = joined(members, plan, parts);
-        for (int times = 0; times < 2; ++times) {                     // places are noted by the first refill
+        for (int times = 0; times < 2; ++times) {  // places are noted by the first refill
             plan.update_values(a2.view(), b2.view());
             plan.run_parts(parts);
             expect_equal(joined(members, plan, parts), joined(members, plan, plan.run_parts()));
@@ -212,7 +241,9 @@ TEST_P(SpgemmOnTeam, RefillsPartsInPlace)
     }
     if (GetParam() == "cpu" || GetParam() == "mixed") return;
     for (const NumericReuse way : {NumericReuse::keep_places, NumericReuse::keep_products})
-        EXPECT_THROW(TeamPlan<double>::make(team(2), pair.a.view(), pair.b.view(), {.force = Policy{Method::nsparse, false}, .refill = way}), ValueError);
+        EXPECT_THROW(TeamPlan<double>::make(team(2), pair.a.view(), pair.b.view(),
+                                            {.force = Policy{Method::nsparse, false}, .refill = way}),
+                     ValueError);
 }
 
 // A times itself: a member gets the matrix once, as B, and its rows of A are a slice of that.
@@ -220,14 +251,17 @@ TEST_P(SpgemmOnTeam, SendsASquareOnce)
 {
     const auto a = random_matrix<double>(60, 60, 0.1, Values::integers, 9);
     const auto copy = a;
-    auto plan = TeamPlan<double>::make(team(3), a.view(), a.view()), other = TeamPlan<double>::make(team(3), a.view(), copy.view());
-    const auto matrix = static_cast<std::size_t>(a.view().nonzeros) * (sizeof(double) + sizeof(index_t)) + 61 * sizeof(offset_t);
+    auto plan = TeamPlan<double>::make(team(3), a.view(), a.view()),
+         other = TeamPlan<double>::make(team(3), a.view(), copy.view());
+    const auto matrix =
+        static_cast<std::size_t>(a.view().nonzeros) * (sizeof(double) + sizeof(index_t)) + 61 * sizeof(offset_t);
     const std::size_t sent = GetParam() == "cpu" ? 0 : GetParam() == "mixed" ? 2 : 3;
     EXPECT_GE(plan.traffic().up, sent * matrix);
     EXPECT_LE(plan.traffic().up, sent * (matrix + 2 * 62 * sizeof(offset_t)));
     EXPECT_TRUE(sent == 0 || other.traffic().up > plan.traffic().up);
     expect_equal(on_host(plan.run()), on_host(other.run()));
-    EXPECT_TRUE(sent < 3 || plan.traffic().down == static_cast<std::size_t>(plan.nonzeros()) * 12 + 60 * sizeof(offset_t));
+    EXPECT_TRUE(sent < 3 ||
+                plan.traffic().down == static_cast<std::size_t>(plan.nonzeros()) * 12 + 60 * sizeof(offset_t));
 }
 
 TEST_P(SpgemmOnTeam, SurvivesFailedAllocations)
@@ -238,7 +272,7 @@ TEST_P(SpgemmOnTeam, SurvivesFailedAllocations)
     auto plan = TeamPlan<double>::make(members, pair.a.view(), pair.b.view());
     expect_clean_failures(members[1], [&] { plan.run_on(1); });
     expect_clean_failures(members[1], [&] { plan.run_parts(); });
-    ASSERT_TRUE(matches(on_host(plan.run()), oracle_product(pair.a, pair.b)));              // and goes on as if nothing had been
+    ASSERT_TRUE(matches(on_host(plan.run()), oracle_product(pair.a, pair.b)));  // and goes on as if nothing had been
 }
 
 TEST_P(SpgemmOnTeam, SaysWhatIsWrongAndWhatItDoes)
@@ -246,7 +280,9 @@ TEST_P(SpgemmOnTeam, SaysWhatIsWrongAndWhatItDoes)
     auto a = random_matrix<double>(20, 30, 0.2, Values::integers, 1);
     const auto b = random_matrix<double>(30, 20, 0.2, Values::integers, 1);
     EXPECT_THROW(multiply(team(2), a.view(), a.view()), ShapeError);
-    EXPECT_THROW(multiply(team(2), a.view(), b.view(), {.force = Policy{GetParam() == "cpu" ? Method::nsparse : Method::dense, false}}), ValueError);
+    EXPECT_THROW(multiply(team(2), a.view(), b.view(),
+                          {.force = Policy{GetParam() == "cpu" ? Method::nsparse : Method::dense, false}}),
+                 ValueError);
     auto plan = TeamPlan<double>::make(team(2), a.view(), b.view(), {.take_turns = true});
     EXPECT_THROW(plan.run_on(2), ValueError);
     EXPECT_THROW(plan.run_on(-1), ValueError);
@@ -257,7 +293,8 @@ TEST_P(SpgemmOnTeam, SaysWhatIsWrongAndWhatItDoes)
         EXPECT_GT(part.fill_seconds, 0);
     }
     const std::string text = plan.describe();
-    for (const char* word : {"team of 2", "20 x 30 times 30 x 20", "dealt out by products", "dealt out by nonzeros", GetParam() == "cpu" ? "cpu:2" : "adaptive"})
+    for (const char* word : {"team of 2", "20 x 30 times 30 x 20", "dealt out by products", "dealt out by nonzeros",
+                             GetParam() == "cpu" ? "cpu:2" : "adaptive"})
         EXPECT_NE(text.find(word), std::string::npos) << word << " in\n" << text;
     a.col[7] = 30;
     EXPECT_THROW(multiply(team(2), a.view(), b.view()), ValueError);
@@ -274,11 +311,16 @@ TEST(SpgemmCuts, ScanAndSearchGiveTheSame)
             const auto rows = static_cast<offset_t>(below(hash_of(seed, 1), seed < 20 ? 12 : 700));
             std::vector<offset_t> prefix{0};
             for (offset_t i = 0; i < rows; ++i)
-                prefix.push_back(prefix.back() + (below(hash_of(seed, 2, i), 3) == 0 ? 0 : static_cast<offset_t>(below(hash_of(seed, 3, i), seed % 2 == 0 ? 9 : 100000))));
+                prefix.push_back(prefix.back() +
+                                 (below(hash_of(seed, 2, i), 3) == 0
+                                      ? 0
+                                      : static_cast<offset_t>(below(hash_of(seed, 3, i), seed % 2 == 0 ? 9 : 100000))));
             const Buffer<offset_t> there = to_device(ctx, std::span<const offset_t>(prefix));
             for (const int parts : {1, 2, 3, 7, 8, 64}) {
                 SCOPED_TRACE(concat(ctx.name(), ", seed ", seed, ", ", rows, " rows in ", parts));
-                const auto cut = [&](Cutting how) { return ctx.run([&](const auto& q) { return cut_rows(q, there.data(), rows, parts, how); }); };
+                const auto cut = [&](Cutting how) {
+                    return ctx.run([&](const auto& q) { return cut_rows(q, there.data(), rows, parts, how); });
+                };
                 EXPECT_EQ(cut(Cutting::scan), cut(Cutting::search));
             }
         }

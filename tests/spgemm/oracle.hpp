@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle of C = A B: plain loops in long double over all pairs of nonzeros, and the bound that any order of summation keeps.
+// The oracle of C = A B: plain loops in long double over all pairs of nonzeros, and the bound that any order of
+// summation keeps.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,8 +46,10 @@ SparseProduct oracle_product(const HostCsr<V>& a, const HostCsr<V>& b)
 {
     SparseProduct c{a.rows, b.cols, std::vector<std::map<index_t, Entry>>(static_cast<std::size_t>(a.rows))};
     for (const auto& [i, j, v] : a.entries())
-        for (offset_t k = b.row_begin[static_cast<std::size_t>(j)]; k < b.row_begin[static_cast<std::size_t>(j) + 1]; ++k) {
-            const long double term = static_cast<long double>(v) * static_cast<long double>(b.value[static_cast<std::size_t>(k)]);
+        for (offset_t k = b.row_begin[static_cast<std::size_t>(j)]; k < b.row_begin[static_cast<std::size_t>(j) + 1];
+             ++k) {
+            const long double term =
+                static_cast<long double>(v) * static_cast<long double>(b.value[static_cast<std::size_t>(k)]);
             Entry& e = c.row[static_cast<std::size_t>(i)][b.col[static_cast<std::size_t>(k)]];
             e.value += term;
             e.magnitude += std::abs(term);
@@ -67,18 +70,26 @@ bool is_close(long double got, const Entry& want)
 template <class V>
 ::testing::AssertionResult matches(const HostCsr<V>& got, const SparseProduct& want)
 {
-    if (got.rows != want.rows || got.cols != want.cols) return ::testing::AssertionFailure() << got.rows << " x " << got.cols;
-    if (static_cast<offset_t>(got.row_begin.size()) != offset_t{got.rows} + 1 || got.row_begin.front() != 0) return ::testing::AssertionFailure() << "row_begin is damaged";
+    if (got.rows != want.rows || got.cols != want.cols)
+        return ::testing::AssertionFailure() << got.rows << " x " << got.cols;
+    if (static_cast<offset_t>(got.row_begin.size()) != offset_t{got.rows} + 1 || got.row_begin.front() != 0)
+        return ::testing::AssertionFailure() << "row_begin is damaged";
     for (index_t i = 0; i < got.rows; ++i) {
         const auto& row = want.row[static_cast<std::size_t>(i)];
-        const offset_t begin = got.row_begin[static_cast<std::size_t>(i)], end = got.row_begin[static_cast<std::size_t>(i) + 1];
-        if (end - begin != static_cast<offset_t>(row.size())) return ::testing::AssertionFailure() << "row " << i << " has " << end - begin << " entries, not " << row.size();
+        const offset_t begin = got.row_begin[static_cast<std::size_t>(i)],
+                       end = got.row_begin[static_cast<std::size_t>(i) + 1];
+        if (end - begin != static_cast<offset_t>(row.size()))
+            return ::testing::AssertionFailure()
+                   << "row " << i << " has " << end - begin << " entries, not " << row.size();
         offset_t k = begin;
         for (const auto& [col, entry] : row) {
             const auto at = static_cast<std::size_t>(k++);
-            if (got.col[at] != col) return ::testing::AssertionFailure() << "row " << i << ": column " << got.col[at] << " instead of " << col;
+            if (got.col[at] != col)
+                return ::testing::AssertionFailure()
+                       << "row " << i << ": column " << got.col[at] << " instead of " << col;
             if (!is_close<V>(static_cast<long double>(got.value[at]), entry))
-                return ::testing::AssertionFailure() << "C(" << i << ", " << col << ") = " << got.value[at] << " instead of " << entry.value;
+                return ::testing::AssertionFailure()
+                       << "C(" << i << ", " << col << ") = " << got.value[at] << " instead of " << entry.value;
         }
     }
     return ::testing::AssertionSuccess();

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The values of a C that is there, computed once more: by places found again, by places kept, and by products listed. The bits must be those of a first fill.
+// The values of a C that is there, computed once more: by places found again, by places kept, and by products listed.
+// The bits must be those of a first fill.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +30,8 @@ constexpr std::array keeping{NumericReuse::keep_places, NumericReuse::keep_produ
 template <class V>
 HostCsr<V> with_values(HostCsr<V> a, std::uint64_t seed)
 {
-    for (std::size_t k = 0; k < a.value.size(); ++k) a.value[k] = test_value<V>(Values::reals, seed, static_cast<index_t>(k % 1000), static_cast<index_t>(k / 1000));
+    for (std::size_t k = 0; k < a.value.size(); ++k)
+        a.value[k] = test_value<V>(Values::reals, seed, static_cast<index_t>(k % 1000), static_cast<index_t>(k / 1000));
     return a;
 }
 
@@ -53,7 +55,8 @@ void check_refills(const Context& ctx, const Pair<V>& pair, const Options& optio
         plan.update_values(now_a->view(), now_b->view());
         spoil(ctx, c);
         plan.run(c);
-        const auto got = host_of(ctx, c.view()), want = host_of(ctx, multiply(ctx, now_a->view(), now_b->view(), {.force = options.force}));
+        const auto got = host_of(ctx, c.view()),
+                   want = host_of(ctx, multiply(ctx, now_a->view(), now_b->view(), {.force = options.force}));
         ASSERT_EQ(got.col, want.col);
         ASSERT_TRUE(same_bits(got.value, want.value));
     }
@@ -89,20 +92,28 @@ TEST_P(SpgemmRefill, GivesTheBitsOfAFirstFillInSinglePrecisionAndWithEveryPolicy
 TEST_P(SpgemmRefill, RunsOfRows)
 {
     const auto c = ctx();
-    const auto a = repeated(matrix_where<double>(12, 12, Values::reals, 32, [](index_t i, index_t j) { return std::abs(i - j) <= 2; }), 4, Values::reals);
+    const auto a = repeated(matrix_where<double>(12, 12, Values::reals, 32,
+                                                 [](index_t i, index_t j) { return std::abs(i - j) <= 2; }),
+                            4, Values::reals);
     for (const NumericReuse way : ways) {
         Options options{.refill = way};
-        if (c.backend() == Backend::cuda) options.force = Policy{Method::adaptive, true};         // a small product would look for no runs
+        if (c.backend() == Backend::cuda)
+            options.force = Policy{Method::adaptive, true};  // a small product would look for no runs
         check_refills(c, Pair<double>{"", a, a}, options);
     }
 }
 
-// Rows of C from few nonzeros of A: short and long, with lists that are equal, follow each other, or need several turns.
+// Rows of C from few nonzeros of A: short and long, with lists that are equal, follow each other, or need several
+// turns.
 TEST_P(SpgemmRefill, MergesLists)
 {
     const auto c = ctx();
-    std::vector<Pair<double>> pairs{lists_of_all_lengths<double>(90, 4, 12, 2000, Values::reals), lists_of_all_lengths<double>(70, 8, 12, 500, Values::reals), lists_of_all_lengths<double>(60, 4, 200, 3000, Values::reals),
-                                    lists_of_all_lengths<double>(50, 8, 97, 300, Values::reals), long_row<double>("", 3, 96, 96, 2, Values::reals), long_row<double>("", 5, 130, 0, 3, Values::reals),
+    std::vector<Pair<double>> pairs{lists_of_all_lengths<double>(90, 4, 12, 2000, Values::reals),
+                                    lists_of_all_lengths<double>(70, 8, 12, 500, Values::reals),
+                                    lists_of_all_lengths<double>(60, 4, 200, 3000, Values::reals),
+                                    lists_of_all_lengths<double>(50, 8, 97, 300, Values::reals),
+                                    long_row<double>("", 3, 96, 96, 2, Values::reals),
+                                    long_row<double>("", 5, 130, 0, 3, Values::reals),
                                     crowded_lists<double>(Values::reals)};
     Options in_pieces;
     if (c.backend() == Backend::cuda) in_pieces.force = Policy{.use_runs = false, .cut_above = 64};
@@ -119,16 +130,24 @@ TEST_P(SpgemmRefill, LongRowsOfCInParts)
     for (const NumericReuse way : ways) check_refills(c, pair, {.refill = way});
 }
 
-// The columns of C are taken to be right. Where they are not, values are wrong, but nothing else is touched, and the plan is as good as before.
+// The columns of C are taken to be right. Where they are not, values are wrong, but nothing else is touched, and the
+// plan is as good as before.
 TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
 {
-    if (simt::under_tsan) GTEST_SKIP() << "where products belong nowhere, two threads may add them at the same place: the values are nobody's";
+    if (simt::under_tsan)
+        GTEST_SKIP()
+            << "where products belong nowhere, two threads may add them at the same place: the values are nobody's";
     const auto c = ctx();
-    std::vector<Pair<double>> pairs{long_row<double>("in parts", 25, 100, 60, 800, Values::reals), long_row<double>("hashed", 30, 40, 9, 1001, Values::reals)};
-    const auto band = matrix_where<double>(60, 60, Values::reals, 3, [](index_t i, index_t j) { return std::abs(i - j) <= 18 && (i - j) % 2 == 0; });
+    std::vector<Pair<double>> pairs{long_row<double>("in parts", 25, 100, 60, 800, Values::reals),
+                                    long_row<double>("hashed", 30, 40, 9, 1001, Values::reals)};
+    const auto band = matrix_where<double>(60, 60, Values::reals, 3, [](index_t i, index_t j) {
+        return std::abs(i - j) <= 18 && (i - j) % 2 == 0;
+    });
     pairs.push_back({"ranked", band, band});
     pairs.push_back(lists_of_all_lengths<double>(40, 4, 200, 3000, Values::reals));
-    const auto runs = repeated(matrix_where<double>(12, 12, Values::reals, 32, [](index_t i, index_t j) { return std::abs(i - j) <= 2; }), 3, Values::reals);
+    const auto runs = repeated(matrix_where<double>(12, 12, Values::reals, 32,
+                                                    [](index_t i, index_t j) { return std::abs(i - j) <= 2; }),
+                               3, Values::reals);
     pairs.push_back({"runs", runs, runs});
     for (const auto& pair : pairs) {
         SCOPED_TRACE(pair.name);
@@ -136,11 +155,15 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
         const auto plan = Plan<double>::make(c, a.view(), b.view());
         Csr<double> product = plan.run();
         const auto right = host_of(c, product.view());
-        for (const index_t foreign : {0, pair.b.cols - 1, -1, -2}) {                 // the same everywhere; the order turned round; moved together to the left
+        for (const index_t foreign :
+             {0, pair.b.cols - 1, -1, -2}) {  // the same everywhere; the order turned round; moved together to the left
             std::vector<index_t> other(right.col.size());
             for (std::size_t i = 0; i < static_cast<std::size_t>(right.rows); ++i)
-                for (auto k = static_cast<std::size_t>(right.row_begin[i]), first = k; k < static_cast<std::size_t>(right.row_begin[i + 1]); ++k)
-                    other[k] = foreign >= 0 ? foreign : foreign == -1 ? pair.b.cols - 1 - right.col[k] : right.col[first] + static_cast<index_t>(k - first);
+                for (auto k = static_cast<std::size_t>(right.row_begin[i]), first = k;
+                     k < static_cast<std::size_t>(right.row_begin[i + 1]); ++k)
+                    other[k] = foreign >= 0    ? foreign
+                               : foreign == -1 ? pair.b.cols - 1 - right.col[k]
+                                               : right.col[first] + static_cast<index_t>(k - first);
             c.run([&](const auto& q) { upload(q, other.data(), product.col.data(), product.col.size()); });
             plan.run(product);
             c.run([&](const auto& q) { upload(q, right.col.data(), product.col.data(), product.col.size()); });
@@ -150,22 +173,27 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
     }
 }
 
-// 2^16 entries have 16-bit places, one more has 32-bit ones; a row of C among short ones, so that wide places begin at odd halves too.
+// 2^16 entries have 16-bit places, one more has 32-bit ones; a row of C among short ones, so that wide places begin at
+// odd halves too.
 TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
 {
     const auto c = ctx();
-    if (simt::under_tsan && c.backend() == Backend::cuda) GTEST_SKIP() << "the same kernels as in the other tests, for long";
+    if (simt::under_tsan && c.backend() == Backend::cuda)
+        GTEST_SKIP() << "the same kernels as in the other tests, for long";
     for (const index_t width : {index_t{narrow_limit} / 2, index_t{narrow_limit} / 2 + 1}) {
         if (c.backend() == Backend::cuda && !is_drawn("places of " + std::to_string(width), 2)) continue;
         std::vector<std::tuple<index_t, index_t, float>> a, b;
         for (const index_t i : {0, 2, 4}) a.insert(a.end(), {{i, 0, 1.5f}, {i, 1, -2.0f}, {i, 2, 0.25f}});
         for (const index_t i : {1, 3}) a.insert(a.end(), {{i, 2, 3.0f}, {i, 3, 2.0f}});
-        for (index_t w = 0; w < width; ++w) b.insert(b.end(), {{0, 2 * w, static_cast<float>(w % 7)}, {1, 2 * w + 1, static_cast<float>(w % 5)}});
+        for (index_t w = 0; w < width; ++w)
+            b.insert(b.end(), {{0, 2 * w, static_cast<float>(w % 7)}, {1, 2 * w + 1, static_cast<float>(w % 5)}});
         a.emplace_back(3, 4, -1.0f);
-        b.insert(b.end(), {{2, 4, 1.0f}, {2, 7, 1.0f}, {2, 2 * width - 1, 1.0f}, {3, 7, 1.0f}, {3, 9, 1.0f}, {4, 11, 2.0f}});
+        b.insert(b.end(),
+                 {{2, 4, 1.0f}, {2, 7, 1.0f}, {2, 2 * width - 1, 1.0f}, {3, 7, 1.0f}, {3, 9, 1.0f}, {4, 11, 2.0f}});
         const Pair<float> pair{"", csr_of<float>(5, 5, std::move(a)), csr_of<float>(5, 2 * width, std::move(b))};
         Options options{.refill = NumericReuse::keep_places};
-        if (c.backend() == Backend::cuda) options.force = Policy{.use_runs = false, .merge_lists = 0};         // rows merged from lists keep no places
+        if (c.backend() == Backend::cuda)
+            options.force = Policy{.use_runs = false, .merge_lists = 0};  // rows merged from lists keep no places
         check_refills(c, pair, options);
     }
 }
@@ -173,10 +201,15 @@ TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
 TEST_P(SpgemmRefill, FactorsMayBeTransposedOrHaveDuplicates)
 {
     const auto c = ctx();
-    const auto a = shuffled_with_duplicates(random_matrix<double>(40, 30, 0.2, Values::reals, 1), 3), b = shuffled_with_duplicates(random_matrix<double>(50, 40, 0.2, Values::reals, 2), 4);
-    const auto ta = to_device(c, a.view()), tb = to_device(c, b.view()), ta2 = to_device(c, with_values(a, 5).view()), tb2 = to_device(c, with_values(b, 6).view());
+    const auto a = shuffled_with_duplicates(random_matrix<double>(40, 30, 0.2, Values::reals, 1), 3),
+               b = shuffled_with_duplicates(random_matrix<double>(50, 40, 0.2, Values::reals, 2), 4);
+    const auto ta = to_device(c, a.view()), tb = to_device(c, b.view()), ta2 = to_device(c, with_values(a, 5).view()),
+               tb2 = to_device(c, with_values(b, 6).view());
     for (const NumericReuse way : ways) {
-        Options options{.op_a = Op::transpose, .op_b = Op::transpose, .sorted = way == NumericReuse::find_places, .refill = way};        // places need an order
+        Options options{.op_a = Op::transpose,
+                        .op_b = Op::transpose,
+                        .sorted = way == NumericReuse::find_places,
+                        .refill = way};  // places need an order
         auto plan = Plan<double>::make(c, ta.view(), tb.view(), options);
         Csr<double> product = plan.run();
         plan.update_values(ta2.view(), tb2.view());
@@ -189,7 +222,8 @@ TEST_P(SpgemmRefill, FactorsMayBeTransposedOrHaveDuplicates)
     }
 }
 
-// Entries of one product and of many; an entry that begins with one warp and ends with the next but one, between short ones.
+// Entries of one product and of many; an entry that begins with one warp and ends with the next but one, between short
+// ones.
 TEST_P(SpgemmRefill, SumsOfListedProductsGoFromWarpToWarp)
 {
     const auto c = ctx();
@@ -204,17 +238,22 @@ TEST_P(SpgemmRefill, SumsOfListedProductsGoFromWarpToWarp)
             if (k < 40) b.emplace_back(k, 3 + k, -1.0 - k);
         }
         b.emplace_back(0, 0, 3.0);
-        check_refills(c, Pair<double>{"", csr_of<double>(4, inner, std::move(a)), csr_of<double>(inner, 50, std::move(b))}, {.refill = NumericReuse::keep_products});
+        check_refills(c,
+                      Pair<double>{"", csr_of<double>(4, inner, std::move(a)), csr_of<double>(inner, 50, std::move(b))},
+                      {.refill = NumericReuse::keep_products});
     }
 }
 
-// All rows at a time, some, and one by one: the same list as on a CPU. A row without nonzeros, one without products, one with most of them.
+// All rows at a time, some, and one by one: the same list as on a CPU. A row without nonzeros, one without products,
+// one with most of them.
 TEST_P(SpgemmRefill, ListsTheSameProductsHoweverManyAtATime)
 {
     const auto c = ctx();
     const auto cpu = Context::cpu();
     auto host = random_matrix<double>(50, 50, 0.1, Values::reals, 12);
-    const auto b_host = matrix_where<double>(50, 700, Values::reals, 5, [](index_t i, index_t j) { return i % 9 != 0 && (i == 4 || (i * 31 + j * 17) % 13 == 0); });
+    const auto b_host = matrix_where<double>(50, 700, Values::reals, 5, [](index_t i, index_t j) {
+        return i % 9 != 0 && (i == 4 || (i * 31 + j * 17) % 13 == 0);
+    });
     const auto list_on = [&](const Context& where, offset_t at_once) {
         const auto a = to_device(where, host.view()), b = to_device(where, b_host.view());
         const Csr<double> product = multiply(where, a.view(), b.view());
@@ -222,11 +261,14 @@ TEST_P(SpgemmRefill, ListsTheSameProductsHoweverManyAtATime)
             Workspace work;
             Buffer<offset_t> counts(q, offset_t{a.rows} + 1);
             count_products(q, a.view(), b.view(), counts.data());
-            const auto of_rows = to_host<offset_t>(where, std::as_const(counts).span().first(static_cast<std::size_t>(a.rows)));
+            const auto of_rows =
+                to_host<offset_t>(where, std::as_const(counts).span().first(static_cast<std::size_t>(a.rows)));
             for (const offset_t n : of_rows.span()) work.products += n, work.longest = std::max(work.longest, n);
             ProductList list = reserve_list(q, a.view(), b.view(), work);
-            const RowRange<double> all{0, a.rows, product.row_begin.data(), 0, const_cast<index_t*>(product.col.data()), nullptr};
-            if constexpr (std::is_same_v<std::decay_t<decltype(q)>, CpuQueue>) list_products(q, a.view(), b.view(), work, all, list);
+            const RowRange<double> all{
+                0, a.rows, product.row_begin.data(), 0, const_cast<index_t*>(product.col.data()), nullptr};
+            if constexpr (std::is_same_v<std::decay_t<decltype(q)>, CpuQueue>)
+                list_products(q, a.view(), b.view(), work, all, list);
             else list_products(q, a.view(), b.view(), work, all, list, at_once);
             const auto found = to_host<offset_t>(where, std::as_const(list.product).span());
             return std::vector<offset_t>(found.span().begin(), found.span().end());
@@ -234,7 +276,8 @@ TEST_P(SpgemmRefill, ListsTheSameProductsHoweverManyAtATime)
     };
     const auto want = list_on(cpu, 0);
     ASSERT_GT(want.size(), 3 * static_cast<std::size_t>(listed_step));
-    for (const offset_t at_once : {offset_t{1}, offset_t{600}, listed_at_once}) EXPECT_EQ(list_on(c, at_once), want) << at_once;
+    for (const offset_t at_once : {offset_t{1}, offset_t{600}, listed_at_once})
+        EXPECT_EQ(list_on(c, at_once), want) << at_once;
 }
 
 TEST(SpgemmRefills, TheFastestIsAListWhereProductsAreFew)
@@ -242,12 +285,16 @@ TEST(SpgemmRefills, TheFastestIsAListWhereProductsAreFew)
     const Features some{10, 10, 10, 100, 100};
     EXPECT_EQ(choose_reuse(some, 300, 150), NumericReuse::keep_products);
     EXPECT_EQ(choose_reuse(some, 3000, 100), NumericReuse::find_places);
-    EXPECT_EQ(choose_reuse({10, 10, 10, offset_t{1} << 31, 100}, 300, 150), NumericReuse::find_places) << "31 bits for a nonzero of A";
+    EXPECT_EQ(choose_reuse({10, 10, 10, offset_t{1} << 31, 100}, 300, 150), NumericReuse::find_places)
+        << "31 bits for a nonzero of A";
     EXPECT_EQ(choose_reuse({10, 10, 10, 100, (offset_t{1} << 32) + 1}, 300, 150), NumericReuse::find_places);
     EXPECT_EQ(choose_reuse({10, 10, 10, 100, offset_t{1} << 32}, 0, 0), NumericReuse::keep_products);
-    for (const NumericReuse way : {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products, NumericReuse::fastest}) EXPECT_EQ(parse_reuse(to_text(way)), way);
+    for (const NumericReuse way :
+         {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products, NumericReuse::fastest})
+        EXPECT_EQ(parse_reuse(to_text(way)), way);
     EXPECT_THROW(parse_reuse("slowest"), ValueError);
-    const CsrView<double> few{10, 10, 100, nullptr, nullptr, nullptr}, many{10, 10, offset_t{1} << 31, nullptr, nullptr, nullptr};
+    const CsrView<double> few{10, 10, 100, nullptr, nullptr, nullptr},
+        many{10, 10, offset_t{1} << 31, nullptr, nullptr, nullptr};
     Workspace work;
     work.products = 300;
     EXPECT_EQ(decide_refill(NumericReuse::fastest, many, few, work, 150), NumericReuse::find_places);
@@ -260,8 +307,14 @@ TEST(SpgemmRefills, TheFastestIsAListWhereProductsAreFew)
 TEST_P(SpgemmRefill, TheFastestIsDecidedWhenCIsCounted)
 {
     const auto c = ctx();
-    const auto loose = to_device(c, matrix_where<double>(40, 40, Values::integers, 2, [](index_t i, index_t j) { return i == j; }).view()), dense = to_device(c, random_matrix<double>(40, 40, 0.8, Values::integers, 3).view());
-    EXPECT_NE(Plan<double>::make(c, loose.view(), loose.view(), {.refill = NumericReuse::fastest}).describe().find("by a list of all products"), std::string::npos);
+    const auto loose = to_device(c, matrix_where<double>(40, 40, Values::integers, 2,
+                                                         [](index_t i, index_t j) { return i == j; })
+                                        .view()),
+               dense = to_device(c, random_matrix<double>(40, 40, 0.8, Values::integers, 3).view());
+    EXPECT_NE(Plan<double>::make(c, loose.view(), loose.view(), {.refill = NumericReuse::fastest})
+                  .describe()
+                  .find("by a list of all products"),
+              std::string::npos);
     const auto plan = Plan<double>::make(c, dense.view(), dense.view(), {.refill = NumericReuse::fastest});
     EXPECT_NE(plan.describe().find("by the columns of C"), std::string::npos);
     EXPECT_EQ(plan.memory().refill, 0u);
@@ -284,18 +337,24 @@ TEST_P(SpgemmRefill, CountsWhatIsKeptBeforeItIsThere)
         EXPECT_EQ(without.refill, 0u);
         EXPECT_GE(need.refill, each * static_cast<std::size_t>(plan.products()));
         EXPECT_LE(need.refill, each * static_cast<std::size_t>(plan.products()) + 100 * sizeof(offset_t));
-        EXPECT_NE(plan.describe().find(way == NumericReuse::keep_places ? "by the places of all products" : "by a list of all products"), std::string::npos);
+        EXPECT_NE(plan.describe().find(way == NumericReuse::keep_places ? "by the places of all products"
+                                                                        : "by a list of all products"),
+                  std::string::npos);
         c.memory().reset_peak();
         Csr<double> product = plan.run();
         EXPECT_EQ(c.memory().live(space) - before, need.plan + need.result);
-        EXPECT_LE(c.memory().peak(space) - before, need.plan + need.result + need.workspace + 64) << "64: no room at all takes a byte";
+        EXPECT_LE(c.memory().peak(space) - before, need.plan + need.result + need.workspace + 64)
+            << "64: no room at all takes a byte";
         c.memory().reset_peak();
         plan.run(product);
-        EXPECT_EQ(c.memory().peak(space) - before, need.plan + need.result) << "a refill by what is kept allocates nothing";
+        EXPECT_EQ(c.memory().peak(space) - before, need.plan + need.result)
+            << "a refill by what is kept allocates nothing";
 
-        EXPECT_NO_THROW(Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + need.workspace + 4096, .refill = way}));
+        EXPECT_NO_THROW(Plan<double>::make(c, a.view(), a.view(),
+                                           {.budget = need.plan + need.result + need.workspace + 4096, .refill = way}));
         try {
-            Plan<double>::make(c, a.view(), a.view(), {.budget = need.plan + need.result + need.workspace - 1, .refill = way});
+            Plan<double>::make(c, a.view(), a.view(),
+                               {.budget = need.plan + need.result + need.workspace - 1, .refill = way});
             FAIL() << "a byte less is enough?";
         } catch (const OutOfMemory& fault) {
             EXPECT_NE(std::string(fault.what()).find("find_places"), std::string::npos) << fault.what();
@@ -347,7 +406,8 @@ TEST_P(SpgemmRefill, KeepsNothingWhereSumsHaveNoOrder)
 TEST_P(SpgemmRefill, LeavesNothingBehindWhenMemoryRunsOut)
 {
     const auto c = ctx();
-    const auto a = to_device(c, shuffled_with_duplicates(random_matrix<double>(8, 8, 0.3, Values::integers, 8), 3).view());
+    const auto a =
+        to_device(c, shuffled_with_duplicates(random_matrix<double>(8, 8, 0.3, Values::integers, 8), 3).view());
     for (const NumericReuse way : keeping)
         expect_clean_failures(c, [&] {
             const auto plan = Plan<double>::make(c, a.view(), a.view(), {.refill = way});

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Products that send loops of kernels round once more: rows longer than a block has threads, columns further apart than shared memory has bits, more rows than
-// a grid has blocks. Never left out, whatever the seed.
+// Products that send loops of kernels round once more: rows longer than a block has threads, columns further apart than
+// shared memory has bits, more rows than a grid has blocks. Never left out, whatever the seed.
 #include <gtest/gtest.h>
 
 #include "spgemm/adaptive/groups.hpp"
@@ -46,7 +46,10 @@ HostCsr<V> spread(index_t rows, index_t cols, index_t each, std::uint64_t seed)
     const index_t part = cols / each;
     for (index_t i = 0; i < rows; ++i)
         for (index_t k = 0; k < each; ++k)
-            entries.emplace_back(i, k * part + static_cast<index_t>(below(hash_of(seed, i, k), static_cast<std::uint64_t>(part))), test_value<V>(Values::integers, seed, i, k));
+            entries.emplace_back(i,
+                                 k * part +
+                                     static_cast<index_t>(below(hash_of(seed, i, k), static_cast<std::uint64_t>(part))),
+                                 test_value<V>(Values::integers, seed, i, k));
     return csr_of<V>(rows, cols, std::move(entries));
 }
 
@@ -56,10 +59,16 @@ HostCsr<V> full(index_t rows, index_t cols)
     return matrix_where<V>(rows, cols, Values::integers, 1, [](index_t, index_t) { return true; });
 }
 
-TEST_P(SpgemmRoundsOn, RowsOfALongerThanABlock) { expect_product(full<double>(5, 1100), spread<double>(1100, 4000, 3, 2)); }
+TEST_P(SpgemmRoundsOn, RowsOfALongerThanABlock)
+{
+    expect_product(full<double>(5, 1100), spread<double>(1100, 4000, 3, 2));
+}
 
 // So many columns of C that hash tables have no room: an array takes them, window after window.
-TEST_P(SpgemmRoundsOn, LongRowsOfAInWindows) { expect_product(full<double>(1, 1100), spread<double>(1100, 30000, 10, 3)); }
+TEST_P(SpgemmRoundsOn, LongRowsOfAInWindows)
+{
+    expect_product(full<double>(1, 1100), spread<double>(1100, 30000, 10, 3));
+}
 
 TEST_P(SpgemmRoundsOn, RowsOfBLongerThanABlock)
 {
@@ -75,12 +84,17 @@ TEST_P(SpgemmRoundsOn, ColumnsBeyondTheBitsOfABlock)
 }
 
 // Bits of more than 32 words, which a warp goes through 32 at a time.
-TEST_P(SpgemmRoundsOn, RanksOfMoreColumnsThanAWarpHasBits) { expect_product(spread<double>(6, 30, 15, 8), spread<double>(30, 3000, 60, 9)); }
+TEST_P(SpgemmRoundsOn, RanksOfMoreColumnsThanAWarpHasBits)
+{
+    expect_product(spread<double>(6, 30, 15, 8), spread<double>(30, 3000, 60, 9));
+}
 
 // Some rows of a warp's share are long among short ones, which the whole warp takes one after the other.
 TEST_P(SpgemmRoundsOn, SeveralLongRowsInAWarp)
 {
-    const auto a = matrix_where<double>(70, 200, Values::integers, 10, [](index_t i, index_t j) { return j == i || ((i == 3 || i == 4 || i == 9) && j < 150); });
+    const auto a = matrix_where<double>(70, 200, Values::integers, 10, [](index_t i, index_t j) {
+        return j == i || ((i == 3 || i == 4 || i == 9) && j < 150);
+    });
     expect_product(a, spread<double>(200, 300, 2, 11));
 }
 

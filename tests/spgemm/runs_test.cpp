@@ -35,7 +35,13 @@ TEST(Runs, BytesAreReadBack)
 
 TEST(Runs, PiecesCoverEveryRowOnce)
 {
-    for (const auto& lengths : {std::initializer_list<int>{3, 1, 7}, {1, 1, 1}, {6, 6}, {200}, {59, 60, 61, 62, 63, 64}, {1, 100, 2}, {7, 121, 182}}) {
+    for (const auto& lengths : {std::initializer_list<int>{3, 1, 7},
+                                {1, 1, 1},
+                                {6, 6},
+                                {200},
+                                {59, 60, 61, 62, 63, 64},
+                                {1, 100, 2},
+                                {7, 121, 182}}) {
         const auto like = likes_of(lengths);
         const auto rows = static_cast<offset_t>(like.size());
         for (offset_t row = 0; row < rows;) {
@@ -64,7 +70,8 @@ TEST(Runs, ShortRunsAreNotCut)
 
 TEST(Runs, RowsAreComparedByTheirColumns)
 {
-    const auto a = test::csr_of<double>(6, 9, {{0, 1, 1.0}, {0, 4, 1.0}, {1, 1, 2.0}, {1, 4, 3.0}, {2, 1, 1.0}, {2, 5, 1.0}, {3, 5, 1.0}});
+    const auto a = test::csr_of<double>(
+        6, 9, {{0, 1, 1.0}, {0, 4, 1.0}, {1, 1, 2.0}, {1, 4, 3.0}, {2, 1, 1.0}, {2, 5, 1.0}, {3, 5, 1.0}});
     const auto equal = [&](offset_t row) { return equals_predecessor(a.row_begin.data(), a.col.data(), row); };
     EXPECT_FALSE(equal(0));
     EXPECT_TRUE(equal(1));

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of SpMM in all combinations on one matrix: op, policies with their orders, types, tf32, layouts of B and C with room between lines, columns, alpha and
-// beta, plans that have taken new values. Other tests change an option at a time.
+// Options of SpMM in all combinations on one matrix: op, policies with their orders, types, tf32, layouts of B and C
+// with room between lines, columns, alpha and beta, plans that have taken new values. Other tests change an option at a
+// time.
 #include "spmm/dense_case.hpp"
 
 #include <limits>
@@ -22,7 +23,9 @@ HostCsr<double> matrix_of_all_kinds(std::uint64_t seed)
     return tulle::test::matrix_of_columns<double>(85, 77, seed, [](index_t i) {
         std::vector<index_t> col;
         for (index_t j = 0; j < 77; ++j)
-            if ((i < 34 && j < 33 && (i + j) % 3 != 0) || i == 60 || (i >= 66 && i < 70 && j % 9 == 2) || (i % 13 != 5 && j == (i * 7) % 77)) col.push_back(j);
+            if ((i < 34 && j < 33 && (i + j) % 3 != 0) || i == 60 || (i >= 66 && i < 70 && j % 9 == 2) ||
+                (i % 13 != 5 && j == (i * 7) % 77))
+                col.push_back(j);
         return col;
     });
 }
@@ -34,7 +37,8 @@ struct DenseForms {
 
     std::string name() const
     {
-        return ", B by " + b.name() + ", C by " + c.name() + ", " + std::to_string(n) + " columns, alpha " + std::to_string(s.alpha) + ", beta " + std::to_string(s.beta);
+        return ", B by " + b.name() + ", C by " + c.name() + ", " + std::to_string(n) + " columns, alpha " +
+               std::to_string(s.alpha) + ", beta " + std::to_string(s.beta);
     }
 };
 
@@ -43,9 +47,11 @@ std::vector<DenseForms> all_dense_forms()
     std::vector<DenseForms> all;
     for (const Layout b : {Layout::row_major, Layout::col_major})
         for (const Layout c : {Layout::row_major, Layout::col_major})
-            for (const auto& [gap_b, gap_c, margin_b, margin_c] : {std::tuple{0, 0, 64u, 64u}, {3, 1, 61u, 63u}, {8, 4, 64u, 64u}})
+            for (const auto& [gap_b, gap_c, margin_b, margin_c] :
+                 {std::tuple{0, 0, 64u, 64u}, {3, 1, 61u, 63u}, {8, 4, 64u, 64u}})
                 for (const index_t n : {1, 8, 33})
-                    for (const Scalars s : {Scalars{1, 0}, {-2, 0}, {1, 1}, {2, -1}}) all.push_back({{b, gap_b, margin_b}, {c, gap_c, margin_c}, n, s});
+                    for (const Scalars s : {Scalars{1, 0}, {-2, 0}, {1, 1}, {2, -1}})
+                        all.push_back({{b, gap_b, margin_b}, {c, gap_c, margin_c}, n, s});
     return all;
 }
 
@@ -75,10 +81,15 @@ void check_all(const Context& c, Math math, unsigned one_in)
             for (const bool updated : {false, true}) {
                 std::optional<Plan<V, C>> plan;
                 for (const DenseForms& o : all_dense_forms()) {
-                    const std::string what = types + (op == Op::transpose ? "transposed, " : "") + to_text(policy) + (updated ? ", updated" : "") + o.name();
-                    if (++turn % (build::simulated ? 1 : 11) != 0 || !is_drawn(what, one_in)) continue;      // where all are drawn: every eleventh, others for each policy
+                    const std::string what = types + (op == Op::transpose ? "transposed, " : "") + to_text(policy) +
+                                             (updated ? ", updated" : "") + o.name();
+                    if (++turn % (build::simulated ? 1 : 11) != 0 || !is_drawn(what, one_in))
+                        continue;  // where all are drawn: every eleventh, others for each policy
                     SCOPED_TRACE(what);
-                    if (!plan) plan.emplace(Plan<V, C>::make(c, before.view(), {.op = op, .n = 8, .b_layout = o.b.layout, .math = math, .force = policy}));
+                    if (!plan)
+                        plan.emplace(Plan<V, C>::make(
+                            c, before.view(),
+                            {.op = op, .n = 8, .b_layout = o.b.layout, .math = math, .force = policy}));
                     if (updated) plan->update_values(after.view());
                     check_run<V, C>(c, *plan, updated ? other : a, op, o);
                     if (::testing::Test::HasFatalFailure()) return;

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle of SpMM in long double on the numbers as they are stored, and the bound that any order of summation keeps; dense matrices are in support/dense.hpp.
+// The oracle of SpMM in long double on the numbers as they are stored, and the bound that any order of summation keeps;
+// dense matrices are in support/dense.hpp.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,22 +23,32 @@ using tulle::test::battery;
 using tulle::test::csr_of;
 using tulle::test::dense;
 using tulle::test::Form;
+using tulle::test::HostCsr;
 using tulle::test::HostDense;
-using tulle::test::Lent;
 using tulle::test::is_drawn;
+using tulle::test::Lent;
 using tulle::test::matrix_where;
 using tulle::test::random_matrix;
 using tulle::test::same_bits;
-using tulle::test::HostCsr;
 using tulle::test::Values;
 
-template <class V> std::string name_of() { return std::is_same_v<V, Float16> ? "f16" : std::is_same_v<V, Bfloat16> ? "bf16" : sizeof(V) == 4 ? "f32" : "f64"; }
+template <class V>
+std::string name_of()
+{
+    return std::is_same_v<V, Float16> ? "f16" : std::is_same_v<V, Bfloat16> ? "bf16" : sizeof(V) == 4 ? "f32" : "f64";
+}
 
 // The same matrix with numbers of another type.
 template <class V>
 HostCsr<V> in_type(const HostCsr<double>& a, double scale = 1)
 {
-    HostCsr<V> b{.rows = a.rows, .cols = a.cols, .row_begin = a.row_begin, .col = a.col, .value = {}, .sorted = a.sorted, .unique = a.unique};
+    HostCsr<V> b{.rows = a.rows,
+                 .cols = a.cols,
+                 .row_begin = a.row_begin,
+                 .col = a.col,
+                 .value = {},
+                 .sorted = a.sorted,
+                 .unique = a.unique};
     for (const double v : a.value) b.value.push_back(static_cast<V>(scale * v));
     return b;
 }
@@ -56,9 +67,11 @@ struct Scalars {
     double alpha = 1, beta = 0;
 };
 
-// Whether `got` is alpha op(A) B + beta C: exactly, where sums are, or within the bound. `tensor`: the sums are a tensor core's, with inputs in tf32.
+// Whether `got` is alpha op(A) B + beta C: exactly, where sums are, or within the bound. `tensor`: the sums are a
+// tensor core's, with inputs in tf32.
 template <class V, class C>
-::testing::AssertionResult is_product(const HostCsr<V>& a, bool transpose, Scalars s, const HostDense<V>& b, const HostDense<C>& before, const HostDense<C>& got, bool exact, bool tensor)
+::testing::AssertionResult is_product(const HostCsr<V>& a, bool transpose, Scalars s, const HostDense<V>& b,
+                                      const HostDense<C>& before, const HostDense<C>& got, bool exact, bool tensor)
 {
     const error_bound::Rounding rounding = error_bound::rounding_of<V, C>(tensor);
     const auto number = [&](V v) {
@@ -72,7 +85,8 @@ template <class V, class C>
         const index_t to = transpose ? j : i, from = transpose ? i : j;
         ++terms[static_cast<std::size_t>(to)];
         for (index_t n = 0; n < got.cols; ++n) {
-            const std::size_t at = static_cast<std::size_t>(to) * static_cast<std::size_t>(got.cols) + static_cast<std::size_t>(n);
+            const std::size_t at =
+                static_cast<std::size_t>(to) * static_cast<std::size_t>(got.cols) + static_cast<std::size_t>(n);
             const long double term = number(v) * number(b(from, n));
             sum[at] += term;
             magnitude[at] += weight(v) * weight(b(from, n));
@@ -80,19 +94,27 @@ template <class V, class C>
     }
     for (index_t i = 0; i < got.rows; ++i)
         for (index_t n = 0; n < got.cols; ++n) {
-            const std::size_t at = static_cast<std::size_t>(i) * static_cast<std::size_t>(got.cols) + static_cast<std::size_t>(n);
+            const std::size_t at =
+                static_cast<std::size_t>(i) * static_cast<std::size_t>(got.cols) + static_cast<std::size_t>(n);
             const long double old = s.beta == 0 ? 0.0L : s.beta * static_cast<long double>(before.at[at]);
             const long double want = s.alpha * sum[at] + old, is = static_cast<long double>(got.at[at]);
-            const long double bound = exact ? 0.0L : error_bound::of_sum(terms[static_cast<std::size_t>(i)], std::abs(s.alpha) * magnitude[at] + std::abs(old), want, rounding);
-            const bool right = exact ? is == static_cast<long double>(static_cast<C>(static_cast<double>(want))) : std::abs(is - want) <= bound;
-            if (!right) return ::testing::AssertionFailure() << "C(" << i << ", " << n << ") is " << is << ", not " << want << "; bound " << bound;
+            const long double bound =
+                exact ? 0.0L
+                      : error_bound::of_sum(terms[static_cast<std::size_t>(i)],
+                                            std::abs(s.alpha) * magnitude[at] + std::abs(old), want, rounding);
+            const bool right = exact ? is == static_cast<long double>(static_cast<C>(static_cast<double>(want)))
+                                     : std::abs(is - want) <= bound;
+            if (!right)
+                return ::testing::AssertionFailure()
+                       << "C(" << i << ", " << n << ") is " << is << ", not " << want << "; bound " << bound;
         }
     return ::testing::AssertionSuccess();
 }
 
 // A B entry by entry, in doubles and in no bound's way: for numbers of B that are not finite, and integers beside them.
 template <class V, class C>
-::testing::AssertionResult is_product_entry_by_entry(const HostCsr<V>& a, const HostDense<V>& b, const HostDense<C>& got)
+::testing::AssertionResult is_product_entry_by_entry(const HostCsr<V>& a, const HostDense<V>& b,
+                                                     const HostDense<C>& got)
 {
     HostDense<double> want{got.rows, got.cols, std::vector<double>(got.at.size(), 0.0)};
     for (const auto& [i, col, x] : a.entries())
@@ -100,7 +122,9 @@ template <class V, class C>
     for (index_t i = 0; i < got.rows; ++i)
         for (index_t n = 0; n < got.cols; ++n) {
             const double is = static_cast<double>(got(i, n)), must = want(i, n);
-            if (is != must && !(std::isnan(is) && std::isnan(must))) return ::testing::AssertionFailure() << name_of<V>() << " C(" << i << ", " << n << ") is " << is << ", not " << must;
+            if (is != must && !(std::isnan(is) && std::isnan(must)))
+                return ::testing::AssertionFailure()
+                       << name_of<V>() << " C(" << i << ", " << n << ") is " << is << ", not " << must;
         }
     return ::testing::AssertionSuccess();
 }

@@ -21,7 +21,8 @@ namespace {
 
 std::vector<Encoding> encode(const test::HostCsr<float>& a, index_t tau)
 {
-    std::vector<Encoding> e(static_cast<std::size_t>(a.rows), Encoding(static_cast<std::size_t>((a.cols + tau - 1) / tau), 0));
+    std::vector<Encoding> e(static_cast<std::size_t>(a.rows),
+                            Encoding(static_cast<std::size_t>((a.cols + tau - 1) / tau), 0));
     std::set<std::pair<index_t, index_t>> positions;
     for (const auto& [i, j, v] : a.entries()) positions.emplace(i, j);
     for (const auto& [i, j] : positions) ++e[static_cast<std::size_t>(i)][static_cast<std::size_t>(j / tau)];
@@ -64,7 +65,8 @@ Order order(const test::HostCsr<float>& a, const OrderOptions& o, long double* m
     for (const Encoding& row : e) d.push_back(dispersion(row, o.tau, o.dispersion));
     std::vector<std::size_t> by_dispersion(e.size());
     std::iota(by_dispersion.begin(), by_dispersion.end(), std::size_t{0});
-    std::stable_sort(by_dispersion.begin(), by_dispersion.end(), [&](std::size_t x, std::size_t y) { return d[x] < d[y]; });
+    std::stable_sort(by_dispersion.begin(), by_dispersion.end(),
+                     [&](std::size_t x, std::size_t y) { return d[x] < d[y]; });
     Order result;
     std::vector<int> cluster(e.size(), -1);
     for (const std::size_t i : by_dispersion)

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// BSA as the paper defines it, one row after the other: dense encodings, normalised vectors, every free row compared with every seed;
-// and the rows that anybody's order has.
+// BSA as the paper defines it, one row after the other: dense encodings, normalised vectors, every free row compared
+// with every seed; and the rows that anybody's order has.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace tulle::spmm {
 
-std::vector<index_t> rows_of(const Context& ctx, const RowOrder& order);      // on the host
+std::vector<index_t> rows_of(const Context& ctx, const RowOrder& order);  // on the host
 
 namespace oracle {
 

@@ -1,10 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Row orders: BSA against its sequential definition, the same permutation everywhere; what every order keeps; what is refused.
+// Row orders: BSA against its sequential definition, the same permutation everywhere; what every order keeps; what is
+// refused.
 #include <gtest/gtest.h>
 
-#include <set>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "spmm/order/encoding.hpp"
@@ -29,7 +30,8 @@ RowOrder order_of(const Context& ctx, const HostCsr<float>& a, const OrderOption
 bool is_permutation_of(const std::vector<index_t>& row, index_t rows)
 {
     std::set<index_t> seen(row.begin(), row.end());
-    return std::ssize(row) == rows && std::ssize(seen) == rows && (rows == 0 || (*seen.begin() == 0 && *seen.rbegin() == rows - 1));
+    return std::ssize(row) == rows && std::ssize(seen) == rows &&
+           (rows == 0 || (*seen.begin() == 0 && *seen.rbegin() == rows - 1));
 }
 
 // Where a similarity is not within rounding of alpha, the definition leaves no choice.
@@ -44,7 +46,8 @@ void expect_as_defined(const Context& ctx, const HostCsr<float>& a, const OrderO
     EXPECT_EQ(got.clusters, want.clusters);
 }
 
-// Clustered rows with noise, short and long ones, empty ones: something to join, and representatives that gain blocks on the way.
+// Clustered rows with noise, short and long ones, empty ones: something to join, and representatives that gain blocks
+// on the way.
 HostCsr<float> clustered(index_t rows, index_t cols, std::uint64_t seed)
 {
     return matrix_where<float>(rows, cols, Values::integers, seed, [&](index_t i, index_t j) {
@@ -113,7 +116,8 @@ TEST_P(OrderOn, EncodesThePapersRows)
         const auto blocks = to_host<index_t>(c, e.blocks.span()), sum = to_host<index_t>(c, e.sum.span());
         EXPECT_EQ(std::vector<index_t>(blocks.span().begin(), blocks.span().end()), (std::vector<index_t>{4, 0, 3}));
         EXPECT_EQ(std::vector<index_t>(sum.span().begin(), sum.span().end()), (std::vector<index_t>{39, 0, 35}));
-        const auto last = read_value<BlockCount>(q, e.entry.data() + 3), other = read_value<BlockCount>(q, e.entry.data() + 39 + 2);      // between rows nothing is written
+        const auto last = read_value<BlockCount>(q, e.entry.data() + 3),
+                   other = read_value<BlockCount>(q, e.entry.data() + 39 + 2);  // between rows nothing is written
         EXPECT_EQ(last.block, 4);
         EXPECT_EQ(last.count, 3);
         EXPECT_EQ(other.block, 3);
@@ -139,8 +143,11 @@ TEST_P(OrderOn, BsaIsTheSequentialDefinitionOnTheBattery)
         SCOPED_TRACE(name);
         for (const index_t tau : {1, 3, 32})
             for (const double alpha : {0.0, 0.3141, 0.77, 1.0})
-                if (is_drawn(concat(name, tau, alpha), 3)) expect_as_defined(c, a, {.kind = OrderKind::bsa, .tau = tau, .alpha = alpha});
-        if (is_drawn(name, 3)) expect_as_defined(c, a, {.kind = OrderKind::bsa, .tau = 8, .alpha = 0.3141, .dispersion = Dispersion::released});
+                if (is_drawn(concat(name, tau, alpha), 3))
+                    expect_as_defined(c, a, {.kind = OrderKind::bsa, .tau = tau, .alpha = alpha});
+        if (is_drawn(name, 3))
+            expect_as_defined(c, a,
+                              {.kind = OrderKind::bsa, .tau = 8, .alpha = 0.3141, .dispersion = Dispersion::released});
     }
 }
 
@@ -148,55 +155,79 @@ TEST_P(OrderOn, BsaIsTheSequentialDefinitionOnTheBattery)
 TEST_P(OrderOn, RowsOfMoreBlocksThanAWarpHasLanes)
 {
     const auto a = random_matrix<float>(40, 150, 0.5, Values::integers, 21);
-    for (const double alpha : {0.3, 0.6, 0.9}) expect_as_defined(ctx(), a, {.kind = OrderKind::bsa, .tau = 1, .alpha = alpha});
+    for (const double alpha : {0.3, 0.6, 0.9})
+        expect_as_defined(ctx(), a, {.kind = OrderKind::bsa, .tau = 1, .alpha = alpha});
 }
 
 TEST_P(OrderOn, BsaIsTheSequentialDefinitionOnRandomMatrices)
 {
     const Context c = ctx();
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-        const auto draw = [&](int what, std::uint64_t m) { return static_cast<index_t>(below(hash_of(seed, what), m)); };
+        const auto draw = [&](int what, std::uint64_t m) {
+            return static_cast<index_t>(below(hash_of(seed, what), m));
+        };
         const std::string name = concat("seed ", seed);
         if (!is_drawn(name, 8)) continue;
         SCOPED_TRACE(name);
-        const auto a = draw(0, 2) == 0 ? clustered(20 + draw(1, 100), 10 + draw(2, 150), seed)
-                                       : random_matrix<float>(10 + draw(1, 90), 10 + draw(2, 90), 0.02 + 0.1 * unit(hash_of(seed, 9)), Values::integers, seed);
-        const OrderOptions options{.kind = OrderKind::bsa, .tau = 1 + draw(3, 12), .alpha = 0.01 + 0.9 * unit(hash_of(seed, 4)),
+        const auto a = draw(0, 2) == 0
+                           ? clustered(20 + draw(1, 100), 10 + draw(2, 150), seed)
+                           : random_matrix<float>(10 + draw(1, 90), 10 + draw(2, 90),
+                                                  0.02 + 0.1 * unit(hash_of(seed, 9)), Values::integers, seed);
+        const OrderOptions options{.kind = OrderKind::bsa,
+                                   .tau = 1 + draw(3, 12),
+                                   .alpha = 0.01 + 0.9 * unit(hash_of(seed, 4)),
                                    .dispersion = draw(5, 2) == 0 ? Dispersion::paper : Dispersion::released};
         expect_as_defined(c, a, options);
     }
 }
 
-// In the first, row 2 shares nothing with the seed, row 0, but a block with row 1, which joins before it. In the second, row 1 was rejected before row 2
-// joined and is not asked again.
+// In the first, row 2 shares nothing with the seed, row 0, but a block with row 1, which joins before it. In the
+// second, row 1 was rejected before row 2 joined and is not asked again.
 TEST_P(OrderOn, BlocksGainedOnTheWayBringCandidates)
 {
     const Context c = ctx();
-    const auto a = csr_of<float>(3, 60, {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}, {1, 10, 1}, {1, 11, 1}, {2, 10, 1}, {2, 11, 1}, {2, 20, 1}, {2, 21, 1}});
+    const auto a = csr_of<float>(3, 60,
+                                 {{0, 0, 1},
+                                  {0, 1, 1},
+                                  {1, 0, 1},
+                                  {1, 1, 1},
+                                  {1, 10, 1},
+                                  {1, 11, 1},
+                                  {2, 10, 1},
+                                  {2, 11, 1},
+                                  {2, 20, 1},
+                                  {2, 21, 1}});
     const OrderOptions options{.kind = OrderKind::bsa, .tau = 10, .alpha = 0.15};
     EXPECT_EQ(order_of(c, a, options).clusters, 1);
     expect_as_defined(c, a, options);
     const auto b = csr_of<float>(3, 60, {{0, 0, 1}, {1, 10, 1}, {2, 0, 1}, {2, 10, 1}});
-    EXPECT_EQ(rows_of(c, order_of(c, b, {.kind = OrderKind::bsa, .tau = 10, .alpha = 0.2})), (std::vector<index_t>{0, 2, 1}));
+    EXPECT_EQ(rows_of(c, order_of(c, b, {.kind = OrderKind::bsa, .tau = 10, .alpha = 0.2})),
+              (std::vector<index_t>{0, 2, 1}));
     EXPECT_EQ(order_of(c, b, {.kind = OrderKind::bsa, .tau = 10, .alpha = 0.2}).clusters, 2);
 }
 
-// More rows than a portion of the GPU's pipeline, in clusters that interleave; also with one row a cluster, the longest pipeline.
+// More rows than a portion of the GPU's pipeline, in clusters that interleave; also with one row a cluster, the longest
+// pipeline.
 TEST_P(OrderOn, BsaOfManyClusters)
 {
     const Context c = ctx();
     const index_t rows = build::simulated ? 130 : 700;
-    const auto a = matrix_where<float>(rows, 400, Values::integers, 3, [](index_t i, index_t j) { return j / 4 == i * 7 % 100 || j == (i * 11) % 400; });
-    for (const double alpha : {0.05, 0.51, 1.0}) expect_as_defined(c, a, {.kind = OrderKind::bsa, .tau = 4, .alpha = alpha});
+    const auto a = matrix_where<float>(rows, 400, Values::integers, 3, [](index_t i, index_t j) {
+        return j / 4 == i * 7 % 100 || j == (i * 11) % 400;
+    });
+    for (const double alpha : {0.05, 0.51, 1.0})
+        expect_as_defined(c, a, {.kind = OrderKind::bsa, .tau = 4, .alpha = alpha});
 }
 
-// A wait that runs out of spin_limit ends the launch with an error, whoever waited; with spin_limit everything is as before.
+// A wait that runs out of spin_limit ends the launch with an error, whoever waited; with spin_limit everything is as
+// before.
 TEST_P(OrderOn, ImpatientWaitsAreReported)
 {
     const Context c = ctx();
     if (c.backend() != Backend::cuda) GTEST_SKIP() << "only a GPU waits";
     if constexpr (build::has_cuda) {
-        const auto a = matrix_where<float>(400, 40, Values::integers, 3, [](index_t i, index_t j) { return (i * 7 + j) % 11 == 0; });
+        const auto a = matrix_where<float>(400, 40, Values::integers, 3,
+                                           [](index_t i, index_t j) { return (i * 7 + j) % 11 == 0; });
         const auto there = to_device(c, a.view());
         c.run([&](const auto& q) {
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
@@ -230,8 +261,11 @@ TEST_P(OrderOn, BackendsAgreeAtTies)
         if (!is_drawn(concat("ties ", seed), 6)) continue;
         const auto a = random_matrix<float>(90, 24, 0.15, Values::integers, seed);
         for (const double alpha : {0.2, 0.25, 1.0 / 3, 0.5}) {
-            const OrderOptions options{.kind = OrderKind::bsa, .tau = 1 + static_cast<index_t>(seed % 3), .alpha = alpha};
-            EXPECT_EQ(rows_of(c, order_of(c, a, options)), rows_of(cpu, order_of(cpu, a, options))) << seed << " " << alpha;
+            const OrderOptions options{.kind = OrderKind::bsa,
+                                       .tau = 1 + static_cast<index_t>(seed % 3),
+                                       .alpha = alpha};
+            EXPECT_EQ(rows_of(c, order_of(c, a, options)), rows_of(cpu, order_of(cpu, a, options)))
+                << seed << " " << alpha;
         }
     }
 }
@@ -242,7 +276,8 @@ TEST_P(OrderOn, EveryOrderIsAPermutationAndTheSameOnTheCpu)
     const Context cpu = Context::cpu(1);
     for (const auto& [name, a] : battery<float>(Values::integers)) {
         SCOPED_TRACE(name);
-        for (const auto kind : {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa}) {
+        for (const auto kind :
+             {OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa}) {
             SCOPED_TRACE(to_text(kind));
             const RowOrder order = order_of(c, a, {.kind = kind});
             const auto row = rows_of(c, order);
@@ -266,7 +301,9 @@ TEST_P(OrderOn, UnsortedColumnsAndRepeatsChangeNothing)
     const auto a = clustered(70, 60, 5);
     const auto mixed = shuffled_with_duplicates(a, 3);
     ASSERT_FALSE(mixed.sorted);
-    for (const auto kind : {OrderKind::minhash, OrderKind::bsa}) EXPECT_EQ(rows_of(c, order_of(c, mixed, {.kind = kind, .tau = 4})), rows_of(c, order_of(c, a, {.kind = kind, .tau = 4})));
+    for (const auto kind : {OrderKind::minhash, OrderKind::bsa})
+        EXPECT_EQ(rows_of(c, order_of(c, mixed, {.kind = kind, .tau = 4})),
+                  rows_of(c, order_of(c, a, {.kind = kind, .tau = 4})));
     EXPECT_TRUE(is_permutation_of(rows_of(c, order_of(c, mixed, {.kind = OrderKind::pack})), a.rows));
 }
 
@@ -301,7 +338,8 @@ TEST_P(OrderOn, FailsCleanlyWithoutMemory)
     const auto there = to_device(c, clustered(60, 50, 8).view());
     auto unsorted = pattern_of(there.view());
     unsorted.sorted = false;
-    for (const auto kind : {OrderKind::minhash, OrderKind::pack, OrderKind::bsa}) expect_clean_failures(c, [&] { order_rows(c, unsorted, {.kind = kind}); });
+    for (const auto kind : {OrderKind::minhash, OrderKind::pack, OrderKind::bsa})
+        expect_clean_failures(c, [&] { order_rows(c, unsorted, {.kind = kind}); });
     const RowOrder order = order_rows(c, unsorted);
     expect_clean_failures(c, [&] { panel_cost(c, unsorted, order); });
 }
@@ -316,7 +354,8 @@ TEST(OrderMemory, IsLinearInTheNonzeros)
     for (std::size_t k = 0; k < col.size(); ++k) col[k] = static_cast<index_t>(k / 4 % 100 * 20'000'000 + k % 4 * 1000);
     Context ctx = Context::cpu(1);
     ctx.budget(64_MiB);
-    const RowOrder order = order_rows(ctx, {n, cols, std::ssize(col), row_begin.data(), col.data()}, {.kind = OrderKind::bsa, .tau = 1000, .alpha = 0.5});
+    const RowOrder order = order_rows(ctx, {n, cols, std::ssize(col), row_begin.data(), col.data()},
+                                      {.kind = OrderKind::bsa, .tau = 1000, .alpha = 0.5});
     EXPECT_EQ(order.clusters, 100);
 }
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Panels: the format says what the matrix says, each nonzero once; and the kernel on tensor cores multiplies with it, in any order of rows, for
-// all its types, with numbers in B that are not finite, with panels that are cut.
+// Panels: the format says what the matrix says, each nonzero once; and the kernel on tensor cores multiplies with it,
+// in any order of rows, for all its types, with numbers in B that are not finite, with panels that are cut.
 #include "spmm/dense_case.hpp"
 
 #include <map>
@@ -20,11 +20,13 @@ using namespace test;
 
 // The matrix that panels describe: (row, column) -> where its value stands.
 template <class V>
-std::map<std::pair<index_t, index_t>, offset_t> entries_of(const Panels<V>& p, const std::vector<index_t>& order, bool dense = false)
+std::map<std::pair<index_t, index_t>, offset_t> entries_of(const Panels<V>& p, const std::vector<index_t>& order,
+                                                           bool dense = false)
 {
     std::map<std::pair<index_t, index_t>, offset_t> all;
-    std::map<offset_t, offset_t> nonzero_at;                       // by its place among the values
-    for (offset_t k = 0; k < p.place.size(); ++k) EXPECT_TRUE(nonzero_at.emplace(p.place.data()[k], k).second) << "two values in one place";
+    std::map<offset_t, offset_t> nonzero_at;  // by its place among the values
+    for (offset_t k = 0; k < p.place.size(); ++k)
+        EXPECT_TRUE(nonzero_at.emplace(p.place.data()[k], k).second) << "two values in one place";
     offset_t tile = 0;
     for (const PanelUnit& unit : p.unit.span())
         for (offset_t at = unit.begin; at < unit.end; ++at) {
@@ -42,7 +44,9 @@ std::map<std::pair<index_t, index_t>, offset_t> entries_of(const Panels<V>& p, c
                         EXPECT_EQ(p.present.data()[lane] >> place.value & 1, found != nonzero_at.end());
                         if (found == nonzero_at.end()) continue;
                         const index_t position = unit.panel * panel_rows + slab * slab_rows + r;
-                        EXPECT_TRUE(all.emplace(std::pair{order[static_cast<std::size_t>(position)], chunk.col[c]}, found->second).second);
+                        EXPECT_TRUE(all.emplace(std::pair{order[static_cast<std::size_t>(position)], chunk.col[c]},
+                                                found->second)
+                                        .second);
                     }
                 EXPECT_TRUE(dense || all.size() > before) << "an empty tile";
                 ++tile;
@@ -129,9 +133,12 @@ TEST(SpmmPanels, GroupColumnsByTheSlabsThatUseThem)
     EXPECT_EQ(ranks.size(), 16u);
     for (unsigned mask = 0; mask < 16; ++mask)
         for (unsigned other = 0; other < 16; ++other)
-            if (gray_rank(other) == gray_rank(mask) + 1) { EXPECT_EQ(__builtin_popcount(mask ^ other), 1); }
+            if (gray_rank(other) == gray_rank(mask) + 1) {
+                EXPECT_EQ(__builtin_popcount(mask ^ other), 1);
+            }
     // Columns that alternate between two slabs need each slab's tile in half of the chunks.
-    const auto a = matrix_where<double>(64, 64, Values::integers, 1, [](index_t i, index_t j) { return i / 16 == j % 2; });
+    const auto a =
+        matrix_where<double>(64, 64, Values::integers, 1, [](index_t i, index_t j) { return i / 16 == j % 2; });
     const Panels<Float16> p = make_panels<Float16>(CpuQueue(1), pattern_of(a.view()), nullptr, 1);
     EXPECT_EQ(p.chunk.size(), 4);
     EXPECT_EQ(p.tiles(), 4);
@@ -176,18 +183,27 @@ TEST_P(SpmmPanelsOn, MultiplyTheBattery)
         for (const Values values : {Values::integers, Values::reals})
             for (const auto& [name, in_double] : battery<double>(values)) {
                 const index_t n = std::array{1, 8, 31, 40, 100, 136}[static_cast<std::size_t>(++k % 6)];
-                const std::string what = name + ", " + name_of<V>() + " to " + name_of<C>() + ", n = " + std::to_string(n);
+                const std::string what =
+                    name + ", " + name_of<V>() + " to " + name_of<C>() + ", n = " + std::to_string(n);
                 if (!in_double.unique || !is_drawn(what, 2)) continue;
                 SCOPED_TRACE(what);
-                const auto a = in_type<V>(in_double, values == Values::reals && std::is_same_v<V, Float16> ? 0x1p-12 : 1);
+                const auto a =
+                    in_type<V>(in_double, values == Values::reals && std::is_same_v<V, Float16> ? 0x1p-12 : 1);
                 const auto there = to_device(c, a.view());
                 const auto b = dense<V>(a.cols, n, values, 3);
                 const auto before = dense<C>(a.rows, n, values, 4);
-                const Form form_b{k % 4 == 0 ? Layout::col_major : Layout::row_major, k % 3 == 0 ? 5 : (4 - n % 4) % 4, k % 5 == 0 ? 61u : 64u}, form_c{k % 4 == 1 ? Layout::col_major : Layout::row_major, k % 2};
+                const Form form_b{k % 4 == 0 ? Layout::col_major : Layout::row_major, k % 3 == 0 ? 5 : (4 - n % 4) % 4,
+                                  k % 5 == 0 ? 61u : 64u},
+                    form_c{k % 4 == 1 ? Layout::col_major : Layout::row_major, k % 2};
                 const Scalars s = k % 2 ? Scalars{1, 0} : Scalars{-2, 0.5};
                 Lent<V> b_there(c, b, form_b);
                 Lent<C> c_there(c, before, form_c);
-                const auto plan = Plan<V, C>::make(c, there.view(), {.n = n, .b_layout = k % 8 == 0 ? Layout::col_major : Layout::row_major, .math = Math::tf32, .force = k % 4 == 2 ? whole(32 << k % 8 / 4, 1 << k / 4 % 4) : panels(OrderKind::natural, 32 << k % 3)});
+                const auto plan = Plan<V, C>::make(c, there.view(),
+                                                   {.n = n,
+                                                    .b_layout = k % 8 == 0 ? Layout::col_major : Layout::row_major,
+                                                    .math = Math::tf32,
+                                                    .force = k % 4 == 2 ? whole(32 << k % 8 / 4, 1 << k / 4 % 4)
+                                                                        : panels(OrderKind::natural, 32 << k % 3)});
                 plan.run(static_cast<float>(s.alpha), b_there.view(), static_cast<float>(s.beta), c_there.view());
                 EXPECT_TRUE(is_product(a, false, s, b, before, c_there.take(), values == Values::integers, true));
             }
@@ -198,7 +214,9 @@ TEST_P(SpmmPanelsOn, MultiplyInAnyOrderAndTransposed)
 {
     if (!on_gpu()) GTEST_SKIP() << "panels are for GPUs";
     const auto c = ctx();
-    const auto a = in_type<Bfloat16>(matrix_where<double>(150, 130, Values::integers, 5, [](index_t i, index_t j) { return (i * 7 + j) % 41 < 3 || below(hash_of(5, i, j), 40) == 0; }));
+    const auto a = in_type<Bfloat16>(matrix_where<double>(150, 130, Values::integers, 5, [](index_t i, index_t j) {
+        return (i * 7 + j) % 41 < 3 || below(hash_of(5, i, j), 40) == 0;
+    }));
     const auto there = to_device(c, a.view());
     for (const OrderKind order : {OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa})
         for (const Op op : {Op::none, Op::transpose}) {
@@ -214,15 +232,18 @@ TEST_P(SpmmPanelsOn, MultiplyInAnyOrderAndTransposed)
         }
 }
 
-// Tiles multiply zeros that stand for nothing; infinities in B must not become NaN there, nor NaN spread to rows that do not name it.
+// Tiles multiply zeros that stand for nothing; infinities in B must not become NaN there, nor NaN spread to rows that
+// do not name it.
 TEST_P(SpmmPanelsOn, KeepWhatIsNotFiniteWhereItBelongs)
 {
     const auto c = ctx();
-    const auto in_double = matrix_where<double>(90, 80, Values::integers, 5, [](index_t i, index_t j) { return (i + j) % 5 == 0; });
+    const auto in_double =
+        matrix_where<double>(90, 80, Values::integers, 5, [](index_t i, index_t j) { return (i + j) % 5 == 0; });
     for_each_panel_type([&](auto v, auto r) {
         using V = decltype(v);
         using C = decltype(r);
-        if (simt::under_tsan && !(std::is_same_v<V, Float16> && std::is_same_v<C, Float16>)) return;      // kernels of their own, but one type is enough for a race
+        if (simt::under_tsan && !(std::is_same_v<V, Float16> && std::is_same_v<C, Float16>))
+            return;  // kernels of their own, but one type is enough for a race
         auto a = in_type<V>(in_double);
         for (V& x : a.value)
             if (x == static_cast<V>(0)) x = static_cast<V>(2);
@@ -233,24 +254,35 @@ TEST_P(SpmmPanelsOn, KeepWhatIsNotFiniteWhereItBelongs)
         b(60, 8) = static_cast<V>(-std::numeric_limits<double>::infinity());
         Lent<V> b_there(c, b, {});
         std::vector<std::optional<Policy>> policies{std::nullopt};
-        if (on_gpu()) policies = {panels(OrderKind::natural, std::is_same_v<V, Bfloat16> ? 128 : std::is_same_v<V, C> ? 64 : 32), whole(std::is_same_v<V, C> ? 64 : 32, std::is_same_v<V, Float16> ? 2 : 4)};
+        if (on_gpu())
+            policies = {panels(OrderKind::natural, std::is_same_v<V, Bfloat16> ? 128
+                                                   : std::is_same_v<V, C>      ? 64
+                                                                               : 32),
+                        whole(std::is_same_v<V, C> ? 64 : 32, std::is_same_v<V, Float16> ? 2 : 4)};
         for (const auto& policy : policies) {
             Lent<C> c_there(c, dense<C>(90, 16, Values::integers, 4), {});
-            Plan<V, C>::make(c, there.view(), {.n = 16, .math = Math::tf32, .force = policy}).run(b_there.view(), c_there.view());
+            Plan<V, C>::make(c, there.view(), {.n = 16, .math = Math::tf32, .force = policy})
+                .run(b_there.view(), c_there.view());
             EXPECT_TRUE(is_product_entry_by_entry(a, b, c_there.take()));
         }
     });
 }
 
-// A panel of many columns is cut; the pieces are added up the same way every time, also for more columns than were expected.
+// A panel of many columns is cut; the pieces are added up the same way every time, also for more columns than were
+// expected.
 TEST_P(SpmmPanelsOn, CutLongPanels)
 {
     if (!on_gpu()) GTEST_SKIP() << "panels are for GPUs";
     const auto c = ctx();
     for (const Values values : {Values::integers, Values::reals}) {
-        const auto a = in_type<Float16>(matrix_where<double>(70, 1500, values, 5, [](index_t i, index_t j) { return i == 5 || i == 69 || (i + 3 * j) % 211 == 0; }), values == Values::reals ? 0x1p-12 : 1);
+        const auto a = in_type<Float16>(matrix_where<double>(70, 1500, values, 5,
+                                                             [](index_t i, index_t j) {
+                                                                 return i == 5 || i == 69 || (i + 3 * j) % 211 == 0;
+                                                             }),
+                                        values == Values::reals ? 0x1p-12 : 1);
         const auto there = to_device(c, a.view());
-        const auto plan = Plan<Float16, float>::make(c, there.view(), {.n = 10, .force = panels(OrderKind::natural, values == Values::reals ? 64 : 32)});
+        const auto plan = Plan<Float16, float>::make(
+            c, there.view(), {.n = 10, .force = panels(OrderKind::natural, values == Values::reals ? 64 : 32)});
         EXPECT_EQ(plan.describe().find(" 0 pieces"), std::string::npos) << plan.describe();
         for (const index_t n : {10, 3, 23}) {
             const auto b = dense<Float16>(1500, n, values, 3);
@@ -266,13 +298,16 @@ TEST_P(SpmmPanelsOn, CutLongPanels)
     }
 }
 
-// Nearly dense matrices: every width, every number of parts, more parts than there are chunks, rows and columns that fill no panel and no chunk; the same
-// bits every time. And the choice takes them.
+// Nearly dense matrices: every width, every number of parts, more parts than there are chunks, rows and columns that
+// fill no panel and no chunk; the same bits every time. And the choice takes them.
 TEST_P(SpmmPanelsOn, SplitDenseMatrices)
 {
     const auto c = ctx();
     for (const auto& [rows, cols] : {std::pair{64, 256}, std::pair{100, 77}, std::pair{1, 16}, std::pair{130, 3}}) {
-        const auto a = in_type<Bfloat16>(matrix_where<double>(rows, cols, Values::integers, 5, [](index_t i, index_t j) { return below(hash_of(3, i, j), 3) != 0; }));
+        const auto a =
+            in_type<Bfloat16>(matrix_where<double>(rows, cols, Values::integers, 5, [](index_t i, index_t j) {
+                return below(hash_of(3, i, j), 3) != 0;
+            }));
         const auto there = to_device(c, a.view());
         const auto plan = Plan<Bfloat16, float>::make(c, there.view(), {.n = 72});
         EXPECT_EQ(plan.policy().kernel, on_gpu() ? Kernel::dense : Kernel::rows) << plan.describe();
@@ -306,7 +341,8 @@ TEST_P(SpmmPanelsOn, TakeNewValues)
     const auto before = to_device(c, a.view()), after = to_device(c, changed.view());
     for (const Op op : {Op::none, Op::transpose}) {
         const bool t = op == Op::transpose;
-        auto plan = Plan<Float16, float>::make(c, before.view(), {.op = op, .n = 6, .force = panels(OrderKind::degree)});
+        auto plan =
+            Plan<Float16, float>::make(c, before.view(), {.op = op, .n = 6, .force = panels(OrderKind::degree)});
         plan.update_values(after.view());
         const auto b = dense<Float16>(t ? 80 : 60, 6, Values::integers, 3);
         const auto old = dense<float>(t ? 60 : 80, 6, Values::integers, 4);
@@ -321,10 +357,13 @@ TEST_P(SpmmPanelsOn, TakeNewValues)
 TEST_P(SpmmPanelsOn, AreChosenWhereRowsShareColumns)
 {
     const auto c = ctx();
-    const auto blocks = in_type<Float16>(matrix_where<double>(256, 256, Values::integers, 5, [](index_t i, index_t j) { return i / 64 == j / 64; }));
-    const auto alone = in_type<Float16>(matrix_where<double>(256, 256, Values::integers, 5, [](index_t i, index_t j) { return i == j; }));
+    const auto blocks = in_type<Float16>(
+        matrix_where<double>(256, 256, Values::integers, 5, [](index_t i, index_t j) { return i / 64 == j / 64; }));
+    const auto alone = in_type<Float16>(
+        matrix_where<double>(256, 256, Values::integers, 5, [](index_t i, index_t j) { return i == j; }));
     const auto a = to_device(c, blocks.view()), d = to_device(c, alone.view());
-    const auto for_blocks = Plan<Float16, float>::make(c, a.view(), {.n = 64}), for_alone = Plan<Float16, float>::make(c, d.view(), {.n = 64});
+    const auto for_blocks = Plan<Float16, float>::make(c, a.view(), {.n = 64}),
+               for_alone = Plan<Float16, float>::make(c, d.view(), {.n = 64});
     EXPECT_EQ(for_blocks.policy().kernel, on_gpu() ? Kernel::panels : Kernel::rows) << for_blocks.describe();
     EXPECT_EQ(for_alone.policy().kernel, Kernel::rows) << for_alone.describe();
     const auto b = dense<Float16>(256, 64, Values::integers, 3);

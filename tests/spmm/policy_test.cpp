@@ -15,8 +15,12 @@ constexpr Limits gpu{Backend::cuda}, cpu{Backend::cpu};
 // A matrix whose 64-row panels use every row of B `reuse` times.
 Features traits_of(offset_t nonzeros, double reuse, index_t n = 128)
 {
-    Features t{.rows = 10'000, .cols = 10'000, .nonzeros = nonzeros, .longest = 100, .n = n, .value_bytes = 2, .tensor = true};
-    t.cost = {.pairs = static_cast<offset_t>(static_cast<double>(nonzeros) / reuse), .tiles = nonzeros / 8, .panels = 157, .nonzeros = nonzeros};
+    Features t{
+        .rows = 10'000, .cols = 10'000, .nonzeros = nonzeros, .longest = 100, .n = n, .value_bytes = 2, .tensor = true};
+    t.cost = {.pairs = static_cast<offset_t>(static_cast<double>(nonzeros) / reuse),
+              .tiles = nonzeros / 8,
+              .panels = 157,
+              .nonzeros = nonzeros};
     return t;
 }
 
@@ -44,7 +48,8 @@ TEST(SpmmPolicy, PanelsWhereRowsShareColumns)
 
 TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
 {
-    for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{{0, 2}, {1, 2}, {8, 2}, {9, 8}, {32, 8}, {33, 32}, {128, 32}, {1000, 32}}) {
+    for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{
+             {0, 2}, {1, 2}, {8, 2}, {9, 8}, {32, 8}, {33, 32}, {128, 32}, {1000, 32}}) {
         Features t = traits_of(1000, 1, n);
         t.tensor = false;
         t.value_bytes = 4;
@@ -53,11 +58,16 @@ TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
     EXPECT_EQ(choose(traits_of(1000, 1, 33), gpu).policy.lanes, 32) << "numbers of 16 bits";
 }
 
-// A graph with hubs, one with short rows, and meshes: lines where one row would take longer than all others, or rows are too short to hide what they wait for.
+// A graph with hubs, one with short rows, and meshes: lines where one row would take longer than all others, or rows
+// are too short to hide what they wait for.
 TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
 {
     const auto piece = [](index_t rows, offset_t nonzeros, offset_t longest, index_t n, const Limits& limits = gpu) {
-        return policy_of(Kernel::rows, {.rows = rows, .cols = rows, .nonzeros = nonzeros, .longest = longest, .n = n, .value_bytes = 4}, limits).piece;
+        return policy_of(
+                   Kernel::rows,
+                   {.rows = rows, .cols = rows, .nonzeros = nonzeros, .longest = longest, .n = n, .value_bytes = 4},
+                   limits)
+            .piece;
     };
     EXPECT_EQ(piece(10'000, 158'304, 123, 128), 48) << "Fashion, 28 warps a multiprocessor";
     EXPECT_EQ(piece(10'000, 158'304, 123, 32), 32) << "Fashion";
@@ -68,8 +78,20 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
     EXPECT_EQ(piece(121'192, 2'631'245, 81, 128), 0) << "cop20k_A";
     EXPECT_EQ(piece(10'000, 158'304, 123, 32, cpu), 0);
     EXPECT_EQ(piece(0, 0, 0, 32), 0);
-    EXPECT_EQ(policy_of(Kernel::rows, {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 123, .n = 128, .value_bytes = 8}, gpu).piece, 64) << "24 warps a multiprocessor";
-    EXPECT_EQ(policy_of(Kernel::rows, {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 123, .n = 128, .value_bytes = 2}, gpu).piece, 48) << "32 warps a multiprocessor";
+    EXPECT_EQ(
+        policy_of(Kernel::rows,
+                  {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 123, .n = 128, .value_bytes = 8},
+                  gpu)
+            .piece,
+        64)
+        << "24 warps a multiprocessor";
+    EXPECT_EQ(
+        policy_of(Kernel::rows,
+                  {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 123, .n = 128, .value_bytes = 2},
+                  gpu)
+            .piece,
+        48)
+        << "32 warps a multiprocessor";
     EXPECT_EQ(piece(1000, 3000, 9, 128), 0) << "taken together, short rows would leave multiprocessors without work";
     EXPECT_EQ(piece(206'500, 1'273'389, 44, 128), 64) << "mac_econ";
 }
@@ -77,7 +99,13 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
 // Wide blocks where B is wide and there are enough of them.
 TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
 {
-    for (const auto& [rows, n, width] : std::vector<std::tuple<index_t, index_t, int>>{{100'000, 128, 128}, {100'000, 65, 128}, {100'000, 64, 64}, {100'000, 33, 64}, {100'000, 32, 32}, {2048, 128, 32}, {25'000, 128, 64}}) {
+    for (const auto& [rows, n, width] : std::vector<std::tuple<index_t, index_t, int>>{{100'000, 128, 128},
+                                                                                       {100'000, 65, 128},
+                                                                                       {100'000, 64, 64},
+                                                                                       {100'000, 33, 64},
+                                                                                       {100'000, 32, 32},
+                                                                                       {2048, 128, 32},
+                                                                                       {25'000, 128, 64}}) {
         Features t = traits_of(1'000'000, 4, n);
         t.rows = rows;
         t.cols = 100'000;
@@ -101,14 +129,16 @@ TEST(SpmmPolicy, RowsForTheSmallAndTheWide)
     tf32.cost.pairs /= 2;
     EXPECT_EQ(choose(tf32, gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(policy_of(Kernel::panels, small, gpu), (Policy{Kernel::panels, 1, OrderKind::natural, 32}));
-    for (const auto& [reuse, kernel] : {std::pair{1.61, Kernel::rows}, std::pair{1.75, Kernel::panels}}) {      // webbase-1M, mac_econ
+    for (const auto& [reuse, kernel] :
+         {std::pair{1.61, Kernel::rows}, std::pair{1.75, Kernel::panels}}) {  // webbase-1M, mac_econ
         Features many = traits_of(3'000'000, reuse);
         many.rows = many.cols = 1'000'000;
         EXPECT_EQ(choose(many, gpu).policy.kernel, kernel) << reuse;
     }
 }
 
-// Where panels need most rows of B they take all; in as many parts as there are multiprocessors for, and as have something to do.
+// Where panels need most rows of B they take all; in as many parts as there are multiprocessors for, and as have
+// something to do.
 TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
 {
     const auto pruned = [](index_t rows, index_t cols, double share, index_t n = 128) {
@@ -127,7 +157,8 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
     EXPECT_EQ(pruned(512, 2048, 0.9), dense(32, 8)) << "small, and 32 chunks a part otherwise";
     EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 1));
     EXPECT_EQ(pruned(512, 512, 0.4).kernel, Kernel::dense);
-    EXPECT_EQ(policy_of(Kernel::dense, traits_of(1000, 1), {Backend::cuda, 132, false}).parts, 1) << "a GPU without clusters";
+    EXPECT_EQ(policy_of(Kernel::dense, traits_of(1000, 1), {Backend::cuda, 132, false}).parts, 1)
+        << "a GPU without clusters";
     EXPECT_THROW(check_policy(dense(32, 2), traits_of(1000, 1), {Backend::cuda, 132, false}), ValueError);
     EXPECT_EQ(pruned(512, 512, 0.2).kernel, Kernel::panels);
     EXPECT_EQ(pruned(20'000, 1024, 0.5).kernel, Kernel::panels);
@@ -160,7 +191,8 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
     EXPECT_THROW(check_policy({Kernel::rows, 8, OrderKind::natural, 0, 1, 40}, t, gpu), ValueError);
     EXPECT_THROW(check_policy({Kernel::rows, 1, OrderKind::natural, 0, 1, 64}, t, cpu), ValueError);
     EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128, 1, 64}, t, gpu), ValueError);
-    EXPECT_NO_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 64}, t, gpu)) << "the rest may be cut in any way";
+    EXPECT_NO_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 64}, t, gpu))
+        << "the rest may be cut in any way";
     EXPECT_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 16}, t, gpu), ValueError);
     Features twice = t;
     twice.unique = false;
@@ -169,7 +201,8 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 
 TEST(SpmmPolicy, NamesAreReadBack)
 {
-    for (const Kernel kernel : {Kernel::rows, Kernel::panels, Kernel::dense, Kernel::tiles}) EXPECT_EQ(parse_kernel(to_text(kernel)), kernel);
+    for (const Kernel kernel : {Kernel::rows, Kernel::panels, Kernel::dense, Kernel::tiles})
+        EXPECT_EQ(parse_kernel(to_text(kernel)), kernel);
     EXPECT_THROW(parse_kernel("bricks"), ValueError);
     EXPECT_EQ(to_text(Policy{Kernel::rows, 8, OrderKind::natural}), "rows, 8 lanes");
     EXPECT_EQ(to_text(Policy{Kernel::rows, 8, OrderKind::natural, 0, 1, 32}), "rows, 8 lanes, lines of 32");

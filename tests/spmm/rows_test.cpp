@@ -18,8 +18,11 @@ class SpmmRowsOn : public tulle::test::OnBackend {};
 // Rows around the lengths at which they are cut or taken together, empty ones among them and at both ends.
 HostCsr<double> uneven_rows(Values values)
 {
-    const std::vector<index_t> length{0, 0, 1, 5, 31, 32, 33, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 63, 64, 65, 0, 600, 1, 129, 128, 2, 257, 7, 0, 0};
-    return matrix_where<double>(static_cast<index_t>(length.size()), 601, values, 5, [&](index_t i, index_t j) { return (j * 7 + i) % 601 < length[static_cast<std::size_t>(i)]; });
+    const std::vector<index_t> length{0, 0, 1, 5,  31, 32, 33, 0,   3, 3,   3,   3, 3,   3, 3, 3, 3,
+                                      3, 3, 3, 63, 64, 65, 0,  600, 1, 129, 128, 2, 257, 7, 0, 0};
+    return matrix_where<double>(static_cast<index_t>(length.size()), 601, values, 5, [&](index_t i, index_t j) {
+        return (j * 7 + i) % 601 < length[static_cast<std::size_t>(i)];
+    });
 }
 
 // Every candidate by rows, twice: the counters of pieces are ready again, and the bits the same.
@@ -83,14 +86,22 @@ TEST_P(SpmmRowsOn, TakeTheCallersLines)
     const auto a = in_type<float>(uneven_rows(Values::integers));
     const auto there = to_device(c, a.view());
     const bool gpu = c.backend() == Backend::cuda;
-    for (const int piece : {0, 32, 64}) EXPECT_EQ(Plan<float>::make(c, there.view(), {.piece = piece}).policy().piece, gpu ? piece : 0);
-    EXPECT_EQ(Plan<float>::make(c, there.view(), {.piece = 64, .force = policy_of(Kernel::rows, {.n = 32}, {c.backend()})}).policy().piece, 0) << "a forced policy is taken as it is";
+    for (const int piece : {0, 32, 64})
+        EXPECT_EQ(Plan<float>::make(c, there.view(), {.piece = piece}).policy().piece, gpu ? piece : 0);
+    EXPECT_EQ(Plan<float>::make(c, there.view(),
+                                {.piece = 64, .force = policy_of(Kernel::rows, {.n = 32}, {c.backend()})})
+                  .policy()
+                  .piece,
+              0)
+        << "a forced policy is taken as it is";
     if (!gpu) return;
     EXPECT_THROW(Plan<float>::make(c, there.view(), {.piece = 40}), ValueError);
 }
 
-// Lines follow each other without gaps; whole rows fill them as far as they fit; rows over the length are cut into equal pieces, which own slots of their own.
-[[maybe_unused]] void check_lines(const std::vector<offset_t>& row_begin, const std::vector<RowLine>& lines, std::int32_t slots, offset_t piece)
+// Lines follow each other without gaps; whole rows fill them as far as they fit; rows over the length are cut into
+// equal pieces, which own slots of their own.
+[[maybe_unused]] void check_lines(const std::vector<offset_t>& row_begin, const std::vector<RowLine>& lines,
+                                  std::int32_t slots, offset_t piece)
 {
     constexpr offset_t most_pieces = 512;
     const auto begin_of = [&](offset_t row) { return row_begin[static_cast<std::size_t>(row)]; };
@@ -124,7 +135,8 @@ void check_cut(const Context& c, const std::vector<offset_t>& begin, int piece)
     const auto there = to_device<offset_t>(c, std::span<const offset_t>(begin));
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
-            const RowLines made = cut_rows(q, static_cast<index_t>(std::ssize(begin) - 1), there.data(), begin.back(), piece);
+            const RowLines made =
+                cut_rows(q, static_cast<index_t>(std::ssize(begin) - 1), there.data(), begin.back(), piece);
             const auto here = to_host<RowLine>(c, std::span<const RowLine>(made.line.span()));
             check_lines(begin, {here.data(), here.data() + here.size()}, made.slots, piece);
         }
@@ -135,10 +147,18 @@ TEST_P(SpmmRowsOn, LinesHoldEveryNonzeroOnce)
 {
     const auto c = ctx();
     if (c.backend() != Backend::cuda) GTEST_SKIP() << "lines are for GPUs";
-    std::vector<std::vector<offset_t>> all{{0}, {0, 0}, {0, 70'000}, {0, 32, 32, 64, 97}, uneven_rows(Values::integers).row_begin, std::vector<offset_t>(1000, 0)};
+    std::vector<std::vector<offset_t>> all{{0},
+                                           {0, 0},
+                                           {0, 70'000},
+                                           {0, 32, 32, 64, 97},
+                                           uneven_rows(Values::integers).row_begin,
+                                           std::vector<offset_t>(1000, 0)};
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
         std::vector<offset_t> begin{0};
-        for (index_t i = 0; i < 700; ++i) begin.push_back(begin.back() + static_cast<offset_t>(below(hash_of(seed, i), below(hash_of(seed, i, 1), 9) == 0 ? 300 : 2 + 9 * seed)));
+        for (index_t i = 0; i < 700; ++i)
+            begin.push_back(begin.back() +
+                            static_cast<offset_t>(
+                                below(hash_of(seed, i), below(hash_of(seed, i, 1), 9) == 0 ? 300 : 2 + 9 * seed)));
         all.push_back(begin);
     }
     for (const auto& begin : all)

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// C = alpha op(A) B + beta C as a user meets it: every type, both layouts, any shape, any column count; what is refused, and how.
+// C = alpha op(A) B + beta C as a user meets it: every type, both layouts, any shape, any column count; what is
+// refused, and how.
 #include "spmm/dense_case.hpp"
 
 #include "support/backends.hpp"
@@ -14,7 +15,7 @@ using namespace test;
 
 class SpmmOn : public tulle::test::OnBackend {};
 
-constexpr double f16_scale = 0x1p-12;       // keeps rows of the battery's reals inside the range of f16
+constexpr double f16_scale = 0x1p-12;  // keeps rows of the battery's reals inside the range of f16
 
 template <class V, class C>
 void check_battery(const Context& c, Values values)
@@ -27,18 +28,21 @@ void check_battery(const Context& c, Values values)
         for (const index_t n : {1, 7, 33})
             for (const Op op : {Op::none, Op::transpose}) {
                 ++k;
-                const std::string what = name + ", " + name_of<V>() + " to " + name_of<C>() + ", n = " + std::to_string(n) + (op == Op::none ? "" : ", transposed");
+                const std::string what = name + ", " + name_of<V>() + " to " + name_of<C>() +
+                                         ", n = " + std::to_string(n) + (op == Op::none ? "" : ", transposed");
                 if (!is_drawn(what, 3)) continue;
                 SCOPED_TRACE(what);
                 const bool t = op == Op::transpose;
-                const Form form_b{k % 3 == 0 ? Layout::col_major : Layout::row_major, k % 2 * 3, k % 4 == 1 ? 61u : 64u};
+                const Form form_b{k % 3 == 0 ? Layout::col_major : Layout::row_major, k % 2 * 3,
+                                  k % 4 == 1 ? 61u : 64u};
                 const Form form_c{k % 3 == 1 ? Layout::col_major : Layout::row_major, k % 5, k % 4 == 2 ? 63u : 64u};
                 const auto b = dense<V>(t ? a.rows : a.cols, n, values, 3);
                 const auto before = dense<C>(t ? a.cols : a.rows, n, values, 4);
                 const Scalars s = k % 2 ? Scalars{1, 0} : Scalars{-2, 0.5};
                 Lent<V> b_there(c, b, form_b);
                 Lent<C> c_there(c, before, form_c);
-                multiply(c, there.view(), static_cast<Sum<V>>(s.alpha), b_there.view(), static_cast<Sum<V>>(s.beta), c_there.view(), {.op = op});
+                multiply(c, there.view(), static_cast<Sum<V>>(s.alpha), b_there.view(), static_cast<Sum<V>>(s.beta),
+                         c_there.view(), {.op = op});
                 EXPECT_TRUE(is_product(a, t, s, b, before, c_there.take(), values == Values::integers, false));
             }
     }
@@ -70,7 +74,8 @@ TEST_P(SpmmOn, OlderGpusDoWithoutClusters)
 {
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "about GPUs";
-    const auto a = in_type<Float16>(matrix_where<double>(60, 1500, Values::integers, 9, [](index_t i, index_t j) { return (i + j) % 3 != 0; }));
+    const auto a = in_type<Float16>(
+        matrix_where<double>(60, 1500, Values::integers, 9, [](index_t i, index_t j) { return (i + j) % 3 != 0; }));
     const auto there = to_device(c, a.view());
     const auto b = dense<Float16>(1500, 32, Values::integers, 1);
     const auto before = dense<float>(60, 32, Values::integers, 2);
@@ -88,7 +93,8 @@ TEST_P(SpmmOn, OlderGpusDoWithoutClusters)
         const Policy forced{Kernel::dense, 1, OrderKind::natural, 32, compute < 90 ? 1 : 2};
         chosen.run(1, b_there.view(), 0, c_there.view());
         EXPECT_TRUE(is_product(a, false, {1, 0}, b, before, c_there.take(), true, false));
-        Plan<Float16, float>::make(c, there.view(), {.n = 32, .force = forced}).run(1, b_there.view(), 0, c_there.view());
+        Plan<Float16, float>::make(c, there.view(), {.n = 32, .force = forced})
+            .run(1, b_there.view(), 0, c_there.view());
         EXPECT_TRUE(is_product(a, false, {1, 0}, b, before, c_there.take(), true, false));
     }
 }
@@ -118,13 +124,16 @@ TEST_P(SpmmOn, NoColumnsAreNoWork)
 TEST_P(SpmmOn, APlanTakesAnyColumnsAndLayout)
 {
     const auto c = ctx();
-    const auto a = in_type<double>(matrix_where<double>(40, 900, Values::integers, 7, [](index_t i, index_t j) { return i == 7 || (i * 31 + j) % 97 == 0; }));
+    const auto a = in_type<double>(matrix_where<double>(40, 900, Values::integers, 7, [](index_t i, index_t j) {
+        return i == 7 || (i * 31 + j) % 97 == 0;
+    }));
     const auto there = to_device(c, a.view());
     for (const Layout expected : {Layout::row_major, Layout::col_major}) {
         const auto plan = Plan<double>::make(c, there.view(), {.n = 5, .b_layout = expected});
         for (const Layout layout : {Layout::row_major, Layout::col_major})
             for (const index_t n : {3, 5, 13}) {
-                const auto b = dense<double>(900, n, Values::integers, 1), before = dense<double>(40, n, Values::integers, 2);
+                const auto b = dense<double>(900, n, Values::integers, 1),
+                           before = dense<double>(40, n, Values::integers, 2);
                 Lent<double> b_there(c, b, {layout, 1}), c_there(c, before, {layout, 2});
                 plan.run(1, b_there.view(), 1, c_there.view());
                 EXPECT_TRUE(is_product(a, false, {1, 1}, b, before, c_there.take(), true, false)) << n;
@@ -135,11 +144,14 @@ TEST_P(SpmmOn, APlanTakesAnyColumnsAndLayout)
 TEST_P(SpmmOn, RunAllocatesNothingAndRepeatsItsBits)
 {
     const auto c = ctx();
-    const auto a = in_type<float>(matrix_where<double>(150, 1400, Values::reals, 7, [](index_t i, index_t j) { return i == 7 || (i * 31 + j) % 197 == 0; }));
+    const auto a = in_type<float>(matrix_where<double>(150, 1400, Values::reals, 7, [](index_t i, index_t j) {
+        return i == 7 || (i * 31 + j) % 197 == 0;
+    }));
     const auto there = to_device(c, a.view());
     const auto plan = Plan<float>::make(c, there.view(), {.n = 9});
     const auto b = dense<float>(1400, 9, Values::reals, 1);
-    Lent<float> b_there(c, b, {}), first(c, {150, 9, std::vector<float>(1350)}, {}), second(c, {150, 9, std::vector<float>(1350)}, {});
+    Lent<float> b_there(c, b, {}), first(c, {150, 9, std::vector<float>(1350)}, {}),
+        second(c, {150, 9, std::vector<float>(1350)}, {});
     c.memory().fail_at(0, Memory::Fail::for_ever);
     plan.run(b_there.view(), first.view());
     plan.run(b_there.view(), second.view());
@@ -151,10 +163,15 @@ TEST_P(SpmmOn, RunAllocatesNothingAndRepeatsItsBits)
 TEST_P(SpmmOn, FailingAllocationsLeaveNothingBehind)
 {
     const auto c = ctx();
-    const auto a = in_type<Float16>(matrix_where<double>(9, 600, Values::integers, 7, [](index_t i, index_t j) { return i == 7 || i == j; }));      // a long row
-    const auto b = in_type<Float16>(matrix_where<double>(20, 16, Values::integers, 7, [](index_t i, index_t j) { return i == j; }));
+    const auto a = in_type<Float16>(matrix_where<double>(9, 600, Values::integers, 7, [](index_t i, index_t j) {
+        return i == 7 || i == j;
+    }));  // a long row
+    const auto b = in_type<Float16>(
+        matrix_where<double>(20, 16, Values::integers, 7, [](index_t i, index_t j) { return i == j; }));
     const auto long_row = to_device(c, a.view()), small = to_device(c, b.view());
-    tulle::test::expect_clean_failures(c, [&] { Plan<Float16>::make(c, long_row.view(), {.b_layout = Layout::col_major}); });
+    tulle::test::expect_clean_failures(c, [&] {
+        Plan<Float16>::make(c, long_row.view(), {.b_layout = Layout::col_major});
+    });
     tulle::test::expect_clean_failures(c, [&] { Plan<Float16>::make(c, small.view(), {.op = Op::transpose}); });
 }
 
@@ -169,7 +186,8 @@ TEST_P(SpmmOn, NewValuesArriveAlsoTransposed)
         const bool t = op == Op::transpose;
         auto plan = Plan<double>::make(c, before.view(), {.op = op});
         plan.update_values(after.view());
-        const auto x = dense<double>(t ? 60 : 45, 6, Values::integers, 1), y = dense<double>(t ? 45 : 60, 6, Values::integers, 2);
+        const auto x = dense<double>(t ? 60 : 45, 6, Values::integers, 1),
+                   y = dense<double>(t ? 45 : 60, 6, Values::integers, 2);
         Lent<double> x_there(c, x, {}), y_there(c, y, {});
         plan.run(x_there.view(), y_there.view());
         EXPECT_TRUE(is_product(b, t, {}, x, y, y_there.take(), true, false));
@@ -198,16 +216,33 @@ TEST_P(SpmmOn, RefusesWhatDoesNotFit)
     auto data = to_device<float>(c, std::span<const float>(std::vector<float>(1000)));
     float *b = data.data(), *y = data.data() + 500;
     const auto run = [&](const DenseView<const float>& from, const DenseView<float>& to) { plan.run(from, to); };
-    EXPECT_EQ(message_of<ShapeError>([&] { run({31, 4, 4, Layout::row_major, b}, {20, 4, 4, Layout::row_major, y}); }), "B is 31 x 4, but must be 30 x 4");
-    EXPECT_EQ(message_of<ShapeError>([&] { run({30, 4, 4, Layout::row_major, b}, {20, 5, 5, Layout::row_major, y}); }), "C is 20 x 5, but must be 20 x 4");
-    EXPECT_EQ(message_of<ShapeError>([&] { run({30, 4, 3, Layout::row_major, b}, {20, 4, 4, Layout::row_major, y}); }),
+    EXPECT_EQ(message_of<ShapeError>([&] {
+                  run({31, 4, 4, Layout::row_major, b}, {20, 4, 4, Layout::row_major, y});
+              }),
+              "B is 31 x 4, but must be 30 x 4");
+    EXPECT_EQ(message_of<ShapeError>([&] {
+                  run({30, 4, 4, Layout::row_major, b}, {20, 5, 5, Layout::row_major, y});
+              }),
+              "C is 20 x 5, but must be 20 x 4");
+    EXPECT_EQ(message_of<ShapeError>([&] {
+                  run({30, 4, 3, Layout::row_major, b}, {20, 4, 4, Layout::row_major, y});
+              }),
               "the leading dimension of B is 3, but its rows have 4 entries");
-    EXPECT_EQ(message_of<ShapeError>([&] { run({30, 4, 4, Layout::row_major, b}, {20, 4, 19, Layout::col_major, y}); }),
+    EXPECT_EQ(message_of<ShapeError>([&] {
+                  run({30, 4, 4, Layout::row_major, b}, {20, 4, 19, Layout::col_major, y});
+              }),
               "the leading dimension of C is 19, but its columns have 20 entries");
-    EXPECT_EQ(message_of<ValueError>([&] { run({30, 4, 4, Layout::row_major, b}, {20, 4, 4, Layout::row_major, b + 119}); }), "B and C overlap");
+    EXPECT_EQ(message_of<ValueError>([&] {
+                  run({30, 4, 4, Layout::row_major, b}, {20, 4, 4, Layout::row_major, b + 119});
+              }),
+              "B and C overlap");
     run({30, 4, 4, Layout::row_major, b}, {20, 4, 4, Layout::row_major, b + 120});
     EXPECT_THROW(Plan<float>::make(c, there.view(), {.n = -1}), ValueError);
-    EXPECT_THROW(Plan<double>::make(c, tulle::test::view_of(to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 3).view())), {.math = Math::tf32}), ValueError);
+    EXPECT_THROW(Plan<double>::make(c,
+                                    tulle::test::view_of(
+                                        to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 3).view())),
+                                    {.math = Math::tf32}),
+                 ValueError);
     EXPECT_THROW(Plan<float>::make(c, there.view(), {.force = Policy{Kernel::rows, 5}}), ValueError);
     EXPECT_NE(plan.describe().find("spmm on " + c.name() + ": 20 x 30"), std::string::npos) << plan.describe();
 }

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Tiles and rest: every nonzero in one of them, once; which tiles are dense; and both products together are the product, for all types and orders, with
-// numbers in B that are not finite, with new values.
+// Tiles and rest: every nonzero in one of them, once; which tiles are dense; and both products together are the
+// product, for all types and orders, with numbers in B that are not finite, with new values.
 #include "spmm/dense_case.hpp"
 
 #include <map>
@@ -34,12 +34,14 @@ std::map<std::pair<index_t, index_t>, offset_t> entries_of(const Tiles<V>& t, co
             for (int c = 0; c < tile_side; ++c) {
                 if (!(t.present.data()[tile * tile_side + r] >> c & 1u)) continue;
                 const index_t position = (t.first_panel + static_cast<index_t>(tile / t.width)) * tile_side + r;
-                all[{order[static_cast<std::size_t>(position)], block * tile_side + c}] = tile * tile_places + place_in_tile<V>(r, c);
+                all[{order[static_cast<std::size_t>(position)], block * tile_side + c}] =
+                    tile * tile_places + place_in_tile<V>(r, c);
             }
     }
     EXPECT_EQ(std::ssize(all), t.in_tiles);
     for (index_t i = 0; i < t.rows; ++i)
-        for (offset_t k = t.rest_begin.data()[i]; k < t.rest_begin.data()[i + 1]; ++k) EXPECT_TRUE(all.emplace(std::pair{i, t.rest_col.data()[k]}, t.slots() * tile_places + k).second);
+        for (offset_t k = t.rest_begin.data()[i]; k < t.rest_begin.data()[i + 1]; ++k)
+            EXPECT_TRUE(all.emplace(std::pair{i, t.rest_col.data()[k]}, t.slots() * tile_places + k).second);
     return all;
 }
 
@@ -80,10 +82,12 @@ TEST(SpmmTiles, EveryPlaceOfATileIsUsedOnce)
 {
     std::set<index_t> half, single;
     for (int r = 0; r < tile_side; ++r)
-        for (int c = 0; c < tile_side; ++c) half.insert(place_in_tile<Float16>(r, c)), single.insert(place_in_tile<float>(r, c));
+        for (int c = 0; c < tile_side; ++c)
+            half.insert(place_in_tile<Float16>(r, c)), single.insert(place_in_tile<float>(r, c));
     EXPECT_EQ(std::ssize(half), tile_places);
     EXPECT_EQ(std::ssize(single), tile_places);
-    EXPECT_TRUE(*half.begin() == 0 && *half.rbegin() == tile_places - 1 && *single.begin() == 0 && *single.rbegin() == tile_places - 1);
+    EXPECT_TRUE(*half.begin() == 0 && *half.rbegin() == tile_places - 1 && *single.begin() == 0 &&
+                *single.rbegin() == tile_places - 1);
 }
 
 TEST(SpmmTiles, RefusePositionsStoredTwice)
@@ -110,15 +114,20 @@ TEST(SpmmTiles, AreDenseWhereTheyGain)
     };
     using Panels = std::vector<index_t>;
     EXPECT_EQ(found({0, 0}), (std::pair{Panels{2, 1}, 105L}));
-    EXPECT_EQ(found({30, 0}), (std::pair{Panels{1, 1}, 75L}));       // more than 30, not as many
-    EXPECT_EQ(found({25, 10}), (std::pair{Panels{2, 0}, 70L}));      // 15 and 5 more than 25 together, but only 10
+    EXPECT_EQ(found({30, 0}), (std::pair{Panels{1, 1}, 75L}));   // more than 30, not as many
+    EXPECT_EQ(found({25, 10}), (std::pair{Panels{2, 0}, 70L}));  // 15 and 5 more than 25 together, but only 10
     EXPECT_EQ(found({25, 20}), (std::pair{Panels{0, 0}, 0L}));
     EXPECT_EQ(found({40, 0}), (std::pair{Panels{0, 0}, 0L}));
 }
 
 TEST(SpmmTiles, CostWhatTheirRowsOfBCost)
 {
-    const CostModel model{.start = 6, .per_byte = 1, .per_tile_column = 2, .per_panel_column = 3, .per_nonzero_column = 4, .per_memory_byte = 5};
+    const CostModel model{.start = 6,
+                          .per_byte = 1,
+                          .per_tile_column = 2,
+                          .per_panel_column = 3,
+                          .per_nonzero_column = 4,
+                          .per_memory_byte = 5};
     const double tile = 32 * 10 * 2 + 2 * 8 * 10 + 5 * 1024 * 2, panel = 3 * 10;
     EXPECT_EQ(tiles_seconds(model, 640, 7, 2, 100, 10, 2), 6 + 7 * tile + 2 * panel + 6 + 10 * (4 * 100 + 3 * 10));
     EXPECT_EQ(cheapest_density(model, 10, 2).least, tile / 40);
@@ -136,7 +145,10 @@ TEST(SpmmTiles, CostWhatTheirRowsOfBCost)
 
 class SpmmTilesOn : public tulle::test::OnBackend {
 protected:
-    Policy tiles(OrderKind order, index_t n, std::size_t bytes) { return policy_of(Kernel::tiles, {.n = n, .value_bytes = bytes, .order = order}, {ctx().backend()}); }
+    Policy tiles(OrderKind order, index_t n, std::size_t bytes)
+    {
+        return policy_of(Kernel::tiles, {.n = n, .value_bytes = bytes, .order = order}, {ctx().backend()});
+    }
     bool on_gpu() { return ctx().backend() == Backend::cuda; }
 };
 
@@ -152,7 +164,9 @@ void for_each_tile_type(Go&& go)
 // Blocks among scattered entries, long rows and empty ones, last tiles that reach beyond the matrix.
 HostCsr<double> mixed(Values values)
 {
-    return matrix_where<double>(100, 170, values, 5, [](index_t i, index_t j) { return i != 50 && (i == 7 || (i / 20 == j / 35 && (i + j) % 3 != 0) || below(hash_of(5, i, j), 40) == 0); });
+    return matrix_where<double>(100, 170, values, 5, [](index_t i, index_t j) {
+        return i != 50 && (i == 7 || (i / 20 == j / 35 && (i + j) % 3 != 0) || below(hash_of(5, i, j), 40) == 0);
+    });
 }
 
 TEST_P(SpmmTilesOn, AndRestAreTheProduct)
@@ -165,7 +179,7 @@ TEST_P(SpmmTilesOn, AndRestAreTheProduct)
             using C = decltype(r);
             auto a = in_type<V>(mixed(values), values == Values::reals && std::is_same_v<V, Float16> ? 0x1p-12 : 1);
             if constexpr (std::is_same_v<V, float>)
-                for (float& x : a.value) x = tf32_of(x);                       // the rest is not rounded
+                for (float& x : a.value) x = tf32_of(x);  // the rest is not rounded
             const auto there = to_device(c, a.view());
             for (const index_t n : {1, 40, 72}) {
                 ++k;
@@ -173,17 +187,21 @@ TEST_P(SpmmTilesOn, AndRestAreTheProduct)
                 if constexpr (std::is_same_v<V, float>)
                     for (float& x : b.at) x = tf32_of(x);
                 const auto before = dense<C>(a.rows, n, values, 4);
-                const Form form_b{k % 4 == 0 ? Layout::col_major : Layout::row_major, k % 3 == 0 ? 5 : 0, k % 5 == 0 ? 61u : 64u}, form_c{k % 4 == 1 ? Layout::col_major : Layout::row_major, k % 2};
+                const Form form_b{k % 4 == 0 ? Layout::col_major : Layout::row_major, k % 3 == 0 ? 5 : 0,
+                                  k % 5 == 0 ? 61u : 64u},
+                    form_c{k % 4 == 1 ? Layout::col_major : Layout::row_major, k % 2};
                 const Scalars s = k % 2 ? Scalars{1, 0} : Scalars{-2, 0.5};
                 Lent<V> b_there(c, b, form_b);
                 Lent<C> c_there(c, before, form_c);
                 const OrderKind order = k % 3 == 0 ? OrderKind::natural : k % 3 == 1 ? OrderKind::bsa : OrderKind::pack;
-                const index_t expected = k % 2 ? n : 33;                       // more are multiplied slice by slice
+                const index_t expected = k % 2 ? n : 33;  // more are multiplied slice by slice
                 Options options{.n = expected, .math = Math::tf32, .force = tiles(order, expected, sizeof(V))};
                 if (k % 4 != 3) options.delta = k % 4 == 0 ? 0.0 : 0.1;
                 const auto plan = Plan<V, C>::make(c, there.view(), options);
                 plan.run(static_cast<float>(s.alpha), b_there.view(), static_cast<float>(s.beta), c_there.view());
-                EXPECT_TRUE(is_product(a, false, s, b, before, c_there.take(), values == Values::integers, true)) << name_of<V>() << " to " << name_of<C>() << ", n = " << n << "\n" << plan.describe();
+                EXPECT_TRUE(is_product(a, false, s, b, before, c_there.take(), values == Values::integers, true))
+                    << name_of<V>() << " to " << name_of<C>() << ", n = " << n << "\n"
+                    << plan.describe();
             }
         });
 }
@@ -202,8 +220,11 @@ TEST_P(SpmmTilesOn, TakeAnyShare)
             const auto before = dense<float>(a.rows, 9, Values::integers, 4);
             Lent<Float16> b_there(c, b, {});
             Lent<float> c_there(c, before, {});
-            const auto plan = Plan<Float16, float>::make(c, there.view(), {.n = 9, .delta = delta, .force = tiles(OrderKind::bsa, 9, 2)});
-            EXPECT_NE(plan.describe().find(delta == 0 ? "rest:   0 nonzeros" : "tiles:  0 that"), std::string::npos) << plan.describe();
+            const auto plan =
+                Plan<Float16, float>::make(c, there.view(),
+                                           {.n = 9, .delta = delta, .force = tiles(OrderKind::bsa, 9, 2)});
+            EXPECT_NE(plan.describe().find(delta == 0 ? "rest:   0 nonzeros" : "tiles:  0 that"), std::string::npos)
+                << plan.describe();
             plan.run(b_there.view(), c_there.view());
             EXPECT_TRUE(is_product(a, false, {}, b, before, c_there.take(), true, true));
         }
@@ -216,11 +237,13 @@ TEST_P(SpmmTilesOn, KeepWhatIsNotFiniteWhereItBelongs)
     for_each_tile_type([&](auto v, auto r) {
         using V = decltype(v);
         using C = decltype(r);
-        if (simt::under_tsan && !(std::is_same_v<V, Float16> && std::is_same_v<C, Float16>)) return;      // kernels of their own, but one type is enough for a race
-        auto a = in_type<V>(matrix_where<double>(70, 80, Values::integers, 5, [](index_t i, index_t j) { return (i + j) % 5 == 0; }));
+        if (simt::under_tsan && !(std::is_same_v<V, Float16> && std::is_same_v<C, Float16>))
+            return;  // kernels of their own, but one type is enough for a race
+        auto a = in_type<V>(
+            matrix_where<double>(70, 80, Values::integers, 5, [](index_t i, index_t j) { return (i + j) % 5 == 0; }));
         for (V& x : a.value)
             if (x == static_cast<V>(0)) x = static_cast<V>(2);
-        a.value[1] = static_cast<V>(0);                                        // stored: times infinity it is NaN
+        a.value[1] = static_cast<V>(0);  // stored: times infinity it is NaN
         const auto there = to_device(c, a.view());
         auto b = dense<V>(80, 9, Values::integers, 3);
         b(a.col[1], 4) = static_cast<V>(std::numeric_limits<double>::infinity());
@@ -228,7 +251,9 @@ TEST_P(SpmmTilesOn, KeepWhatIsNotFiniteWhereItBelongs)
         b(60, 8) = static_cast<V>(-std::numeric_limits<double>::infinity());
         Lent<V> b_there(c, b, {});
         Lent<C> c_there(c, dense<C>(70, 9, Values::integers, 4), {});
-        Plan<V, C>::make(c, there.view(), {.n = 9, .math = Math::tf32, .delta = 0.0, .force = tiles(OrderKind::natural, 9, sizeof(V))}).run(b_there.view(), c_there.view());
+        Plan<V, C>::make(c, there.view(),
+                         {.n = 9, .math = Math::tf32, .delta = 0.0, .force = tiles(OrderKind::natural, 9, sizeof(V))})
+            .run(b_there.view(), c_there.view());
         EXPECT_TRUE(is_product_entry_by_entry(a, b, c_there.take()));
     });
 }
@@ -242,7 +267,9 @@ TEST_P(SpmmTilesOn, TakeNewValuesTransposedOrNot)
     const auto before = to_device(c, a.view()), after = to_device(c, changed.view());
     for (const Op op : {Op::none, Op::transpose}) {
         const bool t = op == Op::transpose;
-        auto plan = Plan<Bfloat16, float>::make(c, before.view(), {.op = op, .n = 16, .delta = 0.05, .force = tiles(OrderKind::bsa, 16, 2)});
+        auto plan =
+            Plan<Bfloat16, float>::make(c, before.view(),
+                                        {.op = op, .n = 16, .delta = 0.05, .force = tiles(OrderKind::bsa, 16, 2)});
         plan.update_values(after.view());
         const auto b = dense<Bfloat16>(t ? 100 : 170, 16, Values::integers, 3);
         const auto old = dense<float>(t ? 170 : 100, 16, Values::integers, 4);
@@ -259,7 +286,9 @@ TEST_P(SpmmTilesOn, AreFoundByTrying)
     const auto c = ctx();
     const auto a = in_type<float>(mixed(Values::integers));
     const auto there = to_device(c, a.view());
-    const auto plan = Plan<float>::make(c, there.view(), {.n = 8, .math = Math::tf32, .effort = Effort::search, .force = tiles(OrderKind::bsa, 8, 4)});
+    const auto plan =
+        Plan<float>::make(c, there.view(),
+                          {.n = 8, .math = Math::tf32, .effort = Effort::search, .force = tiles(OrderKind::bsa, 8, 4)});
     EXPECT_NE(plan.describe().find("delta by trying"), std::string::npos) << plan.describe();
     const auto b = dense<float>(170, 8, Values::integers, 3);
     const auto before = dense<float>(100, 8, Values::integers, 4);

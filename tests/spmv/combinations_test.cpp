@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of SpMV in all combinations on one matrix: formats, op, policies, types of matrix and vectors, dots, determinism, alpha and beta, plans that have taken
-// new values. Other tests change an option at a time.
+// Options of SpMV in all combinations on one matrix: formats, op, policies, types of matrix and vectors, dots,
+// determinism, alpha and beta, plans that have taken new values. Other tests change an option at a time.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -28,7 +28,9 @@ HostCsr<M> matrix_of_all_kinds()
     return matrix_of_columns<M>(75, 75, 91, [](index_t i) {
         std::vector<index_t> col;
         for (index_t j = 0; j < 75; ++j)
-            if (i == 40 || (i >= 10 && i < 20 && j % 9 == 2) || (i % 13 != 5 && i < 70 && (j == i || j == (i * 7) % 75))) col.push_back(j);
+            if (i == 40 || (i >= 10 && i < 20 && j % 9 == 2) ||
+                (i % 13 != 5 && i < 70 && (j == i || j == (i * 7) % 75)))
+                col.push_back(j);
         return col;
     });
 }
@@ -41,15 +43,21 @@ struct Formats {
     BlockedEll<M> blocks;
 
     Formats(const Context& c, const HostCsr<M>& a)
-        : csr(to_device(c, a.view())), csc(to_csc(c, csr.view())), coo(to_coo(c, csr.view())), blocks(to_blocked_ell(c, csr.view(), 4))
-    {
-    }
+        : csr(to_device(c, a.view())),
+          csc(to_csc(c, csr.view())),
+          coo(to_coo(c, csr.view())),
+          blocks(to_blocked_ell(c, csr.view(), 4))
+    {}
     std::vector<std::pair<std::string, AnyView<M>>> views() const
     {
         CooView<M> unordered = coo.view();
         unordered.order = CooOrder::none;
         unordered.unique = false;
-        return {{"csr", csr.view()}, {"csc", csc.view()}, {"coo", coo.view()}, {"coo in no order", unordered}, {"blocks", blocks.view()}};
+        return {{"csr", csr.view()},
+                {"csc", csc.view()},
+                {"coo", coo.view()},
+                {"coo in no order", unordered},
+                {"blocks", blocks.view()}};
     }
 };
 
@@ -59,17 +67,20 @@ struct Scalars {
 constexpr Scalars all_scalars[] = {{1, 0}, {-2, 0}, {1, 1}, {3, -1}, {0, 2}, {0, 0}};
 
 template <class V>
-std::string text_of(const std::string& format, Op op, const Policy& policy, bool dots, bool deterministic, bool updated, Scalars s)
+std::string text_of(const std::string& format, Op op, const Policy& policy, bool dots, bool deterministic, bool updated,
+                    Scalars s)
 {
-    return format + (op == Op::transpose ? ", transposed, " : ", ") + to_text(policy) + (dots ? ", dots" : "") + (deterministic ? ", deterministic" : "") + (updated ? ", updated" : "") +
-           ", alpha " + std::to_string(s.alpha) + ", beta " + std::to_string(s.beta);
+    return format + (op == Op::transpose ? ", transposed, " : ", ") + to_text(policy) + (dots ? ", dots" : "") +
+           (deterministic ? ", deterministic" : "") + (updated ? ", updated" : "") + ", alpha " +
+           std::to_string(s.alpha) + ", beta " + std::to_string(s.beta);
 }
 
 template <class V, class M>
 void check_run(const Context& c, const Plan<V, M>& plan, const HostCsr<V>& a, Op op, Scalars s, bool dots)
 {
     const auto x = test_vector<V>(75, Values::integers, 6);
-    const std::vector<V> y = s.beta == 0 ? std::vector<V>(75, std::numeric_limits<V>::quiet_NaN()) : test_vector<V>(75, Values::integers, 7);
+    const std::vector<V> y =
+        s.beta == 0 ? std::vector<V>(75, std::numeric_limits<V>::quiet_NaN()) : test_vector<V>(75, Values::integers, 7);
     const auto want = oracle_multiply(a, op == Op::transpose, static_cast<V>(s.alpha), x, static_cast<V>(s.beta), y);
     const auto x_there = to_device<V>(c, std::span<const V>(x));
     Guarded<V> out(c, y), sums(c, std::vector<V>(2, std::numeric_limits<V>::quiet_NaN()));
@@ -93,8 +104,12 @@ void check_all(const Context& ctx, const std::string& types, unsigned one_in)
     const HostCsr<M> a = matrix_of_all_kinds<M>();
     HostCsr<M> other = a;
     for (M& v : other.value) v = M(2) - v;
-    for (M& v : other.value) v = v == M(0) ? M(3) : v;                       // dense blocks drop zeros
-    HostCsr<V> in_v{.rows = a.rows, .cols = a.cols, .row_begin = a.row_begin, .col = a.col, .value = {a.value.begin(), a.value.end()}};
+    for (M& v : other.value) v = v == M(0) ? M(3) : v;  // dense blocks drop zeros
+    HostCsr<V> in_v{.rows = a.rows,
+                    .cols = a.cols,
+                    .row_begin = a.row_begin,
+                    .col = a.col,
+                    .value = {a.value.begin(), a.value.end()}};
     HostCsr<V> other_in_v = in_v;
     other_in_v.value.assign(other.value.begin(), other.value.end());
     const Formats<M> before(ctx, a), after(ctx, other);
@@ -111,10 +126,12 @@ void check_all(const Context& ctx, const std::string& types, unsigned one_in)
                         for (const bool updated : {false, true}) {
                             std::optional<Plan<V, M>> plan;
                             for (const Scalars s : all_scalars) {
-                                const std::string what = types + text_of<V>(format, op, policy, dots, deterministic, updated, s);
+                                const std::string what =
+                                    types + text_of<V>(format, op, policy, dots, deterministic, updated, s);
                                 if (!is_drawn(what, one_in)) continue;
                                 SCOPED_TRACE(what);
-                                if (!plan) plan.emplace(Plan<V, M>::make(c, view, {.op = op, .force = policy, .dots = dots}));
+                                if (!plan)
+                                    plan.emplace(Plan<V, M>::make(c, view, {.op = op, .force = policy, .dots = dots}));
                                 if (updated) plan->update_values(views_after[f].second);
                                 check_run<V, M>(c, *plan, updated ? other_in_v : in_v, op, s, dots);
                                 if (::testing::Test::HasFatalFailure()) return;

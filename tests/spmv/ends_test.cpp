@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels read in batches: lanes, vectors, several entries ahead. Rows, matrices and vectors a little shorter or longer than a batch, in arrays that end where
-// the memory does, show who reads beyond.
+// Kernels read in batches: lanes, vectors, several entries ahead. Rows, matrices and vectors a little shorter or longer
+// than a batch, in arrays that end where the memory does, show who reads beyond.
 #include <gtest/gtest.h>
 
 #include "support/backends.hpp"
@@ -19,7 +19,8 @@ using namespace tulle::test;
 class SpmvEndsOn : public OnBackend {};
 
 template <class V>
-void check_ends(const Context& c, const HostCsr<V>& a, const AnyView<V>& view, const std::string& name, Edge edge, unsigned one_in)
+void check_ends(const Context& c, const HostCsr<V>& a, const AnyView<V>& view, const std::string& name, Edge edge,
+                unsigned one_in)
 {
     const auto x = test_vector<V>(a.cols, Values::integers, 6), y = test_vector<V>(a.rows, Values::integers, 7);
     const auto want = oracle_multiply(a, false, V(2), x, V(-1), y);
@@ -31,7 +32,8 @@ void check_ends(const Context& c, const HostCsr<V>& a, const AnyView<V>& view, c
         const Exact<V> x_there(c, x, edge, 1), y_there(c, y, edge, 3);
         Plan<V>::make(c, view, {.force = policy}).run(V(2), x_there.span(), V(-1), y_there.span());
         const auto got = y_there.take();
-        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << "row " << i;
+        for (std::size_t i = 0; i < got.size(); ++i)
+            ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << "row " << i;
     }
 }
 
@@ -40,7 +42,9 @@ void check_ends_of_rows(const Context& c, const std::vector<index_t>& lengths, E
 {
     std::string name = edge == Edge::end ? "rows of" : "after the edge, rows of";
     for (const index_t n : lengths) name += " " + std::to_string(n);
-    const auto wanted = [&](const std::string& format) { return is_drawn(name + format + (sizeof(V) == 4 ? " f32" : " f64"), 8); };
+    const auto wanted = [&](const std::string& format) {
+        return is_drawn(name + format + (sizeof(V) == 4 ? " f32" : " f64"), 8);
+    };
     const bool csr = wanted(", csr"), coo = wanted(", coo"), csc = wanted(", csc"), blocks = wanted(", blocks");
     if (!csr && !coo && !csc && !blocks) return;
     const auto a = matrix_of_lengths<V>(lengths, *std::max_element(lengths.begin(), lengths.end()), 5);
@@ -49,7 +53,9 @@ void check_ends_of_rows(const Context& c, const std::vector<index_t>& lengths, E
     if (csr) check_ends<V>(c, a, there.view(), name, edge, one_in);
     if (coo) check_ends<V>(c, a, view_of(to_coo(c, there.view())), name + ", coo", edge, one_in);
     if (csc) check_ends<V>(c, a, view_of(to_csc(c, there.view())), name + ", csc", edge, one_in);
-    if (blocks) check_ends<V>(c, a, view_of(to_blocked_ell(c, there.view(), 1 + static_cast<index_t>(lengths.size()))), name + ", blocks", edge, one_in);
+    if (blocks)
+        check_ends<V>(c, a, view_of(to_blocked_ell(c, there.view(), 1 + static_cast<index_t>(lengths.size()))),
+                      name + ", blocks", edge, one_in);
 }
 
 TEST_P(SpmvEndsOn, RowsAroundEveryBatch)
@@ -58,7 +64,7 @@ TEST_P(SpmvEndsOn, RowsAroundEveryBatch)
     for (const index_t n : sizes_around_batches(2048))
         for (const auto& lengths : rows_around(n))
             for (const Edge edge : {Edge::end, Edge::begin}) {
-                if (edge == Edge::begin && c.backend() == Backend::cuda) continue;      // red zones are at both ends there
+                if (edge == Edge::begin && c.backend() == Backend::cuda) continue;  // red zones are at both ends there
                 check_ends_of_rows<double>(c, lengths, edge);
                 check_ends_of_rows<float>(c, lengths, edge);
             }

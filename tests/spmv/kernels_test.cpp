@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrices made for one kernel each: giants, runs of equal rows, rows that follow each other, wide and narrow ones; dots and mixed types.
+// Matrices made for one kernel each: giants, runs of equal rows, rows that follow each other, wide and narrow ones;
+// dots and mixed types.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,11 +43,13 @@ void expect_exact(const Context& ctx, const HostCsr<V>& a, const Policy& policy)
         Guarded<V> out(ctx, y);
         plan.run(V(2), x_there.span(), V(-1), out.span());
         const auto got = out.take();
-        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << "row " << i << ", run " << run;
+        for (std::size_t i = 0; i < got.size(); ++i)
+            ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << "row " << i << ", run " << run;
     }
 }
 
-// Rows of 2048 nonzeros fill a block of the stream kernel, longer ones are cut; short, empty and middling ones stand between them.
+// Rows of 2048 nonzeros fill a block of the stream kernel, longer ones are cut; short, empty and middling ones stand
+// between them.
 TEST_P(SpmvKernelsOn, StreamTakesGiantsAndWhatIsBetween)
 {
     if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
@@ -60,28 +63,34 @@ TEST_P(SpmvKernelsOn, StreamTakesGiantsAndWhatIsBetween)
 TEST_P(SpmvKernelsOn, StreamTakesLongRowsAmongManyShortOnes)
 {
     if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
-    const auto a = matrix_where<double>(600, 301, Values::integers, 4, [&](index_t i, index_t j) { return j == i % 301 || i == 100 || (i == 131 && j < 66) || (i == 400 && j < 64); });
+    const auto a = matrix_where<double>(600, 301, Values::integers, 4, [&](index_t i, index_t j) {
+        return j == i % 301 || i == 100 || (i == 131 && j < 66) || (i == 400 && j < 64);
+    });
     expect_exact(ctx(), a, {Kernel::stream, 32, false});
 }
 
 TEST_P(SpmvKernelsOn, StreamTakesMoreRowsThanABlockHolds)
 {
     if (!on_gpu()) GTEST_SKIP() << "the stream kernel is the GPU's";
-    const auto a = matrix_where<float>(2300, 40, Values::integers, 4, [&](index_t i, index_t j) { return i > 1100 && (i + j) % 37 == 0; });
+    const auto a = matrix_where<float>(2300, 40, Values::integers, 4,
+                                       [&](index_t i, index_t j) { return i > 1100 && (i + j) % 37 == 0; });
     expect_exact(ctx(), a, {Kernel::stream, 32, false});
 }
 
-// Runs of 1 to 9 equal rows, some of them empty, of lengths that leave lanes without work and give them several columns.
+// Runs of 1 to 9 equal rows, some of them empty, of lengths that leave lanes without work and give them several
+// columns.
 TEST_P(SpmvKernelsOn, GroupsTakeRunsOfAnyLength)
 {
     std::vector<index_t> pattern_of;
     for (index_t run = 1; run <= 9; ++run) pattern_of.insert(pattern_of.end(), static_cast<std::size_t>(run), run);
-    pattern_of.insert(pattern_of.end(), {10, 11, 12});                 // rows of one entry each, in different columns
-    const auto a = matrix_where<double>(static_cast<index_t>(pattern_of.size()), 300, Values::integers, 9, [&](index_t i, index_t j) {
-        const index_t p = pattern_of[static_cast<std::size_t>(i)];
-        return p >= 10 ? j == p : p != 4 && j % (p + 1) == 0 && (p != 7 || j < 20);
-    });
-    for (const int lanes : on_gpu() ? std::vector{8, 16, 32} : std::vector{1}) expect_exact(ctx(), a, {Kernel::groups, lanes, false});
+    pattern_of.insert(pattern_of.end(), {10, 11, 12});  // rows of one entry each, in different columns
+    const auto a = matrix_where<double>(static_cast<index_t>(pattern_of.size()), 300, Values::integers, 9,
+                                        [&](index_t i, index_t j) {
+                                            const index_t p = pattern_of[static_cast<std::size_t>(i)];
+                                            return p >= 10 ? j == p : p != 4 && j % (p + 1) == 0 && (p != 7 || j < 20);
+                                        });
+    for (const int lanes : on_gpu() ? std::vector{8, 16, 32} : std::vector{1})
+        expect_exact(ctx(), a, {Kernel::groups, lanes, false});
 }
 
 // More rows than a kernel looks at in one turn: runs of 1 to 7 rows with one entry each, here and there an empty one.
@@ -104,10 +113,13 @@ TEST_P(SpmvKernelsOn, GroupsCoverEveryRowOnceAndAreAsFewAsCanBe)
     for (const index_t rows : {1, 255, 257, 66000}) {
         const auto a = many_short_runs(rows);
         const auto there = to_device(c, a.view());
-        const index_t chunk = on_gpu() ? 256 : rows;                     // a GPU cuts runs there
+        const index_t chunk = on_gpu() ? 256 : rows;  // a GPU cuts runs there
         const auto same = [&](index_t i) {
-            const auto begin = a.row_begin[static_cast<std::size_t>(i)], length = a.row_begin[static_cast<std::size_t>(i) + 1] - begin, before = a.row_begin[static_cast<std::size_t>(i) - 1];
-            return i % chunk != 0 && begin - before == length && (length == 0 || a.col[static_cast<std::size_t>(begin)] == a.col[static_cast<std::size_t>(before)]);
+            const auto begin = a.row_begin[static_cast<std::size_t>(i)],
+                       length = a.row_begin[static_cast<std::size_t>(i) + 1] - begin,
+                       before = a.row_begin[static_cast<std::size_t>(i) - 1];
+            return i % chunk != 0 && begin - before == length &&
+                   (length == 0 || a.col[static_cast<std::size_t>(begin)] == a.col[static_cast<std::size_t>(before)]);
         };
         c.run([&](const auto& q) {
             const Groups made = make_groups(q, there.view());
@@ -121,7 +133,8 @@ TEST_P(SpmvKernelsOn, GroupsCoverEveryRowOnceAndAreAsFewAsCanBe)
                 ASSERT_LE(g.rows(), made.most);
                 for (index_t i = row + 1; i < row + g.rows(); ++i) ASSERT_TRUE(same(i)) << "row " << i;
                 row += g.rows();
-                ASSERT_TRUE(g.rows() == made.most || row == rows || !same(row)) << "row " << row << " could have joined";
+                ASSERT_TRUE(g.rows() == made.most || row == rows || !same(row))
+                    << "row " << row << " could have joined";
             }
             EXPECT_EQ(row, rows);
         });
@@ -154,8 +167,10 @@ TEST_P(SpmvKernelsOn, GroupsAreFoundInMeshes)
 {
     const auto c = ctx();
     for (const index_t unknowns : {2, 3, 4, 6}) {
-        const auto a = matrix_where<float>(24 * unknowns, 24 * unknowns, Values::integers, 3,
-                                           [&](index_t i, index_t j) { return std::abs(i / unknowns - j / unknowns) <= 2 || i / unknowns == 23 - j / unknowns; });
+        const auto a =
+            matrix_where<float>(24 * unknowns, 24 * unknowns, Values::integers, 3, [&](index_t i, index_t j) {
+                return std::abs(i / unknowns - j / unknowns) <= 2 || i / unknowns == 23 - j / unknowns;
+            });
         expect_exact(c, a, {Kernel::groups, on_gpu() ? 16 : 1, false});
         const auto there = to_device(c, a.view());
         const auto plan = Plan<float>::make(c, there.view());
@@ -164,7 +179,8 @@ TEST_P(SpmvKernelsOn, GroupsAreFoundInMeshes)
     }
 }
 
-// Bands follow each other (no distances kept), then distances of one, two and four bytes, and a slice with rows of all lengths.
+// Bands follow each other (no distances kept), then distances of one, two and four bytes, and a slice with rows of all
+// lengths.
 TEST_P(SpmvKernelsOn, SlicesKeepColumnsInEveryForm)
 {
     const index_t n = 70000;
@@ -185,7 +201,8 @@ TEST_P(SpmvKernelsOn, SlicesKeepColumnsInEveryForm)
 
 TEST_P(SpmvKernelsOn, SlicesAreSortedInsideWindows)
 {
-    const auto a = matrix_where<float>(4200, 60, Values::integers, 5, [](index_t i, index_t j) { return j % 20 == i % 20 && j < (i * 13) % 70; });
+    const auto a = matrix_where<float>(4200, 60, Values::integers, 5,
+                                       [](index_t i, index_t j) { return j % 20 == i % 20 && j < (i * 13) % 70; });
     for (const int lanes : lanes_of_slices()) expect_exact(ctx(), a, {Kernel::sell, lanes, false, false, true});
 }
 
@@ -208,7 +225,9 @@ TEST_P(SpmvKernelsOn, NarrowColumnsReachAsFarAsTheySay)
 TEST_P(SpmvKernelsOn, PaddingDoesNotSpreadNan)
 {
     const auto c = ctx();
-    const auto a = matrix_where<double>(100, 100, Values::reals, 3, [](index_t i, index_t j) { return j >= i && j < i + 1 + i % 5 && (j > 9 || i > 9); });
+    const auto a = matrix_where<double>(100, 100, Values::reals, 3, [](index_t i, index_t j) {
+        return j >= i && j < i + 1 + i % 5 && (j > 9 || i > 9);
+    });
     const auto there = to_device(c, a.view());
     std::vector<double> x(100, 1.0);
     for (std::size_t j = 0; j < 10; ++j) x[j] = j % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
@@ -231,28 +250,35 @@ TEST_P(SpmvKernelsOn, NewValuesReachEveryKernel)
     const auto x = test_vector<double>(90, Values::integers, 5);
     const auto x_there = to_device<double>(c, std::span<const double>(x));
     const auto want = oracle_multiply(b, false, 1.0, x, 0.0, std::vector<double>(90));
-    for (const Policy& policy : candidates(Plan<double>::make(c, before.view()).features(), {c.backend(), c.host().threads})) {
+    for (const Policy& policy :
+         candidates(Plan<double>::make(c, before.view()).features(), {c.backend(), c.host().threads})) {
         auto plan = Plan<double>::make(c, before.view(), {.force = policy});
         plan.update_values(after.view());
         Guarded<double> y(c, std::vector<double>(90, 0.0));
         plan.run(x_there.span(), y.span());
         const auto got = y.take();
-        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << to_text(policy) << ", row " << i;
+        for (std::size_t i = 0; i < got.size(); ++i)
+            ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << to_text(policy) << ", row " << i;
     }
 }
 
-// dot(y, x) and dot(y, y) of whole numbers are exact, in every kernel, also the second time, and for a matrix without rows.
+// dot(y, x) and dot(y, y) of whole numbers are exact, in every kernel, also the second time, and for a matrix without
+// rows.
 TEST_P(SpmvKernelsOn, MakesDotsOnTheWay)
 {
     const auto c = ctx();
-    const auto a = matrix_where<double>(700, 700, Values::integers, 8, [](index_t i, index_t j) { return (i + 2 * j) % 50 == 0 || (i == 300 && j > 100) || i == j; });
+    const auto a = matrix_where<double>(700, 700, Values::integers, 8, [](index_t i, index_t j) {
+        return (i + 2 * j) % 50 == 0 || (i == 300 && j > 100) || i == j;
+    });
     const auto there = to_device(c, a.view());
     const auto x = test_vector<double>(700, Values::integers, 5), y = test_vector<double>(700, Values::integers, 6);
     const auto x_there = to_device<double>(c, std::span<const double>(x));
     const auto want = oracle_multiply(a, false, 2.0, x, 1.0, y);
     long double xy = 0, yy = 0;
-    for (std::size_t i = 0; i < 700; ++i) xy += want.value[i] * static_cast<long double>(x[i]), yy += want.value[i] * want.value[i];
-    for (const Policy& policy : candidates(Plan<double>::make(c, there.view()).features(), {c.backend(), c.host().threads})) {
+    for (std::size_t i = 0; i < 700; ++i)
+        xy += want.value[i] * static_cast<long double>(x[i]), yy += want.value[i] * want.value[i];
+    for (const Policy& policy :
+         candidates(Plan<double>::make(c, there.view()).features(), {c.backend(), c.host().threads})) {
         if (!is_drawn(to_text(policy), 1)) continue;
         const auto plan = Plan<double>::make(c, there.view(), {.force = policy, .dots = true});
         for (int run = 0; run < 2; ++run) {
@@ -273,12 +299,16 @@ TEST_P(SpmvKernelsOn, MakesDotsOnTheWay)
 TEST_P(SpmvKernelsOn, RefusesDotsWithoutRoomOrSquareMatrix)
 {
     const auto c = ctx();
-    const auto wide = to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 1).view()), square = to_device(c, random_matrix<double>(20, 20, 0.2, Values::integers, 1).view());
+    const auto wide = to_device(c, random_matrix<double>(20, 30, 0.2, Values::integers, 1).view()),
+               square = to_device(c, random_matrix<double>(20, 20, 0.2, Values::integers, 1).view());
     EXPECT_THROW(Plan<double>::make(c, wide.view(), {.dots = true}), ShapeError);
     const auto x = to_device<double>(c, std::span<const double>(std::vector<double>(20, 1.0)));
-    auto y = to_device<double>(c, std::span<const double>(std::vector<double>(20, 1.0))), dots = to_device<double>(c, std::span<const double>(std::vector<double>(3, 1.0)));
-    EXPECT_THROW(Plan<double>::make(c, square.view()).run(1.0, x.span(), 0.0, y.span(), dots.span().first(2)), ValueError);
-    EXPECT_THROW(Plan<double>::make(c, square.view(), {.dots = true}).run(1.0, x.span(), 0.0, y.span(), dots.span()), ShapeError);
+    auto y = to_device<double>(c, std::span<const double>(std::vector<double>(20, 1.0))),
+         dots = to_device<double>(c, std::span<const double>(std::vector<double>(3, 1.0)));
+    EXPECT_THROW(Plan<double>::make(c, square.view()).run(1.0, x.span(), 0.0, y.span(), dots.span().first(2)),
+                 ValueError);
+    EXPECT_THROW(Plan<double>::make(c, square.view(), {.dots = true}).run(1.0, x.span(), 0.0, y.span(), dots.span()),
+                 ShapeError);
 }
 
 // A matrix of floats, everything else in double: as exact as the same matrix in double.
@@ -295,14 +325,16 @@ TEST_P(SpmvKernelsOn, MultipliesFloatsInDouble)
     for (const Op op : {Op::none, Op::transpose}) {
         const bool t = op == Op::transpose;
         std::vector<double> x(t ? 150 : 130), y(t ? 130 : 150, 1.0);
-        for (std::size_t j = 0; j < x.size(); ++j) x[j] = test_value<double>(Values::reals, 3, 0, static_cast<index_t>(j));
+        for (std::size_t j = 0; j < x.size(); ++j)
+            x[j] = test_value<double>(Values::reals, 3, 0, static_cast<index_t>(j));
         const auto x_there = to_device<double>(c, std::span<const double>(x));
         const auto want = oracle_multiply(wide, t, 0.5, x, 2.0, y);
         const Features features = Plan<double, float>::make(c, there.view(), {.op = op}).features();
         for (const Policy& policy : candidates(features, {c.backend(), c.host().threads})) {
             if (!is_drawn(to_text(policy) + (t ? "t" : ""), 4)) continue;
             Guarded<double> out(c, y);
-            Plan<double, float>::make(c, there.view(), {.op = op, .force = policy}).run(0.5, x_there.span(), 2.0, out.span());
+            Plan<double, float>::make(c, there.view(), {.op = op, .force = policy})
+                .run(0.5, x_there.span(), 2.0, out.span());
             EXPECT_TRUE(within_bound(out.take(), want)) << to_text(policy);
         }
     }
@@ -322,8 +354,13 @@ TEST_P(SpmvKernelsOn, FindsWhatIsWrongWithAMatrix)
     const auto last = good.col.size() - 1;
     refused([&](auto& a) { a.col[last] = 400; });
     refused([&](auto& a) { a.col[0] = -1; });
-    refused([&](auto& a) { std::swap(a.col[static_cast<std::size_t>(a.row_begin[150])], a.col[static_cast<std::size_t>(a.row_begin[150]) + 1]); });
-    refused([&](auto& a) { a.col[static_cast<std::size_t>(a.row_begin[150]) + 1] = a.col[static_cast<std::size_t>(a.row_begin[150])]; });
+    refused([&](auto& a) {
+        std::swap(a.col[static_cast<std::size_t>(a.row_begin[150])],
+                  a.col[static_cast<std::size_t>(a.row_begin[150]) + 1]);
+    });
+    refused([&](auto& a) {
+        a.col[static_cast<std::size_t>(a.row_begin[150]) + 1] = a.col[static_cast<std::size_t>(a.row_begin[150])];
+    });
     refused([&](auto& a) { a.row_begin[7] = a.row_begin[9]; });
     refused([&](auto& a) { a.row_begin[300] -= 1; });
     refused([&](auto& a) { a.row_begin[0] = 1; });

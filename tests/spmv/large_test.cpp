@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// More than 2^31 nonzeros: offsets, positions and grids must not wrap. Needs some 40 GB of host memory and 20 GB on the GPU, so it runs only
-// where TULLE_LARGE_TESTS is set (gpu/run sets it).
+// More than 2^31 nonzeros: offsets, positions and grids must not wrap. Needs some 40 GB of host memory and 20 GB on the
+// GPU, so it runs only where TULLE_LARGE_TESTS is set (gpu/run sets it).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace tulle::spmv {
 namespace {
 
 constexpr index_t rows = 4'200'000, cols = 4'000'000;
-constexpr offset_t per_row = 520;                                // 2 184 000 000 nonzeros
+constexpr offset_t per_row = 520;  // 2 184 000 000 nonzeros
 static_assert(offset_t{rows} * per_row > offset_t{1} << 31);
 
 index_t column(offset_t row, offset_t k) { return static_cast<index_t>((row * 31 + k * 7687) % cols); }
@@ -54,10 +54,14 @@ TEST(SpmvLarge, WorksBeyondTwoToTheThirtyOneNonzeros)
     const auto there = to_device<float>(ctx, std::span<const float>(x));
     auto result = to_device<float>(ctx, std::span<const float>(y));
     for (const Kernel kernel : {Kernel::rows, Kernel::split}) {
-        const auto plan = Plan<float>::make(ctx, a.view(), {.force = Policy{kernel, ctx.backend() == Backend::cpu && kernel == Kernel::rows ? 4 : 32, false}});
+        const auto plan =
+            Plan<float>::make(ctx, a.view(),
+                              {.force = Policy{kernel, ctx.backend() == Backend::cpu && kernel == Kernel::rows ? 4 : 32,
+                                               false}});
         plan.run(there.span(), result.span());
         const auto got = to_host<float>(ctx, std::span<const float>(result.span()));
-        for (offset_t i = 0; i < rows; i += 997) ASSERT_EQ(got.data()[i], expected(i)) << to_text(kernel) << ", row " << i;
+        for (offset_t i = 0; i < rows; i += 997)
+            ASSERT_EQ(got.data()[i], expected(i)) << to_text(kernel) << ", row " << i;
         ASSERT_EQ(got.data()[rows - 1], expected(rows - 1));
     }
 }

@@ -2,16 +2,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Limits of narrow types, and indices near 2^31 in tiny matrices: every format and policy, exactly.
 //
-//     where                                    holds                                       switches at                          seen by
-//     Narrow::col (steps.hpp)                  columns of 16 bits, from 0 or the row's     cols 65536, distance 65535           near_limits
+//     where                                    holds                                       switches at
+//                                                      seen by
+//     Narrow::col (steps.hpp)                  columns of 16 bits, from 0 or the row's     cols 65536, distance 65535
+//                                                      near_limits
 //                                              first
-//     Narrow::row_begin, Stream::row_begin     offsets of 32 bits                          nonzeros 2^31 - 33                   NarrowOffsetsEndWhere…
-//     SellColumn, kind_for (sell.hpp)          distances of 1, 2, 4 bytes                  255 / 256, 65535 / 65536             near_limits, KindsOf…
-//     SellColumn::at                           unit * 4 + kind in 32 bits                  2^30 units                           KindsOf…
-//     window_key                               window << 32 | 2^31 - 1 - length            rows 4096, length 2^31 - 1           KindsOf…
-//     RowGroup::length_and_rows                length * 8 + rows in 31 bits                length 2^28 - 1                      GroupsEndWhere…
+//     Narrow::row_begin, Stream::row_begin     offsets of 32 bits                          nonzeros 2^31 - 33
+//                                                      NarrowOffsetsEndWhere…
+//     SellColumn, kind_for (sell.hpp)          distances of 1, 2, 4 bytes                  255 / 256, 65535 / 65536
+//                                                      near_limits, KindsOf…
+//     SellColumn::at                           unit * 4 + kind in 32 bits                  2^30 units
+//                                                      KindsOf…
+//     window_key                               window << 32 | 2^31 - 1 - length            rows 4096, length 2^31 - 1
+//                                                      KindsOf…
+//     RowGroup::length_and_rows                length * 8 + rows in 31 bits                length 2^28 - 1
+//                                                      GroupsEndWhere…
 //     slice_begin                              column * 2 + ragged in 64 bits              none that memory reaches
-//     BlockedEllView::block_col                column / block; column in 32 bits           cols 2^31 - 1                        hypersparse
+//     BlockedEllView::block_col                column / block; column in 32 bits           cols 2^31 - 1
+//                                                      hypersparse
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,7 +41,11 @@ using namespace tulle::test;
 
 class SpmvLimitsOn : public OnBackend {};
 
-template <class V> V x_at(index_t col) { return static_cast<V>(1 + col % 7); }
+template <class V>
+V x_at(index_t col)
+{
+    return static_cast<V>(1 + col % 7);
+}
 
 // x with numbers where the matrix has columns. Elsewhere it is never touched.
 template <class V>
@@ -50,7 +62,8 @@ std::vector<V> product_of(const HostCsr<V>& a)
     return y;
 }
 
-// y = A x by all policies: A by rows, its rows as columns of its transpose, coordinates in and out of order, transposed, and dense blocks.
+// y = A x by all policies: A by rows, its rows as columns of its transpose, coordinates in and out of order,
+// transposed, and dense blocks.
 template <class V>
 void check_forms(const Context& c, const std::string& name, const HostCsr<V>& a, unsigned one_in)
 {
@@ -59,8 +72,9 @@ void check_forms(const Context& c, const std::string& name, const HostCsr<V>& a,
     const auto blocks = to_blocked_ell(c, csr.view(), 3);
     CooView<V> unordered = coo.view();
     unordered.order = CooOrder::none;
-    const std::vector<std::pair<AnyView<V>, Op>> forms{{csr.view(), Op::none}, {transposed(csr.view()), Op::transpose}, {coo.view(), Op::none}, {unordered, Op::none},
-                                                       {transposed(coo.view()), Op::transpose}, {blocks.view(), Op::none}};
+    const std::vector<std::pair<AnyView<V>, Op>> forms{
+        {csr.view(), Op::none}, {transposed(csr.view()), Op::transpose}, {coo.view(), Op::none},
+        {unordered, Op::none},  {transposed(coo.view()), Op::transpose}, {blocks.view(), Op::none}};
     Reserved<V> x(c, a.cols);
     put_x(a, x);
     const std::vector<V> want = product_of(a);
@@ -69,7 +83,8 @@ void check_forms(const Context& c, const std::string& name, const HostCsr<V>& a,
     for (const auto& [view, op] : forms) {
         ++number;
         Features features = Plan<V>::make(c, view, {.op = op}).features();
-        if (features.format == Format::blocked_ell) features.row = row;           // a plan that multiplies by blocks does not look at rows
+        if (features.format == Format::blocked_ell)
+            features.row = row;  // a plan that multiplies by blocks does not look at rows
         for (const Policy& policy : candidates(features, {c.backend(), c.host().threads})) {
             if (!is_drawn(name + std::to_string(number) + to_text(policy), one_in)) continue;
             SCOPED_TRACE(name + ": form " + std::to_string(number) + ", " + to_text(policy));
@@ -86,13 +101,17 @@ TEST_P(SpmvLimitsOn, DimensionsAndDistancesAtTheEndsOf8And16Bits)
     for (const auto& [name, a] : near_limits<double>()) check_forms(c, name, a, 4);
 }
 
-// As many columns as 16 bits tell apart, one less and one more, in rows that are narrow themselves: columns count from zero up to there, then from the row's first.
+// As many columns as 16 bits tell apart, one less and one more, in rows that are narrow themselves: columns count from
+// zero up to there, then from the row's first.
 TEST_P(SpmvLimitsOn, NarrowRowsOfMatricesAtTheEndOf16Bits)
 {
     const auto c = ctx();
     for (const index_t n : {65535, 65536, 65537}) {
         const auto a = matrix_of_columns<double>(35, n, 53, [n](index_t i) {
-            return i % 4 == 0 ? std::vector{0, n / 3} : i % 4 == 1 ? std::vector{n - 1} : i % 4 == 2 ? std::vector{n - 2, n - 1} : std::vector{n / 2, n - 1};
+            return i % 4 == 0   ? std::vector{0, n / 3}
+                   : i % 4 == 1 ? std::vector{n - 1}
+                   : i % 4 == 2 ? std::vector{n - 2, n - 1}
+                                : std::vector{n / 2, n - 1};
         });
         check_forms(c, std::to_string(n) + " columns, narrow rows", a, 4);
     }
@@ -116,14 +135,17 @@ TEST_P(SpmvLimitsOn, NarrowColumnsAreRefusedWhereTheyDoNotFit)
     const auto coo = to_coo(c, csr.view());
     const auto blocks = to_blocked_ell(c, csr.view(), 2);
     EXPECT_THROW(Plan<double>::make(c, csr.view(), {.force = Policy{Kernel::rows, 4, false, true}}), ValueError);
-    for (const AnyView<double>& view : {AnyView<double>(csc.view()), AnyView<double>(coo.view()), AnyView<double>(blocks.view())})
-        EXPECT_THROW(Plan<double>::make(c, view, {.force = Policy{Kernel::rows, 4, true, true}}), ValueError) << to_text(static_cast<Format>(view.index()));
+    for (const AnyView<double>& view :
+         {AnyView<double>(csc.view()), AnyView<double>(coo.view()), AnyView<double>(blocks.view())})
+        EXPECT_THROW(Plan<double>::make(c, view, {.force = Policy{Kernel::rows, 4, true, true}}), ValueError)
+            << to_text(static_cast<Format>(view.index()));
 }
 
 bool offers(const RowFeatures& row, bool narrow, Kernel kernel)
 {
     const auto all = candidates({.row = row}, {Backend::cuda, 1});
-    return std::any_of(all.begin(), all.end(), [&](const Policy& p) { return p.kernel == kernel && p.narrow == narrow; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Policy& p) { return p.kernel == kernel && p.narrow == narrow; });
 }
 
 TEST(SpmvLimits, NarrowOffsetsEndWhere32BitsDo)

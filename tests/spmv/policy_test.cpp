@@ -16,7 +16,11 @@ const Limits cpu8{Backend::cpu, 8};
 Features even_rows(double mean)
 {
     Features t{};
-    t.row = {.rows = 1000, .cols = 1000, .nonzeros = static_cast<offset_t>(1000 * mean), .longest = static_cast<offset_t>(mean) + 1, .mean = mean};
+    t.row = {.rows = 1000,
+             .cols = 1000,
+             .nonzeros = static_cast<offset_t>(1000 * mean),
+             .longest = static_cast<offset_t>(mean) + 1,
+             .mean = mean};
     return t;
 }
 
@@ -102,7 +106,8 @@ TEST(ChooseSpmv, TakesGathersOnlyWhereTheyAreMeasuredToBeFast)
         for (const index_t steady : {0, 500, 1000}) {
             Features t = even_rows(mean);
             t.row.steady = steady;
-            EXPECT_EQ(choose(t, cpu_with_vectors(0.2)).policy, (Policy{Kernel::rows, 8, false})) << mean << " " << steady;
+            EXPECT_EQ(choose(t, cpu_with_vectors(0.2)).policy, (Policy{Kernel::rows, 8, false}))
+                << mean << " " << steady;
             EXPECT_NE(choose(t, cpu_with_vectors(3)).policy.lanes, 8) << "slow gathers, " << mean << " " << steady;
             EXPECT_NE(choose(t, {Backend::cpu, 1}).policy.lanes, 8) << "nothing is measured";
             EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy.kernel, Kernel::rows);
@@ -138,10 +143,11 @@ TEST(ChooseSpmv, InterpolatesCostsBetweenWhatWasMeasured)
     Features t = even_rows(4);
     t.row.steady = t.row.rows;
     EXPECT_DOUBLE_EQ(cost_of(costs, t.row, 1), costs.steady[0][0]);
-    t.row.mean = 8;                                                        // half-way between 4 and 16
+    t.row.mean = 8;  // half-way between 4 and 16
     EXPECT_NEAR(cost_of(costs, t.row, 1), (costs.steady[0][0] + costs.steady[1][0]) / 2, 1e-12);
     t.row.steady = t.row.rows / 2;
-    EXPECT_NEAR(cost_of(costs, t.row, 1), (costs.steady[0][0] + costs.steady[1][0] + costs.changing[0][0] + costs.changing[1][0]) / 4, 1e-12);
+    EXPECT_NEAR(cost_of(costs, t.row, 1),
+                (costs.steady[0][0] + costs.steady[1][0] + costs.changing[0][0] + costs.changing[1][0]) / 4, 1e-12);
     t.row.mean = 1e6;
     t.row.steady = 0;
     EXPECT_DOUBLE_EQ(cost_of(costs, t.row, 4), costs.changing[2][2]);
@@ -211,14 +217,16 @@ TEST(ChooseSpmv, ChoosesAmongItsCandidatesAndThoseOnly)
         for (const bool transposed : {false, true})
             for (const bool deterministic : {false, true})
                 for (const bool reused : {false, true})
-                    for (const Limits& limits : {gpu, cpu8, Limits{Backend::cpu, 1}, cpu_with_vectors(0.1), cpu_with_vectors(0.1, 8)}) {
+                    for (const Limits& limits :
+                         {gpu, cpu8, Limits{Backend::cpu, 1}, cpu_with_vectors(0.1), cpu_with_vectors(0.1, 8)}) {
                         Features t = even_rows(12);
                         t.format = format;
                         t.transposed = transposed;
                         t.deterministic = deterministic;
                         t.reused = reused;
                         const Choice choice = choose(t, limits);
-                        EXPECT_NO_THROW(check_policy(choice.policy, t, limits)) << to_text(format) << " " << to_text(choice.policy);
+                        EXPECT_NO_THROW(check_policy(choice.policy, t, limits))
+                            << to_text(format) << " " << to_text(choice.policy);
                         EXPECT_EQ(choice.policy, choose(t, limits).policy);
                         EXPECT_FALSE(choice.why.empty());
                         EXPECT_EQ(wants_copy(t, limits), choice.policy.copy);
@@ -238,7 +246,9 @@ TEST(ChooseSpmv, RefusesWhatCannotWork)
 
 TEST(ChooseSpmv, NamesKernels)
 {
-    for (const Kernel k : {Kernel::rows, Kernel::groups, Kernel::stream, Kernel::sell, Kernel::split, Kernel::scatter, Kernel::entries, Kernel::blocks}) EXPECT_EQ(parse_kernel(to_text(k)), k);
+    for (const Kernel k : {Kernel::rows, Kernel::groups, Kernel::stream, Kernel::sell, Kernel::split, Kernel::scatter,
+                           Kernel::entries, Kernel::blocks})
+        EXPECT_EQ(parse_kernel(to_text(k)), k);
     EXPECT_THROW(parse_kernel("merge"), ValueError);
     EXPECT_EQ(to_text(Policy{Kernel::rows, 1, false}), "rows, 1 lane");
     EXPECT_EQ(to_text(Policy{Kernel::rows, 8, true, true}), "rows, 8 lanes, narrow columns, on a copy by rows");

@@ -34,7 +34,11 @@ struct InAllFormats {
     BlockedEll<V> bell;
 
     InAllFormats(const Context& ctx, const HostCsr<V>& a)
-        : csr(to_device(ctx, a.view())), csc(to_csc(ctx, csr.view())), coo(to_coo(ctx, csr.view())), unsorted(to_coo(ctx, csr.view())), bell(to_blocked_ell(ctx, csr.view(), 3))
+        : csr(to_device(ctx, a.view())),
+          csc(to_csc(ctx, csr.view())),
+          coo(to_coo(ctx, csr.view())),
+          unsorted(to_coo(ctx, csr.view())),
+          bell(to_blocked_ell(ctx, csr.view(), 3))
     {
         unsorted.order = CooOrder::none;
         unsorted.unique = false;
@@ -45,7 +49,8 @@ struct InAllFormats {
 
 // Runs a plan on a guarded y and returns the result.
 template <class V>
-std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::vector<V>& x, V beta, const std::vector<V>& y)
+std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::vector<V>& x, V beta,
+                   const std::vector<V>& y)
 {
     const auto there = to_device<V>(ctx, std::span<const V>(x));
     Guarded<V> guarded(ctx, y);
@@ -58,7 +63,8 @@ std::string label(Format format, Op op, const Policy& policy)
     return to_text(format) + (op == Op::transpose ? " transposed, " : ", ") + to_text(policy);
 }
 
-// Under ThreadSanitizer, where each takes longest, the four calls below draw half as many combinations, but each of them others.
+// Under ThreadSanitizer, where each takes longest, the four calls below draw half as many combinations, but each of
+// them others.
 template <class V>
 void check_everything(const Context& ctx, Values values, V alpha, V beta)
 {
@@ -72,7 +78,9 @@ void check_everything(const Context& ctx, Values values, V alpha, V beta)
             if (beta == V(0)) y.assign(y.size(), std::numeric_limits<V>::quiet_NaN());
             const auto want = oracle_multiply(a, t, alpha, x, beta, y);
             for (const auto& view : formats.views()) {
-                const Features features{.format = static_cast<Format>(view.index()), .transposed = t, .deterministic = ctx.is_deterministic()};
+                const Features features{.format = static_cast<Format>(view.index()),
+                                        .transposed = t,
+                                        .deterministic = ctx.is_deterministic()};
                 for (const Policy& policy : candidates(features, {ctx.backend(), ctx.host().threads})) {
                     if (!is_drawn(turn + name + label(features.format, op, policy), 12)) continue;
                     SCOPED_TRACE(name + ": " + label(features.format, op, policy));
@@ -128,7 +136,9 @@ TEST_P(SpmvOn, ChoosesSomethingThatWorksForEveryFormat)
 TEST_P(SpmvOn, SplitsLongRows)
 {
     const auto c = ctx();
-    const auto a = matrix_where<double>(12, 9000, Values::integers, 4, [](index_t i, index_t j) { return i == 5 || (i == 9 && j % 2 == 0) || (i % 3 == 0 && j == i); });
+    const auto a = matrix_where<double>(12, 9000, Values::integers, 4, [](index_t i, index_t j) {
+        return i == 5 || (i == 9 && j % 2 == 0) || (i % 3 == 0 && j == i);
+    });
     const auto there = to_device(c, a.view());
     const auto x = test_vector<double>(9000, Values::integers, 6);
     const std::vector<double> y(12, 7.0);
@@ -142,11 +152,13 @@ TEST_P(SpmvOn, SplitsLongRows)
 TEST_P(SpmvOn, SplitsTheLastRow)
 {
     const auto c = ctx();
-    const auto a = matrix_where<float>(3, 40000, Values::integers, 4, [](index_t i, index_t j) { return i == 2 || j == 7; });
+    const auto a =
+        matrix_where<float>(3, 40000, Values::integers, 4, [](index_t i, index_t j) { return i == 2 || j == 7; });
     const auto there = to_device(c, a.view());
     const auto x = test_vector<float>(40000, Values::integers, 6);
     const std::vector<float> y(3, 1.0f);
-    const auto got = run(c, Plan<float>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}}), 1.0f, x, 1.0f, y);
+    const auto got =
+        run(c, Plan<float>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}}), 1.0f, x, 1.0f, y);
     const auto want = oracle_multiply(a, false, 1.0f, x, 1.0f, y);
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<float>(want.value[i])) << i;
 }
@@ -159,7 +171,8 @@ TEST_P(SpmvOn, SplitsRowsAcrossWarps)
     const auto there = to_device(c, a.view());
     const auto x = test_vector<double>(45, Values::integers, 6);
     const std::vector<double> y(70, 5.0);
-    const auto got = run(c, Plan<double>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}}), 1.0, x, 2.0, y);
+    const auto got =
+        run(c, Plan<double>::make(c, there.view(), {.force = Policy{Kernel::split, 32, false}}), 1.0, x, 2.0, y);
     const auto want = oracle_multiply(a, false, 1.0, x, 2.0, y);
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<double>(want.value[i])) << i;
 }
@@ -176,7 +189,7 @@ TEST_P(SpmvOn, UpdatesValuesWithoutNewAnalysis)
         const auto x = test_vector<double>(t ? a.rows : a.cols, Values::integers, 5);
         const std::vector<double> y(static_cast<std::size_t>(t ? a.cols : a.rows), 0.0);
         const auto want = oracle_multiply(b, t, 1.0, x, 0.0, y);
-        for (std::size_t f = 0; f < 4; ++f) {        // blocks have another pattern when zeros differ
+        for (std::size_t f = 0; f < 4; ++f) {  // blocks have another pattern when zeros differ
             SCOPED_TRACE(f);
             auto plan = Plan<double>::make(c, before.views()[f], {.op = op});
             plan.update_values(after.views()[f]);
@@ -213,7 +226,8 @@ TEST_P(SpmvOn, BlocksMayReachBeyondTheMatrix)
     const InAllFormats<double> formats(c, a);
     const auto x = test_vector<double>(10, Values::integers, 5);
     const std::vector<double> y(8, 1.0);
-    const auto got = run(c, Plan<double>::make(c, formats.bell.view(), {.force = Policy{Kernel::blocks, 32, false}}), 1.0, x, 1.0, y);
+    const auto got = run(c, Plan<double>::make(c, formats.bell.view(), {.force = Policy{Kernel::blocks, 32, false}}),
+                         1.0, x, 1.0, y);
     const auto want = oracle_multiply(a, false, 1.0, x, 1.0, y);
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<double>(want.value[i])) << i;
 }
@@ -221,7 +235,8 @@ TEST_P(SpmvOn, BlocksMayReachBeyondTheMatrix)
 TEST_P(SpmvOn, RefusesAnotherMatrix)
 {
     const auto c = ctx();
-    const InAllFormats<double> a(c, random_matrix<double>(20, 30, 0.2, Values::integers, 1)), b(c, random_matrix<double>(20, 30, 0.3, Values::integers, 2)),
+    const InAllFormats<double> a(c, random_matrix<double>(20, 30, 0.2, Values::integers, 1)),
+        b(c, random_matrix<double>(20, 30, 0.3, Values::integers, 2)),
         wide(c, random_matrix<double>(30, 20, 0.2, Values::integers, 1));
     auto plan = Plan<double>::make(c, a.csr.view());
     EXPECT_THROW(plan.update_values(b.csr.view()), PlanMismatch);
@@ -245,8 +260,10 @@ TEST_P(SpmvOn, SaysWhatIsWrongWithVectors)
         return std::string("no error");
     };
     EXPECT_EQ(message([&] { plan.run(x.span(), y.span().first(20)); }), "x has 31 entries, but op(A) has 30 columns");
-    EXPECT_EQ(message([&] { plan.run(x.span().first(30), y.span().first(19)); }), "y has 19 entries, but op(A) has 20 rows");
-    EXPECT_EQ(message([&] { plan.run(std::span<const double>(y.span().first(30)), y.span().subspan(10, 20)); }), "x and y overlap");
+    EXPECT_EQ(message([&] { plan.run(x.span().first(30), y.span().first(19)); }),
+              "y has 19 entries, but op(A) has 20 rows");
+    EXPECT_EQ(message([&] { plan.run(std::span<const double>(y.span().first(30)), y.span().subspan(10, 20)); }),
+              "x and y overlap");
     EXPECT_THROW(Plan<double>::make(c, a.view(), {.force = Policy{Kernel::blocks, 32, false}}), ValueError);
     EXPECT_THROW(Plan<double>::make(c, a.view(), {.force = Policy{Kernel::rows, 5, false}}), ValueError);
 }
@@ -273,12 +290,13 @@ TEST_P(SpmvOn, RefusesVectorsElsewhere)
 TEST_P(SpmvOn, PassesNanAndInfinityOnlyWhereTheyBelong)
 {
     const auto c = ctx();
-    const auto a = matrix_where<double>(33, 33, Values::integers, 3, [](index_t i, index_t j) { return i == j || j == i + 1; });
+    const auto a =
+        matrix_where<double>(33, 33, Values::integers, 3, [](index_t i, index_t j) { return i == j || j == i + 1; });
     const InAllFormats<double> formats(c, a);
     std::vector<double> x(33, 1.0);
     x[32] = std::nan("");
     const std::vector<double> y(33, std::nan(""));
-    for (std::size_t f = 0; f < 4; ++f) {             // a block has explicit zeros, which take part
+    for (std::size_t f = 0; f < 4; ++f) {  // a block has explicit zeros, which take part
         const auto got = run(c, Plan<double>::make(c, formats.views()[f]), 1.0, x, 0.0, y);
         for (std::size_t i = 0; i < 31; ++i) EXPECT_FALSE(std::isnan(got[i])) << f << " " << i;
         EXPECT_TRUE(std::isnan(got[31])) << f;
@@ -322,7 +340,9 @@ TEST_P(SpmvOn, RunAllocatesNothing)
     auto y = to_device<double>(c, std::span<const double>(std::vector<double>(60, 0.0)));
     for (const Op op : {Op::none, Op::transpose})
         for (const auto& view : formats.views())
-            for (const Policy& policy : candidates({.format = static_cast<Format>(view.index()), .transposed = op == Op::transpose}, {c.backend(), c.host().threads})) {
+            for (const Policy& policy :
+                 candidates({.format = static_cast<Format>(view.index()), .transposed = op == Op::transpose},
+                            {c.backend(), c.host().threads})) {
                 const auto plan = Plan<double>::make(c, view, {.op = op, .force = policy});
                 const auto before = c.memory().allocations();
                 plan.run(x.span(), y.span());
@@ -338,7 +358,8 @@ TEST_P(SpmvOn, CountsItsBytes)
     const InAllFormats<double> formats(c, random_matrix<double>(60, 60, 0.05, Values::integers, 3));
     const Space space = c.backend() == Backend::cpu ? Space::host : Space::device;
     for (const auto& view : formats.views())
-        for (const Policy& policy : candidates({.format = static_cast<Format>(view.index())}, {c.backend(), c.host().threads})) {
+        for (const Policy& policy :
+             candidates({.format = static_cast<Format>(view.index())}, {c.backend(), c.host().threads})) {
             const std::size_t before = c.memory().live(space);
             const auto plan = Plan<double>::make(c, view, {.force = policy});
             EXPECT_EQ(c.memory().live(space) - before, plan.bytes()) << to_text(policy);
@@ -355,7 +376,8 @@ TEST_P(SpmvOn, SurvivesEveryFailingAllocation)
     const std::vector<double> before(50, 7.0);
     const auto want = oracle_multiply(a, true, 1.0, std::vector<double>(60, 1.0), 0.0, before);
     for (const auto& view : formats.views()) {
-        if (std::holds_alternative<CscView<double>>(view)) continue;        // transposed, it is used as it is: nothing to allocate
+        if (std::holds_alternative<CscView<double>>(view))
+            continue;  // transposed, it is used as it is: nothing to allocate
         SCOPED_TRACE(to_text(static_cast<Format>(view.index())));
         expect_clean_failures(c, [&] { (void)Plan<double>::make(c, view, {.op = Op::transpose}); });
         Guarded<double> y(c, before);
@@ -378,7 +400,8 @@ TEST_P(SpmvOn, SurvivesFailingUpdatesOfValues)
 {
     auto c = ctx();
     c.deterministic();
-    const auto bell = to_blocked_ell(c, view_of(to_device(c, random_matrix<double>(60, 50, 0.2, Values::integers, 3).view())), 3);
+    const auto bell =
+        to_blocked_ell(c, view_of(to_device(c, random_matrix<double>(60, 50, 0.2, Values::integers, 3).view())), 3);
     auto plan = Plan<double>::make(c, bell.view(), {.op = Op::transpose});
     if (!plan.policy().copy) GTEST_SKIP() << "one thread adds in a fixed order without a copy";
     const auto x = to_device<double>(c, std::span<const double>(std::vector<double>(60, 1.0)));
@@ -396,7 +419,8 @@ TEST_P(SpmvOn, DescribesWhatItDoes)
     const auto c = ctx();
     const auto a = to_device(c, random_matrix<double>(60, 60, 0.05, Values::integers, 3).view());
     const std::string text = Plan<double>::make(c, a.view(), {.op = Op::transpose}).describe();
-    for (const char* part : {"60 x 60", "CSR transposed", "chosen:", "a copy by rows", "the same bits every time", "beside the matrix", "also possible: scatter"})
+    for (const char* part : {"60 x 60", "CSR transposed", "chosen:", "a copy by rows", "the same bits every time",
+                             "beside the matrix", "also possible: scatter"})
         EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
 }
 
@@ -405,7 +429,8 @@ TULLE_ON_BACKENDS(SpmvOn);
 // A deterministic context and a small matrix do not depend on a clock.
 TEST(SpmvOnCpu, SaysWhatItKnowsOfTheMachine)
 {
-    const auto large = random_matrix<double>(300, 2000, 0.1, Values::integers, 3), small = random_matrix<double>(30, 30, 0.1, Values::integers, 3);
+    const auto large = random_matrix<double>(300, 2000, 0.1, Values::integers, 3),
+               small = random_matrix<double>(30, 30, 0.1, Values::integers, 3);
     const auto costs_in = [](const Context& c, const HostCsr<double>& a) {
         const std::string text = Plan<double>::make(c, a.view()).describe();
         const std::size_t at = text.find("costs:");
@@ -418,9 +443,12 @@ TEST(SpmvOnCpu, SaysWhatItKnowsOfTheMachine)
 
 TEST(SpmvOnCpu, GivesSmallWorkOneThread)
 {
-    const auto small = random_matrix<double>(30, 30, 0.1, Values::integers, 3), large = random_matrix<double>(300, 2000, 0.1, Values::integers, 3);
+    const auto small = random_matrix<double>(30, 30, 0.1, Values::integers, 3),
+               large = random_matrix<double>(300, 2000, 0.1, Values::integers, 3);
     const WorkPerThread usual("8192");
-    const auto where = [](const HostCsr<double>& a) { return Plan<double>::make(Context::cpu(2), a.view()).describe().substr(0, 13); };
+    const auto where = [](const HostCsr<double>& a) {
+        return Plan<double>::make(Context::cpu(2), a.view()).describe().substr(0, 13);
+    };
     EXPECT_EQ(where(small), "spmv on cpu:1");
     EXPECT_EQ(where(large), "spmv on cpu:2");
 }
@@ -437,7 +465,8 @@ TEST(SpmvOnCpu, RefusesABrokenMatrixInASingleCall)
     };
     for (const index_t row : {0, 255, 256, 699}) {
         SCOPED_TRACE(row);
-        const auto begin = static_cast<std::size_t>(good.row_begin[static_cast<std::size_t>(row)]), end = static_cast<std::size_t>(good.row_begin[static_cast<std::size_t>(row) + 1]);
+        const auto begin = static_cast<std::size_t>(good.row_begin[static_cast<std::size_t>(row)]),
+                   end = static_cast<std::size_t>(good.row_begin[static_cast<std::size_t>(row) + 1]);
         ASSERT_GT(end, begin + 2);
         auto bad = good;
         bad.col[end - 1] = 90;

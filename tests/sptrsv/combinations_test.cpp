@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of the triangular solve in all combinations on one matrix: uplo, op, format, diagonal, other side, scheme, where tasks are made, types, right-hand
-// sides with their layouts, in place, new values. Other tests change an option at a time.
+// Options of the triangular solve in all combinations on one matrix: uplo, op, format, diagonal, other side, scheme,
+// where tasks are made, types, right-hand sides with their layouts, in place, new values. Other tests change an option
+// at a time.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -31,8 +32,10 @@ HostCsr<V> general_matrix(std::uint64_t seed)
     std::vector<std::tuple<index_t, index_t, V>> entries;
     for (index_t i = 0; i < side; ++i)
         for (index_t j = 0; j < side; ++j) {
-            const bool near = std::abs(i - j) <= 2, far = (i * 5 + j * 3) % 17 == 0 || (i == 70 && j % 2 == 0) || (j == 3 && i % 3 == 0);
-            if (i == j) entries.emplace_back(i, j, static_cast<V>((2 + unit(hash_of(seed, i))) * (i % 2 == 0 ? 1 : -1)));
+            const bool near = std::abs(i - j) <= 2,
+                       far = (i * 5 + j * 3) % 17 == 0 || (i == 70 && j % 2 == 0) || (j == 3 && i % 3 == 0);
+            if (i == j)
+                entries.emplace_back(i, j, static_cast<V>((2 + unit(hash_of(seed, i))) * (i % 2 == 0 ? 1 : -1)));
             else if (near || far) entries.emplace_back(i, j, static_cast<V>((unit(hash_of(seed, i, j)) - 0.5) / 4));
         }
     return csr_of<V>(side, side, std::move(entries));
@@ -41,12 +44,12 @@ HostCsr<V> general_matrix(std::uint64_t seed)
 struct TriangleForm {
     Uplo uplo;
     Op op;
-    bool csc, unit, whole;      // whole: the other triangle is stored as well, and ignored
+    bool csc, unit, whole;  // whole: the other triangle is stored as well, and ignored
 
     std::string name() const
     {
-        return std::string(uplo == Uplo::upper ? "upper" : "lower") + (op == Op::transpose ? ", transposed" : "") + (csc ? ", csc" : ", csr") + (unit ? ", unit diagonal" : "") +
-               (whole ? ", of a whole matrix" : "");
+        return std::string(uplo == Uplo::upper ? "upper" : "lower") + (op == Op::transpose ? ", transposed" : "") +
+               (csc ? ", csc" : ", csr") + (unit ? ", unit diagonal" : "") + (whole ? ", of a whole matrix" : "");
     }
     bool solves_upwards() const { return (uplo == Uplo::upper) != (op == Op::transpose); }
 };
@@ -99,21 +102,27 @@ struct SidesForm {
 
     std::string name() const
     {
-        return ", " + std::to_string(columns) + " sides, " + (b == Layout::row_major ? "rows to " : "columns to ") + (x == Layout::row_major ? "rows" : "columns") + (in_place ? ", in place" : "");
+        return ", " + std::to_string(columns) + " sides, " + (b == Layout::row_major ? "rows to " : "columns to ") +
+               (x == Layout::row_major ? "rows" : "columns") + (in_place ? ", in place" : "");
     }
 };
-const std::vector<SidesForm> all_sides{{1, Layout::col_major, Layout::col_major, false}, {1, Layout::row_major, Layout::col_major, false}, {1, Layout::col_major, Layout::col_major, true},
-                                    {3, Layout::row_major, Layout::row_major, false}, {3, Layout::row_major, Layout::col_major, false}, {3, Layout::col_major, Layout::row_major, false},
-                                    {3, Layout::col_major, Layout::col_major, true},  {33, Layout::row_major, Layout::row_major, true}, {33, Layout::col_major, Layout::col_major, false},
-                                    {64, Layout::col_major, Layout::row_major, false}};
+const std::vector<SidesForm> all_sides{
+    {1, Layout::col_major, Layout::col_major, false},  {1, Layout::row_major, Layout::col_major, false},
+    {1, Layout::col_major, Layout::col_major, true},   {3, Layout::row_major, Layout::row_major, false},
+    {3, Layout::row_major, Layout::col_major, false},  {3, Layout::col_major, Layout::row_major, false},
+    {3, Layout::col_major, Layout::col_major, true},   {33, Layout::row_major, Layout::row_major, true},
+    {33, Layout::col_major, Layout::col_major, false}, {64, Layout::col_major, Layout::row_major, false}};
 
 template <class V>
-void check_solve(const Context& c, const Plan<V>& plan, const HostCsr<V>& system, bool upwards, V alpha, const SidesForm& s, int power)
+void check_solve(const Context& c, const Plan<V>& plan, const HostCsr<V>& system, bool upwards, V alpha,
+                 const SidesForm& s, int power)
 {
     const auto b = dense<V>(side, s.columns, Values::reals, 8);
     Lent<V> b_there(c, b, {s.b, s.columns == 1 && s.b == Layout::row_major ? 4 : 2, 61});
-    Lent<V> x_there(c, {side, s.columns, std::vector<V>(b.at.size(), std::numeric_limits<V>::quiet_NaN())}, {s.x, 3, 63});
-    for (int k = 0; k < (s.in_place ? 1 : 2); ++k) plan.solve(alpha, b_there.view(), s.in_place ? b_there.view() : x_there.view());
+    Lent<V> x_there(c, {side, s.columns, std::vector<V>(b.at.size(), std::numeric_limits<V>::quiet_NaN())},
+                    {s.x, 3, 63});
+    for (int k = 0; k < (s.in_place ? 1 : 2); ++k)
+        plan.solve(alpha, b_there.view(), s.in_place ? b_there.view() : x_there.view());
     plan.wait();
     const auto got = s.in_place ? b_there.take() : x_there.take();
     for (const index_t j : {index_t{0}, s.columns / 2, s.columns - 1}) {
@@ -133,7 +142,9 @@ void check_form(const Context& c, const TriangleForm& form, unsigned one_in)
     const auto before = general_matrix<V>(5), after = general_matrix<V>(6);
     const auto csr = to_device(c, stored(before, form).view()), csr2 = to_device(c, stored(after, form).view());
     const auto csc = to_csc(c, csr.view()), csc2 = to_csc(c, csr2.view());
-    const auto view = [&](bool updated) { return form.csc ? AnyView<V>((updated ? csc2 : csc).view()) : AnyView<V>((updated ? csr2 : csr).view()); };
+    const auto view = [&](bool updated) {
+        return form.csc ? AnyView<V>((updated ? csc2 : csc).view()) : AnyView<V>((updated ? csr2 : csr).view());
+    };
     std::vector<std::optional<Policy>> schemes{std::nullopt};
     for (const Policy& s : schemes_for(c)) schemes.emplace_back(s);
     int turn = static_cast<int>(form.name().size());
@@ -142,15 +153,27 @@ void check_form(const Context& c, const TriangleForm& form, unsigned one_in)
             for (const index_t prepared : {1, 3})
                 for (const bool updated : {false, true})
                     for (const SidesForm& sides : all_sides) {
-                        if (c.backend() == Backend::cpu && analysis == Analysis::host) continue;      // tasks are of the GPU
-                        const std::string what = (sizeof(V) == 4 ? "f32, " : "f64, ") + form.name() + ", " + (scheme ? to_text(*scheme) : "chosen") + (analysis == Analysis::host ? ", tasks of the host" : "") +
-                                                 (prepared > 1 ? ", for many" : "") + (updated ? ", updated" : "") + sides.name();
-                        if (++turn % (build::simulated ? 1 : 7) != 0 || !is_drawn(what, one_in)) continue;      // where all are drawn: every seventh, others for each form and scheme
+                        if (c.backend() == Backend::cpu && analysis == Analysis::host)
+                            continue;  // tasks are of the GPU
+                        const std::string what = (sizeof(V) == 4 ? "f32, " : "f64, ") + form.name() + ", " +
+                                                 (scheme ? to_text(*scheme) : "chosen") +
+                                                 (analysis == Analysis::host ? ", tasks of the host" : "") +
+                                                 (prepared > 1 ? ", for many" : "") + (updated ? ", updated" : "") +
+                                                 sides.name();
+                        if (++turn % (build::simulated ? 1 : 7) != 0 || !is_drawn(what, one_in))
+                            continue;  // where all are drawn: every seventh, others for each form and scheme
                         SCOPED_TRACE(what);
-                        auto plan = Plan<V>::make(c, view(false), {.uplo = form.uplo, .op = form.op, .unit_diagonal = form.unit, .other_side = form.whole ? OtherSide::ignore : OtherSide::refuse,
-                                                                   .right_hand_sides = prepared, .force = scheme, .analysis = analysis});
+                        auto plan = Plan<V>::make(c, view(false),
+                                                  {.uplo = form.uplo,
+                                                   .op = form.op,
+                                                   .unit_diagonal = form.unit,
+                                                   .other_side = form.whole ? OtherSide::ignore : OtherSide::refuse,
+                                                   .right_hand_sides = prepared,
+                                                   .force = scheme,
+                                                   .analysis = analysis});
                         if (updated) plan.update_values(view(true));
-                        check_solve<V>(c, plan, system_of(updated ? after : before, form), form.solves_upwards(), V(-0.75), sides, 2);
+                        check_solve<V>(c, plan, system_of(updated ? after : before, form), form.solves_upwards(),
+                                       V(-0.75), sides, 2);
                         if (::testing::Test::HasFatalFailure()) return;
                     }
 }
@@ -174,7 +197,9 @@ TEST_P(SptrsvCombinationsOn, TheOtherSideIsRefusedInEveryForm)
     for (const TriangleForm& form : all_forms()) {
         if (!form.whole) continue;
         const AnyView<double> view = form.csc ? AnyView<double>(csc.view()) : AnyView<double>(csr.view());
-        EXPECT_THROW(Plan<double>::make(c, view, {.uplo = form.uplo, .op = form.op, .unit_diagonal = form.unit}), ValueError) << form.name();
+        EXPECT_THROW(Plan<double>::make(c, view, {.uplo = form.uplo, .op = form.op, .unit_diagonal = form.unit}),
+                     ValueError)
+            << form.name();
     }
 }
 

@@ -1,16 +1,25 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of narrow types and words that hold several numbers, and right-hand sides 2^30 numbers apart. (Columns near 2^31 need a triangle as large.)
+// Limits of narrow types and words that hold several numbers, and right-hand sides 2^30 numbers apart. (Columns near
+// 2^31 need a triangle as large.)
 //
-//     where                                     holds                                             switches at                      seen by
-//     Task::rows, width, late (tasks.hpp)       8 bits                                            32 rows; 32 late columns a warp  RowsAndEntriesAround…
-//     Graph::position                           16 bits                                           nodes of 4096 rows               NodesOfTheCpu…
-//     words of sweep (cuda/nodes.cuh)           level, level of the chain, first row, place       most_levels_swept                LevelsAsDeepAs…, WordsOf…
-//     standing_of (graph.cpp)                   level << 32 | node                                31 bits each                     NodesOfTheCpu…
-//     entries of write_tasks.cu                 an entry's number in 8 bits                       long_row                         RowsAndEntriesAround…
+//     where                                     holds                                             switches at
+//                                                          seen by
+//     Task::rows, width, late (tasks.hpp)       8 bits                                            32 rows; 32 late
+//                                               columns a warp  RowsAndEntriesAround…
+//     Graph::position                           16 bits                                           nodes of 4096 rows
+//                                                          NodesOfTheCpu…
+//     words of sweep (cuda/nodes.cuh)           level, level of the chain, first row, place       most_levels_swept
+//                                                          LevelsAsDeepAs…, WordsOf…
+//     standing_of (graph.cpp)                   level << 32 | node                                31 bits each
+//                                                          NodesOfTheCpu…
+//     entries of write_tasks.cu                 an entry's number in 8 bits                       long_row
+//                                                          RowsAndEntriesAround…
 //     lower_level of measure_tasks.cu           a column and a flag in 32 bits                    31 bits
-//     keys of pack_rows.cu, tasks.cpp           level and kind, entry << 32                       a power of two                   RowsAndEntriesAround…
-//     RhsView                                     i * row_step + j * col_step                       2^31, 2^32                       RightHandSides…
+//     keys of pack_rows.cu, tasks.cpp           level and kind, entry << 32                       a power of two
+//                                                          RowsAndEntriesAround…
+//     RhsView                                     i * row_step + j * col_step                       2^31, 2^32
+//                                                              RightHandSides…
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -31,9 +40,11 @@ using namespace tulle::test;
 
 class SptrsvLimitsOn : public OnBackend {};
 
-// A few rows, right-hand sides far apart, by rows and by columns: every product of an index and a leading dimension exceeds 32 bits.
+// A few rows, right-hand sides far apart, by rows and by columns: every product of an index and a leading dimension
+// exceeds 32 bits.
 template <class V>
-void check_far_apart(const Context& c, Layout layout_b, Layout layout_x, index_t columns, const Options& options, const std::string& what)
+void check_far_apart(const Context& c, Layout layout_b, Layout layout_x, index_t columns, const Options& options,
+                     const std::string& what)
 {
     SCOPED_TRACE(what);
     const auto a = triangle_where<V>(9, 4, [](index_t i, index_t j) { return i - j <= 2; });
@@ -68,24 +79,34 @@ TEST_P(SptrsvLimitsOn, RightHandSides30BitsApart)
             for (const Layout b : {Layout::row_major, Layout::col_major})
                 for (const Layout x : {Layout::row_major, Layout::col_major})
                     for (const index_t columns : {1, 6}) {
-                        const std::string what = (scheme ? to_text(*scheme) : "chosen") + ", for " + std::to_string(prepared) + ", " + std::to_string(columns) + " sides, " +
-                                                 (b == Layout::row_major ? "rows to " : "columns to ") + (x == Layout::row_major ? "rows" : "columns");
+                        const std::string what = (scheme ? to_text(*scheme) : "chosen") + ", for " +
+                                                 std::to_string(prepared) + ", " + std::to_string(columns) +
+                                                 " sides, " + (b == Layout::row_major ? "rows to " : "columns to ") +
+                                                 (x == Layout::row_major ? "rows" : "columns");
                         if (!is_drawn(what, 10)) continue;
                         check_far_apart<float>(c, b, x, columns, {.right_hand_sides = prepared, .force = scheme}, what);
                         if (HasFatalFailure()) return;
                     }
 }
 
-// Rows with as many entries, levels with as many rows and chains of as many rows as a lane, a warp, a team, 8 bits and the lists of long rows hold, and one more or less.
+// Rows with as many entries, levels with as many rows and chains of as many rows as a lane, a warp, a team, 8 bits and
+// the lists of long rows hold, and one more or less.
 TEST_P(SptrsvLimitsOn, RowsAndEntriesAround5To9Bits)
 {
     const auto c = ctx();
     for (const index_t limit : {32, 64, 128, 256, 512})
         for (const index_t n : {limit - 1, limit, limit + 1}) {
             std::vector<Case<double>> cases;
-            cases.push_back({"last row of " + std::to_string(n), triangle_where<double>(n + 40, 5, [n](index_t i, index_t j) { return (i == n + 39 && j < n) || (i > n && i < n + 39 && j == i - 1); })});
-            cases.push_back({"level of " + std::to_string(n), triangle_where<double>(n + 3, 6, [n](index_t i, index_t j) { return i >= n && j % 3 == 0; })});
-            cases.push_back({"chain of " + std::to_string(n), triangle_where<double>(n, 7, [](index_t i, index_t j) { return j == i - 1 || j == i - 33; })});
+            cases.push_back(
+                {"last row of " + std::to_string(n), triangle_where<double>(n + 40, 5, [n](index_t i, index_t j) {
+                     return (i == n + 39 && j < n) || (i > n && i < n + 39 && j == i - 1);
+                 })});
+            cases.push_back(
+                {"level of " + std::to_string(n),
+                 triangle_where<double>(n + 3, 6, [n](index_t i, index_t j) { return i >= n && j % 3 == 0; })});
+            cases.push_back({"chain of " + std::to_string(n), triangle_where<double>(n, 7, [](index_t i, index_t j) {
+                                 return j == i - 1 || j == i - 33;
+                             })});
             for (const auto& [name, a] : cases) {
                 const auto there = to_device(c, a.view());
                 std::vector<double> b;
@@ -93,7 +114,8 @@ TEST_P(SptrsvLimitsOn, RowsAndEntriesAround5To9Bits)
                 const auto want = oracle_solve(a, 1.0, b, 2);
                 for (const Policy& scheme : schemes_for(c))
                     for (const Analysis analysis : {Analysis::device, Analysis::host}) {
-                        const std::string what = name + ", " + to_text(scheme) + (analysis == Analysis::host ? ", tasks of the host" : "");
+                        const std::string what =
+                            name + ", " + to_text(scheme) + (analysis == Analysis::host ? ", tasks of the host" : "");
                         if (!is_drawn(what, 50)) continue;
                         SCOPED_TRACE(what);
                         const auto plan = Plan<double>::make(c, there.view(), {.force = scheme, .analysis = analysis});
@@ -120,12 +142,15 @@ TEST_P(SptrsvLimitsOn, NodesOfTheCpuHaveUpTo4096Rows)
     const auto chain = csr_of<double>(9000, 9000, std::move(entries));
     for (const Merge merge : {Merge::critical, Merge::fixed})
         for (const int rows : {255, 256, 257, 4095, 4096}) {
-            const auto plan = Plan<double>::make(c, chain.view(), {.force = Policy{.kernel = Kernel::levels, .merge = merge, .rows = rows, .limit = 1}});
+            const auto plan = Plan<double>::make(
+                c, chain.view(), {.force = Policy{.kernel = Kernel::levels, .merge = merge, .rows = rows, .limit = 1}});
             std::vector<double> b(9000, 1.0), x(9000, 0.0);
             plan.solve(b, x);
             for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], static_cast<double>(i + 1)) << rows;
         }
-    EXPECT_THROW(Plan<double>::make(c, chain.view(), {.force = Policy{.kernel = Kernel::levels, .merge = Merge::fixed, .rows = 4097}}), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, chain.view(),
+                                    {.force = Policy{.kernel = Kernel::levels, .merge = Merge::fixed, .rows = 4097}}),
+                 ValueError);
 }
 
 // Rows, levels and places share a word of 64 bits, however many rows there are.

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests of the steps around a solve share: a queue on the host, a triangle's pattern there, and the limits of a large GPU.
+// What tests of the steps around a solve share: a queue on the host, a triangle's pattern there, and the limits of a
+// large GPU.
 #pragma once
 
 #include "sptrsv/analysis/triangle.hpp"
@@ -13,6 +14,9 @@ namespace tulle::sptrsv {
 inline const CpuQueue host_queue(2);
 inline constexpr Limits gpu{.backend = Backend::cuda, .threads = 1, .multiprocessors = 132};
 
-inline Triangle triangle_of(const test::HostCsr<double>& a) { return make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
+inline Triangle triangle_of(const test::HostCsr<double>& a)
+{
+    return make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()});
+}
 
 }  // namespace tulle::sptrsv

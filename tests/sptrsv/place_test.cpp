@@ -17,9 +17,22 @@ using namespace tulle::test;
 
 constexpr Limits one_thread{.backend = Backend::cpu, .threads = 1};
 
-Features wide(index_t rows, offset_t nonzeros, index_t levels) { return {.rows = rows, .nonzeros = nonzeros, .row_mean = 10, .row_longest = 20, .level_mean = 1.0 * static_cast<double>(nonzeros) / levels, .levels = levels}; }
+Features wide(index_t rows, offset_t nonzeros, index_t levels)
+{
+    return {.rows = rows,
+            .nonzeros = nonzeros,
+            .row_mean = 10,
+            .row_longest = 20,
+            .level_mean = 1.0 * static_cast<double>(nonzeros) / levels,
+            .levels = levels};
+}
 
-Backend where(const Features& f, index_t levels_left, const Work& work) { return place(f, {{Merge::none, 1, f.levels, f.rows}, {Merge::critical, 32, levels_left, f.rows / 32}}, one_thread, gpu, work).backend; }
+Backend where(const Features& f, index_t levels_left, const Work& work)
+{
+    return place(f, {{Merge::none, 1, f.levels, f.rows}, {Merge::critical, 32, levels_left, f.rows / 32}}, one_thread,
+                 gpu, work)
+        .backend;
+}
 
 TEST(SptrsvPlace, TinyAndDeepTrianglesStayOnTheCpu)
 {
@@ -51,14 +64,18 @@ TEST(SptrsvPlace, AnalysisIsPricedAsMeasured)
         index_t rows;
         offset_t nonzeros;
         index_t levels;
-        double gpu, cpu;                            // milliseconds
+        double gpu, cpu;  // milliseconds
     };
-    const Measured all[] = {{11'397, 81'021, 50, 0.25, 2.0}, {83'334, 3'046'929, 514, 0.87, 113}, {217'918, 5'926'765, 142'006, 18.2, 165}, {140'874, 3'976'095, 2088, 1.5, 127}};
+    const Measured all[] = {{11'397, 81'021, 50, 0.25, 2.0},
+                            {83'334, 3'046'929, 514, 0.87, 113},
+                            {217'918, 5'926'765, 142'006, 18.2, 165},
+                            {140'874, 3'976'095, 2088, 1.5, 127}};
     for (const Measured& m : all) {
         SCOPED_TRACE(m.nonzeros);
         const Features f = wide(m.rows, m.nonzeros, m.levels);
         const Placement p = place(f, best_estimates(f), one_thread, gpu, {});
-        const double copy = 10e-6 + static_cast<double>(m.nonzeros) * 12 / 10e9, there = (p.gpu.prepare - copy) * 1e3, here = p.cpu.prepare * 1e3;
+        const double copy = 10e-6 + static_cast<double>(m.nonzeros) * 12 / 10e9, there = (p.gpu.prepare - copy) * 1e3,
+                     here = p.cpu.prepare * 1e3;
         EXPECT_GT(there, m.gpu / 2);
         EXPECT_LT(there, m.gpu * 2);
         EXPECT_GT(here, m.cpu / 2);
@@ -80,7 +97,12 @@ TEST(SptrsvPlace, NoClustersAreBetterThanTheBestThinkable)
         const Work work{.calls = 100};
         const CostEstimate best = place(f, best_estimates(f), one_thread, gpu, work).gpu;
         const index_t left = std::max<index_t>(1, levels / 32);
-        EXPECT_LE(best.solve, place(f, {{Merge::none, 1, levels, 60'000}, {Merge::critical, 32, left, std::max<offset_t>(left, 2000)}}, one_thread, gpu, work).gpu.solve) << levels;
+        EXPECT_LE(best.solve,
+                  place(f,
+                        {{Merge::none, 1, levels, 60'000}, {Merge::critical, 32, left, std::max<offset_t>(left, 2000)}},
+                        one_thread, gpu, work)
+                      .gpu.solve)
+            << levels;
     }
 }
 

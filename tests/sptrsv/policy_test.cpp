@@ -12,13 +12,25 @@
 namespace tulle::sptrsv {
 namespace {
 
-Features deep(index_t levels) { return {.rows = 100'000, .nonzeros = 1'000'000, .row_mean = 10, .row_longest = 20, .level_mean = 1e6 / levels, .levels = levels}; }
+Features deep(index_t levels)
+{
+    return {.rows = 100'000,
+            .nonzeros = 1'000'000,
+            .row_mean = 10,
+            .row_longest = 20,
+            .level_mean = 1e6 / levels,
+            .levels = levels};
+}
 
 TEST(ChooseSptrsv, ClustersWhereTheyCutLevels)
 {
-    const std::vector<MergeEstimate> cut{{Merge::none, 1, 30'000, 100'000}, {Merge::critical, 32, 1500, 4000}, {Merge::fixed, 32, 2500, 3200}};
+    const std::vector<MergeEstimate> cut{{Merge::none, 1, 30'000, 100'000},
+                                         {Merge::critical, 32, 1500, 4000},
+                                         {Merge::fixed, 32, 2500, 3200}};
     EXPECT_EQ(choose(deep(30'000), cut, gpu).scheme.merge, Merge::critical);
-    const std::vector<MergeEstimate> uncut{{Merge::none, 1, 40, 100'000}, {Merge::critical, 32, 38, 60'000}, {Merge::fixed, 32, 300, 3200}};
+    const std::vector<MergeEstimate> uncut{{Merge::none, 1, 40, 100'000},
+                                           {Merge::critical, 32, 38, 60'000},
+                                           {Merge::fixed, 32, 300, 3200}};
     EXPECT_EQ(choose(deep(40), uncut, gpu).scheme.merge, Merge::none);
 }
 
@@ -35,7 +47,7 @@ TEST(ChooseSptrsv, TakesARegimeOnlyWhereItIsPredictedToGain)
     EXPECT_EQ(choose(narrow, chains, open).scheme.execution_scope, ExecutionScope::block);
     EXPECT_NE(choose(narrow, chains, open).why.find("narrow enough for one block"), std::string::npos);
     Features larger = narrow;
-    larger.rows = 200'000;                                                  // does not fit into one block
+    larger.rows = 200'000;  // does not fit into one block
     EXPECT_EQ(choose(larger, chains, open).scheme.execution_scope, ExecutionScope::cluster);
     Limits no_clusters = open;
     no_clusters.cluster_blocks = 1;
@@ -56,7 +68,8 @@ TEST(ChooseSptrsv, FindsLevelsOnTheGpuWhereTheyAreWide)
     for (const index_t rows : {1, 2, 3, 1000, 1 << 19, most_rows_swept - 1}) {
         EXPECT_LE(2 * level_bits_swept(rows) + place_bits + row_bits_swept(rows), 64) << rows;
         EXPECT_GT(index_t{1} << row_bits_swept(rows), rows - 1) << rows;
-        EXPECT_GE(most_levels_swept(rows), std::min(rows, (1 << 16) - 1)) << "a triangle of " << rows << " rows is given up";
+        EXPECT_GE(most_levels_swept(rows), std::min(rows, (1 << 16) - 1))
+            << "a triangle of " << rows << " rows is given up";
     }
 }
 
@@ -109,39 +122,64 @@ TEST(ChooseSptrsv, SharesLevelsOnlyWithAMarginAndOnAnIdleMachine)
 {
     Limits two{.backend = Backend::cpu, .threads = 2};
     EXPECT_EQ(choose(deep(10), {}, two).scheme.kernel, Kernel::levels);
-    EXPECT_EQ(choose(deep(400), {}, two).scheme.kernel, Kernel::serial) << "2500 entries of a level are not shared by two threads";
+    EXPECT_EQ(choose(deep(400), {}, two).scheme.kernel, Kernel::serial)
+        << "2500 entries of a level are not shared by two threads";
     two.handover = 100e-6;
     const Choice busy = choose(deep(10), {}, two);
     EXPECT_EQ(busy.scheme.kernel, Kernel::serial);
     EXPECT_NE(busy.why.find("busy"), std::string::npos) << busy.why;
     two.handover = 30e-6;
-    EXPECT_EQ(choose(deep(10), {}, two).scheme.kernel, Kernel::serial) << "0.3 ms less of 1.5 ms are too little to trust a prediction";
+    EXPECT_EQ(choose(deep(10), {}, two).scheme.kernel, Kernel::serial)
+        << "0.3 ms less of 1.5 ms are too little to trust a prediction";
     EXPECT_GT(measure_handover(2), 0);
     EXPECT_EQ(measure_handover(1), Limits{}.handover);
 }
 
 TEST(ChooseSptrsv, OffersOnlyWhatWorks)
 {
-    const Limits no_clusters{.backend = Backend::cuda, .cluster_blocks = 1}, small{.backend = Backend::cuda, .multiprocessors = 4, .cluster_blocks = 4};
+    const Limits no_clusters{.backend = Backend::cuda, .cluster_blocks = 1},
+        small{.backend = Backend::cuda, .multiprocessors = 4, .cluster_blocks = 4};
     for (const Limits& limits : {gpu, no_clusters, small, Limits{Backend::cpu, 1}, Limits{Backend::cpu, 8}}) {
         for (const Policy& s : candidates(limits)) EXPECT_NO_THROW(check_policy(s, limits)) << to_text(s);
         EXPECT_FALSE(candidates(limits).empty());
     }
     for (const Policy& s : reduced_schemes()) EXPECT_NO_THROW(check_policy(s, gpu)) << to_text(s);
     const std::vector<Policy> paper = paper_schemes();
-    EXPECT_EQ(paper.size(), 33u * 3 * 18 * 2 * 30) << "33 pairs of n_g and sw_rnnz, 3 n_w, 18 merges, 2 orders, 30 schedules";
-    for (std::size_t k = 0; k < paper.size(); k += 997) EXPECT_NO_THROW(check_policy(paper[k], gpu)) << to_text(paper[k]);
+    EXPECT_EQ(paper.size(), 33u * 3 * 18 * 2 * 30)
+        << "33 pairs of n_g and sw_rnnz, 3 n_w, 18 merges, 2 orders, 30 schedules";
+    for (std::size_t k = 0; k < paper.size(); k += 997)
+        EXPECT_NO_THROW(check_policy(paper[k], gpu)) << to_text(paper[k]);
     EXPECT_THROW(check_policy({.kernel = Kernel::groups, .merge = Merge::critical, .rows = 4}, gpu), ValueError);
     EXPECT_THROW(check_policy({.kernel = Kernel::groups, .merge = Merge::fixed, .subwarps = 3}, gpu), ValueError);
     EXPECT_THROW(check_policy({.kernel = Kernel::serial}, gpu), ValueError);
     EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .rows = 33}, gpu), ValueError);
     EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 0}, gpu), ValueError);
-    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 32, .execution_scope = ExecutionScope::block}, gpu), ValueError);
-    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .team = 4, .warps = 6, .execution_scope = ExecutionScope::block}, gpu), ValueError);
-    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps = 16, .execution_scope = ExecutionScope::block}, gpu), ValueError);
-    EXPECT_THROW(check_policy({.kernel = Kernel::groups, .merge = Merge::fixed, .warps = 8, .execution_scope = ExecutionScope::block}, gpu), ValueError);
-    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 8, .execution_scope = ExecutionScope::cluster, .blocks = 3}, gpu), ValueError);
-    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 8, .execution_scope = ExecutionScope::cluster, .blocks = 32}, gpu), ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 32, .execution_scope = ExecutionScope::block}, gpu),
+                 ValueError);
+    EXPECT_THROW(
+        check_policy({.kernel = Kernel::tasks, .team = 4, .warps = 6, .execution_scope = ExecutionScope::block}, gpu),
+        ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::tasks,
+                               .merge = Merge::critical,
+                               .rows = 32,
+                               .warps = 16,
+                               .execution_scope = ExecutionScope::block},
+                              gpu),
+                 ValueError);
+    EXPECT_THROW(check_policy({.kernel = Kernel::groups,
+                               .merge = Merge::fixed,
+                               .warps = 8,
+                               .execution_scope = ExecutionScope::block},
+                              gpu),
+                 ValueError);
+    EXPECT_THROW(
+        check_policy({.kernel = Kernel::tasks, .warps = 8, .execution_scope = ExecutionScope::cluster, .blocks = 3},
+                     gpu),
+        ValueError);
+    EXPECT_THROW(
+        check_policy({.kernel = Kernel::tasks, .warps = 8, .execution_scope = ExecutionScope::cluster, .blocks = 32},
+                     gpu),
+        ValueError);
 }
 
 }  // namespace

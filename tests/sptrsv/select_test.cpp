@@ -31,7 +31,8 @@ Features features_of_matrix(const HostCsr<double>& a)
 
 // A folder that goes away again.
 struct Folder {
-    fs::path path = fs::temp_directory_path() / ("tulle_sptrsv_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
+    fs::path path =
+        fs::temp_directory_path() / ("tulle_sptrsv_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
     Folder() { fs::create_directories(path); }
     ~Folder() { fs::remove_all(path); }
     std::string text() const { return path.string(); }
@@ -48,32 +49,51 @@ TEST(SptrsvScheme, ReadsBackAsItWasWritten)
 {
     std::vector<Policy> all = paper_schemes();
     for (const Policy& s : candidates(gpu)) all.insert(all.begin(), s);
-    for (std::size_t k = 0; k < all.size(); k += k < 20 ? 1 : 101) EXPECT_EQ(parse_scheme(to_line(all[k])), all[k]) << to_line(all[k]);
-    EXPECT_EQ(to_line({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}), "kernel=tasks merge=critical rows=32 team=4 warps=8");
+    for (std::size_t k = 0; k < all.size(); k += k < 20 ? 1 : 101)
+        EXPECT_EQ(parse_scheme(to_line(all[k])), all[k]) << to_line(all[k]);
+    EXPECT_EQ(to_line({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}),
+              "kernel=tasks merge=critical rows=32 team=4 warps=8");
     EXPECT_EQ(parse_scheme("kernel=levels limit=1"), (Policy{.kernel = Kernel::levels, .limit = 1}));
 }
 
 TEST(SptrsvScheme, RefusesWhatItDoesNotUnderstand)
 {
-    for (const char* line : {"", "tasks", "rows=3", "kernel=", "kernel=task", "kernel=tasks merge", "kernel=tasks  rows=3", "kernel=tasks rows=", "kernel=tasks rows=3x", "kernel=tasks rows=99999999999",
-                             "kernel=tasks reorder=2", "kernel=tasks colour=3", "kernel=tasks merge=none rows=3 ="})
+    for (const char* line :
+         {"", "tasks", "rows=3", "kernel=", "kernel=task", "kernel=tasks merge", "kernel=tasks  rows=3",
+          "kernel=tasks rows=", "kernel=tasks rows=3x", "kernel=tasks rows=99999999999", "kernel=tasks reorder=2",
+          "kernel=tasks colour=3", "kernel=tasks merge=none rows=3 ="})
         EXPECT_FALSE(parse_scheme(line)) << line;
 }
 
 // dep_dist of the paper: the mean of 1 / (k - column of the last entry beside the diagonal), 0 for rows without one.
 TEST(SptrsvFeatures, NearnessByHand)
 {
-    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == i - 1; })).dependency_nearness, 7.0 / 8);
-    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == i - 4; })).dependency_nearness, 4 * 0.25 / 8);
-    EXPECT_NEAR(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == 0 && i > 0; })).dependency_nearness, (1 + 1 / 2.0 + 1 / 3.0 + 1 / 4.0 + 1 / 5.0 + 1 / 6.0 + 1 / 7.0) / 8, 1.0 / (1ull << 32));
-    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t, index_t) { return false; })).dependency_nearness, 0);
-    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(5, 3, [](index_t i, index_t j) { return i == 4 && (j == 0 || j == 2); })).dependency_nearness, 0.5 / 5) << "the last entry counts, not the first";
+    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == i - 1; }))
+                         .dependency_nearness,
+                     7.0 / 8);
+    EXPECT_DOUBLE_EQ(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == i - 4; }))
+                         .dependency_nearness,
+                     4 * 0.25 / 8);
+    EXPECT_NEAR(features_of_matrix(triangle_where<double>(8, 3, [](index_t i, index_t j) { return j == 0 && i > 0; }))
+                    .dependency_nearness,
+                (1 + 1 / 2.0 + 1 / 3.0 + 1 / 4.0 + 1 / 5.0 + 1 / 6.0 + 1 / 7.0) / 8, 1.0 / (1ull << 32));
+    EXPECT_DOUBLE_EQ(
+        features_of_matrix(triangle_where<double>(8, 3, [](index_t, index_t) { return false; })).dependency_nearness,
+        0);
+    EXPECT_DOUBLE_EQ(features_of_matrix(
+                         triangle_where<double>(5, 3,
+                                                [](index_t i, index_t j) { return i == 4 && (j == 0 || j == 2); }))
+                         .dependency_nearness,
+                     0.5 / 5)
+        << "the last entry counts, not the first";
 }
 
 TEST(SptrsvFeatures, LevelsByHand)
 {
     // Rows 0 … 3 need nobody, 4 and 5 each one of them, 6 both: levels of 4, 4 and 3 entries.
-    const Features f = features_of_matrix(triangle_where<double>(7, 3, [](index_t i, index_t j) { return (i == 4 && j == 0) || (i == 5 && j == 1) || (i == 6 && (j == 4 || j == 5)); }));
+    const Features f = features_of_matrix(triangle_where<double>(7, 3, [](index_t i, index_t j) {
+        return (i == 4 && j == 0) || (i == 5 && j == 1) || (i == 6 && (j == 4 || j == 5));
+    }));
     EXPECT_EQ(f.levels, 3);
     EXPECT_DOUBLE_EQ(f.level_mean, 11.0 / 3);
     EXPECT_DOUBLE_EQ(f.level_longest, 4);
@@ -86,23 +106,27 @@ TEST(SptrsvFeatures, LevelsByHand)
     EXPECT_THROW(feature(f, "colour"), ValueError);
 }
 
-// Judges "rows alone" by the levels: few are good. The third output is not understood, the fourth is for another backend; both are judged highest.
-constexpr const char* by_levels =
-    "tulle perceptron 1\nfeature levels\n"
-    "output kernel=tasks warps=4\noutput kernel=tasks merge=critical rows=32 team=4 warps=8\noutput kernel=unheard\noutput kernel=serial\n"
-    "mean 0 0 0\nscale 1 1 1\nlayer 4 3\n5 0 -0.1 0\n0 0 0 0\n90 0 0 0\n80 0 0 0\n";
+// Judges "rows alone" by the levels: few are good. The third output is not understood, the fourth is for another
+// backend; both are judged highest.
+constexpr const char* by_levels = "tulle perceptron 1\nfeature levels\n"
+                                  "output kernel=tasks warps=4\noutput kernel=tasks merge=critical rows=32 team=4 "
+                                  "warps=8\noutput kernel=unheard\noutput kernel=serial\n"
+                                  "mean 0 0 0\nscale 1 1 1\nlayer 4 3\n5 0 -0.1 0\n0 0 0 0\n90 0 0 0\n80 0 0 0\n";
 
 TEST(SptrsvLearned, TakesTheHighestThatWorks)
 {
     const Learned model(model::Perceptron::parse(by_levels, "by levels"));
-    const auto few = choose_learned({.levels = 10}, model, gpu), many = choose_learned({.levels = 1000}, model, gpu), cpu = choose_learned({.levels = 10}, model, {Backend::cpu, 2});
+    const auto few = choose_learned({.levels = 10}, model, gpu), many = choose_learned({.levels = 1000}, model, gpu),
+               cpu = choose_learned({.levels = 10}, model, {Backend::cpu, 2});
     ASSERT_TRUE(few && many && cpu);
     EXPECT_EQ(few->scheme, (Policy{.kernel = Kernel::tasks, .warps = 4}));
     EXPECT_EQ(many->scheme.merge, Merge::critical);
     EXPECT_EQ(cpu->scheme.kernel, Kernel::serial);
-    const Learned none(model::Perceptron::parse("tulle perceptron 1\nfeature rows\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "none"));
+    const Learned none(model::Perceptron::parse(
+        "tulle perceptron 1\nfeature rows\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "none"));
     EXPECT_FALSE(choose_learned({}, none, gpu));
-    const Learned strange(model::Perceptron::parse("tulle perceptron 1\nfeature colour\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "strange"));
+    const Learned strange(model::Perceptron::parse(
+        "tulle perceptron 1\nfeature colour\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "strange"));
     EXPECT_THROW(choose_learned({}, strange, gpu), ValueError);
 }
 
@@ -110,14 +134,22 @@ TEST(SptrsvLearned, TakesTheHighestThatWorks)
 TEST(SptrsvLearned, OverrulesWhatIsNotGoodEnough)
 {
     const Learned model(model::Perceptron::parse(by_levels, "by levels"));
-    const Choice alone{{.kernel = Kernel::tasks, .warps = 16}, 1e-6, "predicted"}, clusters{{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 4}, 1e-6, "predicted"};
-    const std::vector<MergeEstimate> both{{Merge::none, 1, 1000, 1000}, {Merge::critical, 32, 10, 10}}, shorter{{Merge::none, 1, 1000, 1000}, {Merge::critical, 16, 10, 10}};
-    EXPECT_EQ(overrule(alone, {.levels = 40}, model, gpu, both).scheme, alone.scheme) << "good enough, with other warps";
+    const Choice alone{{.kernel = Kernel::tasks, .warps = 16}, 1e-6, "predicted"},
+        clusters{{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 4},
+                 1e-6,
+                 "predicted"};
+    const std::vector<MergeEstimate> both{{Merge::none, 1, 1000, 1000}, {Merge::critical, 32, 10, 10}},
+        shorter{{Merge::none, 1, 1000, 1000}, {Merge::critical, 16, 10, 10}};
+    EXPECT_EQ(overrule(alone, {.levels = 40}, model, gpu, both).scheme, alone.scheme)
+        << "good enough, with other warps";
     EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, both).scheme.merge, Merge::critical);
-    EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, shorter).scheme, alone.scheme) << "clusters of another length were looked at";
-    EXPECT_EQ(overrule(clusters, {.levels = 10}, model, gpu, both).scheme, clusters.scheme) << "good enough, if not the best";
+    EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, shorter).scheme, alone.scheme)
+        << "clusters of another length were looked at";
+    EXPECT_EQ(overrule(clusters, {.levels = 10}, model, gpu, both).scheme, clusters.scheme)
+        << "good enough, if not the best";
     const Choice unknown{{.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 8}, 1e-6, "predicted"};
-    EXPECT_EQ(overrule(unknown, {.levels = 10}, model, gpu, both).scheme, (Policy{.kernel = Kernel::tasks, .warps = 4})) << "a scheme that it does not know is not good enough";
+    EXPECT_EQ(overrule(unknown, {.levels = 10}, model, gpu, both).scheme, (Policy{.kernel = Kernel::tasks, .warps = 4}))
+        << "a scheme that it does not know is not good enough";
 }
 
 TEST(SptrsvCache, FingerprintsTellPatternsApart)
@@ -132,8 +164,12 @@ TEST(SptrsvCache, FingerprintsTellPatternsApart)
     }
     EXPECT_EQ(seen.size(), patterns);
     const Triangle chain = triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return j == i - 1; }));
-    EXPECT_EQ(fingerprint(host_queue, chain), fingerprint(host_queue, triangle_of(triangle_where<double>(9, 2, [](index_t i, index_t j) { return j == i - 1; })))) << "values do not matter";
-    const Triangle moved = triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return i == 8 ? j == 6 : j == i - 1; }));
+    EXPECT_EQ(fingerprint(host_queue, chain),
+              fingerprint(host_queue,
+                          triangle_of(triangle_where<double>(9, 2, [](index_t i, index_t j) { return j == i - 1; }))))
+        << "values do not matter";
+    const Triangle moved =
+        triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return i == 8 ? j == 6 : j == i - 1; }));
     EXPECT_NE(fingerprint(host_queue, chain), fingerprint(host_queue, moved));
 }
 
@@ -193,7 +229,7 @@ TEST(SptrsvCache, LeavesForeignFilesAlone)
     EXPECT_NE(recall(folder.text(), key, gpu).note.find("not a remembered scheme"), std::string::npos);
     EXPECT_NE(remember(folder.text(), key, found, 1).find("stays as it is"), std::string::npos);
     EXPECT_EQ(read(file), "my diary\n");
-    std::ofstream(file, std::ios::trunc) << "tulle sptrsv scheme 1\nhalf";           // ours, but cut off: may be replaced
+    std::ofstream(file, std::ios::trunc) << "tulle sptrsv scheme 1\nhalf";  // ours, but cut off: may be replaced
     EXPECT_EQ(remember(folder.text(), key, found, 1), "");
     EXPECT_EQ(recall(folder.text(), key, gpu).scheme, found);
 }
@@ -245,13 +281,17 @@ TEST_P(SptrsvSelectOn, ASearchIsRememberedAndUsed)
     const Folder folder;
     const auto a = triangle_where<double>(60, 3, [](index_t i, index_t j) { return j == i - 1 || j == i - 7; });
     const auto there = to_device(c, a.view());
-    const Options search{.effort = Effort::search, .seconds = 1e-9, .cache = folder.text()};      // one scheme, then the time is over
+    const Options search{.effort = Effort::search,
+                         .seconds = 1e-9,
+                         .cache = folder.text()};  // one scheme, then the time is over
     const auto first = Plan<double>::make(c, there.view(), search);
     EXPECT_NE(first.describe().find("remembered from now on"), std::string::npos) << first.describe();
     const auto second = Plan<double>::make(c, there.view(), {.cache = folder.text()});
     EXPECT_EQ(second.scheme(), first.scheme());
     EXPECT_NE(second.describe().find("the fastest of an earlier search"), std::string::npos) << second.describe();
-    const auto other = Plan<double>::make(c, view_of(to_device(c, triangle_where<double>(61, 3, [](index_t, index_t) { return false; }).view())), {.cache = folder.text()});
+    const auto other = Plan<double>::make(
+        c, view_of(to_device(c, triangle_where<double>(61, 3, [](index_t, index_t) { return false; }).view())),
+        {.cache = folder.text()});
     EXPECT_NE(other.describe().find("nothing remembered"), std::string::npos) << other.describe();
 }
 
@@ -261,8 +301,10 @@ TEST_P(SptrsvSelectOn, AModelFromAFileChooses)
     const Folder folder;
     const std::string file = (folder.path / "model.txt").string();
     const bool cpu = c.backend() == Backend::cpu;
-    const Policy wanted = cpu ? Policy{.kernel = Kernel::levels, .limit = 1} : Policy{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 8, .warps = 2};
-    std::ofstream(file) << "tulle perceptron 1\nfeature nearness\noutput kernel=serial\noutput kernel=tasks\noutput " << to_line(wanted) << "\nmean 0 0 0\nscale 1 1 1\nlayer 3 3\n0 0 0 0\n0 0 0 0\n1 0 0 0\n";
+    const Policy wanted = cpu ? Policy{.kernel = Kernel::levels, .limit = 1}
+                              : Policy{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 8, .warps = 2};
+    std::ofstream(file) << "tulle perceptron 1\nfeature nearness\noutput kernel=serial\noutput kernel=tasks\noutput "
+                        << to_line(wanted) << "\nmean 0 0 0\nscale 1 1 1\nlayer 3 3\n0 0 0 0\n0 0 0 0\n1 0 0 0\n";
     const auto a = triangle_where<double>(60, 3, [](index_t i, index_t j) { return j == i - 1; });
     const auto there = to_device(c, a.view());
     const auto plan = Plan<double>::make(c, there.view(), {.model = file});

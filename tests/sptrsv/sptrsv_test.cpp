@@ -48,14 +48,16 @@ std::vector<V> run(const Context& ctx, const Plan<V>& plan, V alpha, const std::
 
 int power_of(const Policy& scheme) { return scheme.kernel == Kernel::tasks && scheme.merge != Merge::none ? 2 : 1; }
 
-// Some of the paper's schemes, others for another seed: there are too many for any battery. Lists made beforehand need all blocks at once.
+// Some of the paper's schemes, others for another seed: there are too many for any battery. Lists made beforehand need
+// all blocks at once.
 std::vector<Policy> some_of_the_papers(std::size_t count)
 {
     const char *given = std::getenv("TULLE_SIM_SEED"), *seed = given ? given : std::getenv("TULLE_SEED");
     std::vector<Policy> all = paper_schemes(), some;
     for (const Policy& s : reduced_schemes()) all.push_back(s);
     for (std::size_t k = 0; some.size() < count; ++k) {
-        const Policy& s = all[k % 2 == 0 ? below(hash_of(seed ? std::strtoull(seed, nullptr, 10) : 1, k), all.size()) : all.size() - 1 - below(hash_of(5, k), reduced_schemes().size())];
+        const Policy& s = all[k % 2 == 0 ? below(hash_of(seed ? std::strtoull(seed, nullptr, 10) : 1, k), all.size())
+                                         : all.size() - 1 - below(hash_of(5, k), reduced_schemes().size())];
         if (s.order == WarpSchedule::ticket || runs_all_blocks()) some.push_back(s);
     }
     return some;
@@ -115,7 +117,12 @@ void check_regimes(const Context& c, const std::string& name, const HostCsr<V>& 
     const auto b = vector_of<V>(a.rows, 5);
     for (const Merge merge : {Merge::none, Merge::critical})
         for (const int team : {1, 4}) {
-            const Policy whole{.kernel = Kernel::tasks, .merge = merge, .rows = merge == Merge::none ? 1 : 32, .reorder = team == 1, .team = team, .warps = 8};
+            const Policy whole{.kernel = Kernel::tasks,
+                               .merge = merge,
+                               .rows = merge == Merge::none ? 1 : 32,
+                               .reorder = team == 1,
+                               .team = team,
+                               .warps = 8};
             const auto want = run(c, Plan<V>::make(c, there.view(), {.force = whole}), V(0.5), b);
             for (const int blocks : {1, 2, 4}) {
                 Policy s = whole;
@@ -135,7 +142,9 @@ TEST_P(SptrsvOn, SolvesInOneBlockOrCluster)
     if (c.backend() == Backend::cpu || without_regimes()) GTEST_SKIP() << "regimes are of the GPU";
     for (const auto& [name, a] : triangles<double>(5)) check_regimes(c, name, a);
     check_regimes(c, "band, float", triangle_where<float>(150, 6, [](index_t i, index_t j) { return i - j <= 7; }));
-    check_regimes(c, "blocks", triangle_where<double>(200, 7, [](index_t i, index_t j) { return i / 40 == j / 40 && (i + j) % 3 == 0; }));
+    check_regimes(c, "blocks", triangle_where<double>(200, 7, [](index_t i, index_t j) {
+                      return i / 40 == j / 40 && (i + j) % 3 == 0;
+                  }));
 }
 
 // Unknowns that do not fit into shared memory are refused where asked for, and left out of a search.
@@ -156,11 +165,14 @@ TEST_P(SptrsvOn, KnowsWhatFitsIntoSharedMemory)
         Plan<double>::make(c, there.view(), {.force = block});
         FAIL() << "30,000 unknowns fit into one block";
     } catch (const ValueError& e) {
-        EXPECT_NE(std::string(e.what()).find("30000 unknowns do not fit into the shared memory of one block"), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("30000 unknowns do not fit into the shared memory of one block"),
+                  std::string::npos)
+            << e.what();
     }
     const std::vector<double> b(static_cast<std::size_t>(n), 3.0);
-    EXPECT_EQ(run(c, Plan<double>::make(c, there.view(), {.force = cluster}), 1.0, b), std::vector<double>(static_cast<std::size_t>(n), 1.5));
-    if (simt::under_asan) return;      // solves the same again, several times
+    EXPECT_EQ(run(c, Plan<double>::make(c, there.view(), {.force = cluster}), 1.0, b),
+              std::vector<double>(static_cast<std::size_t>(n), 1.5));
+    if (simt::under_asan) return;  // solves the same again, several times
     const auto trials = try_policies<double>(c, there.view(), {.seconds = 1000}, {block, cluster});
     ASSERT_EQ(trials.size(), 1u);
     EXPECT_EQ(trials.front().scheme, cluster);
@@ -199,13 +211,16 @@ TEST_P(SptrsvOn, ReadsEveryFormSide)
         for (const bool upper : {false, true})
             for (const bool transpose : {false, true})
                 for (const bool csc : {false, true}) {
-                    SCOPED_TRACE(name + (upper ? ", upper" : "") + (transpose ? ", transposed" : "") + (csc ? ", csc" : ""));
+                    SCOPED_TRACE(name + (upper ? ", upper" : "") + (transpose ? ", transposed" : "") +
+                                 (csc ? ", csc" : ""));
                     HostCsr<double> m = upper ? turned(a) : a;
                     if (transpose) m = transposed_of(m);
                     const auto rows = to_device(c, m.view());
                     const auto cols = to_csc(c, rows.view());
-                    const Options options{.uplo = upper != transpose ? Uplo::upper : Uplo::lower, .op = transpose ? Op::transpose : Op::none};
-                    const auto plan = csc ? Plan<double>::make(c, cols.view(), options) : Plan<double>::make(c, rows.view(), options);
+                    const Options options{.uplo = upper != transpose ? Uplo::upper : Uplo::lower,
+                                          .op = transpose ? Op::transpose : Op::none};
+                    const auto plan =
+                        csc ? Plan<double>::make(c, cols.view(), options) : Plan<double>::make(c, rows.view(), options);
                     const auto got = run(c, plan, 1.0, upper ? reversed(b) : b);
                     ASSERT_TRUE(within_bound(upper ? reversed(got) : got, want));
                 }
@@ -242,7 +257,8 @@ TEST_P(SptrsvOn, TakesOneTriangleOfAGeneralMatrix)
     const auto general = csr_of<double>(100, 100, entries);
     const auto there = to_device(c, general.view());
     const auto b = vector_of<double>(100, 5);
-    EXPECT_TRUE(within_bound(run(c, Plan<double>::make(c, there.view(), {.other_side = OtherSide::ignore}), 1.0, b), oracle_solve(a, 1.0, b, 2)));
+    EXPECT_TRUE(within_bound(run(c, Plan<double>::make(c, there.view(), {.other_side = OtherSide::ignore}), 1.0, b),
+                             oracle_solve(a, 1.0, b, 2)));
     try {
         Plan<double>::make(c, there.view());
         FAIL() << "entries above the diagonal were not refused";
@@ -265,13 +281,21 @@ std::string refusal(F&& f)
 TEST_P(SptrsvOn, NamesTheRowOfAMissingOrZeroDiagonal)
 {
     const auto c = ctx();
-    const auto missing = to_device(c, csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 0, 1.0}, {1, 1, 1.0}, {2, 1, 1.0}, {3, 3, 1.0}}).view());
-    EXPECT_NE(refusal([&] { Plan<double>::make(c, missing.view()); }).find("row 2 (counted from 0): no diagonal"), std::string::npos);
-    const auto zero = to_device(c, csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 1, 0.0}, {2, 2, 1.0}, {3, 1, 2.0}, {3, 3, 1.0}}).view());
-    EXPECT_NE(refusal([&] { Plan<double>::make(c, zero.view()); }).find("row 1 (counted from 0): the diagonal is zero"), std::string::npos);
+    const auto missing =
+        to_device(c, csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 0, 1.0}, {1, 1, 1.0}, {2, 1, 1.0}, {3, 3, 1.0}}).view());
+    EXPECT_NE(refusal([&] { Plan<double>::make(c, missing.view()); }).find("row 2 (counted from 0): no diagonal"),
+              std::string::npos);
+    const auto zero =
+        to_device(c, csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 1, 0.0}, {2, 2, 1.0}, {3, 1, 2.0}, {3, 3, 1.0}}).view());
+    EXPECT_NE(refusal([&] { Plan<double>::make(c, zero.view()); }).find("row 1 (counted from 0): the diagonal is zero"),
+              std::string::npos);
     EXPECT_NO_THROW(Plan<double>::make(c, zero.view(), {.unit_diagonal = true}));
-    const auto twice = to_device(c, csr_of<double>(3, 3, {{0, 0, 1.0}, {1, 1, 1.0}, {2, 0, 1.0}, {2, 0, 1.0}, {2, 2, 1.0}}).view());
-    EXPECT_NE(refusal([&] { Plan<double>::make(c, twice.view()); }).find("row 2, column 0 (counted from 0): stored twice"), std::string::npos);
+    const auto twice =
+        to_device(c, csr_of<double>(3, 3, {{0, 0, 1.0}, {1, 1, 1.0}, {2, 0, 1.0}, {2, 0, 1.0}, {2, 2, 1.0}}).view());
+    EXPECT_NE(refusal([&] {
+                  Plan<double>::make(c, twice.view());
+              }).find("row 2, column 0 (counted from 0): stored twice"),
+              std::string::npos);
     const auto wide = to_device(c, csr_of<double>(2, 3, {{0, 0, 1.0}, {1, 1, 1.0}}).view());
     EXPECT_THROW(Plan<double>::make(c, wide.view()), ShapeError);
 }
@@ -349,8 +373,10 @@ TEST_P(SptrsvOn, GivesTheSameBitsEveryTime)
         if (!is_drawn("bits" + to_text(scheme), 4)) continue;
         const auto plan = Plan<float>::make(c, there.view(), {.force = scheme});
         const auto first = run(c, plan, 1.0f, b);
-        for (int k = 0; k < (repeats ? std::atoi(repeats) : 4); ++k) ASSERT_TRUE(same_bits(first, run(c, plan, 1.0f, b))) << to_text(scheme);
-        ASSERT_TRUE(same_bits(first, run(c, Plan<float>::make(c, there.view(), {.force = scheme}), 1.0f, b))) << to_text(scheme);
+        for (int k = 0; k < (repeats ? std::atoi(repeats) : 4); ++k)
+            ASSERT_TRUE(same_bits(first, run(c, plan, 1.0f, b))) << to_text(scheme);
+        ASSERT_TRUE(same_bits(first, run(c, Plan<float>::make(c, there.view(), {.force = scheme}), 1.0f, b)))
+            << to_text(scheme);
     }
 }
 
@@ -363,8 +389,12 @@ TEST_P(SptrsvOn, GivesTheSameBitsForAnyNumberOfThreads)
         for (const Merge merge : {Merge::none, Merge::critical, Merge::fixed})
             for (const int threads : {1, 2, 5}) {
                 const Context some = Context::cpu(threads);
-                const Policy scheme{.kernel = Kernel::levels, .merge = merge, .rows = merge == Merge::none ? 1 : 100, .limit = 1};
-                EXPECT_TRUE(same_bits(want, run(some, Plan<double>::make(some, a.view(), {.force = scheme}), 0.5, b))) << name << ": " << to_text(scheme) << ", " << threads << " threads";
+                const Policy scheme{.kernel = Kernel::levels,
+                                    .merge = merge,
+                                    .rows = merge == Merge::none ? 1 : 100,
+                                    .limit = 1};
+                EXPECT_TRUE(same_bits(want, run(some, Plan<double>::make(some, a.view(), {.force = scheme}), 0.5, b)))
+                    << name << ": " << to_text(scheme) << ", " << threads << " threads";
             }
     }
 }
@@ -381,7 +411,9 @@ TEST_P(SptrsvOn, UpdatesValuesAsANewPlanWould)
         if (!is_drawn("update" + to_text(scheme), 4)) continue;
         auto plan = Plan<double>::make(c, before.view(), {.force = scheme});
         plan.update_values(after.view());
-        EXPECT_TRUE(same_bits(run(c, plan, 1.0, right), run(c, Plan<double>::make(c, after.view(), {.force = scheme}), 1.0, right))) << to_text(scheme);
+        EXPECT_TRUE(same_bits(run(c, plan, 1.0, right),
+                              run(c, Plan<double>::make(c, after.view(), {.force = scheme}), 1.0, right)))
+            << to_text(scheme);
         auto broken = b;
         broken.value[static_cast<std::size_t>(broken.row_begin[8] - 1)] = 0;
         const auto singular = to_device(c, broken.view());
@@ -391,7 +423,8 @@ TEST_P(SptrsvOn, UpdatesValuesAsANewPlanWould)
         EXPECT_NO_THROW(run(c, plan, 1.0, right));
     }
     auto plan = Plan<double>::make(c, before.view());
-    const auto other = to_device(c, triangle_where<double>(150, 4, [](index_t i, index_t j) { return j == i - 1; }).view());
+    const auto other =
+        to_device(c, triangle_where<double>(150, 4, [](index_t i, index_t j) { return j == i - 1; }).view());
     EXPECT_THROW(plan.update_values(other.view()), PlanMismatch);
     EXPECT_THROW(plan.update_values(view_of(to_csc(c, before.view()))), PlanMismatch);
 }
@@ -412,12 +445,14 @@ TEST_P(SptrsvOn, SolvesClustersWithoutAnInverse)
     const auto there = to_device(c, csr_of<double>(100, 100, entries).view());
     for (const Policy& scheme : schemes_for(c)) {
         if (scheme.rows != 32 && scheme.kernel != Kernel::serial) continue;
-        EXPECT_EQ(run(c, Plan<double>::make(c, there.view(), {.force = scheme}), 1.0, b), std::vector<double>(100, 1.0)) << to_text(scheme);
+        EXPECT_EQ(run(c, Plan<double>::make(c, there.view(), {.force = scheme}), 1.0, b), std::vector<double>(100, 1.0))
+            << to_text(scheme);
     }
 }
 
 template <class V>
-void check_many(const Context& c, index_t columns, index_t prepared_for, Layout layout_b, Layout layout_x, const std::optional<Policy>& force = {})
+void check_many(const Context& c, index_t columns, index_t prepared_for, Layout layout_b, Layout layout_x,
+                const std::optional<Policy>& force = {})
 {
     SCOPED_TRACE(std::to_string(columns) + " columns, prepared for " + std::to_string(prepared_for));
     const auto a = triangle_where<V>(77, 4, [](index_t i, index_t j) { return i - j <= 3 || (i + 2 * j) % 11 == 0; });
@@ -425,7 +460,9 @@ void check_many(const Context& c, index_t columns, index_t prepared_for, Layout 
     const auto plan = Plan<V>::make(c, there.view(), {.right_hand_sides = prepared_for, .force = force});
     const offset_t pad = 3;
     const auto lead = [&](Layout layout) { return (layout == Layout::row_major ? columns : 77) + pad; };
-    const auto size = [&](Layout layout) { return static_cast<std::size_t>(lead(layout) * (layout == Layout::row_major ? 77 : columns)); };
+    const auto size = [&](Layout layout) {
+        return static_cast<std::size_t>(lead(layout) * (layout == Layout::row_major ? 77 : columns));
+    };
     std::vector<V> b = vector_of<V>(static_cast<index_t>(size(layout_b)), 6);
     const auto b_there = to_device<V>(c, std::span<const V>(b));
     Guarded<V> x(c, std::vector<V>(size(layout_x), V(-7)));
@@ -463,7 +500,8 @@ TEST_P(SptrsvOn, GroupsTakeRightHandSidesInTurn)
 {
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "groups are the GPU's";
-    check_many<double>(c, 3, 1, Layout::row_major, Layout::col_major, Policy{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4});
+    check_many<double>(c, 3, 1, Layout::row_major, Layout::col_major,
+                       Policy{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 8, .subwarps = 4});
 }
 
 TEST_P(SptrsvOn, SearchesAmongSchemes)
@@ -498,7 +536,8 @@ TEST_P(SptrsvOn, ClearsUpAfterFailedAllocations)
 TEST_P(SptrsvOn, SaysWhatItDoes)
 {
     const auto c = ctx();
-    const auto there = to_device(c, triangle_where<double>(64, 4, [](index_t i, index_t j) { return j == i - 1; }).view());
+    const auto there =
+        to_device(c, triangle_where<double>(64, 4, [](index_t i, index_t j) { return j == i - 1; }).view());
     const auto plan = Plan<double>::make(c, there.view());
     for (const char* part : {"64 rows, 127 entries, lower", "64 levels", "chosen:", "why:", "the same bits every time"})
         EXPECT_NE(plan.describe().find(part), std::string::npos) << part << " in\n" << plan.describe();

@@ -1,10 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The battery of triangles, and the oracle of a solve with a bound that substitution in any order keeps, and so do inverses of clusters:
+// The battery of triangles, and the oracle of a solve with a bound that substitution in any order keeps, and so do
+// inverses of clusters:
 //
-//     |x_computed - x| <= gamma (|L^-1| |L|)^p |x|     componentwise, p = 1 for substitution, 2 where a cluster is solved by its inverse
+//     |x_computed - x| <= gamma (|L^-1| |L|)^p |x|     componentwise, p = 1 for substitution, 2 where a cluster is
+//                                                      solved by its inverse
 //
-// |L^-1| is bounded by the inverse of the comparison matrix (|l_ii| on the diagonal, -|l_ij| beside it), which has no negative entry.
+// |L^-1| is bounded by the inverse of the comparison matrix (|l_ii| on the diagonal, -|l_ij| beside it), which has no
+// negative entry.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,14 +26,16 @@
 
 namespace tulle::test {
 
-// TULLE_REGIMES=none leaves out the execution_scopes of one block and one cluster, for tools that do not know words of shared memory that are their own flags (gpu/run).
+// TULLE_REGIMES=none leaves out the execution_scopes of one block and one cluster, for tools that do not know words of
+// shared memory that are their own flags (gpu/run).
 inline bool without_regimes()
 {
     const char* execution_scopes = std::getenv("TULLE_REGIMES");
     return execution_scopes && std::string_view(execution_scopes) == "none";
 }
 
-// Entries of a lower triangle, diagonal included: in [-1, 1) beside a diagonal in ±[1, 2) times 1 + the row's length / 2.
+// Entries of a lower triangle, diagonal included: in [-1, 1) beside a diagonal in ±[1, 2) times 1 + the row's length
+// / 2.
 template <class V>
 V triangle_value(std::uint64_t seed, index_t i, index_t j, index_t entries)
 {
@@ -49,7 +54,8 @@ HostCsr<V> triangle_where(index_t n, std::uint64_t seed, Keep&& keep)
         for (index_t j = 0; j < i; ++j)
             if (keep(i, j)) cols.push_back(j);
         cols.push_back(i);
-        for (const index_t j : cols) entries.emplace_back(i, j, triangle_value<V>(seed, i, j, static_cast<index_t>(cols.size())));
+        for (const index_t j : cols)
+            entries.emplace_back(i, j, triangle_value<V>(seed, i, j, static_cast<index_t>(cols.size())));
     }
     return csr_of<V>(n, n, std::move(entries));
 }
@@ -60,24 +66,30 @@ std::vector<Case<V>> triangles(unsigned one_in = turns)
     std::vector<Case<V>> all;
     unsigned number = 0;
     const auto add = [&](const std::string& name, index_t n, std::uint64_t seed, auto&& keep) {
-        if (n <= 1 || name == "diagonal" || has_turn(number++, one_in)) all.push_back({name, triangle_where<V>(n, seed, keep)});      // those without entries always
+        if (n <= 1 || name == "diagonal" || has_turn(number++, one_in))
+            all.push_back({name, triangle_where<V>(n, seed, keep)});  // those without entries always
     };
-    const auto chance = [](double density, std::uint64_t seed) { return [=](index_t i, index_t j) { return unit(hash_of(seed, i, j)) < density; }; };
+    const auto chance = [](double density, std::uint64_t seed) {
+        return [=](index_t i, index_t j) { return unit(hash_of(seed, i, j)) < density; };
+    };
     add("empty", 0, 1, [](index_t, index_t) { return false; });
     add("one by one", 1, 1, [](index_t, index_t) { return false; });
     add("diagonal", 67, 2, [](index_t, index_t) { return false; });
-    for (const index_t n : {2, 31, 32, 33, 64, 65, 100}) add("chain of " + std::to_string(n), n, 3, [](index_t i, index_t j) { return j == i - 1; });
+    for (const index_t n : {2, 31, 32, 33, 64, 65, 100})
+        add("chain of " + std::to_string(n), n, 3, [](index_t i, index_t j) { return j == i - 1; });
     add("two chains", 90, 4, [](index_t i, index_t j) { return j == i - 2; });
     add("dense triangle", 70, 5, [](index_t, index_t) { return true; });
     add("band", 150, 6, [](index_t i, index_t j) { return i - j <= 7; });
-    add("blocks of a mesh", 96, 7, [](index_t i, index_t j) { return i / 6 == j / 6 || (i / 6 - j / 6 == 1 && (i + j) % 2 == 0) || i - j == 40; });
+    add("blocks of a mesh", 96, 7,
+        [](index_t i, index_t j) { return i / 6 == j / 6 || (i / 6 - j / 6 == 1 && (i + j) % 2 == 0) || i - j == 40; });
     add("grid", 144, 8, [](index_t i, index_t j) { return j == i - 12 || (j == i - 1 && i % 12 != 0); });
     add("arrow", 400, 9, [](index_t i, index_t) { return i == 399; });
     add("arrow, then a chain", 420, 10, [](index_t i, index_t j) { return i == 330 || (i > 330 && j == i - 1); });
     add("all need the first", 200, 11, [](index_t, index_t j) { return j == 0; });
     add("random, sparse", 200, 12, chance(0.01, 12));
     add("random", 120, 13, chance(0.1, 13));
-    add("power law", 180, 14, [](index_t i, index_t j) { return below(hash_of(77, i, j), 200) < 400u / static_cast<unsigned>(j + 2); });
+    add("power law", 180, 14,
+        [](index_t i, index_t j) { return below(hash_of(77, i, j), 200) < 400u / static_cast<unsigned>(j + 2); });
     add("tree", 130, 15, [](index_t i, index_t j) { return j == (i - 1) / 2; });
     return all;
 }
@@ -114,7 +126,9 @@ Solution<V> oracle_solve(const HostCsr<V>& a, V alpha, const std::vector<V>& b, 
     Solution<V> s{std::vector<long double>(n, 0), std::vector<long double>(n, 0)};
     // L y = r with the entries as they are, or the comparison matrix with |L| f as the right-hand side
     const auto each = [&](std::size_t i, auto&& f) {
-        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) f(static_cast<std::size_t>(a.col[static_cast<std::size_t>(k)]), static_cast<long double>(a.value[static_cast<std::size_t>(k)]));
+        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
+            f(static_cast<std::size_t>(a.col[static_cast<std::size_t>(k)]),
+              static_cast<long double>(a.value[static_cast<std::size_t>(k)]));
     };
     for (std::size_t i = 0; i < n; ++i) {
         long double sum = static_cast<long double>(alpha) * static_cast<long double>(b[i]), diagonal = 1;
@@ -142,11 +156,13 @@ Solution<V> oracle_solve(const HostCsr<V>& a, V alpha, const std::vector<V>& b, 
 template <class V>
 ::testing::AssertionResult within_bound(const std::vector<V>& got, const Solution<V>& want)
 {
-    if (got.size() != want.x.size()) return ::testing::AssertionFailure() << got.size() << " entries, not " << want.x.size();
+    if (got.size() != want.x.size())
+        return ::testing::AssertionFailure() << got.size() << " entries, not " << want.x.size();
     for (std::size_t i = 0; i < got.size(); ++i) {
         const long double error = std::abs(static_cast<long double>(got[i]) - want.x[i]);
         if (!(error <= want.bound[i]))
-            return ::testing::AssertionFailure() << "entry " << i << ": " << got[i] << " instead of " << want.x[i] << ", error " << error << ", bound " << want.bound[i];
+            return ::testing::AssertionFailure() << "entry " << i << ": " << got[i] << " instead of " << want.x[i]
+                                                 << ", error " << error << ", bound " << want.bound[i];
     }
     return ::testing::AssertionSuccess();
 }

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Schedules that are wrong: a row that needs itself, however it came to that. Every kernel must end, name the row, and leave NaN behind.
+// Schedules that are wrong: a row that needs itself, however it came to that. Every kernel must end, name the row, and
+// leave NaN behind.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,12 +19,20 @@ using namespace tulle::test;
 class SptrsvWaitsOn : public OnBackend {};
 
 constexpr index_t rows = 40, stuck = 17;
-constexpr unsigned little_patience = build::simulated ? 300 : 100'000;      // polls: of a simulated GPU they cost more than its threads need
+constexpr unsigned little_patience =
+    build::simulated ? 300 : 100'000;  // polls: of a simulated GPU they cost more than its threads need
 
 // Templates, because a build without CUDA has none of the kernels. Row i needs row i - 1, on the host.
-[[maybe_unused]] Triangle chain(const CpuQueue& host, const HostCsr<double>& a) { return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()}); }
+[[maybe_unused]] Triangle chain(const CpuQueue& host, const HostCsr<double>& a)
+{
+    return make_triangle(host, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()});
+}
 
-template <class Queue, class T> Buffer<T> up(const Queue& q, const Buffer<T>& host) { return to_queue(q, host.data(), host.size()); }
+template <class Queue, class T>
+Buffer<T> up(const Queue& q, const Buffer<T>& host)
+{
+    return to_queue(q, host.data(), host.size());
+}
 
 struct Outcome {
     std::vector<double> x;
@@ -32,9 +41,11 @@ struct Outcome {
 
 [[maybe_unused]] void expect_stuck(const Outcome& got)
 {
-    EXPECT_TRUE(got.fault > stuck && got.fault <= rows) << got.fault;          // or one of those that wait for it
+    EXPECT_TRUE(got.fault > stuck && got.fault <= rows) << got.fault;  // or one of those that wait for it
     for (index_t i = stuck; i < rows; ++i) EXPECT_TRUE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;
-    for (index_t i = 0; build::simulated && i < stuck; ++i) EXPECT_FALSE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;      // a GPU under a tool may be slow enough to use up any spin_limit
+    for (index_t i = 0; build::simulated && i < stuck; ++i)
+        EXPECT_FALSE(std::isnan(got.x[static_cast<std::size_t>(i)]))
+            << "row " << i;  // a GPU under a tool may be slow enough to use up any spin_limit
 }
 
 template <class Queue, class F>
@@ -50,12 +61,27 @@ Outcome solve(const Queue& q, F&& kernel)
 }
 
 template <class Queue>
-void check_tasks(const Queue& q, const HostCsr<double>& a, int team, ExecutionScope execution_scope = ExecutionScope::device)
+void check_tasks(const Queue& q, const HostCsr<double>& a, int team,
+                 ExecutionScope execution_scope = ExecutionScope::device)
 {
     const CpuQueue host(1);
     const Triangle t = chain(host, a);
     const Tasks h = make_tasks(host, t, merge(host, t, Merge::none), {false, team, 1});
-    Tasks tasks{h.rows, h.levels, h.team, h.reversed, h.reordered, h.dense_size, up(q, h.task), up(q, h.row), up(q, h.diagonal), up(q, h.col), up(q, h.source), {}, {}, {}, {}};
+    Tasks tasks{h.rows,
+                h.levels,
+                h.team,
+                h.reversed,
+                h.reordered,
+                h.dense_size,
+                up(q, h.task),
+                up(q, h.row),
+                up(q, h.diagonal),
+                up(q, h.col),
+                up(q, h.source),
+                {},
+                {},
+                {},
+                {}};
     std::vector<index_t> col(h.col.data(), h.col.data() + h.col.size());
     for (index_t& c : col)
         if (c == stuck - 1) c = stuck;
@@ -63,8 +89,11 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team, ExecutionSc
     TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, rows), {}, {}};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_tasks(q, tasks, value.data(), values);
-    const Policy scheme{.kernel = Kernel::tasks, .team = team, .warps = 4, .execution_scope = execution_scope, .blocks = 2};
-    SolveScratch<double> shared = execution_scope == ExecutionScope::device ? make_shared<double>(q, rows, tasks.task.size(), 4, team) : make_shared<double>(q, rows, scheme);
+    const Policy scheme{
+        .kernel = Kernel::tasks, .team = team, .warps = 4, .execution_scope = execution_scope, .blocks = 2};
+    SolveScratch<double> shared = execution_scope == ExecutionScope::device
+                                      ? make_shared<double>(q, rows, tasks.task.size(), 4, team)
+                                      : make_shared<double>(q, rows, scheme);
     shared.spin_limit = little_patience;
     expect_stuck(solve(q, [&](const RhsView<double>& sides) {
         solve_tasks(q, tasks, values, shared, sides);
@@ -97,9 +126,16 @@ void check_groups(const Queue& q, const HostCsr<double>& a, int share_above)
     const CpuQueue host(1);
     const Triangle t = chain(host, a);
     const Rows h = make_rows(host, t, nullptr, Unknowns::by_place);
-    const Policy scheme{.kernel = Kernel::groups, .merge = Merge::fixed, .rows = 1, .warps = 2, .subwarps = 2, .share_above = share_above};
+    const Policy scheme{.kernel = Kernel::groups,
+                        .merge = Merge::fixed,
+                        .rows = 1,
+                        .warps = 2,
+                        .subwarps = 2,
+                        .share_above = share_above};
     Groups g = make_groups(host, h, merge(host, t, Merge::fixed, 1), scheme, 2);
-    const Groups groups{g.subwarps, g.share_above, g.warps_per_block, g.blocks, g.by_ticket, up(q, g.node_begin), up(q, g.node), {}, {}, g.segments};
+    const Groups groups{g.subwarps,  g.share_above,       g.warps_per_block, g.blocks,
+                        g.by_ticket, up(q, g.node_begin), up(q, g.node),     {},
+                        {},          g.segments};
     Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
     const index_t itself = stuck;
     upload(q, &itself, r.col.data() + stuck - 1, 1);

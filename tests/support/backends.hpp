@@ -19,7 +19,8 @@
 
 namespace tulle::test {
 
-// Small matrices are worth one thread; tests want to see the others at work too. Before main(), so that every queue of the program knows.
+// Small matrices are worth one thread; tests want to see the others at work too. Before main(), so that every queue of
+// the program knows.
 inline const bool every_entry_is_worth_a_thread = ::setenv("TULLE_WORK_PER_THREAD", "1", 0) == 0;
 
 // While it lives, queues are made with another idea of what is worth a thread.
@@ -37,10 +38,12 @@ protected:
     {
         if (GetParam() == "cpu1" && simt::under_tsan) GTEST_SKIP() << "backend=cpu1: one thread races with nobody";
         if (GetParam() == "cpu" || GetParam() == "cpu1") {
-            if (!is_turn_of(GetParam())) GTEST_SKIP() << "backend=" << GetParam() << ": the case has another number of threads under this seed";
+            if (!is_turn_of(GetParam()))
+                GTEST_SKIP() << "backend=" << GetParam() << ": the case has another number of threads under this seed";
             return;
         }
-        if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << "backend=" << GetParam() << ": " << why;
+        if (const std::string why = why_no_cuda(); !why.empty())
+            GTEST_SKIP() << "backend=" << GetParam() << ": " << why;
         draw_schedule();
     }
 
@@ -57,6 +60,6 @@ inline std::string cuda_name() { return build::simulated ? "cuda_sim" : "cuda"; 
 
 }  // namespace tulle::test
 
-#define TULLE_ON_BACKENDS(Suite)                                                                             \
-    INSTANTIATE_TEST_SUITE_P(Backends, Suite, ::testing::Values("cpu", "cpu1", tulle::test::cuda_name()),     \
+#define TULLE_ON_BACKENDS(Suite)                                                                          \
+    INSTANTIATE_TEST_SUITE_P(Backends, Suite, ::testing::Values("cpu", "cpu1", tulle::test::cuda_name()), \
                              [](const auto& backend) { return backend.param; })

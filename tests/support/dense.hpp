@@ -17,19 +17,29 @@ namespace tulle::test {
 
 struct Form {
     Layout layout = Layout::row_major;
-    index_t gap = 0;                          // entries between lines
-    std::size_t margin = 64;                  // entries before the first; 64 keeps any alignment
+    index_t gap = 0;          // entries between lines
+    std::size_t margin = 64;  // entries before the first; 64 keeps any alignment
 
-    std::string name() const { return (layout == Layout::row_major ? "rows +" : "columns +") + std::to_string(gap) + " at " + std::to_string(margin); }
+    std::string name() const
+    {
+        return (layout == Layout::row_major ? "rows +" : "columns +") + std::to_string(gap) + " at " +
+               std::to_string(margin);
+    }
 };
 
 template <class V>
 struct HostDense {
     index_t rows = 0, cols = 0;
-    std::vector<V> at;                        // row after row, without gaps
+    std::vector<V> at;  // row after row, without gaps
 
-    V& operator()(index_t i, index_t j) { return at[static_cast<std::size_t>(i) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(j)]; }
-    const V& operator()(index_t i, index_t j) const { return at[static_cast<std::size_t>(i) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(j)]; }
+    V& operator()(index_t i, index_t j)
+    {
+        return at[static_cast<std::size_t>(i) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(j)];
+    }
+    const V& operator()(index_t i, index_t j) const
+    {
+        return at[static_cast<std::size_t>(i) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(j)];
+    }
 };
 
 template <class V>
@@ -39,16 +49,22 @@ HostDense<V> dense(index_t rows, index_t cols, Values values, std::uint64_t seed
     for (index_t i = 0; i < rows; ++i)
         for (index_t j = 0; j < cols; ++j) {
             const std::uint64_t h = hash_of(seed, i, j);
-            m.at.push_back(values == Values::integers ? static_cast<V>(static_cast<int>(below(h, 9)) - 4) : static_cast<V>(2.0 * unit(h) - 1.0));
+            m.at.push_back(values == Values::integers ? static_cast<V>(static_cast<int>(below(h, 9)) - 4)
+                                                      : static_cast<V>(2.0 * unit(h) - 1.0));
         }
     return m;
 }
 
-// A dense matrix in the memory of a context, among guards: whoever writes beside it, or into the gaps between its lines, is found.
+// A dense matrix in the memory of a context, among guards: whoever writes beside it, or into the gaps between its
+// lines, is found.
 template <class V>
 class Lent {
 public:
-    Lent(const Context& ctx, const HostDense<V>& m, const Form& form) : ctx_(ctx), form_(form), rows_(m.rows), cols_(m.cols)
+    Lent(const Context& ctx, const HostDense<V>& m, const Form& form)
+        : ctx_(ctx),
+          form_(form),
+          rows_(m.rows),
+          cols_(m.cols)
     {
         const bool by_rows = form.layout == Layout::row_major;
         leading_ = offset_t{by_rows ? m.cols : m.rows} + form.gap;
@@ -73,7 +89,8 @@ public:
                 all[place(i, j)] = guard();
             }
         const std::vector<V> untouched(all.size(), guard());
-        EXPECT_TRUE(all.empty() || std::memcmp(all.data(), untouched.data(), all.size() * sizeof(V)) == 0) << "something was written beside the matrix or between its lines";
+        EXPECT_TRUE(all.empty() || std::memcmp(all.data(), untouched.data(), all.size() * sizeof(V)) == 0)
+            << "something was written beside the matrix or between its lines";
         return m;
     }
 
@@ -81,7 +98,8 @@ private:
     static V guard() { return static_cast<V>(-31.0); }
     std::size_t place(index_t i, index_t j) const
     {
-        return form_.margin + static_cast<std::size_t>(form_.layout == Layout::row_major ? i * leading_ + j : j * leading_ + i);
+        return form_.margin +
+               static_cast<std::size_t>(form_.layout == Layout::row_major ? i * leading_ + j : j * leading_ + i);
     }
 
     Context ctx_;

@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays that nobody may read or write beside, not even by a batch that reaches over an end without using what it finds there. On a CPU they end (or begin) at a
-// page without access; in the simulated GPU between red zones, which AddressSanitizer watches; on a real GPU compute-sanitizer's memcheck does.
-// `skip` entries before the first make the array aligned to nothing but its type.
+// Arrays that nobody may read or write beside, not even by a batch that reaches over an end without using what it finds
+// there. On a CPU they end (or begin) at a page without access; in the simulated GPU between red zones, which
+// AddressSanitizer watches; on a real GPU compute-sanitizer's memcheck does. `skip` entries before the first make the
+// array aligned to nothing but its type.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,12 +22,14 @@
 
 namespace tulle::test {
 
-enum class Edge { end, begin };      // which end of the array lies at the page without access, on a CPU
+enum class Edge { end, begin };  // which end of the array lies at the page without access, on a CPU
 
 template <class V>
 class Exact {
 public:
-    Exact(const Context& ctx, const std::vector<V>& contents, Edge edge = Edge::end, std::size_t skip = 0) : ctx_(ctx), size_(contents.size())
+    Exact(const Context& ctx, const std::vector<V>& contents, Edge edge = Edge::end, std::size_t skip = 0)
+        : ctx_(ctx),
+          size_(contents.size())
     {
         if (ctx.backend() == Backend::cpu) map(contents, edge);
         else place(contents, skip);
@@ -44,7 +47,9 @@ public:
     std::vector<V> take() const
     {
         std::vector<V> all(size_);
-        ctx_.run([&](const auto& q) { download(q, static_cast<const V*>(data_), all.data(), static_cast<offset_t>(size_)); });
+        ctx_.run([&](const auto& q) {
+            download(q, static_cast<const V*>(data_), all.data(), static_cast<offset_t>(size_));
+        });
         return all;
     }
 
@@ -55,7 +60,8 @@ private:
         const std::size_t bytes = size_ * sizeof(V), room = round_up(std::max(bytes, std::size_t{1}), page);
         mapped_ = room + 2 * page;
         void* const pages = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (pages == MAP_FAILED || mprotect(static_cast<char*>(pages) + page, room, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+        if (pages == MAP_FAILED || mprotect(static_cast<char*>(pages) + page, room, PROT_READ | PROT_WRITE) != 0)
+            throw std::bad_alloc();
         pages_ = static_cast<char*>(pages);
         data_ = reinterpret_cast<V*>(pages_ + page + (edge == Edge::end ? room - bytes : 0));
         std::copy(contents.begin(), contents.end(), data_);
@@ -83,10 +89,15 @@ private:
 template <class V>
 struct ExactCsr {
     ExactCsr(const Context& ctx, const HostCsr<V>& a, Edge edge = Edge::end, std::size_t skip = 0)
-        : of(a.view()), row_begin(ctx, a.row_begin, edge, skip), col(ctx, a.col, edge, skip), value(ctx, a.value, edge, skip)
+        : of(a.view()),
+          row_begin(ctx, a.row_begin, edge, skip),
+          col(ctx, a.col, edge, skip),
+          value(ctx, a.value, edge, skip)
+    {}
+    CsrView<V> view() const
     {
+        return {of.rows, of.cols, of.nonzeros, row_begin.data(), col.data(), value.data(), of.sorted, of.unique};
     }
-    CsrView<V> view() const { return {of.rows, of.cols, of.nonzeros, row_begin.data(), col.data(), value.data(), of.sorted, of.unique}; }
 
     CsrView<V> of;
     Exact<offset_t> row_begin;
@@ -104,7 +115,8 @@ inline std::vector<index_t> sizes_around_batches(index_t most)
     return all;
 }
 
-// A matrix whose rows have so many entries each, the last of them in the last column: its arrays, and vectors as long as it is wide, end with a row's end.
+// A matrix whose rows have so many entries each, the last of them in the last column: its arrays, and vectors as long
+// as it is wide, end with a row's end.
 template <class V>
 HostCsr<V> matrix_of_lengths(const std::vector<index_t>& lengths, index_t cols, std::uint64_t seed)
 {
@@ -121,6 +133,9 @@ HostCsr<V> matrix_of_lengths(const std::vector<index_t>& lengths, index_t cols, 
 }
 
 // Lengths of rows around a batch: such a row alone, between short ones, after an empty one, and many of them.
-inline std::vector<std::vector<index_t>> rows_around(index_t n) { return {{n}, {1, n, 1}, {0, n, 0}, {n, n, n, n, n, std::min(n, 2)}}; }
+inline std::vector<std::vector<index_t>> rows_around(index_t n)
+{
+    return {{n}, {1, n, 1}, {0, n, 0}, {n, n, n, n, n, std::min(n, 2)}};
+}
 
 }  // namespace tulle::test

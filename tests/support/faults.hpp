@@ -11,8 +11,9 @@
 
 namespace tulle::test {
 
-// Work whose n-th allocation fails, for n = 0, 1, 2, … until none is left to fail: every failure is an OutOfMemory and leaves nothing behind.
-// Before sanitizers about every other n is drawn, the first always; few before ThreadSanitizer, as what is left behind is no race.
+// Work whose n-th allocation fails, for n = 0, 1, 2, … until none is left to fail: every failure is an OutOfMemory and
+// leaves nothing behind. Before sanitizers about every other n is drawn, the first always; few before ThreadSanitizer,
+// as what is left behind is no race.
 template <class Work>
 void expect_clean_failures(const Context& ctx, Work&& work)
 {
@@ -21,15 +22,15 @@ void expect_clean_failures(const Context& ctx, Work&& work)
         bool done = false;
         for (int n = 0; !done; ++n) {
             ASSERT_LT(n, 500);
-            if (n > 0 && !is_drawn("allocation " + std::to_string(n), simt::under_tsan ? 4 : simt::under_asan ? 2 : 1)) continue;
+            if (n > 0 && !is_drawn("allocation " + std::to_string(n), simt::under_tsan ? 4 : simt::under_asan ? 2 : 1))
+                continue;
             const auto blocks = memory.live_blocks();
             memory.fail_at(n, how);
             try {
                 work();
                 EXPECT_GT(n, 0) << "the work allocates nothing";
                 done = true;
-            } catch (const OutOfMemory&) {
-            }
+            } catch (const OutOfMemory&) {}
             memory.fail_at(-1);
             EXPECT_EQ(memory.live_blocks(), blocks) << "after allocation " << n << " failed";
         }

@@ -32,13 +32,14 @@ public:
         const auto all = to_host<V>(ctx_, std::span<const V>(data_.span()));
         for (std::size_t i = 0; i < margin; ++i) {
             EXPECT_EQ(all.data()[i], guard) << "something wrote " << margin - i << " entries before the vector";
-            EXPECT_EQ(all.data()[margin + size_ + i], guard) << "something wrote " << i + 1 << " entries behind the vector";
+            EXPECT_EQ(all.data()[margin + size_ + i], guard)
+                << "something wrote " << i + 1 << " entries behind the vector";
         }
         return {all.data() + margin, all.data() + margin + size_};
     }
 
 private:
-    static constexpr std::size_t margin = 37;        // odd: the vector is not aligned to anything
+    static constexpr std::size_t margin = 37;  // odd: the vector is not aligned to anything
     static constexpr V guard = V(-987654.0);
     Context ctx_;
     std::size_t size_;

@@ -25,14 +25,19 @@ struct HostCsr {
     std::vector<V> value;
     bool sorted = true, unique = true;
 
-    CsrView<V> view() const { return {rows, cols, static_cast<offset_t>(col.size()), row_begin.data(), col.data(), value.data(), sorted, unique}; }
+    CsrView<V> view() const
+    {
+        return {rows,   cols,  static_cast<offset_t>(col.size()), row_begin.data(), col.data(), value.data(),
+                sorted, unique};
+    }
 
     // Entries in row order: {row, col, value}.
     std::vector<std::tuple<index_t, index_t, V>> entries() const
     {
         std::vector<std::tuple<index_t, index_t, V>> all;
         for (index_t i = 0; i < rows; ++i)
-            for (offset_t k = row_begin[static_cast<std::size_t>(i)]; k < row_begin[static_cast<std::size_t>(i) + 1]; ++k)
+            for (offset_t k = row_begin[static_cast<std::size_t>(i)]; k < row_begin[static_cast<std::size_t>(i) + 1];
+                 ++k)
                 all.emplace_back(i, col[static_cast<std::size_t>(k)], value[static_cast<std::size_t>(k)]);
         return all;
     }
@@ -49,8 +54,13 @@ auto view_of(const Owner& temporary)
 template <class V>
 HostCsr<V> csr_of(index_t rows, index_t cols, std::vector<std::tuple<index_t, index_t, V>> entries)
 {
-    HostCsr<V> a{.rows = rows, .cols = cols, .row_begin = std::vector<offset_t>(static_cast<std::size_t>(rows) + 1, 0), .col = {}, .value = {}};
-    std::stable_sort(entries.begin(), entries.end(), [](const auto& x, const auto& y) { return std::get<0>(x) < std::get<0>(y); });
+    HostCsr<V> a{.rows = rows,
+                 .cols = cols,
+                 .row_begin = std::vector<offset_t>(static_cast<std::size_t>(rows) + 1, 0),
+                 .col = {},
+                 .value = {}};
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const auto& x, const auto& y) { return std::get<0>(x) < std::get<0>(y); });
     index_t row = -1, last = -1;
     for (const auto& [i, j, v] : entries) {
         if (i == row && j <= last) a.sorted = false;
@@ -71,7 +81,13 @@ template <class V>
 HostCsr<V> host_of(const Context& ctx, const CsrView<V>& a)
 {
     const Csr<V> here = to_host(ctx, a);
-    HostCsr<V> b{.rows = a.rows, .cols = a.cols, .row_begin = {}, .col = {}, .value = {}, .sorted = a.sorted, .unique = a.unique};
+    HostCsr<V> b{.rows = a.rows,
+                 .cols = a.cols,
+                 .row_begin = {},
+                 .col = {},
+                 .value = {},
+                 .sorted = a.sorted,
+                 .unique = a.unique};
     b.row_begin.assign(here.row_begin.span().begin(), here.row_begin.span().end());
     b.col.assign(here.col.span().begin(), here.col.span().end());
     b.value.assign(here.value.span().begin(), here.value.span().end());

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The GPU as one of another compute capability while this lives: what that does not have is hidden on a real GPU (TULLE_GPU_COMPUTE), and refused by the
-// simulated one as well.
+// The GPU as one of another compute capability while this lives: what that does not have is hidden on a real GPU
+// (TULLE_GPU_COMPUTE), and refused by the simulated one as well.
 #pragma once
 
 #include <cstdlib>

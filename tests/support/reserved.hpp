@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays of many GiB of which only a few entries are ever touched: vectors of 2^31 entries, dense matrices with a leading dimension of 2^30.
-// On a CPU, and in the simulated GPU (simt/memory.cpp), pages that nobody touches take no memory; a real GPU must have room for all of it.
+// Arrays of many GiB of which only a few entries are ever touched: vectors of 2^31 entries, dense matrices with a
+// leading dimension of 2^30. On a CPU, and in the simulated GPU (simt/memory.cpp), pages that nobody touches take no
+// memory; a real GPU must have room for all of it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +48,8 @@ inline std::string why_not_reserved(const Context& ctx, std::size_t bytes)
     if (simt::under_tsan) return "indices are no race, and ThreadSanitizer keeps books of every page";
     if (ctx.backend() == Backend::cpu || build::simulated) return {};
     const std::size_t free = ctx.run([](const auto& q) { return free_bytes(q.place()); });
-    return free > bytes + (std::size_t{1} << 30) ? "" : "the GPU has no room for " + std::to_string(bytes >> 30) + " GiB";
+    return free > bytes + (std::size_t{1} << 30) ? ""
+                                                 : "the GPU has no room for " + std::to_string(bytes >> 30) + " GiB";
 }
 
 // An array where a context works. Zero on a CPU; elsewhere what was not put there may be anything.
@@ -83,7 +85,8 @@ public:
 private:
     void map()
     {
-        void* const room = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* const room =
+            mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (room == MAP_FAILED) throw std::bad_alloc();
         mapped_ = static_cast<V*>(room);
     }
@@ -94,12 +97,15 @@ private:
     Buffer<V> there_;
 };
 
-// A dense matrix with a leading dimension so large that products of it exceed 32 bits; only its entries are touched, never what is between its lines.
+// A dense matrix with a leading dimension so large that products of it exceed 32 bits; only its entries are touched,
+// never what is between its lines.
 template <class V>
 class ReservedDense {
 public:
     ReservedDense(const Context& ctx, index_t rows, index_t cols, Layout layout, offset_t leading)
-        : view_{rows, cols, leading, layout, nullptr}, data_(ctx, ((layout == Layout::row_major ? rows : cols) - 1) * leading + (layout == Layout::row_major ? cols : rows))
+        : view_{rows, cols, leading, layout, nullptr},
+          data_(ctx, ((layout == Layout::row_major ? rows : cols) - 1) * leading +
+                         (layout == Layout::row_major ? cols : rows))
     {
         view_.data = data_.data();
     }

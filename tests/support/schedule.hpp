@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// On a simulated GPU every case has a schedule of its own: the order in which blocks start, how many are there at once, and for how many multiprocessors grids
-// are made, follow from the case's name and the seed as far as the environment leaves them open. So one run of the suite goes through all of them, and a case alone behaves as it does among others.
+// On a simulated GPU every case has a schedule of its own: the order in which blocks start, how many are there at once,
+// and for how many multiprocessors grids are made, follow from the case's name and the seed as far as the environment
+// leaves them open. So one run of the suite goes through all of them, and a case alone behaves as it does among others.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,13 +37,16 @@ inline void draw_schedule()
 {
     simt::Config config = simt::config();
     const std::uint64_t h = draw_by_case();
-    if (!std::getenv("TULLE_SIM_ORDER")) config.order = std::array{simt::Order::ascending, simt::Order::descending, simt::Order::random}[below(h, 3)];
+    if (!std::getenv("TULLE_SIM_ORDER"))
+        config.order = std::array{simt::Order::ascending, simt::Order::descending, simt::Order::random}[below(h, 3)];
     if (!std::getenv("TULLE_SIM_RESIDENT")) config.resident = std::array{1u, 2u, 4u}[below(hash_of(h), 3)];
-    if (!std::getenv("TULLE_SIM_MULTIPROCESSORS")) config.multiprocessors = std::array{2u, 4u}[below(hash_of(h, 1), 2)];      // one alone has no clusters
+    if (!std::getenv("TULLE_SIM_MULTIPROCESSORS"))
+        config.multiprocessors = std::array{2u, 4u}[below(hash_of(h, 1), 2)];  // one alone has no clusters
     simt::configure(config);
 }
 
-// As many blocks at once as there are multiprocessors: what kernels need whose blocks wait for each other without tickets.
+// As many blocks at once as there are multiprocessors: what kernels need whose blocks wait for each other without
+// tickets.
 inline bool runs_all_blocks() { return simt::config().resident >= simt::config().multiprocessors; }
 
 // AddressSanitizer looks at a case on the CPU once: with many threads or with one.

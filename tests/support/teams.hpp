@@ -33,15 +33,19 @@ protected:
         std::vector<Context> all;
         for (int m = 0; m < members; ++m) {
             const bool on_cpu = GetParam() == "cpu" || (GetParam() == "mixed" && m % 2 == 1);
-            Context ctx = on_cpu ? Context::cpu(members == 2 ? 2 : 1) : Context::cuda(GetParam() == "streams" ? 0 : m % static_cast<int>(cuda_devices().size()));
+            Context ctx =
+                on_cpu ? Context::cpu(members == 2 ? 2 : 1)
+                       : Context::cuda(GetParam() == "streams" ? 0 : m % static_cast<int>(cuda_devices().size()));
             all.push_back(ctx.deterministic(deterministic));
         }
         return Team(std::move(all));
     }
 };
 
-#define TULLE_ON_TEAMS(Suite)                                                                                                                       \
-    INSTANTIATE_TEST_SUITE_P(Teams, Suite, ::testing::Values("cpu", ::tulle::build::simulated ? "cuda_sim" : "cuda", "streams", "mixed"),            \
+#define TULLE_ON_TEAMS(Suite)                                                                                     \
+    INSTANTIATE_TEST_SUITE_P(Teams, Suite,                                                                        \
+                             ::testing::Values("cpu", ::tulle::build::simulated ? "cuda_sim" : "cuda", "streams", \
+                                               "mixed"),                                                          \
                              [](const auto& kind) { return kind.param; })
 
 }  // namespace tulle::test

@@ -25,7 +25,7 @@ using Pen = std::unique_ptr<cairo_t, Destroy<cairo_destroy>>;
 
 namespace {
 
-constexpr double points_per_pixel = 72.0 / 96.0;         // of a PDF
+constexpr double points_per_pixel = 72.0 / 96.0;  // of a PDF
 
 cairo_status_t append(void* to, const unsigned char* bytes, unsigned int count)
 {
@@ -36,13 +36,15 @@ cairo_status_t append(void* to, const unsigned char* bytes, unsigned int count)
 void check(cairo_status_t status)
 {
     if (status == CAIRO_STATUS_NO_MEMORY) throw std::bad_alloc();
-    if (status != CAIRO_STATUS_SUCCESS) throw Error(concat("Cairo could not draw the picture: ", cairo_status_to_string(status)));
+    if (status != CAIRO_STATUS_SUCCESS)
+        throw Error(concat("Cairo could not draw the picture: ", cairo_status_to_string(status)));
 }
 
 // The same widths in every kind of file and at every size: nothing is rounded to pixels.
 void choose_font(cairo_t* pen, double size, bool bold)
 {
-    cairo_select_font_face(pen, "sans-serif", CAIRO_FONT_SLANT_NORMAL, bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_select_font_face(pen, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(pen, size);
     cairo_font_options_t* options = cairo_font_options_create();
     cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
@@ -52,7 +54,10 @@ void choose_font(cairo_t* pen, double size, bool bold)
     cairo_font_options_destroy(options);
 }
 
-void choose_colour(cairo_t* pen, Colour c) { cairo_set_source_rgb(pen, c.red / 255.0, c.green / 255.0, c.blue / 255.0); }
+void choose_colour(cairo_t* pen, Colour c)
+{
+    cairo_set_source_rgb(pen, c.red / 255.0, c.green / 255.0, c.blue / 255.0);
+}
 
 double width_of(cairo_t* pen, const std::string& text)
 {
@@ -65,8 +70,10 @@ Surface make_surface(std::string_view file, int width, int height, std::string* 
 {
     if (file.ends_with(".png")) return Surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
     if (file.ends_with(".pdf")) {
-        Surface pdf(cairo_pdf_surface_create_for_stream(append, to, width * points_per_pixel, height * points_per_pixel));
-        cairo_pdf_surface_set_metadata(pdf.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");      // the same picture gives the same bytes
+        Surface pdf(
+            cairo_pdf_surface_create_for_stream(append, to, width * points_per_pixel, height * points_per_pixel));
+        cairo_pdf_surface_set_metadata(pdf.get(), CAIRO_PDF_METADATA_CREATE_DATE,
+                                       "");  // the same picture gives the same bytes
         return pdf;
     }
     Surface svg(cairo_svg_surface_create_for_stream(append, to, width, height));
@@ -74,7 +81,10 @@ Surface make_surface(std::string_view file, int width, int height, std::string* 
     return svg;
 }
 
-std::uint32_t packed(Colour c) { return static_cast<std::uint32_t>(c.red) << 16 | static_cast<std::uint32_t>(c.green) << 8 | c.blue; }
+std::uint32_t packed(Colour c)
+{
+    return static_cast<std::uint32_t>(c.red) << 16 | static_cast<std::uint32_t>(c.green) << 8 | c.blue;
+}
 
 // One pixel for each cell.
 Surface image_of(const Cells& map)
@@ -84,7 +94,9 @@ Surface image_of(const Cells& map)
     unsigned char* bytes = cairo_image_surface_get_data(image.get());
     const int stride = cairo_image_surface_get_stride(image.get());
     for (int y = 0; y < map.height; ++y)
-        for (int x = 0; x < map.width; ++x) reinterpret_cast<std::uint32_t*>(bytes + std::ptrdiff_t{y} * stride)[x] = packed(colour_of_level(map.at(x, y)));
+        for (int x = 0; x < map.width; ++x)
+            reinterpret_cast<std::uint32_t*>(bytes + std::ptrdiff_t{y} * stride)[x] =
+                packed(colour_of_level(map.at(x, y)));
     cairo_surface_mark_dirty(image.get());
     return image;
 }
@@ -96,7 +108,9 @@ bool can_draw() { return true; }
 void check_picture_name(std::string_view file)
 {
     const bool known = file.ends_with(".png") || file.ends_with(".svg") || file.ends_with(".pdf");
-    require<UsageError>(known, [&] { return concat("'", file, "' is neither .png nor .svg nor .pdf"); }, "name the picture like matrix.png, matrix.svg or matrix.pdf");
+    require<UsageError>(
+        known, [&] { return concat("'", file, "' is neither .png nor .svg nor .pdf"); },
+        "name the picture like matrix.png, matrix.svg or matrix.pdf");
 }
 
 double text_width(std::string_view text, double size, bool bold)
@@ -108,7 +122,7 @@ double text_width(std::string_view text, double size, bool bold)
 }
 
 struct Canvas::State {
-    std::string bytes;                                   // of SVG and PDF, while they are drawn
+    std::string bytes;  // of SVG and PDF, while they are drawn
     bool svg = false, png = false;
     Surface surface;
     Pen pen;
@@ -168,13 +182,16 @@ void Canvas::text(const Label& label)
     cairo_restore(pen);
 }
 
-// Many small cells are an image, which every kind of file holds in little space; few large ones are rectangles with a gap between them.
+// Many small cells are an image, which every kind of file holds in little space; few large ones are rectangles with a
+// gap between them.
 void Canvas::cells(double x, double y, const Cells& map)
 {
     if (map.gap > 0) {
         for (int v = 0; v < map.height; ++v)
             for (int u = 0; u < map.width; ++u)
-                if (map.at(u, v) != 0) rectangle(x + u * map.across + map.gap / 2, y + v * map.down + map.gap / 2, map.across - map.gap, map.down - map.gap, colour_of_level(map.at(u, v)));
+                if (map.at(u, v) != 0)
+                    rectangle(x + u * map.across + map.gap / 2, y + v * map.down + map.gap / 2, map.across - map.gap,
+                              map.down - map.gap, colour_of_level(map.at(u, v)));
         return;
     }
     const Surface image = image_of(map);
@@ -197,7 +214,8 @@ std::string Canvas::bytes()
     check(cairo_surface_status(state_->surface.get()));
     // Cairo does not tell a browser that the cells of a map shall keep their edges.
     constexpr std::string_view root = "<svg ";
-    if (const auto at = state_->bytes.find(root); state_->svg && at != std::string::npos) state_->bytes.insert(at + root.size(), "style=\"image-rendering:pixelated\" ");
+    if (const auto at = state_->bytes.find(root); state_->svg && at != std::string::npos)
+        state_->bytes.insert(at + root.size(), "style=\"image-rendering:pixelated\" ");
     return std::move(state_->bytes);
 }
 

@@ -6,7 +6,10 @@ namespace tulle::cli::picture {
 namespace {
 
 // The cell a position falls into: the inverse of Grid::first_row and first_col.
-std::size_t cell_of(offset_t at, offset_t cells, offset_t size) { return static_cast<std::size_t>(((at + 1) * cells - 1) / size); }
+std::size_t cell_of(offset_t at, offset_t cells, offset_t size)
+{
+    return static_cast<std::size_t>(((at + 1) * cells - 1) / size);
+}
 
 }  // namespace
 

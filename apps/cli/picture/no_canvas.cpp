@@ -11,7 +11,8 @@ struct Canvas::State {};
 bool can_draw() { return false; }
 void check_picture_name(std::string_view)
 {
-    throw NotBuilt("this build of tulle draws no pictures: Cairo was not found", "install Cairo (Debian: libcairo2-dev), then configure and build again");
+    throw NotBuilt("this build of tulle draws no pictures: Cairo was not found",
+                   "install Cairo (Debian: libcairo2-dev), then configure and build again");
 }
 double text_width(std::string_view, double, bool) { return 0; }
 Canvas::Canvas(std::string_view file, int, int) { check_picture_name(file); }

@@ -24,7 +24,8 @@ std::string power_text(int exponent)
 // The smallest round number (1, 2 or 5 times a power of ten) that needs no more than so many steps to n.
 index_t round_step(index_t n, int at_most)
 {
-    const double raw = static_cast<double>(n) / at_most, power = std::pow(10.0, std::floor(std::log10(std::max(raw, 1.0))));
+    const double raw = static_cast<double>(n) / at_most,
+                 power = std::pow(10.0, std::floor(std::log10(std::max(raw, 1.0))));
     for (const double factor : {1.0, 2.0, 5.0, 10.0})
         if (factor * power >= raw) return static_cast<index_t>(std::min<double>(factor * power, max_index));
     return n;
@@ -38,15 +39,15 @@ std::string density_text(double density, bool small)
     return fmt::format("{:.2g} × {}", density / std::pow(10.0, exponent), power_text(exponent));
 }
 
-constexpr double least_span = 2;                         // from the palest to the darkest: less is not worth a colour
+constexpr double least_span = 2;  // from the palest to the darkest: less is not worth a colour
 
 }  // namespace
 
-// Cells differ in size by a row and a column. So densities that differ by no more than that are all the same: a single entry in a narrow
-// cell is not darker than in a wide one.
+// Cells differ in size by a row and a column. So densities that differ by no more than that are all the same: a single
+// entry in a narrow cell is not darker than in a wide one.
 DensityScale::DensityScale(const std::vector<Grid>& grids)
 {
-    double smallest = 0, largest = 0;                    // cell with a nonzero, in positions
+    double smallest = 0, largest = 0;  // cell with a nonzero, in positions
     for (const Grid& grid : grids)
         for (int y = 0; y < grid.height; ++y)
             for (int x = 0; x < grid.width; ++x)
@@ -61,7 +62,10 @@ DensityScale::DensityScale(const std::vector<Grid>& grids)
     lowest_ = std::min(lowest_, highest_ / least_span);
 }
 
-double DensityScale::position(double density) const { return std::log(density / lowest_) / std::log(highest_ / lowest_); }
+double DensityScale::position(double density) const
+{
+    return std::log(density / lowest_) / std::log(highest_ / lowest_);
+}
 
 int DensityScale::level(double density) const
 {
@@ -73,13 +77,15 @@ std::vector<Tick> DensityScale::ticks() const
 {
     std::vector<Tick> all;
     if (is_flat()) return all;
-    const int from = static_cast<int>(std::ceil(std::log10(lowest_) - 1e-9)), to = static_cast<int>(std::floor(std::log10(highest_) + 1e-9));
+    const int from = static_cast<int>(std::ceil(std::log10(lowest_) - 1e-9)),
+              to = static_cast<int>(std::floor(std::log10(highest_) + 1e-9));
     for (int e = from; e <= to; ++e) all.push_back({std::clamp(position(std::pow(10.0, e)), 0.0, 1.0), power_text(e)});
     if (all.size() >= 2) return all;
-    constexpr double apart = 0.15;                       // labels nearer than this would touch
+    constexpr double apart = 0.15;  // labels nearer than this would touch
     const bool small = lowest_ < 1e-3;
     std::vector<Tick> few{{0.0, density_text(lowest_, small)}};
-    if (!all.empty() && all[0].at > apart && all[0].at < 1 - apart) few.push_back({all[0].at, density_text(std::pow(10.0, from), small)});
+    if (!all.empty() && all[0].at > apart && all[0].at < 1 - apart)
+        few.push_back({all[0].at, density_text(std::pow(10.0, from), small)});
     few.push_back({1.0, density_text(highest_, small)});
     return few;
 }

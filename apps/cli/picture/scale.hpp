@@ -11,22 +11,22 @@
 namespace tulle::cli::picture {
 
 struct Tick {
-    double at;                                           // 0 … 1 along the axis
+    double at;  // 0 … 1 along the axis
     std::string text;
 };
 
-inline constexpr double flat_shade = 0.72;               // along the ramp, of all filled cells where they are alike
+inline constexpr double flat_shade = 0.72;  // along the ramp, of all filled cells where they are alike
 
 class DensityScale {
 public:
     explicit DensityScale(const std::vector<Grid>& grids);
-    bool is_flat() const { return flat_; }               // all filled cells alike: there is nothing to tell apart
-    int level(double density) const;                     // 0 for nothing, 1 … 255
+    bool is_flat() const { return flat_; }  // all filled cells alike: there is nothing to tell apart
+    int level(double density) const;        // 0 for nothing, 1 … 255
     std::vector<Tick> ticks() const;
 
 private:
-    double position(double density) const;               // 0 … 1
-    double lowest_ = 0, highest_ = 0;                    // where the ramp begins and ends
+    double position(double density) const;  // 0 … 1
+    double lowest_ = 0, highest_ = 0;       // where the ramp begins and ends
     bool flat_ = true;
 };
 

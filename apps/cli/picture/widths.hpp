@@ -12,21 +12,22 @@ namespace tulle::cli::picture {
 
 struct WidthPanel {
     std::string title;
-    std::vector<offset_t> rows;                          // of each level
+    std::vector<offset_t> rows;  // of each level
 };
 
 struct WidthPlot {
     std::string title;
     std::vector<WidthPanel> panels;
-    int size = 800;                                      // pixels of the axes' length, about
-    std::string format = {};                             // png, svg or pdf; empty: by the file's name
-    bool legend = true;                                  // what the colours mean
+    int size = 800;           // pixels of the axes' length, about
+    std::string format = {};  // png, svg or pdf; empty: by the file's name
+    bool legend = true;       // what the colours mean
 };
 
 // Into a .png, .svg or .pdf file; UsageError for other names. Leaves no half file behind.
 void write_widths(const std::string& file, const WidthPlot& plot);
 
-// What is drawn: the levels share `columns` columns, or each level has several if there are fewer; a column tells the mean and the largest.
+// What is drawn: the levels share `columns` columns, or each level has several if there are fewer; a column tells the
+// mean and the largest.
 struct WidthColumn {
     double mean = 0;
     offset_t largest = 0;

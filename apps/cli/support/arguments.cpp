@@ -19,7 +19,8 @@ using Words = std::vector<std::string>;
 Words verbs_of(const CLI::App& app)
 {
     Words names;
-    for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); })) names.push_back(verb->get_name());
+    for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); }))
+        names.push_back(verb->get_name());
     return names;
 }
 
@@ -55,14 +56,19 @@ bool is_number(const std::string& word)
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-' && !is_number(word); }
 
 // "--out" of "--out=a.mtx", "-o" of "-oa.mtx".
-std::string name_in(const std::string& word) { return word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2); }
+std::string name_in(const std::string& word)
+{
+    return word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
+}
 
 const CLI::Option& option_named(const CLI::App& app, const std::string& word)
 {
     const std::string name = name_in(word);
     const CLI::Option* option = app.get_option_no_throw(name);
-    require<UsageError>(option != nullptr && !option->get_positional(), [&] { return concat(path_of(app), " has no option '", name, "'"); },
-                        concat(did_you_mean(name, option_names(app)), help_command(app), " shows all"));
+    require<UsageError>(
+        option != nullptr && !option->get_positional(),
+        [&] { return concat(path_of(app), " has no option '", name, "'"); },
+        concat(did_you_mean(name, option_names(app)), help_command(app), " shows all"));
     return *option;
 }
 
@@ -76,19 +82,23 @@ std::size_t words_taken(const CLI::App& app, const Words& words, std::size_t k)
     if (!next.empty() && !is_option(next)) return 2;
     const std::string way_out = help_command(app) + " shows examples";
     if (next.empty()) throw UsageError(concat(words[k], " needs a value"), way_out);
-    throw UsageError(concat(words[k], " needs a value, and '", next, "' looks like an option"), concat("write ", option.get_name(), "=", next, " if it is the value; ", way_out));
+    throw UsageError(concat(words[k], " needs a value, and '", next, "' looks like an option"),
+                     concat("write ", option.get_name(), "=", next, " if it is the value; ", way_out));
 }
 
 [[noreturn]] void refuse_verb(const CLI::App& app, const std::string& word)
 {
     const Words known = verbs_of(app);
-    throw UsageError(app.get_parent() ? concat(path_of(app), " knows no '", word, "'") : concat("there is no verb '", word, "'"),
-                     concat(did_you_mean(word, known), "there are ", listed(known), "; ", help_command(app), " shows examples"));
+    throw UsageError(app.get_parent() ? concat(path_of(app), " knows no '", word, "'")
+                                      : concat("there is no verb '", word, "'"),
+                     concat(did_you_mean(word, known), "there are ", listed(known), "; ", help_command(app),
+                            " shows examples"));
 }
 
 bool asks_for_help(const Words& words, std::size_t from)
 {
-    return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), [](const std::string& w) { return w == "--help" || w == "-h" || w == "--version"; });
+    return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(),
+                       [](const std::string& w) { return w == "--help" || w == "-h" || w == "--version"; });
 }
 
 }  // namespace
@@ -114,17 +124,26 @@ const CLI::App& check_arguments(const CLI::App& program, const Words& words)
         ++k;
     }
     const Words left = verbs_of(*app);
-    require<UsageError>(left.empty() || asks_for_help(words, 0), [&] { return app == &program ? std::string("say what to do") : concat("say what ", path_of(*app), " shall do"); },
-                        concat("there are ", listed(left), "; ", help_command(*app), " shows examples"));
+    require<UsageError>(
+        left.empty() || asks_for_help(words, 0),
+        [&] {
+            return app == &program ? std::string("say what to do") : concat("say what ", path_of(*app), " shall do");
+        },
+        concat("there are ", listed(left), "; ", help_command(*app), " shows examples"));
     return *app;
 }
 
 CLI::Validator one_of(const std::vector<std::string>& names)
 {
-    return CLI::Validator([names](std::string& word) {
-        if (std::find(names.begin(), names.end(), word) != names.end()) return std::string();
-        return concat("'", word, "' is none of ", listed(names), nearest_word(word, names).empty() ? "" : concat("; did you mean '", nearest_word(word, names), "'?"));
-    }, listed(names), "one_of");
+    return CLI::Validator(
+        [names](std::string& word) {
+            if (std::find(names.begin(), names.end(), word) != names.end()) return std::string();
+            return concat("'", word, "' is none of ", listed(names),
+                          nearest_word(word, names).empty()
+                              ? ""
+                              : concat("; did you mean '", nearest_word(word, names), "'?"));
+        },
+        listed(names), "one_of");
 }
 
 std::vector<std::string> choices_of(CLI::Option& option)
@@ -140,24 +159,29 @@ std::vector<std::string> choices_of(CLI::Option& option)
 
 CLI::Validator positive()
 {
-    return CLI::Validator([](std::string& word) {
-        double number = 0;
-        const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
-        if (fault == std::errc{} && end == word.data() + word.size() && std::isfinite(number) && number > 0) return std::string();
-        return concat("must be a number greater than 0, not '", word, "'");
-    }, "POSITIVE", "positive");
+    return CLI::Validator(
+        [](std::string& word) {
+            double number = 0;
+            const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
+            if (fault == std::errc{} && end == word.data() + word.size() && std::isfinite(number) && number > 0)
+                return std::string();
+            return concat("must be a number greater than 0, not '", word, "'");
+        },
+        "POSITIVE", "positive");
 }
 
 CLI::Validator memory_amount()
 {
-    return CLI::Validator([](std::string& word) {
-        try {
-            parse_bytes(word);
-        } catch (const ValueError& fault) {
-            return concat(fault.message(), "; ", fault.hint());
-        }
-        return std::string();
-    }, "BYTES", "memory_amount");
+    return CLI::Validator(
+        [](std::string& word) {
+            try {
+                parse_bytes(word);
+            } catch (const ValueError& fault) {
+                return concat(fault.message(), "; ", fault.hint());
+            }
+            return std::string();
+        },
+        "BYTES", "memory_amount");
 }
 
 }  // namespace tulle::cli

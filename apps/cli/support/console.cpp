@@ -37,7 +37,8 @@ bool speaks_unicode()
     for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"})
         if (is_set(variable)) {
             const std::string_view locale = std::getenv(variable);
-            return locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos || locale.find("UTF8") != locale.npos;
+            return locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos ||
+                   locale.find("UTF8") != locale.npos;
         }
     return true;
 }
@@ -51,11 +52,11 @@ int terminal_width(int stream)
 std::string_view escape_of(Style style)
 {
     switch (style) {
-        case Style::bold: return "\033[1m";
-        case Style::dim: return "\033[2m";
-        case Style::accent: return "\033[36m";
-        case Style::bad: return "\033[1;31m";
-        case Style::plain: break;
+    case Style::bold: return "\033[1m";
+    case Style::dim: return "\033[2m";
+    case Style::accent: return "\033[36m";
+    case Style::bad: return "\033[1;31m";
+    case Style::plain: break;
     }
     return "";
 }
@@ -76,14 +77,15 @@ Console::Console(std::string_view colour, bool quiet, bool stdout_taken)
       unicode_(speaks_unicode()),
       stdout_taken_(stdout_taken),
       width_(std::clamp(terminal_width(STDOUT_FILENO), 40, 160))
-{
-}
+{}
 
 void Console::print(std::string_view text) const
 {
     std::FILE* to = stdout_taken_ ? stderr : stdout;
     const bool written = std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
-    if (!written) throw FileError(std::string("the result could not be written to ") + (stdout_taken_ ? "stderr: " : "stdout: ") + std::strerror(errno));
+    if (!written)
+        throw FileError(std::string("the result could not be written to ") + (stdout_taken_ ? "stderr: " : "stdout: ") +
+                        std::strerror(errno));
     results_are_out = true;
 }
 

@@ -21,8 +21,9 @@ std::string row_lengths(const RowStatistics& row)
 {
     if (row.rows == 0) return "no rows";
     if (row.shortest == row.longest) return fmt::format("{} in every row", row.longest);
-    return fmt::format("{} to {}, mean {}, deviation {}; the longest is row {} (counted from 0)", row.shortest, grouped(row.longest), number_text(row.mean),
-                       number_text(row.deviation), grouped(row.longest_row));
+    return fmt::format("{} to {}, mean {}, deviation {}; the longest is row {} (counted from 0)", row.shortest,
+                       grouped(row.longest), number_text(row.mean), number_text(row.deviation),
+                       grouped(row.longest_row));
 }
 
 std::string diagonal(const Features& f)
@@ -76,7 +77,8 @@ Portrait portray(const Session& session, const Context& ctx, const CsrView<doubl
     portrait.features = features(ctx, a);
     portrait.fingerprint = io::fingerprint(a);
     portrait.skew_symmetric = symmetry_of(a, ctx.host().threads) == "skew-symmetric";
-    portrait.bytes = static_cast<std::size_t>(a.rows + offset_t{1}) * sizeof(offset_t) + static_cast<std::size_t>(a.nonzeros) * (sizeof(index_t) + sizeof(double));
+    portrait.bytes = static_cast<std::size_t>(a.rows + offset_t{1}) * sizeof(offset_t) +
+                     static_cast<std::size_t>(a.nonzeros) * (sizeof(index_t) + sizeof(double));
     portrait.seconds = work.seconds();
     return portrait;
 }
@@ -85,7 +87,8 @@ std::string symmetry_of(const CsrView<double>& a, int threads)
 {
     if (a.rows != a.cols) return "general";
     bool symmetric = true, skew = true;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 256) reduction(&& : symmetric, skew) if (a.nonzeros > 1 << 13)
+    const bool large = a.nonzeros > 1 << 13;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256) reduction(&& : symmetric, skew) if (large)
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
             const index_t *begin = a.col + a.row_begin[a.col[k]], *end = a.col + a.row_begin[a.col[k] + 1];
@@ -99,7 +102,8 @@ std::string symmetry_of(const CsrView<double>& a, int threads)
 
 std::string place_text(const io::Found& found)
 {
-    return concat(found.line > 0 ? concat("line ", found.line, ", ") : "", "row ", found.row + offset_t{1}, ", column ", found.col + offset_t{1}, ", counted from 1");
+    return concat(found.line > 0 ? concat("line ", found.line, ", ") : "", "row ", found.row + offset_t{1}, ", column ",
+                  found.col + offset_t{1}, ", counted from 1");
 }
 
 std::string shape_text(index_t rows, index_t cols) { return fmt::format("{} x {}", grouped(rows), grouped(cols)); }
@@ -120,8 +124,10 @@ Facts facts_of(const Portrait& portrait)
 {
     const Features& f = portrait.features;
     Facts facts = short_facts_of(portrait);
-    facts.add("empty", fmt::format("{}, {}", counted(f.row.empty_rows, "row", "rows"), counted(f.empty_cols, "column", "columns")));
-    facts.add("bandwidth", fmt::format("{} below, {} above the diagonal", grouped(f.lower_bandwidth), grouped(f.upper_bandwidth)));
+    facts.add("empty", fmt::format("{}, {}", counted(f.row.empty_rows, "row", "rows"),
+                                   counted(f.empty_cols, "column", "columns")));
+    facts.add("bandwidth",
+              fmt::format("{} below, {} above the diagonal", grouped(f.lower_bandwidth), grouped(f.upper_bandwidth)));
     facts.add("diagonal", diagonal(f));
     add_square_facts(facts, f);
     facts.add("fingerprint", hex_text(portrait.fingerprint));
@@ -131,10 +137,15 @@ Facts facts_of(const Portrait& portrait)
 void add_file_facts(Facts& facts, const io::FileInfo& file)
 {
     if (file.format.empty()) return;
-    facts.add("file", fmt::format("{}, {}, {} stored", file.format, human_bytes(file.bytes), counted(file.stored, "entry", "entries")));
-    if (file.values != "stored") facts.add("values", file.values == "ones" ? "the file has none; all are 1" : "the file has none; " + file.values);
+    facts.add("file", fmt::format("{}, {}, {} stored", file.format, human_bytes(file.bytes),
+                                  counted(file.stored, "entry", "entries")));
+    if (file.values != "stored")
+        facts.add("values",
+                  file.values == "ones" ? "the file has none; all are 1" : "the file has none; " + file.values);
     if (file.duplicates.count > 0)
-        facts.add("duplicates", fmt::format("{} added to earlier ones (first: {})", counted(file.duplicates.count, "entry", "entries"), place_text(file.duplicates)));
+        facts.add("duplicates",
+                  fmt::format("{} added to earlier ones (first: {})",
+                              counted(file.duplicates.count, "entry", "entries"), place_text(file.duplicates)));
     if (const std::string words = first_words(file.comment); !words.empty()) facts.add("comment", words);
 }
 
@@ -152,8 +163,13 @@ Json to_json(const Portrait& portrait)
             {"cols", f.row.cols},
             {"nonzeros", f.row.nonzeros},
             {"density", f.density},
-            {"row_length", {{"shortest", f.row.shortest}, {"longest", f.row.longest}, {"longest_row", f.row.longest_row}, {"mean", f.row.mean},
-                            {"deviation", f.row.deviation}, {"histogram", bins}}},
+            {"row_length",
+             {{"shortest", f.row.shortest},
+              {"longest", f.row.longest},
+              {"longest_row", f.row.longest_row},
+              {"mean", f.row.mean},
+              {"deviation", f.row.deviation},
+              {"histogram", bins}}},
             {"empty_rows", f.row.empty_rows},
             {"empty_cols", f.empty_cols},
             {"lower_bandwidth", f.lower_bandwidth},
@@ -171,8 +187,9 @@ Json to_json(const Portrait& portrait)
 Json to_json(const io::FileInfo& file)
 {
     if (file.format.empty()) return {};
-    return {{"format", file.format}, {"field", file.field}, {"symmetry", file.symmetry}, {"stored", file.stored}, {"values", file.values}, {"duplicates", to_json(file.duplicates)},
-            {"bytes", file.bytes}, {"comment", file.comment}};
+    return {{"format", file.format}, {"field", file.field},    {"symmetry", file.symmetry},
+            {"stored", file.stored}, {"values", file.values},  {"duplicates", to_json(file.duplicates)},
+            {"bytes", file.bytes},   {"comment", file.comment}};
 }
 
 }  // namespace tulle::cli

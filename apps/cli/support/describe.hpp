@@ -17,24 +17,24 @@ namespace tulle::cli {
 
 struct Portrait {
     Features features;
-    std::size_t bytes = 0;                               // as CSR with values in double
-    std::uint64_t fingerprint = 0;                       // of the pattern
-    bool skew_symmetric = false;                         // square, and its transpose is its negative
-    double seconds = 0;                                  // to find all this out
+    std::size_t bytes = 0;          // as CSR with values in double
+    std::uint64_t fingerprint = 0;  // of the pattern
+    bool skew_symmetric = false;    // square, and its transpose is its negative
+    double seconds = 0;             // to find all this out
 };
 
 // "symmetric", "skew-symmetric", or "general"; rows must be sorted and without duplicates.
 std::string symmetry_of(const CsrView<double>& a, int threads);
-std::string place_text(const io::Found& found);          // "line 3, row 1, column 2, counted from 1"
+std::string place_text(const io::Found& found);  // "line 3, row 1, column 2, counted from 1"
 
 Portrait portray(const Session& session, const Context& ctx, const CsrView<double>& a);
 
-std::string shape_text(index_t rows, index_t cols);      // "62 451 x 62 451"
-Facts facts_of(const Portrait& portrait);                // everything
-Facts short_facts_of(const Portrait& portrait);          // what fits beside a table
+std::string shape_text(index_t rows, index_t cols);  // "62 451 x 62 451"
+Facts facts_of(const Portrait& portrait);            // everything
+Facts short_facts_of(const Portrait& portrait);      // what fits beside a table
 void add_file_facts(Facts& facts, const io::FileInfo& file);
 
 Json to_json(const Portrait& portrait);
-Json to_json(const io::FileInfo& file);                  // null for a generated matrix
+Json to_json(const io::FileInfo& file);  // null for a generated matrix
 
 }  // namespace tulle::cli

@@ -37,8 +37,10 @@ std::string sentence_of(const std::exception& error)
 
 std::string hint_of(const std::exception& error, ExitCode code)
 {
-    if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) return cli_hint(ours->hint());
-    return code == ExitCode::internal ? "this is a mistake in tulle; please report it with the command that led here" : "";
+    if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty())
+        return cli_hint(ours->hint());
+    return code == ExitCode::internal ? "this is a mistake in tulle; please report it with the command that led here"
+                                      : "";
 }
 
 const char* kind_of(ExitCode code)
@@ -51,10 +53,13 @@ const char* kind_of(ExitCode code)
 void print_json(const Console& console, ExitCode code, const std::string& sentence, const std::string& hint)
 {
     if (Console::has_printed()) return;
-    const Json error{{"kind", kind_of(code)}, {"message", sentence}, {"hint", hint.empty() ? Json() : Json(hint)}, {"exit_code", static_cast<int>(code)}};
+    const Json error{{"kind", kind_of(code)},
+                     {"message", sentence},
+                     {"hint", hint.empty() ? Json() : Json(hint)},
+                     {"exit_code", static_cast<int>(code)}};
     try {
         console.print(Json{{"error", error}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-    } catch (const FileError&) {}                        // stdout takes nothing: what happened is on stderr, and in the exit code
+    } catch (const FileError&) {}  // stdout takes nothing: what happened is on stderr, and in the exit code
 }
 
 }  // namespace

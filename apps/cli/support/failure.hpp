@@ -13,9 +13,15 @@ namespace tulle::cli {
 enum class ExitCode { ok = 0, check_failed = 1, usage = 2, file = 3, memory = 4, device = 5, internal = 6 };
 
 // A check the user asked for came out badly: validate, --verify.
-class CheckFailed : public Error { public: using Error::Error; };
+class CheckFailed : public Error {
+public:
+    using Error::Error;
+};
 // The command line asks for something that does not exist or does not fit together.
-class UsageError : public Error { public: using Error::Error; };
+class UsageError : public Error {
+public:
+    using Error::Error;
+};
 
 // Prints "tulle: <sentence>" and the hint on stderr and says how to exit. The only place that maps errors to codes.
 // With `json` and no result printed, stdout gets {"error": {"kind", "message", "hint", "exit_code"}}.

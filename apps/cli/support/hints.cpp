@@ -9,8 +9,8 @@ namespace tulle::cli {
 namespace {
 
 struct Translation {
-    std::string_view part;                               // of the library's hint
-    std::string_view hint;                               // instead of all of it
+    std::string_view part;  // of the library's hint
+    std::string_view hint;  // instead of all of it
 };
 
 // tests/cli/hints_test.cpp finds every hint of the library that lacks a line here.
@@ -22,16 +22,18 @@ constexpr std::array translations{
     Translation{"(sum_duplicates), or use the policy 'rows'", "use --kernel rows"},
     Translation{"tulle::sum_duplicates", "tulle convert to another file adds duplicates up"},
     Translation{"store it, or set Options::unit_diagonal", "store it, or add --unit-diagonal or --dominant"},
-    Translation{"Options::unit_diagonal", "add --unit-diagonal if it is meant to be one, or --dominant for a diagonal of ones"},
-    Translation{"NumericReuse::find_places keeps nothing", "use --refill find_places, which keeps nothing, or raise --budget"},
+    Translation{"Options::unit_diagonal",
+                "add --unit-diagonal if it is meant to be one, or --dominant for a diagonal of ones"},
+    Translation{"NumericReuse::find_places keeps nothing",
+                "use --refill find_places, which keeps nothing, or raise --budget"},
     Translation{"leave the refill at NumericReuse::find_places", "leave --policy out, or use --refill find_places"},
     Translation{"NumericReuse::fastest", "use --refill fastest"},
     Translation{"TeamOptions::paper", "leave --paper out"},
     Translation{"-DTULLE_CUDA=ON", "use --backend cpu, or configure with -DTULLE_CUDA=ON on a machine with nvcc"},
     Translation{"Context::cpu()", "use --backend cpu; tulle doctor tells more"},
     Translation{"update_values", "the diagonal must have no zeros"},
-    Translation{"Options::other_side", ""},              // the program solves with one triangle of any matrix
-    Translation{"ExecutionScope::device", ""},                   // a scheme can only be forced in a program
+    Translation{"Options::other_side", ""},     // the program solves with one triangle of any matrix
+    Translation{"ExecutionScope::device", ""},  // a scheme can only be forced in a program
     Translation{"Rule::whole", ""},
     Translation{"tulle::to_device", ""},
 };
@@ -44,7 +46,8 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 
 const Translation* translation_of(std::string_view hint)
 {
-    const auto found = std::find_if(translations.begin(), translations.end(), [&](const Translation& t) { return hint.find(t.part) != std::string_view::npos; });
+    const auto found = std::find_if(translations.begin(), translations.end(),
+                                    [&](const Translation& t) { return hint.find(t.part) != std::string_view::npos; });
     return found == translations.end() ? nullptr : &*found;
 }
 

@@ -20,10 +20,14 @@ Json about(const Source& matrix, const CsrView<V>& a)
     return {{"matrix", matrix.text}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}};
 }
 
-inline Json to_json(const io::Found& found)              // null: never
+inline Json to_json(const io::Found& found)  // null: never
 {
     if (found.count == 0) return {};
-    return {{"count", found.count}, {"line", found.line > 0 ? Json(found.line) : Json()}, {"row", found.row}, {"col", found.col}, {"counted_from", 0}};
+    return {{"count", found.count},
+            {"line", found.line > 0 ? Json(found.line) : Json()},
+            {"row", found.row},
+            {"col", found.col},
+            {"counted_from", 0}};
 }
 
 inline Json to_json(const io::Warning& warning)

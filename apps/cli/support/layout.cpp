@@ -15,7 +15,8 @@ namespace {
 // Columns on the screen: every code point we print takes one.
 std::size_t width_of(std::string_view text)
 {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::string padded(std::string_view text, std::size_t width, Align align)
@@ -59,20 +60,25 @@ std::string seconds_text(double seconds)
 
 std::string rate_text(double bytes_per_second)
 {
-    return bytes_per_second < 1e12 ? fmt::format("{:.3g} GB/s", 1e-9 * bytes_per_second) : fmt::format("{:.3g} TB/s", 1e-12 * bytes_per_second);
+    return bytes_per_second < 1e12 ? fmt::format("{:.3g} GB/s", 1e-9 * bytes_per_second)
+                                   : fmt::format("{:.3g} TB/s", 1e-12 * bytes_per_second);
 }
 
 std::string share_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
 std::string number_text(double number) { return fmt::format("{:.4g}", number); }
 std::string hex_text(std::uint64_t number) { return fmt::format("{:016x}", number); }
 
-std::string counted(offset_t n, std::string_view one, std::string_view many) { return fmt::format("{} {}", grouped(n), n == 1 ? one : many); }
+std::string counted(offset_t n, std::string_view one, std::string_view many)
+{
+    return fmt::format("{} {}", grouped(n), n == 1 ? one : many);
+}
 
 std::string shown(const Session& session, std::string description)
 {
     if (!description.ends_with('\n')) description += '\n';
     const std::size_t from = description.find("  also possible: ");
-    if (!session.settings.verbose && from != std::string::npos) description.erase(from, description.find('\n', from) + 1 - from);
+    if (!session.settings.verbose && from != std::string::npos)
+        description.erase(from, description.find('\n', from) + 1 - from);
     return description;
 }
 
@@ -91,7 +97,8 @@ std::string Table::text(const Console& console) const
     }
     const auto line = [&](auto&& cell) {
         std::string all = "  ";
-        for (std::size_t c = 0; c < columns_.size(); ++c) all += (c ? "  " : "") + padded(cell(c), widths[c], columns_[c].align);
+        for (std::size_t c = 0; c < columns_.size(); ++c)
+            all += (c ? "  " : "") + padded(cell(c), widths[c], columns_[c].align);
         return trimmed(all);
     };
     std::string all = console.styled(line([&](std::size_t c) { return columns_[c].title; }), Style::bold) + "\n";
@@ -104,7 +111,8 @@ std::string Facts::text(const Console& console) const
     std::size_t width = 0;
     for (const auto& [key, value] : items) width = std::max(width, width_of(key));
     std::string all = title.empty() ? "" : console.styled(title, Style::bold) + "\n";
-    for (const auto& [key, value] : items) all += "  " + console.styled(padded(key, width, Align::left), Style::dim) + "  " + value + "\n";
+    for (const auto& [key, value] : items)
+        all += "  " + console.styled(padded(key, width, Align::left), Style::dim) + "  " + value + "\n";
     return all;
 }
 
@@ -126,11 +134,16 @@ std::string row_length_bars(const Console& console, const RowStatistics& row)
     std::size_t width = width_of(heading), digits = grouped(most).size();
     for (int bits = first; bits <= last; ++bits) width = std::max(width, range_text(bits).size());
     const double room = std::max(10, std::min(console.width() - 30 - static_cast<int>(width + digits), 50));
-    all += console.styled("  " + padded(heading, width, Align::right) + "  " + padded("rows", digits, Align::right), Style::bold) + "\n";
+    all += console.styled("  " + padded(heading, width, Align::right) + "  " + padded("rows", digits, Align::right),
+                          Style::bold) +
+           "\n";
     for (int bits = first; bits <= last; ++bits) {
         const index_t rows = row.rows_by_length[static_cast<std::size_t>(bits)];
-        const std::string length = padded(range_text(bits), width, Align::right), count = padded(grouped(rows), digits, Align::right);
-        all += trimmed(fmt::format("  {}  {}  {}", length, count, console.styled(bar(room * rows / most, console.unicode()), Style::accent))) + "\n";
+        const std::string length = padded(range_text(bits), width, Align::right),
+                          count = padded(grouped(rows), digits, Align::right);
+        all += trimmed(fmt::format("  {}  {}  {}", length, count,
+                                   console.styled(bar(room * rows / most, console.unicode()), Style::accent))) +
+               "\n";
     }
     return all;
 }

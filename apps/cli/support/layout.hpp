@@ -14,12 +14,12 @@
 
 namespace tulle::cli {
 
-std::string seconds_text(double seconds);                // "1.23 ms"
-std::string rate_text(double bytes_per_second);          // "12.3 GB/s"
-std::string share_text(double share);                    // "0.103 %"
-std::string number_text(double number);                  // four figures: "64.17"
-std::string hex_text(std::uint64_t number);              // 16 digits
-std::string counted(offset_t n, std::string_view one, std::string_view many);    // "1 row", "1 200 rows"
+std::string seconds_text(double seconds);                                      // "1.23 ms"
+std::string rate_text(double bytes_per_second);                                // "12.3 GB/s"
+std::string share_text(double share);                                          // "0.103 %"
+std::string number_text(double number);                                        // four figures: "64.17"
+std::string hex_text(std::uint64_t number);                                    // 16 digits
+std::string counted(offset_t n, std::string_view one, std::string_view many);  // "1 row", "1 200 rows"
 
 // What a plan says of itself, with a line end; what else could have been chosen only with --verbose.
 std::string shown(const Session& session, std::string description);
@@ -53,7 +53,8 @@ struct Facts {
 // A bar of so many cells, to an eighth of a cell where the terminal can draw that.
 std::string bar_text(double cells, bool unicode);
 
-// How many rows have which length, as bars: one line for each power of two that occurs, empty ranges between them included.
+// How many rows have which length, as bars: one line for each power of two that occurs, empty ranges between them
+// included.
 std::string row_length_bars(const Console& console, const RowStatistics& row);
 
 }  // namespace tulle::cli

@@ -26,7 +26,8 @@ std::string field(const char* file, const std::string& key)
     std::ifstream in(file);
     for (std::string line; std::getline(in, line);)
         if (line.rfind(key, 0) == 0)
-            if (const auto colon = line.find(':'); colon != line.npos && colon + 2 <= line.size()) return line.substr(colon + 2);
+            if (const auto colon = line.find(':'); colon != line.npos && colon + 2 <= line.size())
+                return line.substr(colon + 2);
     return "";
 }
 
@@ -78,7 +79,8 @@ std::size_t meminfo(const char* key)
 std::size_t container_limit(std::size_t memory)
 {
     for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
-        if (const std::string text = first_line(file); !text.empty() && text.find_first_not_of("0123456789") == text.npos && text.size() < 19)
+        if (const std::string text = first_line(file);
+            !text.empty() && text.find_first_not_of("0123456789") == text.npos && text.size() < 19)
             if (const std::size_t limit = std::stoull(text); limit < memory) return limit;
     return 0;
 }
@@ -112,12 +114,12 @@ double read_bandwidth(const Context& ctx)
     const CpuQueue q = ctx.host();
     constexpr std::size_t plenty = std::size_t{512} << 20;
     const std::size_t held = std::min(plenty, free_bytes(q.place()) / 8);
-    const CpuQueue own(q.threads);                       // not counted against the user's budget
+    const CpuQueue own(q.threads);  // not counted against the user's budget
     Buffer<double> data(own, static_cast<offset_t>(held / sizeof(double)));
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (offset_t i = 0; i < data.size(); ++i) data.data()[i] = 1.0;
     double best = std::numeric_limits<double>::max();
-    volatile double keep = 0;                            // the sum must not be optimised away
+    volatile double keep = 0;  // the sum must not be optimised away
     for (int round = 0; round < 5; ++round) {
         const double begin = trace::now();
         keep = keep + sum(data.data(), data.size(), q.threads);

@@ -11,17 +11,18 @@
 namespace tulle::cli {
 
 struct Machine {
-    std::string cpu;                                     // model
+    std::string cpu;  // model
     int cores = 0, hardware_threads = 0;
-    int usable_threads = 0;                              // by this process: affinity, OMP_NUM_THREADS
-    std::size_t memory = 0, free_memory = 0;             // bytes
-    std::size_t memory_limit = 0;                        // of a container; 0: none
+    int usable_threads = 0;                   // by this process: affinity, OMP_NUM_THREADS
+    std::size_t memory = 0, free_memory = 0;  // bytes
+    std::size_t memory_limit = 0;             // of a container; 0: none
     int numa_nodes = 1;
 };
 
 Machine look_around();
 
-// Bytes per second with which all threads of a context read an array much larger than the caches: the best of a few sums.
+// Bytes per second with which all threads of a context read an array much larger than the caches: the best of a few
+// sums.
 double read_bandwidth(const Context& ctx);
 
 }  // namespace tulle::cli

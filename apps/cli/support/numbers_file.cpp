@@ -37,10 +37,12 @@ std::vector<V> read_numbers(const std::string& file, index_t expected)
         if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
         V value{};
         const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), value);
-        require<FormatError>(fault == std::errc{} && rest == line.data() + line.size(), [&] { return concat(file, ":", number, ": '", line, "' is not a number"); });
+        require<FormatError>(fault == std::errc{} && rest == line.data() + line.size(),
+                             [&] { return concat(file, ":", number, ": '", line, "' is not a number"); });
         all.push_back(value);
     }
-    require<FormatError>(std::ssize(all) == expected, [&] { return concat(file, ": ", all.size(), " numbers, but ", expected, " are needed"); });
+    require<FormatError>(std::ssize(all) == expected,
+                         [&] { return concat(file, ": ", all.size(), " numbers, but ", expected, " are needed"); });
     return all;
 }
 

@@ -27,14 +27,17 @@ public:
     std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override
     {
         if (mode == CLI::AppFormatMode::Sub) return make_expanded(app);
-        std::string text = app->get_footer() + "\n\n" + app->get_description() + "\n" + make_usage(app, std::move(name));
+        std::string text =
+            app->get_footer() + "\n\n" + app->get_description() + "\n" + make_usage(app, std::move(name));
         return text + make_positionals(app) + make_groups(app, mode) + make_subcommands(app, mode);
     }
 
     std::string make_option_opts(const CLI::Option* option) const override
     {
         const bool has_value = option->nonpositional() && option->get_expected_min() > 0;
-        return has_value ? " " + (option->get_option_text().empty() ? option->get_type_name() : option->get_option_text()) : "";
+        return has_value
+                   ? " " + (option->get_option_text().empty() ? option->get_type_name() : option->get_option_text())
+                   : "";
     }
 };
 
@@ -78,56 +81,88 @@ void Parser::common(CLI::App* verb)
     verb->add_flag("--json", settings_.json, "results as JSON")->group("Output");
     verb->add_flag("-q,--quiet", settings_.quiet, "no talk on stderr, only errors")->group("Output");
     verb->add_option("--color", settings_.colour, "auto, always or never (NO_COLOR is obeyed)")
-        ->check(one_of({"auto", "always", "never"}))->option_text("WHEN")->group("Output");
+        ->check(one_of({"auto", "always", "never"}))
+        ->option_text("WHEN")
+        ->group("Output");
 }
 
 void Parser::verbose(CLI::App* verb)
 {
     verb->add_flag("-v,--verbose", settings_.verbose, "tell what else could have been chosen")->group("Output");
-    effective(verb, "--verbose", [this] { return !settings_.json; }, "with --json");
+    effective(
+        verb, "--verbose", [this] { return !settings_.json; }, "with --json");
 }
 
 void Parser::matrix(CLI::App* verb, Source& source, bool required, const Source* second)
 {
-    verb->add_option("matrix", source.text, "a file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle; - is stdin) or a sentence (stencil7:100; tulle gen --list)")
-        ->required(required)->option_text("MATRIX");
+    verb->add_option("matrix", source.text,
+                     "a file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle; - is stdin) or a sentence (stencil7:100; "
+                     "tulle gen --list)")
+        ->required(required)
+        ->option_text("MATRIX");
     verb->add_flag("--real-part", source.real_part, "take the real part of a complex file instead of refusing it");
-    verb->add_option("--values", source.values, "of a file without values: ones (the default) or random:SEED")->option_text("HOW");
-    verb->add_option("--input-format", source.format, "of the file, like mtx or mtx.gz, where neither its name nor its contents say it")->option_text("FORMAT");
-    verb->add_flag("--strict", source.strict, "refuse values that do not fit their type: too large, too small, whole numbers that would be rounded");
-    verb->add_flag("--trust-header", source.trust_header, "believe the sizes in a file's header, even if they are far larger than the file");
-    const auto reads_file = [&source, second] { return !source.is_sentence() || (second && !second->text.empty() && !second->is_sentence()); };
-    for (const char* option : {"--real-part", "--values", "--strict", "--trust-header"}) effective(verb, option, reads_file, "with a generated matrix");
-    effective(verb, "--input-format", [&source, second] { return !source.is_sentence() || (second && second->is_stdin()); }, "with a generated matrix");
+    verb->add_option("--values", source.values, "of a file without values: ones (the default) or random:SEED")
+        ->option_text("HOW");
+    verb->add_option("--input-format", source.format,
+                     "of the file, like mtx or mtx.gz, where neither its name nor its contents say it")
+        ->option_text("FORMAT");
+    verb->add_flag(
+        "--strict", source.strict,
+        "refuse values that do not fit their type: too large, too small, whole numbers that would be rounded");
+    verb->add_flag("--trust-header", source.trust_header,
+                   "believe the sizes in a file's header, even if they are far larger than the file");
+    const auto reads_file = [&source, second] {
+        return !source.is_sentence() || (second && !second->text.empty() && !second->is_sentence());
+    };
+    for (const char* option : {"--real-part", "--values", "--strict", "--trust-header"})
+        effective(verb, option, reads_file, "with a generated matrix");
+    effective(
+        verb, "--input-format", [&source, second] { return !source.is_sentence() || (second && second->is_stdin()); },
+        "with a generated matrix");
     compute(verb);
 }
 
 CLI::Option* Parser::output(CLI::App* verb, const std::string& file, std::string& format, const char* formats)
 {
     output(file);
-    CLI::Option* option = verb->add_option("--output-format", format, std::string("of the file where its name does not say it: ") + formats)->option_text("FORMAT");
-    effective(verb, "--output-format", [&file] { return !file.empty(); }, "without --out");
+    CLI::Option* option = verb->add_option("--output-format", format,
+                                           std::string("of the file where its name does not say it: ") + formats)
+                              ->option_text("FORMAT");
+    effective(
+        verb, "--output-format", [&file] { return !file.empty(); }, "without --out");
     return option;
 }
 
 void Parser::compute(CLI::App* verb)
 {
-    verb->add_option("--threads", settings_.threads, "threads on the CPU (0: all)")->check(CLI::Range(0, most_threads()))->option_text("N")->group("Machine");
-    verb->add_option("--budget", budget_, "memory that may be held at once, like 500MiB or 8GiB")->check(memory_amount())->option_text("BYTES")->group("Machine");
+    verb->add_option("--threads", settings_.threads, "threads on the CPU (0: all)")
+        ->check(CLI::Range(0, most_threads()))
+        ->option_text("N")
+        ->group("Machine");
+    verb->add_option("--budget", budget_, "memory that may be held at once, like 500MiB or 8GiB")
+        ->check(memory_amount())
+        ->option_text("BYTES")
+        ->group("Machine");
 }
 
 void Parser::device(CLI::App* verb, std::function<bool()> uses_gpu)
 {
-    verb->add_option("--device", settings_.device, "number of the GPU")->check(CLI::NonNegativeNumber)->option_text("N")->group("Machine");
+    verb->add_option("--device", settings_.device, "number of the GPU")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("N")
+        ->group("Machine");
     effective(verb, "--device", std::move(uses_gpu), "where no GPU is used");
 }
 
 CLI::Option* Parser::type(CLI::App* verb, std::string& type)
 {
-    return verb->add_option("--type", type, "values in f32 or f64 (the default)")->check(one_of({"f32", "f64"}))->option_text("TYPE");
+    return verb->add_option("--type", type, "values in f32 or f64 (the default)")
+        ->check(one_of({"f32", "f64"}))
+        ->option_text("TYPE");
 }
 
-void Parser::effective(CLI::App* verb, const std::string& option, std::function<bool()> has_effect, const std::string& otherwise)
+void Parser::effective(CLI::App* verb, const std::string& option, std::function<bool()> has_effect,
+                       const std::string& otherwise)
 {
     effects_.push_back({verb, verb->get_option(option), std::move(has_effect), otherwise});
 }
@@ -135,8 +170,10 @@ void Parser::effective(CLI::App* verb, const std::string& option, std::function<
 void Parser::check_effects() const
 {
     for (const Effect& e : effects_)
-        require<UsageError>(!e.verb->parsed() || e.option->count() == 0 || e.has_effect(), [&] { return concat(e.option->get_name(), " has no effect ", e.otherwise); },
-                            concat("leave it out; ", help_command(*e.verb), " shows examples"));
+        require<UsageError>(
+            !e.verb->parsed() || e.option->count() == 0 || e.has_effect(),
+            [&] { return concat(e.option->get_name(), " has no effect ", e.otherwise); },
+            concat("leave it out; ", help_command(*e.verb), " shows examples"));
 }
 
 void Parser::parse(int count, char** words)
@@ -157,7 +194,7 @@ void Parser::parse(int count, char** words)
 
 std::string Parser::help()
 {
-    std::string text = app_.help();                      // of the verb that was named, if one was
+    std::string text = app_.help();  // of the verb that was named, if one was
     for (std::size_t at; (at = text.find("\n\n\n")) != text.npos;) text.erase(at, 1);
     return text;
 }
@@ -165,7 +202,8 @@ std::string Parser::help()
 void Parser::run(int count, char** words)
 {
     parse(count, words);
-    settings_.stdout_taken = std::any_of(outputs_.begin(), outputs_.end(), [](const std::string* file) { return is_stdout(*file); });
+    settings_.stdout_taken =
+        std::any_of(outputs_.begin(), outputs_.end(), [](const std::string* file) { return is_stdout(*file); });
     const Session session(settings_);
     for (const auto& [verb, action] : actions_)
         if (verb->parsed()) action(session);

@@ -22,19 +22,26 @@ public:
 
     using Action = std::function<void(const Session&)>;
     // A verb below `parent` (the program itself if null). Examples come first in its help, one a line.
-    CLI::App* verb(const std::string& name, const std::string& what, const std::string& examples, CLI::App* parent = nullptr);
+    CLI::App* verb(const std::string& name, const std::string& what, const std::string& examples,
+                   CLI::App* parent = nullptr);
     void when(const CLI::App* verb, Action action) { actions_.emplace_back(verb, std::move(action)); }
 
     // Options that several verbs share.
-    void matrix(CLI::App* verb, Source& source, bool required = true, const Source* second = nullptr);      // second: read with the same options
+    void matrix(CLI::App* verb, Source& source, bool required = true,
+                const Source* second = nullptr);  // second: read with the same options
     void verbose(CLI::App* verb);
-    void compute(CLI::App* verb);                        // --threads, --budget
+    void compute(CLI::App* verb);  // --threads, --budget
     static CLI::Option* type(CLI::App* verb, std::string& type);
-    void output(const std::string& file) { outputs_.push_back(&file); }      // a file the verb writes: results go to stderr where it is stdout
-    CLI::Option* output(CLI::App* verb, const std::string& file, std::string& format, const char* formats);   // and --output-format
+    void output(const std::string& file)
+    {
+        outputs_.push_back(&file);
+    }  // a file the verb writes: results go to stderr where it is stdout
+    CLI::Option* output(CLI::App* verb, const std::string& file, std::string& format,
+                        const char* formats);  // and --output-format
 
     // An option that would change nothing is refused, not ignored: "--tau has no effect without --reorder".
-    void effective(CLI::App* verb, const std::string& option, std::function<bool()> has_effect, const std::string& otherwise);
+    void effective(CLI::App* verb, const std::string& option, std::function<bool()> has_effect,
+                   const std::string& otherwise);
     // --device, for a verb that may work on the CPU alone.
     void device(CLI::App* verb, std::function<bool()> uses_gpu);
 
@@ -42,7 +49,7 @@ public:
     void run(int count, char** words);
 
     std::string help();
-    CLI::App& tree() { return app_; }                    // all verbs with their options: completions and the manual page are made from it
+    CLI::App& tree() { return app_; }  // all verbs with their options: completions and the manual page are made from it
     const Settings& settings() const { return settings_; }
 
 private:

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 1s;           // shorter work shows nothing
+constexpr auto patience = 1s;  // shorter work shows nothing
 constexpr auto beat = 100ms;
 constexpr int bar_width = 28;
 
@@ -41,7 +41,10 @@ std::string bar(double share, int tick, bool unicode)
 
 }  // namespace
 
-Activity::Activity(const Console& console, std::string what) : what_(std::move(what)), unicode_(console.unicode()), begin_(trace::now())
+Activity::Activity(const Console& console, std::string what)
+    : what_(std::move(what)),
+      unicode_(console.unicode()),
+      begin_(trace::now())
 {
     if (console.shows_progress()) watcher_ = std::thread([this] { watch(); });
 }
@@ -80,7 +83,8 @@ void Activity::draw(int tick) const
 {
     const double share = share_.load(std::memory_order_relaxed);
     const std::string percent = share >= 0 ? fmt::format("{:3.0f} %", 100 * share) : "     ";
-    const std::string line = fmt::format("\r{} {} {} {:.0f} s\033[K", what_, bar(share, tick, unicode_), percent, seconds());
+    const std::string line =
+        fmt::format("\r{} {} {} {:.0f} s\033[K", what_, bar(share, tick, unicode_), percent, seconds());
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -10,7 +10,8 @@ namespace {
 
 using Wide = long double;
 
-// Error over bound; not-a-number and infinity must be met exactly, except that a result too large for V may become infinite.
+// Error over bound; not-a-number and infinity must be met exactly, except that a result too large for V may become
+// infinite.
 template <class V>
 double ratio(V is, Wide should, Wide limit)
 {
@@ -20,7 +21,7 @@ double ratio(V is, Wide should, Wide limit)
         return same ? 0 : std::numeric_limits<double>::infinity();
     }
     const Wide error = std::abs(static_cast<Wide>(is) - should);
-    return error == 0 ? 0 : static_cast<double>(error / limit);        // an empty row has no room for any error
+    return error == 0 ? 0 : static_cast<double>(error / limit);  // an empty row has no room for any error
 }
 
 }  // namespace
@@ -32,7 +33,8 @@ Reference reference(const CsrView<V>& a, bool transpose, V alpha, std::span<cons
     Reference r{std::vector<Wide>(size, 0), std::vector<Wide>(size, 0), std::vector<offset_t>(size, 0)};
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
-            const auto to = static_cast<std::size_t>(transpose ? a.col[k] : i), from = static_cast<std::size_t>(transpose ? i : a.col[k]);
+            const auto to = static_cast<std::size_t>(transpose ? a.col[k] : i),
+                       from = static_cast<std::size_t>(transpose ? i : a.col[k]);
             const Wide product = static_cast<Wide>(alpha) * a.value[k] * x[from];
             r.exact[to] += product;
             r.magnitude[to] += std::abs(product);
@@ -56,7 +58,9 @@ template <class V>
 Verdict judge(const Reference& reference, std::span<const V> y, const error_bound::Rounding& rounding)
 {
     std::vector<Wide> bound(y.size());
-    for (std::size_t i = 0; i < y.size(); ++i) bound[i] = error_bound::of_sum(static_cast<Wide>(reference.products[i]), reference.magnitude[i], reference.exact[i], rounding);
+    for (std::size_t i = 0; i < y.size(); ++i)
+        bound[i] = error_bound::of_sum(static_cast<Wide>(reference.products[i]), reference.magnitude[i],
+                                       reference.exact[i], rounding);
     return judge(y, reference.exact, bound);
 }
 
@@ -67,13 +71,17 @@ Verdict judge(std::span<const V> y, const std::vector<Wide>& exact, const std::v
     for (std::size_t i = 0; i < y.size(); ++i) {
         const double error = ratio(y[i], exact[i], bound[i]);
         if (error > verdict.worst || verdict.entry < 0)
-            verdict = {.worst = error, .entry = static_cast<offset_t>(i), .is = static_cast<double>(y[i]), .should = static_cast<double>(exact[i])};
+            verdict = {.worst = error,
+                       .entry = static_cast<offset_t>(i),
+                       .is = static_cast<double>(y[i]),
+                       .should = static_cast<double>(exact[i])};
     }
     return verdict;
 }
 
 template Reference reference(const CsrView<float>&, bool, float, std::span<const float>, float, std::span<const float>);
-template Reference reference(const CsrView<double>&, bool, double, std::span<const double>, double, std::span<const double>);
+template Reference reference(const CsrView<double>&, bool, double, std::span<const double>, double,
+                             std::span<const double>);
 template Verdict judge(const Reference&, std::span<const float>);
 template Verdict judge(const Reference&, std::span<const double>);
 template Verdict judge(const Reference&, std::span<const float>, const error_bound::Rounding&);

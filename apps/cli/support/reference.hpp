@@ -14,12 +14,12 @@ namespace tulle::cli {
 
 struct Reference {
     std::vector<long double> exact, magnitude;
-    std::vector<offset_t> products;                      // of each entry
+    std::vector<offset_t> products;  // of each entry
 };
 
 struct Verdict {
-    double worst = 0;                                    // largest error over its bound; at most 1 when all is well
-    offset_t entry = -1;                                 // where
+    double worst = 0;     // largest error over its bound; at most 1 when all is well
+    offset_t entry = -1;  // where
     double is = 0, should = 0;
     bool good() const { return worst <= 1; }
 };

@@ -11,7 +11,9 @@ namespace tulle::cli {
 std::vector<Context> Session::contexts(const std::string& backend) const
 {
     const std::string no_cuda = backend == "cpu" ? "" : why_no_cuda();
-    require<DeviceError>(backend != "cuda" || no_cuda.empty(), [&] { return concat("cuda cannot be used: ", no_cuda); }, "use --backend cpu; tulle doctor tells more");
+    require<DeviceError>(
+        backend != "cuda" || no_cuda.empty(), [&] { return concat("cuda cannot be used: ", no_cuda); },
+        "use --backend cpu; tulle doctor tells more");
     if (!no_cuda.empty()) console.say("cuda is left out: " + no_cuda);
     std::vector<Context> all;
     if (backend != "cuda") all.push_back(host());

@@ -17,22 +17,26 @@ namespace tulle::cli {
 struct Settings {
     bool json = false, quiet = false, verbose = false;
     std::string colour = "auto";
-    int threads = 0;                                     // 0: all the process may use
-    bool stdout_taken = false;                           // a file that is written is standard output: results go to stderr
+    int threads = 0;            // 0: all the process may use
+    bool stdout_taken = false;  // a file that is written is standard output: results go to stderr
     int device = 0;
-    std::size_t budget = Memory::unlimited;              // bytes, for each context
+    std::size_t budget = Memory::unlimited;  // bytes, for each context
 };
 
 struct Session {
     Settings settings;
     Console console;
-    std::shared_ptr<std::vector<io::Warning>> warnings = std::make_shared<std::vector<io::Warning>>();      // of all files read so far
+    std::shared_ptr<std::vector<io::Warning>> warnings =
+        std::make_shared<std::vector<io::Warning>>();  // of all files read so far
 
-    explicit Session(const Settings& wishes) : settings(wishes), console(wishes.colour, wishes.quiet, wishes.stdout_taken) {}
+    explicit Session(const Settings& wishes)
+        : settings(wishes),
+          console(wishes.colour, wishes.quiet, wishes.stdout_taken)
+    {}
 
     Context host() const { return with_budget(Context::cpu(settings.threads)); }
     Context cuda() const { return with_budget(Context::cuda(settings.device)); }
-    std::vector<Context> contexts(const std::string& backend) const;      // cpu, cuda or all; says what is left out
+    std::vector<Context> contexts(const std::string& backend) const;  // cpu, cuda or all; says what is left out
 
 private:
     Context with_budget(Context ctx) const

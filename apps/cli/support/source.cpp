@@ -35,7 +35,9 @@ bool names_generator(const std::string& name)
     std::vector<std::string> kinds;
     for (const io::Generator& g : io::generators()) kinds.push_back(g.name);
     throw FileError(concat("there is no file '", text, "'"),
-                    did_you_mean(before(text, ':'), kinds) + "give a matrix file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle) or a sentence like stencil7:100; 'tulle gen --list' shows all");
+                    did_you_mean(before(text, ':'), kinds) +
+                        "give a matrix file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle) or a sentence like "
+                        "stencil7:100; 'tulle gen --list' shows all");
 }
 
 // The seed of "random:SEED".
@@ -46,8 +48,10 @@ std::optional<std::uint64_t> seed_of(const std::string& values)
     std::uint64_t seed = 0;
     const char* end = text.data() + text.size();
     const auto [rest, fault] = std::from_chars(text.data() + std::min(prefix.size(), text.size()), end, seed);
-    require<UsageError>(text.starts_with(prefix) && fault == std::errc{} && rest == end, [&] { return concat("--values cannot be '", values, "'"); },
-                        "use ones, or random:SEED with a whole number, like random:1");
+    require<UsageError>(
+        text.starts_with(prefix) && fault == std::errc{} && rest == end,
+        [&] { return concat("--values cannot be '", values, "'"); },
+        "use ones, or random:SEED with a whole number, like random:1");
     return seed;
 }
 
@@ -58,11 +62,16 @@ Csr<V> read_file(const Context& ctx, const Source& source, const Progress& progr
     if (source.is_stdin()) claim_stdin("the matrix -");
     else if (!std::filesystem::exists(source.text, none) && !none) explain_missing(source.text);
     const auto complex = source.real_part ? io::Complex::real_part : io::Complex::refuse;
-    io::ReadOptions options{.complex = complex, .random_values = seed_of(source.values), .format = source.format, .narrow = source.narrow, .strict = source.strict, .progress = progress};
+    io::ReadOptions options{.complex = complex,
+                            .random_values = seed_of(source.values),
+                            .format = source.format,
+                            .narrow = source.narrow,
+                            .strict = source.strict,
+                            .progress = progress};
     if (source.trust_header) options.unproven_bytes = Memory::unlimited;
     try {
         return io::read<V>(ctx, source.text, options, info);
-    } catch (const NotBuilt& missing) {      // a compression this build cannot read: the file is the matter, not a device
+    } catch (const NotBuilt& missing) {  // a compression this build cannot read: the file is the matter, not a device
         throw FileError(concat(source.text, ": ", missing.message()), missing.hint());
     }
 }
@@ -80,7 +89,9 @@ void warn(const Session& session, const Source& source, const io::FileInfo& file
 void claim_stdin(const std::string& what)
 {
     static std::string taken;
-    require<UsageError>(taken.empty(), [&] { return concat("standard input cannot be read twice: by ", taken, " and by ", what); }, "give one of them a file");
+    require<UsageError>(
+        taken.empty(), [&] { return concat("standard input cannot be read twice: by ", taken, " and by ", what); },
+        "give one of them a file");
     taken = what;
 }
 
@@ -90,7 +101,8 @@ bool Source::is_sentence() const
     std::error_code none;
     if (std::filesystem::exists(text, none)) return false;
     if (names_generator(before(text, ':'))) return true;
-    return text.find(':') != text.npos && text.find('/') == text.npos && text.find('.') == text.npos;     // generate() tells what it does not know
+    return text.find(':') != text.npos && text.find('/') == text.npos &&
+           text.find('.') == text.npos;  // generate() tells what it does not know
 }
 
 std::string Source::name() const
@@ -110,13 +122,16 @@ Loaded<V> load(const Session& session, const Context& ctx, const Source& source)
     Loaded<V> loaded;
     {
         Activity work(session.console, concat(sentence ? "generating " : "reading ", source.text));
-        loaded.matrix = sentence ? io::generate<V>(ctx, source.text, work.progress()) : read_file<V>(ctx, source, work.progress(), &loaded.file);
+        loaded.matrix = sentence ? io::generate<V>(ctx, source.text, work.progress())
+                                 : read_file<V>(ctx, source, work.progress(), &loaded.file);
         loaded.seconds = work.seconds();
     }
     if (sentence) loaded.file = {};
     warn(session, source, loaded.file);
-    if (!source.values.empty() && loaded.file.values == "stored") session.console.say(concat("--values has no effect: ", source.text, " has values of its own"));
-    session.console.say(fmt::format("{} {} in {}", sentence ? "generated" : "read", source.text, seconds_text(loaded.seconds)));
+    if (!source.values.empty() && loaded.file.values == "stored")
+        session.console.say(concat("--values has no effect: ", source.text, " has values of its own"));
+    session.console.say(
+        fmt::format("{} {} in {}", sentence ? "generated" : "read", source.text, seconds_text(loaded.seconds)));
     return loaded;
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a matrix comes from: a file, or a sentence for a generator ("stencil7:100"). Every verb that takes a matrix takes both.
+// Where a matrix comes from: a file, or a sentence for a generator ("stencil7:100"). Every verb that takes a matrix
+// takes both.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,22 @@
 namespace tulle::cli {
 
 struct Source {
-    std::string text;                                    // as the user wrote it
-    bool real_part = false;                              // of complex files, instead of refusing them
-    std::string values = {};                             // of files without: empty or ones, or random:SEED
-    std::string format = {};                             // empty: by the name, else by the contents
-    bool strict = false;                                 // values that do not fit their type are refused
-    io::Narrow narrow = io::Narrow::no;                  // values will be converted to 16 bits
-    bool trust_header = false;                           // sizes in a header are believed, however small the file
+    std::string text;                    // as the user wrote it
+    bool real_part = false;              // of complex files, instead of refusing them
+    std::string values = {};             // of files without: empty or ones, or random:SEED
+    std::string format = {};             // empty: by the name, else by the contents
+    bool strict = false;                 // values that do not fit their type are refused
+    io::Narrow narrow = io::Narrow::no;  // values will be converted to 16 bits
+    bool trust_header = false;           // sizes in a header are believed, however small the file
     bool is_sentence() const;
     bool is_stdin() const { return text == "-"; }
-    std::string name() const;                            // short, for titles: "cant", "stencil7:100"
+    std::string name() const;  // short, for titles: "cant", "stencil7:100"
 };
 
 template <class V>
 struct Loaded {
     Csr<V> matrix;
-    io::FileInfo file;                                   // format is empty for a generated matrix
+    io::FileInfo file;  // format is empty for a generated matrix
     double seconds = 0;
 };
 

@@ -18,7 +18,8 @@
 namespace tulle::cli {
 
 template <class V>
-Json store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a, io::WriteOptions how)
+Json store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a,
+           io::WriteOptions how)
 {
     double seconds = 0;
     {
@@ -32,9 +33,12 @@ Json store(const Session& session, const Context& ctx, const std::string& file, 
     const Json bytes = io::is_stream(file) ? Json() : Json(size);
     session.console.say(fmt::format("wrote {} in {}", file, seconds_text(seconds)));
     if (!session.settings.json)
-        session.console.print(fmt::format("{}: {}, {}{}\n", file, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), bytes.is_null() ? "" : ", " + human_bytes(size)));
+        session.console.print(fmt::format("{}: {}, {}{}\n", file, shape_text(a.rows, a.cols),
+                                          counted(a.nonzeros, "nonzero", "nonzeros"),
+                                          bytes.is_null() ? "" : ", " + human_bytes(size)));
     const char* type = std::is_same_v<V, float> ? "f32" : "f64";
-    return {{"file", file}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}, {"type", type}, {"bytes", bytes}, {"seconds", seconds}};
+    return {{"file", file}, {"rows", a.rows}, {"cols", a.cols},    {"nonzeros", a.nonzeros},
+            {"type", type}, {"bytes", bytes}, {"seconds", seconds}};
 }
 
 template Json store(const Session&, const Context&, const std::string&, const CsrView<float>&, io::WriteOptions);

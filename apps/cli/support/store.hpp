@@ -11,8 +11,10 @@
 
 namespace tulle::cli {
 
-// Writes the matrix, then reports file, shape, nonzeros and bytes: as an object, and as a line on stdout unless --json was given.
+// Writes the matrix, then reports file, shape, nonzeros and bytes: as an object, and as a line on stdout unless --json
+// was given.
 template <class V>
-Json store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a, io::WriteOptions how = {});
+Json store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a,
+           io::WriteOptions how = {});
 
 }  // namespace tulle::cli

@@ -9,7 +9,11 @@ namespace {
 
 OptionEntry entry_of(CLI::Option& option)
 {
-    OptionEntry entry{.names = {}, .value = {}, .choices = choices_of(option), .description = option.get_description(), .argument = option.get_positional()};
+    OptionEntry entry{.names = {},
+                      .value = {},
+                      .choices = choices_of(option),
+                      .description = option.get_description(),
+                      .argument = option.get_positional()};
     for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
     for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
     const std::string placeholder = option.get_option_text().empty() ? option.get_name() : option.get_option_text();
@@ -20,7 +24,12 @@ OptionEntry entry_of(CLI::Option& option)
 
 void add(CLI::App& app, std::vector<VerbEntry>& all)
 {
-    VerbEntry entry{.path = path_of(app), .name = app.get_name(), .description = app.get_description(), .examples = app.get_footer(), .verbs = {}, .options = {}};
+    VerbEntry entry{.path = path_of(app),
+                    .name = app.get_name(),
+                    .description = app.get_description(),
+                    .examples = app.get_footer(),
+                    .verbs = {},
+                    .options = {}};
     for (CLI::Option* option : app.get_options()) entry.options.push_back(entry_of(*option));
     const auto below = app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
     for (const CLI::App* verb : below) entry.verbs.push_back(verb->get_name());

@@ -11,17 +11,17 @@
 namespace tulle::cli {
 
 struct OptionEntry {
-    std::vector<std::string> names;                      // "-o", "--out"; of an argument its placeholder, "MATRIX"
-    std::string value;                                   // placeholder of its value; empty: a flag
-    std::vector<std::string> choices;                    // where only some values are possible
+    std::vector<std::string> names;    // "-o", "--out"; of an argument its placeholder, "MATRIX"
+    std::string value;                 // placeholder of its value; empty: a flag
+    std::vector<std::string> choices;  // where only some values are possible
     std::string description;
-    bool argument = false;                               // known by its place, not by a name
+    bool argument = false;  // known by its place, not by a name
 };
 
 struct VerbEntry {
-    std::string path;                                    // "tulle run spmv"
+    std::string path;  // "tulle run spmv"
     std::string name, description, examples;
-    std::vector<std::string> verbs;                      // below it
+    std::vector<std::string> verbs;  // below it
     std::vector<OptionEntry> options;
 };
 

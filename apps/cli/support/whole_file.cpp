@@ -20,15 +20,17 @@ void write_whole_file(const std::string& file, std::string_view bytes)
 
 void check_writable(const std::string& file)
 {
-    if (!io::is_stream(file)) io::create_output(file);       // gone again, as nothing is committed; to open a pipe would disturb its reader
+    if (!io::is_stream(file))
+        io::create_output(file);  // gone again, as nothing is committed; to open a pipe would disturb its reader
 }
 
 bool is_stdout(const std::string& file)
 {
-    struct stat named{}, out{};
+    struct stat named {
+    }, out{};
     if (file == "-") return true;
     const bool both = !file.empty() && ::stat(file.c_str(), &named) == 0 && ::fstat(STDOUT_FILENO, &out) == 0;
-    return both && io::is_stream(file) && named.st_dev == out.st_dev && named.st_ino == out.st_ino;      // /dev/stdout
+    return both && io::is_stream(file) && named.st_dev == out.st_dev && named.st_ino == out.st_ino;  // /dev/stdout
 }
 
 }  // namespace tulle::cli

@@ -8,10 +8,12 @@
 
 namespace tulle::cli {
 
-// FileError with the reason, and an old file of that name stays as it was; pipes and devices are written to as they are.
+// FileError with the reason, and an old file of that name stays as it was; pipes and devices are written to as they
+// are.
 void write_whole_file(const std::string& file, std::string_view bytes);
 
-// FileError where write_whole_file() could not write the file; leaves everything as it is, and streams unopened. Asked before there is anything to write.
+// FileError where write_whole_file() could not write the file; leaves everything as it is, and streams unopened. Asked
+// before there is anything to write.
 void check_writable(const std::string& file);
 
 // Whether what is written to this file goes to standard output.

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle bench: becomes the benchmark program, which is a program of its own because it links the libraries it measures against.
+// tulle bench: becomes the benchmark program, which is a program of its own because it links the libraries it measures
+// against.
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,7 +20,8 @@ std::string find_bench()
     std::error_code none;
     const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
     for (const char* place : {"tulle-bench", "../bench/tulle-bench", "../../bench/tulle-bench"})
-        if (const auto program = (here / place).lexically_normal(); access(program.c_str(), X_OK) == 0) return program.string();
+        if (const auto program = (here / place).lexically_normal(); access(program.c_str(), X_OK) == 0)
+            return program.string();
     return "";
 }
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// bash and zsh get the same three tables (verbs below a verb, options of a verb, values of an option) and a few lines that look them up;
-// fish gets a line for every verb and option.
+// bash and zsh get the same three tables (verbs below a verb, options of a verb, values of an option) and a few lines
+// that look them up; fish gets a line for every verb and option.
 #include "apps/cli/verbs/completion.hpp"
 
 #include <fmt/format.h>
@@ -36,13 +36,16 @@ std::string option_words(const VerbEntry& verb)
 std::string tables(const std::vector<VerbEntry>& verbs, fmt::string_view form)
 {
     std::string below = "    verbs=(\n", options = "    options=(\n", values = "    values=(\n";
-    const auto line = [&](const std::string& key, const std::string& words) { return "        " + fmt::format(fmt::runtime(form), in_quotes(key), in_quotes(words)) + "\n"; };
+    const auto line = [&](const std::string& key, const std::string& words) {
+        return "        " + fmt::format(fmt::runtime(form), in_quotes(key), in_quotes(words)) + "\n";
+    };
     for (const VerbEntry& verb : verbs) {
         if (!verb.verbs.empty()) below += line(verb.path, joined(verb.verbs));
         options += line(verb.path, option_words(verb));
         for (const OptionEntry& option : verb.options)
             for (const std::string& name : option.names)
-                if (!option.argument && !option.value.empty()) values += line(verb.path + " " + name, joined(option.choices));
+                if (!option.argument && !option.value.empty())
+                    values += line(verb.path + " " + name, joined(option.choices));
     }
     return below + "    )\n" + options + "    )\n" + values + "    )\n";
 }
@@ -95,7 +98,8 @@ std::string fish_condition(const VerbEntry& verb, bool wants_verb)
     std::size_t from = verb.path.find(' ') + 1;
     while (from < verb.path.size()) {
         const std::size_t end = std::min(verb.path.find(' ', from), verb.path.size());
-        condition += (condition.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + verb.path.substr(from, end - from));
+        condition +=
+            (condition.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + verb.path.substr(from, end - from));
         from = end + 1;
     }
     if (wants_verb) condition += "; and not __fish_seen_subcommand_from " + joined(verb.verbs);
@@ -106,7 +110,8 @@ std::string fish_option(const VerbEntry& verb, const OptionEntry& option)
 {
     const std::string condition = fish_condition(verb, false);
     std::string line = "complete -c tulle" + (condition.empty() ? "" : " -n " + in_quotes(condition));
-    for (const std::string& name : option.names) line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    for (const std::string& name : option.names)
+        line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     if (!option.choices.empty()) line += " -x -a " + in_quotes(joined(option.choices));
     else if (!option.value.empty()) line += " -r";
     return line + " -d " + in_quotes(option.description) + "\n";
@@ -119,7 +124,9 @@ std::string fish_completion(const std::vector<VerbEntry>& verbs)
         for (const std::string& name : verb.verbs) {
             const std::string path = verb.path + " " + name;
             for (const VerbEntry& below : verbs)
-                if (below.path == path) text += "complete -c tulle -f -n " + in_quotes(fish_condition(verb, true)) + " -a " + name + " -d " + in_quotes(below.description) + "\n";
+                if (below.path == path)
+                    text += "complete -c tulle -f -n " + in_quotes(fish_condition(verb, true)) + " -a " + name +
+                            " -d " + in_quotes(below.description) + "\n";
         }
     for (const VerbEntry& verb : verbs)
         for (const OptionEntry& option : verb.options)

@@ -18,7 +18,10 @@ namespace {
 template <class V>
 void convert_as(const Session& session, const ConvertOptions& options)
 {
-    const io::WriteOptions how{.comment = options.comment, .symmetric = options.symmetric, .pattern = options.pattern, .format = options.format};
+    const io::WriteOptions how{.comment = options.comment,
+                               .symmetric = options.symmetric,
+                               .pattern = options.pattern,
+                               .format = options.format};
     io::check_write(options.to, how);
     const Context ctx = session.host();
     const Loaded<V> loaded = load<V>(session, ctx, options.matrix);

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle demo: the main job in one go. A matrix is made or read and described, every operation is done with it on every backend that
-// is there and checked, and its picture is drawn. An operation joins by a line in `operations`.
+// tulle demo: the main job in one go. A matrix is made or read and described, every operation is done with it on every
+// backend that is there and checked, and its picture is drawn. An operation joins by a line in `operations`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,49 +35,80 @@ struct Stage {
     const Session& session;
     const DemoOptions& options;
     Context host;
-    CsrView<double> a;                                   // on the host
-    offset_t products;                                   // of A A
+    CsrView<double> a;  // on the host
+    offset_t products;  // of A A
 };
 
 constexpr const char* default_picture = "tulle-demo.png";
-constexpr int whole_calls = 3;                           // of the products of matrices, which take far longer than those with vectors
+constexpr int whole_calls = 3;  // of the products of matrices, which take far longer than those with vectors
 
 Outcome multiply_vector(const Stage& stage, const Context& ctx)
 {
-    SpmvProblem<double> p{.a = stage.a, .x = seeded_vector<double>(stage.a.cols, stage.options.seed), .y = seeded_vector<double>(stage.a.rows, stage.options.seed + 1)};
+    SpmvProblem<double> p{.a = stage.a,
+                          .x = seeded_vector<double>(stage.a.cols, stage.options.seed),
+                          .y = seeded_vector<double>(stage.a.rows, stage.options.seed + 1)};
     SpmvResult<double> r = measure(stage.host, ctx, p, stage.options.repeat);
     r.verdict = judge<double>(reference<double>(p.a, false, p.alpha, p.x, p.beta, p.y), r.y);
-    return {.operation = "y = A x", .backend = r.backend, .policy = r.policy, .check = check_text(r.verdict), .seconds = r.median,
-            .bytes_per_second = r.bandwidth(), .on_cpu = ctx.backend() == Backend::cpu, .good = r.verdict->good()};
+    return {.operation = "y = A x",
+            .backend = r.backend,
+            .policy = r.policy,
+            .check = check_text(r.verdict),
+            .seconds = r.median,
+            .bytes_per_second = r.bandwidth(),
+            .on_cpu = ctx.backend() == Backend::cpu,
+            .good = r.verdict->good()};
 }
 
 Outcome solve_triangle(const Stage& stage, const Context& ctx)
 {
     const SolveSummary r = solve_lower_triangle(stage.host, ctx, stage.a, stage.options.repeat, stage.options.seed);
-    return {.operation = "L x = b", .backend = r.backend, .policy = r.scheme, .check = r.check, .seconds = r.seconds,
-            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+    return {.operation = "L x = b",
+            .backend = r.backend,
+            .policy = r.scheme,
+            .check = r.check,
+            .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0,
+            .on_cpu = ctx.backend() == Backend::cpu,
+            .good = r.good};
 }
 
 Outcome multiply_matrix(const Stage& stage, const Context& ctx)
 {
-    const ProductSummary r = multiply_by_itself(stage.host, ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
-    return {.operation = "C = A A", .backend = r.backend, .policy = r.policy, .check = r.check, .seconds = r.seconds,
-            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+    const ProductSummary r =
+        multiply_by_itself(stage.host, ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
+    return {.operation = "C = A A",
+            .backend = r.backend,
+            .policy = r.policy,
+            .check = r.check,
+            .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0,
+            .on_cpu = ctx.backend() == Backend::cpu,
+            .good = r.good};
 }
 
 Outcome multiply_dense(const Stage& stage, const Context& ctx)
 {
-    const DenseSummary r = multiply_dense_matrix(ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
-    return {.operation = "C = A B, 32 columns", .backend = r.backend, .policy = r.policy, .check = r.check, .seconds = r.seconds,
-            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0, .on_cpu = ctx.backend() == Backend::cpu, .good = r.good};
+    const DenseSummary r =
+        multiply_dense_matrix(ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
+    return {.operation = "C = A B, 32 columns",
+            .backend = r.backend,
+            .policy = r.policy,
+            .check = r.check,
+            .seconds = r.seconds,
+            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0,
+            .on_cpu = ctx.backend() == Backend::cpu,
+            .good = r.good};
 }
 
 struct Operation {
     Outcome (*perform)(const Stage&, const Context&);
-    bool square;                                         // wants as many rows as columns
-    offset_t most_products;                              // of A A; more would make a demonstration wait
+    bool square;             // wants as many rows as columns
+    offset_t most_products;  // of A A; more would make a demonstration wait
 };
-constexpr std::array operations{Operation{multiply_vector, false, max_offset}, Operation{multiply_dense, false, max_offset}, Operation{multiply_matrix, true, 300'000'000}, Operation{solve_triangle, true, max_offset}};
+constexpr std::array operations{Operation{multiply_vector, false, max_offset},
+                                Operation{multiply_dense, false, max_offset},
+                                Operation{multiply_matrix, true, 300'000'000},
+                                Operation{solve_triangle, true, max_offset}};
 
 std::vector<Outcome> perform(const Stage& stage)
 {
@@ -98,15 +129,24 @@ std::string draw(const Stage& stage)
     if (!picture::can_draw()) return "";
     const std::string file = stage.options.picture.empty() ? default_picture : stage.options.picture;
     const Activity work(stage.session.console, concat("drawing ", file));
-    const std::string sizes = fmt::format("{} × {}, {}", grouped(stage.a.rows), grouped(stage.a.cols), counted(stage.a.nonzeros, "nonzero", "nonzeros"));
-    picture::write_plot(file, {.matrix = picture::pattern_of(stage.a), .panels = {{.title = stage.options.matrix.name(), .subtitle = sizes, .order = {}}}},
+    const std::string sizes = fmt::format("{} × {}, {}", grouped(stage.a.rows), grouped(stage.a.cols),
+                                          counted(stage.a.nonzeros, "nonzero", "nonzeros"));
+    picture::write_plot(file,
+                        {.matrix = picture::pattern_of(stage.a),
+                         .panels = {{.title = stage.options.matrix.name(), .subtitle = sizes, .order = {}}}},
                         stage.host.host().threads);
     return file;
 }
 
 std::string table_of(const Console& console, const std::vector<Outcome>& outcomes, double read)
 {
-    Table table({{"operation", Align::left}, {"backend", Align::left}, {"how", Align::left}, {"time"}, {"bandwidth"}, {"of memory"}, {"result", Align::left}});
+    Table table({{"operation", Align::left},
+                 {"backend", Align::left},
+                 {"how", Align::left},
+                 {"time"},
+                 {"bandwidth"},
+                 {"of memory"},
+                 {"result", Align::left}});
     for (const Outcome& o : outcomes)
         table.add({o.operation, o.backend, o.policy, seconds_text(o.seconds), rate_text(o.bytes_per_second),
                    o.on_cpu ? fmt::format("{:.0f} %", 100 * o.bytes_per_second / read) : "", o.check});
@@ -117,7 +157,12 @@ Json to_json(const std::vector<Outcome>& outcomes)
 {
     Json list = Json::array();
     for (const Outcome& o : outcomes)
-        list.push_back({{"operation", o.operation}, {"backend", o.backend}, {"policy", o.policy}, {"seconds", o.seconds}, {"bytes_per_second", o.bytes_per_second}, {"ok", o.good}});
+        list.push_back({{"operation", o.operation},
+                        {"backend", o.backend},
+                        {"policy", o.policy},
+                        {"seconds", o.seconds},
+                        {"bytes_per_second", o.bytes_per_second},
+                        {"ok", o.good}});
     return list;
 }
 
@@ -131,7 +176,8 @@ double measured_read_bandwidth(const Stage& stage)
 
 void demo(const Session& session, const DemoOptions& options)
 {
-    if (!options.picture.empty() || picture::can_draw()) picture::check_picture(options.picture.empty() ? default_picture : options.picture);
+    if (!options.picture.empty() || picture::can_draw())
+        picture::check_picture(options.picture.empty() ? default_picture : options.picture);
     const Console& console = session.console;
     const Context host = session.host();
     const Loaded<double> loaded = load<double>(session, host, options.matrix);
@@ -140,7 +186,8 @@ void demo(const Session& session, const DemoOptions& options)
     Facts facts = short_facts_of(portrait);
     facts.title = options.matrix.name();
     add_file_facts(facts, loaded.file);
-    if (!session.settings.json) console.print(facts.text(console) + "\n" + row_length_bars(console, portrait.features.row) + "\n");
+    if (!session.settings.json)
+        console.print(facts.text(console) + "\n" + row_length_bars(console, portrait.features.row) + "\n");
 
     const double read = measured_read_bandwidth(stage);
     const std::vector<Outcome> outcomes = perform(stage);
@@ -148,15 +195,22 @@ void demo(const Session& session, const DemoOptions& options)
     if (session.settings.json) {
         Json result = {{"matrix", options.matrix.text}};
         result.update(to_json(portrait));
-        result.update({{"read_bandwidth", read}, {"results", to_json(outcomes)}, {"no_cuda", no_cuda.empty() ? Json() : Json(no_cuda)}, {"picture", picture.empty() ? Json() : Json(picture)}});
+        result.update({{"read_bandwidth", read},
+                       {"results", to_json(outcomes)},
+                       {"no_cuda", no_cuda.empty() ? Json() : Json(no_cuda)},
+                       {"picture", picture.empty() ? Json() : Json(picture)}});
         print(session, result);
     } else {
         console.print(table_of(console, outcomes, read));
-        console.print(fmt::format("\n  memory is read with {} by {}\n", rate_text(read), counted(host.host().threads, "thread", "threads")));
+        console.print(fmt::format("\n  memory is read with {} by {}\n", rate_text(read),
+                                  counted(host.host().threads, "thread", "threads")));
         if (!no_cuda.empty()) console.print("  no CUDA: " + no_cuda + "\n");
-        console.print("  picture: " + (picture.empty() ? "not drawn, Cairo was not found when tulle was built (tulle doctor)" : picture) + "\n");
+        console.print(
+            "  picture: " +
+            (picture.empty() ? "not drawn, Cairo was not found when tulle was built (tulle doctor)" : picture) + "\n");
     }
-    for (const Outcome& o : outcomes) require<CheckFailed>(o.good, [&] { return concat(o.operation, " on ", o.backend, ": ", o.check); });
+    for (const Outcome& o : outcomes)
+        require<CheckFailed>(o.good, [&] { return concat(o.operation, " on ", o.backend, ": ", o.check); });
 }
 
 }  // namespace tulle::cli

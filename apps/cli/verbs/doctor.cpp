@@ -50,16 +50,19 @@ std::size_t free_bytes_of(const GpuInfo& gpu) { return free_bytes({.space = Spac
 
 std::string gpu_text(const GpuInfo& gpu)
 {
-    return fmt::format("{}, sm_{}{}, {} multiprocessors, {} ({} free)", gpu.name, gpu.major, gpu.minor, gpu.multiprocessors, human_bytes(gpu.bytes),
-                       human_bytes(free_bytes_of(gpu)));
+    return fmt::format("{}, sm_{}{}, {} multiprocessors, {} ({} free)", gpu.name, gpu.major, gpu.minor,
+                       gpu.multiprocessors, human_bytes(gpu.bytes), human_bytes(free_bytes_of(gpu)));
 }
 
 Facts hardware_facts(const Machine& here, const std::vector<GpuInfo>& gpus, double bandwidth)
 {
     Facts facts{.title = "hardware", .items = {}};
-    facts.add("CPU", fmt::format("{}, {}, {}", here.cpu, counted(here.cores, "core", "cores"), counted(here.hardware_threads, "thread", "threads")));
+    facts.add("CPU", fmt::format("{}, {}, {}", here.cpu, counted(here.cores, "core", "cores"),
+                                 counted(here.hardware_threads, "thread", "threads")));
     facts.add("memory", fmt::format("{}, {} available", human_bytes(here.memory), human_bytes(here.free_memory)));
-    if (bandwidth > 0) facts.add("read bandwidth", fmt::format("{} with {}", rate_text(bandwidth), counted(here.usable_threads, "thread", "threads")));
+    if (bandwidth > 0)
+        facts.add("read bandwidth",
+                  fmt::format("{} with {}", rate_text(bandwidth), counted(here.usable_threads, "thread", "threads")));
     facts.add("NUMA nodes", std::to_string(here.numa_nodes));
     for (const GpuInfo& gpu : gpus) facts.add(fmt::format("GPU {}", gpu.device), gpu_text(gpu));
     if (gpus.empty()) facts.add("GPU", "none that can be used");
@@ -71,13 +74,20 @@ std::vector<Unused> what_is_not_used(const Machine& here)
     std::vector<Unused> all;
     if (const std::string why = why_no_cuda(); !why.empty()) all.push_back({"CUDA", why});
     if (here.usable_threads < here.hardware_threads)
-        all.push_back({"CPU threads", fmt::format("{} of {} may be used (OMP_NUM_THREADS or the process's affinity)", here.usable_threads, here.hardware_threads)});
-    if (here.memory_limit > 0) all.push_back({"memory", fmt::format("this container may use {} of {}", human_bytes(here.memory_limit), human_bytes(here.memory))});
-    if (here.numa_nodes > 1) all.push_back({"NUMA", "memory is placed by first touch only; threads are not bound (set OMP_PROC_BIND=true)"});
+        all.push_back({"CPU threads", fmt::format("{} of {} may be used (OMP_NUM_THREADS or the process's affinity)",
+                                                  here.usable_threads, here.hardware_threads)});
+    if (here.memory_limit > 0)
+        all.push_back({"memory", fmt::format("this container may use {} of {}", human_bytes(here.memory_limit),
+                                             human_bytes(here.memory))});
+    if (here.numa_nodes > 1)
+        all.push_back({"NUMA", "memory is placed by first touch only; threads are not bound (set OMP_PROC_BIND=true)"});
     if (!reads_gz) all.push_back({".gz files", "zlib was not found when tulle was configured (Debian: zlib1g-dev)"});
-    if (!reads_xz) all.push_back({".xz files", "liblzma was not found when tulle was configured (Debian: liblzma-dev)"});
-    if (!picture::can_draw()) all.push_back({"pictures", "Cairo was not found when tulle was configured (Debian: libcairo2-dev)"});
-    if (find_bench().empty()) all.push_back({"benchmarks", "tulle-bench is not beside this program (configure with -DTULLE_BUILD_BENCH=ON)"});
+    if (!reads_xz)
+        all.push_back({".xz files", "liblzma was not found when tulle was configured (Debian: liblzma-dev)"});
+    if (!picture::can_draw())
+        all.push_back({"pictures", "Cairo was not found when tulle was configured (Debian: libcairo2-dev)"});
+    if (find_bench().empty())
+        all.push_back({"benchmarks", "tulle-bench is not beside this program (configure with -DTULLE_BUILD_BENCH=ON)"});
     return all;
 }
 
@@ -85,16 +95,37 @@ Json to_json(const Machine& here, const std::vector<GpuInfo>& gpus, const std::v
 {
     Json gpu_list = Json::array(), unused_list = Json::array();
     for (const GpuInfo& g : gpus)
-        gpu_list.push_back({{"device", g.device}, {"name", g.name}, {"compute_capability", fmt::format("{}.{}", g.major, g.minor)},
-                            {"multiprocessors", g.multiprocessors}, {"bytes", g.bytes}, {"free_bytes", free_bytes_of(g)}, {"l2_bytes", g.l2_bytes}, {"simulated", g.simulated}});
+        gpu_list.push_back({{"device", g.device},
+                            {"name", g.name},
+                            {"compute_capability", fmt::format("{}.{}", g.major, g.minor)},
+                            {"multiprocessors", g.multiprocessors},
+                            {"bytes", g.bytes},
+                            {"free_bytes", free_bytes_of(g)},
+                            {"l2_bytes", g.l2_bytes},
+                            {"simulated", g.simulated}});
     for (const Unused& u : unused) unused_list.push_back({{"what", u.what}, {"why", u.why}});
     return {{"version", build::version},
-            {"build", {{"compiler", TULLE_CLI_COMPILER}, {"openmp", TULLE_CLI_OPENMP}, {"cuda", build::has_cuda}, {"simulated", build::simulated},
-                       {"cuda_architectures", build::cuda_architectures}, {"gz", reads_gz}, {"xz", reads_xz}, {"pictures", picture::can_draw()},
-                       {"bench", find_bench().empty() ? Json() : Json(find_bench())}}},
-            {"hardware", {{"cpu", here.cpu}, {"cores", here.cores}, {"threads", here.hardware_threads}, {"usable_threads", here.usable_threads},
-                          {"memory", here.memory}, {"free_memory", here.free_memory}, {"memory_limit", here.memory_limit > 0 ? Json(here.memory_limit) : Json()},
-                          {"numa_nodes", here.numa_nodes}, {"read_bandwidth", bandwidth > 0 ? Json(bandwidth) : Json()}, {"gpus", gpu_list}}},
+            {"build",
+             {{"compiler", TULLE_CLI_COMPILER},
+              {"openmp", TULLE_CLI_OPENMP},
+              {"cuda", build::has_cuda},
+              {"simulated", build::simulated},
+              {"cuda_architectures", build::cuda_architectures},
+              {"gz", reads_gz},
+              {"xz", reads_xz},
+              {"pictures", picture::can_draw()},
+              {"bench", find_bench().empty() ? Json() : Json(find_bench())}}},
+            {"hardware",
+             {{"cpu", here.cpu},
+              {"cores", here.cores},
+              {"threads", here.hardware_threads},
+              {"usable_threads", here.usable_threads},
+              {"memory", here.memory},
+              {"free_memory", here.free_memory},
+              {"memory_limit", here.memory_limit > 0 ? Json(here.memory_limit) : Json()},
+              {"numa_nodes", here.numa_nodes},
+              {"read_bandwidth", bandwidth > 0 ? Json(bandwidth) : Json()},
+              {"gpus", gpu_list}}},
             {"not_used", unused_list}};
 }
 
@@ -115,7 +146,8 @@ void doctor(const Session& session, const DoctorOptions& options)
     for (const Unused& u : unused) rest.add(u.what, u.why);
     if (unused.empty()) rest.add("nothing", "everything that is there is used");
     const Console& console = session.console;
-    console.print(build_facts().text(console) + "\n" + hardware_facts(here, gpus, bandwidth).text(console) + "\n" + rest.text(console));
+    console.print(build_facts().text(console) + "\n" + hardware_facts(here, gpus, bandwidth).text(console) + "\n" +
+                  rest.text(console));
 }
 
 }  // namespace tulle::cli

@@ -27,7 +27,8 @@ std::string italic(std::string_view text) { return "\\fI" + plain(text) + "\\fR"
 std::string entry(const OptionEntry& option)
 {
     std::string names;
-    for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + (option.argument ? italic(name) : bold(name));
+    for (const std::string& name : option.names)
+        names += (names.empty() ? "" : ", ") + (option.argument ? italic(name) : bold(name));
     if (!option.value.empty()) names += " " + italic(option.value);
     return ".TP\n" + names + "\n" + plain(option.description) + "\n";
 }
@@ -50,29 +51,32 @@ std::string synopsis(const VerbEntry& verb)
 
 std::string section(const VerbEntry& verb)
 {
-    std::string text = fmt::format(".SS \"{}\"\n{}.PP\n{}\n", plain(verb.path), synopsis(verb), plain(verb.description));
+    std::string text =
+        fmt::format(".SS \"{}\"\n{}.PP\n{}\n", plain(verb.path), synopsis(verb), plain(verb.description));
     if (verb.verbs.empty())
         for (const OptionEntry& option : verb.options) text += entry(option);
     return text + examples(verb);
 }
 
-constexpr const char* exit_status =
-    ".SH EXIT STATUS\n"
-    ".TP\n0\nsuccess\n"
-    ".TP\n1\na check failed (\\fBvalidate\\fR, \\fB\\-\\-verify\\fR)\n"
-    ".TP\n2\nthe command line is wrong\n"
-    ".TP\n3\na file cannot be read or written\n"
-    ".TP\n4\nnot enough memory\n"
-    ".TP\n5\na device cannot be used, or something was not built\n"
-    ".TP\n6\nan error in tulle itself\n";
+constexpr const char* exit_status = ".SH EXIT STATUS\n"
+                                    ".TP\n0\nsuccess\n"
+                                    ".TP\n1\na check failed (\\fBvalidate\\fR, \\fB\\-\\-verify\\fR)\n"
+                                    ".TP\n2\nthe command line is wrong\n"
+                                    ".TP\n3\na file cannot be read or written\n"
+                                    ".TP\n4\nnot enough memory\n"
+                                    ".TP\n5\na device cannot be used, or something was not built\n"
+                                    ".TP\n6\nan error in tulle itself\n";
 
 }  // namespace
 
 std::string manual_page(const std::vector<VerbEntry>& verbs)
 {
-    std::string text = fmt::format(".TH TULLE 1 \"\" \"tulle {}\" \"User Commands\"\n.SH NAME\ntulle \\- sparse linear algebra on CPUs and GPUs\n", build::version);
+    std::string text = fmt::format(
+        ".TH TULLE 1 \"\" \"tulle {}\" \"User Commands\"\n.SH NAME\ntulle \\- sparse linear algebra on CPUs and GPUs\n",
+        build::version);
     text += ".SH SYNOPSIS\n" + bold("tulle") + " " + italic("verb") + " [options]\n";
-    text += ".SH DESCRIPTION\nReads, generates, describes and draws sparse matrices, and multiplies and solves with them on CPUs and GPUs.\n"
+    text += ".SH DESCRIPTION\nReads, generates, describes and draws sparse matrices, and multiplies and solves with "
+            "them on CPUs and GPUs.\n"
             "Results go to standard output, messages to standard error.\n";
     text += examples(verbs.front()) + ".SH VERBS\n";
     for (std::size_t k = 1; k < verbs.size(); ++k) text += section(verbs[k]);

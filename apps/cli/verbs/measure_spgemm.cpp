@@ -19,41 +19,50 @@ namespace {
 
 // Chunks of C come to the host one after the other.
 template <class V>
-Csr<V> joined(const Context& host, const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, int& chunks)
+Csr<V> joined(const Context& host, const Context& ctx, const CsrView<V>& a, const CsrView<V>& b,
+              const spgemm::Options& wish, int& chunks)
 {
     std::vector<offset_t> begin{0};
     std::vector<index_t> col;
     std::vector<V> value;
     index_t cols = 0;
     chunks = 0;
-    spgemm::for_each_chunk(ctx, a, b, [&](index_t, const Csr<V>& rows) {
-        const std::size_t from = begin.size() - 1, base = col.size();
-        const offset_t before = begin.back();
-        begin.resize(from + static_cast<std::size_t>(rows.row_begin.size()));
-        col.resize(base + static_cast<std::size_t>(rows.nonzeros()));
-        value.resize(col.size());
-        ctx.run([&](const auto& q) {
-            download(q, rows.row_begin.data(), begin.data() + from, rows.row_begin.size());
-            download(q, rows.col.data(), col.data() + base, rows.nonzeros());
-            download(q, rows.value.data(), value.data() + base, rows.nonzeros());
-        });
-        for (std::size_t i = from; i < begin.size(); ++i) begin[i] += before;
-        cols = rows.cols;
-        ++chunks;
-    }, wish);
-    return to_host(host, CsrView<V>{static_cast<index_t>(begin.size()) - 1, cols, static_cast<offset_t>(col.size()), begin.data(), col.data(), value.data()});
+    spgemm::for_each_chunk(
+        ctx, a, b,
+        [&](index_t, const Csr<V>& rows) {
+            const std::size_t from = begin.size() - 1, base = col.size();
+            const offset_t before = begin.back();
+            begin.resize(from + static_cast<std::size_t>(rows.row_begin.size()));
+            col.resize(base + static_cast<std::size_t>(rows.nonzeros()));
+            value.resize(col.size());
+            ctx.run([&](const auto& q) {
+                download(q, rows.row_begin.data(), begin.data() + from, rows.row_begin.size());
+                download(q, rows.col.data(), col.data() + base, rows.nonzeros());
+                download(q, rows.value.data(), value.data() + base, rows.nonzeros());
+            });
+            for (std::size_t i = from; i < begin.size(); ++i) begin[i] += before;
+            cols = rows.cols;
+            ++chunks;
+        },
+        wish);
+    return to_host(host, CsrView<V>{static_cast<index_t>(begin.size()) - 1, cols, static_cast<offset_t>(col.size()),
+                                    begin.data(), col.data(), value.data()});
 }
 
 // What is too little here is --chunks, whatever the library calls it.
 template <class V>
-Csr<V> in_chunks(const Context& host, const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, int& chunks)
+Csr<V> in_chunks(const Context& host, const Context& ctx, const CsrView<V>& a, const CsrView<V>& b,
+                 const spgemm::Options& wish, int& chunks)
 {
     try {
         return joined(host, ctx, a, b, wish, chunks);
     } catch (const OutOfMemory& fault) {
         const std::size_t more = fault.needed() - std::min(fault.needed(), fault.available());
-        throw OutOfMemory(concat("--chunks ", human_bytes(wish.budget), " are too little: ", human_bytes(fault.needed()), " are needed at once, ", human_bytes(fault.available()), " are left"),
-                          fault.needed(), fault.available(), concat("raise --chunks to more than ", human_bytes(wish.budget + more)));
+        throw OutOfMemory(concat("--chunks ", human_bytes(wish.budget),
+                                 " are too little: ", human_bytes(fault.needed()), " are needed at once, ",
+                                 human_bytes(fault.available()), " are left"),
+                          fault.needed(), fault.available(),
+                          concat("raise --chunks to more than ", human_bytes(wish.budget + more)));
     }
 }
 
@@ -63,7 +72,7 @@ template <class V>
 Factors<V> load_factors(const Session& session, const Context& host, const SpgemmOptions& o)
 {
     Factors<V> f{.a = {}, .b = {}, .square = o.b.text.empty(), .loaded_a = load<V>(session, host, o.a)};
-    Source b = o.a;                                       // what was asked for A holds for B; a format is that of stdin
+    Source b = o.a;  // what was asked for A holds for B; a format is that of stdin
     b.text = o.b.text;
     if (!b.is_stdin()) b.format.clear();
     if (!f.square) f.loaded_b = load<V>(session, host, b);
@@ -74,14 +83,18 @@ Factors<V> load_factors(const Session& session, const Context& host, const Spgem
 
 spgemm::Options options_of(const SpgemmOptions& o, const Context& ctx)
 {
-    spgemm::Options wish{.op_a = o.transpose_a ? tulle::Op::transpose : tulle::Op::none, .op_b = o.transpose_b ? tulle::Op::transpose : tulle::Op::none};
+    spgemm::Options wish{.op_a = o.transpose_a ? tulle::Op::transpose : tulle::Op::none,
+                         .op_b = o.transpose_b ? tulle::Op::transpose : tulle::Op::none};
     if (!o.chunks.empty()) wish.budget = parse_bytes(o.chunks);
     wish.refill = spgemm::parse_reuse(o.refill);
     if (o.method.empty()) return wish;
     const spgemm::Method method = spgemm::parse_method(o.method);
     const auto all = spgemm::candidates({ctx.backend(), ctx.host().threads});
-    const auto found = std::find_if(all.begin(), all.end(), [&](const spgemm::Policy& p) { return p.method == method; });
-    wish.force = found != all.end() ? *found : spgemm::Policy{method, false};       // what cannot be done the plan refuses, and says what could
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const spgemm::Policy& p) { return p.method == method; });
+    wish.force = found != all.end()
+                     ? *found
+                     : spgemm::Policy{method, false};  // what cannot be done the plan refuses, and says what could
     return wish;
 }
 
@@ -125,12 +138,16 @@ ProductResult<V> measure_product(const Context& host, const Context& ctx, const 
 template <class V>
 Verdict check_product(const Context& host, const Factors<V>& f, const SpgemmOptions& o, const Csr<V>& c)
 {
-    const Csr<V> at = o.transpose_a ? transpose(host, f.first()) : Csr<V>{}, bt = o.transpose_b ? transpose(host, f.second()) : Csr<V>{};
-    const CsrView<V> a = o.transpose_a ? at.view() : f.first(), b = o.transpose_b ? bt.view() : f.second(), product = c.view();
+    const Csr<V> at = o.transpose_a ? transpose(host, f.first()) : Csr<V>{},
+                 bt = o.transpose_b ? transpose(host, f.second()) : Csr<V>{};
+    const CsrView<V> a = o.transpose_a ? at.view() : f.first(), b = o.transpose_b ? bt.view() : f.second(),
+                     product = c.view();
     const std::vector<V> x = seeded_vector<V>(b.cols, o.seed);
     const std::vector<V> none(static_cast<std::size_t>(b.rows));
     const Reference inner = reference<V>(b, false, V(1), x, V(0), none);
-    Reference outer{std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<long double>(static_cast<std::size_t>(a.rows)), std::vector<offset_t>(static_cast<std::size_t>(a.rows))};
+    Reference outer{std::vector<long double>(static_cast<std::size_t>(a.rows)),
+                    std::vector<long double>(static_cast<std::size_t>(a.rows)),
+                    std::vector<offset_t>(static_cast<std::size_t>(a.rows))};
     std::vector<V> cx(static_cast<std::size_t>(a.rows));
     for (index_t i = 0; i < a.rows; ++i) {
         const auto at_row = static_cast<std::size_t>(i);
@@ -142,8 +159,10 @@ Verdict check_product(const Context& host, const Factors<V>& f, const SpgemmOpti
         }
         long double sum = 0;
         for (offset_t k = product.row_begin[i]; k < product.row_begin[i + 1]; ++k) {
-            require<ValueError>(k == product.row_begin[i] || product.col[k] > product.col[k - 1], [&] { return concat("row ", i, " (counted from 0) of C is not sorted"); });
-            sum += static_cast<long double>(product.value[k]) * static_cast<long double>(x[static_cast<std::size_t>(product.col[k])]);
+            require<ValueError>(k == product.row_begin[i] || product.col[k] > product.col[k - 1],
+                                [&] { return concat("row ", i, " (counted from 0) of C is not sorted"); });
+            sum += static_cast<long double>(product.value[k]) *
+                   static_cast<long double>(x[static_cast<std::size_t>(product.col[k])]);
         }
         cx[at_row] = static_cast<V>(sum);
     }
@@ -152,24 +171,27 @@ Verdict check_product(const Context& host, const Factors<V>& f, const SpgemmOpti
 
 std::string equation(const SpgemmOptions& o)
 {
-    return fmt::format("C = A{} {}{}, A = {}{}", o.transpose_a ? "^T" : "", o.b.text.empty() ? "A" : "B", o.transpose_b ? "^T" : "", o.a.name(),
-                       o.b.text.empty() ? "" : ", B = " + o.b.name());
+    return fmt::format("C = A{} {}{}, A = {}{}", o.transpose_a ? "^T" : "", o.b.text.empty() ? "A" : "B",
+                       o.transpose_b ? "^T" : "", o.a.name(), o.b.text.empty() ? "" : ", B = " + o.b.name());
 }
 
 template <class V>
 Json to_json(const ProductResult<V>& r)
 {
-    Json line{{"backend", r.backend}, {"nonzeros", r.c.nonzeros()}, {"products", r.products}, {"chunks", r.chunks}, {"seconds", r.median}, {"refill_seconds", r.refill}, {"peak_bytes", r.peak}};
+    Json line{{"backend", r.backend}, {"nonzeros", r.c.nonzeros()}, {"products", r.products}, {"chunks", r.chunks},
+              {"seconds", r.median},  {"refill_seconds", r.refill}, {"peak_bytes", r.peak}};
     if (r.verdict) line["worst_error"] = r.verdict->worst;
     return line;
 }
 
 template Factors<float> load_factors(const Session&, const Context&, const SpgemmOptions&);
-template ProductResult<float> measure_product(const Context&, const Context&, const Factors<float>&, const SpgemmOptions&);
+template ProductResult<float> measure_product(const Context&, const Context&, const Factors<float>&,
+                                              const SpgemmOptions&);
 template Verdict check_product(const Context&, const Factors<float>&, const SpgemmOptions&, const Csr<float>&);
 template Json to_json(const ProductResult<float>&);
 template Factors<double> load_factors(const Session&, const Context&, const SpgemmOptions&);
-template ProductResult<double> measure_product(const Context&, const Context&, const Factors<double>&, const SpgemmOptions&);
+template ProductResult<double> measure_product(const Context&, const Context&, const Factors<double>&,
+                                               const SpgemmOptions&);
 template Verdict check_product(const Context&, const Factors<double>&, const SpgemmOptions&, const Csr<double>&);
 template Json to_json(const ProductResult<double>&);
 

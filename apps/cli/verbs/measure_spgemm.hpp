@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One product of two sparse matrices on one backend: done once for its result, then timed, at once or in chunks. For run, plan, explain and demo.
+// One product of two sparse matrices on one backend: done once for its result, then timed, at once or in chunks. For
+// run, plan, explain and demo.
 #pragma once
 
 #include <optional>
@@ -16,8 +17,8 @@ namespace tulle::cli {
 template <class V>
 struct Factors {
     CsrView<V> a, b;
-    bool square = false;                                 // B is A
-    Loaded<V> loaded_a = {}, loaded_b = {};              // what the views look at, unless it is the caller's
+    bool square = false;                     // B is A
+    Loaded<V> loaded_a = {}, loaded_b = {};  // what the views look at, unless it is the caller's
 
     CsrView<V> first() const { return a; }
     CsrView<V> second() const { return square ? a : b; }
@@ -31,7 +32,7 @@ spgemm::Options options_of(const SpgemmOptions& options, const Context& ctx);
 template <class V>
 struct ProductResult {
     std::string backend, policy, description;
-    Csr<V> c;                                            // on the host
+    Csr<V> c;  // on the host
     offset_t products = 0;
     int chunks = 1;
     double first = 0, median = 0, refill = 0;
@@ -40,7 +41,8 @@ struct ProductResult {
 };
 
 template <class V>
-ProductResult<V> measure_product(const Context& host, const Context& ctx, const Factors<V>& factors, const SpgemmOptions& options);
+ProductResult<V> measure_product(const Context& host, const Context& ctx, const Factors<V>& factors,
+                                 const SpgemmOptions& options);
 
 // C x beside op(A) (op(B) x), with the bound that any order of summation keeps; columns must ascend.
 template <class V>

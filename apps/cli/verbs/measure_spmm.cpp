@@ -28,37 +28,52 @@ DenseView<V> view_of(V* data, index_t rows, const SpmmOptions& o)
     return {rows, o.n, by_rows ? o.n : rows, by_rows ? Layout::row_major : Layout::col_major, data};
 }
 
-// A forced kernel as tulle itself would use it: as many lanes, or as wide panels; A's transposed rows are not looked at.
+// A forced kernel as tulle itself would use it: as many lanes, or as wide panels; A's transposed rows are not looked
+// at.
 template <class V>
 spmm::Policy forced_policy(const SpmmOptions& o, spmm::OrderKind order, const DenseProblem<V>& p, Backend backend)
 {
-    const offset_t longest = o.transpose ? 0 : row_statistics(Context::cpu(), p.a.rows, p.a.cols, p.a.row_begin).longest;
+    const offset_t longest =
+        o.transpose ? 0 : row_statistics(Context::cpu(), p.a.rows, p.a.cols, p.a.row_begin).longest;
     const std::size_t bytes = o.type == "f64" ? 8 : o.type == "f32" || o.type == "tf32" ? 4 : 2;
-    return spmm::policy_of(spmm::parse_kernel(o.kernel), {.rows = p.rows, .nonzeros = p.a.nonzeros, .longest = longest, .n = o.n, .value_bytes = bytes, .order = order}, {backend});
+    return spmm::policy_of(
+        spmm::parse_kernel(o.kernel),
+        {.rows = p.rows, .nonzeros = p.a.nonzeros, .longest = longest, .n = o.n, .value_bytes = bytes, .order = order},
+        {backend});
 }
 
 template <class V>
 spmm::Options options_of(const SpmmOptions& o, const Context& ctx, const DenseProblem<V>& p)
 {
-    spmm::Options wish{.op = o.transpose ? tulle::Op::transpose : tulle::Op::none, .n = o.n, .b_layout = o.layout == "rows" ? Layout::row_major : Layout::col_major,
-                       .math = o.type == "tf32" ? spmm::Math::tf32 : spmm::Math::exact, .expected_calls = o.expected_calls};
+    spmm::Options wish{.op = o.transpose ? tulle::Op::transpose : tulle::Op::none,
+                       .n = o.n,
+                       .b_layout = o.layout == "rows" ? Layout::row_major : Layout::col_major,
+                       .math = o.type == "tf32" ? spmm::Math::tf32 : spmm::Math::exact,
+                       .expected_calls = o.expected_calls};
     if (!o.order.empty()) wish.order = spmm::parse_order(o.order);
     const bool tiles = o.kernel == spmm::to_text(spmm::Kernel::tiles);
-    if (!o.kernel.empty()) wish.force = forced_policy(o, wish.order.value_or(tiles ? spmm::OrderKind::bsa : spmm::OrderKind::natural), p, ctx.backend());
+    if (!o.kernel.empty())
+        wish.force = forced_policy(o, wish.order.value_or(tiles ? spmm::OrderKind::bsa : spmm::OrderKind::natural), p,
+                                   ctx.backend());
     if (o.delta >= 0) wish.delta = o.delta;
     if (o.search) wish.effort = tulle::Effort::search;
     return wish;
 }
 
-// Some columns of C beside plain products of doubles. Magnitudes are products of weights, which differ from the numbers on tensor cores only.
+// Some columns of C beside plain products of doubles. Magnitudes are products of weights, which differ from the numbers
+// on tensor cores only.
 template <class V>
 Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<ResultOf<V>>& c, bool tensor)
 {
     const auto weight = [&](V v) { return static_cast<double>(error_bound::weight(v, tensor)); };
     std::vector<double> value, value_weight;
-    std::transform(p.value.begin(), p.value.end(), std::back_inserter(value), [](V v) { return static_cast<double>(v); });
+    std::transform(p.value.begin(), p.value.end(), std::back_inserter(value),
+                   [](V v) { return static_cast<double>(v); });
     std::transform(p.value.begin(), p.value.end(), std::back_inserter(value_weight), weight);
-    const auto matrix = [&](const std::vector<double>& numbers) { return CsrView<double>{p.a.rows, p.a.cols, p.a.nonzeros, p.a.row_begin, p.a.col, numbers.data(), p.a.sorted, p.a.unique}; };
+    const auto matrix = [&](const std::vector<double>& numbers) {
+        return CsrView<double>{p.a.rows, p.a.cols,       p.a.nonzeros, p.a.row_begin,
+                               p.a.col,  numbers.data(), p.a.sorted,   p.a.unique};
+    };
     const error_bound::Rounding rounding = error_bound::rounding_of<V, ResultOf<V>>(tensor, tensor && o.type == "tf32");
     const auto b = view_of(p.b.data(), p.cols, o);
     const auto before = view_of(p.c.data(), p.rows, o), after = view_of(c.data(), p.rows, o);
@@ -67,10 +82,15 @@ Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<
         const auto j = static_cast<index_t>(offset_t{k} * o.n / std::min(o.n, columns_to_check));
         std::vector<double> x, x_weight, y0, y0_size;
         std::vector<ResultOf<V>> y;
-        for (index_t i = 0; i < p.cols; ++i) x.push_back(static_cast<double>(b(i, j))), x_weight.push_back(weight(b(i, j)));
-        for (index_t i = 0; i < p.rows; ++i) y0.push_back(static_cast<double>(before(i, j))), y0_size.push_back(std::abs(y0.back())), y.push_back(after(i, j));
+        for (index_t i = 0; i < p.cols; ++i)
+            x.push_back(static_cast<double>(b(i, j))), x_weight.push_back(weight(b(i, j)));
+        for (index_t i = 0; i < p.rows; ++i)
+            y0.push_back(static_cast<double>(before(i, j))), y0_size.push_back(std::abs(y0.back())),
+                y.push_back(after(i, j));
         Reference r = reference<double>(matrix(value), o.transpose, o.alpha, x, o.beta, y0);
-        r.magnitude = reference<double>(matrix(value_weight), o.transpose, std::abs(o.alpha), x_weight, std::abs(o.beta), y0_size).exact;
+        r.magnitude =
+            reference<double>(matrix(value_weight), o.transpose, std::abs(o.alpha), x_weight, std::abs(o.beta), y0_size)
+                .exact;
         const Verdict v = judge<ResultOf<V>>(r, y, rounding);
         if (v.worst > worst.worst || worst.entry < 0) worst = v;
     }
@@ -96,8 +116,14 @@ void time_runs(int repeat, const Run& run, DenseResult& result)
 template <class V>
 DenseProblem<V> make_problem(const CsrView<LoadedAs<V>>& a, const SpmmOptions& o)
 {
-    DenseProblem<V> p{.a = a, .value = {}, .b = {}, .c = {}, .rows = o.transpose ? a.cols : a.rows, .cols = o.transpose ? a.rows : a.cols};
-    std::transform(a.value, a.value + a.nonzeros, std::back_inserter(p.value), [](auto v) { return static_cast<V>(v); });
+    DenseProblem<V> p{.a = a,
+                      .value = {},
+                      .b = {},
+                      .c = {},
+                      .rows = o.transpose ? a.cols : a.rows,
+                      .cols = o.transpose ? a.rows : a.cols};
+    std::transform(a.value, a.value + a.nonzeros, std::back_inserter(p.value),
+                   [](auto v) { return static_cast<V>(v); });
     const auto number = [&](std::uint64_t which, std::size_t k) { return 2 * unit(hash_of(o.seed, which, k)) - 1; };
     p.b.resize(static_cast<std::size_t>(p.cols) * static_cast<std::size_t>(o.n));
     p.c.resize(static_cast<std::size_t>(p.rows) * static_cast<std::size_t>(o.n));
@@ -120,7 +146,8 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& p, const 
     ctx.synchronize();
     result.plan_seconds = trace::now() - begin;
     const auto run = [&] {
-        plan.run(static_cast<Scalar>(o.alpha), view_of(b.data(), p.cols, o), static_cast<Scalar>(o.beta), view_of(c.data(), p.rows, o));
+        plan.run(static_cast<Scalar>(o.alpha), view_of(b.data(), p.cols, o), static_cast<Scalar>(o.beta),
+                 view_of(c.data(), p.rows, o));
         ctx.synchronize();
     };
     run();
@@ -145,17 +172,26 @@ DenseResult measure_on_team(const Session& session, const Context& like, const D
     const Team team = team_like(session, like, o.devices);
     DenseResult result{.backend = fmt::format("{} x {}", team.size(), team[0].name()), .policy = {}, .description = {}};
     const double begin = trace::now();
-    auto plan = spmm::TeamPlan<V, C>::make(team, p.matrix(), {.product = options_of(o, like, p), .split = spmm::parse_split(o.split)});
+    auto plan = spmm::TeamPlan<V, C>::make(team, p.matrix(),
+                                           {.product = options_of(o, like, p), .split = spmm::parse_split(o.split)});
     result.plan_seconds = trace::now() - begin;
     std::vector<C> c = p.c;
-    const auto run = [&] { plan.run(static_cast<Scalar>(o.alpha), view_of(p.b.data(), p.cols, o), static_cast<Scalar>(o.beta), view_of(c.data(), p.rows, o)); };
+    const auto run = [&] {
+        plan.run(static_cast<Scalar>(o.alpha), view_of(p.b.data(), p.cols, o), static_cast<Scalar>(o.beta),
+                 view_of(c.data(), p.rows, o));
+    };
     plan.reset_traffic();
     run();
     const partition::Traffic t = plan.traffic();
     result.policy = "by " + spmm::to_text(plan.choice().split);
-    result.description = plan.describe() + fmt::format("\n  moved:  {} up and {} down in one call with B and C on the host, which the times contain", human_bytes(t.up), human_bytes(t.down));
+    result.description =
+        plan.describe() +
+        fmt::format("\n  moved:  {} up and {} down in one call with B and C on the host, which the times contain",
+                    human_bytes(t.up), human_bytes(t.down));
     result.plan_bytes = plan.bytes();
-    for (const spmm::TeamPart& part : plan.parts()) result.tensor = result.tensor || (like.backend() == Backend::cuda && !part.policy.empty() && !part.policy.starts_with(spmm::to_text(spmm::Kernel::rows)));
+    for (const spmm::TeamPart& part : plan.parts())
+        result.tensor = result.tensor || (like.backend() == Backend::cuda && !part.policy.empty() &&
+                                          !part.policy.starts_with(spmm::to_text(spmm::Kernel::rows)));
     if (o.verify) result.verdict = check(p, o, c, result.tensor);
     time_runs(o.repeat, run, result);
     return result;

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One product of a sparse with a dense matrix on one backend or team: prepared, done once for its result, then timed. For run, explain and demo.
+// One product of a sparse with a dense matrix on one backend or team: prepared, done once for its result, then timed.
+// For run, explain and demo.
 #pragma once
 
 #include <optional>
@@ -13,14 +14,18 @@
 
 namespace tulle::cli {
 
-template <class V> using ResultOf = std::conditional_t<sizeof(V) == 2, float, V>;
-template <class V> using LoadedAs = std::conditional_t<sizeof(V) == 8, double, float>;
+template <class V>
+using ResultOf = std::conditional_t<sizeof(V) == 2, float, V>;
+template <class V>
+using LoadedAs = std::conditional_t<sizeof(V) == 8, double, float>;
 
 // The matrix as it is loaded, with a report of what the conversion to V will lose.
 template <class V>
 Loaded<LoadedAs<V>> load_for(const Session& session, const Context& host, Source source)
 {
-    source.narrow = std::is_same_v<V, Float16> ? io::Narrow::f16 : std::is_same_v<V, Bfloat16> ? io::Narrow::bf16 : io::Narrow::no;
+    source.narrow = std::is_same_v<V, Float16>    ? io::Narrow::f16
+                    : std::is_same_v<V, Bfloat16> ? io::Narrow::bf16
+                                                  : io::Narrow::no;
     return load<LoadedAs<V>>(session, host, source);
 }
 
@@ -30,9 +35,12 @@ struct DenseProblem {
     CsrView<LoadedAs<V>> a;
     std::vector<V> value, b;
     std::vector<ResultOf<V>> c;
-    index_t rows = 0, cols = 0;                          // of op(A)
+    index_t rows = 0, cols = 0;  // of op(A)
 
-    CsrView<V> matrix() const { return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, value.data(), a.sorted, a.unique}; }
+    CsrView<V> matrix() const
+    {
+        return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, value.data(), a.sorted, a.unique};
+    }
 };
 
 // B and C from the seed.
@@ -43,7 +51,7 @@ struct DenseResult {
     std::string backend, policy, description;
     double plan_seconds = 0, median = 0, best = 0;
     std::size_t bytes = 0, plan_bytes = 0;
-    bool tensor = false;                                 // products were those of tensor cores
+    bool tensor = false;  // products were those of tensor cores
     std::optional<Verdict> verdict = {};
 };
 
@@ -52,7 +60,8 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& problem, 
 
 // The same on a team, with A, B and C on the host: what moves to and from GPUs is timed too.
 template <class V>
-DenseResult measure_on_team(const Session& session, const Context& like, const DenseProblem<V>& problem, const SpmmOptions& options);
+DenseResult measure_on_team(const Session& session, const Context& like, const DenseProblem<V>& problem,
+                            const SpmmOptions& options);
 
 // work(V()) for the type of A and B that the options name; tf32 is float.
 template <class Work>

@@ -20,7 +20,8 @@ namespace {
 template <class V>
 std::size_t bytes_of(const CsrView<V>& a)
 {
-    return static_cast<std::size_t>(a.nonzeros) * (sizeof(V) + sizeof(index_t)) + (static_cast<std::size_t>(a.rows) + 1) * sizeof(offset_t);
+    return static_cast<std::size_t>(a.nonzeros) * (sizeof(V) + sizeof(index_t)) +
+           (static_cast<std::size_t>(a.rows) + 1) * sizeof(offset_t);
 }
 
 template <class V>
@@ -38,7 +39,8 @@ std::size_t bytes_of(const CooView<V>& a)
 template <class V>
 std::size_t bytes_of(const BlockedEllView<V>& a)
 {
-    return static_cast<std::size_t>(a.slots()) * (static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block) * sizeof(V) + sizeof(index_t));
+    return static_cast<std::size_t>(a.slots()) *
+           (static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block) * sizeof(V) + sizeof(index_t));
 }
 
 // The matrix where the product is done.
@@ -51,7 +53,8 @@ SpmvResult<V> measure_there(const Context& ctx, const View& a, const SpmvProblem
     Buffer<V> y = to_device(ctx, std::span<const V>(p.y));
 
     double begin = trace::now();
-    const auto plan = spmv::Plan<V>::make(ctx, a, {.op = p.transpose ? tulle::Op::transpose : tulle::Op::none, .force = p.force});
+    const auto plan =
+        spmv::Plan<V>::make(ctx, a, {.op = p.transpose ? tulle::Op::transpose : tulle::Op::none, .force = p.force});
     ctx.synchronize();
     result.plan_seconds = trace::now() - begin;
     result.policy = to_text(plan.policy());
@@ -99,10 +102,10 @@ SpmvResult<V> measure(const Context& host, const Context& ctx, const SpmvProblem
 {
     const auto measure_owner = [&](const auto& a) { return measure_from(ctx, a.view(), p, repeat); };
     switch (p.format) {
-        case spmv::Format::csc: return measure_owner(to_csc(host, p.a));
-        case spmv::Format::coo: return measure_owner(to_coo(host, p.a));
-        case spmv::Format::blocked_ell: return measure_owner(to_blocked_ell(host, p.a, p.block));
-        case spmv::Format::csr: break;
+    case spmv::Format::csc: return measure_owner(to_csc(host, p.a));
+    case spmv::Format::coo: return measure_owner(to_coo(host, p.a));
+    case spmv::Format::blocked_ell: return measure_owner(to_blocked_ell(host, p.a, p.block));
+    case spmv::Format::csr: break;
     }
     return measure_from(ctx, p.a, p, repeat);
 }
@@ -110,7 +113,8 @@ SpmvResult<V> measure(const Context& host, const Context& ctx, const SpmvProblem
 std::string check_text(const std::optional<Verdict>& verdict)
 {
     if (!verdict) return "not checked";
-    return verdict->good() ? fmt::format("ok ({:.2g} of the bound)", verdict->worst) : fmt::format("WRONG in row {} (counted from 0)", grouped(verdict->entry));
+    return verdict->good() ? fmt::format("ok ({:.2g} of the bound)", verdict->worst)
+                           : fmt::format("WRONG in row {} (counted from 0)", grouped(verdict->entry));
 }
 
 template <class V>
@@ -119,10 +123,19 @@ Json to_json(const SpmvResult<V>& r)
     Json check;
     if (r.verdict) {
         const double worst = r.verdict->worst;
-        check = {{"ok", r.verdict->good()}, {"worst", std::isfinite(worst) ? Json(worst) : Json()}, {"entry", r.verdict->entry}};
+        check = {{"ok", r.verdict->good()},
+                 {"worst", std::isfinite(worst) ? Json(worst) : Json()},
+                 {"entry", r.verdict->entry}};
     }
-    return {{"backend", r.backend}, {"policy", r.policy}, {"description", r.description}, {"plan_seconds", r.plan_seconds}, {"plan_bytes", r.plan_bytes},
-            {"seconds", {{"median", r.median}, {"best", r.best}}}, {"bytes", r.bytes}, {"bytes_per_second", r.bandwidth()}, {"check", check}};
+    return {{"backend", r.backend},
+            {"policy", r.policy},
+            {"description", r.description},
+            {"plan_seconds", r.plan_seconds},
+            {"plan_bytes", r.plan_bytes},
+            {"seconds", {{"median", r.median}, {"best", r.best}}},
+            {"bytes", r.bytes},
+            {"bytes_per_second", r.bandwidth()},
+            {"check", check}};
 }
 
 template <class V>
@@ -130,8 +143,9 @@ void require_good(const std::vector<SpmvResult<V>>& results)
 {
     for (const auto& r : results) {
         if (!r.verdict || r.verdict->good()) continue;
-        throw CheckFailed(concat("spmv on ", r.backend, ": entry ", r.verdict->entry, " is ", r.verdict->is, " and should be ", r.verdict->should,
-                                 ": the error is ", r.verdict->worst, " times its bound"));
+        throw CheckFailed(concat("spmv on ", r.backend, ": entry ", r.verdict->entry, " is ", r.verdict->is,
+                                 " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
+                                 " times its bound"));
     }
 }
 

@@ -18,12 +18,12 @@ namespace tulle::cli {
 
 template <class V>
 struct SpmvProblem {
-    CsrView<V> a;                                        // on the host
-    spmv::Format format = spmv::Format::csr;             // what it is turned into first
-    index_t block = 4;                                   // of Blocked-ELL
+    CsrView<V> a;                             // on the host
+    spmv::Format format = spmv::Format::csr;  // what it is turned into first
+    index_t block = 4;                        // of Blocked-ELL
     bool transpose = false;
     V alpha = V(1), beta = V(0);
-    std::vector<V> x, y;                                 // y before the product; read only if beta is not 0
+    std::vector<V> x, y;  // y before the product; read only if beta is not 0
     std::optional<spmv::Policy> force = {};
 
     index_t rows() const { return transpose ? a.cols : a.rows; }
@@ -32,12 +32,12 @@ struct SpmvProblem {
 
 template <class V>
 struct SpmvResult {
-    std::string backend;                                 // "cpu:8"
+    std::string backend;  // "cpu:8"
     std::string policy, description;
     std::vector<V> y;
     double plan_seconds = 0, median = 0, best = 0;
     std::size_t plan_bytes = 0;
-    std::size_t bytes = 0;                               // matrix, x and y, each once: the least a product must move
+    std::size_t bytes = 0;  // matrix, x and y, each once: the least a product must move
     std::optional<Verdict> verdict = {};
 
     double bandwidth() const { return median > 0 ? static_cast<double>(bytes) / median : 0; }
@@ -51,7 +51,7 @@ std::vector<V> seeded_vector(index_t size, std::uint64_t seed);
 template <class V>
 SpmvResult<V> measure(const Context& host, const Context& ctx, const SpmvProblem<V>& problem, int repeat);
 
-std::string check_text(const std::optional<Verdict>& verdict);       // "ok (0.12 of the bound)"
+std::string check_text(const std::optional<Verdict>& verdict);  // "ok (0.12 of the bound)"
 
 template <class V>
 Json to_json(const SpmvResult<V>& result);

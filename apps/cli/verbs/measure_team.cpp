@@ -20,17 +20,22 @@ namespace {
 template <class V>
 std::size_t least_bytes(const SpmvProblem<V>& p)
 {
-    const auto lines = static_cast<std::size_t>(p.format == spmv::Format::csc ? p.a.cols : p.a.rows) + 1, nonzeros = static_cast<std::size_t>(p.a.nonzeros);
-    const std::size_t matrix = nonzeros * (sizeof(V) + sizeof(index_t)) + (p.format == spmv::Format::coo ? nonzeros * sizeof(index_t) : lines * sizeof(offset_t));
+    const auto lines = static_cast<std::size_t>(p.format == spmv::Format::csc ? p.a.cols : p.a.rows) + 1,
+               nonzeros = static_cast<std::size_t>(p.a.nonzeros);
+    const std::size_t matrix = nonzeros * (sizeof(V) + sizeof(index_t)) +
+                               (p.format == spmv::Format::coo ? nonzeros * sizeof(index_t) : lines * sizeof(offset_t));
     return matrix + (p.x.size() + p.y.size() * (p.beta != V(0) ? 2 : 1)) * sizeof(V);
 }
 
 template <class V>
-SpmvResult<V> measure_view(const Team& team, const spmv::PartableView<V>& a, const SpmvProblem<V>& p, const SpmvOptions& options)
+SpmvResult<V> measure_view(const Team& team, const spmv::PartableView<V>& a, const SpmvProblem<V>& p,
+                           const SpmvOptions& options)
 {
     SpmvResult<V> result;
     double begin = trace::now();
-    auto plan = spmv::TeamPlan<V>::make(team, a, {.op = p.transpose ? tulle::Op::transpose : tulle::Op::none, .paper = options.paper});
+    auto plan =
+        spmv::TeamPlan<V>::make(team, a,
+                                {.op = p.transpose ? tulle::Op::transpose : tulle::Op::none, .paper = options.paper});
     result.plan_seconds = trace::now() - begin;
     result.backend = fmt::format("{} x {}", team.size(), team[0].name());
     result.policy = options.paper ? "paper" : plan.gathers() ? "gather" : "halo";
@@ -40,7 +45,8 @@ SpmvResult<V> measure_view(const Team& team, const spmv::PartableView<V>& a, con
     plan.reset_traffic();
     plan.run(p.alpha, p.x, p.beta, result.y);
     const partition::Traffic t = plan.traffic();
-    result.description = plan.describe() + fmt::format("\n  moved: {} up, {} down, {} between members in one product with vectors on the host; the times are without the first two",
+    result.description = plan.describe() + fmt::format("\n  moved: {} up, {} down, {} between members in one product "
+                                                       "with vectors on the host; the times are without the first two",
                                                        human_bytes(t.up), human_bytes(t.down), human_bytes(t.across));
     std::vector<double> seconds;
     for (int i = 0; i < options.repeat; ++i) {
@@ -62,25 +68,30 @@ Team team_like(const Session& session, const Context& like, int members)
     if (like.backend() == Backend::cpu) return Team::cpu(members, std::max(1, like.host().threads / members));
     const int there = static_cast<int>(cuda_devices().size());
     if (there < members)
-        session.console.say(fmt::format("{} members on {}: they share what it has, so their times are not those of {} GPUs", members, there == 1 ? "one GPU" : fmt::format("{} GPUs", there), members));
+        session.console.say(
+            fmt::format("{} members on {}: they share what it has, so their times are not those of {} GPUs", members,
+                        there == 1 ? "one GPU" : fmt::format("{} GPUs", there), members));
     std::vector<int> devices;
     for (int m = 0; m < members; ++m) devices.push_back((session.settings.device + m) % there);
     return Team::cuda(devices);
 }
 
 template <class V>
-SpmvResult<V> measure_team(const Session& session, const Context& like, const SpmvProblem<V>& p, const SpmvOptions& options)
+SpmvResult<V> measure_team(const Session& session, const Context& like, const SpmvProblem<V>& p,
+                           const SpmvOptions& options)
 {
     const Team team = team_like(session, like, options.devices);
     const Context host = session.host();
     const auto measure_owner = [&](const auto& a) { return measure_view<V>(team, a.view(), p, options); };
     if (p.format == spmv::Format::csc) return measure_owner(to_csc(host, p.a));
     if (p.format == spmv::Format::coo) return measure_owner(to_coo(host, p.a));
-    require<UsageError>(p.format == spmv::Format::csr, "a team takes csr, csc or coo", "leave --format bell to one device");
+    require<UsageError>(p.format == spmv::Format::csr, "a team takes csr, csc or coo",
+                        "leave --format bell to one device");
     return measure_view<V>(team, p.a, p, options);
 }
 
 template SpmvResult<float> measure_team(const Session&, const Context&, const SpmvProblem<float>&, const SpmvOptions&);
-template SpmvResult<double> measure_team(const Session&, const Context&, const SpmvProblem<double>&, const SpmvOptions&);
+template SpmvResult<double> measure_team(const Session&, const Context&, const SpmvProblem<double>&,
+                                         const SpmvOptions&);
 
 }  // namespace tulle::cli

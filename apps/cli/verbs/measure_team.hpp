@@ -9,11 +9,12 @@
 
 namespace tulle::cli {
 
-// `members` of the kind of `like`: CPU queues that share its threads, or GPUs from its number on, several streams to each where there are
-// fewer GPUs than members; that is said.
+// `members` of the kind of `like`: CPU queues that share its threads, or GPUs from its number on, several streams to
+// each where there are fewer GPUs than members; that is said.
 Team team_like(const Session& session, const Context& like, int members);
 
 template <class V>
-SpmvResult<V> measure_team(const Session& session, const Context& like, const SpmvProblem<V>& problem, const SpmvOptions& options);
+SpmvResult<V> measure_team(const Session& session, const Context& like, const SpmvProblem<V>& problem,
+                           const SpmvOptions& options);
 
 }  // namespace tulle::cli

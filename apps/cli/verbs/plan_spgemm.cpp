@@ -25,9 +25,19 @@ void plan_as(const Session& session, const SpgemmOptions& o)
         const auto plan = spgemm::Plan<V>::make(ctx, a.view(), f.square ? a.view() : other.view(), options_of(o, ctx));
         const spgemm::MemoryNeed need = plan.memory();
         if (session.settings.json)
-            results.push_back({{"backend", ctx.name()}, {"rows", plan.rows()}, {"cols", plan.cols()}, {"nonzeros", plan.nonzeros()}, {"products", plan.products()},
-                               {"result_bytes", need.result}, {"plan_bytes", need.plan}, {"refill_bytes", need.refill}, {"workspace_bytes", need.workspace}, {"policy", spgemm::to_text(plan.policy())}});
-        else session.console.print(session.console.styled(equation(o) + "\n", Style::bold) + shown(session, plan.describe()));
+            results.push_back({{"backend", ctx.name()},
+                               {"rows", plan.rows()},
+                               {"cols", plan.cols()},
+                               {"nonzeros", plan.nonzeros()},
+                               {"products", plan.products()},
+                               {"result_bytes", need.result},
+                               {"plan_bytes", need.plan},
+                               {"refill_bytes", need.refill},
+                               {"workspace_bytes", need.workspace},
+                               {"policy", spgemm::to_text(plan.policy())}});
+        else
+            session.console.print(session.console.styled(equation(o) + "\n", Style::bold) +
+                                  shown(session, plan.describe()));
     }
     if (!session.settings.json) return;
     Json result = about(o, f);
@@ -44,13 +54,19 @@ void plan_spgemm(const Session& session, const SpgemmOptions& options)
 
 void add_plan_spgemm(Parser& parser, CLI::App* plan, SpgemmOptions& o)
 {
-    CLI::App* verb = parser.verb("spgemm", "Nonzeros and memory of C = op(A) op(B), exactly, before it is computed; which rows go where.",
-                                 "tulle plan spgemm matrix.mtx\ntulle plan spgemm twin:webbase-1M --backend cuda\ntulle plan spgemm twin:cant --devices 8", plan);
+    CLI::App* verb =
+        parser.verb("spgemm",
+                    "Nonzeros and memory of C = op(A) op(B), exactly, before it is computed; which rows go where.",
+                    "tulle plan spgemm matrix.mtx\ntulle plan spgemm twin:webbase-1M --backend cuda\ntulle plan spgemm "
+                    "twin:cant --devices 8",
+                    plan);
     add_spgemm_factors(parser, verb, o);
     add_spgemm_plan(verb, o);
     parser.verbose(verb);
-    parser.effective(verb, "--refill", [&o] { return o.devices == 0; }, "with --devices");
-    parser.effective(verb, "--verbose", [&o] { return o.devices == 0; }, "with --devices");
+    parser.effective(
+        verb, "--refill", [&o] { return o.devices == 0; }, "with --devices");
+    parser.effective(
+        verb, "--verbose", [&o] { return o.devices == 0; }, "with --devices");
     parser.when(verb, [&o](const Session& session) { plan_spgemm(session, o); });
 }
 

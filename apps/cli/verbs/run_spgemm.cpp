@@ -18,15 +18,25 @@ namespace tulle::cli {
 namespace {
 
 template <class V>
-ProductResult<V> measure_on_team(const Session& session, const Context& like, const Factors<V>& f, const SpgemmOptions& o)
+ProductResult<V> measure_on_team(const Session& session, const Context& like, const Factors<V>& f,
+                                 const SpgemmOptions& o)
 {
     TeamProduct<V> t = multiply_on_team(session, like, f.first(), f.second(), options_of(o, like), o);
-    return {.backend = t.where, .policy = t.policy, .description = t.description, .c = std::move(t.c), .products = t.products, .chunks = 1, .first = t.first, .median = t.median,
-            .refill = t.refill, .peak = t.peak};
+    return {.backend = t.where,
+            .policy = t.policy,
+            .description = t.description,
+            .c = std::move(t.c),
+            .products = t.products,
+            .chunks = 1,
+            .first = t.first,
+            .median = t.median,
+            .refill = t.refill,
+            .peak = t.peak};
 }
 
 template <class V>
-void report(const Session& session, const SpgemmOptions& o, const Factors<V>& f, const std::vector<ProductResult<V>>& results, const Json& written)
+void report(const Session& session, const SpgemmOptions& o, const Factors<V>& f,
+            const std::vector<ProductResult<V>>& results, const Json& written)
 {
     if (session.settings.json) {
         Json list = Json::array();
@@ -36,11 +46,20 @@ void report(const Session& session, const SpgemmOptions& o, const Factors<V>& f,
         if (!written.is_null()) result["written"] = written;
         return print(session, result);
     }
-    Table table({{"backend", Align::left}, {"nonzeros of C"}, {"chunks"}, {"first call"}, {"median"}, {"refill"}, {"peak memory"}, {"result", Align::left}});
+    Table table({{"backend", Align::left},
+                 {"nonzeros of C"},
+                 {"chunks"},
+                 {"first call"},
+                 {"median"},
+                 {"refill"},
+                 {"peak memory"},
+                 {"result", Align::left}});
     for (const auto& r : results)
-        table.add({r.backend, grouped(r.c.nonzeros()), std::to_string(r.chunks), seconds_text(r.first), seconds_text(r.median), r.refill > 0 ? seconds_text(r.refill) : "-", human_bytes(r.peak),
+        table.add({r.backend, grouped(r.c.nonzeros()), std::to_string(r.chunks), seconds_text(r.first),
+                   seconds_text(r.median), r.refill > 0 ? seconds_text(r.refill) : "-", human_bytes(r.peak),
                    check_text(r.verdict)});
-    std::string text = session.console.styled(fmt::format("{}, {}\n", equation(o), o.type), Style::bold) + table.text(session.console);
+    std::string text =
+        session.console.styled(fmt::format("{}, {}\n", equation(o), o.type), Style::bold) + table.text(session.console);
     for (const auto& r : results)
         if (!r.description.empty()) text += "\n" + shown(session, r.description);
     session.console.print(text);
@@ -58,17 +77,21 @@ void run_as(const Session& session, const SpgemmOptions& o)
     }
     for (auto& r : results)
         if (o.verify) r.verdict = check_product(host, f, o, r.c);
-    const Json written = o.to.empty() ? Json() : store(session, host, o.to, results.front().c.view(), {.format = o.to_format});
+    const Json written =
+        o.to.empty() ? Json() : store(session, host, o.to, results.front().c.view(), {.format = o.to_format});
     report(session, o, f, results, written);
     for (const auto& r : results)
         require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("spgemm on ", r.backend, ": row ", r.verdict->entry, " (counted from 0) of C x is ", r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst, " times its bound");
+            return concat("spgemm on ", r.backend, ": row ", r.verdict->entry, " (counted from 0) of C x is ",
+                          r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
+                          " times its bound");
         });
 }
 
 }  // namespace
 
-ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed)
+ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                                  std::uint64_t seed)
 {
     SpgemmOptions o;
     o.repeat = repeat;
@@ -77,14 +100,17 @@ ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const
     const ProductResult<double> r = measure_product(host, ctx, f, o);
     const Verdict verdict = check_product(host, f, o, r.c);
     const auto entries = static_cast<std::size_t>(a.nonzeros + r.c.nonzeros());
-    return {r.backend, r.policy, check_text(verdict), r.median, entries * (sizeof(double) + sizeof(index_t)), verdict.good()};
+    return {r.backend,     r.policy, check_text(verdict), r.median, entries * (sizeof(double) + sizeof(index_t)),
+            verdict.good()};
 }
 
 void run_spgemm(const Session& session, const SpgemmOptions& options)
 {
     require<UsageError>(options.to.empty() || options.backend != "all", "--out needs one backend, not all");
-    require<UsageError>(options.refill == "find_places" || (options.chunks.empty() && options.devices == 0), "--refill is for one device and all of C at once");
-    require<UsageError>(options.chunks.empty() || options.devices == 0, "--chunks are for one device, --devices for several");
+    require<UsageError>(options.refill == "find_places" || (options.chunks.empty() && options.devices == 0),
+                        "--refill is for one device and all of C at once");
+    require<UsageError>(options.chunks.empty() || options.devices == 0,
+                        "--chunks are for one device, --devices for several");
     if (!options.to.empty()) io::check_write(options.to, {.format = options.to_format});
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
@@ -101,30 +127,48 @@ void add_spgemm_factors(Parser& parser, CLI::App* verb, SpgemmOptions& o)
 
 void add_spgemm_plan(CLI::App* verb, SpgemmOptions& o)
 {
-    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(one_of({"cpu", "cuda", "all"}))->option_text("WHERE");
-    verb->add_option("--policy", o.method, "force a method: adaptive, dense, hash or deltasparse on a CPU, adaptive, nsparse or deltasparse on a GPU")->option_text("METHOD");
-    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
-    verb->add_option("--refill", o.refill, "values of C again: find_places (the default, nothing is kept), keep_places (two bytes a product), keep_products (eight), fastest")
-        ->check(one_of({"find_places", "keep_places", "keep_products", "fastest"}))->option_text("HOW");
+    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")
+        ->check(one_of({"cpu", "cuda", "all"}))
+        ->option_text("WHERE");
+    verb->add_option(
+            "--policy", o.method,
+            "force a method: adaptive, dense, hash or deltasparse on a CPU, adaptive, nsparse or deltasparse on a GPU")
+        ->option_text("METHOD");
+    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")
+        ->check(CLI::Range(1, 1024))
+        ->option_text("N");
+    verb->add_option("--refill", o.refill,
+                     "values of C again: find_places (the default, nothing is kept), keep_places (two bytes a "
+                     "product), keep_products (eight), fastest")
+        ->check(one_of({"find_places", "keep_places", "keep_products", "fastest"}))
+        ->option_text("HOW");
 }
 
 void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
 {
     CLI::App* verb = parser.verb("spgemm", "C = op(A) op(B), timed, and written to a file with --out.",
-                                 "tulle run spgemm matrix.mtx --verify\ntulle run spgemm A.mtx B.mtx --out C.mtx\ntulle run spgemm twin:cant --backend all\n"
+                                 "tulle run spgemm matrix.mtx --verify\ntulle run spgemm A.mtx B.mtx --out "
+                                 "C.mtx\ntulle run spgemm twin:cant --backend all\n"
                                  "tulle run spgemm twin:cant --devices 4 --verify\n"
-                                 "tulle run spgemm stencil7:60 --chunks 64MiB --verify", run);
+                                 "tulle run spgemm stencil7:60 --chunks 64MiB --verify",
+                                 run);
     add_spgemm_factors(parser, verb, o);
     add_spgemm_plan(verb, o);
     parser.verbose(verb);
-    verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in stretches of rows")->check(memory_amount())->option_text("BYTES");
-    verb->add_option("--repeat", o.repeat, "timed calls after the first (3)")->check(CLI::Range(0, 1'000'000))->option_text("N");
+    verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in stretches of rows")
+        ->check(memory_amount())
+        ->option_text("BYTES");
+    verb->add_option("--repeat", o.repeat, "timed calls after the first (3)")
+        ->check(CLI::Range(0, 1'000'000))
+        ->option_text("N");
     verb->add_flag("--verify", o.verify, "compare C x with A (B x), row by row; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of x")->option_text("N");
     verb->add_option("--out", o.to, "write C to a file; - is stdout")->option_text("FILE");
     parser.output(verb, o.to, o.to_format, "mtx (the default for - and pipes), mtx.gz, npz, tulle");
-    parser.effective(verb, "--verbose", [&o] { return o.devices == 0 && o.chunks.empty(); }, "with --devices or --chunks");
-    parser.effective(verb, "--seed", [&o] { return o.verify; }, "without --verify");
+    parser.effective(
+        verb, "--verbose", [&o] { return o.devices == 0 && o.chunks.empty(); }, "with --devices or --chunks");
+    parser.effective(
+        verb, "--seed", [&o] { return o.verify; }, "without --verify");
     parser.when(verb, [&o](const Session& session) { run_spgemm(session, o); });
 }
 

@@ -19,11 +19,15 @@ namespace {
 template <class V>
 void report(const Session& session, const SpmmOptions& o, const CsrView<V>& a, const std::vector<DenseResult>& results)
 {
-    const auto flops = [&](const DenseResult& r) { return r.median > 0 ? 2.0 * static_cast<double>(a.nonzeros) * o.n / r.median : 0; };
+    const auto flops = [&](const DenseResult& r) {
+        return r.median > 0 ? 2.0 * static_cast<double>(a.nonzeros) * o.n / r.median : 0;
+    };
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& r : results) {
-            Json line{{"backend", r.backend}, {"policy", r.policy}, {"plan_seconds", r.plan_seconds}, {"seconds", r.median}, {"best_seconds", r.best}, {"flops", flops(r)}, {"plan_bytes", r.plan_bytes}};
+            Json line{{"backend", r.backend},      {"policy", r.policy},     {"plan_seconds", r.plan_seconds},
+                      {"seconds", r.median},       {"best_seconds", r.best}, {"flops", flops(r)},
+                      {"plan_bytes", r.plan_bytes}};
             if (r.verdict) line["worst_error"] = r.verdict->worst;
             list.push_back(line);
         }
@@ -31,10 +35,20 @@ void report(const Session& session, const SpmmOptions& o, const CsrView<V>& a, c
         result.update({{"n", o.n}, {"type", o.type}, {"repeat", o.repeat}, {"results", list}});
         return print(session, result);
     }
-    Table table({{"backend", Align::left}, {"policy", Align::left}, {"plan"}, {"median"}, {"best"}, {"Gflop/s"}, {"result", Align::left}});
+    Table table({{"backend", Align::left},
+                 {"policy", Align::left},
+                 {"plan"},
+                 {"median"},
+                 {"best"},
+                 {"Gflop/s"},
+                 {"result", Align::left}});
     for (const auto& r : results)
-        table.add({r.backend, r.policy, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best), fixed(flops(r) * 1e-9, 1), check_text(r.verdict)});
-    std::string text = session.console.styled(fmt::format("C = A{} B, A = {}, B with {}, {}\n", o.transpose ? "^T" : "", o.a.name(), counted(o.n, "column", "columns"), o.type), Style::bold) + table.text(session.console);
+        table.add({r.backend, r.policy, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best),
+                   fixed(flops(r) * 1e-9, 1), check_text(r.verdict)});
+    std::string text = session.console.styled(fmt::format("C = A{} B, A = {}, B with {}, {}\n", o.transpose ? "^T" : "",
+                                                          o.a.name(), counted(o.n, "column", "columns"), o.type),
+                                              Style::bold) +
+                       table.text(session.console);
     for (const auto& r : results) text += "\n" + shown(session, r.description);
     session.console.print(text);
 }
@@ -52,7 +66,9 @@ void run_as(const Session& session, const SpmmOptions& o)
     report(session, o, p.a, results);
     for (const auto& r : results)
         require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("spmm on ", r.backend, ": an entry of row ", r.verdict->entry, " (counted from 0) of C is ", r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst, " times its bound");
+            return concat("spmm on ", r.backend, ": an entry of row ", r.verdict->entry, " (counted from 0) of C is ",
+                          r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
+                          " times its bound");
         });
 }
 
@@ -76,34 +92,68 @@ void run_spmm(const Session& session, const SpmmOptions& o)
 void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
 {
     CLI::App* verb = parser.verb("spmm", "C = alpha op(A) B + beta C with a dense B, timed.",
-                                 "tulle run spmm matrix.mtx --n 128 --verify\ntulle run spmm twin:cant --n 128 --type f16 --backend all\ntulle run spmm twin:cant --type tf32 --backend cuda --order pack\n"
+                                 "tulle run spmm matrix.mtx --n 128 --verify\ntulle run spmm twin:cant --n 128 --type "
+                                 "f16 --backend all\ntulle run spmm twin:cant --type tf32 --backend cuda --order pack\n"
                                  "tulle run spmm twin:cant --n 128 --type f16 --backend all --kernel tiles --verify\n"
-                                 "tulle run spmm twin:cant --n 128 --devices 4 --verify", run);
+                                 "tulle run spmm twin:cant --n 128 --devices 4 --verify",
+                                 run);
     parser.matrix(verb, o.a);
     verb->add_option("--n", o.n, "columns of B (32)")->check(CLI::Range(1, 1'000'000))->option_text("N");
-    verb->add_option("--type", o.type, "f64 (the default), f32, tf32, f16 or bf16; the last two with sums and C in f32")->check(one_of({"f64", "f32", "tf32", "f16", "bf16"}))->option_text("TYPE");
-    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")->check(one_of({"cpu", "cuda", "all"}))->option_text("WHERE");
-    verb->add_option("--layout", o.layout, "of B and C: rows (the default) or columns are contiguous")->check(one_of({"rows", "columns"}))->option_text("WHICH");
-    verb->add_option("--kernel", o.kernel, "force a kernel: rows, tiles (the paper's: dense tiles and the rest), or panels on a GPU")->option_text("KERNEL");
-    verb->add_option("--order", o.order, "order of the rows of panels or tiles: natural, degree, minhash, pack, bsa (the default of tiles)")->option_text("ORDER");
-    verb->add_option("--delta", o.delta, "with --kernel tiles: tiles filled by more than this share are dense (what costs least, panel by panel)")->check(CLI::Range(0.0, 1.0))->option_text("SHARE");
-    verb->add_flag("--search", o.search, "with --kernel tiles: try some deltas and keep the fastest; with panels on a GPU: look at all rows to choose an order");
-    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")->check(CLI::Range(1, 1024))->option_text("N");
-    verb->add_option("--split", o.split, "with --devices: what members have of their own, rows of A or columns of B (automatic: what moves fewer bytes)")->check(one_of({"automatic", "rows", "columns"}))->option_text("WHICH");
+    verb->add_option("--type", o.type, "f64 (the default), f32, tf32, f16 or bf16; the last two with sums and C in f32")
+        ->check(one_of({"f64", "f32", "tf32", "f16", "bf16"}))
+        ->option_text("TYPE");
+    verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")
+        ->check(one_of({"cpu", "cuda", "all"}))
+        ->option_text("WHERE");
+    verb->add_option("--layout", o.layout, "of B and C: rows (the default) or columns are contiguous")
+        ->check(one_of({"rows", "columns"}))
+        ->option_text("WHICH");
+    verb->add_option("--kernel", o.kernel,
+                     "force a kernel: rows, tiles (the paper's: dense tiles and the rest), or panels on a GPU")
+        ->option_text("KERNEL");
+    verb->add_option("--order", o.order,
+                     "order of the rows of panels or tiles: natural, degree, minhash, pack, bsa (the default of tiles)")
+        ->option_text("ORDER");
+    verb->add_option(
+            "--delta", o.delta,
+            "with --kernel tiles: tiles filled by more than this share are dense (what costs least, panel by panel)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->option_text("SHARE");
+    verb->add_flag("--search", o.search,
+                   "with --kernel tiles: try some deltas and keep the fastest; with panels on a GPU: look at all rows "
+                   "to choose an order");
+    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")
+        ->check(CLI::Range(1, 1024))
+        ->option_text("N");
+    verb->add_option("--split", o.split,
+                     "with --devices: what members have of their own, rows of A or columns of B (automatic: what moves "
+                     "fewer bytes)")
+        ->check(one_of({"automatic", "rows", "columns"}))
+        ->option_text("WHICH");
     verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
     verb->add_option("--beta", o.beta, "(0)")->option_text("NUMBER");
-    verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (1000)")->check(positive())->option_text("N");
+    verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (1000)")
+        ->check(positive())
+        ->option_text("N");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
-    verb->add_flag("--verify", o.verify, "compare some columns with plain products, entry by entry; exit code 1 if a bound is broken");
+    verb->add_flag("--verify", o.verify,
+                   "compare some columns with plain products, entry by entry; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of B and C")->option_text("N");
     parser.device(verb, [&o] { return o.backend != "cpu"; });
     parser.verbose(verb);
-    parser.effective(verb, "--delta", [&o] { return o.kernel == "tiles"; }, "without --kernel tiles");
-    parser.effective(verb, "--search", [&o] { return o.kernel == "tiles" || (o.kernel != "rows" && o.backend != "cpu"); }, "without --kernel tiles or panels");
-    parser.effective(verb, "--verbose", [&o] { return o.devices == 0; }, "with --devices");
-    parser.effective(verb, "--order", [&o] { return o.kernel.empty() ? o.backend != "cpu" : o.kernel != "rows"; }, "with the kernel rows, the only one that is chosen on a CPU");
-    parser.effective(verb, "--split", [&o] { return o.devices > 0; }, "without --devices");
+    parser.effective(
+        verb, "--delta", [&o] { return o.kernel == "tiles"; }, "without --kernel tiles");
+    parser.effective(
+        verb, "--search", [&o] { return o.kernel == "tiles" || (o.kernel != "rows" && o.backend != "cpu"); },
+        "without --kernel tiles or panels");
+    parser.effective(
+        verb, "--verbose", [&o] { return o.devices == 0; }, "with --devices");
+    parser.effective(
+        verb, "--order", [&o] { return o.kernel.empty() ? o.backend != "cpu" : o.kernel != "rows"; },
+        "with the kernel rows, the only one that is chosen on a CPU");
+    parser.effective(
+        verb, "--split", [&o] { return o.devices > 0; }, "without --devices");
     parser.when(verb, [&o](const Session& session) { run_spmm(session, o); });
 }
 

@@ -22,14 +22,23 @@ namespace {
 
 spmv::Format format_of(const std::string& name)
 {
-    return name == "csc" ? spmv::Format::csc : name == "coo" ? spmv::Format::coo : name == "bell" ? spmv::Format::blocked_ell : spmv::Format::csr;
+    return name == "csc"    ? spmv::Format::csc
+           : name == "coo"  ? spmv::Format::coo
+           : name == "bell" ? spmv::Format::blocked_ell
+                            : spmv::Format::csr;
 }
 
 template <class V>
 SpmvProblem<V> problem_of(const SpmvOptions& options, const CsrView<V>& a)
 {
-    SpmvProblem<V> p{.a = a, .format = format_of(options.format), .block = options.block, .transpose = options.transpose,
-                     .alpha = static_cast<V>(options.alpha), .beta = static_cast<V>(options.beta), .x = {}, .y = {}};
+    SpmvProblem<V> p{.a = a,
+                     .format = format_of(options.format),
+                     .block = options.block,
+                     .transpose = options.transpose,
+                     .alpha = static_cast<V>(options.alpha),
+                     .beta = static_cast<V>(options.beta),
+                     .x = {},
+                     .y = {}};
     p.x = options.x_from.empty() ? seeded_vector<V>(p.cols(), options.seed) : read_numbers<V>(options.x_from, p.cols());
     p.y = seeded_vector<V>(p.rows(), options.seed + 1);
     return p;
@@ -48,10 +57,11 @@ spmv::Features traits_of(const Context& host, const SpmvProblem<V>& p)
     return features;
 }
 
-// The kernel asked for with the lanes asked for; where lanes are left open, tulle's own choice if it is that kernel, else the widest.
-// What cannot be done is passed on: the plan refuses it and says what could.
+// The kernel asked for with the lanes asked for; where lanes are left open, tulle's own choice if it is that kernel,
+// else the widest. What cannot be done is passed on: the plan refuses it and says what could.
 template <class V>
-std::optional<spmv::Policy> forced(const SpmvOptions& options, const SpmvProblem<V>& p, const Context& host, const Context& ctx)
+std::optional<spmv::Policy> forced(const SpmvOptions& options, const SpmvProblem<V>& p, const Context& host,
+                                   const Context& ctx)
 {
     if (options.kernel.empty()) return std::nullopt;
     const spmv::Kernel kernel = spmv::parse_kernel(options.kernel);
@@ -59,34 +69,49 @@ std::optional<spmv::Policy> forced(const SpmvOptions& options, const SpmvProblem
     const spmv::Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
     std::vector<spmv::Policy> possible = spmv::candidates(features, limits);
     possible.push_back(spmv::choose(features, limits).policy);
-    std::erase_if(possible, [&](const spmv::Policy& q) { return q.kernel != kernel || q.sort || (options.lanes > 0 && q.lanes != options.lanes); });
-    return possible.empty() ? spmv::Policy{.kernel = kernel, .lanes = options.lanes > 0 ? options.lanes : spmv::Policy{}.lanes} : possible.back();
+    std::erase_if(possible, [&](const spmv::Policy& q) {
+        return q.kernel != kernel || q.sort || (options.lanes > 0 && q.lanes != options.lanes);
+    });
+    return possible.empty()
+               ? spmv::Policy{.kernel = kernel, .lanes = options.lanes > 0 ? options.lanes : spmv::Policy{}.lanes}
+               : possible.back();
 }
 
 // "y = 2 A^T x - 0.5 y"
 std::string equation(const SpmvOptions& o)
 {
     const std::string alpha = o.alpha == 1 ? "" : fmt::format("{} ", o.alpha), product = o.transpose ? "A^T x" : "A x";
-    const std::string beta = o.beta == 0 ? "" : fmt::format(" {} {}y", o.beta < 0 ? '-' : '+', std::abs(o.beta) == 1 ? "" : fmt::format("{} ", std::abs(o.beta)));
+    const std::string beta = o.beta == 0
+                                 ? ""
+                                 : fmt::format(" {} {}y", o.beta < 0 ? '-' : '+',
+                                               std::abs(o.beta) == 1 ? "" : fmt::format("{} ", std::abs(o.beta)));
     return fmt::format("y = {}{}{}", alpha, product, beta);
 }
 
 template <class V>
-void report(const Session& session, const SpmvOptions& options, const SpmvProblem<V>& p, const std::vector<SpmvResult<V>>& results)
+void report(const Session& session, const SpmvOptions& options, const SpmvProblem<V>& p,
+            const std::vector<SpmvResult<V>>& results)
 {
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& r : results) list.push_back(to_json(r));
         Json result = about(options.matrix, p.a);
-        result.update({{"type", options.type}, {"format", to_text(p.format)}, {"transpose", p.transpose}, {"alpha", options.alpha}, {"beta", options.beta},
-                       {"repeat", options.repeat}, {"results", list}});
+        result.update({{"type", options.type},
+                       {"format", to_text(p.format)},
+                       {"transpose", p.transpose},
+                       {"alpha", options.alpha},
+                       {"beta", options.beta},
+                       {"repeat", options.repeat},
+                       {"results", list}});
         return print(session, result);
     }
     Table table({{"backend", Align::left}, {"plan"}, {"median"}, {"best"}, {"bandwidth"}, {"result", Align::left}});
     for (const auto& r : results)
-        table.add({r.backend, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best), rate_text(r.bandwidth()), check_text(r.verdict)});
-    const std::string title = fmt::format("{}, A = {}: {}, {}, {}, {}\n", equation(options), options.matrix.name(), shape_text(p.a.rows, p.a.cols),
-                                          counted(p.a.nonzeros, "nonzero", "nonzeros"), to_text(p.format), options.type);
+        table.add({r.backend, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best),
+                   rate_text(r.bandwidth()), check_text(r.verdict)});
+    const std::string title = fmt::format("{}, A = {}: {}, {}, {}, {}\n", equation(options), options.matrix.name(),
+                                          shape_text(p.a.rows, p.a.cols), counted(p.a.nonzeros, "nonzero", "nonzeros"),
+                                          to_text(p.format), options.type);
     std::string text = session.console.styled(title, Style::bold) + table.text(session.console);
     for (const auto& r : results) text += "\n" + shown(session, r.description);
     session.console.print(text);
@@ -126,7 +151,9 @@ void run_as(const Session& session, const SpmvOptions& options)
 void run_spmv(const Session& session, const SpmvOptions& options)
 {
     require<UsageError>(options.y_to.empty() || options.backend != "all", "--out needs one backend, not all");
-    require<UsageError>(options.devices == 0 || options.kernel.empty(), "--policy is for one device; the members of a team choose for themselves", "leave --policy or --devices out");
+    require<UsageError>(options.devices == 0 || options.kernel.empty(),
+                        "--policy is for one device; the members of a team choose for themselves",
+                        "leave --policy or --devices out");
     if (!options.y_to.empty()) check_writable(options.y_to);
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }

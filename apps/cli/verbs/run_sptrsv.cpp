@@ -25,34 +25,39 @@ namespace {
 template <class V>
 struct SolveResult {
     std::string backend, scheme, description;
-    std::vector<V> x;                                    // row after row
+    std::vector<V> x;  // row after row
     double plan_seconds = 0, median = 0, best = 0;
     std::size_t plan_bytes = 0;
     index_t levels = 0;
-    offset_t entries = 0;                                // of the triangle
+    offset_t entries = 0;  // of the triangle
     std::optional<Verdict> verdict = {};
 };
 
 // op(T) on the host as a triangle whose rows can be gone through in order; row i stands for row of_op(i) of op(T).
 template <class V>
 struct Plain {
-    std::vector<std::vector<std::pair<index_t, long double>>> row;      // entries beside the diagonal
+    std::vector<std::vector<std::pair<index_t, long double>>> row;  // entries beside the diagonal
     std::vector<long double> diagonal;
     bool reversed = false;
 
-    std::size_t place(index_t op_row) const { return static_cast<std::size_t>(reversed ? static_cast<index_t>(row.size()) - 1 - op_row : op_row); }
+    std::size_t place(index_t op_row) const
+    {
+        return static_cast<std::size_t>(reversed ? static_cast<index_t>(row.size()) - 1 - op_row : op_row);
+    }
 };
 
 template <class V>
 Plain<V> plain_triangle(const CsrView<V>& a, const TriangleOptions& o)
 {
     const auto n = static_cast<std::size_t>(a.rows);
-    Plain<V> plain{std::vector<std::vector<std::pair<index_t, long double>>>(n), std::vector<long double>(n, 1.0L), o.upper != o.transpose};
+    Plain<V> plain{std::vector<std::vector<std::pair<index_t, long double>>>(n), std::vector<long double>(n, 1.0L),
+                   o.upper != o.transpose};
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
             const index_t j = a.col[k], row = o.transpose ? j : i, col = o.transpose ? i : j;
             if (i == j && !o.unit_diagonal) plain.diagonal[plain.place(row)] = a.value[k];
-            else if (o.upper ? j > i : j < i) plain.row[plain.place(row)].emplace_back(static_cast<index_t>(plain.place(col)), a.value[k]);
+            else if (o.upper ? j > i : j < i)
+                plain.row[plain.place(row)].emplace_back(static_cast<index_t>(plain.place(col)), a.value[k]);
         }
     return plain;
 }
@@ -63,7 +68,8 @@ struct PlainSolution {
 
 // The solution for one right-hand side in long double, and the bound of a solve (base/error_bound.hpp).
 template <class V>
-PlainSolution solve_plainly(const Plain<V>& plain, long double alpha, const std::vector<V>& b, index_t sides, index_t side)
+PlainSolution solve_plainly(const Plain<V>& plain, long double alpha, const std::vector<V>& b, index_t sides,
+                            index_t side)
 {
     const std::size_t n = plain.row.size();
     std::vector<long double> x(n), bound(n);
@@ -80,7 +86,8 @@ PlainSolution solve_plainly(const Plain<V>& plain, long double alpha, const std:
         const std::vector<long double> before = bound;
         for (std::size_t i = 0; i < n; ++i) {
             long double sum = std::abs(plain.diagonal[i]) * before[i];
-            for (const auto& [j, v] : plain.row[i]) sum += std::abs(v) * (before[static_cast<std::size_t>(j)] + bound[static_cast<std::size_t>(j)]);
+            for (const auto& [j, v] : plain.row[i])
+                sum += std::abs(v) * (before[static_cast<std::size_t>(j)] + bound[static_cast<std::size_t>(j)]);
             bound[i] = sum / std::abs(plain.diagonal[i]);
         }
     }
@@ -99,10 +106,14 @@ Verdict check(const Plain<V>& plain, V alpha, const std::vector<V>& b, index_t s
     Verdict worst;
     for (index_t side = 0; side < sides; side += std::max<index_t>(1, sides - 1)) {
         const PlainSolution plainly = solve_plainly(plain, static_cast<long double>(alpha), b, sides, side);
-        const bool fits = std::all_of(plainly.exact.begin(), plainly.exact.end(), [](long double v) { return std::abs(v) <= static_cast<long double>(std::numeric_limits<V>::max()); });
-        require<ValueError>(fits, "the solution of this triangle exceeds the range of its type", "--dominant keeps the pattern and makes the values harmless");
+        const bool fits = std::all_of(plainly.exact.begin(), plainly.exact.end(), [](long double v) {
+            return std::abs(v) <= static_cast<long double>(std::numeric_limits<V>::max());
+        });
+        require<ValueError>(fits, "the solution of this triangle exceeds the range of its type",
+                            "--dominant keeps the pattern and makes the values harmless");
         std::vector<V> column(plain.row.size());
-        for (std::size_t i = 0; i < column.size(); ++i) column[i] = x[i * static_cast<std::size_t>(sides) + static_cast<std::size_t>(side)];
+        for (std::size_t i = 0; i < column.size(); ++i)
+            column[i] = x[i * static_cast<std::size_t>(sides) + static_cast<std::size_t>(side)];
         const Verdict verdict = judge<V>(column, plainly.exact, plainly.bound);
         if (side == 0 || !(verdict.worst <= worst.worst)) worst = verdict;
     }
@@ -110,7 +121,8 @@ Verdict check(const Plain<V>& plain, V alpha, const std::vector<V>& b, index_t s
 }
 
 template <class V>
-SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, const RunSptrsvOptions& o, const std::vector<V>& b)
+SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, const RunSptrsvOptions& o,
+                             const std::vector<V>& b)
 {
     SolveResult<V> result{.backend = ctx.name(), .scheme = {}, .description = {}, .x = {}};
     const auto there = to_device(ctx, on_host);
@@ -174,23 +186,37 @@ Csr<V> tamed(const Context& host, const CsrView<V>& a)
 }
 
 template <class V>
-void report(const Session& session, const RunSptrsvOptions& o, const CsrView<V>& a, const std::vector<SolveResult<V>>& results)
+void report(const Session& session, const RunSptrsvOptions& o, const CsrView<V>& a,
+            const std::vector<SolveResult<V>>& results)
 {
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& r : results)
-            list.push_back({{"backend", r.backend}, {"scheme", r.scheme}, {"levels", r.levels}, {"plan_seconds", r.plan_seconds}, {"plan_bytes", r.plan_bytes},
-                            {"seconds", {{"median", r.median}, {"best", r.best}}}, {"ok", r.verdict ? Json(r.verdict->good()) : Json()}});
+            list.push_back({{"backend", r.backend},
+                            {"scheme", r.scheme},
+                            {"levels", r.levels},
+                            {"plan_seconds", r.plan_seconds},
+                            {"plan_bytes", r.plan_bytes},
+                            {"seconds", {{"median", r.median}, {"best", r.best}}},
+                            {"ok", r.verdict ? Json(r.verdict->good()) : Json()}});
         Json result = about(o.triangle.matrix, a);
-        result.update({{"type", o.triangle.type}, {"upper", o.triangle.upper}, {"unit_diagonal", o.triangle.unit_diagonal}, {"transpose", o.triangle.transpose},
-                       {"right_hand_sides", o.right_hand_sides}, {"results", list}});
+        result.update({{"type", o.triangle.type},
+                       {"upper", o.triangle.upper},
+                       {"unit_diagonal", o.triangle.unit_diagonal},
+                       {"transpose", o.triangle.transpose},
+                       {"right_hand_sides", o.right_hand_sides},
+                       {"results", list}});
         return print(session, result);
     }
     Table table({{"backend", Align::left}, {"plan"}, {"levels"}, {"median"}, {"best"}, {"result", Align::left}});
     for (const auto& r : results)
-        table.add({r.backend, seconds_text(r.plan_seconds), grouped(r.levels), seconds_text(r.median), seconds_text(r.best), check_text(r.verdict)});
-    const std::string title = fmt::format("{}{} triangle of {}: {}, {}, {}\n", o.triangle.upper ? "upper" : "lower", o.triangle.transpose ? " (transposed)" : "",
-                                          o.triangle.matrix.name(), counted(a.rows, "row", "rows"), counted(o.right_hand_sides, "right-hand side", "right-hand sides"), o.triangle.type);
+        table.add({r.backend, seconds_text(r.plan_seconds), grouped(r.levels), seconds_text(r.median),
+                   seconds_text(r.best), check_text(r.verdict)});
+    const std::string title =
+        fmt::format("{}{} triangle of {}: {}, {}, {}\n", o.triangle.upper ? "upper" : "lower",
+                    o.triangle.transpose ? " (transposed)" : "", o.triangle.matrix.name(),
+                    counted(a.rows, "row", "rows"), counted(o.right_hand_sides, "right-hand side", "right-hand sides"),
+                    o.triangle.type);
     std::string text = session.console.styled(title, Style::bold) + table.text(session.console);
     for (const auto& r : results) text += "\n" + r.description + "\n";
     session.console.print(text);
@@ -202,7 +228,8 @@ std::vector<Context> soonest(const Session& session, const RunSptrsvOptions& o, 
 {
     sptrsv::Options options = o.triangle.plan();
     options.right_hand_sides = o.right_hand_sides;
-    const sptrsv::Placement placement = sptrsv::best_context<V>(a, options, session.settings.threads, session.settings.device).placement;
+    const sptrsv::Placement placement =
+        sptrsv::best_context<V>(a, options, session.settings.threads, session.settings.device).placement;
     session.console.say(placement.why);
     return session.contexts(placement.backend == Backend::cpu ? "cpu" : "cuda");
 }
@@ -213,8 +240,10 @@ void run_as(const Session& session, const RunSptrsvOptions& o)
     const Context host = session.host();
     const Loaded<V> loaded = load_triangle<V>(session, host, o.triangle);
     const CsrView<V> a = loaded.matrix.view();
-    const std::vector<Context> where = o.triangle.backend == "auto" ? soonest(session, o, a) : session.contexts(o.triangle.backend);
-    const std::vector<V> b = seeded_vector<V>(static_cast<index_t>(checked_product(a.rows, o.right_hand_sides, "right-hand sides")), o.seed);
+    const std::vector<Context> where =
+        o.triangle.backend == "auto" ? soonest(session, o, a) : session.contexts(o.triangle.backend);
+    const std::vector<V> b =
+        seeded_vector<V>(static_cast<index_t>(checked_product(a.rows, o.right_hand_sides, "right-hand sides")), o.seed);
     std::vector<SolveResult<V>> results;
     {
         const Activity work(session.console, "solving");
@@ -228,18 +257,22 @@ void run_as(const Session& session, const RunSptrsvOptions& o)
     report(session, o, a, results);
     for (const auto& r : results)
         require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("sptrsv on ", r.backend, ": entry ", r.verdict->entry, " is ", r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst, " times its bound");
+            return concat("sptrsv on ", r.backend, ": entry ", r.verdict->entry, " is ", r.verdict->is,
+                          " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
+                          " times its bound");
         });
 }
 
-void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std::vector<std::string>& backends, const std::string& backend_help)
+void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std::vector<std::string>& backends,
+                  const std::string& backend_help)
 {
     parser.matrix(verb, o.matrix);
     auto* upper = verb->add_flag("--upper", o.upper, "the upper triangle");
     verb->add_flag("--lower", o.lower, "the lower triangle (the default)")->excludes(upper);
     verb->add_flag("--unit-diagonal", o.unit_diagonal, "the diagonal is one, whatever is stored");
     verb->add_flag("--transpose", o.transpose, "solve with the transposed triangle");
-    verb->add_flag("--dominant", o.dominant, "keep the pattern, but values that keep the solution small; missing diagonals are filled");
+    verb->add_flag("--dominant", o.dominant,
+                   "keep the pattern, but values that keep the solution small; missing diagonals are filled");
     verb->add_option("--backend", o.backend, backend_help)->check(one_of(backends))->option_text("WHERE");
     Parser::type(verb, o.type);
     parser.device(verb, [&o] { return o.backend != "cpu" && (o.backend == "all" || why_no_cuda().empty()); });
@@ -249,7 +282,9 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std:
 
 sptrsv::Options TriangleOptions::plan() const
 {
-    return {.uplo = upper ? sptrsv::Uplo::upper : sptrsv::Uplo::lower, .op = transpose ? tulle::Op::transpose : tulle::Op::none, .unit_diagonal = unit_diagonal,
+    return {.uplo = upper ? sptrsv::Uplo::upper : sptrsv::Uplo::lower,
+            .op = transpose ? tulle::Op::transpose : tulle::Op::none,
+            .unit_diagonal = unit_diagonal,
             .other_side = sptrsv::OtherSide::ignore};
 }
 
@@ -257,12 +292,15 @@ template <class V>
 Loaded<V> load_triangle(const Session& session, const Context& host, const TriangleOptions& options)
 {
     Loaded<V> loaded = load<V>(session, host, options.matrix);
-    require<ShapeError>(loaded.matrix.rows == loaded.matrix.cols, [&] { return concat("a triangle is square, the matrix is ", loaded.matrix.rows, " x ", loaded.matrix.cols); });
+    require<ShapeError>(loaded.matrix.rows == loaded.matrix.cols, [&] {
+        return concat("a triangle is square, the matrix is ", loaded.matrix.rows, " x ", loaded.matrix.cols);
+    });
     if (options.dominant) loaded.matrix = tamed(host, loaded.matrix.view());
     return loaded;
 }
 
-SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed)
+SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                                  std::uint64_t seed)
 {
     const Csr<double> tame = tamed(host, a);
     RunSptrsvOptions o;
@@ -271,7 +309,12 @@ SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const
     const SolveResult<double> r = measure_solve(ctx, tame.view(), o, b);
     const Verdict verdict = check(plain_triangle(tame.view(), o.triangle), 1.0, b, 1, r.x);
     const auto entries = static_cast<std::size_t>(r.entries), rows = static_cast<std::size_t>(a.rows);
-    return {r.backend, r.scheme, check_text(verdict), r.median, entries * (sizeof(double) + sizeof(index_t)) + 2 * rows * sizeof(double), verdict.good()};
+    return {r.backend,
+            r.scheme,
+            check_text(verdict),
+            r.median,
+            entries * (sizeof(double) + sizeof(index_t)) + 2 * rows * sizeof(double),
+            verdict.good()};
 }
 
 template Loaded<float> load_triangle(const Session&, const Context&, const TriangleOptions&);
@@ -284,36 +327,56 @@ void run_sptrsv(const Session& session, const RunSptrsvOptions& options)
 
 void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& o)
 {
-    CLI::App* verb = parser.verb("sptrsv", "op(T) X = alpha B for a triangle T of any square matrix, timed; B comes from a seed.",
-                                 "tulle run sptrsv matrix.mtx --verify\ntulle run sptrsv twin:cant --dominant --backend all --verify\n"
-                                 "tulle run sptrsv matrix.mtx --upper --unit-diagonal --rhs 32", run);
+    CLI::App* verb = parser.verb(
+        "sptrsv", "op(T) X = alpha B for a triangle T of any square matrix, timed; B comes from a seed.",
+        "tulle run sptrsv matrix.mtx --verify\ntulle run sptrsv twin:cant --dominant --backend all --verify\n"
+        "tulle run sptrsv matrix.mtx --upper --unit-diagonal --rhs 32",
+        run);
     o.triangle.backend = "auto";
-    add_triangle(parser, verb, o.triangle, {"cpu", "cuda", "all"}, "cpu, cuda or all; where a hundred solves should take least, unless given");
-    verb->add_option("--rhs", o.right_hand_sides, "right-hand sides (1)")->check(CLI::Range(1, 100'000))->option_text("N");
+    add_triangle(parser, verb, o.triangle, {"cpu", "cuda", "all"},
+                 "cpu, cuda or all; where a hundred solves should take least, unless given");
+    verb->add_option("--rhs", o.right_hand_sides, "right-hand sides (1)")
+        ->check(CLI::Range(1, 100'000))
+        ->option_text("N");
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
-    verb->add_option("--search", o.search, "try schemes for so many seconds instead of predicting the best")->check(positive())->option_text("SECONDS");
-    verb->add_option("--cache", o.cache, "folder that remembers what a search found for a pattern on a device")->option_text("FOLDER");
-    verb->add_option("--model", o.model, "file of a learned model that chooses (tools/train); none: rules choose")->option_text("FILE");
+    verb->add_option("--search", o.search, "try schemes for so many seconds instead of predicting the best")
+        ->check(positive())
+        ->option_text("SECONDS");
+    verb->add_option("--cache", o.cache, "folder that remembers what a search found for a pattern on a device")
+        ->option_text("FOLDER");
+    verb->add_option("--model", o.model, "file of a learned model that chooses (tools/train); none: rules choose")
+        ->option_text("FILE");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
-    verb->add_flag("--verify", o.verify, "compare with a plain solve, entry by entry; exit code 1 if a bound is broken");
+    verb->add_flag("--verify", o.verify,
+                   "compare with a plain solve, entry by entry; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of B")->option_text("N");
     parser.when(verb, [&o](const Session& session) { run_sptrsv(session, o); });
 }
 
 void add_tune(Parser& parser, TuneSptrsvOptions& o)
 {
-    CLI::App* tune = parser.verb("tune", "Tries what could be chosen for a matrix and shows what is fastest.", "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv --help");
+    CLI::App* tune = parser.verb("tune", "Tries what could be chosen for a matrix and shows what is fastest.",
+                                 "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv --help");
     tune->require_subcommand(1);
-    CLI::App* verb = parser.verb("sptrsv", "Schemes of the triangular solve, the fastest first; the one tulle would choose is marked.",
-                                 "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv twin:cant --dominant --paper --seconds 60\ntulle tune sptrsv twin:cant --dominant --exhaustive --seconds 3600", tune);
+    CLI::App* verb =
+        parser.verb("sptrsv",
+                    "Schemes of the triangular solve, the fastest first; the one tulle would choose is marked.",
+                    "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv twin:cant --dominant --paper "
+                    "--seconds 60\ntulle tune sptrsv twin:cant --dominant --exhaustive --seconds 3600",
+                    tune);
     o.triangle.backend = "cuda";
     add_triangle(parser, verb, o.triangle, {"cpu", "cuda"}, "cuda (the default, where there is a GPU) or cpu");
-    verb->add_option("--seconds", o.seconds, "no new scheme is tried after this long (10)")->check(positive())->option_text("SECONDS");
+    verb->add_option("--seconds", o.seconds, "no new scheme is tried after this long (10)")
+        ->check(positive())
+        ->option_text("SECONDS");
     auto* paper = verb->add_flag("--paper", o.paper, "on a GPU: some schemes of AG-SpTRSV of every kind too");
-    verb->add_flag("--exhaustive", o.exhaustive, "on a GPU: all of them, in any order, as long as --seconds last")->excludes(paper);
-    verb->add_option("--cache", o.cache, "folder that remembers the fastest, for plans made with it")->option_text("FOLDER");
+    verb->add_flag("--exhaustive", o.exhaustive, "on a GPU: all of them, in any order, as long as --seconds last")
+        ->excludes(paper);
+    verb->add_option("--cache", o.cache, "folder that remembers the fastest, for plans made with it")
+        ->option_text("FOLDER");
     verb->add_option("--show", o.show, "rows of the table (20)")->check(positive())->option_text("N");
-    parser.effective(verb, "--show", [&parser] { return !parser.settings().json; }, "with --json, which has all of them");
+    parser.effective(
+        verb, "--show", [&parser] { return !parser.settings().json; }, "with --json, which has all of them");
     parser.when(verb, [&o](const Session& session) { tune_sptrsv(session, o); });
 }
 

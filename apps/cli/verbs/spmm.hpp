@@ -14,17 +14,17 @@ namespace tulle::cli {
 
 struct SpmmOptions {
     Source a;
-    std::string backend = "cpu", type = "f64";           // f64, f32, tf32, f16, bf16; the last two with C in f32
-    index_t n = 32;                                      // columns of B
-    std::string layout = "rows";                         // of B and C: rows or columns are contiguous
-    std::string kernel, order;                           // empty: tulle chooses
-    double delta = -1;                                   // tiles: dense above this density; negative: tulle chooses
-    bool search = false;                                 // tiles: deltas are tried
+    std::string backend = "cpu", type = "f64";  // f64, f32, tf32, f16, bf16; the last two with C in f32
+    index_t n = 32;                             // columns of B
+    std::string layout = "rows";                // of B and C: rows or columns are contiguous
+    std::string kernel, order;                  // empty: tulle chooses
+    double delta = -1;                          // tiles: dense above this density; negative: tulle chooses
+    bool search = false;                        // tiles: deltas are tried
     bool transpose = false, verify = false;
     double alpha = 1, beta = 0;
     double expected_calls = 1000;
-    int devices = 0;                                     // a team of so many; 0: one device, no team
-    std::string split = "automatic";                     // of a team: rows or columns
+    int devices = 0;                  // a team of so many; 0: one device, no team
+    std::string split = "automatic";  // of a team: rows or columns
     int repeat = 10;
     std::uint64_t seed = 1;
 };
@@ -32,16 +32,21 @@ void run_spmm(const Session& session, const SpmmOptions& options);
 
 // What would be multiplied how, and why: counts, predictions for the backend, measured times where it is there.
 struct ExplainSpmmOptions {
-    SpmmOptions product{.a = {}, .backend = "cuda", .type = "f16", .kernel = {}, .order = {}, .repeat = 5};      // repeat 0: nothing is measured
-    bool all = false, bsa = false;                       // count orders that cannot pay too; consider bsa too
+    SpmmOptions product{.a = {},
+                        .backend = "cuda",
+                        .type = "f16",
+                        .kernel = {},
+                        .order = {},
+                        .repeat = 5};  // repeat 0: nothing is measured
+    bool all = false, bsa = false;     // count orders that cannot pay too; consider bsa too
 };
 void explain_spmm(const Session& session, const ExplainSpmmOptions& options);
 
 // For demo: C = A B with 32 columns, timed and checked.
 struct DenseSummary {
     std::string backend, policy, check;
-    double seconds = 0;                                  // median
-    std::size_t bytes = 0;                               // A, B and C, each once
+    double seconds = 0;     // median
+    std::size_t bytes = 0;  // A, B and C, each once
     bool good = true;
 };
 DenseSummary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);

@@ -15,7 +15,7 @@ namespace tulle::cli {
 struct TriangleOptions {
     Source matrix;
     bool lower = false, upper = false, unit_diagonal = false, transpose = false;
-    bool dominant = false;                               // the pattern as it is, values replaced by harmless ones
+    bool dominant = false;  // the pattern as it is, values replaced by harmless ones
     std::string type = "f64", backend = "cpu";
 
     sptrsv::Options plan() const;
@@ -24,19 +24,19 @@ struct TriangleOptions {
 struct RunSptrsvOptions {
     TriangleOptions triangle;
     int right_hand_sides = 1, repeat = 10;
-    double alpha = 1, search = 0;                        // search: seconds for trying schemes; 0: predict
+    double alpha = 1, search = 0;  // search: seconds for trying schemes; 0: predict
     bool verify = false;
     std::uint64_t seed = 1;
-    std::string cache, model;                            // folder of what searches found; file of a learned model
+    std::string cache, model;  // folder of what searches found; file of a learned model
 };
 void run_sptrsv(const Session& session, const RunSptrsvOptions& options);
 
 struct TuneSptrsvOptions {
-    TriangleOptions triangle;                            // on a GPU, where there is one
+    TriangleOptions triangle;  // on a GPU, where there is one
     double seconds = 10;
-    bool paper = false, exhaustive = false;              // the paper's schemes too: some of every kind, or all
-    int show = 20;                                       // rows of the table
-    std::string cache;                                   // folder that remembers the fastest; empty: none
+    bool paper = false, exhaustive = false;  // the paper's schemes too: some of every kind, or all
+    int show = 20;                           // rows of the table
+    std::string cache;                       // folder that remembers the fastest; empty: none
 };
 void tune_sptrsv(const Session& session, const TuneSptrsvOptions& options);
 
@@ -44,16 +44,19 @@ void tune_sptrsv(const Session& session, const TuneSptrsvOptions& options);
 void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& options);
 void add_tune(Parser& parser, TuneSptrsvOptions& options);
 
-// For demo: L x = b with the lower triangle of a square matrix on the host, its values made harmless; timed and checked.
+// For demo: L x = b with the lower triangle of a square matrix on the host, its values made harmless; timed and
+// checked.
 struct SolveSummary {
     std::string backend, scheme, check;
-    double seconds = 0;                                  // median
-    std::size_t bytes = 0;                               // entries, b and x, each once
+    double seconds = 0;     // median
+    std::size_t bytes = 0;  // entries, b and x, each once
     bool good = true;
 };
-SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);
+SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                                  std::uint64_t seed);
 
 // The triangle's matrix on the host, its values made harmless if asked for.
-template <class V> Loaded<V> load_triangle(const Session& session, const Context& host, const TriangleOptions& options);
+template <class V>
+Loaded<V> load_triangle(const Session& session, const Context& host, const TriangleOptions& options);
 
 }  // namespace tulle::cli

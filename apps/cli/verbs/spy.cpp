@@ -26,7 +26,7 @@
 namespace tulle::cli {
 namespace {
 
-using Places = std::vector<index_t>;                     // the i-th is the old place of what comes i-th
+using Places = std::vector<index_t>;  // the i-th is the old place of what comes i-th
 
 Places as_they_are(index_t n)
 {
@@ -60,8 +60,10 @@ std::vector<offset_t> column_lengths(const CsrView<double>& a)
 Places read_places(const std::string& file, index_t n)
 {
     std::error_code none;
-    require<FileError>(file == "-" || std::filesystem::exists(file, none), [&] { return concat(file, ": there is no such file, and it names no permutation"); },
-                       "use reverse, random, degree, or a file with one row number a line");
+    require<FileError>(
+        file == "-" || std::filesystem::exists(file, none),
+        [&] { return concat(file, ": there is no such file, and it names no permutation"); },
+        "use reverse, random, degree, or a file with one row number a line");
     std::ifstream opened;
     std::istream& in = open_text(file, opened);
     Places places;
@@ -70,13 +72,19 @@ Places read_places(const std::string& file, index_t n)
     for (offset_t number = 1; std::getline(in, line); ++number) {
         index_t row = -1;
         const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), row);
-        const bool good = fault == std::errc{} && row >= 0 && row < n && (rest == line.data() + line.size() || *rest == '\r');
-        require<FormatError>(good, [&] { return concat(file, ":", number, ": '", line, "' is not a row number from 0 to ", n - 1); });
-        require<FormatError>(!seen[static_cast<std::size_t>(row)], [&] { return concat(file, ":", number, ": row ", row, " (counted from 0) comes a second time"); });
+        const bool good =
+            fault == std::errc{} && row >= 0 && row < n && (rest == line.data() + line.size() || *rest == '\r');
+        require<FormatError>(good, [&] {
+            return concat(file, ":", number, ": '", line, "' is not a row number from 0 to ", n - 1);
+        });
+        require<FormatError>(!seen[static_cast<std::size_t>(row)], [&] {
+            return concat(file, ":", number, ": row ", row, " (counted from 0) comes a second time");
+        });
         seen[static_cast<std::size_t>(row)] = true;
         places.push_back(row);
     }
-    require<FormatError>(std::ssize(places) == n, [&] { return concat(file, ": ", places.size(), " rows are named, but the matrix has ", n); });
+    require<FormatError>(std::ssize(places) == n,
+                         [&] { return concat(file, ": ", places.size(), " rows are named, but the matrix has ", n); });
     return places;
 }
 
@@ -116,19 +124,29 @@ std::string how_text(const SpyOptions& options)
 
 void spy(const Session& session, const SpyOptions& options)
 {
-    require<UsageError>(options.size >= 64 && options.size <= 8192, [&] { return concat("a picture of ", options.size, " pixels is out of range"); }, "use 64 to 8192");
+    require<UsageError>(
+        options.size >= 64 && options.size <= 8192,
+        [&] { return concat("a picture of ", options.size, " pixels is out of range"); }, "use 64 to 8192");
     picture::check_picture(options.to, options.format);
-    require<UsageError>(options.permute.empty() || options.reorder.empty(), "--permute and --reorder ask for two different pictures", "use one of them");
+    require<UsageError>(options.permute.empty() || options.reorder.empty(),
+                        "--permute and --reorder ask for two different pictures", "use one of them");
     const Context ctx = session.host();
     const Loaded<double> loaded = load<double>(session, ctx, options.matrix);
     const CsrView<double> a = loaded.matrix.view();
 
-    const std::string sizes = fmt::format("{} × {}, {}", grouped(a.rows), grouped(a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
+    const std::string sizes =
+        fmt::format("{} × {}, {}", grouped(a.rows), grouped(a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
     const std::string title = options.title.empty() ? options.matrix.name() : options.title;
-    picture::Plot plot{.matrix = picture::pattern_of(a), .panels = {{.title = title, .subtitle = sizes, .order = {}}}, .size = options.size, .format = options.format, .legend = !options.no_legend};
+    picture::Plot plot{.matrix = picture::pattern_of(a),
+                       .panels = {{.title = title, .subtitle = sizes, .order = {}}},
+                       .size = options.size,
+                       .format = options.format,
+                       .legend = !options.no_legend};
     if (!options.permute.empty())
-        plot.panels.push_back({.title = "permuted", .subtitle = how_text(options), .order = order_of(a, options.permute, options.seed)});
-    const std::optional<Reordering> reordering = options.reorder.empty() ? std::nullopt : std::optional(reorder(session, ctx, a, options));
+        plot.panels.push_back(
+            {.title = "permuted", .subtitle = how_text(options), .order = order_of(a, options.permute, options.seed)});
+    const std::optional<Reordering> reordering =
+        options.reorder.empty() ? std::nullopt : std::optional(reorder(session, ctx, a, options));
     if (reordering) show(*reordering, options, plot);
     {
         const Activity work(session.console, concat("drawing ", options.to));
@@ -140,7 +158,9 @@ void spy(const Session& session, const SpyOptions& options)
         if (reordering) json["reorder"] = to_json(*reordering, options);
         return print(session, json);
     }
-    session.console.print(fmt::format("{}: {}, {}{}\n", options.to, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"), plot.panels.size() == 1 ? "" : ", before and after"));
+    session.console.print(fmt::format("{}: {}, {}{}\n", options.to, shape_text(a.rows, a.cols),
+                                      counted(a.nonzeros, "nonzero", "nonzeros"),
+                                      plot.panels.size() == 1 ? "" : ", before and after"));
     if (reordering) session.console.print(text_of(*reordering, options, session.console));
 }
 

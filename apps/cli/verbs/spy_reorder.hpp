@@ -19,19 +19,28 @@ struct OrderedMatrix {
     std::vector<index_t> row;
     spmm::PanelCost cost;
     offset_t dense_tiles = 0, in_tiles = 0;
-    std::vector<offset_t> row_begin;                     // nonzeros in dense tiles, in this order
+    std::vector<offset_t> row_begin;  // nonzeros in dense tiles, in this order
     std::vector<index_t> col;
 
-    picture::Pattern dense(index_t cols) const { return {static_cast<index_t>(row.size()), cols, row_begin.data(), col.data()}; }
-    double share_in_tiles() const { return cost.nonzeros == 0 ? 0 : static_cast<double>(in_tiles) / static_cast<double>(cost.nonzeros); }
-    double reuse() const { return cost.pairs == 0 ? 0 : static_cast<double>(cost.nonzeros) / static_cast<double>(cost.pairs); }
+    picture::Pattern dense(index_t cols) const
+    {
+        return {static_cast<index_t>(row.size()), cols, row_begin.data(), col.data()};
+    }
+    double share_in_tiles() const
+    {
+        return cost.nonzeros == 0 ? 0 : static_cast<double>(in_tiles) / static_cast<double>(cost.nonzeros);
+    }
+    double reuse() const
+    {
+        return cost.pairs == 0 ? 0 : static_cast<double>(cost.nonzeros) / static_cast<double>(cost.pairs);
+    }
 };
 
 struct Reordering {
     index_t cols = 0;
     OrderedMatrix before, after;
     index_t clusters = 0;
-    double seconds = 0;                                  // to make the order
+    double seconds = 0;  // to make the order
 };
 
 Reordering reorder(const Session& session, const Context& ctx, const CsrView<double>& a, const SpyOptions& options);

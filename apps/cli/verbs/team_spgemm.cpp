@@ -29,11 +29,12 @@ spgemm::TeamOptions team_options(const spgemm::Options& wish)
 Team alone_each(const Session& session, const Context& like, int members)
 {
     const auto n = static_cast<std::size_t>(members);
-    return like.backend() == Backend::cpu ? Team(std::vector<Context>(n, like)) : Team::cuda(std::vector<int>(n, session.settings.device));
+    return like.backend() == Backend::cpu ? Team(std::vector<Context>(n, like))
+                                          : Team::cuda(std::vector<int>(n, session.settings.device));
 }
 
 struct Slowest {
-    double count = 0, fill = 0, all = 0;                 // seconds; all: of everybody together
+    double count = 0, fill = 0, all = 0;  // seconds; all: of everybody together
 };
 
 Slowest slowest_of(const std::vector<spgemm::TeamPart>& parts)
@@ -52,10 +53,22 @@ Json to_json(const spgemm::TeamPlan<V>& plan, const std::string& where)
 {
     Json list = Json::array();
     for (const auto& p : plan.parts())
-        list.push_back({{"counted_rows", p.counted_rows}, {"products", p.products}, {"filled_rows", p.filled_rows}, {"nonzeros", p.nonzeros}, {"moved", p.moved}, {"bytes", p.bytes},
-                        {"count_seconds_alone", p.count_seconds}, {"fill_seconds_alone", p.fill_seconds}, {"policy", p.policy}});
-    return {{"devices", plan.members()}, {"timed_on", where}, {"products", plan.products()}, {"nonzeros", plan.nonzeros()}, {"count_imbalance", plan.count_imbalance()},
-            {"fill_imbalance", plan.fill_imbalance()}, {"parts", list}};
+        list.push_back({{"counted_rows", p.counted_rows},
+                        {"products", p.products},
+                        {"filled_rows", p.filled_rows},
+                        {"nonzeros", p.nonzeros},
+                        {"moved", p.moved},
+                        {"bytes", p.bytes},
+                        {"count_seconds_alone", p.count_seconds},
+                        {"fill_seconds_alone", p.fill_seconds},
+                        {"policy", p.policy}});
+    return {{"devices", plan.members()},
+            {"timed_on", where},
+            {"products", plan.products()},
+            {"nonzeros", plan.nonzeros()},
+            {"count_imbalance", plan.count_imbalance()},
+            {"fill_imbalance", plan.fill_imbalance()},
+            {"parts", list}};
 }
 
 template <class V>
@@ -68,28 +81,49 @@ std::string text_of(const Session& session, const spgemm::TeamPlan<V>& plan, con
         nonzeros = std::max(nonzeros, p.nonzeros);
     }
     const double room = std::clamp((session.console.width() - 92) / 2, 6, 24);
-    const auto bar = [&](offset_t n, offset_t most) { return bar_text(room * static_cast<double>(n) / static_cast<double>(most), session.console.unicode()); };
-    Table table({{"device"}, {"counts rows"}, {"products"}, {"alone"}, {"", Align::left}, {"fills rows"}, {"nonzeros"}, {"alone"}, {"", Align::left}, {"memory"}});
+    const auto bar = [&](offset_t n, offset_t most) {
+        return bar_text(room * static_cast<double>(n) / static_cast<double>(most), session.console.unicode());
+    };
+    Table table({{"device"},
+                 {"counts rows"},
+                 {"products"},
+                 {"alone"},
+                 {"", Align::left},
+                 {"fills rows"},
+                 {"nonzeros"},
+                 {"alone"},
+                 {"", Align::left},
+                 {"memory"}});
     for (std::size_t k = 0; k < parts.size(); ++k) {
         const auto& p = parts[k];
-        table.add({std::to_string(k), grouped(p.counted_rows), grouped(p.products), seconds_text(p.count_seconds), bar(p.products, products), grouped(p.filled_rows),
-                   grouped(p.nonzeros), seconds_text(p.fill_seconds), bar(p.nonzeros, nonzeros), human_bytes(p.bytes)});
+        table.add({std::to_string(k), grouped(p.counted_rows), grouped(p.products), seconds_text(p.count_seconds),
+                   bar(p.products, products), grouped(p.filled_rows), grouped(p.nonzeros), seconds_text(p.fill_seconds),
+                   bar(p.nonzeros, nonzeros), human_bytes(p.bytes)});
     }
     const Slowest slowest = slowest_of(parts);
     Facts facts;
-    facts.add("imbalance", fmt::format("{:.4f} of products while counting, {:.4f} of nonzeros while filling: the largest part beside the mean", plan.count_imbalance(), plan.fill_imbalance()));
-    facts.add("slowest", fmt::format("{} counting, {} filling; all of them one after the other {}, on {}", seconds_text(slowest.count), seconds_text(slowest.fill),
-                                     seconds_text(slowest.all), where));
+    facts.add(
+        "imbalance",
+        fmt::format(
+            "{:.4f} of products while counting, {:.4f} of nonzeros while filling: the largest part beside the mean",
+            plan.count_imbalance(), plan.fill_imbalance()));
+    facts.add("slowest",
+              fmt::format("{} counting, {} filling; all of them one after the other {}, on {}",
+                          seconds_text(slowest.count), seconds_text(slowest.fill), seconds_text(slowest.all), where));
     return table.text(session.console) + "\n" + facts.text(session.console) + "\n" + plan.describe() + "\n";
 }
 
 }  // namespace
 
 template <class V>
-TeamProduct<V> multiply_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, const SpgemmOptions& o)
+TeamProduct<V> multiply_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b,
+                                const spgemm::Options& wish, const SpgemmOptions& o)
 {
     const Team team = team_like(session, like, o.devices);
-    TeamProduct<V> result{.where = fmt::format("{} x {}", team.size(), team[0].name()), .policy = {}, .description = {}, .c = {}};
+    TeamProduct<V> result{.where = fmt::format("{} x {}", team.size(), team[0].name()),
+                          .policy = {},
+                          .description = {},
+                          .c = {}};
     std::vector<double> times;
     for (int k = 0; k <= o.repeat; ++k) {
         const double begin = trace::now();
@@ -108,14 +142,17 @@ TeamProduct<V> multiply_on_team(const Session& session, const Context& like, con
     result.products = plan.products();
     result.policy = plan.parts().front().policy;
     const partition::Traffic t = plan.traffic();
-    result.description = plan.describe() + fmt::format("\n  moved:   {} up and {} down, by a plan and two runs", human_bytes(t.up), human_bytes(t.down));
-    for (const auto& p : plan.parts()) result.description += fmt::format("\n  {}: counted in {}, filled in {}", p.where, seconds_text(p.count_seconds), seconds_text(p.fill_seconds));
+    result.description = plan.describe() + fmt::format("\n  moved:   {} up and {} down, by a plan and two runs",
+                                                       human_bytes(t.up), human_bytes(t.down));
+    for (const auto& p : plan.parts())
+        result.description += fmt::format("\n  {}: counted in {}, filled in {}", p.where, seconds_text(p.count_seconds),
+                                          seconds_text(p.fill_seconds));
     return result;
 }
 
 template <class V>
-Json plan_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish, const SpgemmOptions& o,
-                  const std::string& title)
+Json plan_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b,
+                  const spgemm::Options& wish, const SpgemmOptions& o, const std::string& title)
 {
     spgemm::TeamOptions options = team_options(wish);
     options.take_turns = true;
@@ -126,13 +163,20 @@ Json plan_on_team(const Session& session, const Context& like, const CsrView<V>&
         return made;
     }();
     if (!session.settings.json)
-        session.console.print(session.console.styled(fmt::format("{}, on {}\n", title, counted(o.devices, "device", "devices")), Style::bold) + text_of(session, plan, like.name()));
+        session.console.print(
+            session.console.styled(fmt::format("{}, on {}\n", title, counted(o.devices, "device", "devices")),
+                                   Style::bold) +
+            text_of(session, plan, like.name()));
     return to_json(plan, like.name());
 }
 
-template TeamProduct<float> multiply_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&);
-template TeamProduct<double> multiply_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&);
-template Json plan_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&, const std::string&);
-template Json plan_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&, const std::string&);
+template TeamProduct<float> multiply_on_team(const Session&, const Context&, const CsrView<float>&,
+                                             const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&);
+template TeamProduct<double> multiply_on_team(const Session&, const Context&, const CsrView<double>&,
+                                              const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&);
+template Json plan_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&,
+                           const spgemm::Options&, const SpgemmOptions&, const std::string&);
+template Json plan_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&,
+                           const spgemm::Options&, const SpgemmOptions&, const std::string&);
 
 }  // namespace tulle::cli

@@ -69,22 +69,38 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& t : trials)
-            list.push_back({{"scheme", sptrsv::to_text(t.scheme)}, {"choice", sptrsv::to_line(t.scheme)}, {"chosen", t.scheme == chosen}, {"levels", t.levels}, {"prepare_seconds", t.prepare_seconds}, {"solve_seconds", t.solve_seconds}});
+            list.push_back({{"scheme", sptrsv::to_text(t.scheme)},
+                            {"choice", sptrsv::to_line(t.scheme)},
+                            {"chosen", t.scheme == chosen},
+                            {"levels", t.levels},
+                            {"prepare_seconds", t.prepare_seconds},
+                            {"solve_seconds", t.solve_seconds}});
         Json features;
-        for (const std::string& name : sptrsv::feature_names()) features[name] = sptrsv::feature(planned.features(), name);
+        for (const std::string& name : sptrsv::feature_names())
+            features[name] = sptrsv::feature(planned.features(), name);
         Json result = about(o.triangle.matrix, there.view());
-        result.update({{"backend", ctx.name()}, {"features", features}, {"remembered", remembered}, {"tried", trials.size()}, {"of", schemes.size()}, {"trials", list}});
+        result.update({{"backend", ctx.name()},
+                       {"features", features},
+                       {"remembered", remembered},
+                       {"tried", trials.size()},
+                       {"of", schemes.size()},
+                       {"trials", list}});
         return print(session, result);
     }
     Table table({{"", Align::left}, {"scheme", Align::left}, {"levels"}, {"arrange"}, {"solve"}});
     for (std::size_t k = 0; k < trials.size(); ++k) {
         const bool is_chosen = trials[k].scheme == chosen;
         if (k >= static_cast<std::size_t>(o.show) && !is_chosen) continue;
-        table.add({concat(k == 0 ? "fastest" : "", k == 0 && is_chosen ? ", " : "", is_chosen ? "chosen" : ""), sptrsv::to_text(trials[k].scheme), grouped(trials[k].levels),
+        table.add({concat(k == 0 ? "fastest" : "", k == 0 && is_chosen ? ", " : "", is_chosen ? "chosen" : ""),
+                   sptrsv::to_text(trials[k].scheme), grouped(trials[k].levels),
                    seconds_text(trials[k].prepare_seconds), seconds_text(trials[k].solve_seconds)});
     }
-    session.console.print(session.console.styled(fmt::format("{} on {}: {} of {} schemes tried\n", o.triangle.matrix.name(), ctx.name(), trials.size(), schemes.size()), Style::bold) +
-                          table.text(session.console) + (remembered.empty() ? "" : concat("remembered in ", o.cache, ": ", remembered, "\n")));
+    session.console.print(
+        session.console.styled(fmt::format("{} on {}: {} of {} schemes tried\n", o.triangle.matrix.name(), ctx.name(),
+                                           trials.size(), schemes.size()),
+                               Style::bold) +
+        table.text(session.console) +
+        (remembered.empty() ? "" : concat("remembered in ", o.cache, ": ", remembered, "\n")));
 }
 
 }  // namespace

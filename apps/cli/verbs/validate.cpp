@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle validate: reads everything and checks it; exit code 1 with the first thing that is wrong.
 //
-// A reader refuses a malformed file itself (exit code 3): this verb judges the matrix that a well-formed file holds, and what a file
-// of CSR arrays (.npz, .tulle) claims of itself.
+// A reader refuses a malformed file itself (exit code 3): this verb judges the matrix that a well-formed file holds,
+// and what a file of CSR arrays (.npz, .tulle) claims of itself.
 #include <fmt/format.h>
 
 #include "apps/cli/support/describe.hpp"
@@ -21,13 +21,15 @@ namespace {
 std::string duplicates_text(const io::FileInfo& file)
 {
     if (file.duplicates.count == 0) return "no duplicates";
-    return fmt::format("{} added up (first: {})", counted(file.duplicates.count, "duplicate", "duplicates"), place_text(file.duplicates));
+    return fmt::format("{} added up (first: {})", counted(file.duplicates.count, "duplicate", "duplicates"),
+                       place_text(file.duplicates));
 }
 
 std::string first_fault(const Findings& found, const io::FileInfo& file, const ValidateOptions& options)
 {
     if (!found.ok()) return found.problem;
-    if (options.finite && found.not_finite > 0) return counted(found.not_finite, "value is", "values are") + " NaN or infinite";
+    if (options.finite && found.not_finite > 0)
+        return counted(found.not_finite, "value is", "values are") + " NaN or infinite";
     if (!options.matrix.strict) return "";
     if (file.duplicates.count > 0) return duplicates_text(file);
     const auto lost = io::warnings(options.matrix.text, file);
@@ -51,7 +53,7 @@ void validate(const Session& session, const ValidateOptions& options)
 {
     const Context ctx = session.host();
     Source source = options.matrix;
-    source.strict = false;                               // what is lost is a finding of this verb, not an error of the reader
+    source.strict = false;  // what is lost is a finding of this verb, not an error of the reader
     const Loaded<double> loaded = load<double>(session, ctx, source);
     const CsrView<double> a = loaded.matrix.view();
     const Findings found = tulle::validate(ctx, a);
@@ -62,9 +64,14 @@ void validate(const Session& session, const ValidateOptions& options)
         result["symmetry"] = symmetry;
         print(session, result);
     } else if (fault.empty()) {
-        const std::string caveat = found.not_finite > 0 ? fmt::format("; {} NaN or infinite", counted(found.not_finite, "value is", "values are")) : "";
-        session.console.print(fmt::format("{}: sound; {}, {}, {}sorted, {}{}\n", options.matrix.text, shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"),
-                                          symmetry == "general" ? "" : symmetry + ", ", duplicates_text(loaded.file), caveat));
+        const std::string caveat =
+            found.not_finite > 0
+                ? fmt::format("; {} NaN or infinite", counted(found.not_finite, "value is", "values are"))
+                : "";
+        session.console.print(fmt::format("{}: sound; {}, {}, {}sorted, {}{}\n", options.matrix.text,
+                                          shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"),
+                                          symmetry == "general" ? "" : symmetry + ", ", duplicates_text(loaded.file),
+                                          caveat));
     }
     require<CheckFailed>(fault.empty(), [&] { return concat(options.matrix.text, ": ", fault); });
 }

@@ -7,7 +7,7 @@
 namespace tulle {
 namespace {
 
-constexpr std::size_t slice = std::size_t{1} << 20;   // a thread's piece: large enough that its start does not show
+constexpr std::size_t slice = std::size_t{1} << 20;  // a thread's piece: large enough that its start does not show
 
 template <class F>
 void in_slices(const CpuQueue& q, std::size_t bytes, F&& work)
@@ -24,12 +24,17 @@ void in_slices(const CpuQueue& q, std::size_t bytes, F&& work)
 
 void copy_bytes(const CpuQueue& q, const void* from, void* to, std::size_t bytes)
 {
-    in_slices(q, bytes, [&](std::size_t at, std::size_t n) { std::memcpy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, n); });
+    in_slices(q, bytes, [&](std::size_t at, std::size_t n) {
+        std::memcpy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, n);
+    });
 }
 
 void upload_bytes(const CpuQueue& q, const void* host, void* to, std::size_t bytes) { copy_bytes(q, host, to, bytes); }
 
-void download_bytes(const CpuQueue& q, const void* from, void* host, std::size_t bytes) { copy_bytes(q, from, host, bytes); }
+void download_bytes(const CpuQueue& q, const void* from, void* host, std::size_t bytes)
+{
+    copy_bytes(q, from, host, bytes);
+}
 
 void fill_bytes(const CpuQueue& q, void* to, unsigned char value, std::size_t bytes)
 {

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers as they are stored and as they are computed with, in one instruction where a GPU has one; and neighbours at once.
+// Numbers as they are stored and as they are computed with, in one instruction where a GPU has one; and neighbours at
+// once.
 #pragma once
 
 #include "device/cuda/mma.cuh"
@@ -23,10 +24,12 @@ __device__ inline float widen(Float16 value)
 }
 
 // To nearest, ties to even.
-template <class C> struct Narrow {
+template <class C>
+struct Narrow {
     __device__ static C from(C value) { return value; }
 };
-template <> struct Narrow<Float16> {
+template <>
+struct Narrow<Float16> {
     __device__ static Float16 from(float value)
     {
         Float16 narrow;
@@ -34,7 +37,8 @@ template <> struct Narrow<Float16> {
         return narrow;
     }
 };
-template <> struct Narrow<Bfloat16> {
+template <>
+struct Narrow<Bfloat16> {
     __device__ static Bfloat16 from(float value)
     {
         Bfloat16 narrow;
@@ -54,7 +58,8 @@ struct alignas(sizeof(V) == 2 ? 8 : 16) Run {
 template <class V>
 __device__ inline bool can_load_runs(const V* from, offset_t step)
 {
-    return reinterpret_cast<std::uintptr_t>(from) % alignof(Run<V>) == 0 && step * static_cast<offset_t>(sizeof(V)) % static_cast<offset_t>(alignof(Run<V>)) == 0;
+    return reinterpret_cast<std::uintptr_t>(from) % alignof(Run<V>) == 0 &&
+           step * static_cast<offset_t>(sizeof(V)) % static_cast<offset_t>(alignof(Run<V>)) == 0;
 }
 
 }  // namespace tulle

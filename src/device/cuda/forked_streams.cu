@@ -55,7 +55,8 @@ ForkedStreams::ForkedStreams(const CudaQueue& q, int count) : queues_{q}
         events_.push_back(lent.event);
     }
     check(cudaEventRecord(static_cast<cudaEvent_t>(events_[0]), q.stream));
-    for (std::size_t k = 1; k < queues_.size(); ++k) check(cudaStreamWaitEvent(queues_[k].stream, static_cast<cudaEvent_t>(events_[0]), 0));
+    for (std::size_t k = 1; k < queues_.size(); ++k)
+        check(cudaStreamWaitEvent(queues_[k].stream, static_cast<cudaEvent_t>(events_[0]), 0));
 }
 
 // An error of a kernel is told by whoever waits next.

@@ -17,7 +17,7 @@ namespace tulle::cuda {
 
 class ForkedStreams {
 public:
-    ForkedStreams(const CudaQueue& q, int count);                    // 0: everything goes to q itself
+    ForkedStreams(const CudaQueue& q, int count);  // 0: everything goes to q itself
     ~ForkedStreams();
     ForkedStreams(const ForkedStreams&) = delete;
     ForkedStreams& operator=(const ForkedStreams&) = delete;
@@ -26,8 +26,8 @@ public:
     const CudaQueue& next();
 
 private:
-    std::vector<CudaQueue> queues_;                              // q first
-    std::vector<void*> events_;                                  // one a branch
+    std::vector<CudaQueue> queues_;  // q first
+    std::vector<void*> events_;      // one a branch
     std::size_t turn_ = 0;
 };
 

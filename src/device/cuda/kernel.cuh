@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything a kernel needs, with the same names on a real GPU and in the simulator: launch(), shared memory, flags between blocks,
-// reductions over a slice of a warp. Files with kernels include this instead of CUDA headers.
+// Everything a kernel needs, with the same names on a real GPU and in the simulator: launch(), shared memory, flags
+// between blocks, reductions over a slice of a warp. Files with kernels include this instead of CUDA headers.
 #pragma once
 
 #include "device/cuda/runtime.cuh"
@@ -15,17 +15,21 @@
 #include "tulle/types.hpp"
 
 #ifdef TULLE_SIM
-#include "simt/kernel.hpp"       // TULLE_SHARED, TULLE_DYNAMIC_SHARED, load_acquire, store_release, load_relaxed, arrive, named_barrier_sync, load_streaming, simt::enqueue
+// Declares the same names for the simulated GPU: TULLE_SHARED, TULLE_DYNAMIC_SHARED, load_acquire, store_release,
+// load_relaxed, arrive, named_barrier_sync, load_streaming, simt::enqueue.
+#include "simt/kernel.hpp"
 #else
-// Shared memory of a block. `TULLE_SHARED(int, key, 256);` declares int key[256]; the dynamic form takes the launch's shared_bytes.
+// Shared memory of a block. `TULLE_SHARED(int, key, 256);` declares int key[256]; the dynamic form takes the launch's
+// shared_bytes.
 #define TULLE_SHARED(T, name, count) __shared__ T name[count]
-#define TULLE_DYNAMIC_SHARED(T, name)                                  \
+#define TULLE_DYNAMIC_SHARED(T, name)                                     \
     extern __shared__ __align__(16) unsigned char tulle_dynamic_shared[]; \
     T* name = reinterpret_cast<T*>(tulle_dynamic_shared)
 
 namespace tulle {
 
-// Flags between blocks: what was written before store_release is seen after load_acquire has read the flag. 32 or 64 bits.
+// Flags between blocks: what was written before store_release is seen after load_acquire has read the flag. 32 or 64
+// bits.
 template <class T>
 __device__ inline T load_acquire(const T* from)
 {
@@ -61,12 +65,15 @@ __device__ inline void store_release(T* to, T value)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     if constexpr (sizeof(T) == 4)
-        asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(to), "r"(__builtin_bit_cast(std::uint32_t, value)) : "memory");
+        asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(to), "r"(__builtin_bit_cast(std::uint32_t, value))
+                     : "memory");
     else
-        asm volatile("st.release.gpu.global.b64 [%0], %1;" ::"l"(to), "l"(__builtin_bit_cast(std::uint64_t, value)) : "memory");
+        asm volatile("st.release.gpu.global.b64 [%0], %1;" ::"l"(to), "l"(__builtin_bit_cast(std::uint64_t, value))
+                     : "memory");
 }
 
-// Counts this thread in and tells how many came before it. The last to come sees what all others wrote before they came.
+// Counts this thread in and tells how many came before it. The last to come sees what all others wrote before they
+// came.
 __device__ inline int arrive(int* counter)
 {
     int before;
@@ -74,11 +81,15 @@ __device__ inline int arrive(int* counter)
     return before;
 }
 
-// A barrier of some warps of a block, `threads` in all, which name the same number: 1 to 15 (0 is that of __syncthreads).
-__device__ inline void named_barrier_sync(int number, int threads) { asm volatile("barrier.sync %0, %1;" ::"r"(number), "r"(threads) : "memory"); }
+// A barrier of some warps of a block, `threads` in all, which name the same number: 1 to 15 (0 is that of
+// __syncthreads).
+__device__ inline void named_barrier_sync(int number, int threads)
+{
+    asm volatile("barrier.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
 
-// A number that nobody will want again soon: it takes no place in the L1. For whole sectors read by neighbouring lanes; where a sector is
-// read in parts, the L1 is what puts them together.
+// A number that nobody will want again soon: it takes no place in the L1. For whole sectors read by neighbouring lanes;
+// where a sector is read in parts, the L1 is what puts them together.
 template <class T>
 __device__ inline T load_streaming(const T* from)
 {
@@ -103,7 +114,7 @@ struct LaunchShape {
     offset_t blocks;
     int threads;
     std::size_t shared_bytes = 0;
-    int cluster = 1;                     // so many neighbouring blocks run together (cluster.cuh), up to 16; divides their number
+    int cluster = 1;  // so many neighbouring blocks run together (cluster.cuh), up to 16; divides their number
 };
 
 // Puts a kernel on a queue. No blocks is no launch: an empty matrix is ordinary.
@@ -114,15 +125,18 @@ void launch(const CudaQueue& q, LaunchShape shape, void (*kernel)(P...), A&&... 
     cuda::check_blocks(shape.blocks);
     const cuda::DeviceGuard guard(q.device);
 #ifdef TULLE_SIM
-    cuda::check(simt::enqueue(q.stream, {static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes, static_cast<unsigned>(shape.cluster)}, kernel,
-                              static_cast<P>(std::forward<A>(args))...));
+    cuda::check(simt::enqueue(q.stream,
+                              {static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads),
+                               shape.shared_bytes, static_cast<unsigned>(shape.cluster)},
+                              kernel, static_cast<P>(std::forward<A>(args))...));
 #else
     if (shape.shared_bytes > 48 * 1024)
-        cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)));
+        cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(shape.shared_bytes)));
     if (shape.cluster > 8) cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     if (shape.cluster == 1) {
-        kernel<<<static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes, q.stream>>>(
-            static_cast<P>(std::forward<A>(args))...);
+        kernel<<<static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes,
+                 q.stream>>>(static_cast<P>(std::forward<A>(args))...);
         return cuda::check(cudaGetLastError());
     }
     cudaLaunchAttribute together{};
@@ -140,12 +154,16 @@ void launch(const CudaQueue& q, LaunchShape shape, void (*kernel)(P...), A&&... 
 }
 
 // Enough blocks for `work` threads.
-constexpr LaunchShape one_thread_each(offset_t work, int threads = 256) { return {(work + threads - 1) / threads, threads}; }
+constexpr LaunchShape one_thread_each(offset_t work, int threads = 256)
+{
+    return {(work + threads - 1) / threads, threads};
+}
 
 // This thread's number in the grid.
 __device__ inline offset_t global_thread() { return static_cast<offset_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// Sum, largest and smallest over the `Lanes` lanes of this slice of the warp, in a fixed order; every lane gets it. All 32 lanes must call.
+// Sum, largest and smallest over the `Lanes` lanes of this slice of the warp, in a fixed order; every lane gets it. All
+// 32 lanes must call.
 template <int Lanes, class T>
 __device__ inline T slice_sum(T value)
 {
@@ -155,13 +173,15 @@ __device__ inline T slice_sum(T value)
 template <int Lanes, class T>
 __device__ inline T slice_max(T value)
 {
-    for (int distance = Lanes / 2; distance > 0; distance /= 2) value = max(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    for (int distance = Lanes / 2; distance > 0; distance /= 2)
+        value = max(value, __shfl_xor_sync(0xffffffffu, value, distance));
     return value;
 }
 template <int Lanes, class T>
 __device__ inline T slice_min(T value)
 {
-    for (int distance = Lanes / 2; distance > 0; distance /= 2) value = min(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    for (int distance = Lanes / 2; distance > 0; distance /= 2)
+        value = min(value, __shfl_xor_sync(0xffffffffu, value, distance));
     return value;
 }
 

@@ -1,14 +1,16 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Running sums over all threads of a grid in one pass (decoupled look-back, Merrill and Garland 2016). A block tells what it has as soon as it knows, and what
-// all up to it have once it has seen that of those before. A word is its own flag, and blocks are numbered as they begin: whoever is waited for has begun.
-// prim::exclusive_scan is for numbers that stand in an array; here they are found, added up and used in one kernel, on the simulated GPU too.
+// Running sums over all threads of a grid in one pass (decoupled look-back, Merrill and Garland 2016). A block tells
+// what it has as soon as it knows, and what all up to it have once it has seen that of those before. A word is its own
+// flag, and blocks are numbered as they begin: whoever is waited for has begun. prim::exclusive_scan is for numbers
+// that stand in an array; here they are found, added up and used in one kernel, on the simulated GPU too.
 //
 //     LookBack sums(q, blocks);
 //     launch(q, {blocks, threads}, kernel, sums.words());
 //
 //     in the kernel:    TULLE_SHARED(offset_t, of_warps, words_of_block<threads>);
-//                       const offset_t block = number_of_block<threads>(sums, of_warps);               // takes the place of blockIdx.x
+//                       const offset_t block = number_of_block<threads>(sums, of_warps);  // takes the place of
+//                                                                                         // blockIdx.x
 //                       const offset_t before = sum_before_thread<threads>(sums, of_warps, block, mine);
 #pragma once
 
@@ -23,16 +25,21 @@ using SumWord = unsigned long long;
 // One for each block, and one to number them; cleared when they are made, for one launch.
 class LookBack {
 public:
-    LookBack(const CudaQueue& q, offset_t blocks) : words_(q, blocks + 1) { fill_zero(q, words_.data(), words_.size()); }
+    LookBack(const CudaQueue& q, offset_t blocks) : words_(q, blocks + 1)
+    {
+        fill_zero(q, words_.data(), words_.size());
+    }
     SumWord* words() { return words_.data(); }
 
-    static constexpr SumWord of_block = SumWord{1} << 62, of_all = SumWord{2} << 62, sum_mask = of_block - 1;      // a sum below 2^62, and of what; 0: not known yet
+    static constexpr SumWord of_block = SumWord{1} << 62, of_all = SumWord{2} << 62,
+                             sum_mask = of_block - 1;  // a sum below 2^62, and of what; 0: not known yet
 
 private:
     Buffer<SumWord> words_;
 };
 
-template <int Threads> inline constexpr int words_of_block = Threads / 32 + 1;      // of shared memory
+template <int Threads>
+inline constexpr int words_of_block = Threads / 32 + 1;  // of shared memory
 
 // All threads together.
 template <int Threads>
@@ -48,12 +55,14 @@ __device__ inline offset_t sum_before_block(SumWord* sums, offset_t block, offse
 {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     SumWord* const of_blocks = sums + 1;
-    if (lane == 0) store_relaxed(&of_blocks[block], static_cast<SumWord>(mine) | (block == 0 ? LookBack::of_all : LookBack::of_block));
+    if (lane == 0)
+        store_relaxed(&of_blocks[block],
+                      static_cast<SumWord>(mine) | (block == 0 ? LookBack::of_all : LookBack::of_block));
     offset_t before = 0;
     bool complete = block == 0;
     for (offset_t last = block - 1; !complete; last -= 32) {
         const offset_t other = last - lane;
-        SumWord word = other < 0 ? LookBack::of_all : 0;             // nobody has nothing
+        SumWord word = other < 0 ? LookBack::of_all : 0;  // nobody has nothing
         do
             if (word == 0) word = load_relaxed(&of_blocks[other]);
         while (__any_sync(0xffffffffu, word == 0) != 0);
@@ -62,7 +71,8 @@ __device__ inline offset_t sum_before_block(SumWord* sums, offset_t block, offse
         before += slice_sum<32>(lane <= nearest ? static_cast<offset_t>(word & LookBack::sum_mask) : 0);
         complete = all != 0;
     }
-    if (lane == 0 && block > 0) store_relaxed(&of_blocks[block], static_cast<SumWord>(before + mine) | LookBack::of_all);
+    if (lane == 0 && block > 0)
+        store_relaxed(&of_blocks[block], static_cast<SumWord>(before + mine) | LookBack::of_all);
     return before;
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory: a stream-ordered pool of our own for each device, or plain allocations where it is not supported or has nothing left in one piece.
+// Device memory: a stream-ordered pool of our own for each device, or plain allocations where it is not supported or
+// has nothing left in one piece.
 #include "device/cuda_memory.hpp"
 
 #include <mutex>
@@ -16,8 +17,9 @@ namespace {
 std::mutex plain_mutex;
 std::unordered_set<void*> plain_blocks;
 
-// A pool of our own for each device, made at the first allocation and kept until the process ends; the process's default pool stays as it is.
-// It keeps freed memory instead of giving it back at every wait. Null where the device has no pools.
+// A pool of our own for each device, made at the first allocation and kept until the process ends; the process's
+// default pool stays as it is. It keeps freed memory instead of giving it back at every wait. Null where the device has
+// no pools.
 cudaMemPool_t make_pool(int device)
 {
     int supported = 0;
@@ -37,7 +39,8 @@ cudaMemPool_t make_pool(int device)
 cudaMemPool_t pool_of(int device)
 {
     static std::mutex mutex;
-    static auto& pools = *new std::unordered_map<int, cudaMemPool_t>;      // never destroyed: static objects may still ask for memory
+    static auto& pools =
+        *new std::unordered_map<int, cudaMemPool_t>;  // never destroyed: static objects may still ask for memory
     const std::lock_guard lock(mutex);
     if (const auto found = pools.find(device); found != pools.end()) return found->second;
     return pools[device] = make_pool(device);
@@ -54,7 +57,8 @@ void* allocate_from(cudaMemPool_t pool, const Place& place, std::size_t bytes)
     return nullptr;
 }
 
-// What the pool holds but nobody uses goes back to the device, with what this stream has freed; other streams are not waited for.
+// What the pool holds but nobody uses goes back to the device, with what this stream has freed; other streams are not
+// waited for.
 void trim(cudaMemPool_t pool, const Place& place)
 {
     check(cudaStreamSynchronize(place.stream));
@@ -96,10 +100,8 @@ void release_device(const Place& place, void* data) noexcept
     int before = 0;
     (void)cudaGetDevice(&before);
     (void)cudaSetDevice(place.device);
-    if (forget_plain(data))
-        (void)cudaFree(data);
-    else
-        (void)cudaFreeAsync(data, place.stream);
+    if (forget_plain(data)) (void)cudaFree(data);
+    else (void)cudaFreeAsync(data, place.stream);
     (void)cudaSetDevice(before);
 }
 

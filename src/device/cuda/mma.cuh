@@ -1,14 +1,16 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Small matrix products by a whole warp: D += A B on tensor cores, with the fragment layouts of the PTX manual (mma.sync).
+// Small matrix products by a whole warp: D += A B on tensor cores, with the fragment layouts of the PTX manual
+// (mma.sync).
 //
 //     double      m8n8k4          A 8x4    B 4x8     D 8x8      1 + 1 values and 2 sums a lane
 //     f16, bf16   m16n8k8         A 16x8   B 8x8     D 16x8     2 + 1 registers of two values, 4 sums
 //     f16, bf16   m16n8k16        A 16x16  B 16x8    D 16x8     4 + 2 registers of two values, 4 sums
 //     tf32        m16n8k8         A 16x8   B 8x8     D 16x8     4 + 2 values, 4 sums
 //
-// Which entry a lane's i-th value is, with group = lane / 4 and member = lane % 4, is what fragment:: says. All 32 lanes must call. The
-// simulator has a plain body for each (simt/mma.hpp); its sums are rounded once, a tensor core's rather more often.
+// Which entry a lane's i-th value is, with group = lane / 4 and member = lane % 4, is what fragment:: says. All 32
+// lanes must call. The simulator has a plain body for each (simt/mma.hpp); its sums are rounded once, a tensor core's
+// rather more often.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,8 @@ struct Entry {
     int row, col;
 };
 
-// 16-bit inputs: value i of a lane's A (4 values for k = 8, 8 for k = 16) and B (2 and 4), two to a register, the lower half first.
+// 16-bit inputs: value i of a lane's A (4 values for k = 8, 8 for k = 16) and B (2 and 4), two to a register, the lower
+// half first.
 constexpr Entry a16(int lane, int i) { return {lane / 4 + (i / 2 % 2) * 8, lane % 4 * 2 + i % 2 + i / 4 * 8}; }
 constexpr Entry b16(int lane, int i) { return {lane % 4 * 2 + i % 2 + i / 2 * 8, lane / 4}; }
 
@@ -41,12 +44,12 @@ constexpr Entry d8x8(int lane, int i) { return {lane / 4, lane % 4 * 2 + i}; }
 
 }  // namespace fragment
 
-enum class Half { f16, bf16 };     // which 16 bits
+enum class Half { f16, bf16 };  // which 16 bits
 
 }  // namespace tulle
 
 #ifdef TULLE_SIM
-#include "simt/mma.hpp"      // the same functions, as warp collectives
+#include "simt/mma.hpp"  // the same functions, as warp collectives
 #else
 namespace tulle {
 
@@ -55,10 +58,8 @@ template <Half H>
 __device__ inline std::uint32_t pack(float low, float high)
 {
     std::uint32_t both;
-    if constexpr (H == Half::f16)
-        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-    else
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    if constexpr (H == Half::f16) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    else asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
     return both;
 }
 
@@ -72,7 +73,9 @@ __device__ inline std::uint32_t to_tf32(float value)
 
 __device__ inline void mma_m8n8k4(double (&d)[2], double a, double b)
 {
-    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a), "d"(b));
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(d[0]), "+d"(d[1])
+                 : "d"(a), "d"(b));
 }
 
 template <Half H>
@@ -92,20 +95,23 @@ template <Half H>
 __device__ inline void mma_m16n8k16(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2])
 {
     if constexpr (H == Half::f16)
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        asm volatile(
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
     else
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        asm volatile(
+            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 __device__ inline void mma_m16n8k8_tf32(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2])
 {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 }  // namespace tulle

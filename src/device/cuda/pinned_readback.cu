@@ -12,7 +12,8 @@ namespace {
 
 std::mutex lending;
 
-// Those that nobody has; every device sees them. Given back when the program ends, before the runtime does, which was there first.
+// Those that nobody has; every device sees them. Given back when the program ends, before the runtime does, which was
+// there first.
 struct Idle {
     std::vector<void*> pages;
     ~Idle()
@@ -35,7 +36,7 @@ void* borrow(int device)
             idle().pop_back();
             return page;
         }
-        idle().reserve(idle().capacity() + 1);          // room for it when it comes back
+        idle().reserve(idle().capacity() + 1);  // room for it when it comes back
     }
     const DeviceGuard guard(device);
     void* page = nullptr;

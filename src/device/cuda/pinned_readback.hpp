@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A few numbers that a kernel leaves for the host: page-locked memory that both see, made once and lent out. No copy, one wait.
+// A few numbers that a kernel leaves for the host: page-locked memory that both see, made once and lent out. No copy,
+// one wait.
 //
 //     PinnedReadback<Totals> box(q);
 //     launch(q, …, box.there());              // the kernel writes *there
@@ -20,7 +21,7 @@ public:
     static constexpr std::size_t bytes = 4096;
 
     explicit Page(const CudaQueue& q);
-    ~Page();                                 // waits, if nobody has: a kernel may still be writing
+    ~Page();  // waits, if nobody has: a kernel may still be writing
     Page(const Page&) = delete;
     Page& operator=(const Page&) = delete;
     void* data() const { return data_; }

@@ -65,8 +65,11 @@ void require_device(int device)
 {
     std::string why;
     const int devices = count_devices(why);
-    require<DeviceError>(devices > 0, [&] { return concat("no GPU can be used: ", why); }, "`tulle doctor` tells more; Context::cpu() always works");
-    require<DeviceError>(device >= 0 && device < devices, [&] { return concat("there is no GPU ", device, ": this machine has ", devices); });
+    require<DeviceError>(
+        devices > 0, [&] { return concat("no GPU can be used: ", why); },
+        "`tulle doctor` tells more; Context::cpu() always works");
+    require<DeviceError>(device >= 0 && device < devices,
+                         [&] { return concat("there is no GPU ", device, ": this machine has ", devices); });
 }
 
 int attribute_of(int device, cudaDeviceAttr which)
@@ -108,7 +111,7 @@ DeviceGuard::~DeviceGuard()
 
 void throw_cuda_error(cudaError_t error, const char* file, int line)
 {
-    (void)cudaGetLastError();                                                  // told here, and not again by the next launch
+    (void)cudaGetLastError();  // told here, and not again by the next launch
     std::string name = file;
     name = name.substr(name.rfind("tulle/") == std::string::npos ? 0 : name.rfind("tulle/"));
 #ifdef TULLE_SIM
@@ -143,13 +146,16 @@ std::vector<GpuInfo> list_devices(std::string& why_not)
 
 DeviceLimits device_limits(int device)
 {
-    const int compute = 10 * attribute_of(device, cudaDevAttrComputeCapabilityMajor) + attribute_of(device, cudaDevAttrComputeCapabilityMinor);
+    const int compute = 10 * attribute_of(device, cudaDevAttrComputeCapabilityMajor) +
+                        attribute_of(device, cudaDevAttrComputeCapabilityMinor);
     DeviceLimits limits{.compute = compute,
                         .multiprocessors = attribute_of(device, cudaDevAttrMultiProcessorCount),
-                        .block_bytes = static_cast<std::size_t>(attribute_of(device, cudaDevAttrMaxSharedMemoryPerBlockOptin)),
+                        .block_bytes =
+                            static_cast<std::size_t>(attribute_of(device, cudaDevAttrMaxSharedMemoryPerBlockOptin)),
                         .cluster_blocks = cluster_blocks_of(compute)};
     if (const int hidden = hidden_compute(); hidden > 0)
-        limits = {hidden, limits.multiprocessors, std::min(limits.block_bytes, block_bytes_of(hidden)), std::min(limits.cluster_blocks, cluster_blocks_of(hidden))};
+        limits = {hidden, limits.multiprocessors, std::min(limits.block_bytes, block_bytes_of(hidden)),
+                  std::min(limits.cluster_blocks, cluster_blocks_of(hidden))};
     return limits;
 }
 
@@ -165,7 +171,9 @@ CudaQueue open_queue(int device)
     CudaQueue q = open_queue(device, nullptr);
     const DeviceGuard guard(device);
     check(cudaStreamCreateWithFlags(&q.stream, cudaStreamNonBlocking));
-    q.memory->keep({q.stream, [](void* stream) { (void)cudaStreamDestroy(static_cast<CUstream_st*>(stream)); }});   // as long as any buffer
+    q.memory->keep({q.stream, [](void* stream) {
+                        (void)cudaStreamDestroy(static_cast<CUstream_st*>(stream));
+                    }});  // as long as any buffer
     return q;
 }
 

@@ -25,7 +25,7 @@ inline void check(cudaError_t error, const char* file = __builtin_FILE(), int li
     if (error != cudaSuccess) throw_cuda_error(error, file, line);
 }
 
-void check_blocks(offset_t blocks);          // ValueError for a grid that no GPU can start
+void check_blocks(offset_t blocks);  // ValueError for a grid that no GPU can start
 
 // Makes a device current while it lives.
 class DeviceGuard {

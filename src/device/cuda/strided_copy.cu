@@ -12,14 +12,17 @@
 namespace tulle {
 namespace {
 
-constexpr std::size_t longest_step = std::numeric_limits<int>::max();      // cudaDeviceProp::memPitch of every device so far
+constexpr std::size_t longest_step =
+    std::numeric_limits<int>::max();  // cudaDeviceProp::memPitch of every device so far
 
 void move_lines(const CudaQueue& q, const void* from, void* to, const LineShape& s, cudaMemcpyKind kind)
 {
     const cuda::DeviceGuard guard(q.device);
-    if (std::max(s.from_step, s.to_step) <= longest_step) return cuda::check(cudaMemcpy2DAsync(to, s.to_step, from, s.from_step, s.width, s.lines, kind, q.stream));
+    if (std::max(s.from_step, s.to_step) <= longest_step)
+        return cuda::check(cudaMemcpy2DAsync(to, s.to_step, from, s.from_step, s.width, s.lines, kind, q.stream));
     for (std::size_t line = 0; line < s.lines; ++line)
-        cuda::check(cudaMemcpyAsync(static_cast<char*>(to) + line * s.to_step, static_cast<const char*>(from) + line * s.from_step, s.width, kind, q.stream));
+        cuda::check(cudaMemcpyAsync(static_cast<char*>(to) + line * s.to_step,
+                                    static_cast<const char*>(from) + line * s.from_step, s.width, kind, q.stream));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Eight bytes at a time: table[t][b] is the effect of byte b that stands t bytes before the end (Kounavis and Berry 2005).
+// Eight bytes at a time: table[t][b] is the effect of byte b that stands t bytes before the end (Kounavis and Berry
+// 2005).
 #include <array>
 
 #include "io/compression/zip.hpp"

@@ -14,7 +14,7 @@ namespace tulle::io {
 namespace {
 
 constexpr int gzip_window = 15 + 16, bare_window = -15;
-constexpr std::size_t zlib_step = std::size_t{16} << 20;              // zlib counts in 32 bits; also how often progress is told
+constexpr std::size_t zlib_step = std::size_t{16} << 20;  // zlib counts in 32 bits; also how often progress is told
 
 std::string message(const z_stream& stream) { return stream.msg ? stream.msg : "damaged"; }
 
@@ -42,7 +42,8 @@ public:
         used_ += given - stream_.avail_in;
         if (status == Z_MEM_ERROR) throw std::bad_alloc();
         if (status == Z_BUF_ERROR && used_ == bytes_.size()) source_.fail(here(), "the compressed data ends too early");
-        if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) source_.fail(here(), "the compressed data is wrong: " + message(stream_));
+        if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+            source_.fail(here(), "the compressed data is wrong: " + message(stream_));
         done_ = status == Z_STREAM_END;
         return wanted - stream_.avail_out;
     }
@@ -52,7 +53,8 @@ public:
     {
         const std::string_view rest = bytes_.substr(used_);
         if (rest.find_first_not_of('\0') == std::string_view::npos) return false;
-        if (!rest.starts_with("\x1f\x8b")) source_.fail(here(), "something that is not gzip follows the compressed data");
+        if (!rest.starts_with("\x1f\x8b"))
+            source_.fail(here(), "something that is not gzip follows the compressed data");
         inflateReset(&stream_);
         done_ = false;
         return true;
@@ -60,7 +62,10 @@ public:
 
     bool done() const { return done_; }
     const char* here() const { return bytes_.data() + used_; }
-    double share() const { return static_cast<double>(used_) / static_cast<double>(std::max(bytes_.size(), std::size_t{1})); }
+    double share() const
+    {
+        return static_cast<double>(used_) / static_cast<double>(std::max(bytes_.size(), std::size_t{1}));
+    }
 
 private:
     const Source& source_;
@@ -70,12 +75,14 @@ private:
     z_stream stream_{};
 };
 
-// The last four bytes of a gzip file say how much it unpacks to, if it is a single one below 4 GiB; believed within reason.
+// The last four bytes of a gzip file say how much it unpacks to, if it is a single one below 4 GiB; believed within
+// reason.
 std::size_t expected_bytes(std::string_view packed)
 {
     std::array<unsigned char, 4> last{};
     if (packed.size() >= 18) std::memcpy(last.data(), packed.data() + packed.size() - 4, 4);
-    const std::size_t said = last[0] | (std::size_t{last[1]} << 8) | (std::size_t{last[2]} << 16) | (std::size_t{last[3]} << 24);
+    const std::size_t said =
+        last[0] | (std::size_t{last[1]} << 8) | (std::size_t{last[2]} << 16) | (std::size_t{last[3]} << 24);
     return std::clamp(said + 1, packed.size(), packed.size() * 16 + 1);
 }
 
@@ -83,13 +90,15 @@ class GzSink : public FilterSink {
 public:
     explicit GzSink(Sink& to) : to_(to)
     {
-        if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+        if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+            throw std::bad_alloc();
     }
     ~GzSink() override { deflateEnd(&stream_); }
 
     void write(std::string_view bytes) override
     {
-        for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), zlib_step))) deflate_some(bytes.substr(0, zlib_step), Z_NO_FLUSH);
+        for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), zlib_step)))
+            deflate_some(bytes.substr(0, zlib_step), Z_NO_FLUSH);
     }
     void finish() override { deflate_some({}, Z_FINISH); }
 
@@ -120,7 +129,8 @@ Source unpack_gz(const CpuQueue& q, const Source& packed, std::size_t limit, con
     do {
         while (!from.done()) {
             if (all.free_bytes() == 0 && !all.make_room())
-                packed.fail(from.here(), concat("the file unpacks to more than ", limit, " bytes, which its size does not justify"));
+                packed.fail(from.here(),
+                            concat("the file unpacks to more than ", limit, " bytes, which its size does not justify"));
             all.use(from.fill(all.free_begin(), all.free_bytes()));
             if (progress) progress(from.share());
         }
@@ -132,14 +142,16 @@ void inflate(const Source& source, std::string_view packed, char* to, std::size_
 {
     Inflater from(source, packed, bare_window);
     std::size_t filled = 0;
-    std::array<char, 1> beyond{};                                // so that a stream that is one byte too long is noticed
+    std::array<char, 1> beyond{};  // so that a stream that is one byte too long is noticed
     while (!from.done()) {
         const bool full = filled == bytes;
         const std::size_t got = from.fill(full ? beyond.data() : to + filled, full ? 1 : bytes - filled);
-        if (full && got > 0) source.fail(from.here(), concat("the compressed data is longer than the ", bytes, " bytes announced"));
+        if (full && got > 0)
+            source.fail(from.here(), concat("the compressed data is longer than the ", bytes, " bytes announced"));
         filled += got;
     }
-    if (filled != bytes) source.fail(from.here(), concat("the compressed data holds ", filled, " of ", bytes, " bytes announced"));
+    if (filled != bytes)
+        source.fail(from.here(), concat("the compressed data holds ", filled, " of ", bytes, " bytes announced"));
 }
 
 std::unique_ptr<FilterSink> make_gz_sink(Sink& to) { return std::make_unique<GzSink>(to); }

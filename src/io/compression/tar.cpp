@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A tar archive is a list of files, each a header of 512 bytes and the contents rounded up to 512 bytes (POSIX.1-1988 ustar, and GNU's
-// base-256 sizes and long names).
+// A tar archive is a list of files, each a header of 512 bytes and the contents rounded up to 512 bytes (POSIX.1-1988
+// ustar, and GNU's base-256 sizes and long names).
 #include "io/compression/tar.hpp"
 
 #include <algorithm>
@@ -65,14 +65,17 @@ std::vector<TarMember> list_files(const Source& archive)
         const std::string_view header = rest.substr(0, tar_block);
         check_header(archive, header);
         const std::size_t size = number(archive, header, 124, 12);
-        if (size > rest.size() - tar_block) archive.fail(header.data(), concat("the archive ends inside of '", field(header, 0, 100), "'"));
+        if (size > rest.size() - tar_block)
+            archive.fail(header.data(), concat("the archive ends inside of '", field(header, 0, 100), "'"));
         const std::string_view contents = rest.substr(tar_block, size);
-        const std::string_view prefix = header.substr(257, 6) == std::string_view("ustar\0", 6) ? field(header, 345, 155) : "";
+        const std::string_view prefix =
+            header.substr(257, 6) == std::string_view("ustar\0", 6) ? field(header, 345, 155) : "";
         const char kind = header[156];
         if (kind == 'L') {
             long_name = field(contents, 0, contents.size());
         } else {
-            const std::string name = std::string(prefix) + (prefix.empty() ? "" : "/") + std::string(field(header, 0, 100));
+            const std::string name =
+                std::string(prefix) + (prefix.empty() ? "" : "/") + std::string(field(header, 0, 100));
             if (kind == '0' || kind == '\0') members.push_back({long_name.empty() ? name : long_name, contents});
             long_name.clear();
         }
@@ -91,17 +94,20 @@ Source find_matrix(Source archive)
     const std::string file = std::filesystem::path(archive.name()).filename().string();
     const std::string stem = file.substr(0, file.find('.'));
     const std::string wanted = stem + "/" + stem + ".mtx";
-    auto found = std::find_if(members.begin(), members.end(), [&](const TarMember& m) { return m.name == wanted || m.name == "./" + wanted; });
+    auto found = std::find_if(members.begin(), members.end(),
+                              [&](const TarMember& m) { return m.name == wanted || m.name == "./" + wanted; });
     const auto matrices = std::count_if(members.begin(), members.end(), is_matrix);
-    const auto leads = [](const TarMember& m) {                   // NAME/NAME.mtx, for any NAME
+    const auto leads = [](const TarMember& m) {  // NAME/NAME.mtx, for any NAME
         const std::filesystem::path path(m.name);
         return is_matrix(m) && path.parent_path().filename() == path.stem();
     };
-    const bool unnamed = find_format(archive.name()) == nullptr;      // stdin, a pipe
-    if (found == members.end() && unnamed && std::count_if(members.begin(), members.end(), leads) == 1) found = std::find_if(members.begin(), members.end(), leads);
+    const bool unnamed = find_format(archive.name()) == nullptr;  // stdin, a pipe
+    if (found == members.end() && unnamed && std::count_if(members.begin(), members.end(), leads) == 1)
+        found = std::find_if(members.begin(), members.end(), leads);
     if (found == members.end() && matrices == 1) found = std::find_if(members.begin(), members.end(), is_matrix);
     if (found == members.end())
-        throw FormatError(concat(archive.name(), ": no ", wanted, " among the ", members.size(), " files of the archive, ", matrices, " of which are .mtx"),
+        throw FormatError(concat(archive.name(), ": no ", wanted, " among the ", members.size(),
+                                 " files of the archive, ", matrices, " of which are .mtx"),
                           "unpack the archive and name the matrix");
     const std::string name = archive.name() + ":" + found->name;
     return std::move(archive).part(name, found->contents);

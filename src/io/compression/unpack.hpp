@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Compressed files. zlib and liblzma are optional: without them (deflate_missing.cpp, xz_missing.cpp) these functions say what to install.
+// Compressed files. zlib and liblzma are optional: without them (deflate_missing.cpp, xz_missing.cpp) these functions
+// say what to install.
 #pragma once
 
 #include <cstddef>

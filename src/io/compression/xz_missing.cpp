@@ -7,8 +7,9 @@ namespace tulle::io {
 
 Source unpack_xz(const CpuQueue&, const Source& packed, std::size_t, const Progress&)
 {
-    throw NotBuilt(packed.name() + ": xz needs liblzma, which this build of tulle does not have",
-                   "install liblzma-dev (Debian, Ubuntu) or xz-devel and build again, or unpack the file first (xz -dk)");
+    throw NotBuilt(
+        packed.name() + ": xz needs liblzma, which this build of tulle does not have",
+        "install liblzma-dev (Debian, Ubuntu) or xz-devel and build again, or unpack the file first (xz -dk)");
 }
 
 }  // namespace tulle::io

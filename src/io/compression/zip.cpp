@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The directory stands at the end of the file and is believed; of a member's own header only the lengths of its name and extra field are
-// used. Numbers in zip files are little-endian. Every position is checked against the file before it is read.
+// The directory stands at the end of the file and is believed; of a member's own header only the lengths of its name
+// and extra field are used. Numbers in zip files are little-endian. Every position is checked against the file before
+// it is read.
 #include "io/compression/zip.hpp"
 
 #include <algorithm>
@@ -14,9 +15,11 @@
 namespace tulle::io {
 namespace {
 
-constexpr std::string_view local_mark{"PK\3\4", 4}, central_mark{"PK\1\2", 4}, end_mark{"PK\5\6", 4}, end64_mark{"PK\6\6", 4}, locator_mark{"PK\6\7", 4};
-constexpr std::size_t local_bytes = 30, central_bytes = 46, end_bytes = 22, end64_bytes = 56, locator_bytes = 20, longest_comment = 65535;
-constexpr std::uint64_t no_32 = 0xFFFFFFFF, no_16 = 0xFFFF;      // "see the zip64 field"
+constexpr std::string_view local_mark{"PK\3\4", 4}, central_mark{"PK\1\2", 4}, end_mark{"PK\5\6", 4},
+    end64_mark{"PK\6\6", 4}, locator_mark{"PK\6\7", 4};
+constexpr std::size_t local_bytes = 30, central_bytes = 46, end_bytes = 22, end64_bytes = 56, locator_bytes = 20,
+                      longest_comment = 65535;
+constexpr std::uint64_t no_32 = 0xFFFFFFFF, no_16 = 0xFFFF;  // "see the zip64 field"
 constexpr std::uint16_t stored = 0, deflated = 8, encrypted = 1, zip64_field = 1, version_zip64 = 45;
 
 // The bytes of an archive, read with care.
@@ -27,7 +30,8 @@ public:
     std::string_view part(std::uint64_t at, std::uint64_t n) const
     {
         const std::string_view all = source_.bytes();
-        if (at > all.size() || n > all.size() - at) fail(std::min<std::uint64_t>(at, all.size()), "the archive ends too early");
+        if (at > all.size() || n > all.size() - at)
+            fail(std::min<std::uint64_t>(at, all.size()), "the archive ends too early");
         return all.substr(at, n);
     }
     template <class T>
@@ -42,7 +46,10 @@ public:
     {
         if (part(at, mark.size()) != mark) fail(at, concat("there should be ", what));
     }
-    [[noreturn]] void fail(std::uint64_t at, const std::string& what) const { source_.fail(source_.bytes().data() + at, what); }
+    [[noreturn]] void fail(std::uint64_t at, const std::string& what) const
+    {
+        source_.fail(source_.bytes().data() + at, what);
+    }
 
 private:
     const Source& source_;
@@ -56,7 +63,8 @@ Directory find_directory(const Bytes& bytes, std::string_view all)
 {
     const std::size_t reach = std::min(all.size(), end_bytes + longest_comment);
     const std::string_view tail = all.substr(all.size() - reach);
-    const std::size_t found = tail.size() < end_bytes ? std::string_view::npos : tail.rfind(end_mark, tail.size() - end_bytes);
+    const std::size_t found =
+        tail.size() < end_bytes ? std::string_view::npos : tail.rfind(end_mark, tail.size() - end_bytes);
     if (found == std::string_view::npos) bytes.fail(0, "this is not a zip archive, or its end is missing");
     const std::uint64_t end = all.size() - reach + found;
     Directory directory{bytes.number<std::uint16_t>(end + 10), bytes.number<std::uint32_t>(end + 16)};
@@ -92,7 +100,8 @@ void read_zip64(const Bytes& bytes, std::uint64_t at, std::uint64_t end, ZipMemb
 ZipMember read_member(const Bytes& bytes, std::uint64_t& at)
 {
     bytes.expect(at, central_mark, "a directory entry");
-    const std::uint64_t name = bytes.number<std::uint16_t>(at + 28), extra = bytes.number<std::uint16_t>(at + 30), comment = bytes.number<std::uint16_t>(at + 32);
+    const std::uint64_t name = bytes.number<std::uint16_t>(at + 28), extra = bytes.number<std::uint16_t>(at + 30),
+                        comment = bytes.number<std::uint16_t>(at + 32);
     ZipMember member;
     member.flags = bytes.number<std::uint16_t>(at + 8);
     member.method = bytes.number<std::uint16_t>(at + 10);
@@ -111,7 +120,8 @@ template <class T>
 std::string little(T number)
 {
     std::string bytes;
-    for (std::size_t b = 0; b < sizeof(T); ++b) bytes += static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * b) & 255);
+    for (std::size_t b = 0; b < sizeof(T); ++b)
+        bytes += static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * b) & 255);
     return bytes;
 }
 
@@ -125,14 +135,14 @@ std::string zip64_sizes(const std::vector<std::uint64_t>& sizes)
     return field.empty() ? field : little(zip64_field) + little(static_cast<std::uint16_t>(field.size())) + field;
 }
 
-// What a member's own header and its directory entry have in common: from the version to the length of the extra field. The date is
-// 1 January 1980, so that the same matrix gives the same file.
+// What a member's own header and its directory entry have in common: from the version to the length of the extra field.
+// The date is 1 January 1980, so that the same matrix gives the same file.
 std::string common_part(const ZipMember& member, const std::string& extra)
 {
     constexpr std::uint16_t first_day = 1 << 5 | 1;
-    return little(version_zip64) + little(std::uint16_t{0}) + little(member.method) + little(std::uint16_t{0}) + little(first_day) + little(member.crc) +
-           short_size(member.packed_bytes) + short_size(member.bytes) + little(static_cast<std::uint16_t>(member.name.size())) +
-           little(static_cast<std::uint16_t>(extra.size()));
+    return little(version_zip64) + little(std::uint16_t{0}) + little(member.method) + little(std::uint16_t{0}) +
+           little(first_day) + little(member.crc) + short_size(member.packed_bytes) + short_size(member.bytes) +
+           little(static_cast<std::uint16_t>(member.name.size())) + little(static_cast<std::uint16_t>(extra.size()));
 }
 
 }  // namespace
@@ -147,7 +157,8 @@ ZipReader::ZipReader(const Source& archive) : archive_(&archive)
 
 const ZipMember* ZipReader::find(std::string_view name) const
 {
-    const auto found = std::find_if(members_.begin(), members_.end(), [&](const ZipMember& m) { return m.name == name; });
+    const auto found =
+        std::find_if(members_.begin(), members_.end(), [&](const ZipMember& m) { return m.name == name; });
     return found == members_.end() ? nullptr : &*found;
 }
 
@@ -156,14 +167,18 @@ Source ZipReader::open(const CpuQueue& q, const ZipMember& member) const
     const Bytes bytes(*archive_);
     bytes.part(member.header_at, local_bytes);
     bytes.expect(member.header_at, local_mark, "the header of " + member.name);
-    const std::uint64_t skip = local_bytes + bytes.number<std::uint16_t>(member.header_at + 26) + bytes.number<std::uint16_t>(member.header_at + 28);
+    const std::uint64_t skip = local_bytes + bytes.number<std::uint16_t>(member.header_at + 26) +
+                               bytes.number<std::uint16_t>(member.header_at + 28);
     const std::string_view packed = bytes.part(member.header_at + skip, member.packed_bytes);
     const std::string name = archive_->name() + ":" + member.name;
     const auto fail = [&](const std::string& what) { bytes.fail(member.header_at, member.name + what); };
     if (member.flags & encrypted) fail(" is encrypted");
-    if (member.method != stored && member.method != deflated) fail(concat(" is compressed by method ", member.method, ", only deflate is known"));
-    if (member.method == stored && member.bytes != member.packed_bytes) fail(concat(" is stored in ", member.packed_bytes, " bytes, but has ", member.bytes));
-    if (member.bytes / deflate_ratio > member.packed_bytes) fail(concat(" cannot unpack from ", member.packed_bytes, " to ", member.bytes, " bytes"));
+    if (member.method != stored && member.method != deflated)
+        fail(concat(" is compressed by method ", member.method, ", only deflate is known"));
+    if (member.method == stored && member.bytes != member.packed_bytes)
+        fail(concat(" is stored in ", member.packed_bytes, " bytes, but has ", member.bytes));
+    if (member.bytes / deflate_ratio > member.packed_bytes)
+        fail(concat(" cannot unpack from ", member.packed_bytes, " to ", member.bytes, " bytes"));
 
     Source contents(name, packed);
     if (member.method == deflated) {
@@ -202,16 +217,18 @@ void ZipWriter::finish()
     const std::uint64_t begin = at_;
     for (const ZipMember& member : members_) {
         const std::string extra = zip64_sizes({member.bytes, member.packed_bytes, member.header_at});
-        put(concat(central_mark, little(version_zip64), common_part(member, extra), std::string(10, '\0'), short_size(member.header_at), member.name, extra));
+        put(concat(central_mark, little(version_zip64), common_part(member, extra), std::string(10, '\0'),
+                   short_size(member.header_at), member.name, extra));
     }
     const std::uint64_t end = at_, count = members_.size();
     const auto count_16 = little(static_cast<std::uint16_t>(count));
     if (end >= no_32) {
-        put(concat(end64_mark, little(std::uint64_t{end64_bytes - 12}), little(version_zip64), little(version_zip64), little(std::uint64_t{0}), little(count),
-                   little(count), little(end - begin), little(begin)));
+        put(concat(end64_mark, little(std::uint64_t{end64_bytes - 12}), little(version_zip64), little(version_zip64),
+                   little(std::uint64_t{0}), little(count), little(count), little(end - begin), little(begin)));
         put(concat(locator_mark, little(std::uint32_t{0}), little(end), little(std::uint32_t{1})));
     }
-    put(concat(end_mark, little(std::uint32_t{0}), count_16, count_16, short_size(end - begin), short_size(begin), little(std::uint16_t{0})));
+    put(concat(end_mark, little(std::uint32_t{0}), count_16, count_16, short_size(end - begin), short_size(begin),
+               little(std::uint16_t{0})));
 }
 
 }  // namespace tulle::io

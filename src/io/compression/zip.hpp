@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// zip archives as numpy writes them: members stored or deflated, zip64 where sizes ask for it, no encryption (PKWARE APPNOTE 6.3).
+// zip archives as numpy writes them: members stored or deflated, zip64 where sizes ask for it, no encryption (PKWARE
+// APPNOTE 6.3).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,9 @@ class ZipReader {
 public:
     explicit ZipReader(const Source& archive);
     const std::vector<ZipMember>& members() const { return members_; }
-    const ZipMember* find(std::string_view name) const;          // null where there is none
-    // Its contents, called "archive:member"; FormatError where they are damaged or claim to be larger than deflate can make them.
+    const ZipMember* find(std::string_view name) const;  // null where there is none
+    // Its contents, called "archive:member"; FormatError where they are damaged or claim to be larger than deflate can
+    // make them.
     Source open(const CpuQueue& q, const ZipMember& member) const;
 
 private:

@@ -20,8 +20,10 @@
 
 namespace tulle::io {
 
-template <class V> Csr<V> read_binary(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
-template <class V> void write_binary(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
+template <class V>
+Csr<V> read_binary(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
+template <class V>
+void write_binary(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
 
 // A checksum of bytes, the same for any number of threads: 1 MiB blocks are hashed side by side and then in order.
 std::uint64_t checksum(const CpuQueue& q, const void* data, std::size_t bytes);

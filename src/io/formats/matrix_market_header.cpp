@@ -31,12 +31,15 @@ E choose_word(Scanner& scan, const char* what, std::span<const std::string_view>
 
 void read_banner(Scanner& scan, const Text& text, MarketHeader& header)
 {
-    if (scan.at_line_end() && text.bytes.find_first_not_of(" \t\r\n") == std::string_view::npos) scan.fail("the file is empty");
+    if (scan.at_line_end() && text.bytes.find_first_not_of(" \t\r\n") == std::string_view::npos)
+        scan.fail("the file is empty");
     Scanner before = scan;
     if (lower(scan.word()) != "%%matrixmarket") {
-        const bool packed = text.bytes.starts_with("\x1f\x8b") || text.bytes.starts_with("\xfd" "7zXZ");
+        const bool packed = text.bytes.starts_with("\x1f\x8b") || text.bytes.starts_with("\xfd"
+                                                                                         "7zXZ");
         before.fail(concat("the first line must begin with '%%MatrixMarket', not ", before.quoted()),
-                    packed ? "the file is compressed: name it .mtx.gz or .mtx.xz" : "a banner is: %%MatrixMarket matrix coordinate real general");
+                    packed ? "the file is compressed: name it .mtx.gz or .mtx.xz"
+                           : "a banner is: %%MatrixMarket matrix coordinate real general");
     }
     enum class Object { matrix };
     choose_word<Object>(scan, "object", std::array<std::string_view, 1>{"matrix"});
@@ -51,10 +54,13 @@ void check_banner(const Text& text, const MarketHeader& header, const ReadOption
 {
     const bool pattern = header.field == Field::pattern, complex = header.field == Field::complex;
     if (pattern && header.layout == MarketLayout::array) text.fail(text.begin(), "an array cannot be a pattern");
-    if (pattern && header.symmetry == Symmetry::skew) text.fail(text.begin(), "a pattern cannot be skew-symmetric: it has no signs");
-    if (!complex && header.symmetry == Symmetry::hermitian) text.fail(text.begin(), "only complex matrices are hermitian");
+    if (pattern && header.symmetry == Symmetry::skew)
+        text.fail(text.begin(), "a pattern cannot be skew-symmetric: it has no signs");
+    if (!complex && header.symmetry == Symmetry::hermitian)
+        text.fail(text.begin(), "only complex matrices are hermitian");
     if (complex && options.complex == Complex::refuse)
-        text.fail(text.begin(), "the matrix is complex, tulle's are real", "ask for the real part (ReadOptions::complex) to read it all the same");
+        text.fail(text.begin(), "the matrix is complex, tulle's are real",
+                  "ask for the real part (ReadOptions::complex) to read it all the same");
 }
 
 void read_comments(Scanner& scan, MarketHeader& header)
@@ -85,9 +91,9 @@ offset_t entries_of_array(const MarketHeader& header)
 {
     const offset_t n = header.rows;
     switch (header.symmetry) {
-        case Symmetry::general: return n * header.cols;
-        case Symmetry::skew: return n * (n - 1) / 2;
-        default: return n * (n + 1) / 2;
+    case Symmetry::general: return n * header.cols;
+    case Symmetry::skew: return n * (n - 1) / 2;
+    default: return n * (n + 1) / 2;
     }
 }
 
@@ -96,16 +102,20 @@ void read_size_line(Scanner& scan, const Text& text, const ReadOptions& options,
     if (scan.at_end()) text.fail_at_end("the file ends before the line with the sizes");
     const Scanner before = scan;
     header.size_line = text.line_of(scan.at());
-    const index_t limit = header.symmetry == Symmetry::general ? max_index : max_index - 1;     // assemble() needs one row more
+    const index_t limit =
+        header.symmetry == Symmetry::general ? max_index : max_index - 1;  // assemble() needs one row more
     header.rows = read_size(scan, "number of rows", limit);
     header.cols = read_size(scan, "number of columns", limit);
-    header.entries = header.layout == MarketLayout::array ? entries_of_array(header) : scan.integer("number of entries");
+    header.entries =
+        header.layout == MarketLayout::array ? entries_of_array(header) : scan.integer("number of entries");
     if (header.entries < 0) before.fail(concat("the number of entries ", header.entries, " is negative"));
     if (!scan.at_line_end()) scan.fail(concat("unexpected ", scan.quoted(), " after the sizes"));
     if (header.symmetry != Symmetry::general && header.rows != header.cols)
-        before.fail(concat("a ", symmetries[static_cast<std::size_t>(header.symmetry)], " matrix must be square, this one has ", header.rows, " rows and ",
-                           header.cols, " columns"));
-    if (!rows_are_justified(header.rows, text.bytes.size(), options)) before.fail(too_many_rows(header.rows, text.bytes.size()), too_many_rows_hint);
+        before.fail(concat("a ", symmetries[static_cast<std::size_t>(header.symmetry)],
+                           " matrix must be square, this one has ", header.rows, " rows and ", header.cols,
+                           " columns"));
+    if (!rows_are_justified(header.rows, text.bytes.size(), options))
+        before.fail(too_many_rows(header.rows, text.bytes.size()), too_many_rows_hint);
     scan.skip_line();
     header.body = scan.at();
 }
@@ -134,7 +144,8 @@ FileInfo describe(const MarketHeader& header)
     FileInfo info;
     info.field = fields[static_cast<std::size_t>(header.field)];
     info.symmetry = symmetries[static_cast<std::size_t>(header.symmetry)];
-    info.format = concat("Matrix Market ", layouts[static_cast<std::size_t>(header.layout)], " ", info.field, " ", info.symmetry);
+    info.format =
+        concat("Matrix Market ", layouts[static_cast<std::size_t>(header.layout)], " ", info.field, " ", info.symmetry);
     info.stored = header.entries;
     info.comment = header.comment;
     return info;

@@ -20,9 +20,9 @@ struct MarketHeader {
     Field field = Field::real;
     Symmetry symmetry = Symmetry::general;
     index_t rows = 0, cols = 0;
-    offset_t entries = 0;                     // as announced, or as an array of this shape must have
+    offset_t entries = 0;  // as announced, or as an array of this shape must have
     offset_t size_line = 0;
-    const char* body = nullptr;               // behind the size line
+    const char* body = nullptr;  // behind the size line
     std::string comment;
 
     Mirror mirror() const;

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The text behind the header is cut at line ends. A first pass counts the entries of each piece, which says where in the file's order
-// each piece begins; a second one reads the numbers. Memory is asked for by what was counted, never by what the header claims.
+// The text behind the header is cut at line ends. A first pass counts the entries of each piece, which says where in
+// the file's order each piece begins; a second one reads the numbers. Memory is asked for by what was counted, never by
+// what the header claims.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -18,8 +19,8 @@ namespace {
 
 struct Piece {
     std::string_view text;
-    offset_t begin = 0;       // number of its first entry
-    offset_t kept = 0;        // entries written, from `begin` on
+    offset_t begin = 0;  // number of its first entry
+    offset_t kept = 0;   // entries written, from `begin` on
     Found underflowed = {}, rounded = {};
 };
 
@@ -32,9 +33,11 @@ offset_t count_entries(const Text& text, std::string_view piece)
 }
 
 // The pieces with their first entries, and behind them the number of all entries.
-std::vector<Piece> find_pieces(const CpuQueue& q, const Text& text, const MarketHeader& header, const Progress& progress)
+std::vector<Piece> find_pieces(const CpuQueue& q, const Text& text, const MarketHeader& header,
+                               const Progress& progress)
 {
-    const std::vector<std::string_view> cut = cut_at_lines(q, {header.body, static_cast<std::size_t>(text.end() - header.body)});
+    const std::vector<std::string_view> cut =
+        cut_at_lines(q, {header.body, static_cast<std::size_t>(text.end() - header.body)});
     std::vector<Piece> pieces(cut.size() + 1);
     for_each_chunk(q, std::ssize(cut), progress, [&](offset_t c) {
         pieces[static_cast<std::size_t>(c)].text = cut[static_cast<std::size_t>(c)];
@@ -48,14 +51,17 @@ struct Position {
     index_t i, j;
 };
 
-// Positions of an array file: columns one after the other, from the diagonal (skew: from below it) where only a triangle is stored.
+// Positions of an array file: columns one after the other, from the diagonal (skew: from below it) where only a
+// triangle is stored.
 class ArrayWalk {
 public:
-    ArrayWalk(const MarketHeader& header, offset_t k) : rows_(header.rows), triangle_(header.symmetry != Symmetry::general)
+    ArrayWalk(const MarketHeader& header, offset_t k)
+        : rows_(header.rows),
+          triangle_(header.symmetry != Symmetry::general)
     {
         skip_ = header.symmetry == Symmetry::skew ? 1 : 0;
         if (k >= header.entries) return;
-        index_t low = 0, high = header.cols;                      // the last column that does not begin behind k
+        index_t low = 0, high = header.cols;  // the last column that does not begin behind k
         while (high - low > 1) {
             const index_t middle = low + (high - low) / 2;
             (begin_of(middle) <= k ? low : high) = middle;
@@ -90,11 +96,14 @@ public:
         Scanner scan(text_, piece.text.data(), piece.text.data() + piece.text.size());
         ArrayWalk walk(header_, piece.begin);
         for (offset_t k = piece.begin; scan.next_entry(); ++k) {
-            if (k >= header_.entries) scan.fail(concat("more than the ", header_.entries, " entries that line ", header_.size_line, " announces"));
+            if (k >= header_.entries)
+                scan.fail(
+                    concat("more than the ", header_.entries, " entries that line ", header_.size_line, " announces"));
             const Position at = header_.layout == MarketLayout::coordinate ? read_position(scan) : walk.next();
             const char* line = scan.at();
             const V value = read_value(scan);
-            if (scan.loss() != Loss::none) [[unlikely]] note(scan.loss() == Loss::rounded ? piece.rounded : piece.underflowed, at, line);
+            if (scan.loss() != Loss::none) [[unlikely]]
+                note(scan.loss() == Loss::rounded ? piece.rounded : piece.underflowed, at, line);
             scan.end_entry();
             if (header_.layout == MarketLayout::coordinate || value != V(0)) keep(piece, at, value);
         }
@@ -106,7 +115,8 @@ private:
         const Scanner before = scan;
         const index_t i = scan.index("row", header_.rows);
         const index_t j = scan.index("column", header_.cols);
-        if (header_.symmetry != Symmetry::general && (i < j || (i == j && header_.symmetry == Symmetry::skew))) fail_triangle(before, i, j);
+        if (header_.symmetry != Symmetry::general && (i < j || (i == j && header_.symmetry == Symmetry::skew)))
+            fail_triangle(before, i, j);
         return {i, j};
     }
 
@@ -114,23 +124,24 @@ private:
     {
         const std::string entry = concat("entry (", i + offset_t{1}, ", ", j + offset_t{1}, "), counted from 1, lies ");
         if (i == j) before.fail(entry + "on the diagonal of a skew-symmetric matrix, which is zero");
-        before.fail(concat(entry, "above the diagonal; a ", describe(header_).symmetry, " file holds the lower triangle"),
+        before.fail(concat(entry, "above the diagonal; a ", describe(header_).symmetry,
+                           " file holds the lower triangle"),
                     "store the lower triangle, or all entries as general");
     }
 
     V read_value(Scanner& scan) const
     {
         switch (header_.field) {
-            case Field::real: return scan.real<V>();
-            case Field::integer: return scan.whole<V>();
-            case Field::complex: {
-                const V real_part = scan.real<V>();
-                const Loss lost = scan.loss();
-                scan.real<V>();
-                scan.loss(lost);                                   // what the imaginary part loses does not matter
-                return real_part;
-            }
-            case Field::pattern: return V(1);
+        case Field::real: return scan.real<V>();
+        case Field::integer: return scan.whole<V>();
+        case Field::complex: {
+            const V real_part = scan.real<V>();
+            const Loss lost = scan.loss();
+            scan.real<V>();
+            scan.loss(lost);  // what the imaginary part loses does not matter
+            return real_part;
+        }
+        case Field::pattern: return V(1);
         }
         return V(0);
     }
@@ -160,7 +171,9 @@ offset_t close_gaps(const std::vector<Piece>& pieces, Coo<V>& entries)
     offset_t n = 0;
     for (const Piece& piece : pieces) {
         if (n != piece.begin) {
-            const auto move = [&](auto* array) { std::copy(array + piece.begin, array + piece.begin + piece.kept, array + n); };
+            const auto move = [&](auto* array) {
+                std::copy(array + piece.begin, array + piece.begin + piece.kept, array + n);
+            };
             move(entries.row.data());
             move(entries.col.data());
             move(entries.value.data());
@@ -183,7 +196,8 @@ Found together(const std::vector<Piece>& pieces, Found Piece::*which)
     return all;
 }
 
-// The line on which an entry stands for the n-th time, itself or as the mirror image that the file stores; 0 where it does not.
+// The line on which an entry stands for the n-th time, itself or as the mirror image that the file stores; 0 where it
+// does not.
 offset_t line_of_entry(const Text& text, const MarketHeader& header, index_t row, index_t col, int n)
 {
     const bool mirrored = header.symmetry != Symmetry::general && col > row;
@@ -193,7 +207,8 @@ offset_t line_of_entry(const Text& text, const MarketHeader& header, index_t row
     for (; scan.next_entry(); scan.skip_line()) {
         const offset_t line = scan.at() - text.begin();
         const bool listed = header.layout == MarketLayout::coordinate;
-        const Position at = listed ? Position{scan.index("row", header.rows), scan.index("column", header.cols)} : walk.next();
+        const Position at =
+            listed ? Position{scan.index("row", header.rows), scan.index("column", header.cols)} : walk.next();
         if (at.i == row && at.j == col && --n == 0) return text.line_of(text.begin() + line);
     }
     return 0;
@@ -202,7 +217,8 @@ offset_t line_of_entry(const Text& text, const MarketHeader& header, index_t row
 // Reports that were made from the matrix get their lines.
 void find_lines(const Text& text, const MarketHeader& header, FileInfo& info)
 {
-    if (info.duplicates.count > 0) info.duplicates.line = line_of_entry(text, header, info.duplicates.row, info.duplicates.col, 2);
+    if (info.duplicates.count > 0)
+        info.duplicates.line = line_of_entry(text, header, info.duplicates.row, info.duplicates.col, 2);
     for (Found* found : {&info.overflowed, &info.underflowed, &info.rounded})
         if (found->count > 0 && found->line == 0) found->line = line_of_entry(text, header, found->row, found->col, 1);
 }
@@ -221,9 +237,11 @@ Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOpt
     pieces.pop_back();
     Coo<V> entries = Coo<V>::make(q, header.rows, header.cols, std::min(present, header.entries));
     const PieceReader<V> reader(text, header, entries);
-    for_each_chunk(q, std::ssize(pieces), stretch(options.progress, 0.1, 0.8), [&](offset_t p) { reader.read(pieces[static_cast<std::size_t>(p)]); });
+    for_each_chunk(q, std::ssize(pieces), stretch(options.progress, 0.1, 0.8),
+                   [&](offset_t p) { reader.read(pieces[static_cast<std::size_t>(p)]); });
     if (present < header.entries)
-        text.fail_at_end(concat("the file ends after ", present, " of ", header.entries, " entries that line ", header.size_line, " announces"));
+        text.fail_at_end(concat("the file ends after ", present, " of ", header.entries, " entries that line ",
+                                header.size_line, " announces"));
 
     CooView<V> all = entries.view();
     all.nonzeros = close_gaps(pieces, entries);

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads turn stretches of entries into text, side by side; the stretches are written in order. Numbers are as short as reads back to
-// the same bits.
+// Threads turn stretches of entries into text, side by side; the stretches are written in order. Numbers are as short
+// as reads back to the same bits.
 #include <algorithm>
 #include <charconv>
 #include <vector>
@@ -17,7 +17,7 @@ namespace tulle::io {
 namespace {
 
 constexpr offset_t stretch_entries = offset_t{1} << 14;
-constexpr offset_t longest_line = 64;                            // two indices of 10 digits, a value of up to 24 characters
+constexpr offset_t longest_line = 64;  // two indices of 10 digits, a value of up to 24 characters
 constexpr offset_t stretches_per_thread = 4;
 
 template <class V>
@@ -30,10 +30,14 @@ bool same_number(V a, V b)
 template <class V>
 void require_symmetric(const CpuQueue& q, const CsrView<V>& a)
 {
-    require<ShapeError>(a.rows == a.cols, [&] { return concat("a symmetric matrix must be square, this one has ", a.rows, " rows and ", a.cols, " columns"); });
-    require<ValueError>(a.sorted && a.unique, "only a sorted matrix without duplicates can be written as symmetric", "use sum_duplicates() first");
+    require<ShapeError>(a.rows == a.cols, [&] {
+        return concat("a symmetric matrix must be square, this one has ", a.rows, " rows and ", a.cols, " columns");
+    });
+    require<ValueError>(a.sorted && a.unique, "only a sorted matrix without duplicates can be written as symmetric",
+                        "use sum_duplicates() first");
     index_t first = a.rows;
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(min : first) if (a.nonzeros > stretch_entries)
+    const bool large = a.nonzeros > stretch_entries;
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(min : first) if (large)
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
             const index_t j = a.col[k];
@@ -41,8 +45,13 @@ void require_symmetric(const CpuQueue& q, const CsrView<V>& a)
             const offset_t at = begin + prim::lower_bound(a.col + begin, n, i);
             if (at == begin + n || a.col[at] != i || !same_number(a.value[at], a.value[k])) first = std::min(first, i);
         }
-    require<ValueError>(first == a.rows, [&] { return concat("the matrix is not symmetric: row ", first, " (counted from 0) has an entry without its equal on the other side"); },
-                        "write it as general");
+    require<ValueError>(
+        first == a.rows,
+        [&] {
+            return concat("the matrix is not symmetric: row ", first,
+                          " (counted from 0) has an entry without its equal on the other side");
+        },
+        "write it as general");
 }
 
 template <class V>
@@ -72,7 +81,8 @@ public:
 
     std::string header(offset_t entries) const
     {
-        std::string text = concat("%%MatrixMarket matrix coordinate ", options_.pattern ? "pattern" : "real", options_.symmetric ? " symmetric\n" : " general\n");
+        std::string text = concat("%%MatrixMarket matrix coordinate ", options_.pattern ? "pattern" : "real",
+                                  options_.symmetric ? " symmetric\n" : " general\n");
         for (std::string_view rest = options_.comment; !rest.empty();) {
             const std::size_t end = std::min(rest.find('\n'), rest.size());
             text += concat("% ", rest.substr(0, end), "\n");
@@ -83,7 +93,10 @@ public:
 
 private:
     template <class T>
-    static char* number(char* at, T value) { return std::to_chars(at, at + longest_line, value).ptr; }
+    static char* number(char* at, T value)
+    {
+        return std::to_chars(at, at + longest_line, value).ptr;
+    }
 
     const CsrView<V>& a_;
     const WriteOptions& options_;
@@ -93,8 +106,10 @@ template <class V>
 offset_t count_lower(const CpuQueue& q, const CsrView<V>& a)
 {
     offset_t n = 0;
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(+ : n) if (a.nonzeros > stretch_entries)
-    for (index_t i = 0; i < a.rows; ++i) n += std::upper_bound(a.col + a.row_begin[i], a.col + a.row_begin[i + 1], i) - (a.col + a.row_begin[i]);
+    const bool large = a.nonzeros > stretch_entries;
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(+ : n) if (large)
+    for (index_t i = 0; i < a.rows; ++i)
+        n += std::upper_bound(a.col + a.row_begin[i], a.col + a.row_begin[i + 1], i) - (a.col + a.row_begin[i]);
     return n;
 }
 
@@ -108,7 +123,8 @@ void write_matrix_market(const CpuQueue& q, Sink& sink, const CsrView<V>& a, con
     sink.write(writer.header(options.symmetric ? count_lower(q, a) : a.nonzeros));
 
     const offset_t together = std::min(q.threads * stretches_per_thread, ceil_div(a.nonzeros, stretch_entries));
-    const offset_t room = (stretch_entries + 1) * longest_line;  // one line more: to_chars is told of a whole line behind the last
+    const offset_t room =
+        (stretch_entries + 1) * longest_line;  // one line more: to_chars is told of a whole line behind the last
     Buffer<char> text(q, together * room);
     std::vector<offset_t> length(static_cast<std::size_t>(together));
     for (offset_t first = 0; first < a.nonzeros; first += together * stretch_entries) {
@@ -117,8 +133,11 @@ void write_matrix_market(const CpuQueue& q, Sink& sink, const CsrView<V>& a, con
             const offset_t begin = first + p * stretch_entries, end = std::min(begin + stretch_entries, a.nonzeros);
             length[static_cast<std::size_t>(p)] = writer.format(begin, end, text.data() + p * room);
         });
-        for (offset_t p = 0; p < parts; ++p) sink.write({text.data() + p * room, static_cast<std::size_t>(length[static_cast<std::size_t>(p)])});
-        if (options.progress) options.progress(static_cast<double>(std::min(first + together * stretch_entries, a.nonzeros)) / static_cast<double>(a.nonzeros));
+        for (offset_t p = 0; p < parts; ++p)
+            sink.write({text.data() + p * room, static_cast<std::size_t>(length[static_cast<std::size_t>(p)])});
+        if (options.progress)
+            options.progress(static_cast<double>(std::min(first + together * stretch_entries, a.nonzeros)) /
+                             static_cast<double>(a.nonzeros));
     }
 }
 

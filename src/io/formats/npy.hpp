@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// numpy's .npy: a header that is a Python dictionary in text, and the numbers. Our own reader of that text; nothing is evaluated.
+// numpy's .npy: a header that is a Python dictionary in text, and the numbers. Our own reader of that text; nothing is
+// evaluated.
 #pragma once
 
 #include <string>
@@ -13,12 +14,13 @@
 namespace tulle::io {
 
 struct NpyArray {
-    std::string type;                     // "<f8", "|S3"
+    std::string type;  // "<f8", "|S3"
     std::vector<offset_t> shape;
-    std::string_view data;                // as many bytes as type and shape say
+    std::string_view data;  // as many bytes as type and shape say
 };
 
-// FormatError where the header is wrong or the array is not all there; objects (pickles) and other byte orders are refused.
+// FormatError where the header is wrong or the array is not all there; objects (pickles) and other byte orders are
+// refused.
 NpyArray read_npy(const Source& source);
 
 // A one-dimensional array of numbers.

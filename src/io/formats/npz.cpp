@@ -28,12 +28,17 @@ public:
     Member open(const std::string& name) const
     {
         const ZipMember* member = zip_.find(name + ".npy");
-        if (!member) source_.fail(source_.bytes().data(), concat("the archive has no ", name, ".npy"), "write it with scipy.sparse.save_npz");
+        if (!member)
+            source_.fail(source_.bytes().data(), concat("the archive has no ", name, ".npy"),
+                         "write it with scipy.sparse.save_npz");
         Source contents = zip_.open(q_, *member);
         NpyArray array = read_npy(contents);
         return {std::move(contents), std::move(array)};
     }
-    [[noreturn]] void fail(const std::string& what, const std::string& hint = {}) const { source_.fail(source_.bytes().data(), what, hint); }
+    [[noreturn]] void fail(const std::string& what, const std::string& hint = {}) const
+    {
+        source_.fail(source_.bytes().data(), what, hint);
+    }
 
 private:
     const CpuQueue& q_;
@@ -71,7 +76,8 @@ Buffer<V> read_values(const CpuQueue& q, const Archive& archive, FileInfo& info,
     return take_values<V>(q, numbers, lost);
 }
 
-Buffer<index_t> read_indices(const CpuQueue& q, const Archive& archive, const std::string& name, index_t below, offset_t wanted)
+Buffer<index_t> read_indices(const CpuQueue& q, const Archive& archive, const std::string& name, index_t below,
+                             offset_t wanted)
 {
     const Member member = archive.open(name);
     const RawArray numbers = as_numbers(member.source, member.array, name);
@@ -83,7 +89,8 @@ Buffer<offset_t> read_pointers(const CpuQueue& q, const Archive& archive, index_
 {
     const Member member = archive.open("indptr");
     const RawArray numbers = as_numbers(member.source, member.array, "indptr");
-    if (numbers.size != offset_t{lines} + 1) archive.fail(concat("indptr has ", numbers.size, " entries, the shape asks for ", offset_t{lines} + 1));
+    if (numbers.size != offset_t{lines} + 1)
+        archive.fail(concat("indptr has ", numbers.size, " entries, the shape asks for ", offset_t{lines} + 1));
     return take_offsets(q, numbers, nonzeros);
 }
 
@@ -95,7 +102,11 @@ Csr<V> read_compressed(const CpuQueue& q, const Archive& archive, Shape shape, F
     Buffer<V> value = read_values<V>(q, archive, info, lost);
     Buffer<offset_t> begin = read_pointers(q, archive, shape.rows, value.size());
     Buffer<index_t> col = read_indices(q, archive, "indices", shape.cols, value.size());
-    Csr<V> a{.rows = shape.rows, .cols = shape.cols, .row_begin = std::move(begin), .col = std::move(col), .value = std::move(value)};
+    Csr<V> a{.rows = shape.rows,
+             .cols = shape.cols,
+             .row_begin = std::move(begin),
+             .col = std::move(col),
+             .value = std::move(value)};
     report_losses(a, lost, info);
     return a;
 }
@@ -106,7 +117,10 @@ Csr<V> read_csc(const CpuQueue& q, const Archive& archive, Shape shape, FileInfo
     const Csr<V> columns = read_compressed<V>(q, archive, {shape.cols, shape.rows}, info);
     for (Found* found : {&info.underflowed, &info.rounded}) std::swap(found->row, found->col);
     const Buffer<index_t> col = matrix::rows_of(q, columns.view());
-    return assemble(q, CooView<V>{shape.rows, shape.cols, columns.nonzeros(), columns.col.data(), col.data(), columns.value.data()}, Mirror::none, info.duplicates);
+    return assemble(q,
+                    CooView<V>{shape.rows, shape.cols, columns.nonzeros(), columns.col.data(), col.data(),
+                               columns.value.data()},
+                    Mirror::none, info.duplicates);
 }
 
 template <class V>
@@ -164,7 +178,7 @@ Csr<V> read_npz(const CpuQueue& q, const Source& source, const ReadOptions& opti
     const Archive archive(q, source);
     const std::string format = read_format(archive);
     const Shape shape = read_shape(q, archive);
-    const bool has_rows = format == "csr";                        // with an offset for each; the others only claim them
+    const bool has_rows = format == "csr";  // with an offset for each; the others only claim them
     if (!has_rows && !rows_are_justified(shape.rows, source.bytes().size(), options))
         archive.fail(too_many_rows(shape.rows, source.bytes().size()), too_many_rows_hint);
     const auto read_as = [&]() -> Csr<V> {
@@ -176,7 +190,9 @@ Csr<V> read_npz(const CpuQueue& q, const Source& source, const ReadOptions& opti
             info.format = "SciPy CSC";
             return read_csc<V>(q, archive, shape, info);
         }
-        if (format != "coo") archive.fail(concat("the sparse format '", format, "' is not read"), "convert it with .tocsr() before saving");
+        if (format != "coo")
+            archive.fail(concat("the sparse format '", format, "' is not read"),
+                         "convert it with .tocsr() before saving");
         info.format = "SciPy COO";
         return read_coo<V>(q, archive, shape, info);
     };

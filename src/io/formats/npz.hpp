@@ -9,7 +9,9 @@
 
 namespace tulle::io {
 
-template <class V> Csr<V> read_npz(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
-template <class V> void write_npz(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
+template <class V>
+Csr<V> read_npz(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
+template <class V>
+void write_npz(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
 
 }  // namespace tulle::io

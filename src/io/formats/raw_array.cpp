@@ -22,17 +22,17 @@ template <class F>
 decltype(auto) with_type(Number type, F&& f)
 {
     switch (type) {
-        case Number::b1:
-        case Number::u1: return f(std::uint8_t{});
-        case Number::i1: return f(std::int8_t{});
-        case Number::i2: return f(std::int16_t{});
-        case Number::u2: return f(std::uint16_t{});
-        case Number::i4: return f(std::int32_t{});
-        case Number::u4: return f(std::uint32_t{});
-        case Number::i8: return f(std::int64_t{});
-        case Number::u8: return f(std::uint64_t{});
-        case Number::f4: return f(float{});
-        case Number::f8: break;
+    case Number::b1:
+    case Number::u1: return f(std::uint8_t{});
+    case Number::i1: return f(std::int8_t{});
+    case Number::i2: return f(std::int16_t{});
+    case Number::u2: return f(std::uint16_t{});
+    case Number::i4: return f(std::int32_t{});
+    case Number::u4: return f(std::uint32_t{});
+    case Number::i8: return f(std::int64_t{});
+    case Number::u8: return f(std::uint64_t{});
+    case Number::f4: return f(float{});
+    case Number::f8: break;
     }
     return f(double{});
 }
@@ -48,7 +48,8 @@ S load(const RawArray& from, offset_t k)
 template <class S>
 [[noreturn]] void fail(const RawArray& from, offset_t k, S value, const std::string& what)
 {
-    from.source->fail(from.data + k * static_cast<offset_t>(sizeof(S)), concat(from.name, "[", k, "] = ", value, " ", what));
+    from.source->fail(from.data + k * static_cast<offset_t>(sizeof(S)),
+                      concat(from.name, "[", k, "] = ", value, " ", what));
 }
 
 // each(k) for all entries, on all threads; the failure at the lowest k counts.
@@ -63,7 +64,8 @@ void for_each_entry(const CpuQueue& q, offset_t n, F&& each)
 template <class S, class V>
 bool is_rounded(S number)
 {
-    if constexpr (std::is_integral_v<S> && std::numeric_limits<S>::digits > std::numeric_limits<V>::digits) return !holds_exactly<V>(number);
+    if constexpr (std::is_integral_v<S> && std::numeric_limits<S>::digits > std::numeric_limits<V>::digits)
+        return !holds_exactly<V>(number);
     return false;
 }
 
@@ -123,7 +125,8 @@ Buffer<T> take_integers(const CpuQueue& q, const RawArray& from, offset_t low, o
         if constexpr (std::is_integral_v<S>)
             for_each_entry(q, from.size, [&](offset_t k) {
                 const S number = load<S>(from, k);
-                if (std::cmp_less(number, low) || std::cmp_greater(number, high)) fail(from, k, number, concat("is outside ", low, " … ", high));
+                if (std::cmp_less(number, low) || std::cmp_greater(number, high))
+                    fail(from, k, number, concat("is outside ", low, " … ", high));
                 to.data()[k] = static_cast<T>(number);
             });
     });
@@ -139,10 +142,13 @@ Buffer<V> take_values(const CpuQueue& q, const RawArray& from, ArrayLosses& lost
         for_each_entry(q, from.size, [&](offset_t k) {
             const S number = load<S>(from, k);
             if constexpr (std::is_same_v<S, double> && std::is_same_v<V, float>)
-                if (std::isfinite(number) && std::abs(number) > double{std::numeric_limits<float>::max()}) fail(from, k, number, "does not fit float");
+                if (std::isfinite(number) && std::abs(number) > double{std::numeric_limits<float>::max()})
+                    fail(from, k, number, "does not fit float");
             to.data()[k] = static_cast<V>(number);
-            if (to.data()[k] == V(0) && number != S(0)) [[unlikely]] lost.underflowed.add(k);
-            if (is_rounded<S, V>(number)) [[unlikely]] lost.rounded.add(k);
+            if (to.data()[k] == V(0) && number != S(0)) [[unlikely]]
+                lost.underflowed.add(k);
+            if (is_rounded<S, V>(number)) [[unlikely]]
+                lost.rounded.add(k);
         });
     });
     return to;
@@ -155,10 +161,14 @@ Buffer<offset_t> take_offsets(const CpuQueue& q, const RawArray& from, offset_t 
     const auto at = [&](offset_t k) { return from.data + k * static_cast<offset_t>(size_of(from.type)); };
     if (offset[0] != 0) from.source->fail(at(0), concat(from.name, " begins with ", offset[0], ", not with 0"));
     for_each_entry(q, from.size - 1, [&](offset_t k) {
-        if (offset[k + 1] < offset[k]) from.source->fail(at(k + 1), concat(from.name, "[", k + 1, "] = ", offset[k + 1], " is below ", offset[k], " before it"));
+        if (offset[k + 1] < offset[k])
+            from.source->fail(at(k + 1), concat(from.name, "[", k + 1, "] = ", offset[k + 1], " is below ", offset[k],
+                                                " before it"));
     });
     const offset_t last = from.size - 1;
-    if (offset[last] != nonzeros) from.source->fail(at(last), concat(from.name, " ends with ", offset[last], ", but there are ", nonzeros, " entries"));
+    if (offset[last] != nonzeros)
+        from.source->fail(at(last),
+                          concat(from.name, " ends with ", offset[last], ", but there are ", nonzeros, " entries"));
     return to;
 }
 

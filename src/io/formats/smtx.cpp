@@ -26,12 +26,14 @@ Sizes read_sizes(Scanner& scan, const Text& text)
     std::replace(numbers.begin(), numbers.end(), ',', ' ');
     const Text first{text.name, numbers};
     Scanner line(first, first.begin(), first.end());
-    const offset_t rows = line.integer("number of rows"), cols = line.integer("number of columns"), entries = line.integer("number of entries");
+    const offset_t rows = line.integer("number of rows"), cols = line.integer("number of columns"),
+                   entries = line.integer("number of entries");
     if (!line.at_line_end()) line.fail(concat("unexpected ", line.quoted(), " after the sizes"));
     if (rows < 0 || rows > max_index) before.fail(concat("the number of rows ", rows, " is outside 0 … ", max_index));
-    if (cols < 0 || cols > max_index) before.fail(concat("the number of columns ", cols, " is outside 0 … ", max_index));
+    if (cols < 0 || cols > max_index)
+        before.fail(concat("the number of columns ", cols, " is outside 0 … ", max_index));
     if (entries < 0) before.fail(concat("the number of entries ", entries, " is negative"));
-    const auto present = static_cast<offset_t>(text.bytes.size());      // each number takes two characters
+    const auto present = static_cast<offset_t>(text.bytes.size());  // each number takes two characters
     if (rows > present / 2) before.fail(concat(rows, " rows are not in a file of ", present, " bytes"));
     if (entries > present / 2) before.fail(concat(entries, " entries are not in a file of ", present, " bytes"));
     scan.skip_line();
@@ -47,10 +49,12 @@ Buffer<offset_t> read_offsets(const CpuQueue& q, Scanner& scan, const Sizes& siz
         const offset_t offset = scan.integer("row offset");
         if (i == 0 && offset != 0) scan.fail(concat("the first row offset is ", offset, ", not 0"));
         if (offset < before) scan.fail(concat("row offset ", i, " is ", offset, ", below ", before, " before it"));
-        if (offset > sizes.entries) scan.fail(concat("row offset ", i, " is ", offset, ", but there are ", sizes.entries, " entries"));
+        if (offset > sizes.entries)
+            scan.fail(concat("row offset ", i, " is ", offset, ", but there are ", sizes.entries, " entries"));
         before = row_begin.data()[i] = offset;
     }
-    if (before != sizes.entries) scan.fail(concat("the last row offset is ", before, ", but there are ", sizes.entries, " entries"));
+    if (before != sizes.entries)
+        scan.fail(concat("the last row offset is ", before, ", but there are ", sizes.entries, " entries"));
     if (!scan.at_line_end()) scan.fail(concat("unexpected ", scan.quoted(), " after ", sizes.rows + 1, " row offsets"));
     scan.skip_line();
     return row_begin;
@@ -67,7 +71,10 @@ Buffer<index_t> read_columns(const CpuQueue& q, Scanner& scan, const Text& text,
     }
     const std::string_view rest(scan.at(), static_cast<std::size_t>(text.end() - scan.at()));
     const auto more = std::find_if_not(rest.begin(), rest.end(), is_space);
-    if (more != rest.end()) Scanner(text, more, text.end()).fail(concat("unexpected ", Scanner(text, more, text.end()).quoted(), " after ", sizes.entries, " columns"));
+    if (more != rest.end())
+        Scanner(text, more, text.end())
+            .fail(
+                concat("unexpected ", Scanner(text, more, text.end()).quoted(), " after ", sizes.entries, " columns"));
     return col;
 }
 
@@ -97,10 +104,13 @@ Csr<V> read_smtx(const CpuQueue& q, const Source& source, const ReadOptions& opt
     Buffer<offset_t> row_begin = read_offsets(q, scan, sizes);
     if (options.progress) options.progress(0.1);
     Buffer<index_t> col = read_columns(q, scan, text, sizes);
-    Csr<V> a{.rows = static_cast<index_t>(sizes.rows), .cols = static_cast<index_t>(sizes.cols), .row_begin = std::move(row_begin), .col = std::move(col),
+    Csr<V> a{.rows = static_cast<index_t>(sizes.rows),
+             .cols = static_cast<index_t>(sizes.cols),
+             .row_begin = std::move(row_begin),
+             .col = std::move(col),
              .value = Buffer<V>(q, sizes.entries)};
     fill_zero(q, a.value.data(), sizes.entries);
-    a = assemble(q, std::move(a), info.duplicates);              // a column that stands twice in a row is one entry of the pattern
+    a = assemble(q, std::move(a), info.duplicates);  // a column that stands twice in a row is one entry of the pattern
     set_pattern_values(q, a, options, info);
     if (options.progress) options.progress(1.0);
     return a;

@@ -13,7 +13,9 @@
 
 namespace tulle::io {
 
-template <class V> Csr<V> read_smtx(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
-template <class V> void write_smtx(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
+template <class V>
+Csr<V> read_smtx(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
+template <class V>
+void write_smtx(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
 
 }  // namespace tulle::io

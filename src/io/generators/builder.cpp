@@ -16,7 +16,8 @@ namespace {
 std::size_t room(const Maker& m)
 {
     const Memory& memory = *m.q.memory;
-    const std::size_t machine = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t machine =
+        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t budget = memory.budget(Space::host);
     return std::min(machine, budget - std::min(budget, memory.live(Space::host)));
 }
@@ -29,7 +30,8 @@ bool strictly_ascending(std::span<const index_t> row)
 void check_size(const Maker& m, offset_t size, std::string_view what)
 {
     const auto problem = [&] {
-        return concat(m.sentence, ": ", grouped(size), " ", what, " are more than ", grouped(max_index), ", the most there can be");
+        return concat(m.sentence, ": ", grouped(size), " ", what, " are more than ", grouped(max_index),
+                      ", the most there can be");
     };
     require<ValueError>(size <= max_index, problem, "ask for a smaller matrix");
 }
@@ -57,13 +59,16 @@ index_t expect(const Maker& m, offset_t rows, offset_t cols, offset_t entries)
 {
     check_size(m, rows, "rows");
     check_size(m, cols, "columns");
-    const auto problem = [&] { return concat(m.sentence, ": ", grouped(entries), " entries are more than any memory holds"); };
+    const auto problem = [&] {
+        return concat(m.sentence, ": ", grouped(entries), " entries are more than any memory holds");
+    };
     require<ValueError>(entries <= max_offset / 32, problem, "ask for a smaller matrix");
     const std::size_t entry_bytes = sizeof(index_t) + m.value_bytes;
-    const std::size_t bytes = static_cast<std::size_t>(rows + 1) * sizeof(offset_t) + static_cast<std::size_t>(entries) * entry_bytes;
+    const std::size_t bytes =
+        static_cast<std::size_t>(rows + 1) * sizeof(offset_t) + static_cast<std::size_t>(entries) * entry_bytes;
     if (const std::size_t available = room(m); bytes > available)
-        throw OutOfMemory(concat(m.sentence, " has ", grouped(rows), " rows and about ", grouped(entries), " entries: ", human_bytes(bytes),
-                                 " needed, ", human_bytes(available), " available"),
+        throw OutOfMemory(concat(m.sentence, " has ", grouped(rows), " rows and about ", grouped(entries),
+                                 " entries: ", human_bytes(bytes), " needed, ", human_bytes(available), " available"),
                           bytes, available, "ask for a smaller matrix, or raise the budget where there is one");
     return static_cast<index_t>(rows);
 }

@@ -1,12 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the generators share: a pattern is built from a function that names the entries, called twice (count, then fill), in parallel.
+// What the generators share: a pattern is built from a function that names the entries, called twice (count, then
+// fill), in parallel.
 //
-//     from_rows(m, rows, cols, [&](index_t i, auto&& emit) { emit(i); });                    // the columns of row i
-//     from_items(m, rows, cols, items, [&](offset_t k, auto&& emit) { emit(i, j); });        // the entries that item k stands for
+//     from_rows(m, rows, cols, [&](index_t i, auto&& emit) { emit(i); });              // the columns of row i
+//     from_items(m, rows, cols, items, [&](offset_t k, auto&& emit) { emit(i, j); });  // the entries that item k
+//                                                                                      // stands for
 //
-// The functions may name entries in any order and more than once; they must name the same ones each time they are asked. Rows are sorted
-// and repeats dropped afterwards, so the result does not depend on the number of threads.
+// The functions may name entries in any order and more than once; they must name the same ones each time they are
+// asked. Rows are sorted and repeats dropped afterwards, so the result does not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -40,22 +42,23 @@ struct Pattern {
 
 // The rule by which entry (i, j) gets its value.
 enum class Values {
-    position,      // pattern_value(i, j)
-    ones,          // 1
-    stencil,       // -1 beside the diagonal, a constant on it
-    dominant,      // in [1, 2) on the diagonal; beside it in [-0.5, 0.5) divided by their number: |inverse| <= 2 in the maximum norm
+    position,  // pattern_value(i, j)
+    ones,      // 1
+    stencil,   // -1 beside the diagonal, a constant on it
+    dominant,  // in [1, 2) on the diagonal; beside it in [-0.5, 0.5) divided by their number: |inverse| <= 2 in the
+               // maximum norm
 };
 
 struct Made {
     Pattern pattern;
     Values values = Values::position;
-    double diagonal = 0;                        // of Values::stencil
+    double diagonal = 0;  // of Values::stencil
 };
 
 // What a sentence asked for, and with what to make it.
 struct Maker {
     std::string sentence;
-    std::vector<offset_t> numbers;              // checked against the least of each; none exceeds max_index
+    std::vector<offset_t> numbers;  // checked against the least of each; none exceeds max_index
     std::uint64_t seed = 0;
     CpuQueue q;
     std::size_t value_bytes = 0;
@@ -69,10 +72,12 @@ struct Maker {
     Maker quiet() const { return {sentence, numbers, seed, q, value_bytes, {}}; }
 };
 
-// Refuses before any work a matrix that has too many rows or columns, or more entries than there is memory for; returns the rows.
+// Refuses before any work a matrix that has too many rows or columns, or more entries than there is memory for; returns
+// the rows.
 index_t expect(const Maker& m, offset_t rows, offset_t cols, offset_t entries);
 
-// f(i) for all i in 0 … n-1, in parallel; f must not throw. In pieces, so that the calling thread can tell of progress between them.
+// f(i) for all i in 0 … n-1, in parallel; f must not throw. In pieces, so that the calling thread can tell of progress
+// between them.
 template <class F>
 void for_each(const Maker& m, offset_t n, double from, double to, const F& f)
 {
@@ -113,13 +118,16 @@ Pattern from_items(const Maker& m, index_t rows, index_t cols, offset_t items, c
 {
     Pattern p{.rows = rows, .cols = cols, .row_begin = Buffer<offset_t>(m.q, offset_t{rows} + 1)};
     offset_t* begin = p.row_begin.data();
-    const auto next = [&](index_t i) { return std::atomic_ref<offset_t>(begin[i]).fetch_add(1, std::memory_order_relaxed); };
+    const auto next = [&](index_t i) {
+        return std::atomic_ref<offset_t>(begin[i]).fetch_add(1, std::memory_order_relaxed);
+    };
     std::fill_n(begin, rows, 0);
     for_each(m, items, 0.0, 0.3, [&](offset_t k) { f(k, [&](index_t i, index_t) { next(i); }); });
     prim::exclusive_scan(m.q, begin, begin, rows);
     p.col = Buffer<index_t>(m.q, begin[rows]);
     for_each(m, items, 0.3, 0.6, [&](offset_t k) { f(k, [&](index_t i, index_t j) { p.col.data()[next(i)] = j; }); });
-    std::memmove(begin + 1, begin, static_cast<std::size_t>(rows) * sizeof(offset_t));     // every begin has moved to its row's end
+    std::memmove(begin + 1, begin,
+                 static_cast<std::size_t>(rows) * sizeof(offset_t));  // every begin has moved to its row's end
     begin[0] = 0;
     tidy(m, p);
     return p;
@@ -132,7 +140,8 @@ struct SameUnknowns {
     index_t begin(index_t node) const { return node * per_node; }
 };
 
-// Every entry of a graph of nodes becomes the full block of their unknowns, as far as row and column are below n and keep(row, column).
+// Every entry of a graph of nodes becomes the full block of their unknowns, as far as row and column are below n and
+// keep(row, column).
 template <class Unknowns, class Keep>
 Pattern expand(const Maker& m, const Pattern& graph, const Unknowns& unknowns, index_t n, const Keep& keep)
 {

@@ -22,7 +22,8 @@ void fill_values(const Maker& m, const detail::Pattern& p, V* to, const F& value
     detail::for_each(m, p.rows, 0.85, 1.0, [&](offset_t i) {
         const auto row = p.row(static_cast<index_t>(i));
         V* out = to + p.row_begin.data()[i];
-        for (std::size_t k = 0; k < row.size(); ++k) out[k] = static_cast<V>(value(static_cast<index_t>(i), row[k], row.size()));
+        for (std::size_t k = 0; k < row.size(); ++k)
+            out[k] = static_cast<V>(value(static_cast<index_t>(i), row[k], row.size()));
     });
 }
 
@@ -37,10 +38,12 @@ void fill_values(const Maker& m, const Made& made, V* to)
 {
     const detail::Pattern& p = made.pattern;
     switch (made.values) {
-        case Values::position: return fill_values(m, p, to, [](index_t i, index_t j, std::size_t) { return pattern_value(i, j); });
-        case Values::ones: return fill_values(m, p, to, [](index_t, index_t, std::size_t) { return 1.0; });
-        case Values::stencil: return fill_values(m, p, to, [&](index_t i, index_t j, std::size_t) { return i == j ? made.diagonal : -1.0; });
-        case Values::dominant: return fill_values(m, p, to, dominant_value);
+    case Values::position:
+        return fill_values(m, p, to, [](index_t i, index_t j, std::size_t) { return pattern_value(i, j); });
+    case Values::ones: return fill_values(m, p, to, [](index_t, index_t, std::size_t) { return 1.0; });
+    case Values::stencil:
+        return fill_values(m, p, to, [&](index_t i, index_t j, std::size_t) { return i == j ? made.diagonal : -1.0; });
+    case Values::dominant: return fill_values(m, p, to, dominant_value);
     }
 }
 
@@ -67,7 +70,8 @@ Csr<V> generate(const Context& ctx, std::string_view sentence, const Progress& p
     Made made = said.kind->make(m);
     Buffer<V> value(m.q, made.pattern.col.size());
     fill_values(m, made, value.data());
-    return {made.pattern.rows, made.pattern.cols, std::move(made.pattern.row_begin), std::move(made.pattern.col), std::move(value)};
+    return {made.pattern.rows, made.pattern.cols, std::move(made.pattern.row_begin), std::move(made.pattern.col),
+            std::move(value)};
 }
 
 template <class V>

@@ -10,8 +10,8 @@
 namespace tulle::io::detail {
 namespace {
 
-// A permutation of 0 … size-1 picked by a key: four Feistel rounds on the next even number of bits, repeated until the result is in range.
-// Its first k values are k different numbers, without remembering any.
+// A permutation of 0 … size-1 picked by a key: four Feistel rounds on the next even number of bits, repeated until the
+// result is in range. Its first k values are k different numbers, without remembering any.
 class Shuffle {
 public:
     Shuffle(std::uint64_t key, std::uint64_t size) : key_(key), size_(size), half_((prim::bits_for(size) + 1) / 2) {}
@@ -45,8 +45,8 @@ constexpr std::uint64_t share(std::uint64_t percent) { return (percent << 16) / 
 constexpr bool is_lower(std::uint64_t draw) { return draw >= share(76); }
 constexpr bool is_right(std::uint64_t draw) { return (draw >= share(57)) != (draw >= share(76)) || draw >= share(95); }
 
-// A crossing is joined to the one before it in its street or in the street above (a tree over all of them), and with this chance to both:
-// 2.5 neighbours on average, close to real road networks.
+// A crossing is joined to the one before it in its street or in the street above (a tree over all of them), and with
+// this chance to both: 2.5 neighbours on average, close to real road networks.
 constexpr std::uint64_t percent_both = 25;
 
 struct Streets {
@@ -66,7 +66,9 @@ private:
 Made make_uniform(const Maker& m)
 {
     const offset_t per_row = m.numbers[2];
-    const auto problem = [&] { return concat(m.sentence, ": ", per_row, " entries a row do not fit ", m.numbers[1], " columns"); };
+    const auto problem = [&] {
+        return concat(m.sentence, ": ", per_row, " entries a row do not fit ", m.numbers[1], " columns");
+    };
     require<ValueError>(per_row <= m.numbers[1], problem, "ask for fewer entries or more columns");
     const index_t rows = expect(m, m.numbers[0], m.numbers[1], checked_product(m.numbers[0], per_row, m.sentence));
     const index_t cols = static_cast<index_t>(m.numbers[1]);
@@ -76,12 +78,14 @@ Made make_uniform(const Maker& m)
     })};
 }
 
-// Every edge picks a quadrant, then one inside it, and so on down to a single entry (Chakrabarti, Zhan and Faloutsos 2004,
-// doi:10.1137/1.9781611972740.43). Edges that fall on one entry count once.
+// Every edge picks a quadrant, then one inside it, and so on down to a single entry (Chakrabarti, Zhan and Faloutsos
+// 2004, doi:10.1137/1.9781611972740.43). Edges that fall on one entry count once.
 Made make_rmat(const Maker& m)
 {
     const offset_t scale = m.numbers[0];
-    const auto problem = [&] { return concat(m.sentence, ": 2^", scale, " rows are more than ", grouped(max_index), ", the most there can be"); };
+    const auto problem = [&] {
+        return concat(m.sentence, ": 2^", scale, " rows are more than ", grouped(max_index), ", the most there can be");
+    };
     require<ValueError>(scale <= 30, problem, "SCALE is the logarithm of the number of rows, at most 30");
     const offset_t edges = checked_product(offset_t{1} << scale, m.numbers[1], m.sentence);
     const index_t n = expect(m, offset_t{1} << scale, offset_t{1} << scale, edges);
@@ -114,18 +118,21 @@ Made make_road(const Maker& m)
     })};
 }
 
-// A weight is kept with the chance 1 - sparsity, more in some rows and columns than in others: each has a factor within 1 ± sparsity/2,
-// which spreads the row lengths about as magnitude pruning does in the Deep Learning Matrix Collection (deviation 0.1 of the mean at
-// sparsity 0.5, 0.2 at 0.9). The factors are whole thousandths, so chances are exact whole numbers of 1e-12.
+// A weight is kept with the chance 1 - sparsity, more in some rows and columns than in others: each has a factor within
+// 1 ± sparsity/2, which spreads the row lengths about as magnitude pruning does in the Deep Learning Matrix Collection
+// (deviation 0.1 of the mean at sparsity 0.5, 0.2 at 0.9). The factors are whole thousandths, so chances are exact
+// whole numbers of 1e-12.
 Made make_pruned(const Maker& m)
 {
     const offset_t density = millionths - m.numbers[2];
     const offset_t entries = checked_product(m.numbers[0], m.numbers[1], m.sentence);
-    const index_t rows = expect(m, m.numbers[0], m.numbers[1], entries / millionths * density + entries % millionths * density / millionths);
+    const index_t rows = expect(m, m.numbers[0], m.numbers[1],
+                                entries / millionths * density + entries % millionths * density / millionths);
     const index_t cols = static_cast<index_t>(m.numbers[1]);
     const offset_t spread = m.numbers[2] / 2000;
     const auto factor = [&](std::uint64_t key, index_t at) {
-        return 1000 - spread + static_cast<offset_t>(below(hash_of(m.seed, key, at), static_cast<std::uint64_t>(2 * spread + 1)));
+        return 1000 - spread +
+               static_cast<offset_t>(below(hash_of(m.seed, key, at), static_cast<std::uint64_t>(2 * spread + 1)));
     };
     Buffer<offset_t> of_col(m.q, cols);
     for (index_t j = 0; j < cols; ++j) of_col.data()[j] = factor(1, j);
@@ -133,7 +140,8 @@ Made make_pruned(const Maker& m)
         const std::uint64_t key = hash_of(m.seed, 2, i);
         const offset_t of_row = density * factor(0, i);
         for (index_t j = 0; j < cols; ++j)
-            if (unit(mix(key ^ static_cast<std::uint64_t>(j))) * 1e12 < static_cast<double>(of_row * of_col.data()[j])) emit(j);
+            if (unit(mix(key ^ static_cast<std::uint64_t>(j))) * 1e12 < static_cast<double>(of_row * of_col.data()[j]))
+                emit(j);
     })};
 }
 

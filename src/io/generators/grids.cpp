@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Regular matrices: stencils and bricks on grids, bands, arrows, diagonals.
 //
-// Grid point (x, y, z) has the number x + NX * (y + NY * z); neighbours outside the grid are left out (Dirichlet), so stencils and bricks
-// with -1 beside the diagonal and the full neighbour count on it are symmetric positive definite.
+// Grid point (x, y, z) has the number x + NX * (y + NY * z); neighbours outside the grid are left out (Dirichlet), so
+// stencils and bricks with -1 beside the diagonal and the full neighbour count on it are symmetric positive definite.
 #include "io/generators/kinds.hpp"
 
 namespace tulle::io::detail {
@@ -21,7 +21,9 @@ struct Step {
 // One number is the side of a square or cube.
 Grid grid_of(const Maker& m, std::size_t dimensions)
 {
-    const auto side = [&](std::size_t k) { return static_cast<index_t>(m.numbers.size() < dimensions ? m.numbers[0] : m.numbers[k]); };
+    const auto side = [&](std::size_t k) {
+        return static_cast<index_t>(m.numbers.size() < dimensions ? m.numbers[0] : m.numbers[k]);
+    };
     return {side(0), side(1), dimensions == 3 ? side(2) : 1};
 }
 
@@ -47,7 +49,8 @@ Made on_grid(const Maker& m, const Grid& g, const std::vector<Step>& steps, inde
         const index_t node = i / dof;
         const index_t x = node % g.nx, y = node / g.nx % g.ny, z = node / g.nx / g.ny;
         for (const Step& s : steps) {
-            if (x + s.x < 0 || x + s.x >= g.nx || y + s.y < 0 || y + s.y >= g.ny || z + s.z < 0 || z + s.z >= g.nz) continue;
+            if (x + s.x < 0 || x + s.x >= g.nx || y + s.y < 0 || y + s.y >= g.ny || z + s.z < 0 || z + s.z >= g.nz)
+                continue;
             const index_t first = (x + s.x + g.nx * (y + s.y + g.ny * (z + s.z))) * dof;
             for (index_t k = 0; k < dof; ++k) emit(first + k);
         }
@@ -95,14 +98,18 @@ Made make_banded(const Maker& m)
 Made make_arrow(const Maker& m)
 {
     const offset_t size = m.numbers[0], width = m.numbers.size() > 1 ? m.numbers[1] : 1;
-    require<ValueError>(width <= size, [&] { return concat(m.sentence, ": the arrow's width ", width, " exceeds its ", size, " rows"); },
-                        "WIDTH is the number of full rows and columns");
+    require<ValueError>(
+        width <= size,
+        [&] { return concat(m.sentence, ": the arrow's width ", width, " exceeds its ", size, " rows"); },
+        "WIDTH is the number of full rows and columns");
     const index_t n = expect(m, size, size, (size - width) * (width + 1) + width * size);
     const index_t shaft = static_cast<index_t>(size - width);
-    return {from_rows(m, n, n, [=](index_t i, auto&& emit) {
-        if (i < shaft) emit(i);
-        for (index_t j = i < shaft ? shaft : 0; j < n; ++j) emit(j);
-    }), Values::dominant};
+    return {from_rows(m, n, n,
+                      [=](index_t i, auto&& emit) {
+                          if (i < shaft) emit(i);
+                          for (index_t j = i < shaft ? shaft : 0; j < n; ++j) emit(j);
+                      }),
+            Values::dominant};
 }
 
 }  // namespace tulle::io::detail

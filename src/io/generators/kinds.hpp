@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The kinds of matrices there are, as a table: name, numbers it takes, whether it has a seed, and the function that makes it.
+// The kinds of matrices there are, as a table: name, numbers it takes, whether it has a seed, and the function that
+// makes it.
 #pragma once
 
 #include <string>
@@ -23,17 +24,18 @@ inline constexpr std::uint64_t default_seed = 7;
 
 struct Kind {
     std::string name;
-    std::vector<std::vector<Number>> forms;     // the lists of numbers it can take, of different lengths
+    std::vector<std::vector<Number>> forms;  // the lists of numbers it can take, of different lengths
     bool seeded;
     std::string what, example;
     Made (*make)(const Maker&);
 
-    std::string form() const;                   // "fem:N,K or fem:NX,NY,NZ,K"
+    std::string form() const;  // "fem:N,K or fem:NX,NY,NZ,K"
 };
 
 const std::vector<Kind>& kinds();
 
-// What a sentence says, taken apart; ValueError where it says nothing we know. Queue and progress are left for the caller.
+// What a sentence says, taken apart; ValueError where it says nothing we know. Queue and progress are left for the
+// caller.
 struct Sentence {
     const Kind* kind;
     std::vector<offset_t> numbers;

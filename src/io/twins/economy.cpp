@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The twin of mac_econ_fwd500 (Economics): 500 periods of one system of 413 equations. An equation has the same entries in every period;
-// an entry is a variable and a lag, the number of periods between the equation and the variable's value.
+// The twin of mac_econ_fwd500 (Economics): 500 periods of one system of 413 equations. An equation has the same entries
+// in every period; an entry is a variable and a lag, the number of periods between the equation and the variable's
+// value.
 #include <array>
 #include <numeric>
 #include <utility>
@@ -21,7 +22,8 @@ struct Term {
 };
 
 // How many of a hundred draws give a lag.
-constexpr std::array<std::pair<int, index_t>, 8> lag_shares{{{54, 0}, {27, -1}, {5, -2}, {2, -3}, {7, 1}, {2, 2}, {2, 3}, {1, 4}}};
+constexpr std::array<std::pair<int, index_t>, 8> lag_shares{
+    {{54, 0}, {27, -1}, {5, -2}, {2, -3}, {7, 1}, {2, 2}, {2, 3}, {1, 4}}};
 
 constexpr index_t lag_at(int percent)
 {
@@ -37,7 +39,8 @@ std::vector<index_t> ranks(int key)
 {
     std::vector<std::size_t> order(equations);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return hash_of(seed, key, a) < hash_of(seed, key, b); });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return hash_of(seed, key, a) < hash_of(seed, key, b); });
     std::vector<index_t> rank(equations);
     for (std::size_t k = 0; k < order.size(); ++k) rank[order[k]] = static_cast<index_t>(k);
     return rank;
@@ -66,8 +69,10 @@ std::vector<Term> terms_of(index_t e, const std::vector<index_t>& length, bool d
     if (e < chained) terms.push_back(e == 0 ? Term{-1, chained - 1} : Term{0, e - 1});
     for (index_t t = 0; std::ssize(terms) < length[static_cast<std::size_t>(e)]; ++t) {
         const Term term{lag_at(static_cast<int>(below(hash_of(seed, 5, e, t), 100))), drawn_variable(e, t)};
-        const bool shunned = length[static_cast<std::size_t>(term.variable)] > 9 && below(hash_of(seed, 6, e, t), 100) < 20;
-        if (!shunned && term != Term{0, e} && std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(term);
+        const bool shunned =
+            length[static_cast<std::size_t>(term.variable)] > 9 && below(hash_of(seed, 6, e, t), 100) < 20;
+        if (!shunned && term != Term{0, e} && std::find(terms.begin(), terms.end(), term) == terms.end())
+            terms.push_back(term);
     }
     std::sort(terms.begin(), terms.end());
     return terms;
@@ -79,7 +84,8 @@ Made make_mac_econ(const Maker& m)
 {
     const std::vector<index_t> length = equation_lengths(), rank = ranks(2);
     std::vector<std::vector<Term>> terms;
-    for (index_t e = 0; e < equations; ++e) terms.push_back(terms_of(e, length, rank[static_cast<std::size_t>(e)] < with_diagonal));
+    for (index_t e = 0; e < equations; ++e)
+        terms.push_back(terms_of(e, length, rank[static_cast<std::size_t>(e)] < with_diagonal));
     constexpr index_t n = periods * equations;
     return {from_rows(m, n, n, [&](index_t i, auto&& emit) {
         for (const Term& term : terms[static_cast<std::size_t>(i % equations)]) {

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Twins of the irregular matrices of table 2 of the nsparse paper: circuit, web and accelerator. As with the meshes, every constant and
-// every seed was fitted to the original's figures (docs/twins.md) and changes the matrix.
+// Twins of the irregular matrices of table 2 of the nsparse paper: circuit, web and accelerator. As with the meshes,
+// every constant and every seed was fitted to the original's figures (docs/twins.md) and changes the matrix.
 #include <array>
 #include <numeric>
 
@@ -20,12 +20,14 @@ std::vector<index_t> by_hash(index_t begin, index_t end, std::uint64_t seed, Key
 {
     std::vector<index_t> order(static_cast<std::size_t>(end - begin));
     std::iota(order.begin(), order.end(), begin);
-    std::sort(order.begin(), order.end(), [&](index_t a, index_t b) { return hash_of(seed, keys..., a) < hash_of(seed, keys..., b); });
+    std::sort(order.begin(), order.end(),
+              [&](index_t a, index_t b) { return hash_of(seed, keys..., a) < hash_of(seed, keys..., b); });
     return order;
 }
 
 // cop20k_A: points of a lattice linked to all within a reach that varies with z.
-constexpr index_t cop_rows = 121'192, cop_points = 99'843, cop_side = 24, cop_empty_rows = 21'349, cop_run = 8, cop_runs_in_order = 1008;
+constexpr index_t cop_rows = 121'192, cop_points = 99'843, cop_side = 24, cop_empty_rows = 21'349, cop_run = 8,
+                  cop_runs_in_order = 1008;
 
 constexpr index_t cop_reach(index_t z) { return z < 6 ? 6 : z < 116 ? 5 : 2; }
 
@@ -96,7 +98,8 @@ void net_links(index_t net, const Transfers& link)
     const index_t key = below(hash_of(s, 4, net / 2), 100) < 12 ? net - net % 2 : net;
     const index_t ends = 9558 / (key + 27);
     for (index_t t = 0; t < ends; ++t) {
-        const index_t b = (draw(hash_of(s, 5, key), circuit_nodes) + draw(hash_of(s, 6, key, t / 4), 16 * ends)) % circuit_nodes;
+        const index_t b =
+            (draw(hash_of(s, 5, key), circuit_nodes) + draw(hash_of(s, 6, key, t / 4), 16 * ends)) % circuit_nodes;
         link(hub, std::min(b - b % 4 + t % 4, circuit_nodes - 1));
     }
 }
@@ -143,7 +146,9 @@ Made make_cop20k_a(const Maker& m)
     const std::vector<index_t> row_of = cop_numbering();
     return {from_items(m, cop_rows, cop_rows, cop_points, [&](offset_t k, auto&& emit) {
         const index_t i = static_cast<index_t>(k);
-        for_each_cop_neighbour(i, [&](index_t j) { emit(row_of[static_cast<std::size_t>(i)], row_of[static_cast<std::size_t>(j)]); });
+        for_each_cop_neighbour(i, [&](index_t j) {
+            emit(row_of[static_cast<std::size_t>(i)], row_of[static_cast<std::size_t>(j)]);
+        });
     })};
 }
 
@@ -164,17 +169,18 @@ Made make_scircuit(const Maker& m)
 Made make_webbase(const Maker& m)
 {
     const std::vector<index_t> first_page = first_pages();
-    return {from_items(m, web_pages, web_pages, offset_t{web_pages} + web_sites + web_strays, [&](offset_t k, auto&& emit) {
-        index_t item = static_cast<index_t>(k);
-        if (item < web_pages) {
-            emit(item, item);
-            if (item >= web_pages - web_chain) emit(item, item - 1);
-            return;
-        }
-        if ((item -= web_pages) < web_sites) return site_links(item, first_page, emit);
-        item -= web_sites;
-        emit(draw(hash_of(web_seed, 4, item), web_pages), draw(hash_of(web_seed, 5, item), web_pages));
-    })};
+    return {
+        from_items(m, web_pages, web_pages, offset_t{web_pages} + web_sites + web_strays, [&](offset_t k, auto&& emit) {
+            index_t item = static_cast<index_t>(k);
+            if (item < web_pages) {
+                emit(item, item);
+                if (item >= web_pages - web_chain) emit(item, item - 1);
+                return;
+            }
+            if ((item -= web_pages) < web_sites) return site_links(item, first_page, emit);
+            item -= web_sites;
+            emit(draw(hash_of(web_seed, 4, item), web_pages), draw(hash_of(web_seed, 5, item), web_pages));
+        })};
 }
 
 }  // namespace tulle::io::detail

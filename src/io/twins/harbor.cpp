@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The twin of rma10 (FEM/Harbor): a shallow-water mesh whose columns have one layer or three, with different numbers of unknowns.
+// The twin of rma10 (FEM/Harbor): a shallow-water mesh whose columns have one layer or three, with different numbers of
+// unknowns.
 #include <array>
 
 #include "io/generators/kinds.hpp"
@@ -13,7 +14,10 @@ constexpr index_t harbor_lines = 298, harbor_width = 33, harbor_rows = 46'835;
 // Unknowns of the layers of a column; 0 where there is no such layer.
 using Layers = std::array<index_t, 3>;
 
-constexpr Layers layers_of(index_t y) { return y < 4 ? Layers{5, 6, 5} : y < 26 ? Layers{3, 4, 3} : y < 66 ? Layers{4, 3, 4} : Layers{3, 0, 0}; }
+constexpr Layers layers_of(index_t y)
+{
+    return y < 4 ? Layers{5, 6, 5} : y < 26 ? Layers{3, 4, 3} : y < 66 ? Layers{4, 3, 4} : Layers{3, 0, 0};
+}
 constexpr index_t layer_count(index_t y) { return y < 66 ? 3 : 1; }
 constexpr bool runs_back(index_t y) { return y % 2 == 1 && y >= 66 && y < 120; }
 
@@ -24,16 +28,17 @@ struct Node {
 // Nodes in the order of their unknowns: line by line, column by column, layer by layer.
 struct Harbor {
     std::vector<Node> node;
-    std::vector<index_t> line_begin;            // first node of a line
-    std::vector<index_t> first;                 // first unknown of a node, and one past the last
-    std::vector<index_t> owner;                 // node of an unknown
+    std::vector<index_t> line_begin;  // first node of a line
+    std::vector<index_t> first;       // first unknown of a node, and one past the last
+    std::vector<index_t> owner;       // node of an unknown
 
     Harbor()
     {
         for (index_t y = 0; y < harbor_lines; ++y) {
             line_begin.push_back(static_cast<index_t>(node.size()));
             for (index_t k = 0; k < harbor_width; ++k)
-                for (index_t layer = 0; layer < layer_count(y); ++layer) add({runs_back(y) ? harbor_width - 1 - k : k, y, layer});
+                for (index_t layer = 0; layer < layer_count(y); ++layer)
+                    add({runs_back(y) ? harbor_width - 1 - k : k, y, layer});
         }
         first.push_back(static_cast<index_t>(owner.size()));
     }
@@ -64,7 +69,8 @@ Pattern harbor_graph(const Maker& m, const Harbor& harbor)
         const Node& at = harbor.node[static_cast<std::size_t>(u)];
         for (index_t y = std::max(0, at.y - 1); y <= std::min(harbor_lines - 1, at.y + 1); ++y)
             for (index_t x = std::max(0, at.x - 1); x <= std::min(harbor_width - 1, at.x + 1); ++x)
-                for (index_t layer = std::max(0, at.layer - 1); layer <= std::min(layer_count(y) - 1, at.layer + 1); ++layer)
+                for (index_t layer = std::max(0, at.layer - 1); layer <= std::min(layer_count(y) - 1, at.layer + 1);
+                     ++layer)
                     emit(harbor.number({x, y, layer}));
     });
 }

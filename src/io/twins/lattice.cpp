@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Twins of the matrices of table 2 of the nsparse paper (Nagasaka, Nukada and Matsuoka 2017, doi:10.1109/ICPP.2017.19) whose original has
-// a regular lattice: mc2depi and qcd5_4 fit every published figure, cant has the real mesh and all of the paper's figures. docs/twins.md
-// has the figures of all twins.
+// Twins of the matrices of table 2 of the nsparse paper (Nagasaka, Nukada and Matsuoka 2017, doi:10.1109/ICPP.2017.19)
+// whose original has a regular lattice: mc2depi and qcd5_4 fit every published figure, cant has the real mesh and all
+// of the paper's figures. docs/twins.md has the figures of all twins.
 #include <array>
 
 #include "base/hash.hpp"
@@ -49,12 +49,16 @@ constexpr index_t cant_rows = 3 * 9 * 9 * 257;
 using Point = std::array<index_t, 3>;
 
 Point cant_point(index_t node) { return {node % 9, node / 9 % 9, node / 81}; }
-bool cant_inner(const Point& at, std::size_t direction) { return at[direction] > 0 && at[direction] < cant_nodes[direction] - 1; }
+bool cant_inner(const Point& at, std::size_t direction)
+{
+    return at[direction] > 0 && at[direction] < cant_nodes[direction] - 1;
+}
 
 // Whether a row of the node has 81 entries before any is dropped.
 bool cant_full(const Point& at) { return cant_inner(at, 0) && cant_inner(at, 1) && at[2] >= 2 && cant_inner(at, 2); }
 
-// Whether the entry between component p of the node `at` and component q of the node at + d is zero in exact arithmetic.
+// Whether the entry between component p of the node `at` and component q of the node at + d is zero in exact
+// arithmetic.
 bool cant_cancels(const Point& at, const Point& d, std::size_t p, std::size_t q)
 {
     if (p == q || (d[p] != 0 && d[q] != 0)) return false;
@@ -63,8 +67,8 @@ bool cant_cancels(const Point& at, const Point& d, std::size_t p, std::size_t q)
     return cant_inner(at, p) || cant_inner(at, q);
 }
 
-// The original dropped 301 610 of the entries that cancel and kept the others as round-off; which ones is not known. This choice meets
-// the products and the entries of A² exactly.
+// The original dropped 301 610 of the entries that cancel and kept the others as round-off; which ones is not known.
+// This choice meets the products and the entries of A² exactly.
 bool cant_dropped(index_t r, index_t c)
 {
     const Point from = cant_point(r / 3), to = cant_point(c / 3);
@@ -91,7 +95,8 @@ void cant_row(index_t row, const Emit& emit)
                 }
                 for (index_t q = 0; q < 3 && !outside; ++q) {
                     const index_t col = 3 * other + q;
-                    const bool cancels = cant_cancels(at, d, static_cast<std::size_t>(row % 3), static_cast<std::size_t>(q));
+                    const bool cancels =
+                        cant_cancels(at, d, static_cast<std::size_t>(row % 3), static_cast<std::size_t>(q));
                     if (!cancels || !cant_dropped(std::min(row, col), std::max(row, col))) emit(col);
                 }
             }
@@ -116,7 +121,8 @@ Made make_qcd5_4(const Maker& m)
     return {from_rows(m, n, n, [](index_t i, auto&& emit) {
         const index_t spin = i / qcd_colours % qcd_spins, site = i / (qcd_colours * qcd_spins);
         for_each_coupling(site, spin, [&](index_t other_site, index_t other_spin) {
-            for (index_t colour = 0; colour < qcd_colours; ++colour) emit((other_site * qcd_spins + other_spin) * qcd_colours + colour);
+            for (index_t colour = 0; colour < qcd_colours; ++colour)
+                emit((other_site * qcd_spins + other_spin) * qcd_colours + colour);
         });
     })};
 }

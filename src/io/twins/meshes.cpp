@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Twins of the mesh matrices of table 2 of the nsparse paper: a graph of nodes is made first, then every entry becomes a block of
-// unknowns. The meshes are invented so that size, row lengths, products, entries of A² and dependency levels come close to the
-// original's (docs/twins.md); every constant below was fitted to that end and changes the matrix.
+// Twins of the mesh matrices of table 2 of the nsparse paper: a graph of nodes is made first, then every entry becomes
+// a block of unknowns. The meshes are invented so that size, row lengths, products, entries of A² and dependency levels
+// come close to the original's (docs/twins.md); every constant below was fitted to that end and changes the matrix.
 #include <array>
 #include <cstdlib>
 
@@ -43,7 +43,10 @@ index_t protein_reach(const Column& a, const Column& b)
 // consph: slabs of 25 x 21 nodes closed to a ring and numbered folded, so that ring neighbours stay near each other.
 constexpr index_t ring_slabs = 53, ring_y = 25, ring_z = 21, ring_nodes = 27'778, ring_constrained = 3'655;
 
-constexpr index_t slab_at(index_t position) { return position % 2 == 0 ? position / 2 : ring_slabs - (position + 1) / 2; }
+constexpr index_t slab_at(index_t position)
+{
+    return position % 2 == 0 ? position / 2 : ring_slabs - (position + 1) / 2;
+}
 constexpr index_t position_of(index_t slab) { return slab <= ring_slabs / 2 ? 2 * slab : 2 * (ring_slabs - slab) - 1; }
 
 Pattern ring_graph(const Maker& m)
@@ -53,7 +56,8 @@ Pattern ring_graph(const Maker& m)
         for (const index_t ds : around)
             for (const index_t dy : around)
                 for (const index_t dz : around) {
-                    const index_t v = z + dz + ring_z * (y + dy + ring_y * position_of((slab + ds + ring_slabs) % ring_slabs));
+                    const index_t v =
+                        z + dz + ring_z * (y + dy + ring_y * position_of((slab + ds + ring_slabs) % ring_slabs));
                     const bool inside = y + dy >= 0 && y + dy < ring_y && z + dz >= 0 && z + dz < ring_z;
                     if (inside && v < ring_nodes) emit(v);
                 }
@@ -82,7 +86,10 @@ std::vector<char> ring_constraints()
 // pwtk: a sheet of lines, some numbered there and back, with three cuts and a few hubs that reach far.
 constexpr index_t sheet_lines = 454, sheet_width = 80, sheet_hubs = 23, sheet_rows = 217'918;
 
-constexpr index_t sheet_node(index_t x, index_t y) { return sheet_width * y + (y % 2 == 1 && y < 300 ? sheet_width - 1 - x : x); }
+constexpr index_t sheet_node(index_t x, index_t y)
+{
+    return sheet_width * y + (y % 2 == 1 && y < 300 ? sheet_width - 1 - x : x);
+}
 constexpr bool sheet_cut_after(index_t y) { return y == 112 || y == 226 || y == 339; }
 
 template <class Emit>
@@ -122,23 +129,30 @@ constexpr index_t ship_point(index_t x, index_t y, index_t z) { return (x * ship
 
 // The lowest corner of a square and the steps along its two sides.
 constexpr index_t step_x = ship_point(1, 0, 0), step_y = ship_point(0, 1, 0), step_z = ship_point(0, 0, 1);
-constexpr Square square_at(index_t corner, index_t side, index_t other) { return {corner, corner + side, corner + other, corner + side + other}; }
+constexpr Square square_at(index_t corner, index_t side, index_t other)
+{
+    return {corner, corner + side, corner + other, corner + side + other};
+}
 
 std::vector<Square> ship_squares()
 {
     std::vector<Square> squares;
     for (index_t x = 0; x + 1 < ship_x; ++x)
         for (index_t y = 0; y + 1 < ship_y; ++y)
-            for (const index_t deck : {0, 7, 14, 21}) squares.push_back(square_at(ship_point(x, y, deck), step_x, step_y));
+            for (const index_t deck : {0, 7, 14, 21})
+                squares.push_back(square_at(ship_point(x, y, deck), step_x, step_y));
     for (const index_t bulkhead : {0, 16, 32, 48, 64, 80})
         for (index_t y = 0; y + 1 < ship_y; ++y)
-            for (index_t z = 0; z + 1 < ship_z; ++z) squares.push_back(square_at(ship_point(bulkhead, y, z), step_y, step_z));
+            for (index_t z = 0; z + 1 < ship_z; ++z)
+                squares.push_back(square_at(ship_point(bulkhead, y, z), step_y, step_z));
     for (index_t x = 0; x + 1 < ship_x; ++x)
         for (index_t z = 0; z + 1 < ship_z; ++z)
-            for (const index_t hull : {index_t{0}, ship_y - 1}) squares.push_back(square_at(ship_point(x, hull, z), step_x, step_z));
+            for (const index_t hull : {index_t{0}, ship_y - 1})
+                squares.push_back(square_at(ship_point(x, hull, z), step_x, step_z));
     for (index_t x = 0; x + 1 < ship_x; ++x)
         for (index_t y = 3; y <= 36; y += 3)
-            for (const index_t under_deck : {6, 13, 20}) squares.push_back(square_at(ship_point(x, y, under_deck), step_x, step_z));
+            for (const index_t under_deck : {6, 13, 20})
+                squares.push_back(square_at(ship_point(x, y, under_deck), step_x, step_z));
     return squares;
 }
 
@@ -195,11 +209,12 @@ Made make_shipsec1(const Maker& m)
 {
     std::vector<Square> squares = ship_squares();
     number_corners(squares);
-    const Pattern graph = from_items(m.quiet(), ship_nodes, ship_nodes, std::ssize(squares), [&](offset_t k, auto&& emit) {
-        for (const index_t u : squares[static_cast<std::size_t>(k)])
-            for (const index_t v : squares[static_cast<std::size_t>(k)])
-                if (u < ship_nodes && v < ship_nodes) emit(u, v);
-    });
+    const Pattern graph =
+        from_items(m.quiet(), ship_nodes, ship_nodes, std::ssize(squares), [&](offset_t k, auto&& emit) {
+            for (const index_t u : squares[static_cast<std::size_t>(k)])
+                for (const index_t v : squares[static_cast<std::size_t>(k)])
+                    if (u < ship_nodes && v < ship_nodes) emit(u, v);
+        });
     return {expand(m, graph, SameUnknowns{6}, 6 * ship_nodes)};
 }
 

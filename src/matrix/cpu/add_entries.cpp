@@ -10,7 +10,9 @@ namespace tulle::inspect {
 EntrySums add_entries(const CpuQueue& q, const offset_t* row_begin, const index_t* col, index_t rows, index_t cols)
 {
     offset_t below = 0, above = 0, diagonal = 0, products = 0;
-#pragma omp parallel for num_threads(threads_for(q, rows > 0 ? row_begin[rows] : 0)) schedule(dynamic, 256) reduction(max : below, above) reduction(+ : diagonal, products)
+    const int threads = threads_for(q, rows > 0 ? row_begin[rows] : 0);
+#pragma omp parallel num_threads(threads)
+#pragma omp for schedule(dynamic, 256) reduction(max : below, above) reduction(+ : diagonal, products)
     for (index_t i = 0; i < rows; ++i)
         for (offset_t k = row_begin[i]; k < row_begin[i + 1]; ++k) {
             const offset_t distance = offset_t{col[k]} - i;

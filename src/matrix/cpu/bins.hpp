@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A counting sort in two passes: each thread counts the bins of its piece, the counts become places bin by bin and piece by piece,
-// and each thread puts its positions there in order. Memory beside the result: one count for each bin and piece; there are only so
-// many pieces that the counts stay below 2 n + bins.
+// A counting sort in two passes: each thread counts the bins of its piece, the counts become places bin by bin and
+// piece by piece, and each thread puts its positions there in order. Memory beside the result: one count for each bin
+// and piece; there are only so many pieces that the counts stay below 2 n + bins.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,8 @@ inline void assign_places(const CpuQueue& q, offset_t pieces, index_t bins, offs
     });
 }
 
-// deal(begin, end, next) for every piece: next[b] is the place of the piece's first position in bin b. `first` gets the places of the bins.
+// deal(begin, end, next) for every piece: next[b] is the place of the piece's first position in bin b. `first` gets the
+// places of the bins.
 template <class Deal>
 void deal_to_bins(const CpuQueue& q, const index_t* bin, offset_t n, index_t bins, offset_t* first, Deal&& deal)
 {
@@ -56,7 +57,8 @@ void deal_to_bins(const CpuQueue& q, const index_t* bin, offset_t n, index_t bin
     Buffer<offset_t> place(q, pieces.count * bins);
     count_bins(q, pieces, bin, bins, place.data());
     assign_places(q, pieces.count, bins, place.data(), first);
-    prim::each_piece(q, pieces, [&](offset_t p, offset_t begin, offset_t end) { deal(begin, end, place.data() + p * bins); });
+    prim::each_piece(q, pieces,
+                     [&](offset_t p, offset_t begin, offset_t end) { deal(begin, end, place.data() + p * bins); });
 }
 
 }  // namespace tulle::matrix

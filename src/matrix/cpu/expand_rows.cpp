@@ -22,13 +22,14 @@ void expand_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows, off
 // The first row of a piece is searched for; from there on the rows and the nonzeros are walked side by side.
 void compress_rows(const CpuQueue& q, const index_t* row, offset_t nonzeros, index_t rows, offset_t* row_begin)
 {
-    prim::each_piece(q, prim::piece_per_thread(q, offset_t{rows} + 1, 1024), [&](offset_t, offset_t begin, offset_t end) {
-        offset_t k = prim::lower_bound(row, nonzeros, static_cast<index_t>(begin));
-        for (offset_t i = begin; i < end; ++i) {
-            while (k < nonzeros && row[k] < i) ++k;
-            row_begin[i] = k;
-        }
-    });
+    prim::each_piece(q, prim::piece_per_thread(q, offset_t{rows} + 1, 1024),
+                     [&](offset_t, offset_t begin, offset_t end) {
+                         offset_t k = prim::lower_bound(row, nonzeros, static_cast<index_t>(begin));
+                         for (offset_t i = begin; i < end; ++i) {
+                             while (k < nonzeros && row[k] < i) ++k;
+                             row_begin[i] = k;
+                         }
+                     });
 }
 
 }  // namespace tulle::matrix

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One sweep in row order: every row finds the levels of those before ready. A chain of rows leaves nothing to do in parallel, and
-// memory bandwidth, not arithmetic, is the limit of the rest.
+// One sweep in row order: every row finds the levels of those before ready. A chain of rows leaves nothing to do in
+// parallel, and memory bandwidth, not arithmetic, is the limit of the rest.
 #include <algorithm>
 
 #include "matrix/inspect_steps.hpp"

@@ -9,9 +9,10 @@
 namespace tulle::inspect {
 namespace {
 
-constexpr offset_t piece_size = 8192;   // small enough to stop soon after somebody has found an earlier position
+constexpr offset_t piece_size = 8192;  // small enough to stop soon after somebody has found an earlier position
 
-// The first k from begin on where something is wrong, or end. Usually nothing is: then one pass without a way out, which compilers vectorise.
+// The first k from begin on where something is wrong, or end. Usually nothing is: then one pass without a way out,
+// which compilers vectorise.
 template <class Check>
 offset_t find_in(const Check& check, offset_t begin, offset_t end)
 {

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries are dealt to their rows by a counting sort; then every row is sorted by itself, which mostly happens in the cache.
+// Entries are dealt to their rows by a counting sort; then every row is sorted by itself, which mostly happens in the
+// cache.
 #include "matrix/convert_steps.hpp"
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace tulle::matrix {
 namespace {
 
-constexpr int rows_at_once = 512;   // a thread takes for sorting: enough to hide the taking, few enough to share long rows out
+constexpr int rows_at_once =
+    512;  // a thread takes for sorting: enough to hide the taking, few enough to share long rows out
 
 }  // namespace
 
@@ -31,7 +33,8 @@ Groups order_entries(const CpuQueue& q, const index_t* row, const index_t* col, 
     const auto before = [col](offset_t x, offset_t y) { return col[x] != col[y] ? col[x] < col[y] : x < y; };
 #pragma omp parallel for num_threads(threads_for(q, n)) schedule(dynamic, rows_at_once)
     for (index_t i = 0; i < rows; ++i) {
-        offset_t *first = groups.source.data() + groups.begin.data()[i], *last = groups.source.data() + groups.begin.data()[i + 1];
+        offset_t *first = groups.source.data() + groups.begin.data()[i],
+                 *last = groups.source.data() + groups.begin.data()[i + 1];
         if (!std::is_sorted(first, last, before)) std::sort(first, last, before);
     }
     return groups;

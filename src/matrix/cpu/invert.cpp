@@ -26,7 +26,8 @@ void invert(const CpuQueue& q, const index_t* from, index_t n, index_t* inverse,
     std::fill(inverse, inverse + n, max_index);
     *problem = n;
     prim::each_piece(q, pieces, [&](offset_t, offset_t begin, offset_t end) {
-        for (auto i = static_cast<index_t>(begin); i < end; ++i) lower(from[i] >= 0 && from[i] < n ? inverse[from[i]] : *problem, i);
+        for (auto i = static_cast<index_t>(begin); i < end; ++i)
+            lower(from[i] >= 0 && from[i] < n ? inverse[from[i]] : *problem, i);
     });
     prim::each_piece(q, pieces, [&](offset_t, offset_t begin, offset_t end) {
         for (auto i = static_cast<index_t>(begin); i < end; ++i)

@@ -7,7 +7,7 @@
 namespace tulle::matrix {
 namespace {
 
-constexpr offset_t fewest_rows = 16;   // of a thread: rows of dense formats are long enough to pay for its start
+constexpr offset_t fewest_rows = 16;  // of a thread: rows of dense formats are long enough to pay for its start
 
 }  // namespace
 

@@ -15,7 +15,8 @@ void flag_heads(const CpuQueue& q, const index_t* row, const index_t* col, offse
 
 // A thread adds up the runs that begin in its piece, beyond the end of the piece where they are longer.
 template <class V>
-void sum_runs(const CpuQueue& q, const index_t* col, const V* value, const offset_t* number, offset_t n, index_t* run_col, V* run_value)
+void sum_runs(const CpuQueue& q, const index_t* col, const V* value, const offset_t* number, offset_t n,
+              index_t* run_col, V* run_value)
 {
     prim::each_piece(q, prim::piece_per_thread(q, n), [&](offset_t, offset_t begin, offset_t end) {
         for (offset_t k = begin; k < end; ++k) {

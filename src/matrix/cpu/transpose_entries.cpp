@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows are walked in order, and each nonzero goes straight to its place in its column: no list of rows or positions in between.
+// Rows are walked in order, and each nonzero goes straight to its place in its column: no list of rows or positions in
+// between.
 #include <algorithm>
 
 #include "matrix/convert_steps.hpp"
@@ -9,7 +10,8 @@
 namespace tulle::matrix {
 
 template <class V>
-void transpose_entries(const CpuQueue& q, const CsrView<V>& a, offset_t* col_begin, index_t* row, V* value, offset_t* source)
+void transpose_entries(const CpuQueue& q, const CsrView<V>& a, offset_t* col_begin, index_t* row, V* value,
+                       offset_t* source)
 {
     deal_to_bins(q, a.col, a.nonzeros, a.cols, col_begin, [&](offset_t begin, offset_t end, offset_t* next) {
         auto i = static_cast<index_t>(std::upper_bound(a.row_begin, a.row_begin + a.rows + 1, begin) - a.row_begin - 1);

@@ -8,7 +8,7 @@
 namespace tulle::inspect {
 namespace {
 
-using Counter = unsigned long long;   // what the atomics take; same size as offset_t
+using Counter = unsigned long long;  // what the atomics take; same size as offset_t
 constexpr int threads = 256;
 
 // What one lane has seen of its row, and what everybody has seen.
@@ -31,7 +31,8 @@ __device__ Seen look_at_row(const offset_t* row_begin, const index_t* col, offse
 
 // A warp per row. The sums meet in the warp; of the bandwidths only those that exceed what is known go on.
 //   grid: ceil(rows * 32 / threads)      all: zero before
-__global__ void __launch_bounds__(threads) add_entries_kernel(const offset_t* row_begin, const index_t* col, index_t rows, bool square, Seen* all)
+__global__ void __launch_bounds__(threads)
+    add_entries_kernel(const offset_t* row_begin, const index_t* col, index_t rows, bool square, Seen* all)
 {
     const offset_t row = global_thread() / 32;
     const int lane = threadIdx.x % 32;
@@ -50,9 +51,11 @@ EntrySums add_entries(const CudaQueue& q, const offset_t* row_begin, const index
 {
     Buffer<Seen> all(q, 1);
     fill_zero(q, all.data(), 1);
-    launch(q, one_thread_each(offset_t{rows} * 32, threads), add_entries_kernel, row_begin, col, rows, rows == cols, all.data());
+    launch(q, one_thread_each(offset_t{rows} * 32, threads), add_entries_kernel, row_begin, col, rows, rows == cols,
+           all.data());
     const Seen seen = read_value(q, all.data());
-    return {static_cast<offset_t>(seen.below), static_cast<offset_t>(seen.above), static_cast<offset_t>(seen.diagonal), static_cast<offset_t>(seen.products)};
+    return {static_cast<offset_t>(seen.below), static_cast<offset_t>(seen.above), static_cast<offset_t>(seen.diagonal),
+            static_cast<offset_t>(seen.products)};
 }
 
 }  // namespace tulle::inspect

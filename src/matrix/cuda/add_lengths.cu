@@ -9,16 +9,18 @@
 namespace tulle::inspect {
 namespace {
 
-using Counter = unsigned long long;   // what the atomics take; same size as offset_t
+using Counter = unsigned long long;  // what the atomics take; same size as offset_t
 constexpr int threads = 256;
 constexpr int rows_per_block = 4 * threads;
 
 // The numbers of LengthSums as one array.
 enum Place { shortest, longest, squares_low, squares_high, by_bits, places = by_bits + 64 };
 
-// Threads join their rows in registers, but for the lengths' histogram, warps theirs in shared memory, and blocks theirs with everybody's.
+// Threads join their rows in registers, but for the lengths' histogram, warps theirs in shared memory, and blocks
+// theirs with everybody's.
 //   grid: ceil(rows / rows_per_block)      shared memory: one set of sums      sums: start values before
-__global__ void __launch_bounds__(threads) add_lengths_kernel(const offset_t* row_begin, index_t rows, offset_t middle, Counter* sums)
+__global__ void __launch_bounds__(threads)
+    add_lengths_kernel(const offset_t* row_begin, index_t rows, offset_t middle, Counter* sums)
 {
     TULLE_SHARED(Counter, mine, by_bits);
     TULLE_SHARED(unsigned, rows_of_bits, 64);
@@ -59,11 +61,15 @@ LengthSums add_lengths(const CudaQueue& q, const offset_t* row_begin, index_t ro
     std::array<Counter, places> host{};
     host[shortest] = max_offset;
     Buffer<Counter> sums = to_queue(q, host.data(), places);
-    launch(q, {ceil_div(offset_t{rows}, offset_t{rows_per_block}), threads}, add_lengths_kernel, row_begin, rows, middle, sums.data());
+    launch(q, {ceil_div(offset_t{rows}, offset_t{rows_per_block}), threads}, add_lengths_kernel, row_begin, rows,
+           middle, sums.data());
     download(q, sums.data(), host.data(), places);
 
     const auto at = [&](int place) { return static_cast<offset_t>(host[static_cast<std::size_t>(place)]); };
-    LengthSums all{.shortest = at(shortest), .longest = at(longest), .squares_low = at(squares_low), .squares_high = at(squares_high)};
+    LengthSums all{.shortest = at(shortest),
+                   .longest = at(longest),
+                   .squares_low = at(squares_low),
+                   .squares_high = at(squares_high)};
     for (int bits = 0; bits < 64; ++bits) all.by_bits[static_cast<std::size_t>(bits)] = at(by_bits + bits);
     return all;
 }

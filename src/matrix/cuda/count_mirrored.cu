@@ -8,7 +8,7 @@
 namespace tulle::inspect {
 namespace {
 
-using Counter = unsigned long long;   // what atomicAdd takes; same size as offset_t
+using Counter = unsigned long long;  // what atomicAdd takes; same size as offset_t
 constexpr int threads = 256;
 
 struct Counts {

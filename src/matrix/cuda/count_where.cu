@@ -7,7 +7,7 @@
 namespace tulle::inspect {
 namespace {
 
-using Counter = unsigned long long;   // what atomicAdd takes; same size as offset_t
+using Counter = unsigned long long;  // what atomicAdd takes; same size as offset_t
 
 // One thread per position; a warp adds up before it touches the count.      grid: ceil(n / 256)      count: 0 before
 template <class Check>

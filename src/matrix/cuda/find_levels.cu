@@ -1,9 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A warp per row waits until the rows before it that it has entries for know their levels. Rows are handed out by a ticket in
-// ascending order, so whoever is waited for has started already and waits in turn only for earlier rows: the first row that
-// is not ready waits for nobody, and everything moves on, however few blocks the device runs at once. The level is its own flag: zero means
-// not known yet. Nothing else travels with it, so no order is asked of memory.
+// A warp per row waits until the rows before it that it has entries for know their levels. Rows are handed out by a
+// ticket in ascending order, so whoever is waited for has started already and waits in turn only for earlier rows: the
+// first row that is not ready waits for nobody, and everything moves on, however few blocks the device runs at once.
+// The level is its own flag: zero means not known yet. Nothing else travels with it, so no order is asked of memory.
 #include "device/cuda/value_flag.cuh"
 #include "matrix/inspect_steps.hpp"
 #include "tulle/copy.hpp"
@@ -21,7 +21,8 @@ __device__ index_t wait_for(const index_t* level)
     return known;
 }
 
-__device__ index_t level_before(const offset_t* row_begin, const index_t* col, index_t row, int lane, const index_t* level)
+__device__ index_t level_before(const offset_t* row_begin, const index_t* col, index_t row, int lane,
+                                const index_t* level)
 {
     index_t before = 0;
     for (offset_t k = row_begin[row] + lane; k < row_begin[row + 1]; k += 32) {
@@ -33,7 +34,8 @@ __device__ index_t level_before(const offset_t* row_begin, const index_t* col, i
 }
 
 // A warp takes one ticket, which tells its row.      grid: ceil(rows * 32 / threads)      ticket, level: zero before
-__global__ void __launch_bounds__(threads) find_levels_kernel(const offset_t* row_begin, const index_t* col, index_t rows, unsigned* ticket, index_t* level)
+__global__ void __launch_bounds__(threads)
+    find_levels_kernel(const offset_t* row_begin, const index_t* col, index_t rows, unsigned* ticket, index_t* level)
 {
     const int lane = threadIdx.x % 32;
     unsigned taken = 0;
@@ -51,7 +53,8 @@ void find_levels(const CudaQueue& q, const offset_t* row_begin, const index_t* c
     Buffer<unsigned> ticket(q, 1);
     fill_zero(q, ticket.data(), 1);
     fill_zero(q, level, rows);
-    launch(q, one_thread_each(offset_t{rows} * 32, threads), find_levels_kernel, row_begin, col, rows, ticket.data(), level);
+    launch(q, one_thread_each(offset_t{rows} * 32, threads), find_levels_kernel, row_begin, col, rows, ticket.data(),
+           level);
 }
 
 }  // namespace tulle::inspect

@@ -9,7 +9,7 @@
 namespace tulle::inspect {
 namespace {
 
-using Position = unsigned long long;   // what atomicMin takes; same size as offset_t
+using Position = unsigned long long;  // what atomicMin takes; same size as offset_t
 static_assert(sizeof(Position) == sizeof(offset_t));
 
 // One thread per position. The look at what others have found spares the atomic where everything is wrong.

@@ -1,9 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A radix sort of the bins with the positions as payload; the sorted bins then say where each begins. Memory beside the result: the
-// keys (4 n bytes) and what the sort needs.
+// A radix sort of the bins with the positions as payload; the sorted bins then say where each begins. Memory beside the
+// result: the keys (4 n bytes) and what the sort needs.
 //
-// Entries are sorted by column and then, stably, by row: together no more digits than one sort by both, with keys of half the size.
+// Entries are sorted by column and then, stably, by row: together no more digits than one sort by both, with keys of
+// half the size.
 #include "matrix/convert_steps.hpp"
 
 #include "device/cuda/kernel.cuh"
@@ -12,7 +13,8 @@
 namespace tulle::matrix {
 namespace {
 
-__global__ void number_keys_kernel(const index_t* __restrict__ bin, offset_t n, std::uint32_t* __restrict__ key, offset_t* __restrict__ source)
+__global__ void number_keys_kernel(const index_t* __restrict__ bin, offset_t n, std::uint32_t* __restrict__ key,
+                                   offset_t* __restrict__ source)
 {
     const offset_t k = global_thread();
     if (k >= n) return;
@@ -21,7 +23,8 @@ __global__ void number_keys_kernel(const index_t* __restrict__ bin, offset_t n, 
 }
 
 // key becomes the bins in ascending order, source where each of them stood.
-void sort_bins(const CudaQueue& q, const index_t* bin, offset_t n, index_t bins, Buffer<std::uint32_t>& key, Buffer<offset_t>& source)
+void sort_bins(const CudaQueue& q, const index_t* bin, offset_t n, index_t bins, Buffer<std::uint32_t>& key,
+               Buffer<offset_t>& source)
 {
     launch(q, one_thread_each(n), number_keys_kernel, bin, n, key.data(), source.data());
     prim::sort_pairs(q, key.data(), source.data(), n, prim::bits_for(static_cast<std::uint64_t>(bins)));
@@ -34,7 +37,8 @@ Groups group(const CudaQueue& q, const index_t* bin, offset_t n, index_t bins)
     Groups groups{.begin = Buffer<offset_t>(q, offset_t{bins} + 1), .source = Buffer<offset_t>(q, n)};
     Buffer<std::uint32_t> key(q, n);
     sort_bins(q, bin, n, bins, key, groups.source);
-    compress_rows(q, reinterpret_cast<const index_t*>(key.data()), n, bins, groups.begin.data());   // bins are not negative: the same bits
+    compress_rows(q, reinterpret_cast<const index_t*>(key.data()), n, bins,
+                  groups.begin.data());  // bins are not negative: the same bits
     return groups;
 }
 

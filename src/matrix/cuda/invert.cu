@@ -21,7 +21,8 @@ __global__ void claim_kernel(const index_t* __restrict__ from, index_t n, index_
     if (i < n) atomicMin(from[i] >= 0 && from[i] < n ? inverse + from[i] : problem, static_cast<index_t>(i));
 }
 
-__global__ void find_repeated_kernel(const index_t* __restrict__ from, index_t n, const index_t* __restrict__ inverse, index_t* problem)
+__global__ void find_repeated_kernel(const index_t* __restrict__ from, index_t n, const index_t* __restrict__ inverse,
+                                     index_t* problem)
 {
     const offset_t i = global_thread();
     if (i < n && from[i] >= 0 && from[i] < n && inverse[from[i]] != i) atomicMin(problem, static_cast<index_t>(i));

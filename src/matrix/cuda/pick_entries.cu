@@ -36,7 +36,8 @@ __global__ void count_entries_kernel(View a, offset_t* __restrict__ count)
 // In every step the lanes that have an entry count those before them, and so keep the order.
 //   grid: one warp per row      shared memory: none      col, value: every entry written once
 template <class View, class V>
-__global__ void fill_entries_kernel(View a, const offset_t* __restrict__ row_begin, index_t* __restrict__ col, V* __restrict__ value)
+__global__ void fill_entries_kernel(View a, const offset_t* __restrict__ row_begin, index_t* __restrict__ col,
+                                    V* __restrict__ value)
 {
     const int lane = static_cast<int>(threadIdx.x % warp);
     const offset_t row = global_thread() / warp;

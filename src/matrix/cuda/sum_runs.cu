@@ -7,7 +7,8 @@
 namespace tulle::matrix {
 namespace {
 
-__global__ void flag_heads_kernel(const index_t* __restrict__ row, const index_t* __restrict__ col, offset_t n, offset_t* __restrict__ head)
+__global__ void flag_heads_kernel(const index_t* __restrict__ row, const index_t* __restrict__ col, offset_t n,
+                                  offset_t* __restrict__ head)
 {
     const offset_t k = global_thread();
     if (k < n) head[k] = k == 0 || row[k] != row[k - 1] || col[k] != col[k - 1] ? 1 : 0;
@@ -15,8 +16,9 @@ __global__ void flag_heads_kernel(const index_t* __restrict__ row, const index_t
 
 // The thread of a run's first entry adds up the run, in order; the others have nothing to do.
 template <class V>
-__global__ void sum_runs_kernel(const index_t* __restrict__ col, const V* __restrict__ value, const offset_t* __restrict__ number, offset_t n,
-                                index_t* __restrict__ run_col, V* __restrict__ run_value)
+__global__ void sum_runs_kernel(const index_t* __restrict__ col, const V* __restrict__ value,
+                                const offset_t* __restrict__ number, offset_t n, index_t* __restrict__ run_col,
+                                V* __restrict__ run_value)
 {
     const offset_t k = global_thread();
     if (k >= n || number[k + 1] == number[k]) return;
@@ -34,7 +36,8 @@ void flag_heads(const CudaQueue& q, const index_t* row, const index_t* col, offs
 }
 
 template <class V>
-void sum_runs(const CudaQueue& q, const index_t* col, const V* value, const offset_t* number, offset_t n, index_t* run_col, V* run_value)
+void sum_runs(const CudaQueue& q, const index_t* col, const V* value, const offset_t* number, offset_t n,
+              index_t* run_col, V* run_value)
 {
     launch(q, one_thread_each(n), sum_runs_kernel<V>, col, value, number, n, run_col, run_value);
 }

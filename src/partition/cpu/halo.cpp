@@ -22,7 +22,9 @@ void each(const CpuQueue& q, offset_t n, const F& work)
 void mark_outside(const CpuQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, offset_t* mark)
 {
     each(q, nonzeros, [=](offset_t k) {
-        if (!own.has(col[k])) std::atomic_ref(mark[col[k]]).store(1, std::memory_order_relaxed);      // several threads may, all write the same
+        if (!own.has(col[k]))
+            std::atomic_ref(mark[col[k]])
+                .store(1, std::memory_order_relaxed);  // several threads may, all write the same
     });
 }
 
@@ -33,12 +35,14 @@ void list_marked(const CpuQueue& q, const offset_t* number, index_t cols, index_
     });
 }
 
-void renumber(const CpuQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, const offset_t* number, index_t* to)
+void renumber(const CpuQueue& q, const index_t* col, offset_t nonzeros, ColumnRange own, const offset_t* number,
+              index_t* to)
 {
     each(q, nonzeros, [=](offset_t k) { to[k] = renumbered(col[k], own, number); });
 }
 
-void find_reaching_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* col, ColumnRange own, unsigned char* reaches)
+void find_reaching_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* col, ColumnRange own,
+                        unsigned char* reaches)
 {
     each(q, rows, [=](offset_t i) {
         reaches[i] = std::any_of(col + row_begin[i], col + row_begin[i + 1], [=](index_t j) { return !own.has(j); });

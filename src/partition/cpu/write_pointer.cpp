@@ -32,19 +32,24 @@ void write_pointer(const CpuQueue& q, const offset_t* line_begin, const Part& pa
 
 void write_pointers(const CpuQueue& q, const offset_t* line_begin, std::span<const Part> parts, offset_t* local)
 {
-    std::vector<offset_t> first{0};                  // of each pointer among all
+    std::vector<offset_t> first{0};  // of each pointer among all
     for (const Part& part : parts) first.push_back(first.back() + part.lines() + 1);
-    prim::each_piece(q, prim::piece_per_thread(q, first.back(), entries_per_thread), [&](offset_t, offset_t begin, offset_t end) {
-        auto p = static_cast<std::size_t>(prim::upper_bound(first.data(), std::ssize(first), begin) - 1);
-        for (offset_t t = begin; t < end; ++p)
-            for (; t < std::min(end, first[p + 1]); ++t) local[t] = local_at(line_begin[parts[p].first_line + (t - first[p])], parts[p]);
-    });
+    prim::each_piece(q, prim::piece_per_thread(q, first.back(), entries_per_thread),
+                     [&](offset_t, offset_t begin, offset_t end) {
+                         auto p =
+                             static_cast<std::size_t>(prim::upper_bound(first.data(), std::ssize(first), begin) - 1);
+                         for (offset_t t = begin; t < end; ++p)
+                             for (; t < std::min(end, first[p + 1]); ++t)
+                                 local[t] = local_at(line_begin[parts[p].first_line + (t - first[p])], parts[p]);
+                     });
 }
 
 void find_pointer(const CpuQueue& q, const index_t* line, const Part& part, offset_t* local)
 {
-    write_each(q, offset_t{part.lines()} + 1, local,
-               [=](offset_t j) { return j == part.lines() ? part.nonzeros() : prim::lower_bound(line, part.nonzeros(), static_cast<index_t>(part.first_line + j)); });
+    write_each(q, offset_t{part.lines()} + 1, local, [=](offset_t j) {
+        return j == part.lines() ? part.nonzeros()
+                                 : prim::lower_bound(line, part.nonzeros(), static_cast<index_t>(part.first_line + j));
+    });
 }
 
 void restore_pointer(const CpuQueue& q, const offset_t* local, const Part& part, offset_t* whole)

@@ -21,10 +21,11 @@ int node_of(int device)
         return 0;
     }
     std::string name = bus;
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     int node = 0;
     std::ifstream("/sys/bus/pci/devices/" + name + "/numa_node") >> node;
-    return std::max(0, node);                    // -1: the machine has only one
+    return std::max(0, node);  // -1: the machine has only one
 }
 #endif
 

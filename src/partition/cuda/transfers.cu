@@ -10,7 +10,8 @@ namespace tulle::partition::cuda {
 void copy_between(const CudaQueue& from, const void* source, const CudaQueue& to, void* target, std::size_t bytes)
 {
     const tulle::cuda::DeviceGuard guard(to.device);
-    if (from.device == to.device) tulle::cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, to.stream));
+    if (from.device == to.device)
+        tulle::cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, to.stream));
     else tulle::cuda::check(cudaMemcpyPeerAsync(target, to.device, source, from.device, bytes, to.stream));
 }
 

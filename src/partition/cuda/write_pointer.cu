@@ -11,7 +11,10 @@ namespace {
 
 // All: one thread per line.      grid: ceil(lines / 256)      every entry written once
 
-__device__ offset_t clamped(offset_t at, const Part& part) { return (at < part.begin ? part.begin : at > part.end ? part.end : at) - part.begin; }
+__device__ offset_t clamped(offset_t at, const Part& part)
+{
+    return (at < part.begin ? part.begin : at > part.end ? part.end : at) - part.begin;
+}
 
 __global__ void write_pointer_kernel(const offset_t* line_begin, Part part, offset_t* local)
 {
@@ -25,10 +28,11 @@ constexpr int parts_at_once = 16;
 struct PartTable {
     int count;
     Part part[parts_at_once];
-    offset_t first[parts_at_once + 1];           // where each pointer begins among all
+    offset_t first[parts_at_once + 1];  // where each pointer begins among all
 };
 
-__global__ void write_pointers_kernel(const offset_t* __restrict__ line_begin, PartTable table, offset_t* __restrict__ local)
+__global__ void write_pointers_kernel(const offset_t* __restrict__ line_begin, PartTable table,
+                                      offset_t* __restrict__ local)
 {
     const offset_t t = global_thread();
     if (t >= table.first[table.count]) return;
@@ -52,7 +56,8 @@ __global__ void find_pointer_kernel(const index_t* __restrict__ line, Part part,
 {
     const offset_t j = global_thread();
     if (j > part.lines()) return;
-    local[j] = j == part.lines() ? part.nonzeros() : prim::lower_bound(line, part.nonzeros(), static_cast<index_t>(part.first_line + j));
+    local[j] = j == part.lines() ? part.nonzeros()
+                                 : prim::lower_bound(line, part.nonzeros(), static_cast<index_t>(part.first_line + j));
 }
 
 __global__ void restore_pointer_kernel(const offset_t* __restrict__ owned, Part part, offset_t* __restrict__ whole)

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Few bins: every thread counts in a table of its own, and the tables are added. Many bins: one table and atomic additions, which
-// then seldom meet.
+// Few bins: every thread counts in a table of its own, and the tables are added. Many bins: one table and atomic
+// additions, which then seldom meet.
 #include "prim/histogram.hpp"
 
 #include "prim/cpu/pieces.hpp"
@@ -10,7 +10,7 @@
 namespace tulle::prim {
 namespace {
 
-constexpr index_t most_private_bins = 1 << 14;   // a table of this many counts stays in a core's own cache (128 KiB)
+constexpr index_t most_private_bins = 1 << 14;  // a table of this many counts stays in a core's own cache (128 KiB)
 
 void count_serially(const index_t* bin, offset_t n, offset_t* count)
 {
@@ -21,7 +21,9 @@ void count_in_tables(const CpuQueue& q, const Pieces& pieces, const index_t* bin
 {
     Buffer<offset_t> tables(q, pieces.count * bins);
     fill_zero(q, tables.data(), tables.size());
-    each_piece(q, pieces, [&](offset_t p, offset_t begin, offset_t end) { count_serially(bin + begin, end - begin, tables.data() + p * bins); });
+    each_piece(q, pieces, [&](offset_t p, offset_t begin, offset_t end) {
+        count_serially(bin + begin, end - begin, tables.data() + p * bins);
+    });
     each_piece(q, piece_per_thread(q, bins, 1 << 12), [&](offset_t, offset_t begin, offset_t end) {
         for (offset_t p = 0; p < pieces.count; ++p)
             for (offset_t b = begin; b < end; ++b) count[b] += tables.data()[p * bins + b];

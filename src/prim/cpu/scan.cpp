@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Running sums in two passes: each thread adds up its piece, the piece sums are scanned, each thread scans its piece from there.
+// Running sums in two passes: each thread adds up its piece, the piece sums are scanned, each thread scans its piece
+// from there.
 #include "prim/scan.hpp"
 
 #include <numeric>
@@ -29,7 +30,8 @@ void exclusive_scan(const CpuQueue& q, const offset_t* count, offset_t* begin, o
     const Pieces pieces = piece_per_thread(q, n);
     const std::vector<offset_t> start = piece_starts(q, count, pieces);
     each_piece(q, pieces, [&](offset_t p, offset_t first, offset_t last) {
-        std::exclusive_scan(count + first, count + last, begin + first, start[static_cast<std::size_t>(p)]);   // allowed in place
+        std::exclusive_scan(count + first, count + last, begin + first,
+                            start[static_cast<std::size_t>(p)]);  // allowed in place
     });
     begin[n] = start.back();
 }

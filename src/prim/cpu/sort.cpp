@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Radix sort from the lowest digit up, eight bits at a time. In every pass each thread counts the digits of its piece, the counts are
-// scanned digit by digit and piece by piece, and each thread moves its piece there in order. Every pass is stable, so the result is
-// the one stable order, whatever the number of threads. Passes in which all keys have the same digit move nothing.
+// Radix sort from the lowest digit up, eight bits at a time. In every pass each thread counts the digits of its piece,
+// the counts are scanned digit by digit and piece by piece, and each thread moves its piece there in order. Every pass
+// is stable, so the result is the one stable order, whatever the number of threads. Passes in which all keys have the
+// same digit move nothing.
 #include "prim/sort.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int digit_bits = 8;
 constexpr std::size_t digits = std::size_t{1} << digit_bits;
-using Places = std::array<offset_t, digits>;   // of one piece: where its next key with this digit goes
+using Places = std::array<offset_t, digits>;  // of one piece: where its next key with this digit goes
 
 template <class Key>
 struct Digit {
@@ -50,8 +51,8 @@ bool assign_places(std::vector<Places>& count, offset_t n)
 }
 
 template <class Key>
-void move_pairs(const CpuQueue& q, const Pieces& pieces, Digit<Key> digit, std::vector<Places>& place,
-                const Key* key, const offset_t* payload, Key* key_to, offset_t* payload_to)
+void move_pairs(const CpuQueue& q, const Pieces& pieces, Digit<Key> digit, std::vector<Places>& place, const Key* key,
+                const offset_t* payload, Key* key_to, offset_t* payload_to)
 {
     each_piece(q, pieces, [&](offset_t p, offset_t begin, offset_t end) {
         Places& mine = place[static_cast<std::size_t>(p)];
@@ -90,8 +91,14 @@ void radix_sort(const CpuQueue& q, Key* key, offset_t* payload, offset_t n, int 
 
 }  // namespace
 
-void sort_pairs(const CpuQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits) { radix_sort(q, key, payload, n, bits); }
+void sort_pairs(const CpuQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits)
+{
+    radix_sort(q, key, payload, n, bits);
+}
 
-void sort_pairs(const CpuQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits) { radix_sort(q, key, payload, n, bits); }
+void sort_pairs(const CpuQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits)
+{
+    radix_sort(q, key, payload, n, bits);
+}
 
 }  // namespace tulle::prim

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Few bins: every block counts its items in shared memory and adds its table to the result. Many bins: the items are counted in the
-// result at once, where atomic additions then seldom meet. Integer counts, so the order does not show.
+// Few bins: every block counts its items in shared memory and adds its table to the result. Many bins: the items are
+// counted in the result at once, where atomic additions then seldom meet. Integer counts, so the order does not show.
 #include "prim/histogram.hpp"
 
 #include "base/math.hpp"
@@ -11,16 +11,18 @@
 namespace tulle::prim {
 namespace {
 
-using Counter = unsigned long long;                // what atomicAdd takes; same size as offset_t
+using Counter = unsigned long long;  // what atomicAdd takes; same size as offset_t
 static_assert(sizeof(Counter) == sizeof(offset_t));
 
 constexpr int threads = 256;
-constexpr int most_shared_bins = 2048;             // 8 KiB of shared memory: eight blocks still fit an SM
-constexpr offset_t items_per_block = 64 * threads;   // far above the bins that a block must clear and add, far below 2^32
+constexpr int most_shared_bins = 2048;  // 8 KiB of shared memory: eight blocks still fit an SM
+constexpr offset_t items_per_block =
+    64 * threads;  // far above the bins that a block must clear and add, far below 2^32
 
 // A block counts items_per_block items in a table of its own.
 //   grid: ceil(n / items_per_block)      shared memory: most_shared_bins counters      count: cleared before
-__global__ void __launch_bounds__(threads) count_shared_kernel(const index_t* bin, offset_t n, Counter* count, index_t bins)
+__global__ void __launch_bounds__(threads)
+    count_shared_kernel(const index_t* bin, offset_t n, Counter* count, index_t bins)
 {
     TULLE_SHARED(unsigned, table, most_shared_bins);
     for (auto b = static_cast<index_t>(threadIdx.x); b < bins; b += threads) table[b] = 0;
@@ -47,8 +49,9 @@ __global__ void __launch_bounds__(threads) count_global_kernel(const index_t* bi
 void histogram(const CudaQueue& q, const index_t* bin, offset_t n, offset_t* count, index_t bins)
 {
     fill_zero(q, count, bins);
-    auto* counter = reinterpret_cast<Counter*>(count);   // signed and unsigned of the same size may stand for each other
-    if (bins <= most_shared_bins) launch(q, {ceil_div(n, items_per_block), threads}, count_shared_kernel, bin, n, counter, bins);
+    auto* counter = reinterpret_cast<Counter*>(count);  // signed and unsigned of the same size may stand for each other
+    if (bins <= most_shared_bins)
+        launch(q, {ceil_div(n, items_per_block), threads}, count_shared_kernel, bin, n, counter, bins);
     else launch(q, one_thread_each(n, threads), count_global_kernel, bin, n, counter);
 }
 

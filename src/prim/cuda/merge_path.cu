@@ -8,7 +8,8 @@ namespace tulle::prim {
 namespace {
 
 // One thread per cut.      grid: ceil((parts + 1) / 256)      point: every entry written once
-__global__ void merge_path_kernel(const offset_t* row_begin, offset_t rows, offset_t nonzeros, offset_t parts, offset_t each, MergePoint* point)
+__global__ void merge_path_kernel(const offset_t* row_begin, offset_t rows, offset_t nonzeros, offset_t parts,
+                                  offset_t each, MergePoint* point)
 {
     const offset_t p = global_thread();
     if (p > parts) return;
@@ -18,7 +19,8 @@ __global__ void merge_path_kernel(const offset_t* row_begin, offset_t rows, offs
 
 }  // namespace
 
-void merge_path(const CudaQueue& q, const offset_t* row_begin, offset_t rows, offset_t nonzeros, offset_t parts, MergePoint* point)
+void merge_path(const CudaQueue& q, const offset_t* row_begin, offset_t rows, offset_t nonzeros, offset_t parts,
+                MergePoint* point)
 {
     const offset_t each = steps_per_part(rows, nonzeros, parts);
     launch(q, one_thread_each(parts + 1), merge_path_kernel, row_begin, rows, nonzeros, parts, each, point);

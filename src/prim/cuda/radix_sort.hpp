@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the sorts of a real and of a simulated GPU have in common: the second pair of arrays, and copies back where the caller wants the pairs in place.
+// What the sorts of a real and of a simulated GPU have in common: the second pair of arrays, and copies back where the
+// caller wants the pairs in place.
 #pragma once
 
 #include "prim/sort.hpp"
@@ -8,7 +9,8 @@
 
 namespace tulle::prim {
 
-// Words for a second array of payloads and one of keys behind it, in one piece: to ask for two takes as long as a pass over few keys.
+// Words for a second array of payloads and one of keys behind it, in one piece: to ask for two takes as long as a pass
+// over few keys.
 template <class Key>
 constexpr offset_t words_for(offset_t n)
 {

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Running sums with CUB's single-pass scan (decoupled look-back). Integer sums have one right answer, so its timing does not show.
+// Running sums with CUB's single-pass scan (decoupled look-back). Integer sums have one right answer, so its timing
+// does not show.
 #include "prim/scan.hpp"
 
 #include <cub/device/device_scan.cuh>
@@ -13,8 +14,8 @@
 namespace tulle::prim {
 namespace {
 
-// count[0 … n-1] and a zero behind it: scanning n+1 entries gives the total without reading count[n]. Entry i reads position i only,
-// and a tile of the scan loads everything before it stores, so in place is allowed.
+// count[0 … n-1] and a zero behind it: scanning n+1 entries gives the total without reading count[n]. Entry i reads
+// position i only, and a tile of the scan loads everything before it stores, so in place is allowed.
 struct CountOrZero {
     const offset_t* count;
     offset_t n;
@@ -26,8 +27,11 @@ struct CountOrZero {
 void exclusive_scan(const CudaQueue& q, const offset_t* count, offset_t* begin, offset_t n)
 {
     if (n <= few_to_scan) return scan_few(q, count, begin, n);
-    const auto counts = thrust::make_transform_iterator(thrust::make_counting_iterator(offset_t{0}), CountOrZero{count, n});
-    with_scratch(q, [&](void* scratch, std::size_t& bytes) { return cub::DeviceScan::ExclusiveSum(scratch, bytes, counts, begin, n + 1, q.stream); });
+    const auto counts =
+        thrust::make_transform_iterator(thrust::make_counting_iterator(offset_t{0}), CountOrZero{count, n});
+    with_scratch(q, [&](void* scratch, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveSum(scratch, bytes, counts, begin, n + 1, q.stream);
+    });
 }
 
 }  // namespace tulle::prim

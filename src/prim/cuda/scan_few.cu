@@ -11,16 +11,21 @@ namespace tulle::prim {
 namespace {
 
 constexpr int most_threads = 1024, most_warps = most_threads / 32;
-constexpr int at_once = 4;                   // numbers of a lane on their way; nobody knows that begin is not count
+constexpr int at_once = 4;  // numbers of a lane on their way; nobody knows that begin is not count
 constexpr unsigned all_lanes = 0xffffffffu;
 
-// A stretch of neighbouring numbers for every warp, which adds them up, learns what stands before them, and goes over them again.
-//   grid: one block      shared memory: a sum for every warp      begin: n + 1 entries, once each; each count is read before its place is written
+// A stretch of neighbouring numbers for every warp, which adds them up, learns what stands before them, and goes over
+// them again.
+//   grid: one block
+//   shared memory: a sum for every warp
+//   begin: n + 1 entries, once each; each count is read before its place is written
 __global__ void __launch_bounds__(most_threads) scan_few_kernel(const offset_t* count, offset_t* begin, offset_t n)
 {
     TULLE_SHARED(offset_t, sums, most_warps);
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
-    const offset_t stretch = (n + warps * 32 - 1) / (warps * 32) * 32, first = min(n, warp * stretch), last = min(n, first + stretch);
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32,
+              warps = static_cast<int>(blockDim.x) / 32;
+    const offset_t stretch = (n + warps * 32 - 1) / (warps * 32) * 32, first = min(n, warp * stretch),
+                   last = min(n, first + stretch);
     offset_t mine = 0;
 #pragma unroll 8
     for (offset_t k = first + lane; k < last; k += 32) mine += count[k];

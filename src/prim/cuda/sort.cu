@@ -35,11 +35,21 @@ void sort_in_place(const CudaQueue& q, Key* key, offset_t* payload, offset_t n, 
 
 }  // namespace
 
-void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits) { sort_in_place(q, key, payload, n, bits); }
+void sort_pairs(const CudaQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits)
+{
+    sort_in_place(q, key, payload, n, bits);
+}
 
-void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits) { sort_in_place(q, key, payload, n, bits); }
+void sort_pairs(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits)
+{
+    sort_in_place(q, key, payload, n, bits);
+}
 
-SortedPairs<std::uint32_t> sort_pairs_anywhere(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n, int bits) { return radix_sort(q, key, payload, n, bits); }
+SortedPairs<std::uint32_t> sort_pairs_anywhere(const CudaQueue& q, std::uint32_t* key, offset_t* payload, offset_t n,
+                                               int bits)
+{
+    return radix_sort(q, key, payload, n, bits);
+}
 
 std::size_t sort_bytes_for(const CudaQueue& q, offset_t n)
 {

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// CUB's calling convention in one place: the first call asks how much scratch memory is needed, the second one works. The scratch is
-// given back in the queue's order, so nobody waits for it.
+// CUB's calling convention in one place: the first call asks how much scratch memory is needed, the second one works.
+// The scratch is given back in the queue's order, so nobody waits for it.
 #pragma once
 
 #include "device/cuda/runtime.cuh"

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbouring rows with equal columns. Meshes with several unknowns a node are full of them: such rows of C have equal columns as well, and
-// rows of B that follow each other in a row of A and are equal add nothing to its columns. One byte a row says it all.
+// Neighbouring rows with equal columns. Meshes with several unknowns a node are full of them: such rows of C have equal
+// columns as well, and rows of B that follow each other in a row of A and are equal add nothing to its columns. One
+// byte a row says it all.
 //
 //     rows of A     a a a b c c c c c c c          equal letters, equal columns
 //     like          0 1 1 0 0 1 1 1 1 1 1          equals its predecessor
@@ -14,8 +15,8 @@
 
 namespace tulle::spgemm {
 
-inline constexpr int run_limit = 3;                // rows filled together: three values a column still fit the registers of a thread
-inline constexpr int run_look_back = 60;           // rows looked back for the beginning of a run; a multiple of run_limit
+inline constexpr int run_limit = 3;  // rows filled together: three values a column still fit the registers of a thread
+inline constexpr int run_look_back = 60;  // rows looked back for the beginning of a run; a multiple of run_limit
 
 struct RunByte {
     bool like;
@@ -33,12 +34,12 @@ constexpr bool is_like(unsigned char byte) { return (byte & 1) != 0; }
 
 using matrix::equals_predecessor;
 
-// Whether a piece begins at the row; `like` are bytes whose lowest bit is set. A run is cut every run_limit rows, counted from its beginning;
-// further than run_look_back rows from there, at multiples of run_limit.
+// Whether a piece begins at the row; `like` are bytes whose lowest bit is set. A run is cut every run_limit rows,
+// counted from its beginning; further than run_look_back rows from there, at multiples of run_limit.
 constexpr bool begins_piece(const unsigned char* like, offset_t row)
 {
     int back = 0;
-    while (back <= run_look_back && is_like(like[row - back])) ++back;      // row 0 is not like any other
+    while (back <= run_look_back && is_like(like[row - back])) ++back;  // row 0 is not like any other
     return back <= run_look_back ? back % run_limit == 0 : row % run_limit == 0;
 }
 

@@ -26,8 +26,9 @@ double feature(const Features& f, const std::string& name)
 {
     if (name == "density") return f.density;
     if (name == "row_mean") return f.row_mean;
-    require<ValueError>(name == "row_longest", [&] { return concat("a tree for DeltaSPARSE's groups asks for '", name, "'"); },
-                        "it may ask for density, row_mean and row_longest");
+    require<ValueError>(
+        name == "row_longest", [&] { return concat("a tree for DeltaSPARSE's groups asks for '", name, "'"); },
+        "it may ask for density, row_mean and row_longest");
     return f.row_longest;
 }
 
@@ -51,7 +52,8 @@ bool shall_group(const Features& features, Grouping grouping)
 std::string name_of(Phase phase, int group)
 {
     const bool counts = phase == Phase::count;
-    const Group g = counts ? counting[static_cast<std::size_t>(group - 1)] : filling[static_cast<std::size_t>(group - 1)];
+    const Group g =
+        counts ? counting[static_cast<std::size_t>(group - 1)] : filling[static_cast<std::size_t>(group - 1)];
     if (g.table == 0) return counts ? "bitmap, a block each" : "array and bitmap, a block each";
     return concat("up to ", g.up_to, counts ? " products" : " nonzeros", ", hash table of ", g.table);
 }
@@ -63,7 +65,9 @@ std::vector<RowGroup> one_group(const Sizes& sizes, const Features& features)
     int group = by_size(groups_in(sizes.phase), counts ? std::min(longest, offset_t{sizes.cols}) : longest);
     if (is_dense(mean, sizes.cols, sizes.dense_share)) group = groups_in(sizes.phase);
     std::vector<RowGroup> all(static_cast<std::size_t>(groups_in(sizes.phase)));
-    if (longest > 0) all[static_cast<std::size_t>(group - 1)] = {concat("all of them alike: ", name_of(sizes.phase, group)), 0, sizes.rows};
+    if (longest > 0)
+        all[static_cast<std::size_t>(group - 1)] = {concat("all of them alike: ", name_of(sizes.phase, group)), 0,
+                                                    sizes.rows};
     return all;
 }
 

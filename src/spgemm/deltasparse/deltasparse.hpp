@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The method of DeltaSPARSE on one device, for both backends: upper bounds, groups where they pay, hash tables with room and a watch on
-// collisions, bitmaps and arrays over ranges of columns for dense and long rows. Its sections are mapped in docs/design/spgemm.md.
+// The method of DeltaSPARSE on one device, for both backends: upper bounds, groups where they pay, hash tables with
+// room and a watch on collisions, bitmaps and arrays over ranges of columns for dense and long rows. Its sections are
+// mapped in docs/design/spgemm.md.
 #pragma once
 
 #include "model/tree.hpp"
@@ -14,7 +15,8 @@
 
 namespace tulle::spgemm::delta {
 
-// Whether grouping pays: by the tree, or, without one, as seems_to_pay() says. The second form asks the tree that was built in, if any.
+// Whether grouping pays: by the tree, or, without one, as seems_to_pay() says. The second form asks the tree that was
+// built in, if any.
 TULLE_API bool group_pays(const Features& features, const model::Tree* tree);
 TULLE_API bool group_pays(const Features& features);
 
@@ -45,7 +47,8 @@ std::vector<RowGroup> place(const Queue& q, const Sizes& sizes, offset_t total, 
     Buffer<offset_t> found(q, groups + 1);
     classify(q, sizes, group.data(), work.order.data());
     prim::histogram(q, reinterpret_cast<const index_t*>(group.data()), sizes.rows, found.data(), groups + 1);
-    prim::sort_pairs(q, group.data(), work.order.data(), sizes.rows, prim::bits_for(static_cast<std::uint64_t>(groups) + 1));
+    prim::sort_pairs(q, group.data(), work.order.data(), sizes.rows,
+                     prim::bits_for(static_cast<std::uint64_t>(groups) + 1));
     std::vector<offset_t> rows(static_cast<std::size_t>(groups) + 1);
     download(q, found.data(), rows.data(), found.size());
     return named_groups(sizes.phase, rows);
@@ -62,7 +65,8 @@ void analyse(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Rul
     spgemm::count_products(q, a, b, work.sizes.data());
     work.products = prim::sum(q, work.sizes.data(), offset_t{a.rows});
     work.longest = prim::maximum(q, work.sizes.data(), offset_t{a.rows}, offset_t{0});
-    work.symbolic = place(q, {Phase::count, work.sizes.data(), nullptr, 0, a.rows, b.cols, rules.dense_share}, work.products, rules.grouping, work);
+    work.symbolic = place(q, {Phase::count, work.sizes.data(), nullptr, 0, a.rows, b.cols, rules.dense_share},
+                          work.products, rules.grouping, work);
 }
 
 // The rows of the k-th group.
@@ -75,13 +79,15 @@ template <class Queue, class V>
 void count_nonzeros(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, Workspace& work, offset_t* count)
 {
     fill_zero(q, count, a.rows);
-    for (std::size_t k = work.symbolic.size(); k > 0; --k)                  // the longest rows first
-        if (work.symbolic[k - 1].rows > 0) count_group(q, a, b, static_cast<int>(k), rows_of(work, work.symbolic[k - 1], 0), count,
-                                                       work.collided.data());
+    for (std::size_t k = work.symbolic.size(); k > 0; --k)  // the longest rows first
+        if (work.symbolic[k - 1].rows > 0)
+            count_group(q, a, b, static_cast<int>(k), rows_of(work, work.symbolic[k - 1], 0), count,
+                        work.collided.data());
 }
 
 template <class Queue>
-offset_t group_rows(const Queue& q, const Rules& rules, Workspace& work, index_t first, index_t rows, const offset_t* row_begin)
+offset_t group_rows(const Queue& q, const Rules& rules, Workspace& work, index_t first, index_t rows,
+                    const offset_t* row_begin)
 {
     find_sizes(q, row_begin + first, rows, work.sizes.data());
     const offset_t begin = read_value(q, row_begin + first), end = read_value(q, row_begin + first + rows);
@@ -91,11 +97,13 @@ offset_t group_rows(const Queue& q, const Rules& rules, Workspace& work, index_t
 }
 
 template <class Queue, class V>
-void fill(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Rules& rules, const Workspace& work, const RowRange<V>& c)
+void fill(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Rules& rules, const Workspace& work,
+          const RowRange<V>& c)
 {
     for (std::size_t k = work.numeric.size(); k > 0; --k)
-        if (work.numeric[k - 1].rows > 0) fill_group(q, a, b, static_cast<int>(k), rows_of(work, work.numeric[k - 1], c.first), c,
-                                                     {work.sorted, rules.count_sorted});
+        if (work.numeric[k - 1].rows > 0)
+            fill_group(q, a, b, static_cast<int>(k), rows_of(work, work.numeric[k - 1], c.first), c,
+                       {work.sorted, rules.count_sorted});
 }
 
 }  // namespace tulle::spgemm::delta

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The groups of nsparse, as its table 1 has them (double precision): rows by products for counting, by nonzeros for filling. The upper end of
-// a range is the size of the hash table, so a table can be full.
+// The groups of nsparse, as its table 1 has them (double precision): rows by products for counting, by nonzeros for
+// filling. The upper end of a range is the size of the hash table, so a table can be full.
 #pragma once
 
 #include <array>
@@ -13,22 +13,23 @@
 namespace tulle::spgemm::nsparse {
 
 struct Group {
-    offset_t up_to;                // products or nonzeros of a row
-    bool warp_per_row;             // otherwise a block
-    int threads;                   // of a block
-    int table;                     // entries in shared memory
+    offset_t up_to;     // products or nonzeros of a row
+    bool warp_per_row;  // otherwise a block
+    int threads;        // of a block
+    int table;          // entries in shared memory
 };
 
 inline constexpr int groups = 7;
 using Groups = std::array<Group, groups>;
 
-inline constexpr Groups counting{{{256, true, 512, 256},
-                                  {512, true, 256, 512},
-                                  {1024, false, 128, 1024},
-                                  {2048, false, 256, 2048},
-                                  {4096, false, 512, 4096},
-                                  {8192, false, 512, 8192},
-                                  {max_offset, false, 512, 8192}}};       // tried in shared memory, finished in global memory
+inline constexpr Groups counting{
+    {{256, true, 512, 256},
+     {512, true, 256, 512},
+     {1024, false, 128, 1024},
+     {2048, false, 256, 2048},
+     {4096, false, 512, 4096},
+     {8192, false, 512, 8192},
+     {max_offset, false, 512, 8192}}};  // tried in shared memory, finished in global memory
 
 inline constexpr Groups filling{{{128, true, 512, 128},
                                  {256, true, 256, 256},
@@ -36,7 +37,7 @@ inline constexpr Groups filling{{{128, true, 512, 128},
                                  {1024, false, 256, 1024},
                                  {2048, false, 512, 2048},
                                  {4096, false, 512, 4096},
-                                 {max_offset, false, 512, 0}}};           // in global memory
+                                 {max_offset, false, 512, 0}}};  // in global memory
 
 constexpr bool is_sound(const Groups& g)
 {
@@ -61,15 +62,25 @@ constexpr int group_of(const Groups& g, offset_t size)
 
 inline std::array<const char*, groups + 1> counting_names()
 {
-    return {"nothing", "up to 256 products, a warp each", "up to 512 products, a warp each", "up to 1024 products, a block each",
-            "up to 2048 products, a block each", "up to 4096 products, a block each", "up to 8192 products, a block each",
+    return {"nothing",
+            "up to 256 products, a warp each",
+            "up to 512 products, a warp each",
+            "up to 1024 products, a block each",
+            "up to 2048 products, a block each",
+            "up to 4096 products, a block each",
+            "up to 8192 products, a block each",
             "more products, tried in shared memory first"};
 }
 
 inline std::array<const char*, groups + 1> filling_names()
 {
-    return {"nothing", "up to 128 nonzeros, a warp each", "up to 256 nonzeros, a warp each", "up to 512 nonzeros, a block each",
-            "up to 1024 nonzeros, a block each", "up to 2048 nonzeros, a block each", "up to 4096 nonzeros, a block each",
+    return {"nothing",
+            "up to 128 nonzeros, a warp each",
+            "up to 256 nonzeros, a warp each",
+            "up to 512 nonzeros, a block each",
+            "up to 1024 nonzeros, a block each",
+            "up to 2048 nonzeros, a block each",
+            "up to 4096 nonzeros, a block each",
             "more nonzeros, in global memory"};
 }
 

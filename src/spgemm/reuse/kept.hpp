@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a plan keeps of products, so that the values of C can be computed again quickly: nothing, their places (places.hpp), or all of them (listed.hpp).
+// What a plan keeps of products, so that the values of C can be computed again quickly: nothing, their places
+// (places.hpp), or all of them (listed.hpp).
 #pragma once
 
 #include "spgemm/reuse/listed.hpp"
@@ -11,7 +12,7 @@
 namespace tulle::spgemm {
 
 struct ReuseData {
-    NumericReuse way = NumericReuse::find_places;          // never `fastest`: that has been decided
+    NumericReuse way = NumericReuse::find_places;  // never `fastest`: that has been decided
     Places places = {};
     ProductList list = {};
 
@@ -21,15 +22,24 @@ struct ReuseData {
 
 // How it will be done, as soon as the nonzeros of C are counted.
 template <class V>
-NumericReuse decide_refill(NumericReuse wish, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, offset_t nonzeros)
+NumericReuse decide_refill(NumericReuse wish, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work,
+                           offset_t nonzeros)
 {
-    require<ValueError>(wish != NumericReuse::keep_products || can_list(a.nonzeros, b.nonzeros),
-                        [&] { return concat("products of ", a.nonzeros, " and ", b.nonzeros, " nonzeros cannot be listed, eight bytes each"); }, "NumericReuse::fastest takes another way");
-    return wish == NumericReuse::fastest ? choose_reuse({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros}, work.products, nonzeros) : wish;
+    require<ValueError>(
+        wish != NumericReuse::keep_products || can_list(a.nonzeros, b.nonzeros),
+        [&] {
+            return concat("products of ", a.nonzeros, " and ", b.nonzeros,
+                          " nonzeros cannot be listed, eight bytes each");
+        },
+        "NumericReuse::fastest takes another way");
+    return wish == NumericReuse::fastest
+               ? choose_reuse({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros}, work.products, nonzeros)
+               : wish;
 }
 
 template <class Queue, class V>
-ReuseData reserve_kept(const Queue& q, NumericReuse way, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const offset_t* row_begin)
+ReuseData reserve_kept(const Queue& q, NumericReuse way, const CsrView<V>& a, const CsrView<V>& b,
+                       const Workspace& work, const offset_t* row_begin)
 {
     ReuseData kept{.way = way};
     if (way == NumericReuse::keep_places) kept.places = reserve_places(q, a, b, work, row_begin);
@@ -39,14 +49,18 @@ ReuseData reserve_kept(const Queue& q, NumericReuse way, const CsrView<V>& a, co
 
 // Beside what is kept, while it is found.
 template <class Queue, class V>
-std::size_t keeping_bytes_for(const Queue& q, NumericReuse way, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work)
+std::size_t keeping_bytes_for(const Queue& q, NumericReuse way, const CsrView<V>& a, const CsrView<V>& b,
+                              const Workspace& work)
 {
-    return way == NumericReuse::keep_places ? place_bytes_for(q, b.cols) : way == NumericReuse::keep_products ? list_bytes_for(q, work, a.rows, b.cols, a.nonzeros) : 0;
+    return way == NumericReuse::keep_places     ? place_bytes_for(q, b.cols)
+           : way == NumericReuse::keep_products ? list_bytes_for(q, work, a.rows, b.cols, a.nonzeros)
+                                                : 0;
 }
 
 // Finds what is to be kept in a C whose columns are there; once.
 template <class Queue, class V>
-void keep(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, ReuseData& kept)
+void keep(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c,
+          ReuseData& kept)
 {
     if (!kept.is_missing()) return;
     if (kept.way == NumericReuse::keep_places) place_products(q, a, b, work, c, kept.places);
@@ -55,7 +69,8 @@ void keep(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Worksp
 
 // The values of a C whose columns are there, with the bits that fill() gives them.
 template <class Queue, class V>
-void refill_by(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const ReuseData& kept, const RowRange<V>& c)
+void refill_by(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+               const ReuseData& kept, const RowRange<V>& c)
 {
     if (kept.places.known) add_placed(q, a, b, work, kept.places, c);
     else if (kept.list.known) add_listed(q, a, b, kept.list, c);

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a plan for a team consists of: the factors on the host, where rows are cut, and what every member has. Made by multi_prepare.cpp, used by multi.cpp.
+// What a plan for a team consists of: the factors on the host, where rows are cut, and what every member has. Made by
+// multi_prepare.cpp, used by multi.cpp.
 #pragma once
 
 #include <vector>
@@ -23,34 +24,41 @@ template <class V>
 struct Member {
     Context ctx;
     Policy policy = {};
-    Part counted = {}, filled = {};           // rows of A, and of C
-    bool borrows = false;                     // works on the host's arrays
-    Buffer<offset_t> pointer = {};            // of its rows of A
-    Buffer<index_t> col = {};                 // theirs, unless they are a slice of B's or the host's
+    Part counted = {}, filled = {};  // rows of A, and of C
+    bool borrows = false;            // works on the host's arrays
+    Buffer<offset_t> pointer = {};   // of its rows of A
+    Buffer<index_t> col = {};        // theirs, unless they are a slice of B's or the host's
     Buffer<V> value = {};
-    Csr<V> b = {};                            // empty where it borrows
+    Csr<V> b = {};  // empty where it borrows
     CsrView<V> a_view = {}, b_view = {};
     Workspace work = {};
-    Buffer<offset_t> row_begin = {};          // of its rows of C, in numbers of the whole C; empty where it borrows
+    Buffer<offset_t> row_begin = {};  // of its rows of C, in numbers of the whole C; empty where it borrows
     const offset_t* c_begin = nullptr;
-    ReuseData kept = {};                           // of its products, for refills
-    offset_t c_from = 0, c_nonzeros = 0;      // its entries in the whole C
+    ReuseData kept = {};                  // of its products, for refills
+    offset_t c_from = 0, c_nonzeros = 0;  // its entries in the whole C
     offset_t moved = 0;
     double count_seconds = 0, fill_seconds = 0;
 
-    std::size_t bytes() const { return pointer.bytes() + col.bytes() + value.bytes() + b.bytes() + work.bytes() + row_begin.bytes() + kept.bytes(); }
-    RowRange<V> rows(index_t* to_col, V* to_value) const { return {0, filled.lines(), c_begin, c_from, to_col, to_value}; }
+    std::size_t bytes() const
+    {
+        return pointer.bytes() + col.bytes() + value.bytes() + b.bytes() + work.bytes() + row_begin.bytes() +
+               kept.bytes();
+    }
+    RowRange<V> rows(index_t* to_col, V* to_value) const
+    {
+        return {0, filled.lines(), c_begin, c_from, to_col, to_value};
+    }
 };
 
 template <class V>
 struct State {
     Context host;
     TeamOptions options;
-    Wide<V> given = {};                       // the caller's
-    Factor<V> a = {}, b = {};                 // on the host
+    Wide<V> given = {};        // the caller's
+    Factor<V> a = {}, b = {};  // on the host
     offset_t products = 0, nonzeros = 0;
-    Buffer<offset_t> product_begin = {};      // products before every row
-    Buffer<offset_t> row_begin = {};          // of C
+    Buffer<offset_t> product_begin = {};  // products before every row
+    Buffer<offset_t> row_begin = {};      // of C
     std::vector<Cut> count_cuts = {}, fill_cuts = {};
     partition::ThreadPool crew;
     partition::Transfers link = {};
@@ -70,9 +78,11 @@ void for_members(State<V>& s, const Work& work)
 }
 
 // All stages up to the numeric phase.
-template <class V> void prepare(State<V>& s, const Team& team, const CsrView<V>& a, const CsrView<V>& b);
+template <class V>
+void prepare(State<V>& s, const Team& team, const CsrView<V>& a, const CsrView<V>& b);
 
 // The numbers of the factors, to the rows that the member fills.
-template <class V> void bring_values(State<V>& s, Member<V>& m);
+template <class V>
+void bring_values(State<V>& s, Member<V>& m);
 
 }  // namespace tulle::spgemm::team

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// From two factors to members that are ready to fill their rows: products are counted and dealt out, nonzeros counted and dealt out again.
+// From two factors to members that are ready to fill their rows: products are counted and dealt out, nonzeros counted
+// and dealt out again.
 #include <algorithm>
 #include <utility>
 
@@ -30,7 +31,8 @@ void bound(State<V>& s)
 template <class V>
 std::vector<Cut> cut(const State<V>& s, const Buffer<offset_t>& prefix)
 {
-    return cut_rows(queue_of(s.host), prefix.data(), prefix.size() - 1, static_cast<int>(s.members.size()), s.options.cutting);
+    return cut_rows(queue_of(s.host), prefix.data(), prefix.size() - 1, static_cast<int>(s.members.size()),
+                    s.options.cutting);
 }
 
 // The rows of A between two cuts.
@@ -38,7 +40,8 @@ template <class V>
 Part rows_between(const State<V>& s, const Cut& from, const Cut& to)
 {
     const offset_t* row_begin = s.a.view().row_begin;
-    return {row_begin[from.item], row_begin[to.item], static_cast<index_t>(from.item), static_cast<index_t>(to.item), false};
+    return {row_begin[from.item], row_begin[to.item], static_cast<index_t>(from.item), static_cast<index_t>(to.item),
+            false};
 }
 
 template <class V>
@@ -136,7 +139,8 @@ void deal(State<V>& s, Member<V>& m)
         if (!m.borrows) m.row_begin = to_queue(q, whole, offset_t{m.filled.lines()} + 1);
         m.c_begin = m.borrows ? whole : m.row_begin.data();
         group_rows(q, m.a_view, m.policy, m.work, 0, m.filled.lines(), m.c_begin);
-        m.kept = reserve_kept(q, decide_refill(s.options.refill, m.a_view, m.b_view, m.work, m.c_nonzeros), m.a_view, m.b_view, m.work, m.c_begin);
+        m.kept = reserve_kept(q, decide_refill(s.options.refill, m.a_view, m.b_view, m.work, m.c_nonzeros), m.a_view,
+                              m.b_view, m.work, m.c_begin);
     });
 }
 
@@ -149,7 +153,8 @@ std::vector<Member<V>> members_of(const Team& team, const Features& features, co
         const Limits limits{team[number].backend(), team[number].host().threads, deterministic};
         if (options.force) check_policy(*options.force, limits);
         if (options.force) check_reuse(options.refill, *options.force, limits.backend);
-        members.push_back({.ctx = team[number], .policy = options.force ? *options.force : choose(features, limits).policy,
+        members.push_back({.ctx = team[number],
+                           .policy = options.force ? *options.force : choose(features, limits).policy,
                            .borrows = team[number].backend() == Backend::cpu});
     }
     return members;
@@ -160,7 +165,8 @@ void count_all(State<V>& s)
 {
     const trace::Phase phase{"symbolic"};
     s.count_cuts = cut(s, s.product_begin);
-    for (std::size_t m = 0; m < s.members.size(); ++m) s.members[m].counted = rows_between(s, s.count_cuts[m], s.count_cuts[m + 1]);
+    for (std::size_t m = 0; m < s.members.size(); ++m)
+        s.members[m].counted = rows_between(s, s.count_cuts[m], s.count_cuts[m + 1]);
     s.row_begin = Buffer<offset_t>(queue_of(s.host), offset_t{s.a.view().rows} + 1);
     for_members(s, [&](auto& m) { count(s, m); });
     prim::exclusive_scan(queue_of(s.host), s.row_begin.data(), s.row_begin.data(), s.a.view().rows);
@@ -172,7 +178,8 @@ void deal_all(State<V>& s)
 {
     const trace::Phase phase{"group"};
     s.fill_cuts = cut(s, s.row_begin);
-    for (std::size_t m = 0; m < s.members.size(); ++m) s.members[m].filled = rows_between(s, s.fill_cuts[m], s.fill_cuts[m + 1]);
+    for (std::size_t m = 0; m < s.members.size(); ++m)
+        s.members[m].filled = rows_between(s, s.fill_cuts[m], s.fill_cuts[m + 1]);
     for_members(s, [&](auto& m) { deal(s, m); });
 }
 
@@ -185,7 +192,8 @@ void bring_values(State<V>& s, Member<V>& m)
     if (!m.borrows) {
         s.link.up(m.ctx, b.value, m.b.value.data(), b.nonzeros);
         if (!s.one_matrix()) {
-            if (m.value.size() != m.filled.nonzeros()) m.value = m.ctx.run([&](const auto& q) { return Buffer<V>(q, m.filled.nonzeros()); });
+            if (m.value.size() != m.filled.nonzeros())
+                m.value = m.ctx.run([&](const auto& q) { return Buffer<V>(q, m.filled.nonzeros()); });
             s.link.up(m.ctx, a.value + m.filled.begin, m.value.data(), m.filled.nonzeros());
         }
     }
@@ -197,7 +205,8 @@ void prepare(State<V>& s, const Team& team, const CsrView<V>& a, const CsrView<V
 {
     s.a = arrange(s.host, a, s.options.op_a, false);
     s.b = arrange(s.host, b, s.options.op_b, true);
-    s.members = members_of<V>(team, {s.a.view().rows, s.a.view().cols, s.b.view().cols, a.nonzeros, b.nonzeros}, s.options);
+    s.members =
+        members_of<V>(team, {s.a.view().rows, s.a.view().cols, s.b.view().cols, a.nonzeros, b.nonzeros}, s.options);
     bound(s);
     count_all(s);
     deal_all(s);

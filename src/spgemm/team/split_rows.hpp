@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the rows of C are cut for several devices, by a prefix of their weights: products, or nonzeros. Two ways that give the same cuts.
+// Where the rows of C are cut for several devices, by a prefix of their weights: products, or nonzeros. Two ways that
+// give the same cuts.
 #pragma once
 
 #include <vector>
@@ -18,15 +19,18 @@ constexpr bool begins_at(const offset_t* prefix, offset_t items, offset_t item, 
 }
 
 // What partition::find_split_candidates finds at the fair positions of count - 1 parts, by looking at every item.
-TULLE_API void scan_split_candidates(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::SplitCandidate* found);
-TULLE_API void scan_split_candidates(const CudaQueue& q, const offset_t* prefix, offset_t items, offset_t count, partition::SplitCandidate* found);
+TULLE_API void scan_split_candidates(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count,
+                                     partition::SplitCandidate* found);
+TULLE_API void scan_split_candidates(const CudaQueue& q, const offset_t* prefix, offset_t items, offset_t count,
+                                     partition::SplitCandidate* found);
 
 // parts + 1 cuts between rows, from the first to the last. `prefix` has rows + 1 entries in the queue's memory; waits.
 template <class Queue>
 std::vector<partition::Cut> cut_rows(const Queue& q, const offset_t* prefix, offset_t rows, int parts, Cutting cutting)
 {
     if (cutting == Cutting::search) return partition::split(q, prefix, rows, parts);
-    std::vector<partition::SplitCandidate> around(partition::fair_positions(0, parts).size());          // refuses what cannot be
+    std::vector<partition::SplitCandidate> around(
+        partition::fair_positions(0, parts).size());  // refuses what cannot be
     Buffer<partition::SplitCandidate> found(q, std::ssize(around));
     scan_split_candidates(q, prefix, rows, found.size(), found.data());
     download(q, found.data(), around.data(), found.size());

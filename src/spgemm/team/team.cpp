@@ -10,7 +10,8 @@
 //   deal       rows of A that have changed hands, values, groups for the rows each member fills
 //   fill       columns and values (numeric), gathered on the host, on one member, or nowhere
 //
-// The stages up to deal are in multi_prepare.cpp. The steps are those of one device (steps.hpp); the paper's sections are mapped to files in docs/design/spgemm.md.
+// The stages up to deal are in multi_prepare.cpp. The steps are those of one device (steps.hpp); the paper's sections
+// are mapped to files in docs/design/spgemm.md.
 #include "tulle/spgemm_team.hpp"
 
 #include <algorithm>
@@ -89,20 +90,31 @@ bool is_of_one_kind(const std::vector<Member<V>>& members)
 
 }  // namespace
 
-template <class V> TeamPlan<V>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
-template <class V> TeamPlan<V>::TeamPlan(TeamPlan&&) noexcept = default;
-template <class V> TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = default;
-template <class V> TeamPlan<V>::~TeamPlan() = default;
+template <class V>
+TeamPlan<V>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state))
+{}
+template <class V>
+TeamPlan<V>::TeamPlan(TeamPlan&&) noexcept = default;
+template <class V>
+TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = default;
+template <class V>
+TeamPlan<V>::~TeamPlan() = default;
 
 template <class V>
-TeamPlan<V> TeamPlan<V>::make(const Team& team, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b, const TeamOptions& options)
+TeamPlan<V> TeamPlan<V>::make(const Team& team, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b,
+                              const TeamOptions& options)
 {
-    const auto nonzeros_of = [](const AnyCsr<V>& any) { return std::visit([](const auto& m) { return m.nonzeros; }, any); };
+    const auto nonzeros_of = [](const AnyCsr<V>& any) {
+        return std::visit([](const auto& m) { return m.nonzeros; }, any);
+    };
     const Context host = partition::host_for(std::max(nonzeros_of(any_a), nonzeros_of(any_b)));
     Wide<V> given = widen(host, any_a, any_b);
     const CsrView<V> a = given.a, b = given.b;
     check_factors(host, a, b, {.op_a = options.op_a, .op_b = options.op_b, .checked = options.checked});
-    auto s = std::unique_ptr<State>(new State{{.host = host, .options = options, .given = std::move(given), .crew = partition::ThreadPool(team.size(), partition::nodes_of(team))}});
+    auto s = std::unique_ptr<State>(new State{{.host = host,
+                                               .options = options,
+                                               .given = std::move(given),
+                                               .crew = partition::ThreadPool(team.size(), partition::nodes_of(team))}});
     team::prepare(*s, team, a, b);
     return TeamPlan(std::move(s));
 }
@@ -141,11 +153,18 @@ void TeamPlan<V>::run_parts(std::vector<Csr<V>>& parts)
 {
     State& s = *state_;
     const trace::Phase phase{"refill"};
-    require<PlanMismatch>(parts.size() == s.members.size(), [&] { return concat("the plan gives ", s.members.size(), " parts, those to compute again are ", parts.size()); });
+    require<PlanMismatch>(parts.size() == s.members.size(), [&] {
+        return concat("the plan gives ", s.members.size(), " parts, those to compute again are ", parts.size());
+    });
     for (std::size_t k = 0; k < parts.size(); ++k)
-        require<PlanMismatch>(parts[k].rows == s.members[k].filled.lines() && parts[k].cols == cols() && parts[k].nonzeros() == s.members[k].c_nonzeros && parts[k].value.size() == parts[k].nonzeros(), [&] {
-            return concat("part ", k, " has ", s.members[k].filled.lines(), " rows with ", s.members[k].c_nonzeros, " nonzeros, the one to compute again ", parts[k].rows, " with ", parts[k].nonzeros());
-        });
+        require<PlanMismatch>(parts[k].rows == s.members[k].filled.lines() && parts[k].cols == cols() &&
+                                  parts[k].nonzeros() == s.members[k].c_nonzeros &&
+                                  parts[k].value.size() == parts[k].nonzeros(),
+                              [&] {
+                                  return concat("part ", k, " has ", s.members[k].filled.lines(), " rows with ",
+                                                s.members[k].c_nonzeros, " nonzeros, the one to compute again ",
+                                                parts[k].rows, " with ", parts[k].nonzeros());
+                              });
     for_members(s, [&](Member<V>& m) { refill_part(m, parts[static_cast<std::size_t>(&m - s.members.data())]); });
 }
 
@@ -165,10 +184,11 @@ Csr<V> TeamPlan<V>::run_on(int member)
         if (number == member) return fill_into(m, c.col.data() + m.c_from, c.value.data() + m.c_from);
         parts[static_cast<std::size_t>(number)] = fill_here(m);
     });
-    for (std::size_t k = 0; k < parts.size(); ++k) {                        // everybody has finished, so nobody need wait
+    for (std::size_t k = 0; k < parts.size(); ++k) {  // everybody has finished, so nobody need wait
         const Member<V>& m = s.members[k];
         s.link.across(m.ctx, std::as_const(parts[k].col).data(), there, c.col.data() + m.c_from, parts[k].nonzeros());
-        s.link.across(m.ctx, std::as_const(parts[k].value).data(), there, c.value.data() + m.c_from, parts[k].nonzeros());
+        s.link.across(m.ctx, std::as_const(parts[k].value).data(), there, c.value.data() + m.c_from,
+                      parts[k].nonzeros());
     }
     there.synchronize();
     for (const Member<V>& m : s.members) m.ctx.synchronize();
@@ -192,14 +212,46 @@ index_t TeamPlan<V>::first_row(int member) const
     return static_cast<index_t>(state_->fill_cuts[static_cast<std::size_t>(member)].item);
 }
 
-template <class V> index_t TeamPlan<V>::rows() const { return state_->a.view().rows; }
-template <class V> index_t TeamPlan<V>::cols() const { return state_->b.view().cols; }
-template <class V> offset_t TeamPlan<V>::products() const { return state_->products; }
-template <class V> offset_t TeamPlan<V>::nonzeros() const { return state_->nonzeros; }
-template <class V> int TeamPlan<V>::members() const { return static_cast<int>(state_->members.size()); }
-template <class V> double TeamPlan<V>::count_imbalance() const { return partition::imbalance(state_->count_cuts); }
-template <class V> double TeamPlan<V>::fill_imbalance() const { return partition::imbalance(state_->fill_cuts); }
-template <class V> partition::Traffic TeamPlan<V>::traffic() const { return state_->link.traffic(); }
+template <class V>
+index_t TeamPlan<V>::rows() const
+{
+    return state_->a.view().rows;
+}
+template <class V>
+index_t TeamPlan<V>::cols() const
+{
+    return state_->b.view().cols;
+}
+template <class V>
+offset_t TeamPlan<V>::products() const
+{
+    return state_->products;
+}
+template <class V>
+offset_t TeamPlan<V>::nonzeros() const
+{
+    return state_->nonzeros;
+}
+template <class V>
+int TeamPlan<V>::members() const
+{
+    return static_cast<int>(state_->members.size());
+}
+template <class V>
+double TeamPlan<V>::count_imbalance() const
+{
+    return partition::imbalance(state_->count_cuts);
+}
+template <class V>
+double TeamPlan<V>::fill_imbalance() const
+{
+    return partition::imbalance(state_->fill_cuts);
+}
+template <class V>
+partition::Traffic TeamPlan<V>::traffic() const
+{
+    return state_->link.traffic();
+}
 
 template <class V>
 std::vector<TeamPart> TeamPlan<V>::parts() const
@@ -207,9 +259,10 @@ std::vector<TeamPart> TeamPlan<V>::parts() const
     const State& s = *state_;
     std::vector<TeamPart> all;
     for (const Member<V>& m : s.members) {
-        const offset_t products = s.product_begin.data()[m.counted.last_line] - s.product_begin.data()[m.counted.first_line];
-        all.push_back({m.ctx.name(), m.counted.lines(), m.filled.lines(), products, m.c_nonzeros, m.moved, m.bytes(), m.count_seconds,
-                       m.fill_seconds, to_text(m.policy)});
+        const offset_t products =
+            s.product_begin.data()[m.counted.last_line] - s.product_begin.data()[m.counted.first_line];
+        all.push_back({m.ctx.name(), m.counted.lines(), m.filled.lines(), products, m.c_nonzeros, m.moved, m.bytes(),
+                       m.count_seconds, m.fill_seconds, to_text(m.policy)});
     }
     return all;
 }
@@ -218,16 +271,22 @@ template <class V>
 std::string TeamPlan<V>::describe() const
 {
     const State& s = *state_;
-    std::string text = concat("spgemm on a team of ", members(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows, " x ", cols(),
-                              sizeof(V) == 4 ? ", float" : ", double", "\n  C:       ", grouped(s.nonzeros), plural(s.nonzeros, " nonzero from ", " nonzeros from "),
-                              grouped(s.products), plural(s.products, " product", " products"),
-                              "\n  counted: rows dealt out by products, the largest part has ", fixed(count_imbalance(), 3), " times the mean",
-                              "\n  filled:  rows dealt out by nonzeros, the largest part has ", fixed(fill_imbalance(), 3), " times the mean",
-                              "\n  order:   ", is_of_one_kind(s.members) ? "the same bits for any number of members" : "as the members' kernels add");
+    std::string text =
+        concat("spgemm on a team of ", members(), ": ", rows(), " x ", s.a.view().cols, " times ", s.b.view().rows,
+               " x ", cols(), sizeof(V) == 4 ? ", float" : ", double", "\n  C:       ", grouped(s.nonzeros),
+               plural(s.nonzeros, " nonzero from ", " nonzeros from "), grouped(s.products),
+               plural(s.products, " product", " products"),
+               "\n  counted: rows dealt out by products, the largest part has ", fixed(count_imbalance(), 3),
+               " times the mean", "\n  filled:  rows dealt out by nonzeros, the largest part has ",
+               fixed(fill_imbalance(), 3), " times the mean", "\n  order:   ",
+               is_of_one_kind(s.members) ? "the same bits for any number of members" : "as the members' kernels add");
     text += matrix::widened_text(s.given.bytes());
     for (const TeamPart& p : parts())
-        text += concat("\n  ", p.where, ": counts ", grouped(p.counted_rows), plural(p.counted_rows, " row with ", " rows with "), grouped(p.products), plural(p.products, " product, fills ", " products, fills "),
-                       grouped(p.filled_rows), plural(p.filled_rows, " row with ", " rows with "), grouped(p.nonzeros), plural(p.nonzeros, " nonzero, ", " nonzeros, "), human_bytes(p.bytes), "; ", p.policy);
+        text += concat("\n  ", p.where, ": counts ", grouped(p.counted_rows),
+                       plural(p.counted_rows, " row with ", " rows with "), grouped(p.products),
+                       plural(p.products, " product, fills ", " products, fills "), grouped(p.filled_rows),
+                       plural(p.filled_rows, " row with ", " rows with "), grouped(p.nonzeros),
+                       plural(p.nonzeros, " nonzero, ", " nonzeros, "), human_bytes(p.bytes), "; ", p.policy);
     return text;
 }
 

@@ -1,16 +1,20 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The greedy clustering of BSA (paper, algorithms 1 and 2) with the result of the sequential definition, without comparing all with all.
+// The greedy clustering of BSA (paper, algorithms 1 and 2) with the result of the sequential definition, without
+// comparing all with all.
 //
-// A row that shares no block with the cluster's representative has similarity 0, which is never above alpha. So each block keeps a list of the rows
-// that have it, by position in the order. When the representative gains a block, with the row at position p, the rows behind p in that block's list
-// become candidates: marks in a set that hands out the smallest one next. Rows before p are not looked at again, whatever the representative
-// gains: neither does the definition. A row is therefore compared exactly when it is behind the last row that joined, and shares a block then.
+// A row that shares no block with the cluster's representative has similarity 0, which is never above alpha. So each
+// block keeps a list of the rows that have it, by position in the order. When the representative gains a block, with
+// the row at position p, the rows behind p in that block's list become candidates: marks in a set that hands out the
+// smallest one next. Rows before p are not looked at again, whatever the representative gains: neither does the
+// definition. A row is therefore compared exactly when it is behind the last row that joined, and shares a block then.
 //
 // Two bounds keep most candidates from being compared at all, without changing a decision:
 //   - J is at most the smaller mass over the larger one (could_resemble): two numbers, not the rows;
-//   - J > alpha needs s > alpha |y|. A row is left out of the lists of some of its blocks, the most frequent ones, as long as all that they could
-//     share stays below alpha |y|: who shares nothing else is no candidate. `safety` outweighs any rounding of the sums.
+//   - J > alpha needs s > alpha |y|. A row is left out of the lists of some of its blocks, the most frequent ones, as
+//   long as all that they could
+//     share stays below alpha |y|: who shares nothing else is no candidate. `safety` outweighs any rounding of the
+//     sums.
 // Rows that have a cluster leave the lists when these are walked next.
 #include <algorithm>
 #include <bit>
@@ -27,7 +31,8 @@ namespace {
 
 constexpr double safety = 1 - 1e-9;
 
-// A set of numbers below n; take() gives the smallest. Words of 64 bits, and above them words that tell which are not empty.
+// A set of numbers below n; take() gives the smallest. Words of 64 bits, and above them words that tell which are not
+// empty.
 class Marks {
 public:
     Marks(const CpuQueue& q, index_t n)
@@ -62,7 +67,7 @@ public:
         const auto number = static_cast<index_t>(at);
         for (Buffer<std::uint64_t>& level : level_) {
             std::uint64_t& word = level.data()[at / 64];
-            word &= word - 1;                             // the lowest bit is the one taken
+            word &= word - 1;  // the lowest bit is the one taken
             if (word != 0) break;
             at /= 64;
         }
@@ -89,7 +94,8 @@ Candidate candidate(const EncodingsView& e, offset_t row)
 class Lists {
 public:
     Lists(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha)
-        : begin_(q, offset_t{e.all_blocks} + 1), end_(q, e.all_blocks)
+        : begin_(q, offset_t{e.all_blocks} + 1),
+          end_(q, e.all_blocks)
     {
         Buffer<offset_t> at(q, offset_t{n} + 1);
         for (index_t i = 0; i < n; ++i) at.data()[i] = e.blocks[row[i]];
@@ -119,8 +125,8 @@ public:
 
 private:
     // needed[at[i]] … : all blocks of row[i] but the most frequent ones, which together hold less than alpha of it.
-    static void choose_needed(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, const offset_t* at,
-                              index_t* needed, index_t* count)
+    static void choose_needed(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha,
+                              const offset_t* at, index_t* needed, index_t* count)
     {
         Buffer<index_t> rows_with(q, e.all_blocks);
         fill_zero(q, rows_with.data(), e.all_blocks);
@@ -162,7 +168,8 @@ public:
     {
         if (!could_resemble(extent_, y.extent, alpha)) return false;
         Overlap overlap;
-        for (const BlockCount* b = y.begin; b != y.end; ++b) overlap.add(count_.data()[b->block], b->count, extent_, y.extent);
+        for (const BlockCount* b = y.begin; b != y.end; ++b)
+            overlap.add(count_.data()[b->block], b->count, extent_, y.extent);
         return spmm::resembles(overlap.share(extent_, y.extent), extent_, y.extent, alpha);
     }
 
@@ -200,7 +207,8 @@ private:
 
 }  // namespace
 
-index_t cluster_rows(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster)
+index_t cluster_rows(const CpuQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha,
+                     index_t* cluster)
 {
     Lists lists(q, e, row, n, alpha);
     Representative representative(q, e.all_blocks);

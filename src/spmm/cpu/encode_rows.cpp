@@ -36,8 +36,14 @@ RowSums encode_row(const Pattern& a, index_t row, index_t tau, BlockCount* to)
 
 Encodings encode_rows(const CpuQueue& q, const Pattern& a, index_t tau)
 {
-    Encodings e{.rows = a.rows, .tau = tau, .all_blocks = ceil_div(a.cols, tau), .begin = a.row_begin, .entry = Buffer<BlockCount>(q, a.nonzeros),
-                .blocks = Buffer<index_t>(q, a.rows), .sum = Buffer<index_t>(q, a.rows), .extent = Buffer<Extent>(q, a.rows)};
+    Encodings e{.rows = a.rows,
+                .tau = tau,
+                .all_blocks = ceil_div(a.cols, tau),
+                .begin = a.row_begin,
+                .entry = Buffer<BlockCount>(q, a.nonzeros),
+                .blocks = Buffer<index_t>(q, a.rows),
+                .sum = Buffer<index_t>(q, a.rows),
+                .extent = Buffer<Extent>(q, a.rows)};
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_once)
     for (index_t row = 0; row < a.rows; ++row) {
         const RowSums sums = encode_row(a, row, tau, e.entry.data() + a.row_begin[row]);

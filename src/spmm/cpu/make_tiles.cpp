@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Tiles and rest from a pattern: dense tiles are marked (mark_tiles.cpp), each panel lists its own, and every nonzero learns where its value stands.
+// Tiles and rest from a pattern: dense tiles are marked (mark_tiles.cpp), each panel lists its own, and every nonzero
+// learns where its value stands.
 #include <algorithm>
 
 #include "base/math.hpp"
@@ -15,7 +16,7 @@ namespace {
 // What is known of every nonzero and panel.
 struct Marks {
     Buffer<unsigned char> dense;
-    Buffer<index_t> tiles;               // of every panel
+    Buffer<index_t> tiles;  // of every panel
 };
 
 // The entries that lie in no dense tile, in the caller's rows; their values come behind those of the tiles.
@@ -41,10 +42,11 @@ void take_rest(const CpuQueue& q, const Pattern& a, const unsigned char* dense, 
     }
 }
 
-// One panel's tiles: their columns in order, and its entries. `slot` has a number for each block of columns, -1 before and after. False where a position
-// is stored twice.
+// One panel's tiles: their columns in order, and its entries. `slot` has a number for each block of columns, -1 before
+// and after. False where a position is stored twice.
 template <class V>
-bool write_panel(const Pattern& a, const index_t* row, const unsigned char* dense, index_t panel, index_t* slot, Tiles<V>& to)
+bool write_panel(const Pattern& a, const index_t* row, const unsigned char* dense, index_t panel, index_t* slot,
+                 Tiles<V>& to)
 {
     const offset_t first = offset_t{panel - to.first_panel} * to.width;
     index_t* block_col = to.block_col.data() + first;
@@ -83,7 +85,8 @@ bool write_panels(const CpuQueue& q, const Pattern& a, const index_t* row, const
     int repeats = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : repeats)
     for (int t = 0; t < threads; ++t)
-        for (index_t p = t; p < to.panels; p += threads) repeats += !write_panel(a, row, dense, to.first_panel + p, slots.data() + offset_t{t} * block_cols, to);
+        for (index_t p = t; p < to.panels; p += threads)
+            repeats += !write_panel(a, row, dense, to.first_panel + p, slots.data() + offset_t{t} * block_cols, to);
     return repeats == 0;
 }
 
@@ -100,7 +103,8 @@ Tiles<V> make_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, con
     to.rows = a.rows;
     to.cols = a.cols;
     const std::span<const index_t> tiles = marks.tiles.span();
-    to.first_panel = static_cast<index_t>(std::find_if(tiles.begin(), tiles.end(), [](index_t n) { return n > 0; }) - tiles.begin());
+    to.first_panel =
+        static_cast<index_t>(std::find_if(tiles.begin(), tiles.end(), [](index_t n) { return n > 0; }) - tiles.begin());
     to.panels = panels - to.first_panel;
     for (const index_t n : tiles) to.width = std::max(to.width, n), to.dense_tiles += n;
     checked_product(to.slots(), offset_t{tile_places}, "numbers in tiles");
@@ -109,7 +113,9 @@ Tiles<V> make_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, con
     to.place = Buffer<offset_t>(q, a.nonzeros);
     fill_zero(q, to.present.data(), to.present.size());
     take_rest(q, a, marks.dense.data(), to);
-    require<ValueError>(write_panels(q, a, row, marks.dense.data(), to), "a matrix that stores positions twice does not fit tiles", "add them up (sum_duplicates), or use the policy 'rows'");
+    require<ValueError>(write_panels(q, a, row, marks.dense.data(), to),
+                        "a matrix that stores positions twice does not fit tiles",
+                        "add them up (sum_duplicates), or use the policy 'rows'");
     return to;
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Which nonzeros lie in dense tiles: a panel of tau rows at a time, each by one thread, which counts the nonzeros of every block of tau columns.
+// Which nonzeros lie in dense tiles: a panel of tau rows at a time, each by one thread, which counts the nonzeros of
+// every block of tau columns.
 #include <algorithm>
 
 #include "base/math.hpp"
@@ -30,12 +31,12 @@ struct MarkedPanel {
     {
         each([&](offset_t, index_t block) { ++count[block]; });
         index_t tiles = 0;
-        double more = 0;                                 // than the least, together
+        double more = 0;  // than the least, together
         each([&](offset_t k, index_t block) {
             const double nonzeros = std::abs(count[block]);
             dense[k] = nonzeros > rule.least;
             if (count[block] <= 0) return;
-            count[block] = -count[block];                // seen
+            count[block] = -count[block];  // seen
             tiles += dense[k];
             more += dense[k] ? nonzeros - rule.least : 0;
         });
@@ -50,7 +51,8 @@ struct MarkedPanel {
 
 }  // namespace
 
-void mark_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, index_t tau, const TileRule& rule, unsigned char* dense, index_t* tiles)
+void mark_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, index_t tau, const TileRule& rule,
+                unsigned char* dense, index_t* tiles)
 {
     const index_t panels = ceil_div(a.rows, tau), block_cols = ceil_div(a.cols, tau);
     const int threads = std::max(1, std::min<int>(q.threads, panels));
@@ -59,7 +61,8 @@ void mark_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, index_t
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int t = 0; t < threads; ++t) {
         index_t* count = counts.data() + offset_t{t} * block_cols;
-        for (index_t p = t; p < panels; p += threads) tiles[p] = MarkedPanel{a, row, p * tau, std::min(tau, a.rows - p * tau), tau}.mark(rule, count, dense);
+        for (index_t p = t; p < panels; p += threads)
+            tiles[p] = MarkedPanel{a, row, p * tau, std::min(tau, a.rows - p * tau), tau}.mark(rule, count, dense);
     }
 }
 

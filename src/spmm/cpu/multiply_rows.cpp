@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Row by row: some columns of a row of C are held in vector registers while the row's nonzeros bring in rows of B. Threads have rows with equal
-// numbers of nonzeros. The library is compiled for any x86-64; the machine is asked when running for its wider vectors.
+// Row by row: some columns of a row of C are held in vector registers while the row's nonzeros bring in rows of B.
+// Threads have rows with equal numbers of nonzeros. The library is compiled for any x86-64; the machine is asked when
+// running for its wider vectors.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -9,14 +10,18 @@
 #include "prim/merge_path.hpp"
 #include "spmm/steps.hpp"
 
-#pragma GCC diagnostic ignored "-Wpsabi"      // vectors are passed between functions that are always inlined
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
 
 namespace tulle::spmm {
 namespace {
 
 // `Count` numbers side by side; the compiler takes as many registers as it needs.
-template <class S, int Count> struct VectorOf { typedef S type __attribute__((vector_size(Count * sizeof(S)))); };
-template <class S, int Count> using Vector = typename VectorOf<S, Count>::type;
+template <class S, int Count>
+struct VectorOf {
+    typedef S type __attribute__((vector_size(Count * sizeof(S))));
+};
+template <class S, int Count>
+using Vector = typename VectorOf<S, Count>::type;
 
 template <class To, class From>
 [[gnu::always_inline]] inline To bits_as(const From& from)
@@ -65,7 +70,7 @@ template <int Count>
     const Ints half = load_halves<Count>(from), magnitude = half & 0x7fff;
     const Ints small = bits_as<Ints>(__builtin_convertvector(magnitude, Vector<float, Count>) * 0x1p-24f);
     const Ints usual = (magnitude << 13) + (112 << 23), beyond = magnitude << 13 | 0x7f800000;
-    const Ints is_small = magnitude < 0x400, is_usual = magnitude < 0x7c00;                    // all bits set where true
+    const Ints is_small = magnitude < 0x400, is_usual = magnitude < 0x7c00;  // all bits set where true
     const Ints large = (is_usual & usual) | (~is_usual & beyond);
     return bits_as<Vector<float, Count>>((half & 0x8000) << 16 | (is_small & small) | (~is_small & large));
 }
@@ -78,7 +83,8 @@ template <class V, class C>
 }
 
 template <int Count, class V, class C>
-[[gnu::always_inline]] inline void put_vector(const Operands<V, C>& o, offset_t row, offset_t j, Vector<Sum<V>, Count> sum)
+[[gnu::always_inline]] inline void put_vector(const Operands<V, C>& o, offset_t row, offset_t j,
+                                              Vector<Sum<V>, Count> sum)
 {
     if constexpr (std::is_same_v<C, Sum<V>>)
         if (o.c_col == 1) {
@@ -90,10 +96,11 @@ template <int Count, class V, class C>
     for (int l = 0; l < Count; ++l) put(o, row, j + l, sum[l]);
 }
 
-// `Vectors` vectors of columns of one row of C, from column j on; rows of B are contiguous. Even and odd nonzeros are added up apart, so that
-// an addition need not wait for the one before it.
+// `Vectors` vectors of columns of one row of C, from column j on; rows of B are contiguous. Even and odd nonzeros are
+// added up apart, so that an addition need not wait for the one before it.
 template <int Vectors, int Count, class V, class C>
-[[gnu::always_inline]] inline void multiply_block(const CsrView<V>& a, offset_t row, const Operands<V, C>& o, offset_t j)
+[[gnu::always_inline]] inline void multiply_block(const CsrView<V>& a, offset_t row, const Operands<V, C>& o,
+                                                  offset_t j)
 {
     using S = Sum<V>;
     Vector<S, Count> even[Vectors] = {}, odd[Vectors] = {};
@@ -108,7 +115,8 @@ template <int Vectors, int Count, class V, class C>
         }
     }
     if (k < end)
-        for (int v = 0; v < Vectors; ++v) even[v] += static_cast<S>(a.value[k]) * load<Count>(o.b + a.col[k] * o.b_row + j + v * Count);
+        for (int v = 0; v < Vectors; ++v)
+            even[v] += static_cast<S>(a.value[k]) * load<Count>(o.b + a.col[k] * o.b_row + j + v * Count);
     for (int v = 0; v < Vectors; ++v) put_vector<Count>(o, row, j + v * Count, even[v] + odd[v]);
 }
 
@@ -130,7 +138,8 @@ template <class V, class C>
 
 // Rows [begin, end), widest blocks first.
 template <class V, class C>
-[[gnu::always_inline]] inline void multiply_stretch(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o)
+[[gnu::always_inline]] inline void multiply_stretch(const CsrView<V>& a, offset_t begin, offset_t end,
+                                                    const Operands<V, C>& o)
 {
     constexpr int wide = 64 / sizeof(Sum<V>), narrow = 16 / sizeof(Sum<V>);
     for (offset_t row = begin; row < end; ++row) {
@@ -152,13 +161,15 @@ void multiply_plain(const CsrView<V>& a, offset_t begin, offset_t end, const Ope
 #if defined(__x86_64__)
 
 template <class V, class C>
-[[gnu::target("avx2,fma")]] void multiply_avx2(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o)
+[[gnu::target("avx2,fma")]] void multiply_avx2(const CsrView<V>& a, offset_t begin, offset_t end,
+                                               const Operands<V, C>& o)
 {
     multiply_stretch(a, begin, end, o);
 }
 
 template <class V, class C>
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,fma")]] void multiply_avx512(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o)
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,fma")]] void multiply_avx512(const CsrView<V>& a, offset_t begin,
+                                                                               offset_t end, const Operands<V, C>& o)
 {
     multiply_stretch(a, begin, end, o);
 }
@@ -167,7 +178,9 @@ enum class Machine { plain, avx2, avx512 };
 
 Machine ask_machine()
 {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) return Machine::avx512;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        return Machine::avx512;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Machine::avx2 : Machine::plain;
 }
 
@@ -175,7 +188,9 @@ template <class V, class C>
 auto best_stretch()
 {
     static const Machine machine = ask_machine();
-    return machine == Machine::avx512 ? &multiply_avx512<V, C> : machine == Machine::avx2 ? &multiply_avx2<V, C> : &multiply_plain<V, C>;
+    return machine == Machine::avx512 ? &multiply_avx512<V, C>
+           : machine == Machine::avx2 ? &multiply_avx2<V, C>
+                                      : &multiply_plain<V, C>;
 }
 
 #else
@@ -197,16 +212,24 @@ void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int, const Workspace<
     const auto stretch = best_stretch<V, C>();
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t) {
-        const auto row_at = [&](offset_t part) { return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row; };
+        const auto row_at = [&](offset_t part) {
+            return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
+        };
         stretch(a, row_at(t), row_at(t + 1), o);
     }
 }
 
-template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Workspace<double>&, const Operands<double, double>&);
-template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Workspace<float>&, const Operands<float, float>&);
-template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&, const Operands<Float16, Float16>&);
-template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&, const Operands<Float16, float>&);
-template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
-template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
+template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Workspace<double>&,
+                            const Operands<double, double>&);
+template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Workspace<float>&,
+                            const Operands<float, float>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, Float16>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, float>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, Bfloat16>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, float>&);
 
 }  // namespace tulle::spmm

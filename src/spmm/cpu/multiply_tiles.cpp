@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Dense tiles on a CPU, in plain loops: a row of a panel at a time, some columns of C in a small array, only places that are stored.
+// Dense tiles on a CPU, in plain loops: a row of a panel at a time, some columns of C in a small array, only places
+// that are stored.
 #include <algorithm>
 #include <array>
 
@@ -10,18 +11,21 @@ namespace tulle::spmm {
 namespace {
 
 constexpr index_t columns_at_once = 64;
-template <class V> using Sums = std::array<Sum<V>, static_cast<std::size_t>(columns_at_once)>;
+template <class V>
+using Sums = std::array<Sum<V>, static_cast<std::size_t>(columns_at_once)>;
 
 // Row r of a panel whose first tile is `first`, for columns [j, j + count) of B.
 template <class V>
-void add_row(const TilesView<V>& t, offset_t first, int r, const Operands<V, Sum<V>>& o, index_t j, index_t count, Sums<V>& sum)
+void add_row(const TilesView<V>& t, offset_t first, int r, const Operands<V, Sum<V>>& o, index_t j, index_t count,
+             Sums<V>& sum)
 {
     for (offset_t tile = first; tile < first + t.width && t.block_col[tile] >= 0; ++tile)
         for (int c = 0; c < tile_side; ++c) {
             if (!(t.present[tile * tile_side + r] >> c & 1u)) continue;
             const auto value = static_cast<Sum<V>>(t.value[tile * tile_places + place_in_tile<V>(r, c)]);
             const V* b = o.b + (t.block_col[tile] * offset_t{tile_side} + c) * o.b_row + j * o.b_col;
-            for (index_t i = 0; i < count; ++i) sum[static_cast<std::size_t>(i)] += value * static_cast<Sum<V>>(b[i * o.b_col]);
+            for (index_t i = 0; i < count; ++i)
+                sum[static_cast<std::size_t>(i)] += value * static_cast<Sum<V>>(b[i * o.b_col]);
         }
 }
 

@@ -1,11 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Greedy packing: a panel starts with a row and takes, one after the other, the row for which the columns it shares with the panel weigh most
-// against the columns it would add. Who shares a column is found through the transposed pattern. What is left of one panel's candidates gives
-// the next panel its first row, so that neighbouring panels stay close.
+// Greedy packing: a panel starts with a row and takes, one after the other, the row for which the columns it shares
+// with the panel weigh most against the columns it would add. Who shares a column is found through the transposed
+// pattern. What is left of one panel's candidates gives the next panel its first row, so that neighbouring panels stay
+// close.
 //
-// Columns with many rows say little about who belongs together and cost much: they find no candidates. A panel looks at a limited number of
-// entries, so the whole is linear in the nonzeros times the length of short columns.
+// Columns with many rows say little about who belongs together and cost much: they find no candidates. A panel looks at
+// a limited number of entries, so the whole is linear in the nonzeros times the length of short columns.
 #include <algorithm>
 #include <vector>
 
@@ -18,8 +19,8 @@ namespace tulle::spmm {
 namespace {
 
 constexpr offset_t long_column = 256;
-constexpr offset_t most_touches = 200'000;               // of a panel
-constexpr int buckets = 1024, bucket_of_zero = 256;      // scores; those beyond share the first and the last
+constexpr offset_t most_touches = 200'000;           // of a panel
+constexpr int buckets = 1024, bucket_of_zero = 256;  // scores; those beyond share the first and the last
 
 // The rows of each short column.
 struct Columns {
@@ -31,7 +32,7 @@ struct Columns {
         prim::histogram(q, a.col, a.nonzeros, begin.data(), a.cols);
         for (index_t j = 0; j < a.cols; ++j)
             if (begin.data()[j] > long_column) begin.data()[j] = 0;
-        Buffer<index_t> room(q, a.cols);                  // rows that a column will still take
+        Buffer<index_t> room(q, a.cols);  // rows that a column will still take
         for (index_t j = 0; j < a.cols; ++j) room.data()[j] = static_cast<index_t>(begin.data()[j]);
         prim::exclusive_scan(q, begin.data(), begin.data(), a.cols);
         row = Buffer<index_t>(q, begin.data()[a.cols]);
@@ -96,7 +97,7 @@ private:
     }
 
     const Pattern& a_;
-    Buffer<index_t> overlap_, panel_;                    // of each row: columns shared with the panel, and which panel that was
+    Buffer<index_t> overlap_, panel_;  // of each row: columns shared with the panel, and which panel that was
     std::vector<std::vector<index_t>> bucket_;
     int highest_ = -1;
     index_t now_ = -1;
@@ -104,7 +105,12 @@ private:
 
 class Packing {
 public:
-    Packing(const CpuQueue& q, const Pattern& a) : a_(a), columns_(q, a), candidates_(q, a), in_panel_(q, a.cols), placed_(q, a.rows)
+    Packing(const CpuQueue& q, const Pattern& a)
+        : a_(a),
+          columns_(q, a),
+          candidates_(q, a),
+          in_panel_(q, a.cols),
+          placed_(q, a.rows)
     {
         std::fill(in_panel_.data(), in_panel_.data() + a.cols, index_t{-1});
         for (index_t i = 0; i < a.rows; ++i) placed_.data()[i] = a.row_begin[i] == a.row_begin[i + 1];
@@ -162,7 +168,7 @@ private:
     const Pattern& a_;
     Columns columns_;
     Candidates candidates_;
-    Buffer<index_t> in_panel_;                           // of each column: the last panel that has it
+    Buffer<index_t> in_panel_;  // of each column: the last panel that has it
     Buffer<unsigned char> placed_;
     offset_t touches_ = 0;
     index_t next_ = 0;

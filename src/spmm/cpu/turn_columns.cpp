@@ -14,7 +14,8 @@ void turn_columns(const CpuQueue& q, const V* b, offset_t leading, index_t rows,
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (offset_t begin = 0; begin < rows; begin += strip)
         for (offset_t j = 0; j < n; ++j)
-            for (offset_t i = begin; i < std::min<offset_t>(rows, begin + strip); ++i) to[i * n + j] = b[i + j * leading];
+            for (offset_t i = begin; i < std::min<offset_t>(rows, begin + strip); ++i)
+                to[i * n + j] = b[i + j * leading];
 }
 
 template void turn_columns(const CpuQueue&, const float*, offset_t, index_t, index_t, float*);

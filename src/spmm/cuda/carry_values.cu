@@ -12,7 +12,8 @@ constexpr int threads_per_block = 256;
 
 //   grid: ceil(n / threads)      shared memory: none      to: every value once
 template <class V>
-__global__ void __launch_bounds__(threads_per_block) carry_values_kernel(const V* from, const offset_t* source, offset_t n, V* to)
+__global__ void __launch_bounds__(threads_per_block)
+    carry_values_kernel(const V* from, const offset_t* source, offset_t n, V* to)
 {
     const offset_t k = global_thread();
     if (k < n) to[k] = from[source[k]];
@@ -20,7 +21,8 @@ __global__ void __launch_bounds__(threads_per_block) carry_values_kernel(const V
 
 //   grid: ceil(n / threads)      shared memory: none      to: every place once
 template <class V>
-__global__ void __launch_bounds__(threads_per_block) spread_values_kernel(const V* from, const offset_t* place, offset_t n, V* to)
+__global__ void __launch_bounds__(threads_per_block)
+    spread_values_kernel(const V* from, const offset_t* place, offset_t n, V* to)
 {
     const offset_t k = global_thread();
     if (k < n) to[place[k]] = from[k];

@@ -1,19 +1,22 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The greedy clustering of BSA as a pipeline of clusters over rows, without launches from kernels and without locks (the paper starts the block of
-// each cluster from that of the cluster before, and hands rows on by a mutex each).
+// The greedy clustering of BSA as a pipeline of clusters over rows, without launches from kernels and without locks
+// (the paper starts the block of each cluster from that of the cluster before, and hands rows on by a mutex each).
 //
-// A cluster is grown by a warp. It walks the rows in order, 32 at a time, and follows the cluster before: it looks at a portion once that one has
-// decided it (progress, written with release and read with acquire). The first row that nobody wanted is its seed. Then each lane compares a free row
-// with the representative as it is now; of those that resemble it, the first joins, exactly as in the sequential definition, because every row
-// before it was rejected by this same representative; the rows behind it are compared again. Rejections are many and cost a 32nd of a step each;
+// A cluster is grown by a warp. It walks the rows in order, 32 at a time, and follows the cluster before: it looks at a
+// portion once that one has decided it (progress, written with release and read with acquire). The first row that
+// nobody wanted is its seed. Then each lane compares a free row with the representative as it is now; of those that
+// resemble it, the first joins, exactly as in the sequential definition, because every row before it was rejected by
+// this same representative; the rows behind it are compared again. Rejections are many and cost a 32nd of a step each;
 // joins are few: one a row in all.
 //
-// Progress: clusters are handed out by ticket. Whoever is waited for holds an earlier ticket, so it was taken by a warp that runs, and the first unfinished
-// cluster waits for nobody: one resident warp is enough. A wait that lasts too long all the same is reported, and ends the launch.
+// Progress: clusters are handed out by ticket. Whoever is waited for holds an earlier ticket, so it was taken by a warp
+// that runs, and the first unfinished cluster waits for nobody: one resident warp is enough. A wait that lasts too long
+// all the same is reported, and ends the launch.
 //
-// The representative is an array of counters, one a block of columns, for each warp; as many warps work as keep these within the size of the
-// encodings. Counts are integers and the decision is resembles(), so the permutation is that of the CPU, bit for bit.
+// The representative is an array of counters, one a block of columns, for each warp; as many warps work as keep these
+// within the size of the encodings. Counts are integers and the decision is resembles(), so the permutation is that of
+// the CPU, bit for bit.
 #include <algorithm>
 #include <cmath>
 
@@ -33,11 +36,11 @@ struct Pipeline {
     const offset_t* row;
     index_t n;
     double alpha;
-    index_t* counters;                                   // all_blocks for each warp, zero between clusters
-    index_t* cluster;                                    // of each position, -1: free
-    index_t *progress, *start;                           // of each cluster: positions decided, 0 before it has a seed; the seed's portion
+    index_t* counters;          // all_blocks for each warp, zero between clusters
+    index_t* cluster;           // of each position, -1: free
+    index_t *progress, *start;  // of each cluster: positions decided, 0 before it has a seed; the seed's portion
     index_t *ticket, *clusters, *fault;
-    unsigned spin_limit;                                   // polls of a wait
+    unsigned spin_limit;  // polls of a wait
 };
 
 struct Representative {
@@ -52,7 +55,8 @@ __device__ bool resembles_row(const Pipeline& p, const Representative& x, offset
     if (!could_resemble(x.extent, y, p.alpha)) return false;
     Overlap overlap;
     const BlockCount* begin = p.e.entry + p.e.begin[row];
-    for (const BlockCount* b = begin; b != begin + p.e.blocks[row]; ++b) overlap.add(x.count[b->block], b->count, x.extent, y);
+    for (const BlockCount* b = begin; b != begin + p.e.blocks[row]; ++b)
+        overlap.add(x.count[b->block], b->count, x.extent, y);
     return resembles(overlap.share(x.extent, y), x.extent, y, p.alpha);
 }
 
@@ -61,7 +65,7 @@ __device__ void join(const Pipeline& p, Representative& x, index_t position, ind
 {
     const offset_t row = p.row[position];
     offset_t sum = 0, squares = 0;
-    __syncwarp(whole_warp);                               // all lanes have compared with the counters as they were
+    __syncwarp(whole_warp);  // all lanes have compared with the counters as they were
     for (index_t k = lane; k < p.e.blocks[row]; k += lanes) {
         const BlockCount b = p.e.entry[p.e.begin[row] + k];
         index_t& mine = x.count[b.block];
@@ -77,7 +81,8 @@ __device__ void join(const Pipeline& p, Representative& x, index_t position, ind
     __syncwarp(whole_warp);
 }
 
-// Waits until the cluster before has decided `needed` positions; returns how many it has, or -1 after a fault. All lanes call.
+// Waits until the cluster before has decided `needed` positions; returns how many it has, or -1 after a fault. All
+// lanes call.
 __device__ index_t wait_for(const Pipeline& p, index_t cluster, index_t needed, int lane)
 {
     if (cluster == 0) return p.n;
@@ -91,7 +96,7 @@ __device__ index_t wait_for(const Pipeline& p, index_t cluster, index_t needed, 
             break;
         }
     }
-    __syncwarp(whole_warp);                               // what lane 0 has acquired, all lanes see
+    __syncwarp(whole_warp);  // what lane 0 has acquired, all lanes see
     return __shfl_sync(whole_warp, decided, 0);
 }
 
@@ -104,7 +109,7 @@ __device__ void grow(const Pipeline& p, Representative& x, index_t portion, unsi
         if (hits == 0) return;
         const int first = __ffs(static_cast<int>(hits)) - 1;
         join(p, x, portion + first, cluster, lane);
-        free &= ~((2u << first) - 1u);                   // this row and those before it are decided
+        free &= ~((2u << first) - 1u);  // this row and those before it are decided
     }
 }
 
@@ -171,7 +176,8 @@ offset_t blocks_for(const CudaQueue& q, const EncodingsView& e, offset_t nonzero
 
 }  // namespace
 
-index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha, index_t* cluster, unsigned spin_limit)
+index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t* row, index_t n, double alpha,
+                     index_t* cluster, unsigned spin_limit)
 {
     if (n == 0) return 0;
     const offset_t nonzeros = read_value(q, e.begin + e.rows);
@@ -182,11 +188,14 @@ index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t*
     fill_zero(q, numbers.data(), numbers.size());
     fill_bytes(q, cluster, 0xff, static_cast<std::size_t>(n) * sizeof(index_t));
     index_t* number = numbers.data();
-    const Pipeline pipeline{e, row, n, alpha, counters.data(), cluster, progress.data(), start.data(), number, number + 1, number + 2, spin_limit};
+    const Pipeline pipeline{
+        e,      row,        n,          alpha,     counters.data(), cluster, progress.data(), start.data(),
+        number, number + 1, number + 2, spin_limit};
     launch(q, {blocks, threads}, cluster_rows_kernel, pipeline);
     const index_t fault = read_value(q, number + 2);
-    require<DeviceError>(fault == 0, [&] { return concat("cluster ", fault, " waited too long for the cluster before it"); },
-                         "order on the CPU, and report this");
+    require<DeviceError>(
+        fault == 0, [&] { return concat("cluster ", fault, " waited too long for the cluster before it"); },
+        "order on the CPU, and report this");
     return read_value(q, number + 1);
 }
 

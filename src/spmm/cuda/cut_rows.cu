@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows to lines of work for the row kernel: rows and nonzeros are counted through the matrix, and rows that begin within the same `piece` of that count
-// are one line; rows of more than `piece` nonzeros are cut into equal pieces, each a line. Which row is cut how depends on its length alone. A count, a scan
-// and a list, all where the matrix lies: a plan for one product makes it too.
+// Rows to lines of work for the row kernel: rows and nonzeros are counted through the matrix, and rows that begin
+// within the same `piece` of that count are one line; rows of more than `piece` nonzeros are cut into equal pieces,
+// each a line. Which row is cut how depends on its length alone. A count, a scan and a list, all where the matrix lies:
+// a plan for one product makes it too.
 #include <algorithm>
 #include <limits>
 
@@ -33,8 +34,12 @@ struct Cut {
         const offset_t wanted = (length(row) + piece - 1) / piece;
         return wanted <= 1 ? 0 : wanted < most_pieces ? wanted : most_pieces;
     }
-    // Whether a line begins with this row, as one does behind a row that is cut: that one has more than a piece of the count.
-    __device__ bool begins(index_t row) const { return row == 0 || pieces(row) > 0 || (row_begin[row] + row) / piece != (row_begin[row - 1] + row - 1) / piece; }
+    // Whether a line begins with this row, as one does behind a row that is cut: that one has more than a piece of the
+    // count.
+    __device__ bool begins(index_t row) const
+    {
+        return row == 0 || pieces(row) > 0 || (row_begin[row] + row) / piece != (row_begin[row - 1] + row - 1) / piece;
+    }
 };
 
 // Lines that begin with a row, and slots for sums among them, in one number: both are added up at once.
@@ -62,7 +67,8 @@ __global__ void __launch_bounds__(threads) write_lines_kernel(Cut cut, const off
     RowLine* to = line + lines_of(first[row]);
     const offset_t pieces = cut.pieces(row), begin = cut.row_begin[row], length = cut.length(row);
     for (offset_t p = 0; p < pieces; ++p)
-        to[p] = {begin + length * p / pieces, begin + length * (p + 1) / pieces, row, static_cast<std::int32_t>(pieces), slots_of(first[row]), static_cast<std::int32_t>(p)};
+        to[p] = {begin + length * p / pieces, begin + length * (p + 1) / pieces, row, static_cast<std::int32_t>(pieces),
+                 slots_of(first[row]),        static_cast<std::int32_t>(p)};
     if (pieces > 0) return;
     index_t stop = row + 1;
     while (stop < cut.rows && !cut.begins(stop)) ++stop;
@@ -73,7 +79,8 @@ __global__ void __launch_bounds__(threads) write_lines_kernel(Cut cut, const off
 
 RowLines cut_rows(const CudaQueue& q, index_t rows, const offset_t* row_begin, offset_t nonzeros, int piece)
 {
-    require<ValueError>(piece > 0 && nonzeros / piece + rows <= std::numeric_limits<std::int32_t>::max(), "too many pieces of rows");
+    require<ValueError>(piece > 0 && nonzeros / piece + rows <= std::numeric_limits<std::int32_t>::max(),
+                        "too many pieces of rows");
     const Cut cut{row_begin, rows, piece};
     Buffer<offset_t> first(q, offset_t{rows} + 1);
     const LaunchShape shape = one_thread_each(rows, threads);

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A warp for each row. The lane whose column is the first of its block in the row counts the block: it walks on until the block ends.
+// A warp for each row. The lane whose column is the first of its block in the row counts the block: it walks on until
+// the block ends.
 #include <cmath>
 
 #include "base/math.hpp"
@@ -25,14 +26,16 @@ __device__ index_t count_in_block(const index_t* __restrict__ col, offset_t k, o
     return count;
 }
 
-//   grid: a warp a row      shared memory: none      entry: the first blocks[r] from begin[r] on of each row; blocks, sum, extent: every row
+//   grid: a warp a row
+//   shared memory: none
+//   entry: the first blocks[r] from begin[r] on of each row; blocks, sum, extent: every row
 __global__ void __launch_bounds__(threads)
-encode_rows_kernel(Pattern a, index_t tau, BlockCount* __restrict__ entry, index_t* __restrict__ blocks, index_t* __restrict__ sum,
-                   Extent* __restrict__ extent)
+    encode_rows_kernel(Pattern a, index_t tau, BlockCount* __restrict__ entry, index_t* __restrict__ blocks,
+                       index_t* __restrict__ sum, Extent* __restrict__ extent)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const offset_t row = global_thread() / lanes;
-    if (row >= a.rows) return;                            // the whole warp
+    if (row >= a.rows) return;  // the whole warp
     const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
     index_t found = 0, columns = 0;
     offset_t squares = 0;
@@ -61,10 +64,16 @@ encode_rows_kernel(Pattern a, index_t tau, BlockCount* __restrict__ entry, index
 
 Encodings encode_rows(const CudaQueue& q, const Pattern& a, index_t tau)
 {
-    Encodings e{.rows = a.rows, .tau = tau, .all_blocks = ceil_div(a.cols, tau), .begin = a.row_begin, .entry = Buffer<BlockCount>(q, a.nonzeros),
-                .blocks = Buffer<index_t>(q, a.rows), .sum = Buffer<index_t>(q, a.rows), .extent = Buffer<Extent>(q, a.rows)};
-    launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), encode_rows_kernel, a, tau, e.entry.data(), e.blocks.data(), e.sum.data(),
-           e.extent.data());
+    Encodings e{.rows = a.rows,
+                .tau = tau,
+                .all_blocks = ceil_div(a.cols, tau),
+                .begin = a.row_begin,
+                .entry = Buffer<BlockCount>(q, a.nonzeros),
+                .blocks = Buffer<index_t>(q, a.rows),
+                .sum = Buffer<index_t>(q, a.rows),
+                .extent = Buffer<Extent>(q, a.rows)};
+    launch(q, one_thread_each(offset_t{a.rows} * lanes, threads), encode_rows_kernel, a, tau, e.entry.data(),
+           e.blocks.data(), e.sum.data(), e.extent.data());
     return e;
 }
 

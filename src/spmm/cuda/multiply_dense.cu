@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Nearly dense matrices on tensor cores (panels.cuh): panels whose chunks are all columns, one after the other, each with four tiles. Nothing has to be
-// looked up, so copies begin at once. Such matrices are small and their panels few: the chunks of a panel are split among up to eight blocks of a
-// cluster, each of which adds up its share of all sums in the others' order.
+// Nearly dense matrices on tensor cores (panels.cuh): panels whose chunks are all columns, one after the other, each
+// with four tiles. Nothing has to be looked up, so copies begin at once. Such matrices are small and their panels few:
+// the chunks of a panel are split among up to eight blocks of a cluster, each of which adds up its share of all sums in
+// the others' order.
 #include "spmm/cuda/panels.cuh"
 
 #include "device/cuda/cluster.cuh"
@@ -15,9 +16,9 @@ constexpr int most_parts = 8;
 // Chunks of neighbouring columns.
 template <class V>
 struct Natural {
-    index_t first, cols;                   // the first column, and how many the matrix has
+    index_t first, cols;  // the first column, and how many the matrix has
     unsigned first_tile;
-    int count;                             // of chunks
+    int count;  // of chunks
     static constexpr bool whole = true;
 
     __device__ index_t row(int chunk, int i) const
@@ -26,30 +27,42 @@ struct Natural {
         return chunk < count && col < cols ? col : -1;
     }
     __device__ bool has(int chunk, int) const { return chunk < count; }
-    __device__ unsigned tile(int chunk, int slab) const { return first_tile + static_cast<unsigned>(chunk * slabs + slab); }
+    __device__ unsigned tile(int chunk, int slab) const
+    {
+        return first_tile + static_cast<unsigned>(chunk * slabs + slab);
+    }
 };
 
-// Pairs of sums as lanes hold them, numbered through a block; each block of a cluster owns an equal share of the numbers.
+// Pairs of sums as lanes hold them, numbered through a block; each block of a cluster owns an equal share of the
+// numbers.
 template <int Columns>
 struct Pairs {
     static constexpr int count = panel_rows * Columns / 2;
 
-    __device__ static int number(int slab, int half, int t, int lane) { return ((slab * 2 + half) * (Columns / 8) + t) * 32 + lane; }
+    __device__ static int number(int slab, int half, int t, int lane)
+    {
+        return ((slab * 2 + half) * (Columns / 8) + t) * 32 + lane;
+    }
     __device__ static int lane(int number) { return number % 32; }
     __device__ static int eight(int number) { return number / 32 % (Columns / 8); }
-    __device__ static int row(int number) { return number / 32 / (Columns / 8) * 8 + lane(number) / 4; }       // of the panel
+    __device__ static int row(int number)
+    {
+        return number / 32 / (Columns / 8) * 8 + lane(number) / 4;
+    }  // of the panel
 };
 
 // Adds up the sums of the groups of this block, in their order, into those of the first.
 template <class S>
 __device__ inline void join_groups(Piece* stages, float (&sum)[S::columns / 8][4])
 {
-    constexpr int warps = 32 * slabs;                                          // threads of a group
+    constexpr int warps = 32 * slabs;  // threads of a group
     static_assert((S::groups - 1) * warps * (S::columns / 8) <= S::depth * S::stage_pieces);
     Run<float>* left = reinterpret_cast<Run<float>*>(stages) + threadIdx.x % warps;
-    __syncthreads();                                                           // nobody multiplies any more
+    __syncthreads();  // nobody multiplies any more
     if (group_of_warp() > 0)
-        for (int t = 0; t < S::columns / 8; ++t) left[((group_of_warp() - 1) * (S::columns / 8) + t) * warps] = {{sum[t][0], sum[t][1], sum[t][2], sum[t][3]}};
+        for (int t = 0; t < S::columns / 8; ++t)
+            left[((group_of_warp() - 1) * (S::columns / 8) + t) * warps] = {
+                {sum[t][0], sum[t][1], sum[t][2], sum[t][3]}};
     __syncthreads();
     if (group_of_warp() > 0) return;
 #pragma unroll
@@ -68,16 +81,19 @@ __device__ inline void hand_over(Two<float>* sums, int part, int shift, const fl
     const int lane = static_cast<int>(threadIdx.x) % 32, share = Pairs<Columns>::count >> shift;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const int first = Pairs<Columns>::number(slab_of_warp(), half, 0, lane), owner = (slab_of_warp() * 2 + half) >> (3 - shift);
+        const int first = Pairs<Columns>::number(slab_of_warp(), half, 0, lane),
+                  owner = (slab_of_warp() * 2 + half) >> (3 - shift);
         Two<float>* to = in_cluster(sums, owner) + part * share + (first - owner * share);
 #pragma unroll
         for (int t = 0; t < Columns / 8; ++t) to[t * 32] = {{sum[t][half * 2], sum[t][half * 2 + 1]}};
     }
 }
 
-// Adds up what this block owns and writes it to C, whose rows are those of panels. As in write_sums, what can be written without looking is.
+// Adds up what this block owns and writes it to C, whose rows are those of panels. As in write_sums, what can be
+// written without looking is.
 template <int Columns, class V, class C>
-__device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part, int shift, offset_t first_row, offset_t j)
+__device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part,
+                                   int shift, offset_t first_row, offset_t j)
 {
     const int share = Pairs<Columns>::count >> shift, parts = 1 << shift;
     const bool pairs = writes_pairs(o), simple = sizeof(V) == 2 && pairs && o.beta == 0 && j + Columns <= o.n;
@@ -91,10 +107,12 @@ __device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>&
             right += two.value[1];
         }
         const int number = part * share + i, lane = Pairs<Columns>::lane(number), t = Pairs<Columns>::eight(number);
-        const offset_t position = first_row + Pairs<Columns>::row(number), column = j + Tile<V>::column(t, lane, 0), next = j + Tile<V>::column(t, lane, 1);
+        const offset_t position = first_row + Pairs<Columns>::row(number), column = j + Tile<V>::column(t, lane, 0),
+                       next = j + Tile<V>::column(t, lane, 1);
         if (position >= p.rows) continue;
         if (simple) {
-            *reinterpret_cast<Two<C>*>(o.c + position * o.c_row + column) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
+            *reinterpret_cast<Two<C>*>(o.c + position * o.c_row +
+                                       column) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
             continue;
         }
         if (next == column + 1) put_pair(o, pairs, position, column, left, right);
@@ -105,30 +123,39 @@ __device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>&
     }
 }
 
-// Which block is which: parts of a panel are neighbours, then come panels, then columns. Powers of two by their exponents: a division takes as long as a copy.
+// Which block is which: parts of a panel are neighbours, then come panels, then columns. Powers of two by their
+// exponents: a division takes as long as a copy.
 struct Grid {
-    index_t cols;                          // of the matrix
+    index_t cols;  // of the matrix
     int parts_shift;
     unsigned panels;
 };
 
 // Two groups of warps: each has half of the chunks of a stage.
-template <class V, int Columns> using DenseShape = Shape<V, Columns, Columns == 64 ? 4 : 3, 2>;
+template <class V, int Columns>
+using DenseShape = Shape<V, Columns, Columns == 64 ? 4 : 3, 2>;
 
 // A cluster per panel and `Columns` columns of C; its blocks have equal parts of the chunks.
-//   grid: parts for every panel, for every `Columns` columns      shared memory: stages and sums, 44 to 48 KB      C: every row once
+//   grid: parts for every panel, for every `Columns` columns
+//   shared memory: stages and sums, 44 to 48 KB
+//   C: every row once
 template <int Columns, class V, class C>
-__global__ void __launch_bounds__(DenseShape<V, Columns>::threads) multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid grid)
+__global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
+    multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid grid)
 {
     using S = DenseShape<V, Columns>;
     TULLE_SHARED(Piece, stages, S::depth * S::stage_pieces);
     TULLE_SHARED(Two<float>, sums, Pairs<Columns>::count);
-    const int shift = grid.parts_shift, parts = 1 << shift, part = static_cast<int>(blockIdx.x) & (parts - 1), lane = static_cast<int>(threadIdx.x) % 32;
+    const int shift = grid.parts_shift, parts = 1 << shift, part = static_cast<int>(blockIdx.x) & (parts - 1),
+              lane = static_cast<int>(threadIdx.x) % 32;
     const unsigned cluster = blockIdx.x >> shift, tile = cluster / grid.panels, panel = cluster - tile * grid.panels;
-    const unsigned chunks = static_cast<unsigned>(ceil_div(grid.cols, index_t{chunk_columns<V>})), begin = (chunks * static_cast<unsigned>(part)) >> shift;
+    const unsigned chunks = static_cast<unsigned>(ceil_div(grid.cols, index_t{chunk_columns<V>})),
+                   begin = (chunks * static_cast<unsigned>(part)) >> shift;
     const int count = static_cast<int>(((chunks * static_cast<unsigned>(part + 1)) >> shift) - begin);
-    const offset_t j = static_cast<offset_t>(tile) * Columns, first_row = static_cast<offset_t>(panel) * panel_rows, first_chunk = static_cast<offset_t>(panel) * chunks + begin;
-    const Natural<V> source{static_cast<index_t>(begin) * chunk_columns<V>, grid.cols, static_cast<unsigned>(first_chunk * slabs), count};
+    const offset_t j = static_cast<offset_t>(tile) * Columns, first_row = static_cast<offset_t>(panel) * panel_rows,
+                   first_chunk = static_cast<offset_t>(panel) * chunks + begin;
+    const Natural<V> source{static_cast<index_t>(begin) * chunk_columns<V>, grid.cols,
+                            static_cast<unsigned>(first_chunk * slabs), count};
     if (shift > 0) arrive_in_cluster();
     float sum[Columns / 8][4] = {};
     multiply_chunks<S>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sum, [](int) {});
@@ -149,23 +176,31 @@ template <int Columns, class V, class C>
 void launch_dense(const CudaQueue& q, const Workspace<V>& work, index_t cols, int parts, const Operands<V, C>& o)
 {
     const offset_t panels = ceil_div<offset_t>(work.panels.rows, panel_rows), tiles = ceil_div(o.n, index_t{Columns});
-    launch(q, {panels * tiles * parts, DenseShape<V, Columns>::threads, 0, parts}, multiply_dense_kernel<Columns, V, C>, work.panels.view(), o, Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(panels)});
+    launch(q, {panels * tiles * parts, DenseShape<V, Columns>::threads, 0, parts}, multiply_dense_kernel<Columns, V, C>,
+           work.panels.view(), o,
+           Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(panels)});
 }
 
 }  // namespace
 
 template <class V, class C>
-void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work, const Operands<V, C>& o)
+void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
+                    const Operands<V, C>& o)
 {
     if (!has_pieces(o)) multiply_panels(q, narrowest_panel, work, o);
     else if (width == 64) launch_dense<64>(q, work, cols, parts, o);
     else launch_dense<32>(q, work, cols, parts, o);
 }
 
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<float>&, const Operands<float, float>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&, const Operands<Float16, Float16>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&, const Operands<Float16, float>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<float>&,
+                             const Operands<float, float>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,
+                             const Operands<Float16, Float16>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,
+                             const Operands<Float16, float>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
+                             const Operands<Bfloat16, Bfloat16>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
+                             const Operands<Bfloat16, float>&);
 
 }  // namespace tulle::spmm

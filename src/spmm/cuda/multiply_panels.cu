@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Panels on tensor cores (panels.cuh). A block has a unit of a panel; the lists that say which rows of B and which tiles a chunk needs are copied to
-// shared memory some stages before these. Units of a long panel leave their sums; the last of them to come adds all up in their order, so that
-// results do not depend on who that is.
+// Panels on tensor cores (panels.cuh). A block has a unit of a panel; the lists that say which rows of B and which
+// tiles a chunk needs are copied to shared memory some stages before these. Units of a long panel leave their sums; the
+// last of them to come adds all up in their order, so that results do not depend on who that is.
 #include "spmm/cuda/panels.cuh"
 
 namespace tulle::spmm {
@@ -11,18 +11,22 @@ namespace {
 // Lists of chunks in shared memory.
 template <class S, class V>
 struct Lists {
-    static constexpr int stages = 2 * (S::depth - 1);                          // of a list: it is in use for so long after the next has been asked for
+    static constexpr int stages =
+        2 * (S::depth - 1);  // of a list: it is in use for so long after the next has been asked for
     static constexpr int chunks = stages * S::chunks;
-    static constexpr int pieces = static_cast<int>(sizeof(Chunk<V>) / sizeof(Piece));          // of a chunk
+    static constexpr int pieces = static_cast<int>(sizeof(Chunk<V>) / sizeof(Piece));  // of a chunk
     static_assert(chunks * pieces <= S::threads);
     static constexpr bool whole = false;
-    Chunk<V>* list;                        // two of them
+    Chunk<V>* list;  // two of them
 
     // Of chunks counted from the beginning of the unit; those beyond its end have no columns and no tiles.
     __device__ const Chunk<V>& operator[](int chunk) const { return list[static_cast<unsigned>(chunk) % (2 * chunks)]; }
     __device__ index_t row(int chunk, int i) const { return (*this)[chunk].col[i]; }
     __device__ bool has(int chunk, int slab) const { return (*this)[chunk].slabs >> slab & 1u; }
-    __device__ unsigned tile(int chunk, int slab) const { return (*this)[chunk].first + static_cast<unsigned>(__popc((*this)[chunk].slabs & ((1u << slab) - 1))); }
+    __device__ unsigned tile(int chunk, int slab) const
+    {
+        return (*this)[chunk].first + static_cast<unsigned>(__popc((*this)[chunk].slabs & ((1u << slab) - 1)));
+    }
 
     // Asks for one: a piece a thread.
     __device__ void ask(const PanelsView<V>& p, const PanelUnit& unit, int first) const
@@ -31,7 +35,8 @@ struct Lists {
         if (i >= chunks * pieces) return;
         Piece* to = reinterpret_cast<Piece*>(list + static_cast<unsigned>(first) % (2 * chunks)) + i;
         const offset_t chunk = unit.begin + first;
-        if (chunk + i / pieces < unit.end) copy_async(SharedAddress(to), reinterpret_cast<const Piece*>(p.chunk + chunk) + i);
+        if (chunk + i / pieces < unit.end)
+            copy_async(SharedAddress(to), reinterpret_cast<const Piece*>(p.chunk + chunk) + i);
         else if (i % pieces == pieces - 1) *to = {};
         else *to = {{~0u, ~0u, ~0u, ~0u}};
     }
@@ -39,16 +44,20 @@ struct Lists {
 
 // Where units leave their sums, and how many units of a panel have.
 struct Pieces {
-    float* partial;                        // of each slot and each `Columns` columns, a block's sums
-    int* arrived;                          // of each slot (the first of a panel counts) and each `Columns` columns
+    float* partial;  // of each slot and each `Columns` columns, a block's sums
+    int* arrived;    // of each slot (the first of a panel counts) and each `Columns` columns
 };
 
 // Leaves this unit's sums. True for the last unit of the panel to come, whose sums are then those of all.
 template <int Columns>
-__device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, offset_t tile, offset_t tiles, int* is_last, float (&sum)[Columns / 8][4])
+__device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, offset_t tile, offset_t tiles,
+                                  int* is_last, float (&sum)[Columns / 8][4])
 {
     // Sums lie as threads hold them: nobody else reads them.
-    const auto at = [&](int piece) { return reinterpret_cast<Run<float>*>(pieces.partial) + ((offset_t{unit.first_slot + piece} * tiles + tile) * (Columns / 8)) * blockDim.x + threadIdx.x; };
+    const auto at = [&](int piece) {
+        return reinterpret_cast<Run<float>*>(pieces.partial) +
+               ((offset_t{unit.first_slot + piece} * tiles + tile) * (Columns / 8)) * blockDim.x + threadIdx.x;
+    };
     Run<float>* mine = at(unit.piece);
 #pragma unroll
     for (int t = 0; t < Columns / 8; ++t) mine[t * blockDim.x] = {{sum[t][0], sum[t][1], sum[t][2], sum[t][3]}};
@@ -56,7 +65,7 @@ __device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, o
     __syncthreads();
     if (threadIdx.x == 0) {
         is_last[0] = arrive(arrived) == unit.pieces - 1;
-        if (is_last[0]) *arrived = 0;                                          // for the next run
+        if (is_last[0]) *arrived = 0;  // for the next run
     }
     __syncthreads();
     if (!is_last[0]) return false;
@@ -74,10 +83,14 @@ __device__ inline bool join_units(const PanelUnit& unit, const Pieces& pieces, o
     return true;
 }
 
-// One block per unit and `Columns` columns of C; blocks with the same columns come together, because they share rows of B.
-//   grid: units for every `Columns` columns      shared memory: three stages and two lists, 26 to 39 KB      C: every row once
+// One block per unit and `Columns` columns of C; blocks with the same columns come together, because they share rows of
+// B.
+//   grid: units for every `Columns` columns
+//   shared memory: three stages and two lists, 26 to 39 KB
+//   C: every row once
 template <int Columns, Rows Kind, class V, class C>
-__global__ void __launch_bounds__(Shape<V, Columns>::threads) multiply_panels_kernel(PanelsView<V> p, Operands<V, C> o, Pieces pieces)
+__global__ void __launch_bounds__(Shape<V, Columns>::threads)
+    multiply_panels_kernel(PanelsView<V> p, Operands<V, C> o, Pieces pieces)
 {
     using S = Shape<V, Columns>;
     TULLE_SHARED(Piece, stages, S::depth * S::stage_pieces);
@@ -98,7 +111,9 @@ __global__ void __launch_bounds__(Shape<V, Columns>::threads) multiply_panels_ke
         if (step % lists.stages == 0) lists.ask(p, unit, step * S::chunks + lists.chunks);
     });
     mend_sums<Columns>(p, o, unit.begin, unit.end, slab, lane, j, sum);
-    if (unit.first_slot >= 0 && !join_units<Columns>(unit, pieces, tile, ceil_div<offset_t>(o.n, Columns), is_last, sum)) return;
+    if (unit.first_slot >= 0 &&
+        !join_units<Columns>(unit, pieces, tile, ceil_div<offset_t>(o.n, Columns), is_last, sum))
+        return;
     write_sums<Columns>(p, o, offset_t{unit.panel} * panel_rows + slab * slab_rows, j, lane, sum);
 }
 
@@ -107,7 +122,8 @@ void launch_panels(const CudaQueue& q, const Workspace<V>& work, const Operands<
 {
     const Pieces pieces{const_cast<float*>(work.partial.data()), const_cast<int*>(work.arrived.data())};
     const offset_t tiles = ceil_div(o.n, index_t{Columns});
-    launch(q, {work.panels.unit.size() * tiles, Shape<V, Columns>::threads}, multiply_panels_kernel<Columns, Kind, V, C>, work.panels.view(), o, pieces);
+    launch(q, {work.panels.unit.size() * tiles, Shape<V, Columns>::threads},
+           multiply_panels_kernel<Columns, Kind, V, C>, work.panels.view(), o, pieces);
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Row by row, without tensor cores: a slice of lanes walks nonzeros of op(A), and each lane holds four columns of C. Rows of B are read so many numbers a lane,
-// so that a slice reads whole lines. Two ways to share the work:
+// Row by row, without tensor cores: a slice of lanes walks nonzeros of op(A), and each lane holds four columns of C.
+// Rows of B are read so many numbers a lane, so that a slice reads whole lines. Two ways to share the work:
 //
 //   rows     a row for a slice: nothing to look up, and neighbours share rows of B in the L1; for rows of even length
-//   lines    about so many nonzeros for a slice (cut_rows.cu): some short rows, whose loads do not wait for each other's ends, or a piece of a long row. Pieces
-//            leave their sums, and the last of a row to come adds them up in their order. No atomic additions: the same bits every time
+//   lines    about so many nonzeros for a slice (cut_rows.cu): some short rows, whose loads do not wait for each
+//            other's ends, or a piece of a long row. Pieces
+//            leave their sums, and the last of a row to come adds them up in their order. No atomic additions: the same
+//            bits every time
 #include "spmm/cuda/operands.cuh"
 
 #include "base/constant.hpp"
@@ -17,9 +19,11 @@ namespace {
 constexpr int threads_per_block = 128;
 
 // Rows of B that a lane of a line asks for before it uses the first.
-template <class V> constexpr int batch = sizeof(V) == 8 ? 4 : 8;
+template <class V>
+constexpr int batch = sizeof(V) == 8 ? 4 : 8;
 
-// Which line of work and which columns a thread has: blocks with the same columns come together, because they share rows of B.
+// Which line of work and which columns a thread has: blocks with the same columns come together, because they share
+// rows of B.
 struct Share {
     offset_t line, j;
     int tile;
@@ -27,9 +31,11 @@ struct Share {
 template <int Lanes>
 __device__ inline Share share_of(int blocks_per_tile)
 {
-    const int tile = static_cast<int>(blockIdx.x) / blocks_per_tile, block = static_cast<int>(blockIdx.x) % blocks_per_tile;
+    const int tile = static_cast<int>(blockIdx.x) / blocks_per_tile,
+              block = static_cast<int>(blockIdx.x) % blocks_per_tile;
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
-    return {(static_cast<offset_t>(block) * threads_per_block + threadIdx.x) / Lanes, (static_cast<offset_t>(tile) * Lanes + lane) * run_length, tile};
+    return {(static_cast<offset_t>(block) * threads_per_block + threadIdx.x) / Lanes,
+            (static_cast<offset_t>(tile) * Lanes + lane) * run_length, tile};
 }
 
 // Sum k of a lane += a nonzero's value times number k of its run of B.
@@ -43,17 +49,20 @@ __device__ inline void add_product(Sum<V> value, const Run<V>& b, Sum<V> (&sum)[
 // ---- rows ----
 
 template <bool Whole, class V, class C>
-__device__ inline void add_row(const CsrView<V>& a, index_t row, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
+__device__ inline void add_row(const CsrView<V>& a, index_t row, const Operands<V, C>& o, offset_t j,
+                               Sum<V> (&sum)[run_length])
 {
     const offset_t end = a.row_begin[row + 1];
 #pragma unroll 4
-    for (offset_t k = a.row_begin[row]; k < end; ++k) add_product(widen(a.value[k]), load_run<Whole>(o, a.col[k], j), sum);
+    for (offset_t k = a.row_begin[row]; k < end; ++k)
+        add_product(widen(a.value[k]), load_run<Whole>(o, a.col[k], j), sum);
 }
 
 // One slice of lanes per row.
 //   grid: ceil(rows * Lanes / threads) for every Lanes runs of columns      shared memory: none      C: every row once
 template <int Lanes, class V, class C>
-__global__ void __launch_bounds__(threads_per_block) multiply_rows_kernel(CsrView<V> a, int blocks_per_tile, Operands<V, C> o)
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_rows_kernel(CsrView<V> a, int blocks_per_tile, Operands<V, C> o)
 {
     const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
     if (number >= a.rows || j >= o.n) return;
@@ -70,20 +79,22 @@ __global__ void __launch_bounds__(threads_per_block) multiply_rows_kernel(CsrVie
 // Where pieces leave their sums, and how many pieces of a row have.
 template <class V>
 struct Pieces {
-    Run<Sum<V>>* partial;                // of each slot, `runs` of them
-    int* arrived;                        // of each slot (the first of a row counts) and each tile of columns
+    Run<Sum<V>>* partial;  // of each slot, `runs` of them
+    int* arrived;          // of each slot (the first of a row counts) and each tile of columns
     offset_t runs;
     int tiles;
 };
 
-// Walks a line: a row of C is written where its nonzeros end. What is left in `sum` is a piece's. So many nonzeros are asked for at once, then added up as far
-// as their row goes, as often as there are rows among them: each step stands here once, because a loop with the end of a row after every nonzero does not fit
-// the cache for instructions.
+// Walks a line: a row of C is written where its nonzeros end. What is left in `sum` is a piece's. So many nonzeros are
+// asked for at once, then added up as far as their row goes, as often as there are rows among them: each step stands
+// here once, because a loop with the end of a row after every nonzero does not fit the cache for instructions.
 template <bool Whole, class V, class C>
-__device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const Operands<V, C>& o, offset_t j, Sum<V> (&sum)[run_length])
+__device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const Operands<V, C>& o, offset_t j,
+                                 Sum<V> (&sum)[run_length])
 {
     constexpr int at_once = Whole ? batch<V> : 1;
-    const int count = static_cast<int>(line.end - line.begin), first = line.begin < at_once ? -static_cast<int>(line.begin) : -at_once;
+    const int count = static_cast<int>(line.end - line.begin),
+              first = line.begin < at_once ? -static_cast<int>(line.begin) : -at_once;
     const bool cut = line.first_slot >= 0;
     const index_t* col = a.col + line.begin;
     const V* factor = a.value + line.begin;
@@ -93,9 +104,10 @@ __device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const 
     for (; count == 0 && row <= last; ++row) put_run<Whole>(o, row, j, sum);
     if (count == 0) return;
     int end = cut ? count : static_cast<int>(end_of(row) - line.begin), k = 0;
-    offset_t next_end = cut ? 0 : end_of(row + 1);         // asked for a row ahead: nobody waits for it
+    offset_t next_end = cut ? 0 : end_of(row + 1);  // asked for a row ahead: nobody waits for it
     do {
-        const int from = max(first, min(k, count - at_once)), stop = min(from + at_once, count);      // never beyond the line's last, unless there are none before
+        const int from = max(first, min(k, count - at_once)),
+                  stop = min(from + at_once, count);  // never beyond the line's last, unless there are none before
         index_t at[at_once];
         V value[at_once];
         Run<V> b[at_once];
@@ -128,7 +140,8 @@ __device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const 
     } while (k < count);
 }
 
-// Counts a slice in, which has left its sums. True for the last of so many to come: it sees what all have left, and the counter is ready for the next run.
+// Counts a slice in, which has left its sums. True for the last of so many to come: it sees what all have left, and the
+// counter is ready for the next run.
 template <int Lanes>
 __device__ inline bool comes_last(int* arrived, int slices)
 {
@@ -146,11 +159,13 @@ __device__ inline bool comes_last(int* arrived, int slices)
 
 // Leaves the sums of a piece; the last of its row to come adds them all up and writes them.
 template <int Lanes, class V, class C>
-__device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o, const Pieces<V>& pieces, offset_t j, int tile, const Sum<V> (&sum)[run_length])
+__device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o, const Pieces<V>& pieces, offset_t j,
+                                   int tile, const Sum<V> (&sum)[run_length])
 {
     Run<Sum<V>>* left = pieces.partial + line.first_slot * pieces.runs + j / run_length;
     if (j < o.n) left[line.piece * pieces.runs] = {{sum[0], sum[1], sum[2], sum[3]}};
-    if (!comes_last<Lanes>(pieces.arrived + offset_t{line.first_slot} * pieces.tiles + tile, line.count) || j >= o.n) return;
+    if (!comes_last<Lanes>(pieces.arrived + offset_t{line.first_slot} * pieces.tiles + tile, line.count) || j >= o.n)
+        return;
     Sum<V> whole[run_length] = {};
 #pragma unroll 4
     for (int p = 0; p < line.count; ++p) {
@@ -164,7 +179,9 @@ __device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o,
 // One slice of lanes per line; lanes beyond the last column stay for the others' sake.
 //   grid: ceil(lines * Lanes / threads) for every Lanes runs of columns      shared memory: none      C: every row once
 template <int Lanes, class V, class C>
-__global__ void __launch_bounds__(threads_per_block) multiply_lines_kernel(CsrView<V> a, const RowLine* list, offset_t lines, int blocks_per_tile, Operands<V, C> o, Pieces<V> pieces)
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_lines_kernel(CsrView<V> a, const RowLine* list, offset_t lines, int blocks_per_tile, Operands<V, C> o,
+                          Pieces<V> pieces)
 {
     const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
     if (number >= lines) return;
@@ -186,7 +203,8 @@ LaunchShape shape_for(offset_t lines, index_t n, int& blocks_per_tile)
 }  // namespace
 
 template <class V, class C>
-void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work, const Operands<V, C>& o)
+void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Workspace<V>& work,
+                   const Operands<V, C>& o)
 {
     const Buffer<RowLine>& line = work.lines.line;
     with_constant<2, 8, 32>(lanes, [&](auto n) {
@@ -196,16 +214,24 @@ void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Wor
             return launch(q, shape, multiply_rows_kernel<n(), V, C>, a, blocks, o);
         }
         const LaunchShape shape = shape_for<n()>(line.size(), o.n, blocks);
-        const Pieces<V> pieces{reinterpret_cast<Run<Sum<V>>*>(const_cast<Sum<V>*>(work.partial.data())), const_cast<int*>(work.arrived.data()), ceil_div(o.n, index_t{run_length}), ceil_div(o.n, index_t{run_length * n()})};
+        const Pieces<V> pieces{reinterpret_cast<Run<Sum<V>>*>(const_cast<Sum<V>*>(work.partial.data())),
+                               const_cast<int*>(work.arrived.data()), ceil_div(o.n, index_t{run_length}),
+                               ceil_div(o.n, index_t{run_length * n()})};
         launch(q, shape, multiply_lines_kernel<n(), V, C>, a, line.data(), line.size(), blocks, o, pieces);
     });
 }
 
-template void multiply_rows(const CudaQueue&, const CsrView<double>&, int, const Workspace<double>&, const Operands<double, double>&);
-template void multiply_rows(const CudaQueue&, const CsrView<float>&, int, const Workspace<float>&, const Operands<float, float>&);
-template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&, const Operands<Float16, Float16>&);
-template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&, const Operands<Float16, float>&);
-template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
-template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<double>&, int, const Workspace<double>&,
+                            const Operands<double, double>&);
+template void multiply_rows(const CudaQueue&, const CsrView<float>&, int, const Workspace<float>&,
+                            const Operands<float, float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, Float16>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, Bfloat16>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, float>&);
 
 }  // namespace tulle::spmm

@@ -1,11 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Dense tiles of 32 x 32 on tensor cores, the paper's first product. A block has a panel of 32 rows and 64 columns of C, and goes through the panel's tiles:
-// a tile and the 32 rows of B below it are copied to shared memory two tiles ahead. A warp has 16 rows and 32 columns; its sums stay in registers and are
-// added to rows of C once, at their original places.
+// Dense tiles of 32 x 32 on tensor cores, the paper's first product. A block has a panel of 32 rows and 64 columns of
+// C, and goes through the panel's tiles: a tile and the 32 rows of B below it are copied to shared memory two tiles
+// ahead. A warp has 16 rows and 32 columns; its sums stay in registers and are added to rows of C once, at their
+// original places.
 //
 //   padding      of Blocked-ELL ends the panel; rows of B beyond the last are zeros
-//   NaN, inf     a tile multiplies zeros that stand for nothing: where a sum is not finite, the warp adds up again, entry by entry, only what is stored
+//   NaN, inf     a tile multiplies zeros that stand for nothing: where a sum is not finite, the warp adds up again,
+//                entry by entry, only what is stored
 #include "spmm/cuda/panels.cuh"
 
 namespace tulle::spmm {
@@ -13,16 +15,17 @@ namespace {
 
 constexpr int block_columns = 64, strip = 32, eights = strip / 8, tile_slabs = tile_side / slab_rows;
 constexpr int threads_per_block = 32 * tile_slabs * (block_columns / strip);
-constexpr int depth = 3;                                                       // tiles on their way or in use
+constexpr int depth = 3;  // tiles on their way or in use
 
 // A stage of shared memory: rows of B, then a tile.
 template <class V>
 struct TileStage {
     static constexpr int row_pieces = block_columns / per_piece<V>;
-    static constexpr int chunks = tile_side / chunk_columns<V>;                // of a tile's columns: what mma.sync takes at once
+    static constexpr int chunks = tile_side / chunk_columns<V>;  // of a tile's columns: what mma.sync takes at once
     static constexpr int tile_at = tile_side * row_pieces, tile_pieces = tile_slabs * chunks * 32;
     static constexpr int pieces = tile_at + tile_pieces;
-    static_assert(tile_at % threads_per_block == 0 && tile_pieces % threads_per_block == 0 && tile_pieces * per_piece<V> == tile_places);
+    static_assert(tile_at % threads_per_block == 0 && tile_pieces % threads_per_block == 0 &&
+                  tile_pieces * per_piece<V> == tile_places);
 
     __device__ static int piece(int row, int piece) { return Tile<V>::template piece<row_pieces>(row, piece); }
 };
@@ -32,9 +35,9 @@ template <class V>
 struct TileJob {
     const TilesView<V>& t;
     const Operands<V, float>& o;
-    offset_t first;                        // tile of the panel
-    offset_t j;                            // its first column
-    bool pieces;                           // rows of B are whole pieces
+    offset_t first;  // tile of the panel
+    offset_t j;      // its first column
+    bool pieces;     // rows of B are whole pieces
 
     __device__ index_t block_at(int slot) const { return slot < t.width ? t.block_col[first + slot] : -1; }
 
@@ -44,7 +47,8 @@ struct TileJob {
         struct alignas(16) Numbers {
             V value[per_piece<V>];
         } all;
-        for (int c = 0; c < per_piece<V>; ++c) all.value[c] = row < t.cols && column + c < o.n ? o.b[row * o.b_row + (column + c) * o.b_col] : V{};
+        for (int c = 0; c < per_piece<V>; ++c)
+            all.value[c] = row < t.cols && column + c < o.n ? o.b[row * o.b_row + (column + c) * o.b_col] : V{};
         return __builtin_bit_cast(Piece, all);
     }
 
@@ -66,13 +70,15 @@ struct TileJob {
         }
         const Piece* tile = reinterpret_cast<const Piece*>(t.value) + (first + slot) * S::tile_pieces;
 #pragma unroll
-        for (int i = thread; i < S::tile_pieces; i += threads_per_block) copy_async(SharedAddress(stage + S::tile_at + i), tile + i);
+        for (int i = thread; i < S::tile_pieces; i += threads_per_block)
+            copy_async(SharedAddress(stage + S::tile_at + i), tile + i);
     }
 };
 
 // A warp's 16 rows of a tile times its columns of B.
 template <class V>
-__device__ inline void multiply_whole_tile(const Piece* stage, int slab, int first_eight, int lane, float (&sum)[eights][4])
+__device__ inline void multiply_whole_tile(const Piece* stage, int slab, int first_eight, int lane,
+                                           float (&sum)[eights][4])
 {
     using S = TileStage<V>;
 #pragma unroll
@@ -86,26 +92,30 @@ __device__ inline void multiply_whole_tile(const Piece* stage, int slab, int fir
 #pragma unroll
             for (int t = 0; t < eights; t += 2) {
                 std::uint32_t b[4];
-                load_transposed(b, SharedAddress(stage + row * S::row_pieces + S::piece(row, first_eight + t + lane / 16)));
+                load_transposed(b, SharedAddress(stage + row * S::row_pieces +
+                                                 S::piece(row, first_eight + t + lane / 16)));
                 const std::uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
                 Tile<V>::multiply(sum[t], a, left);
                 Tile<V>::multiply(sum[t + 1], a, right);
             }
         } else {
-            const int row = c * chunk_columns<V> + lane % 4;                   // and the one four below, whose pieces lie alike
+            const int row = c * chunk_columns<V> + lane % 4;  // and the one four below, whose pieces lie alike
 #pragma unroll
             for (int t = 0; t < eights; ++t) {
                 const Piece* from = stage + row * S::row_pieces + S::piece(row, (first_eight + t) * 2 + lane / 16);
-                const std::uint32_t b[2] = {Tile<V>::word(from[0].word[lane / 4 % 4]), Tile<V>::word(from[4 * S::row_pieces].word[lane / 4 % 4])};
+                const std::uint32_t b[2] = {Tile<V>::word(from[0].word[lane / 4 % 4]),
+                                            Tile<V>::word(from[4 * S::row_pieces].word[lane / 4 % 4])};
                 Tile<V>::multiply(sum[t], a, b);
             }
         }
     }
 }
 
-// The four sums of a lane in the eight columns from `j` on, entry by entry. Not inlined, and everything by value: this hardly ever happens.
+// The four sums of a lane in the eight columns from `j` on, entry by entry. Not inlined, and everything by value: this
+// hardly ever happens.
 template <class V>
-__attribute__((noinline)) __device__ Run<float> add_stored(TilesView<V> tiles, Operands<V, float> o, offset_t first, int slab, int lane, offset_t j)
+__attribute__((noinline)) __device__ Run<float> add_stored(TilesView<V> tiles, Operands<V, float> o, offset_t first,
+                                                           int slab, int lane, offset_t j)
 {
     Run<float> sum = {};
     for (index_t slot = 0; slot < tiles.width && tiles.block_col[first + slot] >= 0; ++slot)
@@ -116,7 +126,11 @@ __attribute__((noinline)) __device__ Run<float> add_stored(TilesView<V> tiles, O
                 const float a = Tile<V>::factor(tiles.value[(first + slot) * tile_places + place_in_tile<V>(row, col)]);
                 for (int c = 0; c < 2; ++c) {
                     const offset_t column = j + lane % 4 * 2 + c;
-                    if (column < o.n) sum.value[half * 2 + c] += a * Tile<V>::factor(o.b[(tiles.block_col[first + slot] * offset_t{tile_side} + col) * o.b_row + column * o.b_col]);
+                    if (column < o.n)
+                        sum.value[half * 2 + c] +=
+                            a *
+                            Tile<V>::factor(o.b[(tiles.block_col[first + slot] * offset_t{tile_side} + col) * o.b_row +
+                                                column * o.b_col]);
                 }
             }
         }
@@ -125,7 +139,8 @@ __attribute__((noinline)) __device__ Run<float> add_stored(TilesView<V> tiles, O
 
 // Columns j and j+1 of a row of C, which are there already.
 template <class V>
-__device__ inline void add_pair(const Operands<V, float>& o, bool pairs, offset_t row, offset_t j, float left, float right)
+__device__ inline void add_pair(const Operands<V, float>& o, bool pairs, offset_t row, offset_t j, float left,
+                                float right)
 {
     if (pairs && j + 2 <= o.n) {
         auto* to = reinterpret_cast<Two<float>*>(o.c + row * o.c_row + j);
@@ -137,27 +152,33 @@ __device__ inline void add_pair(const Operands<V, float>& o, bool pairs, offset_
     if (j + 1 < o.n) put(o, row, j + 1, right);
 }
 
-// One block per panel and 64 columns of C; blocks with the same columns come together, because they share rows of B. beta is 1.
-//   grid: panels for every 64 columns      shared memory: three stages, 18 KB (tf32: 36 KB)      C: rows of panels with tiles, read and written once
+// One block per panel and 64 columns of C; blocks with the same columns come together, because they share rows of B.
+// beta is 1.
+//   grid: panels for every 64 columns
+//   shared memory: three stages, 18 KB (tf32: 36 KB)
+//   C: rows of panels with tiles, read and written once
 template <class V>
-__global__ void __launch_bounds__(threads_per_block) multiply_tiles_kernel(TilesView<V> tiles, Operands<V, float> o, bool pieces)
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_tiles_kernel(TilesView<V> tiles, Operands<V, float> o, bool pieces)
 {
     using S = TileStage<V>;
     TULLE_SHARED(Piece, stages, depth * S::pieces);
     const offset_t panel = blockIdx.x % static_cast<unsigned>(tiles.panels);
-    const TileJob<V> job{tiles, o, panel * tiles.width, blockIdx.x / static_cast<unsigned>(tiles.panels) * offset_t{block_columns}, pieces};
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, slab = warp % tile_slabs, first_eight = warp / tile_slabs * eights;
+    const TileJob<V> job{tiles, o, panel * tiles.width,
+                         blockIdx.x / static_cast<unsigned>(tiles.panels) * offset_t{block_columns}, pieces};
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32,
+              slab = warp % tile_slabs, first_eight = warp / tile_slabs * eights;
     index_t now = job.block_at(0), next = job.block_at(1), third = job.block_at(2);
-    if (now < 0) return;                                                       // the whole block
+    if (now < 0) return;  // the whole block
     float sum[eights][4] = {};
     job.ask(0, now, stages);
     end_copy_group();
     job.ask(1, next, stages + S::pieces);
     end_copy_group();
-    int out = 0, in = depth - 1;                                               // the stages that are multiplied and asked for
+    int out = 0, in = depth - 1;  // the stages that are multiplied and asked for
     for (int slot = 0; now >= 0; ++slot) {
         wait_for_copies<depth - 2>();
-        __syncthreads();                                                       // all have their part of this stage, and have read the one before
+        __syncthreads();  // all have their part of this stage, and have read the one before
         job.ask(slot + depth - 1, third, stages + in * S::pieces);
         end_copy_group();
         const index_t fourth = job.block_at(slot + depth);
@@ -170,7 +191,7 @@ __global__ void __launch_bounds__(threads_per_block) multiply_tiles_kernel(Tiles
     }
 
     const offset_t j = job.j + first_eight * 8;
-    float nothing = 0;                                                         // stays so as long as sums are finite
+    float nothing = 0;  // stays so as long as sums are finite
 #pragma unroll
     for (int t = 0; t < eights; ++t)
         for (int i = 0; i < 4; ++i) nothing += sum[t][i] * 0.0f;
@@ -187,7 +208,8 @@ __global__ void __launch_bounds__(threads_per_block) multiply_tiles_kernel(Tiles
         const offset_t position = (tiles.first_panel + panel) * tile_side + slab * slab_rows + lane / 4 + half * 8;
         if (position >= tiles.rows) continue;
 #pragma unroll
-        for (int t = 0; t < eights; ++t) add_pair(o, pairs, tiles.row[position], j + t * 8 + lane % 4 * 2, sum[t][half * 2], sum[t][half * 2 + 1]);
+        for (int t = 0; t < eights; ++t)
+            add_pair(o, pairs, tiles.row[position], j + t * 8 + lane % 4 * 2, sum[t][half * 2], sum[t][half * 2 + 1]);
     }
 }
 
@@ -207,7 +229,8 @@ __global__ void __launch_bounds__(threads_per_block) round_sums_kernel(index_t r
 template <class V>
 void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o)
 {
-    launch(q, {offset_t{tiles.panels} * ceil_div(o.n, index_t{block_columns}), threads_per_block}, multiply_tiles_kernel<V>, tiles.view(), o, has_pieces(o));
+    launch(q, {offset_t{tiles.panels} * ceil_div(o.n, index_t{block_columns}), threads_per_block},
+           multiply_tiles_kernel<V>, tiles.view(), o, has_pieces(o));
 }
 
 template <class V, class C>

@@ -31,10 +31,12 @@ __device__ inline bool writes_pairs(const Operands<V, C>& o)
 
 // Columns j and j+1 of a row of C, as far as there are such.
 template <class V, class C>
-__device__ inline void put_pair(const Operands<V, C>& o, bool pairs, offset_t row, offset_t j, Sum<V> left, Sum<V> right)
+__device__ inline void put_pair(const Operands<V, C>& o, bool pairs, offset_t row, offset_t j, Sum<V> left,
+                                Sum<V> right)
 {
     if (pairs && o.beta == 0 && j + 2 <= o.n) {
-        *reinterpret_cast<Two<C>*>(o.c + row * o.c_row + j) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
+        *reinterpret_cast<Two<C>*>(o.c + row * o.c_row +
+                                   j) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
         return;
     }
     if (j < o.n) put(o, row, j, left);
@@ -54,22 +56,35 @@ __device__ inline std::uint64_t wide_product(std::uint32_t left, std::uint32_t r
 }
 
 // The run from column j of row i on, for rows whose distance in bytes fits 32 bits.
-template <class T> using RunOf = std::conditional_t<std::is_const_v<T>, const Run<std::remove_const_t<T>>, Run<T>>;
+template <class T>
+using RunOf = std::conditional_t<std::is_const_v<T>, const Run<std::remove_const_t<T>>, Run<T>>;
 template <class T>
 __device__ inline RunOf<T>* run_at(T* first, offset_t step, index_t i, offset_t j)
 {
     using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
-    return reinterpret_cast<RunOf<T>*>(reinterpret_cast<Byte*>(first + j) + wide_product(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(step * static_cast<offset_t>(sizeof(T)))));
+    return reinterpret_cast<RunOf<T>*>(
+        reinterpret_cast<Byte*>(first + j) +
+        wide_product(static_cast<std::uint32_t>(i),
+                     static_cast<std::uint32_t>(step * static_cast<offset_t>(sizeof(T)))));
 }
 
 // Whether the run of each row from column j on is there, and may be loaded and stored at once.
 template <class T>
 __device__ inline bool has_runs(const T* first, offset_t step, offset_t col_step, offset_t j, index_t n)
 {
-    return col_step == 1 && j + run_length <= n && step <= static_cast<offset_t>(0xffffffff / sizeof(T)) && can_load_runs(first, step);
+    return col_step == 1 && j + run_length <= n && step <= static_cast<offset_t>(0xffffffff / sizeof(T)) &&
+           can_load_runs(first, step);
 }
-template <class V, class C> __device__ inline bool reads_runs(const Operands<V, C>& o, offset_t j) { return has_runs(o.b, o.b_row, o.b_col, j, o.n); }
-template <class V, class C> __device__ inline bool writes_runs(const Operands<V, C>& o, offset_t j) { return has_runs(o.c, o.c_row, o.c_col, j, o.n); }
+template <class V, class C>
+__device__ inline bool reads_runs(const Operands<V, C>& o, offset_t j)
+{
+    return has_runs(o.b, o.b_row, o.b_col, j, o.n);
+}
+template <class V, class C>
+__device__ inline bool writes_runs(const Operands<V, C>& o, offset_t j)
+{
+    return has_runs(o.c, o.c_row, o.c_col, j, o.n);
+}
 
 // The run of row i of B from column j on; what is beyond the last is zero.
 template <bool Whole, class V, class C>
@@ -92,7 +107,9 @@ __device__ inline void put_run(const Operands<V, C>& o, index_t row, offset_t j,
         Run<C> run = {};
         if (o.beta != 0) run = *to;
 #pragma unroll
-        for (int c = 0; c < run_length; ++c) run.value[c] = Narrow<C>::from(o.beta == 0 ? o.alpha * sum[c] : o.alpha * sum[c] + o.beta * widen(run.value[c]));
+        for (int c = 0; c < run_length; ++c)
+            run.value[c] =
+                Narrow<C>::from(o.beta == 0 ? o.alpha * sum[c] : o.alpha * sum[c] + o.beta * widen(run.value[c]));
         *to = run;
     } else {
 #pragma unroll

@@ -1,11 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernels on tensor cores share. A block has some chunks of a panel (64 rows) and 32, 64 or 128 columns of C. What a chunk needs (rows of B,
-// tiles) is copied to shared memory some stages ahead. Each warp has a slab of 16 rows: it multiplies the slab's tile of a chunk, if there is one,
-// with all columns; sums stay in registers. Rows of C are written once, to their original places.
+// What the kernels on tensor cores share. A block has some chunks of a panel (64 rows) and 32, 64 or 128 columns of C.
+// What a chunk needs (rows of B, tiles) is copied to shared memory some stages ahead. Each warp has a slab of 16 rows:
+// it multiplies the slab's tile of a chunk, if there is one, with all columns; sums stay in registers. Rows of C are
+// written once, to their original places.
 //
 //   padding      columns beyond a panel's last bring in zeros, not rows of B
-//   NaN, inf     a tile multiplies zeros that no nonzero stands for, and 0 times infinity is NaN. So where a number of B is not finite, no sum of the
+//   NaN, inf     a tile multiplies zeros that no nonzero stands for, and 0 times infinity is NaN. So where a number of
+//                B is not finite, no sum of the
 //                slab in that column is; and where a sum is not finite, the warp adds up again, entry by entry
 #pragma once
 
@@ -24,29 +26,44 @@ constexpr unsigned all_lanes = 0xffffffffu;
 
 // How numbers lie in words, and the product, for each type.
 template <class V>
-struct Tile {                                                                  // 16 bits
+struct Tile {  // 16 bits
     static constexpr Half half = std::is_same_v<V, Float16> ? Half::f16 : Half::bf16;
     __device__ static constexpr fragment::Entry place(int lane, int i) { return fragment::a16(lane, i); }
     __device__ static std::uint32_t word(std::uint32_t stored) { return stored; }
-    __device__ static void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) { mma_m16n8k16<half>(d, a, b); }
+    __device__ static void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2])
+    {
+        mma_m16n8k16<half>(d, a, b);
+    }
     __device__ static float factor(V value) { return widen(value); }
     // The column, among those of the block, of a lane's c-th sum in a row of the t-th eight.
     __device__ static constexpr int column(int t, int lane, int c) { return t * 8 + lane % 4 * 2 + c; }
     // Where a row of B has its pieces: shuffled, so that eight rows of a matrix lie in different banks.
     template <int Pieces>
-    __device__ static int piece(int row, int piece) { return Pieces == 4 ? piece ^ (row / 2 % 4) : piece ^ (row % 8); }
+    __device__ static int piece(int row, int piece)
+    {
+        return Pieces == 4 ? piece ^ (row / 2 % 4) : piece ^ (row % 8);
+    }
 };
 
 template <>
-struct Tile<float> {                                                           // tf32
+struct Tile<float> {  // tf32
     __device__ static constexpr fragment::Entry place(int lane, int i) { return fragment::a32(lane, i); }
     __device__ static std::uint32_t word(std::uint32_t stored) { return to_tf32(__builtin_bit_cast(float, stored)); }
-    __device__ static void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) { mma_m16n8k8_tf32(d, a, b); }
+    __device__ static void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2])
+    {
+        mma_m16n8k8_tf32(d, a, b);
+    }
     __device__ static float factor(float value) { return __builtin_bit_cast(float, to_tf32(value)); }
     // Eights are every fourth column of 32, so that a lane reads what it needs for four of them at once.
-    __device__ static constexpr int column(int t, int lane, int c) { return t / 4 * 32 + (lane % 4 * 2 + c) * 4 + t % 4; }
+    __device__ static constexpr int column(int t, int lane, int c)
+    {
+        return t / 4 * 32 + (lane % 4 * 2 + c) * 4 + t % 4;
+    }
     template <int Pieces>
-    __device__ static int piece(int row, int piece) { return piece ^ (row % 4 * 2); }
+    __device__ static int piece(int row, int piece)
+    {
+        return piece ^ (row % 4 * 2);
+    }
 };
 
 // make_panels() and mma agree on which lane has what.
@@ -63,16 +80,18 @@ constexpr bool places_agree()
 }
 static_assert(places_agree<Float16>() && places_agree<Bfloat16>() && places_agree<float>());
 
-// The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use. `Groups` of warps share the chunks of a stage.
+// The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use. `Groups` of
+// warps share the chunks of a stage.
 template <class V, int Columns, int Depth = 3, int Groups = 1>
 struct Shape {
     static constexpr int columns = Columns, groups = Groups, threads = 32 * slabs * Groups;
-    static constexpr int chunks = Columns == 32 ? 4 : 2;                       // of a stage
+    static constexpr int chunks = Columns == 32 ? 4 : 2;  // of a stage
     static_assert(chunks % Groups == 0);
     static constexpr int depth = Depth;
-    static constexpr int rows = chunk_columns<V>;                              // of B in a chunk
+    static constexpr int rows = chunk_columns<V>;  // of B in a chunk
     static constexpr int row_pieces = Columns / per_piece<V>;
-    static constexpr int tiles_at = rows * row_pieces, chunk_pieces = tiles_at + 32 * slabs;   // rows of B, then a piece of A for each lane of a slab
+    static constexpr int tiles_at = rows * row_pieces,
+                         chunk_pieces = tiles_at + 32 * slabs;  // rows of B, then a piece of A for each lane of a slab
     static constexpr int stage_pieces = chunks * chunk_pieces;
 };
 
@@ -83,19 +102,20 @@ enum class Rows { pieces, numbers };
 //     row(c, i)         which row of B is its i-th, -1 if there is none
 //     has(c, slab)      whether the slab has a tile
 //     tile(c, slab)     and which
-//     whole             every slab has one, but beyond the last chunk, where it is zero: nobody has to ask before multiplying
+//     whole             every slab has one, but beyond the last chunk, where it is zero: nobody has to ask before
+//                       multiplying
 
 // This thread's part of the copies of rows of B: the same piece of some rows of every chunk.
 template <class S, Rows Kind, class V, class C>
 struct RowCopies {
-    static constexpr int rows_at_once = S::threads / S::row_pieces;            // may be those of several chunks
-    static constexpr int swap = sizeof(V) == 2 ? 8 : 4;                        // rows after which pieces lie as before
+    static constexpr int rows_at_once = S::threads / S::row_pieces;  // may be those of several chunks
+    static constexpr int swap = sizeof(V) == 2 ? 8 : 4;              // rows after which pieces lie as before
     const Operands<V, C>& o;
-    offset_t j;                            // the column that its piece begins with
-    const unsigned char* from;             // its piece of row 0
-    unsigned step;                         // bytes from row to row
-    bool live;                             // B has such columns
-    int line, piece;                       // its first row, counted through the chunks of a stage
+    offset_t j;                 // the column that its piece begins with
+    const unsigned char* from;  // its piece of row 0
+    unsigned step;              // bytes from row to row
+    bool live;                  // B has such columns
+    int line, piece;            // its first row, counted through the chunks of a stage
 
     __device__ RowCopies(const Operands<V, C>& operands, offset_t first_column) : o(operands)
     {
@@ -110,18 +130,24 @@ struct RowCopies {
     template <class Source>
     __device__ void ask(const Source& source, int first, Piece* stage) const
     {
-        // Rows that a thread copies are so far apart that pieces are shuffled alike in all of them, and every thread has one.
+        // Rows that a thread copies are so far apart that pieces are shuffled alike in all of them, and every thread
+        // has one.
         static_assert(rows_at_once % swap == 0 || S::chunks * S::rows <= rows_at_once);
         static_assert(rows_at_once <= S::chunks * S::rows);
-        Piece* to = stage + line / S::rows * S::chunk_pieces + line % S::rows * S::row_pieces + Tile<V>::template piece<S::row_pieces>(line % S::rows, piece);
+        Piece* to = stage + line / S::rows * S::chunk_pieces + line % S::rows * S::row_pieces +
+                    Tile<V>::template piece<S::row_pieces>(line % S::rows, piece);
 #pragma unroll
         for (int i = 0; i < S::chunks * S::rows; i += rows_at_once) {
             // Constant where whole chunks or parts of one are copied at once.
-            const int chunk = rows_at_once >= S::rows ? i / S::rows + line / S::rows : i / S::rows, row = rows_at_once >= S::rows ? line % S::rows : i % S::rows + line;
-            const int away = rows_at_once >= S::rows ? i / S::rows * S::chunk_pieces : i / S::rows * S::chunk_pieces + i % S::rows * S::row_pieces;
+            const int chunk = rows_at_once >= S::rows ? i / S::rows + line / S::rows : i / S::rows,
+                      row = rows_at_once >= S::rows ? line % S::rows : i % S::rows + line;
+            const int away = rows_at_once >= S::rows ? i / S::rows * S::chunk_pieces
+                                                     : i / S::rows * S::chunk_pieces + i % S::rows * S::row_pieces;
             const index_t b_row = source.row(first + chunk, row);
             if constexpr (Kind == Rows::numbers) to[away] = collect(b_row);
-            else if (live && b_row >= 0) copy_async(SharedAddress(to) + away * static_cast<int>(sizeof(Piece)), from + static_cast<std::uint64_t>(static_cast<unsigned>(b_row)) * step);
+            else if (live && b_row >= 0)
+                copy_async(SharedAddress(to) + away * static_cast<int>(sizeof(Piece)),
+                           from + static_cast<std::uint64_t>(static_cast<unsigned>(b_row)) * step);
             else to[away] = {};
         }
     }
@@ -132,7 +158,8 @@ struct RowCopies {
         struct alignas(16) Numbers {
             V value[per_piece<V>];
         } all;
-        for (int c = 0; c < per_piece<V>; ++c) all.value[c] = row >= 0 && j + c < o.n ? o.b[row * o.b_row + (j + c) * o.b_col] : V{};
+        for (int c = 0; c < per_piece<V>; ++c)
+            all.value[c] = row >= 0 && j + c < o.n ? o.b[row * o.b_row + (j + c) * o.b_col] : V{};
         return __builtin_bit_cast(Piece, all);
     }
 };
@@ -151,7 +178,9 @@ __device__ inline void ask_for_tiles(const PanelsView<V>& p, const Source& sourc
     for (int i = 0; i < S::chunks; i += S::groups) {
         const int c = S::groups > 1 ? i + group_of_warp() : i;
         if (source.has(first + c, slab))
-            copy_async(to + c * S::chunk_pieces * static_cast<int>(sizeof(Piece)), reinterpret_cast<const Piece*>(p.value) + (std::uint64_t{source.tile(first + c, slab)} * 32 + static_cast<unsigned>(lane)));
+            copy_async(to + c * S::chunk_pieces * static_cast<int>(sizeof(Piece)),
+                       reinterpret_cast<const Piece*>(p.value) +
+                           (std::uint64_t{source.tile(first + c, slab)} * 32 + static_cast<unsigned>(lane)));
         else if (source.whole) stage[S::tiles_at + slab * 32 + lane + c * S::chunk_pieces] = {};
     }
 }
@@ -168,16 +197,18 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 #pragma unroll
         for (int t = 0; t < Columns / 8; t += 2) {
             std::uint32_t b[4];
-            load_transposed(b, SharedAddress(chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t + lane / 16)));
+            load_transposed(b, SharedAddress(chunk + row * S::row_pieces +
+                                             Tile<V>::template piece<S::row_pieces>(row, t + lane / 16)));
             const std::uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
             Tile<V>::multiply(sum[t], a, left);
             Tile<V>::multiply(sum[t + 1], a, right);
         }
     } else {
-        const int row = lane % 4;                                              // and the one four below, whose pieces lie alike
+        const int row = lane % 4;  // and the one four below, whose pieces lie alike
 #pragma unroll
         for (int t = 0; t < Columns / 8; t += 4) {
-            const Piece* from = chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t * 2 + lane / 4);
+            const Piece* from =
+                chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t * 2 + lane / 4);
             const Piece upper = from[0], lower = from[4 * S::row_pieces];
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
@@ -188,9 +219,12 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
     }
 }
 
-// All chunks of a block, from the first on; `each_step` is called once a stage, to ask for more of what the source reads.
+// All chunks of a block, from the first on; `each_step` is called once a stage, to ask for more of what the source
+// reads.
 template <class S, Rows Kind, class V, class C, class Source, class Ask>
-__device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S, Kind, V, C>& rows, const Source& source, int chunks, Piece* stages, float (&sum)[S::columns / 8][4], Ask&& each_step)
+__device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S, Kind, V, C>& rows,
+                                       const Source& source, int chunks, Piece* stages, float (&sum)[S::columns / 8][4],
+                                       Ask&& each_step)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32, slab = slab_of_warp(), steps = ceil_div(chunks, S::chunks);
     const auto ask_for_stage = [&](int step, Piece* stage) {
@@ -201,10 +235,10 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
         ask_for_stage(step, stages + step * S::stage_pieces);
         end_copy_group();
     }
-    int out = 0, in = S::depth - 1;                                            // the stages that are multiplied and asked for
+    int out = 0, in = S::depth - 1;  // the stages that are multiplied and asked for
     for (int step = 0; step < steps; ++step) {
         wait_for_copies<S::depth - 2>();
-        __syncthreads();                                                       // all have their part of this stage, and have read the one before
+        __syncthreads();  // all have their part of this stage, and have read the one before
         if (step + S::depth - 1 < steps) ask_for_stage(step + S::depth - 1, stages + in * S::stage_pieces);
         each_step(step);
         end_copy_group();
@@ -213,17 +247,20 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
         for (int i = 0; i < S::chunks; i += S::groups) {
             const int c = S::groups > 1 ? i + group_of_warp() : i;
             if (source.whole || source.has(step * S::chunks + c, slab))
-                multiply_tile<S, V, S::columns>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane], stage + c * S::chunk_pieces, lane, sum);
+                multiply_tile<S, V, S::columns>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane],
+                                                stage + c * S::chunk_pieces, lane, sum);
         }
         out = out == S::depth - 1 ? 0 : out + 1;
         in = in == S::depth - 1 ? 0 : in + 1;
     }
 }
 
-// The four sums of a lane in the t-th eight columns from `j` on, entry by entry, only where nonzeros are. The four lanes of a group have all values of its
-// two rows. Not inlined, and everything by value: nothing of it shall be in the way of what usually happens.
+// The four sums of a lane in the t-th eight columns from `j` on, entry by entry, only where nonzeros are. The four
+// lanes of a group have all values of its two rows. Not inlined, and everything by value: nothing of it shall be in the
+// way of what usually happens.
 template <class V, class C>
-__attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Operands<V, C> o, offset_t begin, offset_t end, int slab, int lane, offset_t j, int t)
+__attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Operands<V, C> o, offset_t begin,
+                                                            offset_t end, int slab, int lane, offset_t j, int t)
 {
     Run<float> sum = {};
     for (offset_t k = begin; k < end; ++k) {
@@ -237,7 +274,9 @@ __attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Ope
                 const float factor = Tile<V>::factor(p.value[at * values_per_lane<V> + i]);
                 for (int c = 0; c < 2; ++c) {
                     const offset_t column = j + Tile<V>::column(t, lane, c);
-                    if (column < o.n) sum.value[place.row / 8 * 2 + c] += factor * Tile<V>::factor(o.b[chunk.col[place.col] * o.b_row + column * o.b_col]);
+                    if (column < o.n)
+                        sum.value[place.row / 8 * 2 + c] +=
+                            factor * Tile<V>::factor(o.b[chunk.col[place.col] * o.b_row + column * o.b_col]);
                 }
             }
         }
@@ -247,9 +286,10 @@ __attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Ope
 
 // Sums that are not finite are added up again, of the chunks of the panel that this block has.
 template <int Columns, class V, class C>
-__device__ inline void mend_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t begin, offset_t end, int slab, int lane, offset_t j, float (&sum)[Columns / 8][4])
+__device__ inline void mend_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t begin, offset_t end,
+                                 int slab, int lane, offset_t j, float (&sum)[Columns / 8][4])
 {
-    float none[4] = {};                                                        // stay so as long as sums are finite
+    float none[4] = {};  // stay so as long as sums are finite
 #pragma unroll
     for (int t = 0; t < Columns / 8; ++t)
         for (int i = 0; i < 4; ++i) none[i] += sum[t][i] * 0.0f;
@@ -261,8 +301,10 @@ __device__ inline void mend_sums(const PanelsView<V>& p, const Operands<V, C>& o
     }
 }
 
-// Eights of columns that a lane's run of columns in a row goes through: a run has two for numbers of 16 bits, eight for tf32.
-template <class V> constexpr int eights_per_run = sizeof(V) == 2 ? 1 : 4;
+// Eights of columns that a lane's run of columns in a row goes through: a run has two for numbers of 16 bits, eight for
+// tf32.
+template <class V>
+constexpr int eights_per_run = sizeof(V) == 2 ? 1 : 4;
 
 // Sums that are written at once.
 template <class V, class C>
@@ -271,20 +313,25 @@ struct alignas((sizeof(V) == 2 ? 2 : 4) * sizeof(C)) Together {
     C value[count];
 };
 
-// Writes the sums of this lane, in two rows. What can be written without looking is: the general case would cost a third of the kernel's time.
+// Writes the sums of this lane, in two rows. What can be written without looking is: the general case would cost a
+// third of the kernel's time.
 template <int Columns, class V, class C>
-__device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t first_row, offset_t j, int lane, const float (&sum)[Columns / 8][4])
+__device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t first_row, offset_t j,
+                                  int lane, const float (&sum)[Columns / 8][4])
 {
     using Some = Together<V, C>;
     constexpr int eights = eights_per_run<V>;
-    const bool aligned = o.c_col == 1 && o.c_row % Some::count == 0 && reinterpret_cast<std::uintptr_t>(o.c) % sizeof(Some) == 0;
+    const bool aligned =
+        o.c_col == 1 && o.c_row % Some::count == 0 && reinterpret_cast<std::uintptr_t>(o.c) % sizeof(Some) == 0;
     const bool simple = aligned && o.beta == 0 && j + Columns <= o.n, pairs = writes_pairs(o);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const offset_t position = first_row + lane / 4 + half * 8;
         if (position >= p.rows) continue;
         const offset_t row = p.row != nullptr ? p.row[position] : position, column = j + Tile<V>::column(0, lane, 0);
-        const auto at = [&](int t, int k) { return sum[t + k % eights][half * 2 + k / eights]; };      // the k-th of the run from the t-th eight on
+        const auto at = [&](int t, int k) {
+            return sum[t + k % eights][half * 2 + k / eights];
+        };  // the k-th of the run from the t-th eight on
         if (simple) {
             C* to = o.c + row * o.c_row + column;
 #pragma unroll
@@ -300,7 +347,8 @@ __device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& 
 #pragma unroll
             for (int t = 0; t < Columns / 8; t += eights)
 #pragma unroll
-                for (int k = 0; k < 2 * eights; k += 2) put_pair(o, pairs, row, column + t * 8 + k, at(t, k), at(t, k + 1));
+                for (int k = 0; k < 2 * eights; k += 2)
+                    put_pair(o, pairs, row, column + t * 8 + k, at(t, k), at(t, k + 1));
         }
     }
 }
@@ -310,7 +358,8 @@ template <class V, class C>
 bool has_pieces(const Operands<V, C>& o)
 {
     const offset_t step = o.b_row * static_cast<offset_t>(sizeof(V));
-    return o.b_col == 1 && o.n % per_piece<V> == 0 && reinterpret_cast<std::uintptr_t>(o.b) % sizeof(Piece) == 0 && step % static_cast<offset_t>(sizeof(Piece)) == 0 && step <= max_index;
+    return o.b_col == 1 && o.n % per_piece<V> == 0 && reinterpret_cast<std::uintptr_t>(o.b) % sizeof(Piece) == 0 &&
+           step % static_cast<offset_t>(sizeof(Piece)) == 0 && step <= max_index;
 }
 
 }  // namespace tulle::spmm

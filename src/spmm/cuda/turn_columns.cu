@@ -14,7 +14,9 @@ constexpr int side = 32, threads_per_block = 256, lines = threads_per_block / si
 // One square a block.
 //   grid: ceil(rows / 32) * ceil(n / 32)      shared memory: 32 x 33 numbers      to: every number once
 template <class V>
-__global__ void __launch_bounds__(threads_per_block) turn_columns_kernel(const V* __restrict__ b, offset_t leading, index_t rows, index_t n, offset_t strips, V* __restrict__ to)
+__global__ void __launch_bounds__(threads_per_block)
+    turn_columns_kernel(const V* __restrict__ b, offset_t leading, index_t rows, index_t n, offset_t strips,
+                        V* __restrict__ to)
 {
     TULLE_SHARED(V, square, side * (side + 1));
     const int x = static_cast<int>(threadIdx.x) % side, y = static_cast<int>(threadIdx.x) / side;
@@ -32,7 +34,8 @@ template <class V>
 void turn_columns(const CudaQueue& q, const V* b, offset_t leading, index_t rows, index_t n, V* to)
 {
     const offset_t strips = ceil_div(rows, index_t{side});
-    launch(q, {strips * ceil_div(n, index_t{side}), threads_per_block}, turn_columns_kernel<V>, b, leading, rows, n, strips, to);
+    launch(q, {strips * ceil_div(n, index_t{side}), threads_per_block}, turn_columns_kernel<V>, b, leading, rows, n,
+           strips, to);
 }
 
 template void turn_columns(const CudaQueue&, const float*, offset_t, index_t, index_t, float*);

@@ -14,7 +14,8 @@ namespace tulle::spmm {
 constexpr std::uint64_t dispersion_key(const EncodingsView& e, Dispersion which, offset_t row)
 {
     const offset_t blocks = e.blocks[row], nonzeros = e.sum[row];
-    const offset_t d = which == Dispersion::paper ? dispersion_paper(e.tau, blocks, nonzeros) : dispersion_released(e.tau, blocks, nonzeros);
+    const offset_t d = which == Dispersion::paper ? dispersion_paper(e.tau, blocks, nonzeros)
+                                                  : dispersion_released(e.tau, blocks, nonzeros);
     return static_cast<std::uint64_t>(d);
 }
 
@@ -23,7 +24,8 @@ constexpr std::uint64_t length_key(const Pattern& a, offset_t row)
     return static_cast<std::uint64_t>(a.nonzeros - (a.row_begin[row + 1] - a.row_begin[row]));
 }
 
-// The column of a row that comes first in a random order of the columns. mix() is one to one, so no two columns share a place.
+// The column of a row that comes first in a random order of the columns. mix() is one to one, so no two columns share a
+// place.
 struct FirstColumn {
     std::uint64_t place = ~std::uint64_t{0};
     std::int64_t col = -1;

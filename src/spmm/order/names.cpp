@@ -22,8 +22,9 @@ std::string to_text(Dispersion dispersion) { return dispersion == Dispersion::pa
 OrderKind parse_order(std::string_view name)
 {
     const auto found = std::find(order_names.begin(), order_names.end(), name);
-    require<ValueError>(found != order_names.end(), [&] { return concat("there is no row order '", name, "'"); },
-                        one_of_hint(name, order_names));
+    require<ValueError>(
+        found != order_names.end(), [&] { return concat("there is no row order '", name, "'"); },
+        one_of_hint(name, order_names));
     return static_cast<OrderKind>(found - order_names.begin());
 }
 

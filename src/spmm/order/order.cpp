@@ -5,7 +5,8 @@
 //   check      offsets and columns, once; rows that are not sorted are sorted in a copy
 //   natural    nothing
 //   degree     sort by length
-//   minhash    sort by the column that comes first in random order 1, where that is the same by random order 2, …: the last one first, stably
+//   minhash    sort by the column that comes first in random order 1, where that is the same by random order 2, …: the
+//              last one first, stably
 //   pack       on the CPU (pack_rows)
 //   bsa        encode, sort by dispersion, cluster, sort by cluster; empty rows come first and are never compared
 #include "tulle/spmm_order.hpp"
@@ -29,18 +30,25 @@ namespace {
 
 void check_options(const OrderOptions& o, const Pattern& a)
 {
-    require<ValueError>(o.tau >= 1, [&] { return concat("blocks of tau = ", o.tau, " columns cannot be"); }, "tau is 1 or more; the paper has 32");
-    require<ValueError>(o.alpha >= 0 && o.alpha <= 1, [&] { return concat("alpha = ", o.alpha, " is no similarity"); }, "similarities are 0 to 1");
+    require<ValueError>(
+        o.tau >= 1, [&] { return concat("blocks of tau = ", o.tau, " columns cannot be"); },
+        "tau is 1 or more; the paper has 32");
+    require<ValueError>(
+        o.alpha >= 0 && o.alpha <= 1, [&] { return concat("alpha = ", o.alpha, " is no similarity"); },
+        "similarities are 0 to 1");
     require<ValueError>(o.panel >= 1, [&] { return concat("panels of ", o.panel, " rows cannot be"); });
-    require<ValueError>(o.hashes >= 1 && o.hashes <= 8, [&] { return concat("minhash with ", o.hashes, " hashes"); }, "1 to 8");
-    require<ValueError>(o.kind != OrderKind::bsa || a.nonzeros <= max_index,
-                        [&] { return concat("bsa counts at most ", max_index, " nonzeros, the matrix has ", a.nonzeros); },
-                        "order by degree, minhash or pack");
+    require<ValueError>(
+        o.hashes >= 1 && o.hashes <= 8, [&] { return concat("minhash with ", o.hashes, " hashes"); }, "1 to 8");
+    require<ValueError>(
+        o.kind != OrderKind::bsa || a.nonzeros <= max_index,
+        [&] { return concat("bsa counts at most ", max_index, " nonzeros, the matrix has ", a.nonzeros); },
+        "order by degree, minhash or pack");
 }
 
 matrix::Outline outline_of(const Pattern& a)
 {
-    return {{{{"rows", a.rows}, {"columns", a.cols}, {"nonzeros", a.nonzeros}}}, {{{"row_begin", a.row_begin, offset_t{a.rows} + 1}, {"col", a.col, a.nonzeros}, {}}}};
+    return {{{{"rows", a.rows}, {"columns", a.cols}, {"nonzeros", a.nonzeros}}},
+            {{{"row_begin", a.row_begin, offset_t{a.rows} + 1}, {"col", a.col, a.nonzeros}, {}}}};
 }
 
 template <class Queue>
@@ -48,15 +56,20 @@ void check_pattern(const Queue& q, const Pattern& a)
 {
     const offset_t bad_row = inspect::first_where(q, inspect::BadBegin{a.row_begin, a.nonzeros}, a.rows);
     const auto where = [&] { return bad_row < a.rows ? concat(": row ", bad_row) : std::string(); };
-    require<ValueError>(bad_row == a.rows && read_value(q, a.row_begin) == 0 && read_value(q, a.row_begin + a.rows) == a.nonzeros,
+    require<ValueError>(bad_row == a.rows && read_value(q, a.row_begin) == 0 &&
+                            read_value(q, a.row_begin + a.rows) == a.nonzeros,
                         [&] { return concat("row_begin does not ascend from 0 to ", a.nonzeros, where()); });
     const offset_t outside = inspect::first_where(q, inspect::Outside{a.col, 0, a.cols}, a.nonzeros);
     require<ValueError>(outside == a.nonzeros, [&] {
-        return concat("column ", read_value(q, a.col + outside), " at position ", outside, " is outside 0 … ", a.cols - 1);
+        return concat("column ", read_value(q, a.col + outside), " at position ", outside, " is outside 0 … ",
+                      a.cols - 1);
     });
-    const offset_t falls = a.sorted ? inspect::first_where(q, inspect::RowOrder{{a.row_begin, a.rows, a.col}}, a.nonzeros) : a.nonzeros;
-    require<ValueError>(falls == a.nonzeros, [&] { return concat("columns do not ascend at position ", falls, ", but the pattern claims so"); },
-                        "say sorted = false");
+    const offset_t falls =
+        a.sorted ? inspect::first_where(q, inspect::RowOrder{{a.row_begin, a.rows, a.col}}, a.nonzeros) : a.nonzeros;
+    require<ValueError>(
+        falls == a.nonzeros,
+        [&] { return concat("columns do not ascend at position ", falls, ", but the pattern claims so"); },
+        "say sorted = false");
 }
 
 // The pattern with columns ascending, in a copy where they do not.
@@ -105,8 +118,10 @@ RowOrder natural_order(const Queue& q, const Pattern& a)
     Buffer<offset_t> one(q, 1), found(q, 1);
     const offset_t wanted = 1;
     upload(q, &wanted, one.data(), 1);
-    prim::search_sorted(q, a.row_begin, offset_t{a.rows} + 1, one.data(), 1, found.data());      // the end of the first row that is not empty
-    return {OrderKind::natural, narrowed(q, all_rows(q, a.rows)), static_cast<index_t>(read_value(q, found.data()) - 1)};
+    prim::search_sorted(q, a.row_begin, offset_t{a.rows} + 1, one.data(), 1,
+                        found.data());  // the end of the first row that is not empty
+    return {OrderKind::natural, narrowed(q, all_rows(q, a.rows)),
+            static_cast<index_t>(read_value(q, found.data()) - 1)};
 }
 
 template <class Queue>
@@ -172,13 +187,14 @@ RowOrder order_rows(const Context& ctx, const Pattern& a, const OrderOptions& op
         const Sorted sorted(q, a, options.checked);
         const Pattern& p = sorted.view();
         if (options.kind == OrderKind::natural) return natural_order(q, p);
-        const index_t empty = (options.lengths ? *options.lengths : row_statistics(ctx, a.rows, a.cols, a.row_begin)).empty_rows;
+        const index_t empty =
+            (options.lengths ? *options.lengths : row_statistics(ctx, a.rows, a.cols, a.row_begin)).empty_rows;
         switch (options.kind) {
-            case OrderKind::natural: break;
-            case OrderKind::degree: return degree_order(q, p, empty);
-            case OrderKind::minhash: return minhash_order(q, p, options.hashes, empty);
-            case OrderKind::pack: return pack_order(q, ctx.host(), p, options.panel, empty);
-            case OrderKind::bsa: return bsa_order(q, p, options, empty);
+        case OrderKind::natural: break;
+        case OrderKind::degree: return degree_order(q, p, empty);
+        case OrderKind::minhash: return minhash_order(q, p, options.hashes, empty);
+        case OrderKind::pack: return pack_order(q, ctx.host(), p, options.panel, empty);
+        case OrderKind::bsa: return bsa_order(q, p, options, empty);
         }
         throw ValueError("there is no such row order");
     });
@@ -186,8 +202,11 @@ RowOrder order_rows(const Context& ctx, const Pattern& a, const OrderOptions& op
 
 PanelCost panel_cost(const Context& ctx, const Pattern& a, const RowOrder& order, index_t height)
 {
-    require<ValueError>(height >= 16 && height <= 128 && height % 16 == 0, [&] { return concat("panels of ", height, " rows"); }, "16, 32, … 128");
-    require(order.rows() == a.rows, [&] { return concat("an order of ", order.rows(), " rows for a matrix of ", a.rows); });
+    require<ValueError>(
+        height >= 16 && height <= 128 && height % 16 == 0, [&] { return concat("panels of ", height, " rows"); },
+        "16, 32, … 128");
+    require(order.rows() == a.rows,
+            [&] { return concat("an order of ", order.rows(), " rows for a matrix of ", a.rows); });
     return ctx.run([&](const auto& q) {
         const Sorted sorted(q, a, true);
         const offset_t outside = inspect::first_where(q, inspect::Outside{order.row.data(), 0, a.rows}, a.rows);

@@ -40,18 +40,22 @@ using partition::Signal;
 template <class V, class C>
 struct Member {
     Context ctx;
-    Part part = {};                           // rows of op(A)
-    bool borrows = false;                     // works on the host's arrays
-    Buffer<offset_t> pointer = {};            // of its rows
-    Buffer<index_t> col = {};                 // empty where it borrows
+    Part part = {};                 // rows of op(A)
+    bool borrows = false;           // works on the host's arrays
+    Buffer<offset_t> pointer = {};  // of its rows
+    Buffer<index_t> col = {};       // empty where it borrows
     Buffer<V> value = {};
-    std::optional<Plan<V, C>> plan = {};      // none: nothing to do
-    index_t columns = 0;                      // of B that it has room for
+    std::optional<Plan<V, C>> plan = {};  // none: nothing to do
+    index_t columns = 0;                  // of B that it has room for
     Buffer<V> b = {};
     Buffer<C> c = {};
-    Signal ready = {}, done = {}, taken = {}; // the caller's B and C may be read; our part of C may; everybody's has been
+    Signal ready = {}, done = {},
+           taken = {};  // the caller's B and C may be read; our part of C may; everybody's has been
 
-    std::size_t bytes() const { return pointer.bytes() + col.bytes() + value.bytes() + (plan ? plan->bytes() : 0) + b.bytes() + c.bytes(); }
+    std::size_t bytes() const
+    {
+        return pointer.bytes() + col.bytes() + value.bytes() + (plan ? plan->bytes() : 0) + b.bytes() + c.bytes();
+    }
 };
 
 }  // namespace
@@ -60,19 +64,19 @@ template <class V, class C>
 struct TeamPlan<V, C>::State {
     Context host;
     TeamOptions options;
-    CsrView<V> given;                         // the caller's
-    Buffer<offset_t> wide = {};               // its offsets, where the caller's have 32 bits
-    Csr<V> copy = {};                         // A transposed by rows
-    Buffer<offset_t> source = {};             // for every value of the copy where it stands in the caller's array
+    CsrView<V> given;              // the caller's
+    Buffer<offset_t> wide = {};    // its offsets, where the caller's have 32 bits
+    Csr<V> copy = {};              // A transposed by rows
+    Buffer<offset_t> source = {};  // for every value of the copy where it stands in the caller's array
     SplitChoice choice = {};
-    int piece = 0;                            // of rows, by all of op(A): a row is added up alike whoever has it
-    std::vector<Cut> cuts = {};               // of rows by nonzeros and rows, or of the columns expected
+    int piece = 0;               // of rows, by all of op(A): a row is added up alike whoever has it
+    std::vector<Cut> cuts = {};  // of rows by nonzeros and rows, or of the columns expected
     partition::ThreadPool crew;
     partition::Transfers link = {};
     std::vector<Member<V, C>> members = {};
 
     bool transposed() const { return options.product.op == Op::transpose; }
-    CsrView<V> rows() const { return transposed() ? copy.view() : given; }          // of op(A)
+    CsrView<V> rows() const { return transposed() ? copy.view() : given; }  // of op(A)
     Member<V, C>& operator[](int member) { return members[static_cast<std::size_t>(member)]; }
 };
 
@@ -86,9 +90,13 @@ SplitChoice decide(const State& s, std::size_t value_bytes, bool deterministic)
     const auto a = s.rows();
     const Options& o = s.options.product;
     const auto devices = std::count_if(s.members.begin(), s.members.end(), [](const auto& m) { return !m.borrows; });
-    SplitChoice choice = choose_split({a.rows, a.cols, a.nonzeros, o.n, value_bytes, static_cast<int>(s.members.size()), static_cast<int>(devices), o.expected_calls});
-    if (s.options.split != SplitBy::automatic) return {s.options.split, choice.by_rows, choice.by_columns, "asked for by the caller"};
-    if (deterministic) return {SplitBy::rows, choice.by_rows, choice.by_columns, "which gives the same bits for any number of members"};
+    SplitChoice choice = choose_split({a.rows, a.cols, a.nonzeros, o.n, value_bytes, static_cast<int>(s.members.size()),
+                                       static_cast<int>(devices), o.expected_calls});
+    if (s.options.split != SplitBy::automatic)
+        return {s.options.split, choice.by_rows, choice.by_columns, "asked for by the caller"};
+    if (deterministic)
+        return {SplitBy::rows, choice.by_rows, choice.by_columns,
+                "which gives the same bits for any number of members"};
     return choice;
 }
 
@@ -100,7 +108,15 @@ int piece_of(const State& s, std::size_t value_bytes)
     const auto gpu = std::find_if(s.members.begin(), s.members.end(), [](const auto& m) { return !m.borrows; });
     if (gpu == s.members.end()) return 0;
     const RowStatistics lengths = row_statistics(s.host, a.rows, a.cols, a.row_begin);
-    return policy_of(Kernel::rows, {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .longest = lengths.longest, .n = s.options.product.n, .value_bytes = value_bytes}, limits_of(gpu->ctx)).piece;
+    return policy_of(Kernel::rows,
+                     {.rows = a.rows,
+                      .cols = a.cols,
+                      .nonzeros = a.nonzeros,
+                      .longest = lengths.longest,
+                      .n = s.options.product.n,
+                      .value_bytes = value_bytes},
+                     limits_of(gpu->ctx))
+        .piece;
 }
 
 // A row costs its nonzeros and itself: rows of C are written, empty ones too.
@@ -139,7 +155,14 @@ template <class State, class V, class C>
 CsrView<V> matrix_of(const State& s, const Member<V, C>& m)
 {
     const auto a = s.rows();
-    return {m.part.lines(), a.cols, m.part.nonzeros(), m.pointer.data(), m.borrows ? a.col + m.part.begin : m.col.data(), m.borrows ? a.value + m.part.begin : m.value.data(), a.sorted, a.unique};
+    return {m.part.lines(),
+            a.cols,
+            m.part.nonzeros(),
+            m.pointer.data(),
+            m.borrows ? a.col + m.part.begin : m.col.data(),
+            m.borrows ? a.value + m.part.begin : m.value.data(),
+            a.sorted,
+            a.unique};
 }
 
 // Its rows of A, or where they are.
@@ -202,8 +225,10 @@ void require_options(const Team& team, const TeamOptions& o)
 {
     require<ValueError>(o.product.n >= 0, [&] { return concat("B cannot have ", o.product.n, " columns"); });
     require<ValueError>(o.product.math == Math::exact || sizeof(V) != 8, "tf32 is for float, not for double");
-    require<ValueError>(!(partition::is_deterministic(team) && o.product.force && o.product.force->kernel != Kernel::rows),
-                        "dense, panels and tiles add in an order that depends on the number of members", "force rows, or leave the team not deterministic");
+    require<ValueError>(!(partition::is_deterministic(team) && o.product.force &&
+                          o.product.force->kernel != Kernel::rows),
+                        "dense, panels and tiles add in an order that depends on the number of members",
+                        "force rows, or leave the team not deterministic");
 }
 
 // ---- one product ----
@@ -215,7 +240,7 @@ struct Job {
     DenseView<const V> b;
     Sum<V> beta;
     DenseView<C> c;
-    int home = -1;                            // -1: the host
+    int home = -1;  // -1: the host
 
     bool at_host() const { return home < 0; }
 };
@@ -257,7 +282,8 @@ template <class State, class V, class C>
 void multiply_slice(State& s, Member<V, C>& m, const Job<V, C>& job, index_t j, index_t n)
 {
     const auto b = room_for(m.b, job.b.rows, n, job.b.layout);
-    const auto c = room_for(m.c, m.part.lines(), n, job.c.layout), whole = block_of(job.c, m.part.first_line, m.part.lines(), j, n);
+    const auto c = room_for(m.c, m.part.lines(), n, job.c.layout),
+               whole = block_of(job.c, m.part.first_line, m.part.lines(), j, n);
     bring(s, m, job.home, block_of(job.b, 0, job.b.rows, j, n), b);
     if (job.beta != 0) bring(s, m, job.home, DenseView<const C>(whole), c);
     m.plan->run(job.alpha, b, job.beta, c);
@@ -270,9 +296,11 @@ void multiply_part(State& s, int number, const Job<V, C>& job, index_t first, in
     Member<V, C>& m = s[number];
     if (!m.plan || first == last) return;
     if (job.at_host() ? m.borrows : number == job.home)
-        return m.plan->run(job.alpha, block_of(job.b, 0, job.b.rows, first, last - first), job.beta, block_of(job.c, m.part.first_line, m.part.lines(), first, last - first));
+        return m.plan->run(job.alpha, block_of(job.b, 0, job.b.rows, first, last - first), job.beta,
+                           block_of(job.c, m.part.first_line, m.part.lines(), first, last - first));
     if (!job.at_host()) s[job.home].ready.wait(m.ctx);
-    for (index_t j = first; j < last; j += std::min(m.columns, last - j)) multiply_slice(s, m, job, j, std::min(m.columns, last - j));
+    for (index_t j = first; j < last; j += std::min(m.columns, last - j))
+        multiply_slice(s, m, job, j, std::min(m.columns, last - j));
 }
 
 template <class State, class V, class C>
@@ -280,7 +308,8 @@ void multiply_all(State& s, const Job<V, C>& job)
 {
     const trace::Phase phase{"multiply"};
     const bool by_columns = s.choice.split == SplitBy::columns;
-    const std::vector<Cut> columns = partition::split_evenly(job.b.cols, static_cast<int>(s.members.size()), {.shares = s.options.shares});
+    const std::vector<Cut> columns =
+        partition::split_evenly(job.b.cols, static_cast<int>(s.members.size()), {.shares = s.options.shares});
     s.crew.run([&](int number) {
         const auto at = static_cast<std::size_t>(number);
         const offset_t first = by_columns ? columns[at].item : 0, last = by_columns ? columns[at + 1].item : job.b.cols;
@@ -291,18 +320,26 @@ void multiply_all(State& s, const Job<V, C>& job)
 template <class V, class C>
 std::string bits_text(const std::vector<Member<V, C>>& members, SplitBy split)
 {
-    const bool rows = std::all_of(members.begin(), members.end(), [&](const auto& m) { return !m.plan || m.plan->policy().kernel == Kernel::rows; });
-    const bool one_kind = std::all_of(members.begin(), members.end(), [&](const auto& m) { return m.borrows == members.front().borrows; });
+    const bool rows = std::all_of(members.begin(), members.end(),
+                                  [&](const auto& m) { return !m.plan || m.plan->policy().kernel == Kernel::rows; });
+    const bool one_kind = std::all_of(members.begin(), members.end(),
+                                      [&](const auto& m) { return m.borrows == members.front().borrows; });
     if (!rows) return "the same bits every time; tensor cores take rows together by member";
-    return one_kind && split == SplitBy::rows ? "the bits of one device, for any number of members" : "the same bits every time";
+    return one_kind && split == SplitBy::rows ? "the bits of one device, for any number of members"
+                                              : "the same bits every time";
 }
 
 }  // namespace
 
-template <class V, class C> TeamPlan<V, C>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
-template <class V, class C> TeamPlan<V, C>::TeamPlan(TeamPlan&&) noexcept = default;
-template <class V, class C> TeamPlan<V, C>& TeamPlan<V, C>::operator=(TeamPlan&&) noexcept = default;
-template <class V, class C> TeamPlan<V, C>::~TeamPlan() = default;
+template <class V, class C>
+TeamPlan<V, C>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state))
+{}
+template <class V, class C>
+TeamPlan<V, C>::TeamPlan(TeamPlan&&) noexcept = default;
+template <class V, class C>
+TeamPlan<V, C>& TeamPlan<V, C>::operator=(TeamPlan&&) noexcept = default;
+template <class V, class C>
+TeamPlan<V, C>::~TeamPlan() = default;
 
 template <class V, class C>
 TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, const TeamOptions& options)
@@ -312,8 +349,13 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, co
     Buffer<offset_t> wide;
     const auto a = matrix::widened<CsrView<V>>(host, given, wide);
     if (options.product.checked) check_matrix(host, a);
-    auto s = std::unique_ptr<State>(new State{.host = host, .options = options, .given = a, .wide = std::move(wide), .crew = partition::ThreadPool(team.size(), partition::nodes_of(team))});
-    for (int m = 0; m < team.size(); ++m) s->members.push_back({.ctx = team[m], .borrows = team[m].backend() == Backend::cpu});
+    auto s = std::unique_ptr<State>(new State{.host = host,
+                                              .options = options,
+                                              .given = a,
+                                              .wide = std::move(wide),
+                                              .crew = partition::ThreadPool(team.size(), partition::nodes_of(team))});
+    for (int m = 0; m < team.size(); ++m)
+        s->members.push_back({.ctx = team[m], .borrows = team[m].backend() == Backend::cpu});
     if (s->transposed()) s->copy = turn(host, a, s->source);
     const bool deterministic = partition::is_deterministic(team);
     s->choice = decide(*s, sizeof(V), deterministic);
@@ -344,7 +386,7 @@ void TeamPlan<V, C>::run_on(int member, Scalar alpha, const DenseView<const V>& 
     const void *unknown_b = nullptr, *unknown_c = nullptr;
     require_operands(s[member].ctx, rows(), cols(), b, c, unknown_b, unknown_c);
     for (Member<V, C>& m : s.members)
-        if (m.borrows && m.plan && m.c.empty()) make_room(s, m);              // the first time that it cannot use the caller's
+        if (m.borrows && m.plan && m.c.empty()) make_room(s, m);  // the first time that it cannot use the caller's
     s[member].ready.set(s[member].ctx);
     multiply_all(s, Job<V, C>{alpha, b, beta, c, member});
 }
@@ -367,13 +409,41 @@ void TeamPlan<V, C>::update_values(const AnyCsr<V>& given)
     });
 }
 
-template <class V, class C> index_t TeamPlan<V, C>::rows() const { return state_->transposed() ? state_->given.cols : state_->given.rows; }
-template <class V, class C> index_t TeamPlan<V, C>::cols() const { return state_->transposed() ? state_->given.rows : state_->given.cols; }
-template <class V, class C> int TeamPlan<V, C>::members() const { return static_cast<int>(state_->members.size()); }
-template <class V, class C> const SplitChoice& TeamPlan<V, C>::choice() const { return state_->choice; }
-template <class V, class C> double TeamPlan<V, C>::imbalance() const { return partition::imbalance(state_->cuts); }
-template <class V, class C> partition::Traffic TeamPlan<V, C>::traffic() const { return state_->link.traffic(); }
-template <class V, class C> void TeamPlan<V, C>::reset_traffic() { state_->link.reset(); }
+template <class V, class C>
+index_t TeamPlan<V, C>::rows() const
+{
+    return state_->transposed() ? state_->given.cols : state_->given.rows;
+}
+template <class V, class C>
+index_t TeamPlan<V, C>::cols() const
+{
+    return state_->transposed() ? state_->given.rows : state_->given.cols;
+}
+template <class V, class C>
+int TeamPlan<V, C>::members() const
+{
+    return static_cast<int>(state_->members.size());
+}
+template <class V, class C>
+const SplitChoice& TeamPlan<V, C>::choice() const
+{
+    return state_->choice;
+}
+template <class V, class C>
+double TeamPlan<V, C>::imbalance() const
+{
+    return partition::imbalance(state_->cuts);
+}
+template <class V, class C>
+partition::Traffic TeamPlan<V, C>::traffic() const
+{
+    return state_->link.traffic();
+}
+template <class V, class C>
+void TeamPlan<V, C>::reset_traffic()
+{
+    state_->link.reset();
+}
 
 template <class V, class C>
 std::size_t TeamPlan<V, C>::bytes() const
@@ -389,7 +459,8 @@ std::vector<TeamPart> TeamPlan<V, C>::parts() const
     std::vector<TeamPart> all;
     for (std::size_t k = 0; k < state_->members.size(); ++k) {
         const Member<V, C>& m = state_->members[k];
-        all.push_back({m.ctx.name(), m.part.first_line, m.part.lines(), m.part.nonzeros(), columns_of(*state_, k), m.bytes(), m.plan ? to_text(m.plan->policy()) : ""});
+        all.push_back({m.ctx.name(), m.part.first_line, m.part.lines(), m.part.nonzeros(), columns_of(*state_, k),
+                       m.bytes(), m.plan ? to_text(m.plan->policy()) : ""});
     }
     return all;
 }
@@ -400,14 +471,23 @@ std::string TeamPlan<V, C>::describe() const
     const State& s = *state_;
     const auto a = s.rows();
     const SplitBy split = s.choice.split;
-    std::string text = concat("spmm on a team of ", members(), ": ", a.rows, " x ", a.cols, ", ", a.nonzeros, plural(a.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ", s.options.product.n,
-                              plural(s.options.product.n, " column", " columns"), " expected, ", type_name<V>(), std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  split:  by ", to_text(split), ", ", s.choice.why,
-                              "\n  moves:  ", human_bytes(static_cast<std::size_t>(s.choice.by_rows)), " of A and B to the members in a call by rows, ",
-                              human_bytes(static_cast<std::size_t>(s.choice.by_columns)), " by columns", "\n  parts:  the largest has ", fixed(imbalance(), 3), " times the mean of ",
-                              split == SplitBy::rows ? "nonzeros and rows" : "columns", "\n  order:  ", bits_text(s.members, split), "\n  keeps:  ", human_bytes(bytes()), " beside the matrix");
+    std::string text =
+        concat("spmm on a team of ", members(), ": ", a.rows, " x ", a.cols, ", ", a.nonzeros,
+               plural(a.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ",
+               s.options.product.n, plural(s.options.product.n, " column", " columns"), " expected, ", type_name<V>(),
+               std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  split:  by ", to_text(split), ", ",
+               s.choice.why, "\n  moves:  ", human_bytes(static_cast<std::size_t>(s.choice.by_rows)),
+               " of A and B to the members in a call by rows, ",
+               human_bytes(static_cast<std::size_t>(s.choice.by_columns)), " by columns",
+               "\n  parts:  the largest has ", fixed(imbalance(), 3), " times the mean of ",
+               split == SplitBy::rows ? "nonzeros and rows" : "columns", "\n  order:  ", bits_text(s.members, split),
+               "\n  keeps:  ", human_bytes(bytes()), " beside the matrix");
     text += matrix::widened_text(s.wide.bytes());
     for (const TeamPart& p : parts())
-        text += concat("\n  ", p.where, ": ", grouped(p.rows), plural(p.rows, " row from ", " rows from "), grouped(p.first_row), " on with ", grouped(p.nonzeros), plural(p.nonzeros, " nonzero, ", " nonzeros, "), p.columns, plural(p.columns, " column, ", " columns, "), human_bytes(p.bytes), "; ",
+        text += concat("\n  ", p.where, ": ", grouped(p.rows), plural(p.rows, " row from ", " rows from "),
+                       grouped(p.first_row), " on with ", grouped(p.nonzeros),
+                       plural(p.nonzeros, " nonzero, ", " nonzeros, "), p.columns,
+                       plural(p.columns, " column, ", " columns, "), human_bytes(p.bytes), "; ",
                        p.policy.empty() ? "nothing to do" : p.policy);
     return text;
 }

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A matrix in slices: order of the rows, width of the slices, then for each column of a slice the shortest form of its matrix columns.
+// A matrix in slices: order of the rows, width of the slices, then for each column of a slice the shortest form of its
+// matrix columns.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +23,8 @@ Buffer<index_t> sort_rows(const CpuQueue& q, const offset_t* row_begin, index_t 
         key.data()[i] = window_key(i, row_begin[i + 1] - row_begin[i]);
         row.data()[i] = i;
     }
-    prim::sort_pairs(q, key.data(), row.data(), rows, 32 + prim::bits_for(static_cast<std::uint64_t>(rows / window_rows) + 1));
+    prim::sort_pairs(q, key.data(), row.data(), rows,
+                     32 + prim::bits_for(static_cast<std::uint64_t>(rows / window_rows) + 1));
     for (offset_t i = 0; i < places; ++i) list.data()[i] = i < rows ? static_cast<index_t>(row.data()[i]) : -1;
     return list;
 }
@@ -67,11 +69,13 @@ template <class T>
 void put_distances(const Slice& slice, const index_t* col, offset_t k, index_t base, std::uint8_t* to)
 {
     for (std::size_t lane = 0; lane < slice_rows; ++lane)
-        reinterpret_cast<T*>(to)[lane] = k < slice.length[lane] ? static_cast<T>(col[slice.begin[lane] + k] - base) : T(0);
+        reinterpret_cast<T*>(to)[lane] =
+            k < slice.length[lane] ? static_cast<T>(col[slice.begin[lane] + k] - base) : T(0);
 }
 
 // Slices as wide as their longest row, see SliceSpan; how many columns they have together.
-offset_t measure_slices(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* list, Buffer<offset_t>& slice_begin)
+offset_t measure_slices(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* list,
+                        Buffer<offset_t>& slice_begin)
 {
     const offset_t slices = ceil_div(rows, slice_rows);
     slice_begin = Buffer<offset_t>(q, slices + 1);
@@ -85,7 +89,8 @@ offset_t measure_slices(const CpuQueue& q, const offset_t* row_begin, index_t ro
     }
     prim::exclusive_scan(q, slice_begin.data(), slice_begin.data(), slices);
     const offset_t columns = slice_begin.data()[slices];
-    for (offset_t s = 0; s <= slices; ++s) slice_begin.data()[s] = slice_begin.data()[s] * 2 + (s < slices ? ragged.data()[s] : 0);
+    for (offset_t s = 0; s <= slices; ++s)
+        slice_begin.data()[s] = slice_begin.data()[s] * 2 + (s < slices ? ragged.data()[s] : 0);
     return columns;
 }
 
@@ -101,16 +106,19 @@ void fill_sell(const CpuQueue& q, const CsrView<M>& a, Sell<M>& s)
         const Slice slice(a.row_begin, s.row.data(), a.rows, number);
         for (offset_t j = span.begin; j < span.end; ++j)
             for (std::size_t lane = 0; lane < slice_rows; ++lane)
-                s.value.data()[j * slice_rows + static_cast<offset_t>(lane)] = j - span.begin < slice.length[lane] ? a.value[slice.begin[lane] + j - span.begin] : M(0);
+                s.value.data()[j * slice_rows + static_cast<offset_t>(lane)] =
+                    j - span.begin < slice.length[lane] ? a.value[slice.begin[lane] + j - span.begin] : M(0);
     }
 }
 
 template <class M>
-Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort, offset_t)          // counting the places again costs nothing here
+Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort,
+                  offset_t)  // counting the places again costs nothing here
 {
     Sell<M> s;
     if (sort) s.row = sort_rows(q, a.row_begin, a.rows);
-    const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), s.slice_begin), slices = s.slice_begin.size() - 1;
+    const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), s.slice_begin),
+                   slices = s.slice_begin.size() - 1;
     Buffer<offset_t> unit(q, columns + 1);
     s.column = Buffer<SellColumn>(q, columns);
 #pragma omp parallel for num_threads(q.threads) schedule(static)

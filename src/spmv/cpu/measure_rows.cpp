@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What row kernels cost on this machine: each multiplies small matrices a few times, and its fastest run counts. Two kinds of rows, because a kernel's time
-// is spent on arithmetic where all are equally long, and on branches nobody can foresee where they are not. A predictor learns even random lengths when it
-// sees them often enough, so that every run has others.
+// What row kernels cost on this machine: each multiplies small matrices a few times, and its fastest run counts. Two
+// kinds of rows, because a kernel's time is spent on arithmetic where all are equally long, and on branches nobody can
+// foresee where they are not. A predictor learns even random lengths when it sees them often enough, so that every run
+// has others.
 #include <algorithm>
 #include <exception>
 #include <vector>
@@ -15,7 +16,7 @@
 namespace tulle::spmv {
 namespace {
 
-constexpr offset_t trial_nonzeros = 16384;             // 200 KB in double: beyond the first cache, inside the second
+constexpr offset_t trial_nonzeros = 16384;  // 200 KB in double: beyond the first cache, inside the second
 constexpr index_t trial_cols = 2048;
 constexpr int trial_runs = 6;
 constexpr double typical_sell = 0.3;
@@ -25,7 +26,8 @@ std::vector<offset_t> trial_rows(int mean, bool changing, std::uint64_t seed)
 {
     std::vector<offset_t> begin{0};
     for (std::uint64_t i = 0; begin.back() < trial_nonzeros; ++i) {
-        const offset_t length = changing ? 1 + static_cast<offset_t>(hash_of(seed, i) % (2 * static_cast<std::uint64_t>(mean) - 1)) : mean;
+        const offset_t length =
+            changing ? 1 + static_cast<offset_t>(hash_of(seed, i) % (2 * static_cast<std::uint64_t>(mean) - 1)) : mean;
         begin.push_back(std::min(trial_nonzeros, begin.back() + length));
     }
     return begin;
@@ -47,7 +49,9 @@ public:
         for (int run = 0; run < trial_runs; ++run)
             for (std::size_t lane = 0; lane < best.size(); ++lane) {
                 if (RowCosts::lanes[lane] == 8 && !has_gathers()) continue;
-                const auto begin = trial_rows(mean, changing, hash_of(static_cast<std::uint64_t>(mean), run, static_cast<std::int64_t>(lane)));
+                const auto begin =
+                    trial_rows(mean, changing,
+                               hash_of(static_cast<std::uint64_t>(mean), run, static_cast<std::int64_t>(lane)));
                 best[lane] = std::min(best[lane], nanoseconds(view(begin), RowCosts::lanes[lane]));
             }
         return best;
@@ -61,7 +65,8 @@ public:
         CsrView<V> a = view(begin);
         a.cols = a.rows + 704;
         x_.assign(static_cast<std::size_t>(a.cols), V(1));
-        for (std::size_t k = 0; k < col_.size(); ++k) col_[k] = static_cast<index_t>(k / diagonal.size()) + diagonal[k % diagonal.size()];
+        for (std::size_t k = 0; k < col_.size(); ++k)
+            col_[k] = static_cast<index_t>(k / diagonal.size()) + diagonal[k % diagonal.size()];
         const CpuQueue q(1);
         const Sell<V> sell = make_sell(q, a, false, trial_nonzeros);
         const Vectors<V> v{V(1), x_.data(), V(0), y_.data()};
@@ -77,7 +82,12 @@ public:
 private:
     CsrView<V> view(const std::vector<offset_t>& begin) const
     {
-        return {.rows = static_cast<index_t>(begin.size()) - 1, .cols = trial_cols, .nonzeros = trial_nonzeros, .row_begin = begin.data(), .col = col_.data(), .value = value_.data()};
+        return {.rows = static_cast<index_t>(begin.size()) - 1,
+                .cols = trial_cols,
+                .nonzeros = trial_nonzeros,
+                .row_begin = begin.data(),
+                .col = col_.data(),
+                .value = value_.data()};
     }
 
     double nanoseconds(const CsrView<V>& a, int lanes)
@@ -94,7 +104,10 @@ private:
 
 bool is_usable(const RowCosts& costs)
 {
-    const auto positive = [](const auto& of_mean) { return std::all_of(of_mean.begin(), of_mean.end(), [](const auto& of_lane) { return *std::min_element(of_lane.begin(), of_lane.end()) > 0; }); };
+    const auto positive = [](const auto& of_mean) {
+        return std::all_of(of_mean.begin(), of_mean.end(),
+                           [](const auto& of_lane) { return *std::min_element(of_lane.begin(), of_lane.end()) > 0; });
+    };
     return positive(costs.steady) && positive(costs.changing) && costs.sell > 0 && costs.sell_rows > 0;
 }
 
@@ -113,7 +126,7 @@ RowCosts measure()
         trial.compare_slices(costs);
         costs.measured = true;
         if (is_usable(costs)) return costs;
-    } catch (const std::exception&) {                  // no memory for a trial: then without
+    } catch (const std::exception&) {  // no memory for a trial: then without
     }
     return typical_costs();
 }
@@ -123,7 +136,7 @@ RowCosts measure()
 RowCosts typical_costs()
 {
     RowCosts costs;
-    if (has_gathers()) costs.sell = typical_sell;      // its vectors, which read x in pieces, not its gathers
+    if (has_gathers()) costs.sell = typical_sell;  // its vectors, which read x in pieces, not its gathers
     return costs;
 }
 

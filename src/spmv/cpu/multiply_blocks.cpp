@@ -15,7 +15,7 @@ V dot(const BlockedEllView<M>& a, index_t p, index_t r, const V* x)
     V sum = 0;
     for (index_t s = 0; s < a.width; ++s) {
         const offset_t slot = offset_t{p} * a.width + s;
-        if (a.block_col[slot] < 0) break;                     // padding comes last
+        if (a.block_col[slot] < 0) break;  // padding comes last
         const offset_t col = offset_t{a.block_col[slot]} * a.block;
         const M* value = a.value + (slot * a.block + r) * a.block;
         const offset_t width = std::min<offset_t>(a.block, a.cols - col);
@@ -34,7 +34,8 @@ void multiply_blocks(const CpuQueue& q, const BlockedEllView<M>& a, const Vector
     for (index_t p = 0; p < block_rows; ++p) {
         const offset_t first = offset_t{p} * a.block;
         const index_t height = static_cast<index_t>(std::min<offset_t>(a.block, a.rows - first));
-        for (index_t r = 0; r < height; ++r) v.y[first + r] = scaled(v.alpha, dot(a, p, r, v.x), v.beta, v.y + first + r);
+        for (index_t r = 0; r < height; ++r)
+            v.y[first + r] = scaled(v.alpha, dot(a, p, r, v.x), v.beta, v.y + first + r);
     }
 }
 

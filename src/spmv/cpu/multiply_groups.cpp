@@ -27,7 +27,9 @@ GroupCounts count_groups(const CsrView<M>& a)
     GroupCounts groups{};
     for (index_t row = 0, end = 0; row < a.rows; row = end) {
         end = run_end(a, row);
-        for (int k = 0; k < group_sizes; ++k) groups[static_cast<std::size_t>(k)] += static_cast<unsigned long long>(groups_of(end - row, smallest_group + k));
+        for (int k = 0; k < group_sizes; ++k)
+            groups[static_cast<std::size_t>(k)] +=
+                static_cast<unsigned long long>(groups_of(end - row, smallest_group + k));
     }
     return groups;
 }
@@ -41,7 +43,8 @@ void multiply_group(const CsrView<M>& a, const RowGroup& g, const Vectors<V>& v)
     std::array<V, Rows> sum{};
     for (offset_t k = 0; k < length; ++k) {
         const V x = v.x[col[k]];
-        for (std::size_t i = 0; i < Rows; ++i) sum[i] += static_cast<V>(value[k + static_cast<offset_t>(i) * length]) * x;
+        for (std::size_t i = 0; i < Rows; ++i)
+            sum[i] += static_cast<V>(value[k + static_cast<offset_t>(i) * length]) * x;
     }
     for (std::size_t i = 0; i < Rows; ++i) {
         V* y = v.y + g.row + i;
@@ -56,12 +59,14 @@ Groups make_groups(const CpuQueue& q, const CsrView<M>& a)
 {
     const GroupCounts counts = count_groups(a);
     const int most = best_group(counts);
-    Groups made{Buffer<RowGroup>(q, static_cast<offset_t>(counts[static_cast<std::size_t>(most - smallest_group)])), most};
+    Groups made{Buffer<RowGroup>(q, static_cast<offset_t>(counts[static_cast<std::size_t>(most - smallest_group)])),
+                most};
     RowGroup* to = made.group.data();
     for (index_t row = 0, end = 0; row < a.rows; row = end) {
         end = run_end(a, row);
         const auto length = static_cast<std::int32_t>(a.row_begin[row + 1] - a.row_begin[row]);
-        for (index_t first = row; first < end; first += most) *to++ = {a.row_begin[first], first, length * 8 + std::min(most, end - first)};
+        for (index_t first = row; first < end; first += most)
+            *to++ = {a.row_begin[first], first, length * 8 + std::min(most, end - first)};
     }
     return made;
 }
@@ -74,12 +79,13 @@ void multiply_groups(const CpuQueue& q, const CsrView<M>& a, int, const Groups& 
     // Groups that begin in this thread's share of the nonzeros.
     const auto first_of = [&](int part) {
         const offset_t begin = a.nonzeros / q.threads * part + a.nonzeros % q.threads * part / q.threads;
-        return part == q.threads ? n : std::partition_point(group, group + n, [&](const RowGroup& g) { return g.begin < begin; }) - group;
+        return part == q.threads
+                   ? n
+                   : std::partition_point(group, group + n, [&](const RowGroup& g) { return g.begin < begin; }) - group;
     };
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t)
-        for (offset_t g = t == 0 ? 0 : first_of(t), last = first_of(t + 1); g < last; ++g)
-            switch (group[g].rows()) {
+        for (offset_t g = t == 0 ? 0 : first_of(t), last = first_of(t + 1); g < last; ++g) switch (group[g].rows()) {
             case 1: multiply_group<1>(a, group[g], v); break;
             case 2: multiply_group<2>(a, group[g], v); break;
             case 3: multiply_group<3>(a, group[g], v); break;

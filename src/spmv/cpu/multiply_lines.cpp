@@ -15,7 +15,8 @@ V dot(const CsrView<V>& a, offset_t begin, offset_t end, const V* x)
     std::array<V, 4> sum{};
     offset_t k = begin;
     for (; k + 4 <= end; k += 4)
-        for (std::size_t s = 0; s < 4; ++s) sum[s] += a.value[k + static_cast<offset_t>(s)] * x[a.col[k + static_cast<offset_t>(s)]];
+        for (std::size_t s = 0; s < 4; ++s)
+            sum[s] += a.value[k + static_cast<offset_t>(s)] * x[a.col[k + static_cast<offset_t>(s)]];
     for (; k < end; ++k) sum[0] += a.value[k] * x[a.col[k]];
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
@@ -28,9 +29,12 @@ void multiply_lines(const CpuQueue& q, const CsrView<V>& a, int, const Vectors<V
     const offset_t steps = prim::steps_per_part(a.rows, a.nonzeros, q.threads), all = a.rows + a.nonzeros;
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t) {
-        const auto line_at = [&](offset_t part) { return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row; };
+        const auto line_at = [&](offset_t part) {
+            return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
+        };
         const offset_t last = line_at(t + 1);
-        for (offset_t i = line_at(t); i < last; ++i) v.y[i] = scaled(v.alpha, dot(a, a.row_begin[i], a.row_begin[i + 1], v.x), v.beta, v.y + i);
+        for (offset_t i = line_at(t); i < last; ++i)
+            v.y[i] = scaled(v.alpha, dot(a, a.row_begin[i], a.row_begin[i + 1], v.x), v.beta, v.y + i);
     }
 }
 

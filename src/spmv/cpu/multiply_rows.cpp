@@ -27,7 +27,9 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narr
 {
     const offset_t work = a.rows + a.nonzeros;
     const auto point_at = [&](int part) {
-        const offset_t row = prim::merge_point(a.row_begin, a.rows, a.nonzeros, work / q.threads * part + work % q.threads * part / q.threads).row;
+        const offset_t row = prim::merge_point(a.row_begin, a.rows, a.nonzeros,
+                                               work / q.threads * part + work % q.threads * part / q.threads)
+                                 .row;
         return prim::MergePoint{row, a.row_begin[row]};
     };
 #pragma omp parallel for num_threads(q.threads) schedule(static)

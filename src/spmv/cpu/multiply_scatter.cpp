@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels that add into y wherever an entry says: every thread has a y of its own; they are added in thread order at the end.
+// Kernels that add into y wherever an entry says: every thread has a y of its own; they are added in thread order at
+// the end.
 #include <omp.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ void scatter(const CpuQueue& q, offset_t items, index_t outputs, V* sums, const 
 #pragma omp for schedule(static)
         for (offset_t t = 0; t < threads; ++t) {
             std::fill_n(sums + t * n, n, V(0));
-            work(items / threads * t + items % threads * t / threads, items / threads * (t + 1) + items % threads * (t + 1) / threads, sums + t * n);
+            work(items / threads * t + items % threads * t / threads,
+                 items / threads * (t + 1) + items % threads * (t + 1) / threads, sums + t * n);
         }
 #pragma omp for schedule(static)
         for (offset_t i = 0; i < n; ++i) {
@@ -31,7 +33,11 @@ void scatter(const CpuQueue& q, offset_t items, index_t outputs, V* sums, const 
     }
 }
 
-template <class V, class M> V* sums_of(const Workspace<V, M>& work) { return const_cast<V*>(work.private_sums.data()); }
+template <class V, class M>
+V* sums_of(const Workspace<V, M>& work)
+{
+    return const_cast<V*>(work.private_sums.data());
+}
 
 }  // namespace
 
@@ -46,9 +52,11 @@ void multiply_scatter(const CpuQueue& q, const CsrView<M>& a, const Workspace<V,
 {
     scatter(q, a.nonzeros, a.cols, sums_of(work), v, [&](offset_t first, offset_t last, V* sums) {
         if (first == last) return;
-        index_t i = static_cast<index_t>(std::upper_bound(a.row_begin, a.row_begin + a.rows + 1, first) - a.row_begin - 1);
+        index_t i =
+            static_cast<index_t>(std::upper_bound(a.row_begin, a.row_begin + a.rows + 1, first) - a.row_begin - 1);
         for (offset_t k = first; k < last; ++i)
-            for (const offset_t end = std::min(last, a.row_begin[i + 1]); k < end; ++k) sums[a.col[k]] += static_cast<V>(a.value[k]) * v.x[i];
+            for (const offset_t end = std::min(last, a.row_begin[i + 1]); k < end; ++k)
+                sums[a.col[k]] += static_cast<V>(a.value[k]) * v.x[i];
     });
 }
 
@@ -61,7 +69,8 @@ void multiply_entries(const CpuQueue& q, const CooView<M>& a, const Workspace<V,
 }
 
 template <class V, class M>
-void multiply_blocks_transposed(const CpuQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>& work, const Vectors<V>& v)
+void multiply_blocks_transposed(const CpuQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>& work,
+                                const Vectors<V>& v)
 {
     scatter(q, a.slots(), a.cols, sums_of(work), v, [&](offset_t first, offset_t last, V* sums) {
         for (offset_t slot = first; slot < last; ++slot) {
@@ -70,21 +79,31 @@ void multiply_blocks_transposed(const CpuQueue& q, const BlockedEllView<M>& a, c
             const index_t height = std::min(a.block, a.rows - row), width = std::min(a.block, a.cols - col);
             const M* value = a.value + slot * a.block * a.block;
             for (index_t r = 0; r < height; ++r)
-                for (index_t c = 0; c < width; ++c) sums[col + c] += static_cast<V>(value[offset_t{r} * a.block + c]) * v.x[row + r];
+                for (index_t c = 0; c < width; ++c)
+                    sums[col + c] += static_cast<V>(value[offset_t{r} * a.block + c]) * v.x[row + r];
         }
     });
 }
 
 template Buffer<float> make_private_sums(const CpuQueue&, index_t);
 template Buffer<double> make_private_sums(const CpuQueue&, index_t);
-template void multiply_scatter(const CpuQueue&, const CsrView<float>&, const Workspace<float, float>&, const Vectors<float>&);
-template void multiply_scatter(const CpuQueue&, const CsrView<double>&, const Workspace<double, double>&, const Vectors<double>&);
-template void multiply_scatter(const CpuQueue&, const CsrView<float>&, const Workspace<double, float>&, const Vectors<double>&);
-template void multiply_entries(const CpuQueue&, const CooView<float>&, const Workspace<float, float>&, const Vectors<float>&);
-template void multiply_entries(const CpuQueue&, const CooView<double>&, const Workspace<double, double>&, const Vectors<double>&);
-template void multiply_entries(const CpuQueue&, const CooView<float>&, const Workspace<double, float>&, const Vectors<double>&);
-template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<float>&, const Workspace<float, float>&, const Vectors<float>&);
-template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<double>&, const Workspace<double, double>&, const Vectors<double>&);
-template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<float>&, const Workspace<double, float>&, const Vectors<double>&);
+template void multiply_scatter(const CpuQueue&, const CsrView<float>&, const Workspace<float, float>&,
+                               const Vectors<float>&);
+template void multiply_scatter(const CpuQueue&, const CsrView<double>&, const Workspace<double, double>&,
+                               const Vectors<double>&);
+template void multiply_scatter(const CpuQueue&, const CsrView<float>&, const Workspace<double, float>&,
+                               const Vectors<double>&);
+template void multiply_entries(const CpuQueue&, const CooView<float>&, const Workspace<float, float>&,
+                               const Vectors<float>&);
+template void multiply_entries(const CpuQueue&, const CooView<double>&, const Workspace<double, double>&,
+                               const Vectors<double>&);
+template void multiply_entries(const CpuQueue&, const CooView<float>&, const Workspace<double, float>&,
+                               const Vectors<double>&);
+template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<float>&, const Workspace<float, float>&,
+                                         const Vectors<float>&);
+template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<double>&,
+                                         const Workspace<double, double>&, const Vectors<double>&);
+template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<float>&, const Workspace<double, float>&,
+                                         const Vectors<double>&);
 
 }  // namespace tulle::spmv

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Slices of 32 rows, so many sums at once: nothing depends on where a row ends but a mask, and where the columns of neighbouring rows follow each other x is read in one
-// piece instead of gathered. In plain C++ and with AVX-512; the machine is asked when running. A row is added up in its own order on any number of threads.
+// Slices of 32 rows, so many sums at once: nothing depends on where a row ends but a mask, and where the columns of
+// neighbouring rows follow each other x is read in one piece instead of gathered. In plain C++ and with AVX-512; the
+// machine is asked when running. A row is added up in its own order on any number of threads.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -22,19 +23,21 @@ struct SliceView {
     SliceSpan span;
     const SellColumn* column;
     const std::uint8_t* distance;
-    const M* value;                                   // of its first column
-    const std::int32_t* length;                       // of the rows; read only where they differ
+    const M* value;              // of its first column
+    const std::int32_t* length;  // of the rows; read only where they differ
     const V* x;
 };
 
-constexpr int lanes_at_once = 8;                      // as many sums as stay in the registers of any machine
+constexpr int lanes_at_once = 8;  // as many sums as stay in the registers of any machine
 
 // x is that of the first lane where the columns follow each other, so that a compiler reads it in one piece.
 template <bool Ragged, class T, class V, class M>
-void add_column(const T* distance, const M* value, const V* x, std::int32_t k, const std::int32_t* length, std::array<V, lanes_at_once>& sum)
+void add_column(const T* distance, const M* value, const V* x, std::int32_t k, const std::int32_t* length,
+                std::array<V, lanes_at_once>& sum)
 {
     for (std::size_t lane = 0; lane < lanes_at_once; ++lane)
-        if (!Ragged || k < length[lane]) sum[lane] += static_cast<V>(value[lane]) * x[distance ? static_cast<std::size_t>(distance[lane]) : lane];
+        if (!Ragged || k < length[lane])
+            sum[lane] += static_cast<V>(value[lane]) * x[distance ? static_cast<std::size_t>(distance[lane]) : lane];
 }
 
 template <bool Ragged, class V, class M>
@@ -51,8 +54,12 @@ std::array<V, lanes_at_once> sum_lanes(const SliceView<V, M>& s, int first)
         switch (static_cast<SellKind>(column.at % 4)) {
         case SellKind::follow: add_column<Ragged, std::uint8_t>(nullptr, value, x + first, k, length, sum); break;
         case SellKind::bytes1: add_column<Ragged>(from + first, value, x, k, length, sum); break;
-        case SellKind::bytes2: add_column<Ragged>(reinterpret_cast<const std::uint16_t*>(from) + first, value, x, k, length, sum); break;
-        case SellKind::bytes4: add_column<Ragged>(reinterpret_cast<const std::uint32_t*>(from) + first, value, x, k, length, sum); break;
+        case SellKind::bytes2:
+            add_column<Ragged>(reinterpret_cast<const std::uint16_t*>(from) + first, value, x, k, length, sum);
+            break;
+        case SellKind::bytes4:
+            add_column<Ragged>(reinterpret_cast<const std::uint32_t*>(from) + first, value, x, k, length, sum);
+            break;
         }
     }
     return sum;
@@ -71,7 +78,11 @@ void sum_plain(const SliceView<V, M>& s, V* to)
 
 #define TULLE_VECTORS [[gnu::target("avx512f,avx512bw,avx512vl,fma")]]
 
-bool has_vectors() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"); }
+bool has_vectors()
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
+}
 
 TULLE_VECTORS inline __m512d load(__mmask8 m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
 TULLE_VECTORS inline __m512d load(__mmask8 m, const float* p) { return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, p)); }
@@ -81,16 +92,20 @@ TULLE_VECTORS inline __m512 load(__mmask16 m, const float* p) { return _mm512_ma
 template <SellKind Kind>
 TULLE_VECTORS inline __m256i distances8(const std::uint8_t* from, int lane)
 {
-    if constexpr (Kind == SellKind::bytes1) return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + lane)));
-    else if constexpr (Kind == SellKind::bytes2) return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 2 * lane)));
+    if constexpr (Kind == SellKind::bytes1)
+        return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + lane)));
+    else if constexpr (Kind == SellKind::bytes2)
+        return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 2 * lane)));
     else return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 4 * lane));
 }
 
 template <SellKind Kind>
 TULLE_VECTORS inline __m512i distances16(const std::uint8_t* from, int lane)
 {
-    if constexpr (Kind == SellKind::bytes1) return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + lane)));
-    else if constexpr (Kind == SellKind::bytes2) return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 2 * lane)));
+    if constexpr (Kind == SellKind::bytes1)
+        return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + lane)));
+    else if constexpr (Kind == SellKind::bytes2)
+        return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 2 * lane)));
     else return _mm512_loadu_si512(from + 4 * lane);
 }
 
@@ -99,7 +114,8 @@ TULLE_VECTORS inline std::uint32_t lanes_with(const SliceSpan& span, const std::
 {
     if (!span.ragged) return ~std::uint32_t{0};
     const __m512i at = _mm512_set1_epi32(k);
-    const std::uint32_t low = _mm512_cmpgt_epi32_mask(_mm512_loadu_si512(length), at), high = _mm512_cmpgt_epi32_mask(_mm512_loadu_si512(length + 16), at);
+    const std::uint32_t low = _mm512_cmpgt_epi32_mask(_mm512_loadu_si512(length), at),
+                        high = _mm512_cmpgt_epi32_mask(_mm512_loadu_si512(length + 16), at);
     return low | high << 16;
 }
 
@@ -164,7 +180,10 @@ TULLE_VECTORS void sum_vectors(const SliceView<V, M>& s, V* to)
 bool has_vectors() { return false; }
 
 template <class V, class M>
-void sum_vectors(const SliceView<V, M>& s, V* sum) { sum_plain(s, sum); }
+void sum_vectors(const SliceView<V, M>& s, V* sum)
+{
+    sum_plain(s, sum);
+}
 
 #endif
 
@@ -189,11 +208,17 @@ void multiply_slice(const CsrView<M>& a, const Sell<M>& sell, offset_t slice, bo
     const index_t* const list = sell.row.data();
     const SliceSpan span = span_of(sell.slice_begin.data(), slice);
     if (span.ragged)
-        for (int lane = 0; lane < slice_rows; ++lane) length[static_cast<std::size_t>(lane)] = static_cast<std::int32_t>(length_of(a.row_begin, row_of(list, a.rows, slice, lane)));
-    const SliceView<V, M> view{span, sell.column.data(), sell.distance.data(), sell.value.data() + span.begin * slice_rows, length.data(), v.x};
+        for (int lane = 0; lane < slice_rows; ++lane)
+            length[static_cast<std::size_t>(lane)] =
+                static_cast<std::int32_t>(length_of(a.row_begin, row_of(list, a.rows, slice, lane)));
+    const SliceView<V, M> view{
+        span, sell.column.data(), sell.distance.data(), sell.value.data() + span.begin * slice_rows, length.data(),
+        v.x};
     if (vectors) sum_vectors(view, sum.data());
     else sum_plain(view, sum.data());
-    const auto write = [&](offset_t row, int lane) { v.y[row] = scaled(v.alpha, sum[static_cast<std::size_t>(lane)], v.beta, v.y + row); };
+    const auto write = [&](offset_t row, int lane) {
+        v.y[row] = scaled(v.alpha, sum[static_cast<std::size_t>(lane)], v.beta, v.y + row);
+    };
     const offset_t first = slice * slice_rows;
     if (list == nullptr) {
         const int count = static_cast<int>(std::min(offset_t{slice_rows}, a.rows - first));
@@ -214,7 +239,8 @@ void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t) {
         const offset_t end = first_slice(sell.slice_begin.data(), slices, t + 1, q.threads);
-        for (offset_t s = first_slice(sell.slice_begin.data(), slices, t, q.threads); s < end; ++s) multiply_slice(a, sell, s, vectors, v);
+        for (offset_t s = first_slice(sell.slice_begin.data(), slices, t, q.threads); s < end; ++s)
+            multiply_slice(a, sell, s, vectors, v);
     }
 }
 

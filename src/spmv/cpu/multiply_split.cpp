@@ -1,12 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of equal work along the merge path. A piece's size does not depend on the number of threads, so neither do the results.
+// Pieces of equal work along the merge path. A piece's size does not depend on the number of threads, so neither do the
+// results.
 #include "spmv/cpu/stretch.hpp"
 
 namespace tulle::spmv {
 namespace {
 
-constexpr offset_t piece_steps = offset_t{1} << 14;   // 200 KB of matrix in double: well above the cost of starting a piece
+constexpr offset_t piece_steps = offset_t{1}
+                                 << 14;  // 200 KB of matrix in double: well above the cost of starting a piece
 
 }  // namespace
 
@@ -19,13 +21,17 @@ void multiply_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Wor
     const prim::MergePoint* point = work.point.data();
     V* carry = const_cast<V*>(work.carry.data());
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic)
-    for (offset_t p = 0; p < pieces; ++p) carry[p] = multiply_stretch(a, {}, point[p], point[p + 1], lanes == 8 ? 8 : 2, v);
+    for (offset_t p = 0; p < pieces; ++p)
+        carry[p] = multiply_stretch(a, {}, point[p], point[p + 1], lanes == 8 ? 8 : 2, v);
     for (offset_t p = 0; p < pieces; ++p)
         if (point[p + 1].row < a.rows) v.y[point[p + 1].row] += v.alpha * carry[p];
 }
 
-template void multiply_split(const CpuQueue&, const CsrView<float>&, int, const Workspace<float, float>&, const Vectors<float>&);
-template void multiply_split(const CpuQueue&, const CsrView<double>&, int, const Workspace<double, double>&, const Vectors<double>&);
-template void multiply_split(const CpuQueue&, const CsrView<float>&, int, const Workspace<double, float>&, const Vectors<double>&);
+template void multiply_split(const CpuQueue&, const CsrView<float>&, int, const Workspace<float, float>&,
+                             const Vectors<float>&);
+template void multiply_split(const CpuQueue&, const CsrView<double>&, int, const Workspace<double, double>&,
+                             const Vectors<double>&);
+template void multiply_split(const CpuQueue&, const CsrView<float>&, int, const Workspace<double, float>&,
+                             const Vectors<double>&);
 
 }  // namespace tulle::spmv

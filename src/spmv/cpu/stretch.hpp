@@ -7,11 +7,13 @@
 
 namespace tulle::spmv {
 
-// Writes the rows that end between the two points; returns what there is of the next one, up to `to`. `sums` are added side by side in
-// every row: 1, 2, 4, or 8 for as many as a vector of this machine holds (where it has none that gathers, 4 for long rows, 1 for short ones).
-// `narrow` holds the columns in 16 bits, or nothing. The order of additions in a row depends on where its part begins alone.
+// Writes the rows that end between the two points; returns what there is of the next one, up to `to`. `sums` are added
+// side by side in every row: 1, 2, 4, or 8 for as many as a vector of this machine holds (where it has none that
+// gathers, 4 for long rows, 1 for short ones). `narrow` holds the columns in 16 bits, or nothing. The order of
+// additions in a row depends on where its part begins alone.
 template <class V, class M>
-V multiply_stretch(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint from, prim::MergePoint to, int sums, const Vectors<V>& v);
+V multiply_stretch(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint from, prim::MergePoint to, int sums,
+                   const Vectors<V>& v);
 
 // Whether 8 sums side by side are a vector of this machine: AVX-512 with its gathers.
 bool has_gathers();

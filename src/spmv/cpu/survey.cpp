@@ -31,8 +31,9 @@ index_t width_of(const CsrView<M>& a, offset_t begin, offset_t end)
     return static_cast<index_t>(std::min(width < 0 ? -width : width, offset_t{max_index}));
 }
 
-// Whether columns of the rows first … last-1 are in range and as sorted and unique as the view claims. Steps back are counted over all nonzeros in one loop
-// that knows nothing of rows and so becomes vectors; those between two rows are taken off again. Unsigned, so that a negative column is a large one.
+// Whether columns of the rows first … last-1 are in range and as sorted and unique as the view claims. Steps back are
+// counted over all nonzeros in one loop that knows nothing of rows and so becomes vectors; those between two rows are
+// taken off again. Unsigned, so that a negative column is a large one.
 template <class M>
 bool columns_are_sound(const CsrView<M>& a, index_t first, index_t last)
 {
@@ -89,7 +90,8 @@ Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
     offset_t before = -1, longest = 0;
     index_t steady = 0, descents = 0;
     for (index_t i = first; i < last; ++i) {
-        const auto length = static_cast<offset_t>(static_cast<std::uint64_t>(row_begin[i + 1]) - static_cast<std::uint64_t>(row_begin[i]));     // whatever is there
+        const auto length = static_cast<offset_t>(static_cast<std::uint64_t>(row_begin[i + 1]) -
+                                                  static_cast<std::uint64_t>(row_begin[i]));  // whatever is there
         longest = std::max(longest, length);
         descents += row_begin[i + 1] < row_begin[i];
         steady += length == before;
@@ -117,13 +119,18 @@ template <class M, class Look>
 Survey survey_rows(const CpuQueue& q, const CsrView<M>& a, index_t rows_at_once, const Look& look)
 {
     Survey all;
-    all.row = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0, .value_bytes = sizeof(M)};
+    all.row = {.rows = a.rows,
+               .cols = a.cols,
+               .nonzeros = a.nonzeros,
+               .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0,
+               .value_bytes = sizeof(M)};
     all.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
 #pragma omp parallel num_threads(threads_for(q, a.rows + a.nonzeros))
     {
         Survey mine;
 #pragma omp for schedule(static)
-        for (index_t s = 0; s < ceil_div(a.rows, rows_at_once); ++s) add(mine, look(s * rows_at_once, std::min(a.rows, s * rows_at_once + rows_at_once)));
+        for (index_t s = 0; s < ceil_div(a.rows, rows_at_once); ++s)
+            add(mine, look(s * rows_at_once, std::min(a.rows, s * rows_at_once + rows_at_once)));
 #pragma omp critical(tulle_spmv_survey)
         add(all, mine);
     }
@@ -143,7 +150,8 @@ template <class M>
 Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole)
 {
     constexpr index_t rows_at_once = 256;
-    return survey_rows(q, a, rows_at_once, [&](index_t first, index_t last) { return glance_at(a, first, last, whole); });
+    return survey_rows(q, a, rows_at_once,
+                       [&](index_t first, index_t last) { return glance_at(a, first, last, whole); });
 }
 
 template Survey glance(const CpuQueue&, const CsrView<float>&, bool);

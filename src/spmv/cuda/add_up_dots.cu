@@ -25,7 +25,8 @@ __global__ void __launch_bounds__(threads_per_block) add_up_dots_kernel(offset_t
 template <class V>
 void add_up_dots(const CudaQueue& q, index_t n, const Vectors<V>& v)
 {
-    launch(q, one_thread_each((offset_t{n} + rows_per_thread - 1) / rows_per_thread, threads_per_block), add_up_dots_kernel<V>, offset_t{n}, v);
+    launch(q, one_thread_each((offset_t{n} + rows_per_thread - 1) / rows_per_thread, threads_per_block),
+           add_up_dots_kernel<V>, offset_t{n}, v);
 }
 
 template void add_up_dots(const CudaQueue&, index_t, const Vectors<float>&);

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// dot(y, x) and dot(y, y) on the way: every thread adds up what it writes, every block writes two numbers, and the last block to finish
-// adds those in their order. The same bits every time.
+// dot(y, x) and dot(y, y) on the way: every thread adds up what it writes, every block writes two numbers, and the last
+// block to finish adds those in their order. The same bits every time.
 #pragma once
 
 #include <type_traits>
@@ -67,7 +67,7 @@ __device__ void finish(const Written<On, V>& written, const Dots<V>& dots)
         if (threadIdx.x == 0) {
             dots.result[0] = all_xy;
             dots.result[1] = all_yy;
-            *dots.arrived = 0;                             // for the next run
+            *dots.arrived = 0;  // for the next run
         }
     }
 }

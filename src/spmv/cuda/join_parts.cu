@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What parts send each other, and what becomes of it. One thread per entry or row; the heads of a cut row are so few that one thread adds them.
+// What parts send each other, and what becomes of it. One thread per entry or row; the heads of a cut row are so few
+// that one thread adds them.
 #include "device/cuda/kernel.cuh"
 #include "spmv/team/steps.hpp"
 
@@ -8,7 +9,8 @@ namespace tulle::spmv {
 namespace {
 
 template <class V>
-__global__ void pack_entries_kernel(const V* __restrict__ x, const index_t* __restrict__ at, offset_t n, V* __restrict__ to)
+__global__ void pack_entries_kernel(const V* __restrict__ x, const index_t* __restrict__ at, offset_t n,
+                                    V* __restrict__ to)
 {
     const offset_t k = global_thread();
     if (k < n) to[k] = x[at[k]];
@@ -23,7 +25,8 @@ __global__ void add_heads_kernel(const V* __restrict__ head, index_t n, V* __res
 }
 
 template <class V>
-__global__ void fold_lines_kernel(const V* __restrict__ sum, const offset_t* __restrict__ first, index_t rows, V alpha, V beta, V* __restrict__ y)
+__global__ void fold_lines_kernel(const V* __restrict__ sum, const offset_t* __restrict__ first, index_t rows, V alpha,
+                                  V beta, V* __restrict__ y)
 {
     const offset_t i = global_thread();
     if (i >= rows) return;

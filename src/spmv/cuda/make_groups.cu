@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds runs of rows with the same columns and cuts them into groups of at most two, three or four rows, whichever wastes least. A block
-// looks at a chunk of rows by itself: a run that reaches into the next chunk is cut there, at the cost of one group more in 256 rows.
+// Finds runs of rows with the same columns and cuts them into groups of at most two, three or four rows, whichever
+// wastes least. A block looks at a chunk of rows by itself: a run that reaches into the next chunk is cut there, at the
+// cost of one group more in 256 rows.
 #include "device/cuda/kernel.cuh"
 
 #include "base/math.hpp"
@@ -12,7 +13,7 @@
 namespace tulle::spmv {
 namespace {
 
-constexpr int chunk_rows = 256;                              // and a thread for each
+constexpr int chunk_rows = 256;  // and a thread for each
 constexpr int warps = chunk_rows / 32;
 constexpr int lanes_per_row = 8;
 constexpr unsigned all_lanes = 0xffffffffu;
@@ -47,8 +48,10 @@ struct Starts {
 // Lanes of this slice of the warp.
 __device__ unsigned slice_mask() { return 0xffu << (threadIdx.x % 32 / lanes_per_row * lanes_per_row); }
 
-// Whether a row does not have the columns of the row before it; a slice of lanes calls together, all slices of a warp at once.
-__device__ bool begins_run(index_t rows, const offset_t* row_begin, const index_t* col, offset_t row, bool first_of_chunk)
+// Whether a row does not have the columns of the row before it; a slice of lanes calls together, all slices of a warp
+// at once.
+__device__ bool begins_run(index_t rows, const offset_t* row_begin, const index_t* col, offset_t row,
+                           bool first_of_chunk)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes_per_row;
     bool differs = row >= rows || first_of_chunk;
@@ -60,7 +63,8 @@ __device__ bool begins_run(index_t rows, const offset_t* row_begin, const index_
     return (__ballot_sync(all_lanes, differs) & slice_mask()) != 0;
 }
 
-// The totals of the chunks, for each of the three sizes; then the better size, and where each chunk's groups begin. One block, all threads.
+// The totals of the chunks, for each of the three sizes; then the better size, and where each chunk's groups begin. One
+// block, all threads.
 __device__ void add_up_chunks(int chunks, index_t* count, Found* found)
 {
     TULLE_SHARED(unsigned long long, total, group_sizes);
@@ -69,14 +73,16 @@ __device__ void add_up_chunks(int chunks, index_t* count, Found* found)
     __syncthreads();
     for (int k = 0; k < group_sizes; ++k) {
         unsigned long long sum = 0;
-        for (int c = static_cast<int>(threadIdx.x); c < chunks; c += chunk_rows) sum += static_cast<unsigned long long>(count[c * group_sizes + k]);
+        for (int c = static_cast<int>(threadIdx.x); c < chunks; c += chunk_rows)
+            sum += static_cast<unsigned long long>(count[c * group_sizes + k]);
         sum = slice_sum<32>(sum);
         if (threadIdx.x % 32 == 0) atomicAdd(total + k, sum);
     }
     __syncthreads();
     const int most = best_group({total[0], total[1], total[2]}), k = most - smallest_group;
     // Every thread adds up a stretch of chunks, one thread the stretches, and each numbers its own.
-    const int each = (chunks + chunk_rows - 1) / chunk_rows, begin = min(chunks, static_cast<int>(threadIdx.x) * each), end = min(chunks, begin + each);
+    const int each = (chunks + chunk_rows - 1) / chunk_rows, begin = min(chunks, static_cast<int>(threadIdx.x) * each),
+              end = min(chunks, begin + each);
     index_t sum = 0;
     for (int c = begin; c < end; ++c) sum += count[c * group_sizes + k];
     of_thread[threadIdx.x] = sum;
@@ -99,10 +105,15 @@ __device__ void add_up_chunks(int chunks, index_t* count, Found* found)
     }
 }
 
-// A block per chunk: which rows begin runs, and how many groups there would be, for each of the three sizes. The last block adds up.
-//   grid: chunks      shared memory: a byte a row      starts: a word per 32 rows      count: three a chunk, at the end the first of them is where its groups begin
+// A block per chunk: which rows begin runs, and how many groups there would be, for each of the three sizes. The last
+// block adds up.
+//   grid: chunks
+//   shared memory: a byte a row
+//   starts: a word per 32 rows
+//   count: three a chunk, at the end the first of them is where its groups begin
 __global__ void __launch_bounds__(chunk_rows)
-    find_groups_kernel(index_t rows, const offset_t* row_begin, const index_t* col, unsigned* starts, index_t* count, int* arrived, Found* found)
+    find_groups_kernel(index_t rows, const offset_t* row_begin, const index_t* col, unsigned* starts, index_t* count,
+                       int* arrived, Found* found)
 {
     TULLE_SHARED(unsigned char, begins, chunk_rows);
     TULLE_SHARED(unsigned, word, warps);
@@ -129,7 +140,8 @@ __global__ void __launch_bounds__(chunk_rows)
     }
     __syncthreads();
     if (t == 0) {
-        for (int k = 0; k < group_sizes; ++k) count[blockIdx.x * static_cast<unsigned>(group_sizes) + static_cast<unsigned>(k)] = groups[k];
+        for (int k = 0; k < group_sizes; ++k)
+            count[blockIdx.x * static_cast<unsigned>(group_sizes) + static_cast<unsigned>(k)] = groups[k];
         is_last[0] = arrive(arrived) == static_cast<int>(gridDim.x) - 1;
     }
     __syncthreads();
@@ -139,7 +151,8 @@ __global__ void __launch_bounds__(chunk_rows)
 // A block per chunk; rows that begin a group write it.
 //   grid: chunks      shared memory: words      group: every group once
 __global__ void __launch_bounds__(chunk_rows)
-    write_groups_kernel(index_t rows, const offset_t* row_begin, const unsigned* starts, const index_t* count, int most, RowGroup* group)
+    write_groups_kernel(index_t rows, const offset_t* row_begin, const unsigned* starts, const index_t* count, int most,
+                        RowGroup* group)
 {
     TULLE_SHARED(unsigned, word, warps);
     TULLE_SHARED(int, heads_of, warps);
@@ -171,10 +184,12 @@ Groups make_groups(const CudaQueue& q, const CsrView<M>& a)
     Buffer<Found> there(q, 1);
     if (chunks == 0) return {.group = {}, .most = smallest_group};
     fill_zero(q, arrived.data(), 1);
-    launch(q, {chunks, chunk_rows}, find_groups_kernel, a.rows, a.row_begin, a.col, starts.data(), count.data(), arrived.data(), there.data());
+    launch(q, {chunks, chunk_rows}, find_groups_kernel, a.rows, a.row_begin, a.col, starts.data(), count.data(),
+           arrived.data(), there.data());
     const auto found = read_value<Found>(q, there.data());
     Groups made{.group = Buffer<RowGroup>(q, found.groups), .most = found.most};
-    launch(q, {chunks, chunk_rows}, write_groups_kernel, a.rows, a.row_begin, starts.data(), count.data(), made.most, made.group.data());
+    launch(q, {chunks, chunk_rows}, write_groups_kernel, a.rows, a.row_begin, starts.data(), count.data(), made.most,
+           made.group.data());
     return made;
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A matrix in slices: order of the rows, width of the slices, then for each column of a slice the shortest form of its matrix columns.
+// A matrix in slices: order of the rows, width of the slices, then for each column of a slice the shortest form of its
+// matrix columns.
 #include "base/math.hpp"
 #include "device/cuda/kernel.cuh"
 #include "prim/scan.hpp"
@@ -16,7 +17,8 @@ constexpr unsigned all_lanes = 0xffffffffu;
 
 // Keys that bring the rows of a window together, longest first.
 //   grid: ceil(rows / threads)      shared memory: none
-__global__ void __launch_bounds__(threads_per_block) make_keys_kernel(index_t rows, const offset_t* row_begin, std::uint64_t* key, offset_t* row)
+__global__ void __launch_bounds__(threads_per_block)
+    make_keys_kernel(index_t rows, const offset_t* row_begin, std::uint64_t* key, offset_t* row)
 {
     const offset_t i = global_thread();
     if (i >= rows) return;
@@ -25,7 +27,8 @@ __global__ void __launch_bounds__(threads_per_block) make_keys_kernel(index_t ro
 }
 
 //   grid: ceil(places / threads)      shared memory: none      list: every lane of every slice
-__global__ void __launch_bounds__(threads_per_block) list_rows_kernel(index_t rows, offset_t places, const offset_t* sorted, index_t* list)
+__global__ void __launch_bounds__(threads_per_block)
+    list_rows_kernel(index_t rows, offset_t places, const offset_t* sorted, index_t* list)
 {
     const offset_t i = global_thread();
     if (i < places) list[i] = i < rows ? static_cast<index_t>(sorted[i]) : -1;
@@ -34,7 +37,8 @@ __global__ void __launch_bounds__(threads_per_block) list_rows_kernel(index_t ro
 // A warp per slice.
 //   grid: ceil(32 * slices / threads)      shared memory: none      width: one a slice      ragged: one a slice
 __global__ void __launch_bounds__(threads_per_block)
-    measure_slices_kernel(index_t rows, const offset_t* row_begin, offset_t slices, const index_t* list, offset_t* width, std::uint8_t* ragged)
+    measure_slices_kernel(index_t rows, const offset_t* row_begin, offset_t slices, const index_t* list,
+                          offset_t* width, std::uint8_t* ragged)
 {
     const offset_t slice = global_thread() / slice_rows;
     const int lane = static_cast<int>(threadIdx.x) % slice_rows;
@@ -49,7 +53,8 @@ __global__ void __launch_bounds__(threads_per_block)
 }
 
 //   grid: ceil((slices + 1) / threads)      shared memory: none      slice_begin: in place, see SliceSpan
-__global__ void __launch_bounds__(threads_per_block) mark_ragged_kernel(offset_t slices, const std::uint8_t* ragged, offset_t* slice_begin)
+__global__ void __launch_bounds__(threads_per_block)
+    mark_ragged_kernel(offset_t slices, const std::uint8_t* ragged, offset_t* slice_begin)
 {
     const offset_t i = global_thread();
     if (i <= slices) slice_begin[i] = slice_begin[i] * 2 + (i < slices ? ragged[i] : 0);
@@ -65,18 +70,21 @@ struct Form {
 __device__ Form form_of(index_t col, bool here, index_t cols, int lane)
 {
     const index_t low = slice_min<slice_rows>(here ? col : max_index), high = slice_max<slice_rows>(here ? col : 0);
-    const index_t start = low == max_index ? 0 : __shfl_sync(all_lanes, col - lane, __ffs(static_cast<int>(__ballot_sync(all_lanes, here))) - 1);
+    const index_t start = low == max_index ? 0
+                                           : __shfl_sync(all_lanes, col - lane,
+                                                         __ffs(static_cast<int>(__ballot_sync(all_lanes, here))) - 1);
     const bool follows = __ballot_sync(all_lanes, here && col - lane != start) == 0 && may_follow(start, cols);
     if (follows) return {start, SellKind::follow, 0};
     return {low, kind_for(high - low), here ? static_cast<std::uint32_t>(col - low) : 0};
 }
 
-// A warp per slice goes over its columns. First call: bytes a lane of each column's distances, into `bytes`. Second: `bytes` are where they
-// begin, and columns, distances and values are written.
+// A warp per slice goes over its columns. First call: bytes a lane of each column's distances, into `bytes`. Second:
+// `bytes` are where they begin, and columns, distances and values are written.
 //   grid: ceil(32 * slices / threads)      shared memory: none      column, distance, value: every one once
 template <bool Write, class M>
 __global__ void __launch_bounds__(threads_per_block)
-    fill_columns_kernel(CsrView<M> a, offset_t slices, const offset_t* slice_begin, const index_t* list, offset_t* bytes, SellColumn* column, std::uint8_t* distance)
+    fill_columns_kernel(CsrView<M> a, offset_t slices, const offset_t* slice_begin, const index_t* list,
+                        offset_t* bytes, SellColumn* column, std::uint8_t* distance)
 {
     const offset_t slice = global_thread() / slice_rows;
     const int lane = static_cast<int>(threadIdx.x) % slice_rows;
@@ -94,15 +102,19 @@ __global__ void __launch_bounds__(threads_per_block)
             std::uint8_t* to = distance + bytes[j] * slice_rows;
             if (lane == 0) column[j] = column_of(form.base, form.kind, bytes[j]);
             if (form.kind == SellKind::bytes1) to[lane] = static_cast<std::uint8_t>(form.distance);
-            if (form.kind == SellKind::bytes2) reinterpret_cast<std::uint16_t*>(to)[lane] = static_cast<std::uint16_t>(form.distance);
+            if (form.kind == SellKind::bytes2)
+                reinterpret_cast<std::uint16_t*>(to)[lane] = static_cast<std::uint16_t>(form.distance);
             if (form.kind == SellKind::bytes4) reinterpret_cast<std::uint32_t*>(to)[lane] = form.distance;
         }
     }
 }
 
-//   grid: ceil(32 * slices / threads)      shared memory: none      value: every place once, zero where there is no entry
+//   grid: ceil(32 * slices / threads)
+//   shared memory: none
+//   value: every place once, zero where there is no entry
 template <class M>
-__global__ void __launch_bounds__(threads_per_block) fill_values_kernel(CsrView<M> a, offset_t slices, const offset_t* slice_begin, const index_t* list, M* value)
+__global__ void __launch_bounds__(threads_per_block)
+    fill_values_kernel(CsrView<M> a, offset_t slices, const offset_t* slice_begin, const index_t* list, M* value)
 {
     const offset_t slice = global_thread() / slice_rows;
     const int lane = static_cast<int>(threadIdx.x) % slice_rows;
@@ -110,7 +122,8 @@ __global__ void __launch_bounds__(threads_per_block) fill_values_kernel(CsrView<
     const SliceSpan span = span_of(slice_begin, slice);
     const index_t row = row_of(list, a.rows, slice, lane);
     const offset_t length = length_of(a.row_begin, row), begin = row < 0 ? 0 : a.row_begin[row];
-    for (offset_t k = 0; k < span.end - span.begin; ++k) value[(span.begin + k) * slice_rows + lane] = k < length ? a.value[begin + k] : M(0);
+    for (offset_t k = 0; k < span.end - span.begin; ++k)
+        value[(span.begin + k) * slice_rows + lane] = k < length ? a.value[begin + k] : M(0);
 }
 
 Buffer<index_t> sort_rows(const CudaQueue& q, const offset_t* row_begin, index_t rows)
@@ -120,21 +133,27 @@ Buffer<index_t> sort_rows(const CudaQueue& q, const offset_t* row_begin, index_t
     const offset_t places = ceil_div(rows, slice_rows) * offset_t{slice_rows};
     Buffer<index_t> list(q, places);
     launch(q, one_thread_each(rows, threads_per_block), make_keys_kernel, rows, row_begin, key.data(), row.data());
-    prim::sort_pairs(q, key.data(), row.data(), rows, 32 + prim::bits_for(static_cast<std::uint64_t>(rows / window_rows) + 1));
+    prim::sort_pairs(q, key.data(), row.data(), rows,
+                     32 + prim::bits_for(static_cast<std::uint64_t>(rows / window_rows) + 1));
     launch(q, one_thread_each(places, threads_per_block), list_rows_kernel, rows, places, row.data(), list.data());
     return list;
 }
 
-// Slices as wide as their longest row; how many columns they have together. In the natural order the survey has counted them: no waiting.
-offset_t measure_slices(const CudaQueue& q, const offset_t* row_begin, index_t rows, const index_t* list, offset_t padded, Buffer<offset_t>& slice_begin)
+// Slices as wide as their longest row; how many columns they have together. In the natural order the survey has counted
+// them: no waiting.
+offset_t measure_slices(const CudaQueue& q, const offset_t* row_begin, index_t rows, const index_t* list,
+                        offset_t padded, Buffer<offset_t>& slice_begin)
 {
     const offset_t slices = ceil_div(rows, slice_rows);
     Buffer<std::uint8_t> ragged(q, slices);
     slice_begin = Buffer<offset_t>(q, slices + 1);
-    launch(q, one_thread_each(slices * slice_rows, threads_per_block), measure_slices_kernel, rows, row_begin, slices, list, slice_begin.data(), ragged.data());
+    launch(q, one_thread_each(slices * slice_rows, threads_per_block), measure_slices_kernel, rows, row_begin, slices,
+           list, slice_begin.data(), ragged.data());
     prim::exclusive_scan(q, slice_begin.data(), slice_begin.data(), slices);
-    const offset_t columns = list == nullptr ? padded / slice_rows : read_value<offset_t>(q, slice_begin.data() + slices);
-    launch(q, one_thread_each(slices + 1, threads_per_block), mark_ragged_kernel, slices, ragged.data(), slice_begin.data());
+    const offset_t columns =
+        list == nullptr ? padded / slice_rows : read_value<offset_t>(q, slice_begin.data() + slices);
+    launch(q, one_thread_each(slices + 1, threads_per_block), mark_ragged_kernel, slices, ragged.data(),
+           slice_begin.data());
     return columns;
 }
 
@@ -144,7 +163,8 @@ template <class M>
 void fill_sell(const CudaQueue& q, const CsrView<M>& a, Sell<M>& s)
 {
     const offset_t slices = s.slice_begin.size() - 1;
-    launch(q, one_thread_each(slices * slice_rows, threads_per_block), fill_values_kernel<M>, a, slices, s.slice_begin.data(), s.row.data(), s.value.data());
+    launch(q, one_thread_each(slices * slice_rows, threads_per_block), fill_values_kernel<M>, a, slices,
+           s.slice_begin.data(), s.row.data(), s.value.data());
 }
 
 template <class M>
@@ -152,17 +172,20 @@ Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort, offset_t p
 {
     Sell<M> s;
     if (sort) s.row = sort_rows(q, a.row_begin, a.rows);
-    const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), padded, s.slice_begin), slices = s.slice_begin.size() - 1;
+    const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), padded, s.slice_begin),
+                   slices = s.slice_begin.size() - 1;
     const LaunchShape by_slice = one_thread_each(slices * slice_rows, threads_per_block);
     Buffer<offset_t> bytes(q, columns + 1);
-    launch(q, by_slice, fill_columns_kernel<false, M>, a, slices, s.slice_begin.data(), s.row.data(), bytes.data(), nullptr, nullptr);
+    launch(q, by_slice, fill_columns_kernel<false, M>, a, slices, s.slice_begin.data(), s.row.data(), bytes.data(),
+           nullptr, nullptr);
     prim::exclusive_scan(q, bytes.data(), bytes.data(), columns);
     const auto units = read_value<offset_t>(q, bytes.data() + columns);
     require_units(units);
     s.column = Buffer<SellColumn>(q, columns);
     s.distance = Buffer<std::uint8_t>(q, units * slice_rows);
     s.value = Buffer<M>(q, columns * slice_rows);
-    launch(q, by_slice, fill_columns_kernel<true, M>, a, slices, s.slice_begin.data(), s.row.data(), bytes.data(), s.column.data(), s.distance.data());
+    launch(q, by_slice, fill_columns_kernel<true, M>, a, slices, s.slice_begin.data(), s.row.data(), bytes.data(),
+           s.column.data(), s.distance.data());
     fill_sell(q, a, s);
     return s;
 }

@@ -9,7 +9,7 @@ namespace tulle::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
-constexpr int lanes_per_row = 8;        // eight doubles are a sector and a half of memory; blocks are 4 to 32 wide
+constexpr int lanes_per_row = 8;  // eight doubles are a sector and a half of memory; blocks are 4 to 32 wide
 
 // This lane's share of a row; padding and columns beyond the matrix are left out, and x is not read there.
 template <class V, class M>
@@ -20,7 +20,8 @@ __device__ V dot_strided(const BlockedEllView<M>& a, offset_t row, int lane, con
     for (offset_t k = lane; k < offset_t{a.width} * a.block; k += lanes_per_row) {
         const offset_t slot = first_slot + k / a.block;
         const offset_t col = offset_t{a.block_col[slot]} * a.block + k % a.block;
-        if (a.block_col[slot] >= 0 && col < a.cols) sum += static_cast<V>(a.value[(slot * a.block + row % a.block) * a.block + k % a.block]) * x[col];
+        if (a.block_col[slot] >= 0 && col < a.cols)
+            sum += static_cast<V>(a.value[(slot * a.block + row % a.block) * a.block + k % a.block]) * x[col];
     }
     return sum;
 }

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbouring rows with the same columns, as unknowns of one node of a finite element mesh have them, two to four together: a slice of lanes
-// reads their columns and entries of x once and multiplies them with the values of all rows. The values stay where the caller has them.
+// Neighbouring rows with the same columns, as unknowns of one node of a finite element mesh have them, two to four
+// together: a slice of lanes reads their columns and entries of x once and multiplies them with the values of all rows.
+// The values stay where the caller has them.
 #include "device/cuda/kernel.cuh"
 
 #include "base/constant.hpp"
@@ -21,22 +22,24 @@ __device__ T load(const T* from)
     else return *from;
 }
 
-// Adds this lane's share of each row of the group to sum[0 … Most). (The promises of __restrict__ let the compiler place the loads; it then
-// needs half the registers, and twice the warps fit.)
+// Adds this lane's share of each row of the group to sum[0 … Most). (The promises of __restrict__ let the compiler
+// place the loads; it then needs half the registers, and twice the warps fit.)
 template <int Lanes, int Most, class V, class M>
-__device__ void add_group(const RowGroup& group, int lane, const index_t* __restrict__ col, const M* __restrict__ value, const V* __restrict__ x, V (&sum)[Most])
+__device__ void add_group(const RowGroup& group, int lane, const index_t* __restrict__ col, const M* __restrict__ value,
+                          const V* __restrict__ x, V (&sum)[Most])
 {
     constexpr int ahead = columns_at_once(Lanes);
     const int length = group.length(), rows = group.rows();
     for (int k = lane; k < length; k += Lanes * ahead) {
-        V a[ahead][Most];                                         // (columns, rows)
+        V a[ahead][Most];  // (columns, rows)
         index_t c[ahead];
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
             const bool here = k + u * Lanes < length;
             c[u] = here ? load<Lanes>(col + k + u * Lanes) : 0;
 #pragma unroll
-            for (int i = 0; i < Most; ++i) a[u][i] = here && i < rows ? static_cast<V>(load<Lanes>(value + k + u * Lanes + i * length)) : V(0);
+            for (int i = 0; i < Most; ++i)
+                a[u][i] = here && i < rows ? static_cast<V>(load<Lanes>(value + k + u * Lanes + i * length)) : V(0);
         }
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
@@ -50,7 +53,8 @@ __device__ void add_group(const RowGroup& group, int lane, const index_t* __rest
 // One slice of lanes per group.
 //   grid: ceil(groups * Lanes / threads)      shared memory: none      y: every row written once
 template <int Lanes, int Most, bool WithDots, class V, class M>
-__global__ void __launch_bounds__(threads_per_block) multiply_groups_kernel(offset_t groups, const RowGroup* group, const index_t* col, const M* value, Vectors<V> v)
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_groups_kernel(offset_t groups, const RowGroup* group, const index_t* col, const M* value, Vectors<V> v)
 {
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
     const offset_t g = global_thread() / Lanes;
@@ -75,7 +79,8 @@ void multiply_groups(const CudaQueue& q, const CsrView<M>& a, int lanes, const G
         with_constant<2, 3, 4>(groups.most, [&](auto most) {
             const LaunchShape shape = one_thread_each(groups.group.size() * n(), threads_per_block);
             const auto go = [&](auto with_dots) {
-                launch(q, shape, multiply_groups_kernel<n(), most(), with_dots(), V, M>, groups.group.size(), groups.group.data(), a.col, a.value, v);
+                launch(q, shape, multiply_groups_kernel<n(), most(), with_dots(), V, M>, groups.group.size(),
+                       groups.group.data(), a.col, a.value, v);
             };
             with_or_without_dots<V, M>(v, go);
         });

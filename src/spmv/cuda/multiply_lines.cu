@@ -33,7 +33,9 @@ __global__ void __launch_bounds__(threads) multiply_lines_kernel(CsrView<V> a, V
 template <class V>
 void multiply_lines(const CudaQueue& q, const CsrView<V>& a, int lanes, const Vectors<V>& v)
 {
-    with_constant<2, 8, 32>(lanes, [&](auto n) { launch(q, one_thread_each(offset_t{a.rows} * n(), threads), multiply_lines_kernel<n(), V>, a, v); });
+    with_constant<2, 8, 32>(lanes, [&](auto n) {
+        launch(q, one_thread_each(offset_t{a.rows} * n(), threads), multiply_lines_kernel<n(), V>, a, v);
+    });
 }
 
 template void multiply_lines(const CudaQueue&, const CsrView<float>&, int, const Vectors<float>&);

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A slice of lanes per row: short rows share a warp, long ones have it to themselves. With narrow columns, two bytes each, counted from the
-// row's first column, or from zero where no matrix column exceeds 65535.
+// A slice of lanes per row: short rows share a warp, long ones have it to themselves. With narrow columns, two bytes
+// each, counted from the row's first column, or from zero where no matrix column exceeds 65535.
 #include "device/cuda/kernel.cuh"
 
 #include "base/constant.hpp"
@@ -17,7 +17,7 @@ struct Rows {
     index_t rows;
     const O* row_begin;
     const C* col;
-    const index_t* base;             // null: columns count from zero
+    const index_t* base;  // null: columns count from zero
     const M* value;
 };
 
@@ -50,22 +50,29 @@ void launch_rows(const CudaQueue& q, const Rows<M, O, C>& a, int lanes, const Ve
 {
     with_constant<1, 2, 4, 8, 16, 32>(lanes, [&](auto n) {
         const LaunchShape shape = one_thread_each(offset_t{a.rows} * n(), threads_per_block);
-        const auto go = [&](auto with_dots) { launch(q, shape, multiply_rows_kernel<n(), with_dots(), V, M, O, C>, a, v); };
+        const auto go = [&](auto with_dots) {
+            launch(q, shape, multiply_rows_kernel<n(), with_dots(), V, M, O, C>, a, v);
+        };
         with_or_without_dots<V, M>(v, go);
     });
 }
 
 //   grid: ceil(n / threads)      shared memory: none
-__global__ void __launch_bounds__(threads_per_block) narrow_offsets_kernel(const offset_t* from, std::int32_t* to, offset_t n)
+__global__ void __launch_bounds__(threads_per_block)
+    narrow_offsets_kernel(const offset_t* from, std::int32_t* to, offset_t n)
 {
     const offset_t i = global_thread();
     if (i < n) to[i] = static_cast<std::int32_t>(from[i]);
 }
 
 // A warp per row.
-//   grid: ceil(32 * rows / threads)      shared memory: none      base: one a row, if wanted      narrow: every nonzero once
+//   grid: ceil(32 * rows / threads)
+//   shared memory: none
+//   base: one a row, if wanted
+//   narrow: every nonzero once
 __global__ void __launch_bounds__(threads_per_block)
-    narrow_columns_kernel(index_t rows, const offset_t* row_begin, const index_t* col, index_t* base, std::uint16_t* narrow)
+    narrow_columns_kernel(index_t rows, const offset_t* row_begin, const index_t* col, index_t* base,
+                          std::uint16_t* narrow)
 {
     const offset_t row = global_thread() / 32;
     if (row >= rows) return;
@@ -89,15 +96,21 @@ Narrow make_narrow(const CudaQueue& q, const CsrView<M>& a)
     Narrow n{Buffer<std::int32_t>(q, offset_t{a.rows} + 1), Buffer<std::uint16_t>(q, a.nonzeros), {}};
     if (a.cols > columns_of_16_bits) n.base = Buffer<index_t>(q, a.rows);
     narrow_offsets(q, a.row_begin, n.row_begin.data(), n.row_begin.size());
-    launch(q, one_thread_each(offset_t{a.rows} * 32, threads_per_block), narrow_columns_kernel, a.rows, a.row_begin, a.col, n.base.data(), n.col.data());
+    launch(q, one_thread_each(offset_t{a.rows} * 32, threads_per_block), narrow_columns_kernel, a.rows, a.row_begin,
+           a.col, n.base.data(), n.col.data());
     return n;
 }
 
 template <class V, class M>
 void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v)
 {
-    if (narrow.row_begin.empty()) launch_rows(q, Rows<M, offset_t, index_t>{a.rows, a.row_begin, a.col, nullptr, a.value}, lanes, v);
-    else launch_rows(q, Rows<M, std::int32_t, std::uint16_t>{a.rows, narrow.row_begin.data(), narrow.col.data(), narrow.base.data(), a.value}, lanes, v);
+    if (narrow.row_begin.empty())
+        launch_rows(q, Rows<M, offset_t, index_t>{a.rows, a.row_begin, a.col, nullptr, a.value}, lanes, v);
+    else
+        launch_rows(q,
+                    Rows<M, std::int32_t, std::uint16_t>{a.rows, narrow.row_begin.data(), narrow.col.data(),
+                                                         narrow.base.data(), a.value},
+                    lanes, v);
 }
 
 template Narrow make_narrow(const CudaQueue&, const CsrView<float>&);

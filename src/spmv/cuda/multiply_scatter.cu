@@ -9,7 +9,7 @@ namespace tulle::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
-constexpr int lanes_per_row = 8;        // of the matrix as it is stored; a row of a mesh has 5 to 80 entries
+constexpr int lanes_per_row = 8;  // of the matrix as it is stored; a row of a mesh has 5 to 80 entries
 constexpr unsigned all_lanes = 0xffffffffu;
 
 template <class V>
@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(threads_per_block) multiply_scatter_kernel(Csr
     if (row >= a.rows) return;
     const V factor = v.alpha * v.x[row];
     const offset_t end = a.row_begin[row + 1];
-    for (offset_t k = a.row_begin[row] + threadIdx.x % lanes_per_row; k < end; k += lanes_per_row) atomicAdd(v.y + a.col[k], static_cast<V>(a.value[k]) * factor);
+    for (offset_t k = a.row_begin[row] + threadIdx.x % lanes_per_row; k < end; k += lanes_per_row)
+        atomicAdd(v.y + a.col[k], static_cast<V>(a.value[k]) * factor);
 }
 
 // One entry per lane; neighbouring lanes in the same row add up first, and the last lane of each run adds to y.
@@ -56,7 +57,8 @@ __global__ void __launch_bounds__(threads_per_block) multiply_entries_kernel(Coo
 // A slice of lanes per row of A: entry (i, j) of a block adds to y[j].
 //   grid: ceil(rows * lanes / threads)      shared memory: none      y: atomically
 template <class V, class M>
-__global__ void __launch_bounds__(threads_per_block) multiply_blocks_transposed_kernel(BlockedEllView<M> a, Vectors<V> v)
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_blocks_transposed_kernel(BlockedEllView<M> a, Vectors<V> v)
 {
     const offset_t row = global_thread() / lanes_per_row;
     if (row >= a.rows) return;
@@ -65,7 +67,9 @@ __global__ void __launch_bounds__(threads_per_block) multiply_blocks_transposed_
     for (offset_t k = threadIdx.x % lanes_per_row; k < offset_t{a.width} * a.block; k += lanes_per_row) {
         const offset_t slot = first_slot + k / a.block;
         const offset_t col = offset_t{a.block_col[slot]} * a.block + k % a.block;
-        if (a.block_col[slot] >= 0 && col < a.cols) atomicAdd(v.y + col, static_cast<V>(a.value[(slot * a.block + row % a.block) * a.block + k % a.block]) * factor);
+        if (a.block_col[slot] >= 0 && col < a.cols)
+            atomicAdd(v.y + col,
+                      static_cast<V>(a.value[(slot * a.block + row % a.block) * a.block + k % a.block]) * factor);
     }
 }
 
@@ -77,13 +81,18 @@ void scale(const CudaQueue& q, offset_t n, const Vectors<V>& v)
 
 }  // namespace
 
-template <class V> Buffer<V> make_private_sums(const CudaQueue&, index_t) { return {}; }   // atomics need no room
+template <class V>
+Buffer<V> make_private_sums(const CudaQueue&, index_t)
+{
+    return {};
+}  // atomics need no room
 
 template <class V, class M>
 void multiply_scatter(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, M>&, const Vectors<V>& v)
 {
     scale(q, a.cols, v);
-    launch(q, one_thread_each(offset_t{a.rows} * lanes_per_row, threads_per_block), multiply_scatter_kernel<V, M>, a, v);
+    launch(q, one_thread_each(offset_t{a.rows} * lanes_per_row, threads_per_block), multiply_scatter_kernel<V, M>, a,
+           v);
 }
 
 template <class V, class M>
@@ -94,22 +103,33 @@ void multiply_entries(const CudaQueue& q, const CooView<M>& a, const Workspace<V
 }
 
 template <class V, class M>
-void multiply_blocks_transposed(const CudaQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>&, const Vectors<V>& v)
+void multiply_blocks_transposed(const CudaQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>&,
+                                const Vectors<V>& v)
 {
     scale(q, a.cols, v);
-    launch(q, one_thread_each(offset_t{a.rows} * lanes_per_row, threads_per_block), multiply_blocks_transposed_kernel<V, M>, a, v);
+    launch(q, one_thread_each(offset_t{a.rows} * lanes_per_row, threads_per_block),
+           multiply_blocks_transposed_kernel<V, M>, a, v);
 }
 
 template Buffer<float> make_private_sums(const CudaQueue&, index_t);
 template Buffer<double> make_private_sums(const CudaQueue&, index_t);
-template void multiply_scatter(const CudaQueue&, const CsrView<float>&, const Workspace<float, float>&, const Vectors<float>&);
-template void multiply_scatter(const CudaQueue&, const CsrView<double>&, const Workspace<double, double>&, const Vectors<double>&);
-template void multiply_scatter(const CudaQueue&, const CsrView<float>&, const Workspace<double, float>&, const Vectors<double>&);
-template void multiply_entries(const CudaQueue&, const CooView<float>&, const Workspace<float, float>&, const Vectors<float>&);
-template void multiply_entries(const CudaQueue&, const CooView<double>&, const Workspace<double, double>&, const Vectors<double>&);
-template void multiply_entries(const CudaQueue&, const CooView<float>&, const Workspace<double, float>&, const Vectors<double>&);
-template void multiply_blocks_transposed(const CudaQueue&, const BlockedEllView<float>&, const Workspace<float, float>&, const Vectors<float>&);
-template void multiply_blocks_transposed(const CudaQueue&, const BlockedEllView<double>&, const Workspace<double, double>&, const Vectors<double>&);
-template void multiply_blocks_transposed(const CudaQueue&, const BlockedEllView<float>&, const Workspace<double, float>&, const Vectors<double>&);
+template void multiply_scatter(const CudaQueue&, const CsrView<float>&, const Workspace<float, float>&,
+                               const Vectors<float>&);
+template void multiply_scatter(const CudaQueue&, const CsrView<double>&, const Workspace<double, double>&,
+                               const Vectors<double>&);
+template void multiply_scatter(const CudaQueue&, const CsrView<float>&, const Workspace<double, float>&,
+                               const Vectors<double>&);
+template void multiply_entries(const CudaQueue&, const CooView<float>&, const Workspace<float, float>&,
+                               const Vectors<float>&);
+template void multiply_entries(const CudaQueue&, const CooView<double>&, const Workspace<double, double>&,
+                               const Vectors<double>&);
+template void multiply_entries(const CudaQueue&, const CooView<float>&, const Workspace<double, float>&,
+                               const Vectors<double>&);
+template void multiply_blocks_transposed(const CudaQueue&, const BlockedEllView<float>&, const Workspace<float, float>&,
+                                         const Vectors<float>&);
+template void multiply_blocks_transposed(const CudaQueue&, const BlockedEllView<double>&,
+                                         const Workspace<double, double>&, const Vectors<double>&);
+template void multiply_blocks_transposed(const CudaQueue&, const BlockedEllView<float>&,
+                                         const Workspace<double, float>&, const Vectors<double>&);
 
 }  // namespace tulle::spmv

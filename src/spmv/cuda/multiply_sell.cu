@@ -1,10 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Slices of 32 rows, a lane each. The lanes fetch what is known of the next 32 columns of the slice together and hand it round; a column's
-// matrix columns follow each other, or are short distances from a base. Places behind the end of a row take no part.
+// Slices of 32 rows, a lane each. The lanes fetch what is known of the next 32 columns of the slice together and hand
+// it round; a column's matrix columns follow each other, or are short distances from a base. Places behind the end of a
+// row take no part.
 //
-// Sliced ELL: Monakov, Lokhmotov, Avetisyan, HiPEAC 2010, doi:10.1007/978-3-642-11515-8_10; sorting inside windows: Kreutzer et al., SIAM
-// J. Sci. Comput. 36, 2014, doi:10.1137/130930352.
+// Sliced ELL: Monakov, Lokhmotov, Avetisyan, HiPEAC 2010, doi:10.1007/978-3-642-11515-8_10; sorting inside windows:
+// Kreutzer et al., SIAM J. Sci. Comput. 36, 2014, doi:10.1137/130930352.
 #include "device/cuda/resident.cuh"
 #include "spmv/cuda/dots.cuh"
 #include "spmv/sell.hpp"
@@ -34,16 +35,19 @@ __device__ index_t matrix_column(index_t base, std::uint32_t at, const std::uint
 }
 
 constexpr int columns_at_once = 2;
-[[maybe_unused]] constexpr int resident_blocks = multiprocessor_threads / threads_per_block;              // of a multiprocessor: 32 registers a thread
+[[maybe_unused]] constexpr int resident_blocks =
+    multiprocessor_threads / threads_per_block;  // of a multiprocessor: 32 registers a thread
 
-// Products of this lane in columns [j, j + n) of the 32 whose descriptions the lanes hold in `mine`; `taken` of them have an entry.
+// Products of this lane in columns [j, j + n) of the 32 whose descriptions the lanes hold in `mine`; `taken` of them
+// have an entry.
 template <int n, class V, class M>
-__device__ V sum_columns(const SellColumn& mine, int j, offset_t taken, const std::uint8_t* __restrict__ distance, const M* __restrict__ value, const V* __restrict__ x, int lane)
+__device__ V sum_columns(const SellColumn& mine, int j, offset_t taken, const std::uint8_t* __restrict__ distance,
+                         const M* __restrict__ value, const V* __restrict__ x, int lane)
 {
     V a[n], xc[n], sum = 0;
     index_t c[n];
 #pragma unroll
-    for (int u = 0; u < n; ++u) {                                 // all loads first
+    for (int u = 0; u < n; ++u) {  // all loads first
         const index_t base = __shfl_sync(all_lanes, mine.base, j + u);
         const std::uint32_t at = __shfl_sync(all_lanes, mine.at, j + u);
         a[u] = u < taken ? static_cast<V>(__ldg(value + u * slice_rows)) : V(0);
@@ -58,17 +62,20 @@ __device__ V sum_columns(const SellColumn& mine, int j, offset_t taken, const st
 
 // This lane's row; `length` of its places are taken.
 template <class V, class M>
-__device__ V sum_lane(const SliceSpan& span, offset_t length, const Columns& c, const M* __restrict__ value, const V* __restrict__ x, int lane)
+__device__ V sum_lane(const SliceSpan& span, offset_t length, const Columns& c, const M* __restrict__ value,
+                      const V* __restrict__ x, int lane)
 {
     V sum = 0;
     for (offset_t first = span.begin; first < span.end; first += slice_rows) {
         const SellColumn mine = first + lane < span.end ? c.column[first + lane] : SellColumn{0, 0};
         const int count = static_cast<int>(min(offset_t{slice_rows}, span.end - first));
         const auto add = [&](auto n, int j) {
-            sum += sum_columns<n()>(mine, j, length - (first - span.begin) - j, c.distance, value + (first + j) * slice_rows + lane, x, lane);
+            sum += sum_columns<n()>(mine, j, length - (first - span.begin) - j, c.distance,
+                                    value + (first + j) * slice_rows + lane, x, lane);
         };
         int j = 0;
-        for (; j + columns_at_once <= count; j += columns_at_once) add(std::integral_constant<int, columns_at_once>{}, j);
+        for (; j + columns_at_once <= count; j += columns_at_once)
+            add(std::integral_constant<int, columns_at_once>{}, j);
         for (; j < count; ++j) add(std::integral_constant<int, 1>{}, j);
     }
     return sum;
@@ -78,7 +85,8 @@ __device__ V sum_lane(const SliceSpan& span, offset_t length, const Columns& c, 
 //   grid: ceil(32 * slices / threads)      shared memory: none      y: every row written once
 template <bool WithDots, class V, class M>
 __global__ void __launch_bounds__(threads_per_block, resident_blocks)
-    multiply_sell_kernel(index_t rows, const offset_t* row_begin, offset_t slices, const offset_t* slice_begin, const index_t* list, Columns columns, const M* value, Vectors<V> v)
+    multiply_sell_kernel(index_t rows, const offset_t* row_begin, offset_t slices, const offset_t* slice_begin,
+                         const index_t* list, Columns columns, const M* value, Vectors<V> v)
 {
     const offset_t slice = global_thread() / slice_rows;
     const int lane = static_cast<int>(threadIdx.x) % slice_rows;
@@ -102,7 +110,8 @@ void multiply_sell(const CudaQueue& q, const CsrView<M>& a, int, const Sell<M>& 
     const LaunchShape shape = one_thread_each(slices * slice_rows, threads_per_block);
     const Columns columns{s.column.data(), s.distance.data()};
     const auto go = [&](auto with_dots) {
-        launch(q, shape, multiply_sell_kernel<with_dots(), V, M>, a.rows, a.row_begin, slices, s.slice_begin.data(), s.row.data(), columns, s.value.data(), v);
+        launch(q, shape, multiply_sell_kernel<with_dots(), V, M>, a.rows, a.row_begin, slices, s.slice_begin.data(),
+               s.row.data(), columns, s.value.data(), v);
     };
     with_or_without_dots<V, M>(v, go);
 }

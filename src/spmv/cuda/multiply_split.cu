@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of equal work along the merge path, one block each. A block multiplies its nonzeros into shared memory, every thread walks its
-// share of the path, and sums of rows that several threads touched are put together in a fixed order: no atomics, the same bits every time.
-// What a block has of a row it could not finish is carried to a second, short kernel.
+// Pieces of equal work along the merge path, one block each. A block multiplies its nonzeros into shared memory, every
+// thread walks its share of the path, and sums of rows that several threads touched are put together in a fixed order:
+// no atomics, the same bits every time. What a block has of a row it could not finish is carried to a second, short
+// kernel.
 #include "device/cuda/kernel.cuh"
 
 #include "spmv/steps.hpp"
@@ -20,10 +21,10 @@ constexpr unsigned all_lanes = 0xffffffffu;
 template <class V>
 struct Piece {
     prim::MergePoint from, to;
-    int rows, nonzeros;            // rows that end inside, nonzeros inside
-    int* row_end;                  // (rows)
-    V* product;                    // (nonzeros)
-    V* sum;                        // (rows)
+    int rows, nonzeros;  // rows that end inside, nonzeros inside
+    int* row_end;        // (rows)
+    V* product;          // (nonzeros)
+    V* sum;              // (rows)
 };
 
 template <class V, class M>
@@ -57,8 +58,8 @@ __device__ LocalPoint local_point(const Piece<V>& piece, int steps)
 
 template <class V>
 struct Open {
-    int row;                       // the row a thread stopped in
-    V sum;                         // what it has of it
+    int row;  // the row a thread stopped in
+    V sum;    // what it has of it
 };
 
 // Walks this thread's steps; rows it finishes go to piece.sum, without what earlier threads have of the first of them.
@@ -93,9 +94,9 @@ __device__ V add_runs(Open<V> open, int lane)
     return open.sum;
 }
 
-// Puts together what several threads have of a row. A run that ends inside its warp belongs to a row finished in that warp, so one
-// lane adds it; the runs at the ends of the warps may belong to one long row and are added by one thread, in order.
-// Returns, to thread 0, what the piece has of the row it could not finish.
+// Puts together what several threads have of a row. A run that ends inside its warp belongs to a row finished in that
+// warp, so one lane adds it; the runs at the ends of the warps may belong to one long row and are added by one thread,
+// in order. Returns, to thread 0, what the piece has of the row it could not finish.
 template <class V>
 __device__ V put_together(const Piece<V>& piece, Open<V> open, V* warp_sum, int* warp_row)
 {
@@ -106,7 +107,7 @@ __device__ V put_together(const Piece<V>& piece, Open<V> open, V* warp_sum, int*
         warp_sum[warp] = total;
         warp_row[warp] = open.row;
     }
-    __syncthreads();                                           // piece.sum of all finished rows is there
+    __syncthreads();  // piece.sum of all finished rows is there
     if (lane < 31 && next_row != open.row) piece.sum[open.row] += total;
     __syncthreads();
     V rest = 0;
@@ -120,9 +121,13 @@ __device__ V put_together(const Piece<V>& piece, Open<V> open, V* warp_sum, int*
 }
 
 // One block per piece.
-//   grid: pieces      shared memory: 2048 values, 2048 row ends      y: rows that end in the piece, once      carry: one per piece
+//   grid: pieces
+//   shared memory: 2048 values, 2048 row ends
+//   y: rows that end in the piece, once
+//   carry: one per piece
 template <class V, class M>
-__global__ void __launch_bounds__(threads_per_block) multiply_split_kernel(CsrView<M> a, const prim::MergePoint* point, Vectors<V> v, V* carry)
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_split_kernel(CsrView<M> a, const prim::MergePoint* point, Vectors<V> v, V* carry)
 {
     TULLE_SHARED(int, row_end, piece_steps);
     TULLE_SHARED(V, values, piece_steps);
@@ -145,7 +150,8 @@ __global__ void __launch_bounds__(threads_per_block) multiply_split_kernel(CsrVi
 
 // Adds the carries of pieces that stopped in the same row, in order, to that row. One thread per run of such pieces.
 template <class V>
-__global__ void __launch_bounds__(threads_per_block) add_carries_kernel(const prim::MergePoint* point, offset_t pieces, offset_t rows, V alpha, const V* carry, V* y)
+__global__ void __launch_bounds__(threads_per_block)
+    add_carries_kernel(const prim::MergePoint* point, offset_t pieces, offset_t rows, V alpha, const V* carry, V* y)
 {
     const offset_t first = global_thread();
     if (first >= pieces) return;
@@ -166,11 +172,15 @@ void multiply_split(const CudaQueue& q, const CsrView<M>& a, const Workspace<V, 
     const offset_t pieces = work.carry.size();
     V* carry = const_cast<V*>(work.carry.data());
     launch(q, {pieces, threads_per_block}, multiply_split_kernel<V, M>, a, work.point.data(), v, carry);
-    launch(q, one_thread_each(pieces, threads_per_block), add_carries_kernel<V>, work.point.data(), pieces, offset_t{a.rows}, v.alpha, carry, v.y);
+    launch(q, one_thread_each(pieces, threads_per_block), add_carries_kernel<V>, work.point.data(), pieces,
+           offset_t{a.rows}, v.alpha, carry, v.y);
 }
 
-template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<float, float>&, const Vectors<float>&);
-template void multiply_split(const CudaQueue&, const CsrView<double>&, const Workspace<double, double>&, const Vectors<double>&);
-template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<double, float>&, const Vectors<double>&);
+template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<float, float>&,
+                             const Vectors<float>&);
+template void multiply_split(const CudaQueue&, const CsrView<double>&, const Workspace<double, double>&,
+                             const Vectors<double>&);
+template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<double, float>&,
+                             const Vectors<double>&);
 
 }  // namespace tulle::spmv

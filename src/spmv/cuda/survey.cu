@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What choose() wants to know, and whether the matrix may be used at all, in one short kernel and one reading back. Order inside rows is
-// checked without knowing which row a nonzero is in: places where a column does not exceed the one before are counted over all nonzeros and
-// over the beginnings of rows; where the two counts agree, there are none inside rows.
+// What choose() wants to know, and whether the matrix may be used at all, in one short kernel and one reading back.
+// Order inside rows is checked without knowing which row a nonzero is in: places where a column does not exceed the one
+// before are counted over all nonzeros and over the beginnings of rows; where the two counts agree, there are none
+// inside rows.
 #include "device/cuda/kernel.cuh"
 
 #include <algorithm>
@@ -15,18 +16,19 @@ namespace tulle::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
-constexpr offset_t most_row_blocks = 512, most_column_blocks = 1024;      // every block ends with a few atomics on the same line
+constexpr offset_t most_row_blocks = 512,
+                   most_column_blocks = 1024;  // every block ends with a few atomics on the same line
 constexpr unsigned all_lanes = 0xffffffffu;
 
 using Count = unsigned long long;
 
 struct Tally {
-    Count longest, widest;               // the largest of all; the others are sums
+    Count longest, widest;  // the largest of all; the others are sums
     Count repeats, shifts, padded;
-    Count wrong;                         // offsets that do not ascend, columns out of range
+    Count wrong;  // offsets that do not ascend, columns out of range
     Count steps_back, steps_back_at_rows;
 };
-constexpr unsigned raised = 2;           // members that are the largest of all
+constexpr unsigned raised = 2;  // members that are the largest of all
 
 __device__ Count warp_sum(Count value) { return slice_sum<32>(value); }
 
@@ -86,7 +88,7 @@ struct Pattern {
     offset_t nonzeros;
     const offset_t* row_begin;
     const index_t* col;
-    bool strict;                         // no column twice in a row
+    bool strict;  // no column twice in a row
     __device__ bool is_back(offset_t k) const { return k > 0 && (strict ? col[k] <= col[k - 1] : col[k] < col[k - 1]); }
 };
 
@@ -104,7 +106,7 @@ __device__ void look_at_rows(const Pattern& a, offset_t block, offset_t blocks, 
         const auto length = static_cast<Count>(r.length());
         const Count slice_width = warp_max(length);
         t.longest = max(t.longest, length);
-        t.padded += slice_width;                           // as a lane's share: 32 of them are the slice
+        t.padded += slice_width;  // as a lane's share: 32 of them are the slice
         t.widest = max(t.widest, width_of(a.col, r));
         t.repeats += looks_like(a.col, r, p, 0);
         t.shifts += looks_like(a.col, r, p, 1);
@@ -160,15 +162,25 @@ Survey survey(const CudaQueue& q, const CsrView<M>& a, bool whole)
     Buffer<Tally> there(q, 1);
     fill_zero(q, there.data(), 1);
     const offset_t row_blocks = std::min(most_row_blocks, ceil_div(offset_t{a.rows}, offset_t{threads_per_block}));
-    const offset_t column_blocks = whole ? std::min(most_column_blocks, ceil_div(a.nonzeros, offset_t{threads_per_block} * 4)) : 0;
+    const offset_t column_blocks =
+        whole ? std::min(most_column_blocks, ceil_div(a.nonzeros, offset_t{threads_per_block} * 4)) : 0;
     const Pattern pattern{a.rows, a.cols, a.nonzeros, a.row_begin, a.col, a.unique};
-    launch(q, {row_blocks + column_blocks, threads_per_block}, survey_kernel, pattern, static_cast<int>(row_blocks), there.data());
+    launch(q, {row_blocks + column_blocks, threads_per_block}, survey_kernel, pattern, static_cast<int>(row_blocks),
+           there.data());
     const auto t = read_value<Tally>(q, there.data());
     Survey s;
-    s.row = {.rows = a.rows, .cols = a.cols, .nonzeros = a.nonzeros, .longest = static_cast<offset_t>(t.longest),
-             .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0, .widest = static_cast<index_t>(t.widest), .steady = 0, .repeats = static_cast<index_t>(t.repeats),
-             .shifts = static_cast<index_t>(t.shifts), .padded = static_cast<offset_t>(t.padded), .value_bytes = sizeof(M)};
-    if (!a.sorted) s.row.widest = a.cols;                // first and last tell nothing
+    s.row = {.rows = a.rows,
+             .cols = a.cols,
+             .nonzeros = a.nonzeros,
+             .longest = static_cast<offset_t>(t.longest),
+             .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0,
+             .widest = static_cast<index_t>(t.widest),
+             .steady = 0,
+             .repeats = static_cast<index_t>(t.repeats),
+             .shifts = static_cast<index_t>(t.shifts),
+             .padded = static_cast<offset_t>(t.padded),
+             .value_bytes = sizeof(M)};
+    if (!a.sorted) s.row.widest = a.cols;  // first and last tell nothing
     s.sound = t.wrong == 0 && (!whole || !a.sorted || t.steps_back == t.steps_back_at_rows);
     return s;
 }

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // op(A) on the host, made ready to be cut.
 //
-//   by rows     CSR, and coordinates in row order, as they are; everything else copied by rows once, unless columns are asked for
-//   fixed       deterministic: rows longer than a segment become several lines. Every line is added up by itself and the lines of a row
+//   by rows     CSR, and coordinates in row order, as they are; everything else copied by rows once, unless columns are
+//               asked for
+//   fixed       deterministic: rows longer than a segment become several lines. Every line is added up by itself and
+//               the lines of a row
 //               from left to right, so the bits depend on the matrix alone. Cuts then fall between lines only
 #include <algorithm>
 
@@ -15,8 +17,8 @@
 namespace tulle::spmv::team {
 namespace {
 
-// A segment is a 4096th of the nonzeros, which cuts eight parts to within half a percent, but never so long that one slice of lanes is
-// seen to work on it, nor so short that its sum costs more than its products.
+// A segment is a 4096th of the nonzeros, which cuts eight parts to within half a percent, but never so long that one
+// slice of lanes is seen to work on it, nor so short that its sum costs more than its products.
 constexpr offset_t segments_of_a_matrix = 4096, shortest_segment = 256, longest_segment = 4096;
 
 template <class V>
@@ -75,13 +77,26 @@ void arrange_view(const Context& host, const CooView<V>& a, bool columns, Arrang
     to.lines = lines_of(to.axis == Axis::columns ? transposed(a) : a);
 }
 
-template <class V> const index_t* other_of(const CsrView<V>& a, Axis) { return a.col; }
-template <class V> const index_t* other_of(const CscView<V>& a, Axis) { return a.row; }
-template <class V> const index_t* other_of(const CooView<V>& a, Axis axis) { return axis == Axis::columns ? a.row : a.col; }
+template <class V>
+const index_t* other_of(const CsrView<V>& a, Axis)
+{
+    return a.col;
+}
+template <class V>
+const index_t* other_of(const CscView<V>& a, Axis)
+{
+    return a.row;
+}
+template <class V>
+const index_t* other_of(const CooView<V>& a, Axis axis)
+{
+    return axis == Axis::columns ? a.row : a.col;
+}
 
 offset_t segment_for(offset_t nonzeros)
 {
-    return std::clamp(power_of_two_from(std::max(offset_t{1}, nonzeros / segments_of_a_matrix)), shortest_segment, longest_segment);
+    return std::clamp(power_of_two_from(std::max(offset_t{1}, nonzeros / segments_of_a_matrix)), shortest_segment,
+                      longest_segment);
 }
 
 offset_t segments_of(offset_t length, offset_t segment) { return std::max(offset_t{1}, ceil_div(length, segment)); }
@@ -95,7 +110,9 @@ void cut_long_rows(const CpuQueue& q, Arranged<V>& a)
     offset_t lines = 0;
     for (index_t i = 0; i < a.rows; ++i) lines += segments_of(begin[i + 1] - begin[i], segment);
     if (lines == a.rows) return;
-    require<ValueError>(lines <= max_index, [&] { return concat("long rows cut into segments of ", segment, " make ", lines, " lines, more than ", max_index); });
+    require<ValueError>(lines <= max_index, [&] {
+        return concat("long rows cut into segments of ", segment, " make ", lines, " lines, more than ", max_index);
+    });
     Buffer<offset_t> cut(q, lines + 1);
     a.row_line = Buffer<offset_t>(q, offset_t{a.rows} + 1);
     offset_t line = 0;
@@ -147,8 +164,9 @@ template <class V>
 void arrange_values(const Context& host, const WideView<V>& a, Arranged<V>& to)
 {
     const V* value = std::visit([](const auto& m) { return m.value; }, a);
-    if (!to.source.empty()) return matrix::gather(host.host(), value, to.source.data(), to.source.size(), to.copy.value.data());
-    to.lines.value = value;                      // the pattern may have moved too
+    if (!to.source.empty())
+        return matrix::gather(host.host(), value, to.source.data(), to.source.size(), to.copy.value.data());
+    to.lines.value = value;  // the pattern may have moved too
     to.lines.other = std::visit([&](const auto& m) { return other_of(m, to.axis); }, a);
 }
 

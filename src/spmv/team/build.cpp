@@ -3,7 +3,8 @@
 // From op(A) on the host to the members of a team.
 //
 //   cut        equal shares of the nonzeros: to the nonzero (paper), or at rows where a hundredth allows it
-//   stage      several NUMA nodes: one thread of each copies the slice of its members into memory there (level one of two)
+//   stage      several NUMA nodes: one thread of each copies the slice of its members into memory there (level one of
+//              two)
 //   bring      every member takes its window; the local pointer is computed where it works
 //   look, decide, prepare, connect      multi_prepare.cpp
 //
@@ -32,7 +33,8 @@ std::vector<Cut> cut(const Context& host, const Arranged<V>& a, int parts, const
     const partition::SplitOptions how{.rule = rule, .tolerance = options.tolerance};
     if (a.axis == Axis::none) return partition::split_evenly(lines.nonzeros, parts);
     if (lines.begin) return partition::split(host.host(), lines.begin, lines.lines, parts, how);
-    const CooView<V> coo{lines.lines, lines.others, lines.nonzeros, lines.line, lines.other, lines.value, CooOrder::by_row, lines.unique};
+    const CooView<V> coo{lines.lines, lines.others, lines.nonzeros,   lines.line,
+                         lines.other, lines.value,  CooOrder::by_row, lines.unique};
     return partition::cuts_of(host, coo, parts, how);
 }
 
@@ -49,7 +51,8 @@ std::vector<ColumnRange> even_slices(index_t n, int parts)
 {
     std::vector<ColumnRange> slices;
     for (int p = 0; p < parts; ++p)
-        slices.push_back({static_cast<index_t>(partition::fair_position(n, p, parts)), static_cast<index_t>(partition::fair_position(n, p + 1, parts))});
+        slices.push_back({static_cast<index_t>(partition::fair_position(n, p, parts)),
+                          static_cast<index_t>(partition::fair_position(n, p + 1, parts))});
     return slices;
 }
 
@@ -97,8 +100,12 @@ Staged<V> stage(const Context& ctx, const Lines<V>& lines, const Part& window, S
         return here;
     };
     const offset_t n = window.nonzeros();
-    return {window.begin, window.first_line, copied(lines.begin, window.first_line, offset_t{window.lines()} + 1), copied(lines.line, window.begin, n),
-            copied(lines.other, window.begin, n), copied(lines.value, window.begin, n)};
+    return {window.begin,
+            window.first_line,
+            copied(lines.begin, window.first_line, offset_t{window.lines()} + 1),
+            copied(lines.line, window.begin, n),
+            copied(lines.other, window.begin, n),
+            copied(lines.value, window.begin, n)};
 }
 
 // A part's arrays on the host: out of the whole ones, or out of those of its node.
@@ -112,23 +119,27 @@ struct Window {
 template <class V>
 Window<V> window_of(const Lines<V>& lines, const Part& part)
 {
-    return {lines.begin ? lines.begin + part.first_line : nullptr, lines.line ? lines.line + part.begin : nullptr, lines.other + part.begin, lines.value + part.begin};
+    return {lines.begin ? lines.begin + part.first_line : nullptr, lines.line ? lines.line + part.begin : nullptr,
+            lines.other + part.begin, lines.value + part.begin};
 }
 
 template <class V>
 Window<V> window_of(const Staged<V>& staged, const Part& part)
 {
     const offset_t at = part.begin - staged.begin;
-    return {staged.pointer.empty() ? nullptr : staged.pointer.data() + (part.first_line - staged.first_line), staged.line.empty() ? nullptr : staged.line.data() + at,
-            staged.other.data() + at, staged.value.data() + at};
+    return {staged.pointer.empty() ? nullptr : staged.pointer.data() + (part.first_line - staged.first_line),
+            staged.line.empty() ? nullptr : staged.line.data() + at, staged.other.data() + at,
+            staged.value.data() + at};
 }
 
-// Consecutive members on the same node: {first, last}. Level one of the two-level split; its borders are borders of parts.
+// Consecutive members on the same node: {first, last}. Level one of the two-level split; its borders are borders of
+// parts.
 std::vector<std::pair<int, int>> groups_of(const std::vector<int>& nodes)
 {
     std::vector<std::pair<int, int>> groups;
     for (int member = 0; member < static_cast<int>(nodes.size()); ++member) {
-        if (member == 0 || nodes[static_cast<std::size_t>(member)] != nodes[static_cast<std::size_t>(member) - 1]) groups.push_back({member, member});
+        if (member == 0 || nodes[static_cast<std::size_t>(member)] != nodes[static_cast<std::size_t>(member) - 1])
+            groups.push_back({member, member});
         groups.back().second = member;
     }
     return groups;
@@ -167,28 +178,37 @@ void bring(Member<V>& m, const Window<V>& window, Axis axis)
 
 // Every member's window, from its node where there are several. `staged` lives until all have it.
 template <class V>
-void bring_all(partition::ThreadPool& crew, const Arranged<V>& a, const std::vector<int>& nodes, std::vector<Member<V>>& members)
+void bring_all(partition::ThreadPool& crew, const Arranged<V>& a, const std::vector<int>& nodes,
+               std::vector<Member<V>>& members)
 {
     const trace::Phase phase{"bring"};
     const auto groups = groups_of(nodes);
     std::vector<Staged<V>> staged(groups.size());
     std::vector<std::size_t> group_of(members.size());
     for (std::size_t g = 0; g < groups.size(); ++g)
-        for (int member = groups[g].first; member <= groups[g].second; ++member) group_of[static_cast<std::size_t>(member)] = g;
+        for (int member = groups[g].first; member <= groups[g].second; ++member)
+            group_of[static_cast<std::size_t>(member)] = g;
     const bool stages = groups.size() > 1;
     if (stages)
         crew.run([&](int member) {
             const std::size_t g = group_of[static_cast<std::size_t>(member)];
             if (groups[g].first != member) return;
-            const Part &first = members[static_cast<std::size_t>(groups[g].first)].part, &last = members[static_cast<std::size_t>(groups[g].second)].part;
-            const bool feeds_gpu = std::any_of(members.begin() + groups[g].first, members.begin() + groups[g].second + 1, [](const Member<V>& m) { return m.ctx.backend() == Backend::cuda; });
-            staged[g] = stage(members[static_cast<std::size_t>(member)].ctx, a.lines, {first.begin, last.end, first.first_line, last.last_line, first.head},
+            const Part &first = members[static_cast<std::size_t>(groups[g].first)].part,
+                       &last = members[static_cast<std::size_t>(groups[g].second)].part;
+            const bool feeds_gpu =
+                std::any_of(members.begin() + groups[g].first, members.begin() + groups[g].second + 1,
+                            [](const Member<V>& m) { return m.ctx.backend() == Backend::cuda; });
+            staged[g] = stage(members[static_cast<std::size_t>(member)].ctx, a.lines,
+                              {first.begin, last.end, first.first_line, last.last_line, first.head},
                               feeds_gpu ? Space::pinned : Space::host);
         });
     crew.run([&](int member) {
         Member<V>& m = members[static_cast<std::size_t>(member)];
-        bring(m, stages ? window_of(staged[group_of[static_cast<std::size_t>(member)]], m.part) : window_of(a.lines, m.part), a.axis);
-        m.ctx.synchronize();                     // the stage may go
+        bring(m,
+              stages ? window_of(staged[group_of[static_cast<std::size_t>(member)]], m.part)
+                     : window_of(a.lines, m.part),
+              a.axis);
+        m.ctx.synchronize();  // the stage may go
     });
 }
 
@@ -198,7 +218,8 @@ Context side_of(const Context& ctx)
     if constexpr (build::has_cuda)
         if (ctx.backend() == Backend::cuda)
             return ctx.run([&](const auto& q) {
-                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) return Context::cuda(q.device);
+                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
+                    return Context::cuda(q.device);
                 else return ctx;
             });
     return ctx;
@@ -224,14 +245,16 @@ std::vector<Member<V>> members_for(const Team& team, const std::vector<Part>& pa
 template <class V>
 std::size_t Member<V>::bytes() const
 {
-    std::size_t all = pointer.bytes() + piece_pointer.bytes() + line.bytes() + other.bytes() + value.bytes() + x.bytes() + y.bytes() + send_at.bytes() + send.bytes() +
-                      head.bytes() + heads.bytes() + sums.bytes() + first_line.bytes() + partial.bytes() + others_partial.bytes();
+    std::size_t all = pointer.bytes() + piece_pointer.bytes() + line.bytes() + other.bytes() + value.bytes() +
+                      x.bytes() + y.bytes() + send_at.bytes() + send.bytes() + head.bytes() + heads.bytes() +
+                      sums.bytes() + first_line.bytes() + partial.bytes() + others_partial.bytes();
     for (const Piece<V>& piece : pieces) all += piece.plan ? piece.plan->bytes() : 0;
     return all;
 }
 
 template <class V>
-std::vector<Member<V>> build(const Team& team, partition::ThreadPool& crew, const Arranged<V>& a, const TeamOptions& options, const std::vector<int>& nodes, Decision& decision)
+std::vector<Member<V>> build(const Team& team, partition::ThreadPool& crew, const Arranged<V>& a,
+                             const TeamOptions& options, const std::vector<int>& nodes, Decision& decision)
 {
     const std::vector<Cut> cuts = cut(Context::cpu(1), a, team.size(), options);
     decision.imbalance = partition::imbalance(cuts);
@@ -240,7 +263,9 @@ std::vector<Member<V>> build(const Team& team, partition::ThreadPool& crew, cons
     bring_all(crew, a, nodes, members);
 
     std::vector<Look> looks(members.size());
-    const auto each = [&](auto&& work) { crew.run([&](int p) { work(members[static_cast<std::size_t>(p)], looks[static_cast<std::size_t>(p)]); }); };
+    const auto each = [&](auto&& work) {
+        crew.run([&](int p) { work(members[static_cast<std::size_t>(p)], looks[static_cast<std::size_t>(p)]); });
+    };
     if (a.axis == Axis::rows && !options.paper) {
         const trace::Phase phase{"look"};
         each([&](Member<V>& m, Look& seen) { look(m, a, seen); });
@@ -260,7 +285,9 @@ std::vector<Member<V>> build(const Team& team, partition::ThreadPool& crew, cons
 
 template struct Member<float>;
 template struct Member<double>;
-template std::vector<Member<float>> build(const Team&, partition::ThreadPool&, const Arranged<float>&, const TeamOptions&, const std::vector<int>&, Decision&);
-template std::vector<Member<double>> build(const Team&, partition::ThreadPool&, const Arranged<double>&, const TeamOptions&, const std::vector<int>&, Decision&);
+template std::vector<Member<float>> build(const Team&, partition::ThreadPool&, const Arranged<float>&,
+                                          const TeamOptions&, const std::vector<int>&, Decision&);
+template std::vector<Member<double>> build(const Team&, partition::ThreadPool&, const Arranged<double>&,
+                                           const TeamOptions&, const std::vector<int>&, Decision&);
 
 }  // namespace tulle::spmv::team

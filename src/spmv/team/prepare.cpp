@@ -17,10 +17,12 @@ namespace {
 
 using partition::Outside;
 
-// A gather that moves less than this many times what the halo moves is preferred: it needs no packing and no renumbering.
+// A gather that moves less than this many times what the halo moves is preferred: it needs no packing and no
+// renumbering.
 constexpr double halo_limit = 0.5;
-// Rows multiplied while the halo comes cost a part in three pieces instead of one: 15 us more on an H200 (docs/design/partition.md). That is
-// hidden by a halo that takes as long, 6 MB on a link of 400 GB/s, and by as many rows to multiply meanwhile. On a CPU nothing overlaps.
+// Rows multiplied while the halo comes cost a part in three pieces instead of one: 15 us more on an H200
+// (docs/design/partition.md). That is hidden by a halo that takes as long, 6 MB on a link of 400 GB/s, and by as many
+// rows to multiply meanwhile. On a CPU nothing overlaps.
 constexpr offset_t interior_nonzeros = offset_t{1} << 22, overlap_bytes = offset_t{6} << 20;
 
 struct Run {
@@ -50,10 +52,17 @@ void cut_pieces(Member<V>& m, const Look& seen, bool exchanges, index_t head_lin
     const index_t lines = m.part.lines();
     const offset_t* begin = seen.pointer.data();
     const auto add = [&](index_t first, index_t last, bool waits, bool head) {
-        if (first < last) m.pieces.push_back({.first = first, .last = last, .begin = begin[first], .end = begin[last], .waits = waits, .head = head});
+        if (first < last)
+            m.pieces.push_back({.first = first,
+                                .last = last,
+                                .begin = begin[first],
+                                .end = begin[last],
+                                .waits = waits,
+                                .head = head});
     };
     add(0, head_lines, exchanges, true);
-    const Run inside = exchanges && seen.outside ? interior_rows(seen, head_lines, lines, overlap) : Run{head_lines, head_lines};
+    const Run inside =
+        exchanges && seen.outside ? interior_rows(seen, head_lines, lines, overlap) : Run{head_lines, head_lines};
     add(head_lines, inside.first, exchanges, false);
     add(inside.first, inside.last, false, false);
     add(inside.last, lines, exchanges, false);
@@ -99,7 +108,9 @@ void make_vectors(Member<V>& m, const Arranged<V>& a, const Decision& d)
     const bool whole = d.gather || a.axis == Axis::none;
     const offset_t size = whole ? a.cols : a.axis == Axis::columns ? m.part.lines() : m.own_x.size() + m.halo;
     m.own_at = whole ? m.own_x.begin : a.axis == Axis::columns ? (m.part.head ? 1 : 0) : m.halo_below;
-    m.given = !d.paper ? m.own_x : a.axis == Axis::columns ? ColumnRange{m.part.first_line, m.part.last_line} : ColumnRange{0, a.cols};
+    m.given = !d.paper                  ? m.own_x
+              : a.axis == Axis::columns ? ColumnRange{m.part.first_line, m.part.last_line}
+                                        : ColumnRange{0, a.cols};
     m.given_at = d.paper ? 0 : m.own_at;
     m.ctx.run([&](const auto& q) {
         m.x = Buffer<V>(q, size);
@@ -113,11 +124,16 @@ void make_vectors(Member<V>& m, const Arranged<V>& a, const Decision& d)
 template <class V>
 AnyView<V> view_of(const Member<V>& m, const Piece<V>& piece, const Arranged<V>& a)
 {
-    const CsrView<V> lines{piece.last - piece.first, static_cast<index_t>(m.x.size()), piece.end - piece.begin, piece.pointer, m.others + piece.begin, m.values + piece.begin,
-                           a.lines.sorted, a.lines.unique};
+    const CsrView<V> lines{piece.last - piece.first, static_cast<index_t>(m.x.size()),
+                           piece.end - piece.begin,  piece.pointer,
+                           m.others + piece.begin,   m.values + piece.begin,
+                           a.lines.sorted,           a.lines.unique};
     if (a.axis == Axis::rows) return lines;
-    if (a.axis == Axis::columns) return CscView<V>{a.rows, lines.rows, lines.nonzeros, lines.row_begin, lines.col, lines.value, lines.sorted, lines.unique};
-    return CooView<V>{a.rows, a.cols, lines.nonzeros, m.line.data(), m.others, m.values, CooOrder::none, a.lines.unique};
+    if (a.axis == Axis::columns)
+        return CscView<V>{a.rows,    lines.rows,  lines.nonzeros, lines.row_begin,
+                          lines.col, lines.value, lines.sorted,   lines.unique};
+    return CooView<V>{a.rows,   a.cols,   lines.nonzeros, m.line.data(),
+                      m.others, m.values, CooOrder::none, a.lines.unique};
 }
 
 // Room for what goes between members, and a plan for every piece.
@@ -132,7 +148,7 @@ void make_room(Member<V>& m, const Arranged<V>& a, int members)
         if (a.axis == Axis::rows && m.part.head && !a.fixed) m.head = Buffer<V>(q, 1);
         if (!a.folds()) return;
         const offset_t* row_line = a.row_line.data();
-            Buffer<offset_t> first(m.ctx.host(), offset_t{m.own_y.size()} + 1);
+        Buffer<offset_t> first(m.ctx.host(), offset_t{m.own_y.size()} + 1);
         for (index_t i = 0; i <= m.own_y.size(); ++i) first.data()[i] = row_line[m.own_y.begin + i] - m.part.first_line;
         m.first_line = to_queue(q, first.data(), first.size());
         m.sums = Buffer<V>(q, std::max(offset_t{m.part.lines()}, row_line[m.own_y.end] - m.part.first_line));
@@ -151,13 +167,15 @@ int owner_of(const std::vector<Member<V>>& members, Slice slice, index_t entry)
 }
 
 template <class V>
-void connect_halo(std::vector<Member<V>>& members, const std::vector<std::vector<index_t>>& halos, std::vector<std::vector<index_t>>& sends)
+void connect_halo(std::vector<Member<V>>& members, const std::vector<std::vector<index_t>>& halos,
+                  std::vector<std::vector<index_t>>& sends)
 {
     for (std::size_t p = 0; p < members.size(); ++p) {
         const std::vector<index_t>& halo = halos[p];
         for (std::size_t o = 0; o < members.size(); ++o) {
             const ColumnRange own = members[o].own_x;
-            const auto from = std::lower_bound(halo.begin(), halo.end(), own.begin), to = std::lower_bound(from, halo.end(), own.end);
+            const auto from = std::lower_bound(halo.begin(), halo.end(), own.begin),
+                       to = std::lower_bound(from, halo.end(), own.end);
             if (from == to) continue;
             const offset_t target = (from - halo.begin()) + (o < p ? 0 : members[p].own_x.size());
             members[p].pulls.push_back({static_cast<int>(o), true, std::ssize(sends[o]), target, to - from});
@@ -171,7 +189,9 @@ void connect_all(std::vector<Member<V>>& members)
 {
     for (std::size_t p = 0; p < members.size(); ++p)
         for (std::size_t o = 0; o < members.size(); ++o)
-            if (o != p && members[o].own_x.size() > 0) members[p].pulls.push_back({static_cast<int>(o), false, members[o].own_at, members[o].own_x.begin, members[o].own_x.size()});
+            if (o != p && members[o].own_x.size() > 0)
+                members[p].pulls.push_back(
+                    {static_cast<int>(o), false, members[o].own_at, members[o].own_x.begin, members[o].own_x.size()});
 }
 
 // Lines are columns: the x of a cut column lies with its owner.
@@ -180,7 +200,8 @@ void connect_columns(std::vector<Member<V>>& members)
 {
     for (Member<V>& m : members) {
         if (!m.part.head) continue;
-        const int owner = owner_of(members, [](const auto& other) { return other.own_x; }, m.part.first_line);
+        const int owner = owner_of(
+            members, [](const auto& other) { return other.own_x; }, m.part.first_line);
         const Member<V>& from = members[static_cast<std::size_t>(owner)];
         m.pulls.push_back({owner, false, from.own_at + m.part.first_line - from.own_x.begin, 0, 1});
     }
@@ -192,7 +213,8 @@ void connect_heads(std::vector<Member<V>>& members)
 {
     for (std::size_t p = 0; p < members.size(); ++p) {
         if (members[p].head_lines == 0) continue;
-        const int owner = owner_of(members, [](const auto& m) { return m.own_y; }, members[p].own_y.begin - 1);
+        const int owner = owner_of(
+            members, [](const auto& m) { return m.own_y; }, members[p].own_y.begin - 1);
         members[static_cast<std::size_t>(owner)].heads_from.push_back(static_cast<int>(p));
     }
     for (Member<V>& m : members)
@@ -234,10 +256,14 @@ void decide(const Arranged<V>& a, const TeamOptions& options, const std::vector<
     d.all = (n - 1) * a.cols;
     for (const Look& seen : looks) d.halo += seen.outside ? seen.outside->count : 0;
     const bool small = static_cast<double>(d.halo) <= halo_limit * static_cast<double>(d.all);
-    d.gather = a.axis == Axis::rows && (options.paper || options.exchange == Exchange::gather || (options.exchange == Exchange::automatic && !small));
-    const std::string share = concat(d.halo, " entries of x lie outside their parts, ", fixed(d.all > 0 ? 100.0 * static_cast<double>(d.halo) / static_cast<double>(d.all) : 0.0, 1), " % of what a gather moves");
-    d.why = a.axis != Axis::rows   ? "cut by columns: every member has its own part of x"
-            : options.paper        ? "as in the paper: all of x for everybody"
+    d.gather = a.axis == Axis::rows && (options.paper || options.exchange == Exchange::gather ||
+                                        (options.exchange == Exchange::automatic && !small));
+    const std::string share =
+        concat(d.halo, " entries of x lie outside their parts, ",
+               fixed(d.all > 0 ? 100.0 * static_cast<double>(d.halo) / static_cast<double>(d.all) : 0.0, 1),
+               " % of what a gather moves");
+    d.why = a.axis != Axis::rows                      ? "cut by columns: every member has its own part of x"
+            : options.paper                           ? "as in the paper: all of x for everybody"
             : options.exchange != Exchange::automatic ? concat("asked for by the caller; ", share)
                                                       : share;
 }
@@ -251,12 +277,19 @@ void prepare(Member<V>& m, const Arranged<V>& a, Look& seen, const Decision& d, 
     if (a.axis == Axis::rows) {
         seen.pointer = Buffer<offset_t>(m.ctx.host(), offset_t{m.part.lines()} + 1);
         m.ctx.run([&](const auto& q) { download(q, m.pointer.data(), seen.pointer.data(), seen.pointer.size()); });
-        m.head_lines = a.folds() ? std::min(offset_t{m.part.lines()}, a.row_line.data()[m.own_y.begin] - m.part.first_line) : m.part.head ? 1 : 0;
-        const bool pays = m.ctx.backend() == Backend::cuda && m.halo * static_cast<offset_t>(sizeof(V)) >= overlap_bytes;
-        cut_pieces(m, seen, m.halo > 0, static_cast<index_t>(m.head_lines), d.overlap == Overlap::automatic && !pays ? Overlap::never : d.overlap);
+        m.head_lines = a.folds()
+                           ? std::min(offset_t{m.part.lines()}, a.row_line.data()[m.own_y.begin] - m.part.first_line)
+                       : m.part.head ? 1
+                                     : 0;
+        const bool pays =
+            m.ctx.backend() == Backend::cuda && m.halo * static_cast<offset_t>(sizeof(V)) >= overlap_bytes;
+        cut_pieces(m, seen, m.halo > 0, static_cast<index_t>(m.head_lines),
+                   d.overlap == Overlap::automatic && !pays ? Overlap::never : d.overlap);
         point_pieces(m);
         if (halo) renumber_columns(m, *seen.outside);
-    } else m.pieces.push_back({.first = 0, .last = m.part.lines(), .begin = 0, .end = m.part.nonzeros(), .pointer = m.pointer.data()});
+    } else
+        m.pieces.push_back(
+            {.first = 0, .last = m.part.lines(), .begin = 0, .end = m.part.nonzeros(), .pointer = m.pointer.data()});
     make_vectors(m, a, d);
     make_room(m, a, members);
     for (Piece<V>& piece : m.pieces)
@@ -264,18 +297,23 @@ void prepare(Member<V>& m, const Arranged<V>& a, Look& seen, const Decision& d, 
 }
 
 template <class V>
-void connect(partition::ThreadPool& crew, const Arranged<V>& a, const Decision& d, std::vector<Look>& looks, std::vector<Member<V>>& members)
+void connect(partition::ThreadPool& crew, const Arranged<V>& a, const Decision& d, std::vector<Look>& looks,
+             std::vector<Member<V>>& members)
 {
     std::vector<std::vector<index_t>> halos(members.size()), sends(members.size());
     if (a.axis == Axis::columns) connect_columns(members);
     else if (d.gather || a.axis == Axis::none) connect_all(members);
     else {
-        crew.run([&](int p) { halos[static_cast<std::size_t>(p)] = halo_on_host(members[static_cast<std::size_t>(p)], *looks[static_cast<std::size_t>(p)].outside); });
+        crew.run([&](int p) {
+            halos[static_cast<std::size_t>(p)] =
+                halo_on_host(members[static_cast<std::size_t>(p)], *looks[static_cast<std::size_t>(p)].outside);
+        });
         connect_halo(members, halos, sends);
     }
     if (a.axis == Axis::rows) connect_heads(members);
     for (std::size_t p = 0; p < members.size(); ++p)
-        for (const Pull& pull : members[p].pulls) members[static_cast<std::size_t>(pull.from)].pulled_by.push_back(static_cast<int>(p));
+        for (const Pull& pull : members[p].pulls)
+            members[static_cast<std::size_t>(pull.from)].pulled_by.push_back(static_cast<int>(p));
     crew.run([&](int member) {
         Member<V>& m = members[static_cast<std::size_t>(member)];
         const auto& at = sends[static_cast<std::size_t>(member)];
@@ -300,12 +338,14 @@ void bring_values(Member<V>& m, const Arranged<V>& a)
 template void look(Member<float>&, const Arranged<float>&, Look&);
 template void decide(const Arranged<float>&, const TeamOptions&, const std::vector<Look>&, Decision&);
 template void prepare(Member<float>&, const Arranged<float>&, Look&, const Decision&, int);
-template void connect(partition::ThreadPool&, const Arranged<float>&, const Decision&, std::vector<Look>&, std::vector<Member<float>>&);
+template void connect(partition::ThreadPool&, const Arranged<float>&, const Decision&, std::vector<Look>&,
+                      std::vector<Member<float>>&);
 template void bring_values(Member<float>&, const Arranged<float>&);
 template void look(Member<double>&, const Arranged<double>&, Look&);
 template void decide(const Arranged<double>&, const TeamOptions&, const std::vector<Look>&, Decision&);
 template void prepare(Member<double>&, const Arranged<double>&, Look&, const Decision&, int);
-template void connect(partition::ThreadPool&, const Arranged<double>&, const Decision&, std::vector<Look>&, std::vector<Member<double>>&);
+template void connect(partition::ThreadPool&, const Arranged<double>&, const Decision&, std::vector<Look>&,
+                      std::vector<Member<double>>&);
 template void bring_values(Member<double>&, const Arranged<double>&);
 
 }  // namespace tulle::spmv::team

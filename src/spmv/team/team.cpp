@@ -8,7 +8,8 @@
 //     pack       every member lays out what others need of its x
 //     fetch      … and takes what it needs of theirs, on a queue beside its own
 //     multiply   meanwhile the rows that need nothing, then the others
-//     join       rows: the owner of a cut row adds what later members have of it. Columns: everybody adds up its slice of all y
+//     join       rows: the owner of a cut row adds what later members have of it. Columns: everybody adds up its slice
+//                of all y
 //     release    nobody may go on with what another is still reading
 //
 // MSREP: Chen and others, papers/004. Where this differs from the paper, and why: docs/design/partition.md.
@@ -42,8 +43,8 @@ struct TeamPlan<V>::State {
     Context host;
     Team members_of;
     TeamOptions options;
-    WideView<V> given;                           // the caller's
-    Buffer<offset_t> wide = {};                  // its offsets, where the caller's have 32 bits
+    WideView<V> given;           // the caller's
+    Buffer<offset_t> wide = {};  // its offsets, where the caller's have 32 bits
     team::Arranged<V> a = {};
     team::Decision decision = {};
     partition::ThreadPool crew;
@@ -79,7 +80,8 @@ Shape<V> shape_of(const WideView<V>& a)
 
 void require_nodes(const std::vector<int>& nodes, int members)
 {
-    require(std::ssize(nodes) == members, [&] { return concat(nodes.size(), " NUMA nodes were given for ", members, " members"); });
+    require(std::ssize(nodes) == members,
+            [&] { return concat(nodes.size(), " NUMA nodes were given for ", members, " members"); });
 }
 
 // ---- one product ----
@@ -87,31 +89,39 @@ void require_nodes(const std::vector<int>& nodes, int members)
 template <class V>
 void pack(Member<V>& m)
 {
-    m.ctx.run([&](const auto& q) { pack_entries(q, m.x.data() + m.own_at, m.send_at.data(), m.send.size(), m.send.data()); });
+    m.ctx.run(
+        [&](const auto& q) { pack_entries(q, m.x.data() + m.own_at, m.send_at.data(), m.send.size(), m.send.data()); });
     m.ready.set(m.ctx);
 }
 
 template <class State, class V>
 void fetch(State& s, Member<V>& m)
 {
-    m.ready.wait(m.side);                        // our own x may still be in use by the product before
+    m.ready.wait(m.side);  // our own x may still be in use by the product before
     for (const Pull& pull : m.pulls) {
         Member<V>& from = s[pull.from];
         from.ready.wait(m.side);
-        s.link.across(from.ctx, (pull.packed ? from.send.data() : from.x.data()) + pull.source, m.side, m.x.data() + pull.target, pull.n);
+        s.link.across(from.ctx, (pull.packed ? from.send.data() : from.x.data()) + pull.source, m.side,
+                      m.x.data() + pull.target, pull.n);
     }
     m.arrived.set(m.side);
 }
 
 template <class V>
-std::span<const V> x_of(const Member<V>& m) { return m.x.span(); }
+std::span<const V> x_of(const Member<V>& m)
+{
+    return m.x.span();
+}
 
 // A piece whose order is fixed: lines straight into y, or as sums that are folded to rows later.
 template <class Queue, class V>
 void multiply_fixed(const Queue& q, Member<V>& m, const Piece<V>& piece, const team::Arranged<V>& a, V alpha, V beta)
 {
-    const CsrView<V> lines{piece.last - piece.first, static_cast<index_t>(m.x.size()), piece.end - piece.begin, piece.pointer, m.others + piece.begin, m.values + piece.begin};
-    if (a.folds()) return multiply_lines(q, lines, a.lanes, Vectors<V>{V(1), m.x.data(), V(0), m.sums.data() + piece.first});
+    const CsrView<V> lines{piece.last - piece.first, static_cast<index_t>(m.x.size()),
+                           piece.end - piece.begin,  piece.pointer,
+                           m.others + piece.begin,   m.values + piece.begin};
+    if (a.folds())
+        return multiply_lines(q, lines, a.lanes, Vectors<V>{V(1), m.x.data(), V(0), m.sums.data() + piece.first});
     multiply_lines(q, lines, a.lanes, Vectors<V>{alpha, m.x.data(), beta, m.y.data() + piece.first});
 }
 
@@ -121,7 +131,8 @@ void multiply_piece(Member<V>& m, const Piece<V>& piece, const team::Arranged<V>
     if (a.axis != Axis::rows) return piece.plan->run(V(1), x_of(m), V(0), m.partial.span());
     if (a.fixed) return m.ctx.run([&](const auto& q) { multiply_fixed(q, m, piece, a, alpha, beta); });
     if (piece.head) return piece.plan->run(alpha, x_of(m), V(0), m.head.span());
-    const auto first = static_cast<std::size_t>(piece.first - m.head_lines), rows = static_cast<std::size_t>(piece.last - piece.first);
+    const auto first = static_cast<std::size_t>(piece.first - m.head_lines),
+               rows = static_cast<std::size_t>(piece.last - piece.first);
     piece.plan->run(alpha, x_of(m), beta, m.y.span().subspan(first, rows));
 }
 
@@ -141,7 +152,8 @@ void join_heads(State& s, Member<V>& m)
         s[other].done.wait(m.ctx);
         s.link.across(s[other].ctx, s[other].head.data(), m.ctx, m.heads.data() + k++, 1);
     }
-    m.ctx.run([&](const auto& q) { add_heads(q, m.heads.data(), static_cast<index_t>(k), m.y.data() + m.y.size() - 1); });
+    m.ctx.run(
+        [&](const auto& q) { add_heads(q, m.heads.data(), static_cast<index_t>(k), m.y.data() + m.y.size() - 1); });
 }
 
 // The same where the order is fixed: others' lines come to their places among ours, then lines become rows.
@@ -151,9 +163,12 @@ void join_lines(State& s, Member<V>& m, V alpha, V beta)
     for (const int other : m.heads_from) {
         const Member<V>& from = s[other];
         from.done.wait(m.ctx);
-        s.link.across(from.ctx, from.sums.data(), m.ctx, m.sums.data() + (from.part.first_line - m.part.first_line), from.head_lines);
+        s.link.across(from.ctx, from.sums.data(), m.ctx, m.sums.data() + (from.part.first_line - m.part.first_line),
+                      from.head_lines);
     }
-    m.ctx.run([&](const auto& q) { fold_lines(q, m.sums.data(), m.first_line.data(), m.own_y.size(), alpha, beta, m.y.data()); });
+    m.ctx.run([&](const auto& q) {
+        fold_lines(q, m.sums.data(), m.first_line.data(), m.own_y.size(), alpha, beta, m.y.data());
+    });
 }
 
 // Our slice of everybody's y.
@@ -169,7 +184,8 @@ void join_columns(State& s, int member, V alpha, V beta)
         s.link.across(s[other].ctx, s[other].partial.data() + m.own_y.begin, m.ctx, to, n);
         to += n;
     }
-    const PartialSums<V> all{m.partial.data() + m.own_y.begin, m.others_partial.data(), static_cast<index_t>(s.members.size()), member, n};
+    const PartialSums<V> all{m.partial.data() + m.own_y.begin, m.others_partial.data(),
+                             static_cast<index_t>(s.members.size()), member, n};
     m.ctx.run([&](const auto& q) { sum_parts(q, all, alpha, beta, m.y.data()); });
 }
 
@@ -183,7 +199,8 @@ void join(State& s, int member, V alpha, V beta)
     m.settled.set(m.ctx);
 }
 
-// What comes next on a queue waits until others have read what they needed. Nothing to do where queues finish by themselves.
+// What comes next on a queue waits until others have read what they needed. Nothing to do where queues finish by
+// themselves.
 template <class State>
 void release(State& s, bool exchanged)
 {
@@ -225,8 +242,10 @@ void multiply_all(State& s, V alpha, V beta, bool exchange)
 template <class State, class V>
 void require_whole_vectors(const State& s, std::span<const V> x, std::span<V> y)
 {
-    require(std::ssize(x) == s.a.cols, [&] { return concat("x has ", x.size(), " entries, but op(A) has ", s.a.cols, " columns"); });
-    require(std::ssize(y) == s.a.rows, [&] { return concat("y has ", y.size(), " entries, but op(A) has ", s.a.rows, " rows"); });
+    require(std::ssize(x) == s.a.cols,
+            [&] { return concat("x has ", x.size(), " entries, but op(A) has ", s.a.cols, " columns"); });
+    require(std::ssize(y) == s.a.rows,
+            [&] { return concat("y has ", y.size(), " entries, but op(A) has ", s.a.rows, " rows"); });
     const void* unknown = nullptr;
     require_placed(s.host, x.data(), x.size(), unknown, "x");
     require_placed(s.host, y.data(), y.size(), unknown, "y");
@@ -238,27 +257,39 @@ std::string cuts_text(const team::Decision& d, bool fixed, Axis axis, double tol
     if (axis == Axis::none) return "equal numbers of entries, in no order";
     const std::string lines = axis == Axis::rows ? "rows" : "columns";
     if (fixed) return "between rows, long ones in segments";
-    return d.paper ? concat("to the nonzero; ", lines, " are split") : concat("between ", lines, " where that is within ", tolerance * 100, " %, else inside them");
+    return d.paper ? concat("to the nonzero; ", lines, " are split")
+                   : concat("between ", lines, " where that is within ", tolerance * 100, " %, else inside them");
 }
 
 }  // namespace
 
-double predict_seconds(std::span<const PartReport> parts, std::span<const double> seconds, std::size_t value_bytes, const Wire& wire)
+double predict_seconds(std::span<const PartReport> parts, std::span<const double> seconds, std::size_t value_bytes,
+                       const Wire& wire)
 {
-    require(parts.size() == seconds.size(), [&] { return concat(seconds.size(), " times were given for ", parts.size(), " parts"); });
+    require(parts.size() == seconds.size(),
+            [&] { return concat(seconds.size(), " times were given for ", parts.size(), " parts"); });
     double slowest = 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-        const double comes = static_cast<double>(parts[p].halo) * static_cast<double>(value_bytes) / wire.bytes_per_second + parts[p].senders * wire.seconds_per_message;
-        const double meanwhile = parts[p].nonzeros > 0 ? seconds[p] * static_cast<double>(parts[p].interior) / static_cast<double>(parts[p].nonzeros) : 0;
+        const double comes =
+            static_cast<double>(parts[p].halo) * static_cast<double>(value_bytes) / wire.bytes_per_second +
+            parts[p].senders * wire.seconds_per_message;
+        const double meanwhile = parts[p].nonzeros > 0 ? seconds[p] * static_cast<double>(parts[p].interior) /
+                                                             static_cast<double>(parts[p].nonzeros)
+                                                       : 0;
         slowest = std::max(slowest, seconds[p] + std::max(0.0, comes - meanwhile));
     }
     return slowest;
 }
 
-template <class V> TeamPlan<V>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
-template <class V> TeamPlan<V>::TeamPlan(TeamPlan&&) noexcept = default;
-template <class V> TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = default;
-template <class V> TeamPlan<V>::~TeamPlan() = default;
+template <class V>
+TeamPlan<V>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state))
+{}
+template <class V>
+TeamPlan<V>::TeamPlan(TeamPlan&&) noexcept = default;
+template <class V>
+TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = default;
+template <class V>
+TeamPlan<V>::~TeamPlan() = default;
 
 template <class V>
 TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& given, const TeamOptions& options)
@@ -267,12 +298,19 @@ TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& given, co
     Buffer<offset_t> wide;
     const auto a = matrix::widened<WideView<V>>(host, given, wide);
     const bool fixed = partition::is_deterministic(team);
-    require<ValueError>(!(options.paper && fixed), "the paper's cuts add in an order that depends on the number of members", "leave TeamOptions::paper off, or the team not deterministic");
+    require<ValueError>(!(options.paper && fixed),
+                        "the paper's cuts add in an order that depends on the number of members",
+                        "leave TeamOptions::paper off, or the team not deterministic");
     if (options.checked) std::visit([&](const auto& m) { check(host, m); }, a);
     const std::vector<int> nodes = options.nodes.empty() ? partition::nodes_of(team) : options.nodes;
     require_nodes(nodes, team.size());
 
-    auto s = std::unique_ptr<State>(new State{.host = host, .members_of = team, .options = options, .given = a, .wide = std::move(wide), .crew = partition::ThreadPool(team.size(), nodes)});
+    auto s = std::unique_ptr<State>(new State{.host = host,
+                                              .members_of = team,
+                                              .options = options,
+                                              .given = a,
+                                              .wide = std::move(wide),
+                                              .crew = partition::ThreadPool(team.size(), nodes)});
     s->a = team::arrange(host, with_op(a, options.op), options.paper, fixed);
     s->members = team::build(team, s->crew, s->a, options, nodes, s->decision);
     for (const Member<V>& m : s->members) {
@@ -293,7 +331,8 @@ void TeamPlan<V>::run(V alpha, std::span<const V> x, V beta, std::span<V> y)
         s.crew.run([&](int member) {
             Member<V>& m = s[member];
             s.link.up(m.ctx, x.data() + m.given.begin, m.x.data() + m.given_at, m.given.size());
-            if (beta != V(0)) s.link.up(m.ctx, static_cast<const V*>(y.data()) + m.own_y.begin, m.y.data(), m.own_y.size());
+            if (beta != V(0))
+                s.link.up(m.ctx, static_cast<const V*>(y.data()) + m.own_y.begin, m.y.data(), m.own_y.size());
         });
     }
     multiply_all(s, alpha, beta, s.exchanges && !s.decision.paper);
@@ -364,7 +403,8 @@ void TeamPlan<V>::update_values(const PartableView<V>& given)
     const Shape<V> was = shape_of(s.given), is = shape_of(a);
     require<PlanMismatch>(a.index() == s.given.index(), "the plan is for another format than the new matrix has");
     require<PlanMismatch>(was == is, [&] {
-        return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros, " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
+        return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros,
+                      " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
     });
     s.given = a;
     if (!fresh.empty()) s.wide = std::move(fresh);
@@ -372,13 +412,41 @@ void TeamPlan<V>::update_values(const PartableView<V>& given)
     s.crew.run([&](int member) { team::bring_values(s[member], s.a); });
 }
 
-template <class V> index_t TeamPlan<V>::rows() const { return state_->a.rows; }
-template <class V> index_t TeamPlan<V>::cols() const { return state_->a.cols; }
-template <class V> int TeamPlan<V>::members() const { return static_cast<int>(state_->members.size()); }
-template <class V> bool TeamPlan<V>::gathers() const { return state_->decision.gather; }
-template <class V> double TeamPlan<V>::imbalance() const { return state_->decision.imbalance; }
-template <class V> partition::Traffic TeamPlan<V>::traffic() const { return state_->link.traffic(); }
-template <class V> void TeamPlan<V>::reset_traffic() { state_->link.reset(); }
+template <class V>
+index_t TeamPlan<V>::rows() const
+{
+    return state_->a.rows;
+}
+template <class V>
+index_t TeamPlan<V>::cols() const
+{
+    return state_->a.cols;
+}
+template <class V>
+int TeamPlan<V>::members() const
+{
+    return static_cast<int>(state_->members.size());
+}
+template <class V>
+bool TeamPlan<V>::gathers() const
+{
+    return state_->decision.gather;
+}
+template <class V>
+double TeamPlan<V>::imbalance() const
+{
+    return state_->decision.imbalance;
+}
+template <class V>
+partition::Traffic TeamPlan<V>::traffic() const
+{
+    return state_->link.traffic();
+}
+template <class V>
+void TeamPlan<V>::reset_traffic()
+{
+    state_->link.reset();
+}
 
 template <class V>
 std::vector<PartReport> TeamPlan<V>::parts() const
@@ -391,7 +459,8 @@ std::vector<PartReport> TeamPlan<V>::parts() const
         std::string kernels = s.a.fixed ? "lines" : "";
         for (const Piece<V>& piece : m.pieces)
             if (piece.plan) kernels += (kernels.empty() ? "" : " | ") + to_text(piece.plan->policy());
-        all.push_back({m.ctx.name(), m.part.nonzeros(), m.own_y.size(), comes, static_cast<int>(m.pulls.size()), m.interior, m.head_lines > 0, m.bytes(), kernels});
+        all.push_back({m.ctx.name(), m.part.nonzeros(), m.own_y.size(), comes, static_cast<int>(m.pulls.size()),
+                       m.interior, m.head_lines > 0, m.bytes(), kernels});
     }
     return all;
 }
@@ -408,14 +477,23 @@ template <class V>
 std::string TeamPlan<V>::describe() const
 {
     const State& s = *state_;
-    std::string text = concat("spmv on a team of ", members(), ": ", rows(), " x ", cols(), ", ", s.a.lines.nonzeros, plural(s.a.lines.nonzeros, " nonzero", " nonzeros"), sizeof(V) == 4 ? ", float" : ", double",
-                              "\n  cuts:  ", cuts_text(s.decision, s.a.fixed, s.a.axis, s.options.tolerance), "; the largest part has ", fixed(imbalance(), 3), " times the mean",
-                              "\n  x:     ", s.a.axis == Axis::columns ? "by columns" : s.decision.gather ? "all of it for everybody" : "only what a part needs", "; ", s.decision.why,
-                              "\n  order: ", s.a.fixed ? "the same bits for any number of members" : "as the members' kernels add");
+    std::string text =
+        concat("spmv on a team of ", members(), ": ", rows(), " x ", cols(), ", ", s.a.lines.nonzeros,
+               plural(s.a.lines.nonzeros, " nonzero", " nonzeros"), sizeof(V) == 4 ? ", float" : ", double",
+               "\n  cuts:  ", cuts_text(s.decision, s.a.fixed, s.a.axis, s.options.tolerance),
+               "; the largest part has ", fixed(imbalance(), 3), " times the mean", "\n  x:     ",
+               s.a.axis == Axis::columns ? "by columns"
+               : s.decision.gather       ? "all of it for everybody"
+                                         : "only what a part needs",
+               "; ", s.decision.why,
+               "\n  order: ", s.a.fixed ? "the same bits for any number of members" : "as the members' kernels add");
     text += matrix::widened_text(s.wide.bytes());
     for (const PartReport& part : parts())
-        text += concat("\n  ", part.where, ": ", part.nonzeros, plural(part.nonzeros, " nonzero, ", " nonzeros, "), part.rows, plural(part.rows, " row of y", " rows of y"), part.head ? " and the rest of one more" : "", ", ", part.halo, plural(part.halo, " entry", " entries"), " of x from others, ",
-                       human_bytes(part.bytes), "; ", part.kernels);
+        text += concat("\n  ", part.where, ": ", part.nonzeros, plural(part.nonzeros, " nonzero, ", " nonzeros, "),
+                       part.rows, plural(part.rows, " row of y", " rows of y"),
+                       part.head ? " and the rest of one more" : "", ", ", part.halo,
+                       plural(part.halo, " entry", " entries"), " of x from others, ", human_bytes(part.bytes), "; ",
+                       part.kernels);
     return text;
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Look and transform: the triangle in the order it is solved, its levels and features, and the merged graphs a GPU scheme could work on.
+// Look and transform: the triangle in the order it is solved, its levels and features, and the merged graphs a GPU
+// scheme could work on.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -21,8 +22,14 @@ TriangleSource stored_as(const WideView<V>& a, const Options& options)
 {
     const CsrView<V> m = as_rows(a);
     const bool transpose = std::holds_alternative<CscView<V>>(a) != (options.op == Op::transpose);
-    return {.rows = m.rows, .row_begin = m.row_begin, .col = m.col, .nonzeros = m.nonzeros, .transpose = transpose, .upper = (options.uplo == Uplo::upper) != (options.op == Op::transpose),
-            .unit_diagonal = options.unit_diagonal, .ignore_other_side = options.other_side == OtherSide::ignore};
+    return {.rows = m.rows,
+            .row_begin = m.row_begin,
+            .col = m.col,
+            .nonzeros = m.nonzeros,
+            .transpose = transpose,
+            .upper = (options.uplo == Uplo::upper) != (options.op == Op::transpose),
+            .unit_diagonal = options.unit_diagonal,
+            .ignore_other_side = options.other_side == OtherSide::ignore};
 }
 
 template <class V>
@@ -33,9 +40,13 @@ void validate_all(const Context& ctx, const WideView<V>& a, const Options& optio
     std::visit([&](const auto& m) { check(ctx, m); }, a);
 }
 
-// Taken there where rows are what is stored, and looked at while they are taken; else, or where something is wrong with them, what is stored comes to the host.
+// Taken there where rows are what is stored, and looked at while they are taken; else, or where something is wrong with
+// them, what is stored comes to the host.
 template <class V>
-bool take_there(const CpuQueue&, const WideView<V>&, const Options&, AnalysisState&) { return false; }
+bool take_there(const CpuQueue&, const WideView<V>&, const Options&, AnalysisState&)
+{
+    return false;
+}
 
 template <class V>
 bool take_there(const CudaQueue& q, const WideView<V>& a, const Options& options, AnalysisState& known)
@@ -53,7 +64,10 @@ bool take_there(const CudaQueue& q, const WideView<V>& a, const Options& options
 
 // The triangle of what is stored, once that is on the host.
 template <class V>
-Triangle triangle_of(const CpuQueue&, const CpuQueue& host, const WideView<V>& a, const Options& options) { return make_triangle(host, stored_as(a, options)); }
+Triangle triangle_of(const CpuQueue&, const CpuQueue& host, const WideView<V>& a, const Options& options)
+{
+    return make_triangle(host, stored_as(a, options));
+}
 
 template <class V>
 Triangle triangle_of(const CudaQueue& q, const CpuQueue& host, const WideView<V>& a, const Options& options)
@@ -79,26 +93,30 @@ AnalysisState look(const Context& ctx, const WideView<V>& a, const Options& opti
         validate_all(ctx, a, options);
         known.triangle = triangle_of(q, ctx.host(), a, options);
     });
-    if (!options.cache.empty()) {                                         // a triangle is remembered by what it has on the host
+    if (!options.cache.empty()) {  // a triangle is remembered by what it has on the host
         fetch_triangle(ctx, known);
         fetch_sources(ctx, known);
     }
     return known;
 }
 
-// How many tasks a graph becomes, about: a node each, unless a level has more than the GPU takes at once; then 32 rows each.
+// How many tasks a graph becomes, about: a node each, unless a level has more than the GPU takes at once; then 32 rows
+// each.
 offset_t count_tasks(const Widths& widths, int multiprocessors)
 {
     const offset_t at_once = offset_t{8} * multiprocessors;
     offset_t tasks = 0;
-    for (std::size_t k = 0; k < widths.nodes.size(); ++k) tasks += std::min(widths.nodes[k], std::max(at_once, widths.rows[k] / most_rows));
+    for (std::size_t k = 0; k < widths.nodes.size(); ++k)
+        tasks += std::min(widths.nodes[k], std::max(at_once, widths.rows[k] / most_rows));
     return tasks;
 }
 
 Widths widths_of(const Graph& graph, index_t rows)
 {
-    Widths widths{std::vector<offset_t>(static_cast<std::size_t>(graph.levels), 0), std::vector<offset_t>(static_cast<std::size_t>(graph.levels), 0)};
-    for (index_t node = 0; node < graph.nodes; ++node) ++widths.nodes[static_cast<std::size_t>(graph.level.data()[node] - 1)];
+    Widths widths{std::vector<offset_t>(static_cast<std::size_t>(graph.levels), 0),
+                  std::vector<offset_t>(static_cast<std::size_t>(graph.levels), 0)};
+    for (index_t node = 0; node < graph.nodes; ++node)
+        ++widths.nodes[static_cast<std::size_t>(graph.level.data()[node] - 1)];
     for (index_t i = 0; i < rows; ++i) ++widths.rows[static_cast<std::size_t>(graph.level_of(i) - 1)];
     return widths;
 }
@@ -114,7 +132,8 @@ MergeEstimate outlook_of(Merge how, int rows, const Widths& widths, int multipro
     return options.force && options.force->merge == Merge::chains ? options.force->rows : most_rows;
 }
 
-// Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs longer for each.
+// Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs
+// longer for each.
 bool find_levels_there(const CpuQueue&, const Options&, AnalysisState&) { return false; }
 
 template <class Queue>
@@ -130,7 +149,8 @@ bool find_levels_there(const Queue& q, const Options& options, AnalysisState& kn
     known.swept = std::move(swept);
     known.features = found->features;
     known.levels.levels = known.features.levels;
-    known.estimates = {outlook_of(Merge::none, 1, found->alone, multiprocessors(q)), outlook_of(Merge::chains, known.swept.most, found->chained, multiprocessors(q))};
+    known.estimates = {outlook_of(Merge::none, 1, found->alone, multiprocessors(q)),
+                       outlook_of(Merge::chains, known.swept.most, found->chained, multiprocessors(q))};
     return true;
 }
 
@@ -143,13 +163,15 @@ void fetch(const Context& ctx, const Buffer<T>& there, Buffer<T>& here)
 }
 
 // The sources of all entries, which follow each other in each row.
-Buffer<offset_t> sources_of_rows(const CpuQueue& host, const offset_t* row_begin, const offset_t* row_source, index_t rows, bool downwards)
+Buffer<offset_t> sources_of_rows(const CpuQueue& host, const offset_t* row_begin, const offset_t* row_source,
+                                 index_t rows, bool downwards)
 {
     Buffer<offset_t> source = touched<offset_t>(host, row_begin[rows]);
     offset_t* to = source.data();
 #pragma omp parallel for num_threads(host.threads) schedule(static)
     for (index_t i = 0; i < rows; ++i)
-        for (offset_t k = row_begin[i]; k < row_begin[i + 1]; ++k) to[k] = downwards ? row_source[i] - (k - row_begin[i]) : row_source[i] + (k - row_begin[i]);
+        for (offset_t k = row_begin[i]; k < row_begin[i + 1]; ++k)
+            to[k] = downwards ? row_source[i] - (k - row_begin[i]) : row_source[i] + (k - row_begin[i]);
     return source;
 }
 
@@ -170,7 +192,8 @@ void fetch_sources(const Context& ctx, AnalysisState& known)
     Buffer<offset_t> first;
     fetch(ctx, known.there.row_begin, known.triangle.row_begin);
     fetch(ctx, known.there.row_source, first);
-    known.triangle.source = sources_of_rows(ctx.host(), known.triangle.row_begin.data(), first.data(), known.triangle.rows, known.triangle.reversed);
+    known.triangle.source = sources_of_rows(ctx.host(), known.triangle.row_begin.data(), first.data(),
+                                            known.triangle.rows, known.triangle.reversed);
 }
 
 void fetch_levels(const Context& ctx, AnalysisState& known)
@@ -197,7 +220,8 @@ AnalysisState analyze_pattern(const Context& ctx, const WideView<V>& a, const Op
     fetch_triangle(ctx, known);
     known.levels = merge(ctx.host(), known.triangle, Merge::none);
     known.features = features_of(known.triangle, known.levels);
-    known.wide = ctx.backend() == Backend::cuda && known.levels.levels <= most_levels_there(known.triangle.rows, known.triangle.nonzeros());
+    known.wide = ctx.backend() == Backend::cuda &&
+                 known.levels.levels <= most_levels_there(known.triangle.rows, known.triangle.nonzeros());
     return known;
 }
 
@@ -210,14 +234,15 @@ Limits limits_of(const Context& ctx)
 void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
 {
     const index_t rows = known.triangle.rows;
-    if (!known.estimates.empty()) {                                        // found there
+    if (!known.estimates.empty()) {  // found there
         if (!chains_pay(expected_calls)) known.estimates.resize(1);
         return;
     }
     known.estimates = {outlook_of(Merge::none, 1, widths_of(known.levels, rows), limits.multiprocessors)};
     if (!chains_pay(expected_calls)) return;
     known.merged.push_back(merge(ctx.host(), known.triangle, Merge::chains, most_rows));
-    known.estimates.push_back(outlook_of(Merge::chains, most_rows, widths_of(known.merged.back(), rows), limits.multiprocessors));
+    known.estimates.push_back(
+        outlook_of(Merge::chains, most_rows, widths_of(known.merged.back(), rows), limits.multiprocessors));
 }
 
 void evaluate_merges(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
@@ -226,7 +251,9 @@ void evaluate_merges(const Context& ctx, const Limits& limits, double expected_c
     if (limits.backend == Backend::cpu) return;
     fetch_triangle(ctx, known);
     fetch_levels(ctx, known);
-    const auto estimate = [&](Merge how, int rows, const Graph& graph) { return outlook_of(how, rows, widths_of(graph, known.triangle.rows), limits.multiprocessors); };
+    const auto estimate = [&](Merge how, int rows, const Graph& graph) {
+        return outlook_of(how, rows, widths_of(graph, known.triangle.rows), limits.multiprocessors);
+    };
     known.merged.clear();
     known.estimates = {estimate(Merge::none, 1, known.levels)};
     if (!clusters_pay(known.features, expected_calls)) return;
@@ -245,7 +272,9 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& given, const Opti
     require_square(a);
     AnalysisState known = look(ctx, a, options);
     fetch_triangle(ctx, known);
-    const auto rows_by_level = [&](Merge how) { return widths_of(merge(ctx.host(), known.triangle, how, most_rows), known.triangle.rows).rows; };
+    const auto rows_by_level = [&](Merge how) {
+        return widths_of(merge(ctx.host(), known.triangle, how, most_rows), known.triangle.rows).rows;
+    };
     return {rows_by_level(Merge::none), rows_by_level(Merge::critical)};
 }
 

@@ -6,8 +6,12 @@ namespace tulle::sptrsv {
 
 Rows make_rows(const CpuQueue& host, const Triangle& t, const index_t* order, Unknowns unknowns)
 {
-    Rows rows{.rows = t.rows, .row = Buffer<index_t>(host, t.rows), .begin = Buffer<offset_t>(host, offset_t{t.rows} + 1), .col = Buffer<index_t>(host, t.nonzeros()),
-              .source = Buffer<offset_t>(host, t.nonzeros()), .diagonal = Buffer<offset_t>(host, t.diagonal.size())};
+    Rows rows{.rows = t.rows,
+              .row = Buffer<index_t>(host, t.rows),
+              .begin = Buffer<offset_t>(host, offset_t{t.rows} + 1),
+              .col = Buffer<index_t>(host, t.nonzeros()),
+              .source = Buffer<offset_t>(host, t.nonzeros()),
+              .diagonal = Buffer<offset_t>(host, t.diagonal.size())};
     Buffer<index_t> place(host, t.rows);
     const auto at = [&](index_t k) { return order ? order[k] : k; };
     rows.begin.data()[0] = 0;

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A triangle row after row in the order it is solved, with every row divided by its diagonal: what the CPU, the kernel for many right-hand sides and
-// the paper's kernels work on.
+// A triangle row after row in the order it is solved, with every row divided by its diagonal: what the CPU, the kernel
+// for many right-hand sides and the paper's kernels work on.
 #pragma once
 
 #include "sptrsv/analysis/triangle.hpp"
@@ -11,11 +11,11 @@ namespace tulle::sptrsv {
 
 struct Rows {
     index_t rows = 0;
-    Buffer<index_t> row;             // of op(A), for each row in the order of solving
+    Buffer<index_t> row;  // of op(A), for each row in the order of solving
     Buffer<offset_t> begin;
-    Buffer<index_t> col;             // unknowns: rows of op(A), or places in the order of solving
+    Buffer<index_t> col;  // unknowns: rows of op(A), or places in the order of solving
     Buffer<offset_t> source;
-    Buffer<offset_t> diagonal;       // empty for a unit diagonal
+    Buffer<offset_t> diagonal;  // empty for a unit diagonal
 
     offset_t nonzeros() const { return col.size(); }
     std::size_t bytes() const { return row.bytes() + begin.bytes() + col.bytes() + source.bytes() + diagonal.bytes(); }

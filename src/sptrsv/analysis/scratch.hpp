@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Room on the host for one pass of one thread, or for a copy: the system hands out pages when they are first written to, which takes longer than writing them.
+// Room on the host for one pass of one thread, or for a copy: the system hands out pages when they are first written
+// to, which takes longer than writing them.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@
 
 namespace tulle::sptrsv {
 
-// Where there are many pages all threads ask for them, so that whoever works with them finds them. A byte of each page may become zero.
+// Where there are many pages all threads ask for them, so that whoever works with them finds them. A byte of each page
+// may become zero.
 void touch(const CpuQueue& host, void* data, std::size_t bytes);
 
 template <class T>

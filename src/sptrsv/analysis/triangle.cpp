@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Two passes over what is stored, count and fill, with a scan between them. Rows that come out in another order than ascending are sorted.
+// Two passes over what is stored, count and fill, with a scan between them. Rows that come out in another order than
+// ascending are sorted.
 #include "sptrsv/analysis/triangle.hpp"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ void each_entry(const TriangleSource& s, index_t i, F&& f)
     for (offset_t k = s.row_begin[i]; k < s.row_begin[i + 1]; ++k) f(spot_of(s, i, s.col[k]), k);
 }
 
-// Rows of what is stored are rows of the triangle, and can be looked at by several threads at once, unless it is transposed.
+// Rows of what is stored are rows of the triangle, and can be looked at by several threads at once, unless it is
+// transposed.
 int threads_for(const CpuQueue& host, const TriangleSource& s) { return s.transpose ? 1 : host.threads; }
 
 [[noreturn]] void refuse_other_side(const TriangleSource& s, index_t stored_row)
@@ -40,7 +42,8 @@ int threads_for(const CpuQueue& host, const TriangleSource& s) { return s.transp
     each_entry(s, stored_row, [&](Spot spot, offset_t) {
         if (spot.col <= spot.row) return;
         const index_t i = s.upper ? s.rows - 1 - spot.row : spot.row, j = s.upper ? s.rows - 1 - spot.col : spot.col;
-        throw ValueError(concat("row ", i, ", column ", j, " (counted from 0): an entry ", s.upper ? "below" : "above", " the diagonal of ", s.upper ? "an upper" : "a lower", " triangle"),
+        throw ValueError(concat("row ", i, ", column ", j, " (counted from 0): an entry ", s.upper ? "below" : "above",
+                                " the diagonal of ", s.upper ? "an upper" : "a lower", " triangle"),
                          "set Options::other_side to ignore to solve with one triangle of a general matrix");
     });
     throw ValueError("an entry on the wrong side of the diagonal");
@@ -49,7 +52,7 @@ int threads_for(const CpuQueue& host, const TriangleSource& s) { return s.transp
 void count(const CpuQueue& host, const TriangleSource& s, Triangle& t)
 {
     std::fill_n(t.row_begin.data(), t.rows + offset_t{1}, offset_t{0});
-    index_t wrong = s.rows, twice = s.rows;                // first rows with an entry on the other side, with a diagonal stored twice
+    index_t wrong = s.rows, twice = s.rows;  // first rows with an entry on the other side, with a diagonal stored twice
 #pragma omp parallel for num_threads(threads_for(host, s)) schedule(static) reduction(min : wrong, twice)
     for (index_t i = 0; i < s.rows; ++i)
         each_entry(s, i, [&](Spot spot, offset_t k) {
@@ -64,7 +67,9 @@ void count(const CpuQueue& host, const TriangleSource& s, Triangle& t)
             }
         });
     if (wrong < s.rows) refuse_other_side(s, wrong);
-    require<ValueError>(twice == s.rows, [&] { return concat("row ", twice, " (counted from 0): the diagonal is stored twice"); }, "add duplicates with tulle::sum_duplicates");
+    require<ValueError>(
+        twice == s.rows, [&] { return concat("row ", twice, " (counted from 0): the diagonal is stored twice"); },
+        "add duplicates with tulle::sum_duplicates");
 }
 
 // Ascending columns, with their sources. `entries` has room for the row.
@@ -76,7 +81,8 @@ void sort_row(Triangle& t, index_t row, std::vector<std::pair<index_t, offset_t>
     entries.clear();
     for (offset_t k = begin; k < end; ++k) entries.emplace_back(col[k], t.source.data()[k]);
     std::sort(entries.begin(), entries.end());
-    for (offset_t k = begin; k < end; ++k) std::tie(col[k], t.source.data()[k]) = entries[static_cast<std::size_t>(k - begin)];
+    for (offset_t k = begin; k < end; ++k)
+        std::tie(col[k], t.source.data()[k]) = entries[static_cast<std::size_t>(k - begin)];
 }
 
 // Columns of a reversed row come out descending.
@@ -92,8 +98,10 @@ void refuse_twice(const Triangle& t, index_t row)
 {
     const index_t *first = t.col.data() + t.row_begin.data()[row], *last = t.col.data() + t.row_begin.data()[row + 1];
     const index_t* twice = std::adjacent_find(first, last);
-    require<ValueError>(twice == last, [&] { return concat("row ", t.row_of(row), ", column ", t.row_of(*twice), " (counted from 0): stored twice"); },
-                        "add duplicates with tulle::sum_duplicates");
+    require<ValueError>(
+        twice == last,
+        [&] { return concat("row ", t.row_of(row), ", column ", t.row_of(*twice), " (counted from 0): stored twice"); },
+        "add duplicates with tulle::sum_duplicates");
 }
 
 void fill(const CpuQueue& host, const TriangleSource& s, Triangle& t)
@@ -131,7 +139,12 @@ void fill(const CpuQueue& host, const TriangleSource& s, Triangle& t)
 
 Triangle make_triangle(const CpuQueue& host, const TriangleSource& stored)
 {
-    Triangle t{.rows = stored.rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(host, offset_t{stored.rows} + 1), .col = {}, .source = {}, .diagonal = {}};
+    Triangle t{.rows = stored.rows,
+               .reversed = stored.upper,
+               .row_begin = Buffer<offset_t>(host, offset_t{stored.rows} + 1),
+               .col = {},
+               .source = {},
+               .diagonal = {}};
     if (!stored.unit_diagonal) {
         t.diagonal = Buffer<offset_t>(host, t.rows);
         std::fill_n(t.diagonal.data(), t.rows, offset_t{-1});
@@ -143,9 +156,14 @@ Triangle make_triangle(const CpuQueue& host, const TriangleSource& stored)
     fill(host, stored, t);
     if (stored.unit_diagonal) return t;
     for (index_t k = 0; k < t.rows; ++k) {
-        const index_t i = t.reversed ? t.rows - 1 - k : k;              // the first in the caller's order is named
-        require<ValueError>(t.diagonal.data()[i] >= 0, [&] { return concat("row ", t.row_of(i), " (counted from 0): no diagonal entry is stored, the triangle is singular"); },
-                            "store it, or set Options::unit_diagonal");
+        const index_t i = t.reversed ? t.rows - 1 - k : k;  // the first in the caller's order is named
+        require<ValueError>(
+            t.diagonal.data()[i] >= 0,
+            [&] {
+                return concat("row ", t.row_of(i),
+                              " (counted from 0): no diagonal entry is stored, the triangle is singular");
+            },
+            "store it, or set Options::unit_diagonal");
     }
     return t;
 }

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that wait for each other in rounds, as those of a solve by levels do. An idle machine takes a microsecond a round; one where others have the
-// processors takes milliseconds, until the waiting thread gets its turn.
+// Threads that wait for each other in rounds, as those of a solve by levels do. An idle machine takes a microsecond a
+// round; one where others have the processors takes milliseconds, until the waiting thread gets its turn.
 #include <omp.h>
 
 #include <algorithm>

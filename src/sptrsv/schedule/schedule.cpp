@@ -8,15 +8,19 @@
 namespace tulle::sptrsv {
 namespace {
 
-offset_t entries_of(const Triangle& t, index_t row) { return t.row_begin.data()[row + 1] - t.row_begin.data()[row] + 1; }
+offset_t entries_of(const Triangle& t, index_t row)
+{
+    return t.row_begin.data()[row + 1] - t.row_begin.data()[row] + 1;
+}
 
 struct Owners {
-    std::vector<int> thread;                           // of each row
-    std::vector<std::vector<index_t>> known;           // known[t][u]: the level of u that t has waited for already
+    std::vector<int> thread;                  // of each row
+    std::vector<std::vector<index_t>> known;  // known[t][u]: the level of u that t has waited for already
 };
 
 // The waits of a stretch: for each other thread the highest level of a row needed from it, unless waited for before.
-void add_waits(const Triangle& t, const Graph& graph, int thread, ThreadPlan::RowRange& stretch, ThreadPlan& plan, Owners& owners)
+void add_waits(const Triangle& t, const Graph& graph, int thread, ThreadPlan::RowRange& stretch, ThreadPlan& plan,
+               Owners& owners)
 {
     std::vector<ThreadPlan::Wait>& waits = plan.waits[static_cast<std::size_t>(thread)];
     std::vector<index_t>& known = owners.known[static_cast<std::size_t>(thread)];
@@ -38,7 +42,8 @@ void add_waits(const Triangle& t, const Graph& graph, int thread, ThreadPlan::Ro
     stretch.wait_end = static_cast<index_t>(waits.size());
 }
 
-// Rows in the order of their nodes' levels, those of a node together; units[n] is where the n-th node begins, and level_begin[l] the first node of level l.
+// Rows in the order of their nodes' levels, those of a node together; units[n] is where the n-th node begins, and
+// level_begin[l] the first node of level l.
 struct Line {
     std::vector<index_t> order, units;
     Buffer<index_t> level_begin;
@@ -53,18 +58,21 @@ Line line_up(const CpuQueue& host, const Triangle& t, const Graph& graph)
     for (index_t n = 0; n < graph.nodes; ++n) {
         const index_t node = by_level.item.data()[n];
         line.units.push_back(static_cast<index_t>(line.order.size()));
-        line.order.insert(line.order.end(), rows_of.item.data() + rows_of.begin.data()[node], rows_of.item.data() + rows_of.begin.data()[node + 1]);
+        line.order.insert(line.order.end(), rows_of.item.data() + rows_of.begin.data()[node],
+                          rows_of.item.data() + rows_of.begin.data()[node + 1]);
     }
     line.units.push_back(t.rows);
     return line;
 }
 
 // Cuts the nodes first … last-1 into one stretch of rows per thread with about the same number of entries.
-std::vector<index_t> cut(const Triangle& t, const Line& line, index_t first, index_t last, int threads, int worth_sharing)
+std::vector<index_t> cut(const Triangle& t, const Line& line, index_t first, index_t last, int threads,
+                         int worth_sharing)
 {
     const auto entries = [&](index_t n) {
         offset_t sum = 0;
-        for (index_t r = line.units[static_cast<std::size_t>(n)]; r < line.units[static_cast<std::size_t>(n) + 1]; ++r) sum += entries_of(t, line.order[static_cast<std::size_t>(r)]);
+        for (index_t r = line.units[static_cast<std::size_t>(n)]; r < line.units[static_cast<std::size_t>(n) + 1]; ++r)
+            sum += entries_of(t, line.order[static_cast<std::size_t>(r)]);
         return sum;
     };
     offset_t total = 0;
@@ -74,7 +82,8 @@ std::vector<index_t> cut(const Triangle& t, const Line& line, index_t first, ind
     offset_t sum = 0;
     for (index_t n = first; n < last; ++n) {
         sum += entries(n);
-        while (static_cast<int>(cuts.size()) < threads && sum * threads >= total * static_cast<offset_t>(cuts.size())) cuts.push_back(line.units[static_cast<std::size_t>(n) + 1]);
+        while (static_cast<int>(cuts.size()) < threads && sum * threads >= total * static_cast<offset_t>(cuts.size()))
+            cuts.push_back(line.units[static_cast<std::size_t>(n) + 1]);
     }
     const index_t end = line.units[static_cast<std::size_t>(last)];
     while (static_cast<int>(cuts.size()) < threads) cuts.push_back(end);
@@ -91,13 +100,17 @@ ThreadPlan plan_threads(const CpuQueue& host, const Triangle& t, const Graph& gr
     plan.order = line.order;
     plan.of_thread.resize(static_cast<std::size_t>(threads));
     plan.waits.resize(static_cast<std::size_t>(threads));
-    Owners owners{std::vector<int>(static_cast<std::size_t>(t.rows), 0), std::vector(static_cast<std::size_t>(threads), std::vector<index_t>(static_cast<std::size_t>(threads), 0))};
+    Owners owners{std::vector<int>(static_cast<std::size_t>(t.rows), 0),
+                  std::vector(static_cast<std::size_t>(threads),
+                              std::vector<index_t>(static_cast<std::size_t>(threads), 0))};
     for (index_t l = 1; l <= graph.levels; ++l) {
-        const std::vector<index_t> cuts = cut(t, line, line.level_begin.data()[l], line.level_begin.data()[l + 1], threads, worth_sharing);
+        const std::vector<index_t> cuts =
+            cut(t, line, line.level_begin.data()[l], line.level_begin.data()[l + 1], threads, worth_sharing);
         for (std::size_t u = 0; u + 1 < cuts.size(); ++u) {
             if (cuts[u] == cuts[u + 1]) continue;
             ThreadPlan::RowRange stretch{l, cuts[u], cuts[u + 1], 0, 0};
-            for (index_t r = cuts[u]; r < cuts[u + 1]; ++r) owners.thread[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)])] = static_cast<int>(u);
+            for (index_t r = cuts[u]; r < cuts[u + 1]; ++r)
+                owners.thread[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)])] = static_cast<int>(u);
             add_waits(t, graph, static_cast<int>(u), stretch, plan, owners);
             plan.of_thread[u].push_back(stretch);
         }

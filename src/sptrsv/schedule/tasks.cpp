@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// From the graph to tasks: nodes in the order of their levels and kinds are packed into warps (pack), each task is measured (measure), the sizes are added
-// up (place), and every task is written to its place (write). Entries inside clusters and of late columns stand as they are stored, early ones by the level they come from.
+// From the graph to tasks: nodes in the order of their levels and kinds are packed into warps (pack), each task is
+// measured (measure), the sizes are added up (place), and every task is written to its place (write). Entries inside
+// clusters and of late columns stand as they are stored, early ones by the level they come from.
 #include "sptrsv/schedule/tasks.hpp"
 
 #include <algorithm>
@@ -20,10 +21,10 @@ constexpr std::size_t most_entries = most_rows * static_cast<std::size_t>(long_r
 struct Source {
     const Triangle& t;
     const Graph& graph;
-    Bins rows_of;                    // of each node
-    Buffer<index_t> order;           // rows in the order of tasks
-    Buffer<index_t> place;           // of each row in it
-    Buffer<index_t> level;           // of each row
+    Bins rows_of;           // of each node
+    Buffer<index_t> order;  // rows in the order of tasks
+    Buffer<index_t> place;  // of each row in it
+    Buffer<index_t> level;  // of each row
     Packing packing;
 
     int lanes_of_team() const { return lanes * packing.team; }
@@ -34,18 +35,22 @@ struct Source {
 struct Packs {
     std::vector<index_t> node, begin{0};
     std::vector<std::uint8_t> width;
-    Buffer<index_t> first;           // place of the first row of each node in that order, and the end
+    Buffer<index_t> first;  // place of the first row of each node in that order, and the end
 };
 
-index_t size_of(const Source& s, index_t node) { return s.rows_of.begin.data()[node + 1] - s.rows_of.begin.data()[node]; }
+index_t size_of(const Source& s, index_t node)
+{
+    return s.rows_of.begin.data()[node + 1] - s.rows_of.begin.data()[node];
+}
 
 // The nodes of one kind and level; `stretch` rows of them may begin in a task.
 void pack_kind(const Source& s, const std::vector<index_t>& nodes, int kind, index_t stretch, Packs& packs)
 {
-    offset_t begin = 0, task = 0;                    // of this node, and the first row of this task
+    offset_t begin = 0, task = 0;  // of this node, and the first row of this task
     const auto close = [&] {
         packs.begin.push_back(static_cast<index_t>(packs.node.size()));
-        packs.width.push_back(static_cast<std::uint8_t>(kind < cluster_kinds ? power_of_two_from(begin - task) : stretch));
+        packs.width.push_back(
+            static_cast<std::uint8_t>(kind < cluster_kinds ? power_of_two_from(begin - task) : stretch));
         task = begin;
     };
     for (const index_t node : nodes) {
@@ -62,7 +67,8 @@ Buffer<std::uint8_t> kinds_of(const CpuQueue& host, const Source& s)
 #pragma omp parallel for num_threads(host.threads) schedule(static)
     for (index_t node = 0; node < s.graph.nodes; ++node) {
         const index_t first = s.rows_of.item.data()[s.rows_of.begin.data()[node]];
-        kind.data()[node] = static_cast<std::uint8_t>(kind_of(size_of(s, node), s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first], s.packing.team));
+        kind.data()[node] = static_cast<std::uint8_t>(
+            kind_of(size_of(s, node), s.t.row_begin.data()[first + 1] - s.t.row_begin.data()[first], s.packing.team));
     }
     return kind;
 }
@@ -75,7 +81,7 @@ Packs pack(const CpuQueue& host, const Source& s)
     packs.node.reserve(static_cast<std::size_t>(s.graph.nodes));
     std::array<std::vector<index_t>, node_kinds> alike;
     for (index_t level = 1; level <= s.graph.levels; ++level) {
-        offset_t in_clusters = 0;                    // rows of the level
+        offset_t in_clusters = 0;  // rows of the level
         for (index_t k = by_level.begin.data()[level]; k < by_level.begin.data()[level + 1]; ++k) {
             const index_t node = by_level.item.data()[k];
             alike[kind.data()[node]].push_back(node);
@@ -88,7 +94,8 @@ Packs pack(const CpuQueue& host, const Source& s)
     }
     packs.first = Buffer<index_t>(host, offset_t{s.graph.nodes} + 1);
     packs.first.data()[0] = 0;
-    for (std::size_t k = 0; k < packs.node.size(); ++k) packs.first.data()[k + 1] = packs.first.data()[k] + size_of(s, packs.node[k]);
+    for (std::size_t k = 0; k < packs.node.size(); ++k)
+        packs.first.data()[k + 1] = packs.first.data()[k] + size_of(s, packs.node[k]);
     return packs;
 }
 
@@ -103,7 +110,8 @@ struct Pack {
 Pack look_at(const Source& s, const Packs& packs, index_t p)
 {
     Pack pack;
-    const index_t begin = packs.begin[static_cast<std::size_t>(p)], end = packs.begin[static_cast<std::size_t>(p) + 1], first = packs.first.data()[begin];
+    const index_t begin = packs.begin[static_cast<std::size_t>(p)], end = packs.begin[static_cast<std::size_t>(p) + 1],
+                  first = packs.first.data()[begin];
     pack.width = packs.width[static_cast<std::size_t>(p)];
     pack.lanes_per_row = s.lanes_of_team() / pack.width;
     pack.rows = packs.first.data()[end] - first;
@@ -113,11 +121,12 @@ Pack look_at(const Source& s, const Packs& packs, index_t p)
     return pack;
 }
 
-// The columns a cluster waits for last: those closest below it, the highest levels first. Kept from measuring to writing.
+// The columns a cluster waits for last: those closest below it, the highest levels first. Kept from measuring to
+// writing.
 struct LateColumns {
     std::array<index_t, lanes * most_team> col;
     int count = 0;
-    bool all = true;                 // none was left out for want of room
+    bool all = true;  // none was left out for want of room
 
     int find(index_t wanted) const
     {
@@ -127,8 +136,8 @@ struct LateColumns {
     }
 };
 
-// Columns of late levels as they are met; most repetitions are left out at once. Sorted once, by column: which of them are of the higher level is the last
-// bit, so that those there is room for can be counted off in that order.
+// Columns of late levels as they are met; most repetitions are left out at once. Sorted once, by column: which of them
+// are of the higher level is the last bit, so that those there is room for can be counted off in that order.
 class Met {
 public:
     Met() { last_.fill(-1); }
@@ -144,19 +153,21 @@ public:
         const auto begin = key_.begin(), end = begin + static_cast<std::ptrdiff_t>(count_);
         std::sort(begin, end);
         const auto unique = std::unique(begin, end);
-        const auto higher = static_cast<int>(std::count_if(begin, unique, [](std::uint32_t key) { return (key & 1) == 0; }));
+        const auto higher =
+            static_cast<int>(std::count_if(begin, unique, [](std::uint32_t key) { return (key & 1) == 0; }));
         LateColumns late;
         late.all = unique - begin <= room;
-        std::array<int, late_levels> left{std::min(room, higher), room - std::min(room, higher)};      // of each level
+        std::array<int, late_levels> left{std::min(room, higher), room - std::min(room, higher)};  // of each level
         for (auto key = begin; key != unique; ++key)
-            if (left[*key & 1]-- > 0) late.col[static_cast<std::size_t>(late.count++)] = static_cast<index_t>(*key >> 1);
+            if (left[*key & 1]-- > 0)
+                late.col[static_cast<std::size_t>(late.count++)] = static_cast<index_t>(*key >> 1);
         return late;
     }
 
 private:
     static_assert(late_levels == 2);
-    std::array<index_t, 512> last_;                          // columns met last, by their number
-    std::array<std::uint32_t, most_entries> key_;            // column, and whether it is of the lower level
+    std::array<index_t, 512> last_;                // columns met last, by their number
+    std::array<std::uint32_t, most_entries> key_;  // column, and whether it is of the lower level
     std::size_t count_ = 0;
 };
 
@@ -182,29 +193,37 @@ int late_entries(const Source& s, const Pack& pack, index_t row)
 // Entries of a row by the level they come from, lowest first; those of very long rows stay as they are.
 class ByLevel {
 public:
-    ByLevel(const Source& s, index_t row) : begin_(s.t.row_begin.data()[row]), count_(s.t.row_begin.data()[row + 1] - begin_)
+    ByLevel(const Source& s, index_t row)
+        : begin_(s.t.row_begin.data()[row]),
+          count_(s.t.row_begin.data()[row + 1] - begin_)
     {
         if (count_ > long_row) return;
         const index_t *level = s.level.data(), *col = s.t.col.data() + begin_;
-        for (offset_t k = 0; k < count_; ++k) insert(k, (static_cast<std::uint64_t>(level[col[k]]) << 32) | static_cast<std::uint64_t>(k));
+        for (offset_t k = 0; k < count_; ++k)
+            insert(k, (static_cast<std::uint64_t>(level[col[k]]) << 32) | static_cast<std::uint64_t>(k));
         if (count_ > short_row) std::sort(key_.begin(), key_.begin() + count_);
     }
 
     offset_t count() const { return count_; }
-    offset_t operator[](offset_t k) const { return begin_ + (count_ > long_row ? k : static_cast<offset_t>(key_[static_cast<std::size_t>(k)] & 0xffff'ffff)); }
+    offset_t operator[](offset_t k) const
+    {
+        return begin_ +
+               (count_ > long_row ? k : static_cast<offset_t>(key_[static_cast<std::size_t>(k)] & 0xffff'ffff));
+    }
 
 private:
-    static constexpr offset_t short_row = 16;                // sorted while they are read
+    static constexpr offset_t short_row = 16;  // sorted while they are read
 
     void insert(offset_t k, std::uint64_t key)
     {
         if (count_ <= short_row)
-            for (; k > 0 && key_[static_cast<std::size_t>(k - 1)] > key; --k) key_[static_cast<std::size_t>(k)] = key_[static_cast<std::size_t>(k - 1)];
+            for (; k > 0 && key_[static_cast<std::size_t>(k - 1)] > key; --k)
+                key_[static_cast<std::size_t>(k)] = key_[static_cast<std::size_t>(k - 1)];
         key_[static_cast<std::size_t>(k)] = key;
     }
 
     offset_t begin_, count_;
-    std::array<std::uint64_t, long_row> key_;                // level, number in the row
+    std::array<std::uint64_t, long_row> key_;  // level, number in the row
 };
 
 // The task with sizes where its offsets will be.
@@ -213,8 +232,8 @@ struct Measured {
     offset_t dense_entries = 0;
 };
 
-// Entries of each row of a cluster that belong to its matrices, and the columns it waits for last: one pass, and a second one only where there are
-// more of those columns than room.
+// Entries of each row of a cluster that belong to its matrices, and the columns it waits for last: one pass, and a
+// second one only where there are more of those columns than room.
 LateColumns measure_cluster(const Source& s, const Pack& pack, std::array<offset_t, most_rows>& dense)
 {
     Met met;
@@ -233,8 +252,9 @@ LateColumns measure_cluster(const Source& s, const Pack& pack, std::array<offset
     const LateColumns late = met.latest(s.lanes_of_team());
     for (int i = 0; i < pack.rows && !late.all; ++i) {
         const index_t row = pack.row[static_cast<std::size_t>(i)];
-        dense[static_cast<std::size_t>(i)] = std::count_if(s.t.col.data() + s.t.row_begin.data()[row], s.t.col.data() + s.t.row_begin.data()[row + 1],
-                                                           [&](index_t col) { return column_apart(s, pack, late, col) >= 0; });
+        dense[static_cast<std::size_t>(i)] =
+            std::count_if(s.t.col.data() + s.t.row_begin.data()[row], s.t.col.data() + s.t.row_begin.data()[row + 1],
+                          [&](index_t col) { return column_apart(s, pack, late, col) >= 0; });
     }
     return late;
 }
@@ -242,8 +262,16 @@ LateColumns measure_cluster(const Source& s, const Pack& pack, std::array<offset
 // Counts what write() will find, in any order. `late` is left to it.
 Measured measure(const Source& s, const Pack& pack, LateColumns& late)
 {
-    Measured m{.task = {.step = 0, .dense = 0, .first = 0, .late_first = 0, .steps = 0, .rows = static_cast<std::uint8_t>(pack.rows), .width = static_cast<std::uint8_t>(pack.width), .late = 0, .cluster = pack.cluster}};
-    std::array<offset_t, most_rows> apart;                 // entries of each row that are not early
+    Measured m{.task = {.step = 0,
+                        .dense = 0,
+                        .first = 0,
+                        .late_first = 0,
+                        .steps = 0,
+                        .rows = static_cast<std::uint8_t>(pack.rows),
+                        .width = static_cast<std::uint8_t>(pack.width),
+                        .late = 0,
+                        .cluster = pack.cluster}};
+    std::array<offset_t, most_rows> apart;  // entries of each row that are not early
     if (pack.cluster) late = measure_cluster(s, pack, apart);
     int most = late.count;
     offset_t longest = 0;
@@ -283,7 +311,8 @@ void place(const CpuQueue& host, const Buffer<Measured>& measured, Tasks& tasks,
     tasks.dense_first.data()[n] = sizes.dense_entries;
 }
 
-void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i, const Task& task, offset_t& dense_entry, Tasks& tasks)
+void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i, const Task& task,
+               offset_t& dense_entry, Tasks& tasks)
 {
     const index_t row = pack.row[static_cast<std::size_t>(i)];
     const offset_t* source = s.t.source.data();
@@ -292,7 +321,9 @@ void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i
         tasks.source.data()[at] = source[k];
     };
     const bool keeps_apart = pack.cluster || late_entries(s, pack, row) > 0;
-    const auto column_of = [&](offset_t k) { return keeps_apart ? column_apart(s, pack, late, s.t.col.data()[k]) : -1; };
+    const auto column_of = [&](offset_t k) {
+        return keeps_apart ? column_apart(s, pack, late, s.t.col.data()[k]) : -1;
+    };
     offset_t apart = 0, early = 0;
     for (offset_t k = s.t.row_begin.data()[row]; k < s.t.row_begin.data()[row + 1]; ++k) {
         const index_t column = column_of(k);
@@ -307,14 +338,18 @@ void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i
     const ByLevel entries(s, row);
     for (offset_t e = 0; e < entries.count(); ++e) {
         if (column_of(entries[e]) >= 0) continue;
-        enter(task.step * lanes + early / pack.lanes_per_row * s.lanes_of_team() + early % pack.lanes_per_row * task.width + i, entries[e]);
+        enter(task.step * lanes + early / pack.lanes_per_row * s.lanes_of_team() +
+                  early % pack.lanes_per_row * task.width + i,
+              entries[e]);
         ++early;
     }
 }
 
-void write(const Source& s, const Pack& pack, const LateColumns& late, const Task& task, offset_t dense_entry, Tasks& tasks)
+void write(const Source& s, const Pack& pack, const LateColumns& late, const Task& task, offset_t dense_entry,
+           Tasks& tasks)
 {
-    for (int j = 0; j < late.count; ++j) tasks.late_col.data()[task.late_first + j] = s.unknown(late.col[static_cast<std::size_t>(j)]);
+    for (int j = 0; j < late.count; ++j)
+        tasks.late_col.data()[task.late_first + j] = s.unknown(late.col[static_cast<std::size_t>(j)]);
     std::fill_n(tasks.col.data() + task.step * lanes, units_of(task, tasks.team) * lanes, index_t{-1});
     std::fill_n(tasks.source.data() + task.step * lanes, units_of(task, tasks.team) * lanes, offset_t{-1});
     for (int i = 0; i < pack.rows; ++i) {
@@ -330,7 +365,8 @@ void number_rows(const CpuQueue& host, const Packs& packs, Source& s)
 {
 #pragma omp parallel for num_threads(host.threads) schedule(static)
     for (index_t k = 0; k < s.graph.nodes; ++k) {
-        const index_t node = packs.node[static_cast<std::size_t>(k)], *row = s.rows_of.item.data() + s.rows_of.begin.data()[node];
+        const index_t node = packs.node[static_cast<std::size_t>(k)],
+                      *row = s.rows_of.item.data() + s.rows_of.begin.data()[node];
         for (index_t at = packs.first.data()[k]; at < packs.first.data()[k + 1]; ++at, ++row) {
             s.order.data()[at] = *row;
             s.place.data()[*row] = at;
@@ -343,7 +379,13 @@ void number_rows(const CpuQueue& host, const Packs& packs, Source& s)
 
 Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
 {
-    Source s{t, graph, rows_of_nodes(host, graph), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), Buffer<index_t>(host, t.rows), packing};
+    Source s{t,
+             graph,
+             rows_of_nodes(host, graph),
+             Buffer<index_t>(host, t.rows),
+             Buffer<index_t>(host, t.rows),
+             Buffer<index_t>(host, t.rows),
+             packing};
     const Packs packs = pack(host, s);
     number_rows(host, packs, s);
     const auto n = static_cast<index_t>(packs.width.size());

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The work of the GPU kernel `tasks`, laid out so that warps read it in the order they need it.
 //
-// A task is up to 32 rows that a team of warps solves. Lane l of each warp works on row l % width; all lanes of the team that work on a row share its
-// entries. Entries that are likely to be there are taken first, in steps of one for each lane of the team. What comes last is kept apart, so
-// that little is left to do when it arrives:
+// A task is up to 32 rows that a team of warps solves. Lane l of each warp works on row l % width; all lanes of the
+// team that work on a row share its entries. Entries that are likely to be there are taken first, in steps of one for
+// each lane of the team. What comes last is kept apart, so that little is left to do when it arrives:
 //
-//   rows alone        up to four late entries of each row, in one more step of the first warp; no sum over lanes follows them
-//   clusters          rows that need each other: with S the cluster's own entries and F those of late columns, up to 32 for each warp, all
-//                     divided by the diagonal, x = (I + S)^-1 (b - E x_early) - (I + S)^-1 F x_late; both matrices are formed once per set of values
+//   rows alone        up to four late entries of each row, in one more step of the first warp; no sum over lanes
+//                     follows them
+//   clusters          rows that need each other: with S the cluster's own entries and F those of late columns, up to 32
+//                     for each warp, all
+//                     divided by the diagonal, x = (I + S)^-1 (b - E x_early) - (I + S)^-1 F x_late; both matrices are
+//                     formed once per set of values
 #pragma once
 
 #include <cstdint>
@@ -20,48 +23,57 @@
 namespace tulle::sptrsv {
 
 inline constexpr int lanes = 32;
-inline constexpr int most_team = 4;                 // warps
-inline constexpr int most_late = 4;                 // late entries of a row that is not in a cluster
-inline constexpr index_t late_levels = 2;           // parents of a cluster so close below it are late
+inline constexpr int most_team = 4;        // warps
+inline constexpr int most_late = 4;        // late entries of a row that is not in a cluster
+inline constexpr index_t late_levels = 2;  // parents of a cluster so close below it are late
 
 struct Task {
-    offset_t step;                   // first of its entries, in units of 32
-    offset_t dense;                  // clusters: where its matrices begin: width x width, then width x late, column after column
-    index_t first;                   // its rows are first … first + rows - 1 in the order of tasks
-    index_t late_first;              // clusters: where its late columns begin
-    index_t steps;                   // of early entries, a unit for each warp of the team in each
-    std::uint8_t rows, width;        // width: rows rounded up to a power of two
-    std::uint8_t late;               // clusters: late columns; else late entries a row
-    std::uint8_t cluster;            // 1 if its rows may need each other
+    offset_t step;       // first of its entries, in units of 32
+    offset_t dense;      // clusters: where its matrices begin: width x width, then width x late, column after column
+    index_t first;       // its rows are first … first + rows - 1 in the order of tasks
+    index_t late_first;  // clusters: where its late columns begin
+    index_t steps;       // of early entries, a unit for each warp of the team in each
+    std::uint8_t rows, width;  // width: rows rounded up to a power of two
+    std::uint8_t late;         // clusters: late columns; else late entries a row
+    std::uint8_t cluster;      // 1 if its rows may need each other
 };
 static_assert(sizeof(Task) == 32);
 
-constexpr offset_t units_of(const Task& task, int team) { return offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0); }      // of entries
-constexpr offset_t dense_of(const Task& task) { return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late); }                // of its matrices
+constexpr offset_t units_of(const Task& task, int team)
+{
+    return offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0);
+}  // of entries
+constexpr offset_t dense_of(const Task& task)
+{
+    return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late);
+}  // of its matrices
 
-// All tasks, in the order they are handed out. Columns are unknowns by number: their place among the tasks' rows, or, without reordering, their
-// row in the triangle.
+// All tasks, in the order they are handed out. Columns are unknowns by number: their place among the tasks' rows, or,
+// without reordering, their row in the triangle.
 struct Tasks {
     index_t rows = 0, levels = 0;
-    int team = 1;                    // warps that work on a task together
+    int team = 1;  // warps that work on a task together
     bool reversed = false, reordered = true;
     offset_t dense_size = 0;
     Buffer<Task> task;
-    Buffer<index_t> row;             // of op(A), for each row in the order of tasks
-    Buffer<offset_t> diagonal;       // source of its diagonal; empty for a unit diagonal
-    Buffer<index_t> col;             // of each lane in each step; -1: nothing
-    Buffer<offset_t> source;         // of the entry's value
-    Buffer<index_t> late_col;        // clusters
-    Buffer<offset_t> dense_at, dense_source;      // entries inside clusters and of late columns: where they go, where they come from
-    Buffer<offset_t> dense_first;                 // of each task, and the end
+    Buffer<index_t> row;        // of op(A), for each row in the order of tasks
+    Buffer<offset_t> diagonal;  // source of its diagonal; empty for a unit diagonal
+    Buffer<index_t> col;        // of each lane in each step; -1: nothing
+    Buffer<offset_t> source;    // of the entry's value
+    Buffer<index_t> late_col;   // clusters
+    Buffer<offset_t> dense_at,
+        dense_source;              // entries inside clusters and of late columns: where they go, where they come from
+    Buffer<offset_t> dense_first;  // of each task, and the end
 
     std::size_t bytes() const
     {
-        return task.bytes() + row.bytes() + diagonal.bytes() + col.bytes() + source.bytes() + late_col.bytes() + dense_at.bytes() + dense_source.bytes() + dense_first.bytes();
+        return task.bytes() + row.bytes() + diagonal.bytes() + col.bytes() + source.bytes() + late_col.bytes() +
+               dense_at.bytes() + dense_source.bytes() + dense_first.bytes();
     }
 };
 
-// How tasks are to be made: `resident` teams work at the same time, and levels with fewer rows are not packed tighter than that.
+// How tasks are to be made: `resident` teams work at the same time, and levels with fewer rows are not packed tighter
+// than that.
 struct Packing {
     bool reorder = false;
     int team = 1;
@@ -80,11 +92,12 @@ inline Tasks no_tasks_yet(const Triangle& t, index_t levels, const Packing& pack
     return tasks;
 }
 
-// What a node is packed with: clusters of up to 2, 4, … 32 rows, then rows alone that a team takes 1, 2, … 32 of at once.
+// What a node is packed with: clusters of up to 2, 4, … 32 rows, then rows alone that a team takes 1, 2, … 32 of at
+// once.
 inline constexpr int cluster_kinds = 5, node_kinds = 11;
-inline constexpr offset_t entries_per_lane = 2;     // of a row alone, while the team's lanes last
+inline constexpr offset_t entries_per_lane = 2;  // of a row alone, while the team's lanes last
 
-constexpr int logarithm_from(offset_t n)            // of power_of_two_from(n)
+constexpr int logarithm_from(offset_t n)  // of power_of_two_from(n)
 {
     int log = 0;
     for (offset_t power = power_of_two_from(n); power > 1; power /= 2) ++log;
@@ -94,13 +107,15 @@ constexpr int logarithm_from(offset_t n)            // of power_of_two_from(n)
 constexpr int kind_of(index_t rows, offset_t entries, int team)
 {
     if (rows > 1) return logarithm_from(rows) - 1;
-    const int wanted = logarithm_from((entries + entries_per_lane - 1) / entries_per_lane), most = logarithm_from(offset_t{lanes} * team);
+    const int wanted = logarithm_from((entries + entries_per_lane - 1) / entries_per_lane),
+              most = logarithm_from(offset_t{lanes} * team);
     const int log = most - (wanted < most ? wanted : most);
     return cluster_kinds + (log < 5 ? log : 5);
 }
 
-// Nodes of one kind and level share a task if they begin in the same stretch of so many rows. Clusters share one only where the level has more rows in
-// clusters than there are teams; a stretch leaves room for the rows of its last cluster.
+// Nodes of one kind and level share a task if they begin in the same stretch of so many rows. Clusters share one only
+// where the level has more rows in clusters than there are teams; a stretch leaves room for the rows of its last
+// cluster.
 constexpr index_t stretch_of(int kind, offset_t rows_in_clusters, offset_t resident)
 {
     if (kind >= cluster_kinds) return index_t{1} << (kind - cluster_kinds);
@@ -110,8 +125,8 @@ constexpr index_t stretch_of(int kind, offset_t rows_in_clusters, offset_t resid
 
 // How much the arrays of all tasks hold.
 struct TaskSizes {
-    offset_t units = 0;              // of 32 entries
-    index_t late = 0;                // late columns of clusters
+    offset_t units = 0;  // of 32 entries
+    index_t late = 0;    // late columns of clusters
     offset_t dense_entries = 0;
 };
 

@@ -50,7 +50,8 @@ std::uint64_t hash_text(std::uint64_t seed, std::string_view text)
 
 std::string contents(const CacheKey& key, const Policy& scheme, double seconds)
 {
-    return concat(title, "\ndevice ", key.device, "\ntype ", key.type, "\npattern ", hex(key.pattern), "\nscheme ", to_line(scheme), "\nseconds ", seconds, "\n");
+    return concat(title, "\ndevice ", key.device, "\ntype ", key.type, "\npattern ", hex(key.pattern), "\nscheme ",
+                  to_line(scheme), "\nseconds ", seconds, "\n");
 }
 
 // The rest of the next line, which must begin with this word.
@@ -63,10 +64,12 @@ std::string_view after(model::Lines& lines, std::string_view word)
 
 Remembered read(const std::string& file, const CacheKey& key, const Limits& limits)
 {
-    require<FormatError>(fs::file_size(file) <= most_bytes, [&] { return concat(file, ": too large for what it should be"); });
+    require<FormatError>(fs::file_size(file) <= most_bytes,
+                         [&] { return concat(file, ": too large for what it should be"); });
     const std::string text = model::read_text(file);
     model::Lines lines(text, file);
-    if (!lines.next() || concat(lines.word(0), " ", lines.after_first()) != title) lines.fail("not a remembered scheme");
+    if (!lines.next() || concat(lines.word(0), " ", lines.after_first()) != title)
+        lines.fail("not a remembered scheme");
     if (after(lines, "device") != key.device) lines.fail("of another device");
     if (after(lines, "type") != key.type) lines.fail("of another type");
     if (after(lines, "pattern") != hex(key.pattern)) lines.fail("of another pattern");
@@ -97,7 +100,8 @@ std::uint64_t fingerprint(const CpuQueue& host, const Triangle& t)
 #pragma omp parallel for num_threads(host.threads) schedule(static) reduction(+ : sum)
     for (index_t i = 0; i < t.rows; ++i) {
         std::uint64_t row = hash_of(2, i);
-        for (offset_t k = t.row_begin.data()[i]; k < t.row_begin.data()[i + 1]; ++k) row = mix(row ^ static_cast<std::uint64_t>(t.col.data()[k]));
+        for (offset_t k = t.row_begin.data()[i]; k < t.row_begin.data()[i + 1]; ++k)
+            row = mix(row ^ static_cast<std::uint64_t>(t.col.data()[k]));
         sum += row;
     }
     return mix(sum);
@@ -105,7 +109,8 @@ std::uint64_t fingerprint(const CpuQueue& host, const Triangle& t)
 
 std::string cache_file(const std::string& folder, const CacheKey& key)
 {
-    return (fs::path(folder) / concat("sptrsv-", hex(hash_text(hash_text(key.pattern, key.device), key.type)), ".txt")).string();
+    return (fs::path(folder) / concat("sptrsv-", hex(hash_text(hash_text(key.pattern, key.device), key.type)), ".txt"))
+        .string();
 }
 
 Remembered recall(const std::string& folder, const CacheKey& key, const Limits& limits)

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a search found, remembered in a folder: a small file for each pattern, device and type. Files appear whole or not at all, so any number of
-// processes may share a folder. A file that cannot be understood is never trusted, one that is not ours never replaced; nothing here throws because of files.
+// What a search found, remembered in a folder: a small file for each pattern, device and type. Files appear whole or
+// not at all, so any number of processes may share a folder. A file that cannot be understood is never trusted, one
+// that is not ours never replaced; nothing here throws because of files.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,13 @@ std::uint64_t fingerprint(const CpuQueue& host, const Triangle& t);
 
 struct CacheKey {
     std::uint64_t pattern = 0;
-    std::string device, type;            // "NVIDIA H200", "f64"
+    std::string device, type;  // "NVIDIA H200", "f64"
 };
 
 struct Remembered {
     std::optional<Policy> scheme = {};
-    double seconds = 0;                  // of a solve, as measured then
-    std::string note = {};               // why a file was ignored
+    double seconds = 0;     // of a solve, as measured then
+    std::string note = {};  // why a file was ignored
 };
 Remembered recall(const std::string& folder, const CacheKey& key, const Limits& limits);
 

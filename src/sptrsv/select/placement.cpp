@@ -18,20 +18,26 @@ namespace {
 // Seconds. Analysis: fitted_costs.hpp. Copies from and to plain host memory: assumed, not measured.
 constexpr double copy_start = 10e-6;
 constexpr double copy_bandwidth = 10e9;
-constexpr index_t at_once = 32;                    // right-hand sides a GPU solves for in one go
+constexpr index_t at_once = 32;  // right-hand sides a GPU solves for in one go
 
 double copy_seconds(double bytes) { return copy_start + bytes / copy_bandwidth; }
 
 CostEstimate price_on_cpu(const Features& f, const Limits& limits, const Work& work)
 {
-    return {static_cast<double>(f.nonzeros) * fitted::cpu_prepare_entry + f.rows * fitted::cpu_prepare_row, choose(f, {}, limits).seconds * work.right_hand_sides};
+    return {static_cast<double>(f.nonzeros) * fitted::cpu_prepare_entry + f.rows * fitted::cpu_prepare_row,
+            choose(f, {}, limits).seconds * work.right_hand_sides};
 }
 
-CostEstimate price_on_gpu(const Features& f, const std::vector<MergeEstimate>& estimates, const Limits& limits, const Work& work)
+CostEstimate price_on_gpu(const Features& f, const std::vector<MergeEstimate>& estimates, const Limits& limits,
+                          const Work& work)
 {
     const auto entries = static_cast<double>(f.nonzeros), value = static_cast<double>(work.value_bytes);
-    const double alone = work.right_hand_sides == 1 ? choose(f, estimates, limits).seconds : predict_seconds(f, estimates.front(), 1) * ceil_div(work.right_hand_sides, at_once);
-    return {fitted::gpu_prepare + entries * fitted::gpu_prepare_entry + f.levels * fitted::gpu_prepare_level + copy_seconds(entries * (value + sizeof(index_t))), alone + 2 * copy_seconds(value * f.rows * work.right_hand_sides)};
+    const double alone = work.right_hand_sides == 1
+                             ? choose(f, estimates, limits).seconds
+                             : predict_seconds(f, estimates.front(), 1) * ceil_div(work.right_hand_sides, at_once);
+    return {fitted::gpu_prepare + entries * fitted::gpu_prepare_entry + f.levels * fitted::gpu_prepare_level +
+                copy_seconds(entries * (value + sizeof(index_t))),
+            alone + 2 * copy_seconds(value * f.rows * work.right_hand_sides)};
 }
 
 std::string milliseconds(double seconds) { return concat(fixed(seconds * 1e3, 2), " ms"); }
@@ -57,12 +63,17 @@ std::vector<MergeEstimate> best_estimates(const Features& f)
     return {{Merge::none, 1, f.levels, f.levels}, {Merge::critical, most_rows, levels, levels}};
 }
 
-Placement place(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& cpu, const Limits& gpu, const Work& work)
+Placement place(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& cpu,
+                const Limits& gpu, const Work& work)
 {
-    Placement p{.backend = Backend::cpu, .cpu = price_on_cpu(features, cpu, work), .gpu = price_on_gpu(features, estimates, gpu, work), .why = {}};
+    Placement p{.backend = Backend::cpu,
+                .cpu = price_on_cpu(features, cpu, work),
+                .gpu = price_on_gpu(features, estimates, gpu, work),
+                .why = {}};
     const double here = p.cpu.total(work.calls), there = p.gpu.total(work.calls);
     if (there < here) p.backend = Backend::cuda;
-    p.why = concat(p.backend == Backend::cpu ? "on the CPU: " : "on the GPU: ", fixed(work.calls, 0), work.calls == 1 ? " solve" : " solves", " with analysis should take ", milliseconds(here),
+    p.why = concat(p.backend == Backend::cpu ? "on the CPU: " : "on the GPU: ", fixed(work.calls, 0),
+                   work.calls == 1 ? " solve" : " solves", " with analysis should take ", milliseconds(here),
                    " on the CPU, and with copies ", milliseconds(there), " on the GPU");
     return p;
 }
@@ -74,7 +85,8 @@ Best best_context(const AnyView<V>& given, const Options& options, int threads, 
     Buffer<offset_t> wide;
     const auto on_host = matrix::widened<WideView<V>>(host, given, wide);
     require_square(on_host);
-    if (const std::string why = why_no_cuda(); !why.empty()) return {host, {.backend = Backend::cpu, .cpu = {}, .gpu = {}, .why = concat("on the CPU: ", why)}};
+    if (const std::string why = why_no_cuda(); !why.empty())
+        return {host, {.backend = Backend::cpu, .cpu = {}, .gpu = {}, .why = concat("on the CPU: ", why)}};
     const Context gpu = Context::cuda(device);
     const Placement placement = look_and_place(host, on_host, options, limits_of(gpu));
     return {placement.backend == Backend::cpu ? host : gpu, placement};

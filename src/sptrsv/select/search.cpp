@@ -34,7 +34,8 @@ double time_solve(const Context& ctx, const Prepared<V>& p, const V* b, V* x)
 }  // namespace
 
 template <class V>
-void try_each(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known, const std::vector<Policy>& all, const Progress& progress, const std::type_identity_t<TrialCallback<V>>& f)
+void try_each(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known,
+              const std::vector<Policy>& all, const Progress& progress, const std::type_identity_t<TrialCallback<V>>& f)
 {
     Buffer<V> b = ctx.run([&](const auto& q) {
         Buffer<V> zeros(q, known.triangle.rows);
@@ -52,7 +53,9 @@ void try_each(const Context& ctx, const WideView<V>& a, const Options& options, 
         const double prepared = trace::now() - start;
         const double seconds = time_solve(ctx, p, std::as_const(b).data(), x.data());
         f(p, prepared, seconds);
-        if (progress) progress(std::max(static_cast<double>(k + 1) / static_cast<double>(schemes.size()), (trace::now() - begin) / options.seconds));
+        if (progress)
+            progress(std::max(static_cast<double>(k + 1) / static_cast<double>(schemes.size()),
+                              (trace::now() - begin) / options.seconds));
     }
 }
 
@@ -64,29 +67,38 @@ void require_square(const WideView<V>& a)
 }
 
 template <class V>
-std::vector<Trial> try_policies(const Context& all, const AnyView<V>& given, const Options& options, const std::vector<Policy>& schemes, const Progress& progress)
+std::vector<Trial> try_policies(const Context& all, const AnyView<V>& given, const Options& options,
+                                const std::vector<Policy>& schemes, const Progress& progress)
 {
     Buffer<offset_t> wide;
     const auto a = matrix::widened<WideView<V>>(all, given, wide);
     require_square(a);
-    const Context ctx = all.for_work(as_rows(a).nonzeros + as_rows(a).rows);      // as Plan::make does, so that what is remembered is found
+    const Context ctx =
+        all.for_work(as_rows(a).nonzeros + as_rows(a).rows);  // as Plan::make does, so that what is remembered is found
     const Limits limits = limits_of(ctx);
     for (const Policy& s : schemes) check_policy(s, limits);
     AnalysisState known = analyze_pattern(ctx, a, options);
     std::vector<Trial> trials;
-    try_each(ctx, a, options, known, schemes, progress,
-             [&](const Prepared<V>& p, double prepared, double seconds) { trials.push_back({p.scheme, p.levels, prepared, seconds}); });
-    std::stable_sort(trials.begin(), trials.end(), [](const Trial& x, const Trial& y) { return x.solve_seconds < y.solve_seconds; });
+    try_each(ctx, a, options, known, schemes, progress, [&](const Prepared<V>& p, double prepared, double seconds) {
+        trials.push_back({p.scheme, p.levels, prepared, seconds});
+    });
+    std::stable_sort(trials.begin(), trials.end(),
+                     [](const Trial& x, const Trial& y) { return x.solve_seconds < y.solve_seconds; });
     if (!options.cache.empty() && !trials.empty())
-        remember(options.cache, key_of(ctx, known.triangle, type_name<V>), trials.front().scheme, trials.front().solve_seconds);
+        remember(options.cache, key_of(ctx, known.triangle, type_name<V>), trials.front().scheme,
+                 trials.front().solve_seconds);
     return trials;
 }
 
-template void try_each(const Context&, const WideView<float>&, const Options&, AnalysisState&, const std::vector<Policy>&, const Progress&, const TrialCallback<float>&);
+template void try_each(const Context&, const WideView<float>&, const Options&, AnalysisState&,
+                       const std::vector<Policy>&, const Progress&, const TrialCallback<float>&);
 template void require_square(const WideView<float>&);
-template std::vector<Trial> try_policies(const Context&, const AnyView<float>&, const Options&, const std::vector<Policy>&, const Progress&);
-template void try_each(const Context&, const WideView<double>&, const Options&, AnalysisState&, const std::vector<Policy>&, const Progress&, const TrialCallback<double>&);
+template std::vector<Trial> try_policies(const Context&, const AnyView<float>&, const Options&,
+                                         const std::vector<Policy>&, const Progress&);
+template void try_each(const Context&, const WideView<double>&, const Options&, AnalysisState&,
+                       const std::vector<Policy>&, const Progress&, const TrialCallback<double>&);
 template void require_square(const WideView<double>&);
-template std::vector<Trial> try_policies(const Context&, const AnyView<double>&, const Options&, const std::vector<Policy>&, const Progress&);
+template std::vector<Trial> try_policies(const Context&, const AnyView<double>&, const Options&,
+                                         const std::vector<Policy>&, const Progress&);
 
 }  // namespace tulle::sptrsv

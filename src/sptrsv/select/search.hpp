@@ -13,12 +13,16 @@
 namespace tulle::sptrsv {
 
 // Sees a scheme with the seconds of its preparation and of a solve, and may take it.
-template <class V> using TrialCallback = std::function<void(Prepared<V>& p, double prepare_seconds, double solve_seconds)>;
+template <class V>
+using TrialCallback = std::function<void(Prepared<V>& p, double prepare_seconds, double solve_seconds)>;
 
 // Tries schemes until options.seconds are over, the first in any case; those whose unknowns do not fit are left out.
 template <class V>
-void try_each(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known, const std::vector<Policy>& schemes, const Progress& progress, const std::type_identity_t<TrialCallback<V>>& f);
+void try_each(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known,
+              const std::vector<Policy>& schemes, const Progress& progress,
+              const std::type_identity_t<TrialCallback<V>>& f);
 
-template <class V> void require_square(const WideView<V>& a);
+template <class V>
+void require_square(const WideView<V>& a);
 
 }  // namespace tulle::sptrsv

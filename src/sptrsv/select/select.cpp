@@ -24,7 +24,8 @@ Model parse_built_in(std::string_view name)
     return text.empty() ? nullptr : std::make_shared<const Learned>(model::Perceptron::parse(text, name));
 }
 
-// There is one for a GPU, and one that was learned from nothing but nodes that a GPU finds by itself; none for CPUs. Null if this build does not have it.
+// There is one for a GPU, and one that was learned from nothing but nodes that a GPU finds by itself; none for CPUs.
+// Null if this build does not have it.
 enum class About { cpu, cuda, cuda_there };
 Model built_in(About about)
 {
@@ -36,12 +37,13 @@ Model built_in(About about)
 Model model_for(const Options& options, About about)
 {
     if (options.model == no_model) return nullptr;
-    return options.model.empty() ? built_in(about) : std::make_shared<const Learned>(model::Perceptron::load(options.model));
+    return options.model.empty() ? built_in(about)
+                                 : std::make_shared<const Learned>(model::Perceptron::load(options.model));
 }
 
 struct Judged {
     Policy scheme;
-    double worth;                        // 0 to 1; from a half on it is thought to be good enough
+    double worth;  // 0 to 1; from a half on it is thought to be good enough
 };
 constexpr double good_enough = 0.5;
 
@@ -53,7 +55,8 @@ std::vector<Judged> judge(const Features& features, const Learned& learned, cons
     const std::vector<double> worth = learned.model.judge(values);
     std::vector<Judged> all;
     for (std::size_t k = 0; k < worth.size(); ++k)
-        if (const std::optional<Policy>& scheme = learned.schemes[k]; scheme && works(*scheme, limits) && fits(*scheme, features.rows, sizeof(double), limits))
+        if (const std::optional<Policy>& scheme = learned.schemes[k];
+            scheme && works(*scheme, limits) && fits(*scheme, features.rows, sizeof(double), limits))
             all.push_back({*scheme, worth[k]});
     return all;
 }
@@ -67,7 +70,9 @@ bool is_like(const Policy& a, Policy b)
 
 bool was_looked_at(const Policy& s, const std::vector<MergeEstimate>& looked_at)
 {
-    return std::any_of(looked_at.begin(), looked_at.end(), [&](const MergeEstimate& o) { return o.merge == s.merge && (s.merge == Merge::none || o.rows == s.rows); });
+    return std::any_of(looked_at.begin(), looked_at.end(), [&](const MergeEstimate& o) {
+        return o.merge == s.merge && (s.merge == Merge::none || o.rows == s.rows);
+    });
 }
 
 std::string device_of(const Context& ctx)
@@ -83,7 +88,10 @@ std::string device_of(const Context& ctx)
 
 }  // namespace
 
-CacheKey key_of(const Context& ctx, const Triangle& triangle, std::string_view type) { return {fingerprint(ctx.host(), triangle), device_of(ctx), std::string(type)}; }
+CacheKey key_of(const Context& ctx, const Triangle& triangle, std::string_view type)
+{
+    return {fingerprint(ctx.host(), triangle), device_of(ctx), std::string(type)};
+}
 
 Learned::Learned(model::Perceptron perceptron) : model(std::move(perceptron))
 {
@@ -94,11 +102,15 @@ std::optional<Choice> choose_learned(const Features& features, const Learned& le
 {
     const std::vector<Judged> judged = judge(features, learned, limits);
     if (judged.empty()) return std::nullopt;
-    const Judged& best = *std::max_element(judged.begin(), judged.end(), [](const Judged& a, const Judged& b) { return a.worth < b.worth; });
-    return Choice{best.scheme, 0, concat("the learned model judges it ", fixed(best.worth, 2), ", the most of ", judged.size(), " schemes")};
+    const Judged& best = *std::max_element(judged.begin(), judged.end(),
+                                           [](const Judged& a, const Judged& b) { return a.worth < b.worth; });
+    return Choice{best.scheme, 0,
+                  concat("the learned model judges it ", fixed(best.worth, 2), ", the most of ", judged.size(),
+                         " schemes")};
 }
 
-Choice overrule(const Choice& predicted, const Features& features, const Learned& learned, const Limits& limits, const std::vector<MergeEstimate>& looked_at)
+Choice overrule(const Choice& predicted, const Features& features, const Learned& learned, const Limits& limits,
+                const std::vector<MergeEstimate>& looked_at)
 {
     double most = 0, most_like = 0;
     Policy best;
@@ -109,10 +121,13 @@ Choice overrule(const Choice& predicted, const Features& features, const Learned
         best = one.scheme;
     }
     if (most_like >= good_enough || most < good_enough) return predicted;
-    return {best, 0, concat("the learned model judges it ", fixed(most, 2), ", and ", fixed(most_like, 2), " what was predicted to be the fastest: ", to_text(predicted.scheme))};
+    return {best, 0,
+            concat("the learned model judges it ", fixed(most, 2), ", and ", fixed(most_like, 2),
+                   " what was predicted to be the fastest: ", to_text(predicted.scheme))};
 }
 
-Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type, AnalysisState& known)
+Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type,
+                 AnalysisState& known)
 {
     const trace::Phase phase{"select"};
     if (options.force) return {.choice = {*options.force, 0, "asked for by the caller"}, .settled = true};
@@ -120,7 +135,11 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
     if (!options.cache.empty()) {
         selected.key = key_of(ctx, known.triangle, type);
         const Remembered found = recall(options.cache, selected.key, limits);
-        if (found.scheme) return {.choice = {*found.scheme, found.seconds, "the fastest of an earlier search"}, .settled = true, .key = selected.key, .note = "remembered"};
+        if (found.scheme)
+            return {.choice = {*found.scheme, found.seconds, "the fastest of an earlier search"},
+                    .settled = true,
+                    .key = selected.key,
+                    .note = "remembered"};
         selected.note = found.note.empty() ? "nothing remembered" : found.note;
     }
     if (known.wide) {
@@ -129,19 +148,21 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
         index_t fewest = known.features.levels;
         for (const MergeEstimate& o : known.estimates) fewest = std::min(fewest, o.levels);
         if (!host_merge_pays(known.features, fewest, selected.choice.seconds, options.expected_calls)) {
-            if (const Model model = model_for(options, About::cuda_there)) selected.choice = overrule(selected.choice, known.features, *model, limits, known.estimates);
+            if (const Model model = model_for(options, About::cuda_there))
+                selected.choice = overrule(selected.choice, known.features, *model, limits, known.estimates);
             return selected;
         }
     }
     const bool may_cluster = limits.backend == Backend::cpu || clusters_pay(known.features, options.expected_calls);
-    if (const Model model = may_cluster ? model_for(options, limits.backend == Backend::cpu ? About::cpu : About::cuda) : nullptr)
+    if (const Model model =
+            may_cluster ? model_for(options, limits.backend == Backend::cpu ? About::cpu : About::cuda) : nullptr)
         if (const std::optional<Choice> learned = choose_learned(known.features, *model, limits)) {
             selected.choice = *learned;
             return selected;
         }
     evaluate_merges(ctx, limits, options.expected_calls, known);
     selected.choice = choose(known.features, known.estimates, limits);
-    if (selected.choice.scheme.kernel == Kernel::levels) {              // the same bits, but not on a machine that others use
+    if (selected.choice.scheme.kernel == Kernel::levels) {  // the same bits, but not on a machine that others use
         Limits now = limits;
         now.handover = measure_handover(limits.threads);
         selected.choice = choose(known.features, known.estimates, now);

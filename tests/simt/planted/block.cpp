@@ -53,10 +53,8 @@ __global__ void barrier_in_a_branch(int* out)
     TULLE_SHARED(int, first, 1);
     if (threadIdx.x == 0) first[0] = 7;
     if (Broken) {
-        if (threadIdx.x % 2)
-            __syncthreads();
-        else
-            __syncthreads();
+        if (threadIdx.x % 2) __syncthreads();
+        else __syncthreads();
     } else {
         __syncthreads();
     }
@@ -64,7 +62,8 @@ __global__ void barrier_in_a_branch(int* out)
 }
 
 const Plant divergent_barrier("divergent_barrier", [](bool broken) {
-    const auto values = results_of<int>(threads, {1, threads}, broken ? barrier_in_a_branch<true> : barrier_in_a_branch<false>);
+    const auto values =
+        results_of<int>(threads, {1, threads}, broken ? barrier_in_a_branch<true> : barrier_in_a_branch<false>);
     return values == std::vector<int>(threads, 7);
 });
 
@@ -122,19 +121,19 @@ __global__ void count_in_shared(int* out)
     TULLE_SHARED(int, count, 1);
     if (threadIdx.x == 0) count[0] = 0;
     __syncthreads();
-    if (Broken)
-        count[0] += 1;
-    else
-        atomicAdd(&count[0], 1);
+    if (Broken) count[0] += 1;
+    else atomicAdd(&count[0], 1);
     __syncthreads();
     if (threadIdx.x == 0) out[0] = count[0];
 }
 
 const Plant shared_increment("shared_increment", [](bool broken) {
-    return results_of<int>(1, {1, threads}, broken ? count_in_shared<true> : count_in_shared<false>) == std::vector<int>{threads};
+    return results_of<int>(1, {1, threads}, broken ? count_in_shared<true> : count_in_shared<false>) ==
+           std::vector<int>{threads};
 });
 
-// A word that all have read is used again, for a sum, while warps that are late still read it. They read what they would have read later: no result tells.
+// A word that all have read is used again, for a sum, while warps that are late still read it. They read what they
+// would have read later: no result tells.
 template <bool Broken>
 __global__ void used_again(int* out)
 {
@@ -154,7 +153,8 @@ const Plant shared_used_again("shared_used_again", [](bool broken) {
     return results_of<int>(1, {1, 512}, broken ? used_again<true> : used_again<false>) == std::vector<int>{512};
 });
 
-// Two warps write one word, the same number, long apart: what their lanes do together in between orders nothing between the two.
+// Two warps write one word, the same number, long apart: what their lanes do together in between orders nothing between
+// the two.
 template <bool Broken>
 __global__ void write_one_word(int* out)
 {
@@ -184,9 +184,12 @@ __global__ void turn_round(int* out, int barrier, int size)
 
 bool turns_round(int barrier, int size) { return results_of<int>(128, {1, 128}, turn_round, barrier, size)[127] == 64; }
 
-const Plant some_warps_without_a_number("some_warps_without_a_number", [](bool broken) { return turns_round(broken ? 15 : 14, 64); });
-const Plant some_warps_and_a_half("some_warps_and_a_half", [](bool broken) { return turns_round(1, broken ? 40 : 64); });
-const Plant some_warps_not_all_there("some_warps_not_all_there", [](bool broken) { return turns_round(1, broken ? 96 : 64); });
+const Plant some_warps_without_a_number("some_warps_without_a_number",
+                                        [](bool broken) { return turns_round(broken ? 15 : 14, 64); });
+const Plant some_warps_and_a_half("some_warps_and_a_half",
+                                  [](bool broken) { return turns_round(1, broken ? 40 : 64); });
+const Plant some_warps_not_all_there("some_warps_not_all_there",
+                                     [](bool broken) { return turns_round(1, broken ? 96 : 64); });
 
 __global__ void mirror(int* out)
 {
@@ -243,7 +246,9 @@ __global__ void add_sums(int* out, int set)
     out[global_thread()] = all;
 }
 
-const Plant variable_not_set("variable_not_set", [](bool broken) { return results_of<int>(64, {2, 32}, add_sums, broken ? 7 : 8) == std::vector<int>(64, 8); });
+const Plant variable_not_set("variable_not_set", [](bool broken) {
+    return results_of<int>(64, {2, 32}, add_sums, broken ? 7 : 8) == std::vector<int>(64, 8);
+});
 
 }  // namespace
 }  // namespace tulle::test

@@ -6,7 +6,7 @@
 namespace tulle::test {
 namespace {
 
-constexpr int empty = 0;    // results start at zero; keys are from 1
+constexpr int empty = 0;  // results start at zero; keys are from 1
 
 // Puts a key into a table; false when it was there already, or when there is no room in `probes` tries.
 template <bool Broken>
@@ -58,10 +58,8 @@ __global__ void hand_over(int* out, int* flag, int* value)
     if (threadIdx.x != 0) return;
     if (blockIdx.x == 0) {
         *value = 42;
-        if (Broken)
-            atomicExch(flag, 1);
-        else
-            store_release(flag, 1);
+        if (Broken) atomicExch(flag, 1);
+        else store_release(flag, 1);
     } else {
         while ((Broken ? load_relaxed(flag) : load_acquire(flag)) == 0) {}
         out[blockIdx.x] = *value;
@@ -70,10 +68,11 @@ __global__ void hand_over(int* out, int* flag, int* value)
 
 const Plant relaxed_flag("relaxed_flag", [](bool broken) {
     simt::Config config = simt::config();
-    config.order = simt::Order::ascending;     // the waiting itself is in order here
+    config.order = simt::Order::ascending;  // the waiting itself is in order here
     const WithConfig with(config);
     DeviceArray<int> flag(std::vector<int>{0}), value(std::vector<int>{0});
-    const auto values = results_of<int>(4, {4, 32}, broken ? hand_over<true> : hand_over<false>, flag.data(), value.data());
+    const auto values =
+        results_of<int>(4, {4, 32}, broken ? hand_over<true> : hand_over<false>, flag.data(), value.data());
     return values == std::vector<int>{0, 42, 42, 42};
 });
 
@@ -90,10 +89,12 @@ __global__ void chain_of_rows(int* done, int rows)
 }
 
 const Plant waits_for_itself("waits_for_itself", [](bool broken) {
-    return results_of<int>(40, {1, 64}, broken ? chain_of_rows<true> : chain_of_rows<false>, 40) == std::vector<int>(40, 1);
+    return results_of<int>(40, {1, 64}, broken ? chain_of_rows<true> : chain_of_rows<false>, 40) ==
+           std::vector<int>(40, 1);
 });
 
-// Blocks that wait for the block before. Which one that is must come from a ticket: nobody promises that low numbers start first.
+// Blocks that wait for the block before. Which one that is must come from a ticket: nobody promises that low numbers
+// start first.
 template <bool Broken>
 __global__ void chain_of_blocks(int* done, int* ticket)
 {
@@ -111,7 +112,8 @@ const Plant block_order("block_order", [](bool broken) {
         config.resident = 2;
         const WithConfig with(config);
         DeviceArray<int> ticket(std::vector<int>{0});
-        const auto done = results_of<int>(20, {20, 32}, broken ? chain_of_blocks<true> : chain_of_blocks<false>, ticket.data());
+        const auto done =
+            results_of<int>(20, {20, 32}, broken ? chain_of_blocks<true> : chain_of_blocks<false>, ticket.data());
         if (done != std::vector<int>(20, 1)) return false;
     }
     return true;
@@ -122,14 +124,13 @@ template <bool Broken>
 __global__ void add_to_a_shared_row(double* y)
 {
     if (threadIdx.x != 0) return;
-    if (Broken)
-        y[0] += 1.0;
-    else
-        atomicAdd(y, 1.0);
+    if (Broken) y[0] += 1.0;
+    else atomicAdd(y, 1.0);
 }
 
 const Plant plain_add_by_two_blocks("plain_add_by_two_blocks", [](bool broken) {
-    return results_of<double>(1, {2, 32}, broken ? add_to_a_shared_row<true> : add_to_a_shared_row<false>) == std::vector<double>{2.0};
+    return results_of<double>(1, {2, 32}, broken ? add_to_a_shared_row<true> : add_to_a_shared_row<false>) ==
+           std::vector<double>{2.0};
 });
 
 template <bool Broken>
@@ -141,7 +142,8 @@ __global__ void count_in_packed(int* out)
 }
 
 const Plant misaligned_atomic("misaligned_atomic", [](bool broken) {
-    return results_of<int>(2, {1, 32}, broken ? count_in_packed<true> : count_in_packed<false>) == std::vector<int>{0, 32};
+    return results_of<int>(2, {1, 32}, broken ? count_in_packed<true> : count_in_packed<false>) ==
+           std::vector<int>{0, 32};
 });
 
 }  // namespace

@@ -42,7 +42,8 @@ const Plant host_pointer_in_a_view("host_pointer_in_a_view", [](bool broken) {
 
 // One stream writes, another reads: only an event puts them in order.
 const Plant missing_event("missing_event", [](bool broken) {
-    DeviceArray<int> data(std::vector<int>(n, 0), cuda::open_queue(0)), out(std::vector<int>(n, 0), cuda::open_queue(0));
+    DeviceArray<int> data(std::vector<int>(n, 0), cuda::open_queue(0)),
+        out(std::vector<int>(n, 0), cuda::open_queue(0));
     cudaEvent_t written = nullptr;
     cuda::check(cudaEventCreateWithFlags(&written, cudaEventDisableTiming));
     launch(data.queue(), one_thread_each(n), set_all, data.data(), 5);
@@ -153,7 +154,8 @@ const Plant last_device_not_waited_for("last_device_not_waited_for", [](bool bro
         const CudaQueue& q = parts.back().queue();
         launch(q, one_thread_each(n), set_all, parts.back().data(), 5);
         const cuda::DeviceGuard guard(d);
-        cuda::check(cudaMemcpyAsync(got.data() + n * d, parts.back().data(), n * sizeof(int), cudaMemcpyDeviceToHost, q.stream));
+        cuda::check(cudaMemcpyAsync(got.data() + n * d, parts.back().data(), n * sizeof(int), cudaMemcpyDeviceToHost,
+                                    q.stream));
     }
     for (int d = 0; d < devices - (broken ? 1 : 0); ++d) synchronize(parts[static_cast<std::size_t>(d)].queue());
     const bool right = got == std::vector<int>(n * devices, 5);

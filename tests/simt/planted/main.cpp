@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // simt_planted BUG broken|correct SEEDS: runs a planted bug under seeds 1, 2, ... until one shows it.
-// Exit status: 0 every result right, 1 a wrong result, 2 a broken rule, 3 wrong usage; a sanitizer or a signal ends it with its own.
+// Exit status: 0 every result right, 1 a wrong result, 2 a broken rule, 3 wrong usage; a sanitizer or a signal ends it
+// with its own.
 #include <cstdlib>
 #include <exception>
 #include <iostream>

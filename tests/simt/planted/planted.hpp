@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A planted bug is a function that runs a small program, broken or correct, and says whether the result was right. Broken rules come
-// out as exceptions or as a sanitizer's report.
+// A planted bug is a function that runs a small program, broken or correct, and says whether the result was right.
+// Broken rules come out as exceptions or as a sanitizer's report.
 #pragma once
 
 #include <functional>

@@ -13,8 +13,8 @@ enum Builds : unsigned { plain = 1, asan = 2, tsan = 4, everywhere = 7 };
 
 struct PlantedBug {
     std::string_view name;
-    unsigned caught_in;            // Builds
-    std::string_view says;         // part of the output there; sanitizers have their own words
+    unsigned caught_in;     // Builds
+    std::string_view says;  // part of the output there; sanitizers have their own words
 };
 
 inline constexpr PlantedBug planted_bugs[] = {

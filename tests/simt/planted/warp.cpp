@@ -83,7 +83,8 @@ __global__ void rotate_eight(int* out)
 }
 
 const Plant shuffle_from_outside("shuffle_from_outside", [](bool broken) {
-    return results_of<int>(8, {1, 32}, broken ? rotate_eight<true> : rotate_eight<false>) == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 0};
+    return results_of<int>(8, {1, 32}, broken ? rotate_eight<true> : rotate_eight<false>) ==
+           std::vector<int>{1, 2, 3, 4, 5, 6, 7, 0};
 });
 
 // Both sides of a branch vote, each in its own line, under one mask.
@@ -92,17 +93,16 @@ __global__ void vote_on_both_sides(int* out)
 {
     const bool odd = threadIdx.x % 2;
     if (Broken) {
-        if (odd)
-            out[threadIdx.x] = __any_sync(full, 1);
-        else
-            out[threadIdx.x] = __any_sync(full, 0);
+        if (odd) out[threadIdx.x] = __any_sync(full, 1);
+        else out[threadIdx.x] = __any_sync(full, 0);
     } else {
         out[threadIdx.x] = __any_sync(full, odd);
     }
 }
 
 const Plant divergent_collective("divergent_collective", [](bool broken) {
-    return results_of<int>(32, {1, 32}, broken ? vote_on_both_sides<true> : vote_on_both_sides<false>) == std::vector<int>(32, 1);
+    return results_of<int>(32, {1, 32}, broken ? vote_on_both_sides<true> : vote_on_both_sides<false>) ==
+           std::vector<int>(32, 1);
 });
 
 // Lane 0 waits for a flag that a lane sets only after a collective with lane 0.

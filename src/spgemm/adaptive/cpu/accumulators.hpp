@@ -13,15 +13,17 @@
 
 namespace tulle::spgemm {
 
-// An array as long as a row, and which of its columns were touched: a bit for each, and a bit for every 64 of those that has one set, so that
-// they are found again in order without a sort. What is read is cleared; nothing else is, between rows.
+// An array as long as a row, and which of its columns were touched: a bit for each, and a bit for every 64 of those
+// that has one set, so that they are found again in order without a sort. What is read is cleared; nothing else is,
+// between rows.
 template <class V>
 struct DenseAccumulator {
-    V* value;                                // (cols), -0.0: what changes no sum, not even the sign of zero
-    std::uint64_t* bits;                     // (cols / 64)
-    std::uint64_t* summary;                  // (cols / 4096)
+    V* value;                // (cols), -0.0: what changes no sum, not even the sign of zero
+    std::uint64_t* bits;     // (cols / 64)
+    std::uint64_t* summary;  // (cols / 4096)
     index_t summaries;
-    index_t low = summaries, high = -1;      // first and last summary with a touched column: a short row of a wide matrix looks at few
+    index_t low = summaries,
+            high = -1;  // first and last summary with a touched column: a short row of a wide matrix looks at few
 
     static constexpr offset_t words_for(offset_t cols) { return (cols + 63) / 64; }
 
@@ -43,7 +45,8 @@ struct DenseAccumulator {
         if (masks.begin)
             for (offset_t m = masks.begin[row]; m < masks.begin[row + 1]; ++m) touch(masks.word[m], masks.mask[m]);
         else
-            for (offset_t l = b.row_begin[row]; l < b.row_begin[row + 1]; ++l) touch(b.col[l] / 64, std::uint64_t{1} << b.col[l] % 64);
+            for (offset_t l = b.row_begin[row]; l < b.row_begin[row + 1]; ++l)
+                touch(b.col[l] / 64, std::uint64_t{1} << b.col[l] % 64);
     }
 
     // take(word, bits) for every word with a touched column, ascending; afterwards none is touched.
@@ -83,11 +86,13 @@ struct HashAccumulator {
         std::fill(key, key + (offset_t{1} << bits), vacant);
     }
 
-    // The slot of a column, or the vacant one where it belongs. At most half of the slots are taken, so the search ends.
+    // The slot of a column, or the vacant one where it belongs. At most half of the slots are taken, so the search
+    // ends.
     std::size_t slot(index_t col) const
     {
         const std::size_t last = (std::size_t{1} << bits) - 1;
-        std::size_t at = (static_cast<std::uint32_t>(col) * std::uint32_t{2654435769u}) >> (32 - std::min(bits, 31)) & last;
+        std::size_t at =
+            (static_cast<std::uint32_t>(col) * std::uint32_t{2654435769u}) >> (32 - std::min(bits, 31)) & last;
         while (key[at] != vacant && key[at] != col) at = (at + 1) & last;
         return at;
     }
@@ -112,12 +117,12 @@ struct HashAccumulator {
     V at(index_t col) const { return value[slot(col)]; }
 };
 
-// An array as long as a row, and for each column the last row that touched it: nothing is cleared or found again in order, so that an addition is one
-// comparison. For rows that need not be sorted.
+// An array as long as a row, and for each column the last row that touched it: nothing is cleared or found again in
+// order, so that an addition is one comparison. For rows that need not be sorted.
 template <class V>
 struct MarkedAccumulator {
-    V* value;                                // (cols)
-    index_t* mark;                           // (cols), below zero: no row yet
+    V* value;       // (cols)
+    index_t* mark;  // (cols), below zero: no row yet
     index_t cols;
     index_t row = -1;
 
@@ -135,7 +140,7 @@ struct MarkedAccumulator {
         return is_new;
     }
 
-    V at(index_t col) const { return value[std::clamp(col, 0, cols - 1)]; }      // whatever a caller's columns are
+    V at(index_t col) const { return value[std::clamp(col, 0, cols - 1)]; }  // whatever a caller's columns are
 };
 
 }  // namespace tulle::spgemm

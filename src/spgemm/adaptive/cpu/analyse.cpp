@@ -9,8 +9,9 @@
 namespace tulle::spgemm {
 namespace {
 
-// Rows that need not be sorted and have no more products than this on average are marked column by column; in longer ones masks, which find several columns at once, are faster
-// (measured on an ARM Neoverse V1: 16 to 50 products each in mac_econ, mc2depi and scircuit, 1521 in qcd5_4).
+// Rows that need not be sorted and have no more products than this on average are marked column by column; in longer
+// ones masks, which find several columns at once, are faster (measured on an ARM Neoverse V1: 16 to 50 products each in
+// mac_econ, mc2depi and scircuit, 1521 in qcd5_4).
 constexpr offset_t marked_products = 512;
 
 template <class V>
@@ -56,8 +57,8 @@ void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offse
 }
 
 template <class V>
-offset_t group_rows(const CpuQueue& q, const CsrView<V>&, const Policy& policy, Workspace& work, index_t first, index_t rows,
-                    const offset_t* row_begin)
+offset_t group_rows(const CpuQueue& q, const CsrView<V>&, const Policy& policy, Workspace& work, index_t first,
+                    index_t rows, const offset_t* row_begin)
 {
     if (policy.method == Method::deltasparse) return delta::group_rows(q, policy.rules, work, first, rows, row_begin);
     return row_begin[first + rows];
@@ -67,7 +68,9 @@ template void count_products(const CpuQueue&, const CsrView<float>&, const CsrVi
 template void count_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, offset_t*);
 template void analyse(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);
 template void analyse(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&);
-template offset_t group_rows(const CpuQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
-template offset_t group_rows(const CpuQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
+template offset_t group_rows(const CpuQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t,
+                             const offset_t*);
+template offset_t group_rows(const CpuQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t,
+                             const offset_t*);
 
 }  // namespace tulle::spgemm

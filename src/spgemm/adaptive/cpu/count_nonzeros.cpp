@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonzeros of every row of C. Rows that equal their predecessor are counted once, and so are equal rows of B that follow each other.
+// Nonzeros of every row of C. Rows that equal their predecessor are counted once, and so are equal rows of B that
+// follow each other.
 #include "spgemm/adaptive/cpu/workers.hpp"
 #include "spgemm/adaptive/runs.hpp"
 #include "spgemm/deltasparse/deltasparse.hpp"
@@ -26,7 +27,8 @@ void for_each_pattern(const CsrView<V>& a, const unsigned char* runs_b, index_t 
 }
 
 template <class V>
-offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t products, HashAccumulator<V>& columns)
+offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t products,
+                   HashAccumulator<V>& columns)
 {
     columns.begin(std::min(products, offset_t{b.cols}));
     offset_t count = 0;
@@ -37,7 +39,8 @@ offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, i
 }
 
 template <class V>
-offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t, MarkedAccumulator<V>& columns)
+offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t,
+                   MarkedAccumulator<V>& columns)
 {
     offset_t count = 0;
     for_each_pattern(a, p.runs_b, row, [&](index_t j) {
@@ -47,7 +50,8 @@ offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, i
 }
 
 template <class V>
-offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t, DenseAccumulator<V>& columns)
+offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_t row, offset_t,
+                   DenseAccumulator<V>& columns)
 {
     for_each_pattern(a, p.runs_b, row, [&](index_t j) { columns.touch_row(b, p.masks, j); });
     offset_t count = 0;
@@ -58,7 +62,8 @@ offset_t count_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, i
 }  // namespace
 
 template <class V>
-void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, offset_t* count)
+void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+                    offset_t* count)
 {
     if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
     Workers<V> workers(q, Share::of(q, policy, work, b.cols), b.cols, false);
@@ -74,7 +79,9 @@ void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
     }
 }
 
-template void count_nonzeros(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, offset_t*);
-template void count_nonzeros(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, offset_t*);
+template void count_nonzeros(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&,
+                             offset_t*);
+template void count_nonzeros(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,
+                             offset_t*);
 
 }  // namespace tulle::spgemm

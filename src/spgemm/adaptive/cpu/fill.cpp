@@ -24,8 +24,8 @@ offset_t add_products(const CsrView<V>& a, const CsrView<V>& b, index_t row, ind
 }
 
 template <class V>
-void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t row, offset_t products, index_t* col, V* value, bool sorted,
-              HashAccumulator<V>& sums)
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t row, offset_t products, index_t* col,
+              V* value, bool sorted, HashAccumulator<V>& sums)
 {
     sums.begin(std::min(products, offset_t{b.cols}));
     const offset_t count = add_products(a, b, row, col, sums);
@@ -34,7 +34,8 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t
 }
 
 template <class V>
-void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t row, offset_t, index_t* col, V* value, bool, MarkedAccumulator<V>& sums)
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t row, offset_t, index_t* col, V* value,
+              bool, MarkedAccumulator<V>& sums)
 {
     const offset_t count = add_products(a, b, row, col, sums);
     for (offset_t k = 0; k < count; ++k) value[k] = sums.value[col[k]];
@@ -42,8 +43,8 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView&, index_t
 
 // First which columns, then their sums, without a question: they come out in order, asked for or not.
 template <class V>
-void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView& masks, index_t row, offset_t, index_t* col, V* value, bool,
-              DenseAccumulator<V>& sums)
+void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView& masks, index_t row, offset_t, index_t* col,
+              V* value, bool, DenseAccumulator<V>& sums)
 {
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
         const index_t j = a.col[k];
@@ -62,30 +63,37 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const MaskView& masks, i
 
 // The same where the columns are there: nothing is touched to be found again, nothing sorted.
 template <class V, class Accumulator>
-void refill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, V* value, Accumulator& sums)
+void refill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, V* value,
+                Accumulator& sums)
 {
     if constexpr (requires { sums.begin(nonzeros); }) sums.begin(nonzeros);
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
         const V factor = a.value[k];
-        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l) sums.add(b.col[l], factor * b.value[l]);
+        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l)
+            sums.add(b.col[l], factor * b.value[l]);
     }
     for (offset_t k = 0; k < nonzeros; ++k) value[k] = sums.at(col[k]);
 }
 
 template <class V>
-void refill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, V* value, DenseAccumulator<V>& sums)
+void refill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, V* value,
+                DenseAccumulator<V>& sums)
 {
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
         const V factor = a.value[k];
-        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l) sums.value[b.col[l]] += factor * b.value[l];
+        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l)
+            sums.value[b.col[l]] += factor * b.value[l];
     }
-    for (offset_t k = 0; k < nonzeros; ++k) value[k] = std::exchange(sums.value[std::clamp(col[k], 0, b.cols - 1)], V(-0.0));   // whatever a caller's columns are
+    for (offset_t k = 0; k < nonzeros; ++k)
+        value[k] =
+            std::exchange(sums.value[std::clamp(col[k], 0, b.cols - 1)], V(-0.0));  // whatever a caller's columns are
 }
 
 }  // namespace
 
 template <class V>
-void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c)
+void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+          const RowRange<V>& c)
 {
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
     Workers<V> workers(q, Share::of(q, policy, work, b.cols), b.cols, true);
@@ -93,32 +101,42 @@ void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Pol
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = c.first; i < c.first + c.rows; ++i) {
         const offset_t products = workers.bound(a, b, i), at = c.row_begin[i] - c.base;
-        workers.with(i, products, [&](auto& sums) { fill_row(a, b, masks, i, products, c.col + at, c.value + at, work.sorted, sums); });
+        workers.with(i, products, [&](auto& sums) {
+            fill_row(a, b, masks, i, products, c.col + at, c.value + at, work.sorted, sums);
+        });
     }
 }
 
 template <class V>
-void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c)
+void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+            const RowRange<V>& c)
 {
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
     Workers<V> workers(q, Share::of(q, policy, work, b.cols), b.cols, true);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = c.first; i < c.first + c.rows; ++i) {
         const offset_t at = c.row_begin[i] - c.base, nonzeros = c.row_begin[i + 1] - c.row_begin[i];
-        workers.with(i, workers.bound(a, b, i), [&](auto& sums) { refill_row(a, b, i, c.col + at, nonzeros, c.value + at, sums); });
+        workers.with(i, workers.bound(a, b, i),
+                     [&](auto& sums) { refill_row(a, b, i, c.col + at, nonzeros, c.value + at, sums); });
     }
 }
 
-std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Workspace& work, offset_t, index_t cols, std::size_t value_bytes)
+std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Workspace& work, offset_t, index_t cols,
+                           std::size_t value_bytes)
 {
     if (policy.method == Method::deltasparse) return delta::fill_bytes_for(q, value_bytes);
     const Share share = Share::of(q, policy, work, cols);
-    return value_bytes == sizeof(float) ? Workers<float>::bytes_for(q, share, cols) : Workers<double>::bytes_for(q, share, cols);
+    return value_bytes == sizeof(float) ? Workers<float>::bytes_for(q, share, cols)
+                                        : Workers<double>::bytes_for(q, share, cols);
 }
 
-template void refill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const RowRange<float>&);
-template void refill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const RowRange<double>&);
-template void fill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const RowRange<float>&);
-template void fill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const RowRange<double>&);
+template void refill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&,
+                     const RowRange<float>&);
+template void refill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,
+                     const RowRange<double>&);
+template void fill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&,
+                   const RowRange<float>&);
+template void fill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,
+                   const RowRange<double>&);
 
 }  // namespace tulle::spgemm

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The pattern of B in words: all columns of a row that lie in the same 64 are one mask. Rows of meshes have runs of neighbouring columns; what
-// only concerns columns is then done for several of them at once.
+// The pattern of B in words: all columns of a row that lie in the same 64 are one mask. Rows of meshes have runs of
+// neighbouring columns; what only concerns columns is then done for several of them at once.
 //
 //     columns of a row     3 4 5 63 64 70          masks     word 0: bits 3 4 5 63     word 1: bits 0 6
 #pragma once
@@ -13,16 +13,17 @@
 
 namespace tulle::spgemm {
 
-// Masks are kept where there is at most one for so many columns (reasoned: a mask takes 12 bytes to read, two columns take 8).
+// Masks are kept where there is at most one for so many columns (reasoned: a mask takes 12 bytes to read, two columns
+// take 8).
 inline constexpr offset_t columns_per_mask = 2;
 
 struct MaskView {
-    const offset_t* begin;                   // null: there are none
+    const offset_t* begin;  // null: there are none
     const index_t* word;
     const std::uint64_t* mask;
 };
 
-inline MaskView masks_of(const Workspace& work) 
+inline MaskView masks_of(const Workspace& work)
 {
     return {work.mask.empty() ? nullptr : work.mask_begin.data(), work.mask_word.data(), work.mask.data()};
 }
@@ -41,6 +42,7 @@ void for_each_mask(const CsrView<V>& b, offset_t row, Visit&& visit)
 }
 
 // Makes them, if they are few enough.
-template <class V> void find_masks(const CpuQueue& q, const CsrView<V>& b, Workspace& work);
+template <class V>
+void find_masks(const CpuQueue& q, const CsrView<V>& b, Workspace& work);
 
 }  // namespace tulle::spgemm

@@ -12,14 +12,16 @@
 
 namespace tulle::spgemm {
 
-// Rows with at most this many products are hashed by the adaptive method: a table of 4096 slots stays in the first cache (reasoned).
+// Rows with at most this many products are hashed by the adaptive method: a table of 4096 slots stays in the first
+// cache (reasoned).
 inline constexpr offset_t hashed_products = 2048;
-inline constexpr int rows_at_a_time = 32;            // dealt to a thread
-// Arrays with marks are taken where there are this many products for each of their columns: they must be cleared once, and a matrix may have 2^31 columns and hardly an entry.
+inline constexpr int rows_at_a_time = 32;  // dealt to a thread
+// Arrays with marks are taken where there are this many products for each of their columns: they must be cleared once,
+// and a matrix may have 2^31 columns and hardly an entry.
 inline constexpr offset_t products_per_mark = 2;
 
-// How many products of a row can be hashed, and whether longer rows need the array; or, where rows need not be sorted, an array with marks for all. Masks find several columns at
-// once and are faster still.
+// How many products of a row can be hashed, and whether longer rows need the array; or, where rows need not be sorted,
+// an array with marks for all. Masks find several columns at once and are faster still.
 struct Share {
     bool dense;
     offset_t hashed;
@@ -27,7 +29,8 @@ struct Share {
 
     static Share of(const CpuQueue& q, const Policy& policy, const Workspace& work, index_t cols)
     {
-        const bool marked = policy.method != Method::hash && !work.sorted && work.mask.empty() && offset_t{cols} * q.threads <= work.products / products_per_mark;
+        const bool marked = policy.method != Method::hash && !work.sorted && work.mask.empty() &&
+                            offset_t{cols} * q.threads <= work.products / products_per_mark;
         return marked ? Share{false, 0, true} : in_order(policy, work, cols);
     }
 
@@ -40,14 +43,18 @@ struct Share {
     }
 
     // A table has its least size also where no row has a product.
-    offset_t slots() const { return marked || (dense && hashed == 0) ? 0 : offset_t{1} << HashAccumulator<char>::bits_for(hashed); }
+    offset_t slots() const
+    {
+        return marked || (dense && hashed == 0) ? 0 : offset_t{1} << HashAccumulator<char>::bits_for(hashed);
+    }
 };
 
 template <class V>
 offset_t products_of(const CsrView<V>& a, const CsrView<V>& b, offset_t row)
 {
     offset_t products = 0;
-    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) products += b.row_begin[a.col[k] + 1] - b.row_begin[a.col[k]];
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
+        products += b.row_begin[a.col[k] + 1] - b.row_begin[a.col[k]];
     return products;
 }
 
@@ -58,9 +65,14 @@ class Workers {
 
 public:
     Workers(const CpuQueue& q, const Share& share, index_t cols, bool with_values)
-        : share_(share), cols_(share.dense || share.marked ? cols : 0), words_(share.dense ? Dense::words_for(cols_) : 0), summaries_(Dense::words_for(words_)),
-          bits_(q, q.threads * (words_ + summaries_)), key_(q, q.threads * (share.marked ? offset_t{cols} : share.slots())),
-          value_(q, with_values ? q.threads * offset_t{cols_} : 0), slot_value_(q, with_values ? q.threads * share.slots() : 0)
+        : share_(share),
+          cols_(share.dense || share.marked ? cols : 0),
+          words_(share.dense ? Dense::words_for(cols_) : 0),
+          summaries_(Dense::words_for(words_)),
+          bits_(q, q.threads * (words_ + summaries_)),
+          key_(q, q.threads * (share.marked ? offset_t{cols} : share.slots())),
+          value_(q, with_values ? q.threads * offset_t{cols_} : 0),
+          slot_value_(q, with_values ? q.threads * share.slots() : 0)
     {
         fill_zero(q, bits_.data(), bits_.size());
         if (share.marked) fill_bytes(q, key_.data(), 0xff, key_.bytes());
@@ -70,7 +82,10 @@ public:
     }
 
     // Products of a row, where anybody wants to know.
-    offset_t bound(const CsrView<V>& a, const CsrView<V>& b, offset_t row) const { return share_.hashed > 0 ? products_of(a, b, row) : 0; }
+    offset_t bound(const CsrView<V>& a, const CsrView<V>& b, offset_t row) const
+    {
+        return share_.hashed > 0 ? products_of(a, b, row) : 0;
+    }
 
     // work(accumulator) with the one that suits a row of so many products.
     template <class F>
@@ -78,24 +93,29 @@ public:
     {
         const offset_t thread = omp_get_thread_num();
         if (share_.marked) {
-            MarkedAccumulator<V> array{value_.data() + (value_.empty() ? 0 : thread * cols_), key_.data() + thread * cols_, cols_, row};
+            MarkedAccumulator<V> array{value_.data() + (value_.empty() ? 0 : thread * cols_),
+                                       key_.data() + thread * cols_, cols_, row};
             return work(array);
         }
         if (!share_.dense || (share_.hashed > 0 && products <= share_.hashed)) {
-            HashAccumulator<V> table{slot_value_.data() + (slot_value_.empty() ? 0 : thread * share_.slots()), key_.data() + thread * share_.slots()};
+            HashAccumulator<V> table{slot_value_.data() + (slot_value_.empty() ? 0 : thread * share_.slots()),
+                                     key_.data() + thread * share_.slots()};
             return work(table);
         }
         std::uint64_t* bits = bits_.data() + thread * (words_ + summaries_);
-        Dense array{value_.data() + (value_.empty() ? 0 : thread * cols_), bits, bits + words_, static_cast<index_t>(summaries_)};
+        Dense array{value_.data() + (value_.empty() ? 0 : thread * cols_), bits, bits + words_,
+                    static_cast<index_t>(summaries_)};
         work(array);
     }
 
     static std::size_t bytes_for(const CpuQueue& q, const Share& share, index_t cols)
     {
-        if (share.marked) return static_cast<std::size_t>(q.threads) * static_cast<std::size_t>(cols) * (sizeof(V) + sizeof(index_t));
-        const offset_t words = share.dense ? Dense::words_for(cols) : 0, bytes = (share.dense ? offset_t{cols} * offset_t{sizeof(V)} : 0) +
-                                                                                 (words + Dense::words_for(words)) * offset_t{sizeof(std::uint64_t)} +
-                                                                                 share.slots() * offset_t{sizeof(V) + sizeof(index_t)};
+        if (share.marked)
+            return static_cast<std::size_t>(q.threads) * static_cast<std::size_t>(cols) * (sizeof(V) + sizeof(index_t));
+        const offset_t words = share.dense ? Dense::words_for(cols) : 0,
+                       bytes = (share.dense ? offset_t{cols} * offset_t{sizeof(V)} : 0) +
+                               (words + Dense::words_for(words)) * offset_t{sizeof(std::uint64_t)} +
+                               share.slots() * offset_t{sizeof(V) + sizeof(index_t)};
         return static_cast<std::size_t>(q.threads * bytes);
     }
 

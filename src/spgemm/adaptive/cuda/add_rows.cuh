@@ -1,19 +1,22 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A warp adds rows of B, one after the other, to sums that stand in shared memory by their place in a row of C: the row itself, or up to three
-// neighbours of equal pattern. Rows of B that follow each other in a row of A and have equal columns are read together too: a place is found once for up
-// to nine products. Every sum is taken in the order of A's nonzeros, whatever is done together.
+// A warp adds rows of B, one after the other, to sums that stand in shared memory by their place in a row of C: the row
+// itself, or up to three neighbours of equal pattern. Rows of B that follow each other in a row of A and have equal
+// columns are read together too: a place is found once for up to nine products. Every sum is taken in the order of A's
+// nonzeros, whatever is done together.
 #pragma once
 
 #include "spgemm/adaptive/cuda/rows.cuh"
 
 namespace tulle::spgemm {
 
-// Count rows of B with equal columns, one behind the other, times a block of A: `rows` rows of it, nonzeros_a apart. Where these are fewer
-// than Rows, the last one is added again to sums that nobody reads. place_of(index[l]) is where entry l of the rows falls.
+// Count rows of B with equal columns, one behind the other, times a block of A: `rows` rows of it, nonzeros_a apart.
+// Where these are fewer than Rows, the last one is added again to sums that nobody reads. place_of(index[l]) is where
+// entry l of the rows falls.
 template <int Rows, int Count, class Index, class PlaceOf, class V>
-__device__ void add_rows(V* sums, int nonzeros, const PlaceOf& place_of, const Index* __restrict__ index, const V* __restrict__ value, int length,
-                         const V* __restrict__ factors, offset_t nonzeros_a, int rows)
+__device__ void add_rows(V* sums, int nonzeros, const PlaceOf& place_of, const Index* __restrict__ index,
+                         const V* __restrict__ value, int length, const V* __restrict__ factors, offset_t nonzeros_a,
+                         int rows)
 {
     V factor[Rows][Count];
 #pragma unroll
@@ -37,7 +40,8 @@ __device__ void add_rows(V* sums, int nonzeros, const PlaceOf& place_of, const I
     __syncwarp();
 }
 
-// Which of 32 nonzeros of A open a group of rows of B that are read together: bits. `repeat`: the row equals the one before.
+// Which of 32 nonzeros of A open a group of rows of B that are read together: bits. `repeat`: the row equals the one
+// before.
 __device__ inline unsigned openers(bool exists, bool repeat)
 {
     const int lane = team_rank<32>();
@@ -48,11 +52,11 @@ __device__ inline unsigned openers(bool exists, bool repeat)
 
 static_assert(run_limit == 3, "add_products knows the cases one by one");
 
-// All products of a row. `index` are the columns of B (ByRow false), or whatever stands for them one after the other in the order of the
-// additions, once for rows of B that equal their predecessor (ByRow true).
+// All products of a row. `index` are the columns of B (ByRow false), or whatever stands for them one after the other in
+// the order of the additions, once for rows of B that equal their predecessor (ByRow true).
 template <int Rows, bool ByRow, class Index, class PlaceOf, class V>
-__device__ void add_products(V* sums, int nonzeros, const PlaceOf& place_of, const Index* index, const CsrView<V>& a, const CsrView<V>& b,
-                             const unsigned char* runs_b, index_t row, int rows)
+__device__ void add_products(V* sums, int nonzeros, const PlaceOf& place_of, const Index* index, const CsrView<V>& a,
+                             const CsrView<V>& b, const unsigned char* runs_b, index_t row, int rows)
 {
     const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
     offset_t before = 0;
@@ -66,7 +70,7 @@ __device__ void add_products(V* sums, int nonzeros, const PlaceOf& place_of, con
         offset_t place = 0;
         if constexpr (ByRow) {
             const int last = warp_running_sum(repeat ? 0 : length);
-            place = before + last - length;                         // a repeated row ends where the one before it does
+            place = before + last - length;  // a repeated row ends where the one before it does
             before += __shfl_sync(all_lanes, last, 31);
         }
         unsigned open = openers(exists, repeat);
@@ -79,9 +83,13 @@ __device__ void add_products(V* sums, int nonzeros, const PlaceOf& place_of, con
             const int wide = __shfl_sync(all_lanes, length, first);
             const V* factors = a.value + batch + first;
             const Index* at_index = index + (ByRow ? __shfl_sync(all_lanes, place, first) : at);
-            if (count == 1) add_rows<Rows, 1>(sums, nonzeros, place_of, at_index, b.value + at, wide, factors, end - begin, rows);
-            else if (count == 2) add_rows<Rows, 2>(sums, nonzeros, place_of, at_index, b.value + at, wide, factors, end - begin, rows);
-            else add_rows<Rows, run_limit>(sums, nonzeros, place_of, at_index, b.value + at, wide, factors, end - begin, rows);
+            if (count == 1)
+                add_rows<Rows, 1>(sums, nonzeros, place_of, at_index, b.value + at, wide, factors, end - begin, rows);
+            else if (count == 2)
+                add_rows<Rows, 2>(sums, nonzeros, place_of, at_index, b.value + at, wide, factors, end - begin, rows);
+            else
+                add_rows<Rows, run_limit>(sums, nonzeros, place_of, at_index, b.value + at, wide, factors, end - begin,
+                                          rows);
         }
     }
 }

@@ -29,7 +29,7 @@ struct Operands {
     const index_t* a_col;
     const offset_t* b_begin;
     const index_t* b_col;
-    const Span* span;                        // null: the columns are looked at
+    const Span* span;  // null: the columns are looked at
     const unsigned char* runs_b;
 };
 
@@ -49,7 +49,8 @@ __device__ void add_nonzero(const Operands& m, offset_t begin, offset_t k, Sum& 
 __device__ Sum slice_total(Sum sum, int lanes)
 {
     if (lanes == 32 && !__any_sync(all_lanes, sum.products >= offset_t{1} << 26)) {
-        return {__reduce_add_sync(all_lanes, static_cast<unsigned>(sum.products)), __reduce_add_sync(all_lanes, static_cast<unsigned>(sum.pattern)),
+        return {__reduce_add_sync(all_lanes, static_cast<unsigned>(sum.products)),
+                __reduce_add_sync(all_lanes, static_cast<unsigned>(sum.pattern)),
                 __reduce_add_sync(all_lanes, static_cast<unsigned>(sum.pieces)),
                 __reduce_min_sync(all_lanes, sum.first), __reduce_max_sync(all_lanes, sum.last)};
     }
@@ -63,18 +64,23 @@ __device__ Sum slice_total(Sum sum, int lanes)
     return sum;
 }
 
-__device__ std::uint32_t saturated(offset_t n) { return n < offset_t{0xffffffff} ? static_cast<std::uint32_t>(n) : 0xffffffffu; }
+__device__ std::uint32_t saturated(offset_t n)
+{
+    return n < offset_t{0xffffffff} ? static_cast<std::uint32_t>(n) : 0xffffffffu;
+}
 
 __device__ RowStats facts_from(const Sum& s)
 {
-    return {saturated(s.products), saturated(s.pattern), s.last < 0 ? 0 : s.first, s.last < 0 ? 0 : s.last - s.first + 1};
+    return {saturated(s.products), saturated(s.pattern), s.last < 0 ? 0 : s.first,
+            s.last < 0 ? 0 : s.last - s.first + 1};
 }
 
 // All products and the most of one row, once per block. Every thread of the block must come; it waits for all of them.
-__device__ void add_to_totals(offset_t products, int rows, offset_t* warp_products, offset_t* warp_longest, Totals* totals)
+__device__ void add_to_totals(offset_t products, int rows, offset_t* warp_products, offset_t* warp_longest,
+                              Totals* totals)
 {
     offset_t all = products * rows, most = products;
-    if (!__any_sync(all_lanes, all >= offset_t{1} << 26)) {                // nearly always: one instruction each
+    if (!__any_sync(all_lanes, all >= offset_t{1} << 26)) {  // nearly always: one instruction each
         all = __reduce_add_sync(all_lanes, static_cast<unsigned>(all));
         most = __reduce_max_sync(all_lanes, static_cast<unsigned>(most));
     } else {
@@ -99,11 +105,15 @@ __device__ void add_to_totals(offset_t products, int rows, offset_t* warp_produc
 }
 
 // A slice of lanes per row, the whole warp for very long ones; rows that equal their predecessor get its facts.
-//   grid: ceil(rows * Lanes / 256)      facts: every row written once      runs_a: the same, where like_a is given      totals: added to
+//   grid: ceil(rows * Lanes / 256)
+//   facts: every row written once
+//   runs_a: the same, where like_a is given
+//   totals: added to
 //   told: the totals, by the last block to come, where it is given
 template <int Lanes>
-__global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a,
-                                                             RowStats* facts, Totals* totals, KernelSet kinds, Totals* told)
+__global__ void __launch_bounds__(threads)
+    find_facts_kernel(Operands m, offset_t rows, const unsigned char* like_a, unsigned char* runs_a, RowStats* facts,
+                      Totals* totals, KernelSet kinds, Totals* told)
 {
     TULLE_SHARED(unsigned, histogram, counters);
     TULLE_SHARED(unsigned long long, pieces, 2);
@@ -115,7 +125,9 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
     __syncthreads();
     const offset_t row = global_thread() / Lanes;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const RunByte run = row >= rows ? RunByte{false, 0, 0} : like_a ? run_byte(like_a, rows, row) : RunByte{false, 0, 1};
+    const RunByte run = row >= rows ? RunByte{false, 0, 0}
+                        : like_a    ? run_byte(like_a, rows, row)
+                                    : RunByte{false, 0, 1};
     if (like_a && row < rows && lane % Lanes == 0) runs_a[row] = pack(run);
     const bool works = row < rows && run.place == 0;
     const offset_t begin = works ? m.a_begin[row] : 0, length = works ? m.a_begin[row + 1] - begin : 0;
@@ -141,10 +153,12 @@ __global__ void __launch_bounds__(threads) find_facts_kernel(Operands m, offset_
         for (int r = 0; r < run.length; ++r) facts[row + r] = f;
         const SymbolicKernel counter = counter_for(f, length, run, kinds);
         atomicAdd(histogram + static_cast<int>(counter), 1u);
-        if (counter == SymbolicKernel::cut4 || counter == SymbolicKernel::cut8) atomicAdd(pieces + (counter == SymbolicKernel::cut8 ? 1 : 0), static_cast<unsigned long long>(sum.pieces));
+        if (counter == SymbolicKernel::cut4 || counter == SymbolicKernel::cut8)
+            atomicAdd(pieces + (counter == SymbolicKernel::cut8 ? 1 : 0), static_cast<unsigned long long>(sum.pieces));
     }
     add_to_totals(works && lane % Lanes == 0 ? sum.products : 0, run.length, warp_products, warp_longest, totals);
-    if (threadIdx.x < counters && histogram[threadIdx.x] > 0) atomicAdd(&totals->rows[threadIdx.x], histogram[threadIdx.x]);
+    if (threadIdx.x < counters && histogram[threadIdx.x] > 0)
+        atomicAdd(&totals->rows[threadIdx.x], histogram[threadIdx.x]);
     if (threadIdx.x < 2 && pieces[threadIdx.x] > 0) atomicAdd(&totals->pieces[threadIdx.x], pieces[threadIdx.x]);
     if (!told) return;
     __syncthreads();
@@ -166,7 +180,9 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     const bool at_once = policy.at_once && b.cols <= most_columns_at_once;
     work.kinds = {.lists = b.cols <= most_list_columns ? policy.merge_lists : 0,
                   .cut_above = policy.use_runs || at_once ? never_cut : static_cast<std::uint32_t>(policy.cut_above),
-                  .registers = policy.registers, .ranks = policy.ranks, .at_once = at_once};
+                  .registers = policy.registers,
+                  .ranks = policy.ranks,
+                  .at_once = at_once};
     Buffer<Span> span;
     Buffer<unsigned char> like_a;
     if (policy.use_runs) {
@@ -182,16 +198,24 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
     work.totals = Buffer<BothTotals>(q, 1);
     fill_zero(q, work.totals.data(), 1);
     work.totals_are_zero = true;
-    const Operands m{a.row_begin, a.col, b.row_begin, b.col, policy.use_runs ? span.data() : nullptr, !policy.use_runs ? nullptr : work.same_runs ? like_a.data() : work.runs_b.data()};
+    const Operands m{a.row_begin,
+                     a.col,
+                     b.row_begin,
+                     b.col,
+                     policy.use_runs ? span.data() : nullptr,
+                     !policy.use_runs ? nullptr
+                     : work.same_runs ? like_a.data()
+                                      : work.runs_b.data()};
     const offset_t mean = a.rows > 0 ? a.nonzeros / a.rows : 0;
-    std::optional<cuda::PinnedReadback<Totals>> box;                              // small products are not waited for: group_rows() will tell
+    std::optional<cuda::PinnedReadback<Totals>> box;  // small products are not waited for: group_rows() will tell
     if (!at_once) box.emplace(q);
     const auto run = [&](auto kernel, int lanes) {
-        launch(q, one_thread_each(std::max(offset_t{a.rows}, offset_t{1}) * lanes, threads), kernel, m, offset_t{a.rows},
-               policy.use_runs ? like_a.data() : nullptr, work.runs_a.data(), work.facts.data(),
+        launch(q, one_thread_each(std::max(offset_t{a.rows}, offset_t{1}) * lanes, threads), kernel, m,
+               offset_t{a.rows}, policy.use_runs ? like_a.data() : nullptr, work.runs_a.data(), work.facts.data(),
                &work.totals.data()->counting, work.kinds, box ? box->there() : nullptr);
     };
-    if (!policy.use_runs && mean <= 8 && !at_once) run(find_facts_kernel<1>, 1);      // with runs, several lanes share the look at the neighbours
+    if (!policy.use_runs && mean <= 8 && !at_once)
+        run(find_facts_kernel<1>, 1);  // with runs, several lanes share the look at the neighbours
     else if (mean <= 6 && !at_once) run(find_facts_kernel<4>, 4);
     else if (mean <= 24) run(find_facts_kernel<8>, 8);
     else run(find_facts_kernel<32>, 32);

@@ -20,19 +20,24 @@ __global__ void shift_offsets_kernel(const offset_t* from, offset_t base, offset
     if (i < n) to[i] = from[i] - base;
 }
 
-// Groups whose kernels look at facts stand in two parts of the list: those with ranks, and those with more than 512 nonzeros a row.
+// Groups whose kernels look at facts stand in two parts of the list: those with ranks, and those with more than 512
+// nonzeros a row.
 struct ReadFacts {
-    offset_t ranked, ranks, long_rows, longs;       // where each part begins, and its rows
+    offset_t ranked, ranks, long_rows, longs;  // where each part begins, and its rows
 
     offset_t all() const { return ranks + longs; }
-    offset_t place(offset_t in_list) const { return in_list < ranked + ranks ? in_list - ranked : ranks + in_list - long_rows; }
+    offset_t place(offset_t in_list) const
+    {
+        return in_list < ranked + ranks ? in_list - ranked : ranks + in_list - long_rows;
+    }
 };
 
 ReadFacts read_facts(const std::vector<RowGroup>& groups)
 {
     const auto begin = [&](NumericKernel f) { return groups[static_cast<std::size_t>(f) - 1].begin; };
     const offset_t ranked = begin(NumericKernel::single_small), long_rows = begin(NumericKernel::hash1024);
-    return {ranked, begin(NumericKernel::hash64) - ranked, long_rows, groups.back().begin + groups.back().rows - long_rows};
+    return {ranked, begin(NumericKernel::hash64) - ranked, long_rows,
+            groups.back().begin + groups.back().rows - long_rows};
 }
 
 // One thread for every row whose facts are looked at.
@@ -49,15 +54,22 @@ const RowStats* facts_for(const Workspace& work, const RowGroup& group, NumericK
 }
 
 template <class V, class Work>
-void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work, const RowRange<V>& c, Work&& do_group)
+void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, const Workspace& work,
+                const RowRange<V>& c, Work&& do_group)
 {
     const FilledRuns runs = filled_runs(work);
-    const std::vector<RowGroup> groups = merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows,
-                                               [](std::size_t g) { return has_larger_size(static_cast<NumericKernel>(g)); });
+    const std::vector<RowGroup> groups =
+        merged(work.numeric, saves_launches(work) ? few_rows_of_small : few_rows,
+               [](std::size_t g) { return has_larger_size(static_cast<NumericKernel>(g)); });
     cuda::ForkedStreams side(q, branches_for(groups, side_by_side && !saves_launches(work)));
     for (const std::size_t g : launch_order(groups)) {
         const RowGroup& group = groups[g - 1];
-        const Task task{work.list.data() + group.begin, group.rows, facts_for(work, group, static_cast<NumericKernel>(g)), runs.a, runs.b, work.facts_listed};
+        const Task task{work.list.data() + group.begin,
+                        group.rows,
+                        facts_for(work, group, static_cast<NumericKernel>(g)),
+                        runs.a,
+                        runs.b,
+                        work.facts_listed};
         do_group(FillArguments<V>{side.next(), a, b, task, c, work.pieces}, static_cast<NumericKernel>(g));
     }
 }
@@ -66,15 +78,18 @@ void each_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bo
 
 bool has_larger_size(NumericKernel f)
 {
-    return f == NumericKernel::lists4 || f == NumericKernel::short8 || f == NumericKernel::short16 || f == NumericKernel::single_small || f == NumericKernel::run_tiny ||
-           f == NumericKernel::run_small || f == NumericKernel::run_large || f == NumericKernel::hash64 || f == NumericKernel::hash128 || f == NumericKernel::hash256;
+    return f == NumericKernel::lists4 || f == NumericKernel::short8 || f == NumericKernel::short16 ||
+           f == NumericKernel::single_small || f == NumericKernel::run_tiny || f == NumericKernel::run_small ||
+           f == NumericKernel::run_large || f == NumericKernel::hash64 || f == NumericKernel::hash128 ||
+           f == NumericKernel::hash256;
 }
 
 template <class V>
 void fill_merged(const FillArguments<V>& f, NumericKernel filler, bool columns)
 {
     const bool few = filler == NumericKernel::lists4 || filler == NumericKernel::cut4;
-    if (filler == NumericKernel::cut4 || filler == NumericKernel::cut8) fill_pieces(f, pieces_for(f.pieces, few), few ? few_lists : most_lists, columns);
+    if (filler == NumericKernel::cut4 || filler == NumericKernel::cut8)
+        fill_pieces(f, pieces_for(f.pieces, few), few ? few_lists : most_lists, columns);
     else fill_lists(f, few ? few_lists : most_lists, columns);
 }
 
@@ -110,14 +125,17 @@ void fill_group(const FillArguments<V>& f, NumericKernel filler)
 }
 
 template <class V>
-offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first, index_t rows,
-                    const offset_t* row_begin)
+offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& policy, Workspace& work, index_t first,
+                    index_t rows, const offset_t* row_begin)
 {
     if (policy.method == Method::nsparse) return nsparse::group_rows(q, work, first, rows, row_begin);
     if (policy.method == Method::deltasparse) return delta::group_rows(q, policy.rules, work, first, rows, row_begin);
-    if (work.pieces.all > 0 && work.pieces.place.size() == 0) work.kinds.cut_above = never_cut;      // members of teams fill rows that others have counted
-    return place_for_filling(q, {first, rows, a.row_begin, work.facts.data(), policy.use_runs ? work.runs_a.data() : nullptr, row_begin,
-                                 sizeof(V), work.kinds}, work);
+    if (work.pieces.all > 0 && work.pieces.place.size() == 0)
+        work.kinds.cut_above = never_cut;  // members of teams fill rows that others have counted
+    return place_for_filling(q,
+                             {first, rows, a.row_begin, work.facts.data(),
+                              policy.use_runs ? work.runs_a.data() : nullptr, row_begin, sizeof(V), work.kinds},
+                             work);
 }
 
 // Facts are worth a launch where C is less than this many times as large; the peak of others is C's (reasoned).
@@ -138,7 +156,8 @@ void drop_facts(const CudaQueue& q, const Policy& policy, Workspace& work, std::
 }
 
 template <class V>
-void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c)
+void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+          const RowRange<V>& c)
 {
     if (policy.method == Method::nsparse) return nsparse::fill(q, a, b, policy.side_by_side, work, c);
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
@@ -150,10 +169,12 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Po
 }
 
 template <class V>
-void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work, const RowRange<V>& c)
+void refill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
+            const RowRange<V>& c)
 {
     if (policy.method != Method::adaptive) return fill(q, a, b, policy, work, c);
-    each_group(q, a, b, policy.side_by_side, work, c, [](const FillArguments<V>& f, NumericKernel filler) { refill_group(f, filler); });
+    each_group(q, a, b, policy.side_by_side, work, c,
+               [](const FillArguments<V>& f, NumericKernel filler) { refill_group(f, filler); });
 }
 
 void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)
@@ -161,20 +182,27 @@ void shift_offsets(const CudaQueue& q, const offset_t* from, offset_t base, offs
     launch(q, one_thread_each(n), shift_offsets_kernel, from, base, n, to);
 }
 
-std::size_t fill_bytes_for(const CudaQueue&, const Policy& policy, const Workspace& work, offset_t rows, index_t cols, std::size_t value_bytes)
+std::size_t fill_bytes_for(const CudaQueue&, const Policy& policy, const Workspace& work, offset_t rows, index_t cols,
+                           std::size_t value_bytes)
 {
     return policy.method == Method::nsparse ? nsparse::fill_bytes(work, rows, cols, value_bytes) : 0;
 }
 
-template offset_t group_rows(const CudaQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
-template offset_t group_rows(const CudaQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t, const offset_t*);
+template offset_t group_rows(const CudaQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t,
+                             const offset_t*);
+template offset_t group_rows(const CudaQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t,
+                             const offset_t*);
 template void fill_merged(const FillArguments<float>&, NumericKernel, bool);
 template void fill_merged(const FillArguments<double>&, NumericKernel, bool);
 template void fill_group(const FillArguments<float>&, NumericKernel);
 template void fill_group(const FillArguments<double>&, NumericKernel);
-template void refill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const RowRange<float>&);
-template void refill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const RowRange<double>&);
-template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&, const RowRange<float>&);
-template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&, const RowRange<double>&);
+template void refill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&,
+                     const RowRange<float>&);
+template void refill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,
+                     const RowRange<double>&);
+template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&,
+                   const RowRange<float>&);
+template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,
+                   const RowRange<double>&);
 
 }  // namespace tulle::spgemm

@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The longest rows of C: a block keeps an array of sums for a window of columns and moves it over the row's columns. Rows of B are taken one
-// at a time, so their columns are all different, and nothing is added by atomics. What was touched comes out in order.
+// The longest rows of C: a block keeps an array of sums for a window of columns and moves it over the row's columns.
+// Rows of B are taken one at a time, so their columns are all different, and nothing is added by atomics. What was
+// touched comes out in order.
 //
-// Where columns come first, they are bits that the block sets in any order; the values are then those of a refill, in parts that wait for nobody.
+// Where columns come first, they are bits that the block sets in any order; the values are then those of a refill, in
+// parts that wait for nobody.
 #include "prim/search.hpp"
 #include "spgemm/adaptive/cuda/fill_steps.hpp"
 #include "spgemm/adaptive/cuda/pattern.hpp"
@@ -14,19 +16,19 @@ namespace tulle::spgemm {
 namespace {
 
 constexpr int threads = 1024;
-constexpr int wide_window = 20 * 1024;        // columns
-constexpr int narrow_window = 8 * 1024;       // where a block may have 99 KiB of shared memory only
-constexpr int batch = 512;                   // nonzeros of A looked up at once
+constexpr int wide_window = 20 * 1024;   // columns
+constexpr int narrow_window = 8 * 1024;  // where a block may have 99 KiB of shared memory only
+constexpr int batch = 512;               // nonzeros of A looked up at once
 constexpr int warps = threads / 32;
 
 template <class V, int Window = wide_window>
 struct Strip {
-    V* sum;                                  // (Window)
-    offset_t* from;                          // (batch) the part of each row of B that lies in the window …
-    V* factor;                               // (batch)
-    int* length;                             // (batch) … and how long it is
-    unsigned char* touched;                  // (Window)
-    int* warp_total;                         // (warps)
+    V* sum;                  // (Window)
+    offset_t* from;          // (batch) the part of each row of B that lies in the window …
+    V* factor;               // (batch)
+    int* length;             // (batch) … and how long it is
+    unsigned char* touched;  // (Window)
+    int* warp_total;         // (warps)
 
     static constexpr std::size_t bytes()
     {
@@ -48,7 +50,8 @@ struct Strip {
 
 // The parts of a batch of rows of B that lie in begin … begin + Window - 1.
 template <class V, int Window>
-__device__ void load_batch(const Strip<V, Window>& s, const CsrView<V>& a, const CsrView<V>& b, offset_t first, int count, offset_t begin)
+__device__ void load_batch(const Strip<V, Window>& s, const CsrView<V>& a, const CsrView<V>& b, offset_t first,
+                           int count, offset_t begin)
 {
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < count) {
@@ -66,7 +69,8 @@ __device__ void load_batch(const Strip<V, Window>& s, const CsrView<V>& a, const
 }
 
 template <class V, int Window>
-__device__ void add_products(const Strip<V, Window>& s, const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t begin)
+__device__ void add_products(const Strip<V, Window>& s, const CsrView<V>& a, const CsrView<V>& b, index_t row,
+                             offset_t begin)
 {
     const int rank = static_cast<int>(threadIdx.x);
     const offset_t end = a.row_begin[row + 1];
@@ -80,7 +84,7 @@ __device__ void add_products(const Strip<V, Window>& s, const CsrView<V>& a, con
                 s.sum[column] = fused(s.factor[k], b.value[at], s.sum[column]);
                 s.touched[column] = 1;
             }
-            if (s.length[k] > 0) __syncthreads();                   // all threads see the same length
+            if (s.length[k] > 0) __syncthreads();  // all threads see the same length
         }
         __syncthreads();
     }
@@ -91,7 +95,8 @@ template <class V, int Window>
 __device__ int write_window(const Strip<V, Window>& s, offset_t begin, index_t* col, V* value)
 {
     constexpr int warp_columns = Window / warps;
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, first = warp * warp_columns;
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32,
+              first = warp * warp_columns;
     int mine = 0;
     for (int k = first + lane; k < first + warp_columns; k += 32) mine += s.touched[k];
     mine = __reduce_add_sync(all_lanes, mine);
@@ -117,14 +122,15 @@ __device__ int write_window(const Strip<V, Window>& s, offset_t begin, index_t* 
 }
 
 template <int Window, class V>
-__device__ inline void fill_row(unsigned char* memory, const CsrView<V>& a, const CsrView<V>& b, const Task& t, const RowRange<V>& c)
+__device__ inline void fill_row(unsigned char* memory, const CsrView<V>& a, const CsrView<V>& b, const Task& t,
+                                const RowRange<V>& c)
 {
     const auto s = Strip<V, Window>::at(memory);
     const index_t row = t.list[blockIdx.x];
     const RowStats f = facts_of(t, blockIdx.x, row);
     offset_t to = c.row_begin[row] - c.base;
     for (offset_t done = 0; done < f.width; done += Window) {
-        team_fill<threads>(s.sum, Window, V(-0.0));                // what changes no sum, not even the sign of zero
+        team_fill<threads>(s.sum, Window, V(-0.0));  // what changes no sum, not even the sign of zero
         team_fill<threads>(s.touched, Window, static_cast<unsigned char>(0));
         __syncthreads();
         add_products(s, a, b, row, f.first + done);
@@ -152,7 +158,8 @@ __global__ void __launch_bounds__(threads) fill_dense_narrow_kernel(CsrView<V> a
 
 // ---- columns alone ----
 
-// The columns of `used` words of bits, from column `first` on, in order; returns how many there are. A warp has neighbouring words.
+// The columns of `used` words of bits, from column `first` on, in order; returns how many there are. A warp has
+// neighbouring words.
 __device__ int write_bits(const unsigned* word, int used, offset_t first, int* warp_total, index_t* col)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -169,7 +176,8 @@ __device__ int write_bits(const unsigned* word, int used, offset_t first, int* w
     }
     for (int w = begin; w < end; ++w) {
         const unsigned bits = word[w];
-        if ((bits >> lane & 1) != 0) col[to + __popc(bits & ((1u << lane) - 1))] = static_cast<index_t>(first + w * 32 + lane);
+        if ((bits >> lane & 1) != 0)
+            col[to + __popc(bits & ((1u << lane) - 1))] = static_cast<index_t>(first + w * 32 + lane);
         to += __popc(bits);
     }
     __syncthreads();
@@ -177,8 +185,11 @@ __device__ int write_bits(const unsigned* word, int used, offset_t first, int* w
 }
 
 // A block per row.
-//   grid: rows of the group      shared memory: a bit for every column of a round      c.col: every column of the group's rows, once
-__global__ void __launch_bounds__(threads) fill_wide_columns_kernel(Pattern a, Pattern b, Task t, RowRange<float> c, index_t columns)
+//   grid: rows of the group
+//   shared memory: a bit for every column of a round
+//   c.col: every column of the group's rows, once
+__global__ void __launch_bounds__(threads)
+    fill_wide_columns_kernel(Pattern a, Pattern b, Task t, RowRange<float> c, index_t columns)
 {
     TULLE_DYNAMIC_SHARED(unsigned, word);
     TULLE_SHARED(int, warp_total, warps);
@@ -202,7 +213,8 @@ template <class V>
 void fill_wide_columns(const FillArguments<V>& f)
 {
     const index_t columns = bitmap_columns(f.q, f.b.cols, map_block_columns);
-    launch(f.q, {f.task.rows, threads, static_cast<std::size_t>(columns) / 8}, fill_wide_columns_kernel, pattern_of(f.a), pattern_of(f.b), f.task,
+    launch(f.q, {f.task.rows, threads, static_cast<std::size_t>(columns) / 8}, fill_wide_columns_kernel,
+           pattern_of(f.a), pattern_of(f.b), f.task,
            RowRange<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr}, columns);
 }
 
@@ -212,7 +224,8 @@ void fill_dense(const FillArguments<V>& f)
     using Narrow = Strip<V, narrow_window>;
     static_assert(Strip<V>::bytes() <= 227 * 1024 && Narrow::bytes() <= smallest_block_bytes);
     const bool fits = fits_block(f.q, Strip<V>::bytes());
-    launch(f.q, {f.task.rows, threads, fits ? Strip<V>::bytes() : Narrow::bytes()}, fits ? fill_dense_kernel<V> : fill_dense_narrow_kernel<V>, f.a, f.b, f.task, f.c);
+    launch(f.q, {f.task.rows, threads, fits ? Strip<V>::bytes() : Narrow::bytes()},
+           fits ? fill_dense_kernel<V> : fill_dense_narrow_kernel<V>, f.a, f.b, f.task, f.c);
 }
 
 template void fill_wide_columns(const FillArguments<float>&);

@@ -1,11 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of C by a hash table in shared memory, at most half full: a warp per row for short ones, a block for longer ones. No sum is made by
-// atomics. A warp takes 32 products at a time, in order; lanes that may hold the same column take turns. A block takes one row of B at a time,
-// whose columns are all different. Then the keys alone are sorted, and each finds its sum in the table again.
+// Rows of C by a hash table in shared memory, at most half full: a warp per row for short ones, a block for longer
+// ones. No sum is made by atomics. A warp takes 32 products at a time, in order; lanes that may hold the same column
+// take turns. A block takes one row of B at a time, whose columns are all different. Then the keys alone are sorted,
+// and each finds its sum in the table again.
 //
-// Long rows can also get their columns alone here: keys come in any order, so no thread waits for another, and tables take a third of the room.
-// Their values are then those of a refill, which cuts them into parts.
+// Long rows can also get their columns alone here: keys come in any order, so no thread waits for another, and tables
+// take a third of the room. Their values are then those of a refill, which cuts them into parts.
 #include "spgemm/adaptive/cuda/fill_steps.hpp"
 #include "spgemm/adaptive/cuda/pieces.hpp"
 #include "spgemm/adaptive/cuda/rows.cuh"
@@ -15,24 +16,25 @@ namespace tulle::spgemm {
 namespace {
 
 constexpr int warps_per_block = 4;
-constexpr int batch_of_block = 64;           // nonzeros of A that a block looks up at once
+constexpr int batch_of_block = 64;  // nonzeros of A that a block looks up at once
 
-constexpr int most_segments = 4;             // of a window, that take turns one after the other
+constexpr int most_segments = 4;  // of a window, that take turns one after the other
 
 // Shared memory of a team.
 template <int Slots, class V>
 struct Table {
-    V* sum;                                  // (Slots)
-    offset_t* from;                          // (batch) where the products of each nonzero of A begin in B …
-    V* factor;                               // (batch)
-    index_t* key;                            // (Slots)
-    int* start;                              // (batch) … and in the batch
-    index_t* sorted;                         // (Slots / 2, and one for every 32 of them)
+    V* sum;           // (Slots)
+    offset_t* from;   // (batch) where the products of each nonzero of A begin in B …
+    V* factor;        // (batch)
+    index_t* key;     // (Slots)
+    int* start;       // (batch) … and in the batch
+    index_t* sorted;  // (Slots / 2, and one for every 32 of them)
 
     static constexpr std::size_t bytes(int batch)
     {
-        return Slots * (sizeof(V) + sizeof(index_t)) + static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) +
-            (Slots / 2 + Slots / 64) * sizeof(index_t);
+        return Slots * (sizeof(V) + sizeof(index_t)) +
+               static_cast<std::size_t>(batch) * (sizeof(offset_t) + sizeof(V) + sizeof(int)) +
+               (Slots / 2 + Slots / 64) * sizeof(index_t);
     }
 
     __device__ static Table at(unsigned char* memory, int batch)
@@ -52,7 +54,8 @@ struct Table {
 
 // A batch of 32 nonzeros of A, those without products left out: returns how many products it has.
 template <int Slots, class V>
-__device__ int load_batch(const Table<Slots, V>& t, const CsrView<V>& a, const CsrView<V>& b, offset_t batch, offset_t end)
+__device__ int load_batch(const Table<Slots, V>& t, const CsrView<V>& a, const CsrView<V>& b, offset_t batch,
+                          offset_t end)
 {
     const int lane = team_rank<32>();
     const offset_t k = batch + lane;
@@ -79,9 +82,9 @@ __device__ int load_batch(const Table<Slots, V>& t, const CsrView<V>& a, const C
 
 template <class V>
 struct Window {
-    index_t col;                             // vacant where there is no product
+    index_t col;  // vacant where there is no product
     V factor, value;
-    int turn, turns;                         // lanes of the same turn hold different columns; no turns: nobody knows yet
+    int turn, turns;  // lanes of the same turn hold different columns; no turns: nobody knows yet
 };
 
 // Products first … first + 31 of the batch. `start` is this lane's entry of the batch.
@@ -89,10 +92,11 @@ template <int Slots, class V>
 __device__ Window<V> load_window(const Table<Slots, V>& t, const CsrView<V>& b, int start, int first, int products)
 {
     const int lane = team_rank<32>(), k = first + lane;
-    const unsigned heads = __reduce_or_sync(all_lanes, start >= first && start < first + 32 ? 1u << (start - first) : 0u);
+    const unsigned heads =
+        __reduce_or_sync(all_lanes, start >= first && start < first + 32 ? 1u << (start - first) : 0u);
     const int before = __popc(__ballot_sync(all_lanes, start < first));
     const int owner = before - 1 + __popc(heads & ((2u << lane) - 1));
-    const int segments = 1 + __popc(heads & ~1u);                // parts of different rows of B; the columns of one are different
+    const int segments = 1 + __popc(heads & ~1u);  // parts of different rows of B; the columns of one are different
     Window<V> w{vacant, V(0), V(0), __popc(heads & ~1u & ((2u << lane) - 1)), segments <= most_segments ? segments : 0};
     if (k >= products) return w;
     const offset_t at = t.from[owner] + k;
@@ -128,7 +132,8 @@ __device__ void add_by_warp(const Table<Slots, V>& t, const CsrView<V>& a, const
         Window<V> next = load_window(t, b, start, 0, products);
         for (int first = 0; first < products; first += 32) {
             const Window<V> w = next;
-            if (first + 32 < products) next = load_window(t, b, start, first + 32, products);       // on its way while this one is added
+            if (first + 32 < products)
+                next = load_window(t, b, start, first + 32, products);  // on its way while this one is added
             add_window(t, w);
         }
         __syncwarp();
@@ -168,7 +173,7 @@ __device__ void add_some_rows(const Table<Slots, V>& t, const CsrView<V>& b, int
         if (col[r] != vacant) add(t, col[r], factor, value[r]);
         for (int l = rank + Team; l < length; l += Team)
             add(t, b.col[t.from[k + r] + l], factor, b.value[t.from[k + r] + l]);
-        if (length > 0) __syncthreads();                            // all threads see the same length
+        if (length > 0) __syncthreads();  // all threads see the same length
     }
 }
 
@@ -182,7 +187,7 @@ __device__ void add_by_block(const Table<Slots, V>& t, const CsrView<V>& a, cons
             const bool exists = batch + rank < end;
             const index_t j = exists ? a.col[batch + rank] : 0;
             t.from[rank] = exists ? b.row_begin[j] : 0;
-            t.start[rank] = exists ? static_cast<int>(b.row_begin[j + 1] - b.row_begin[j]) : 0;      // here: its length
+            t.start[rank] = exists ? static_cast<int>(b.row_begin[j + 1] - b.row_begin[j]) : 0;  // here: its length
             t.factor[rank] = exists ? a.value[batch + rank] : V(0);
         }
         __syncthreads();
@@ -199,7 +204,7 @@ template <int Team, int Slots>
 __device__ void gather_keys(const index_t* key, index_t* sorted, int* counter)
 {
     const int rank = team_rank<Team>(), lane = rank % 32;
-    int found = 0;                                                  // warps: the keys so far
+    int found = 0;  // warps: the keys so far
     for (int s = rank; s < Slots; s += Team) {
         const index_t mine = key[s];
         const unsigned mask = __ballot_sync(all_lanes, mine != vacant);
@@ -220,7 +225,7 @@ __device__ inline int padded(int k) { return k + k / 32; }
 template <int Team, int Each>
 __device__ void fetch(const index_t (&key)[Each], index_t (&other)[Each], int distance, index_t* room)
 {
-    const int away = distance / Each;                               // threads
+    const int away = distance / Each;  // threads
     if (Team == 32 || away < 32) {
 #pragma unroll
         for (int e = 0; e < Each; ++e) other[e] = __shfl_xor_sync(all_lanes, key[e], away);
@@ -235,7 +240,8 @@ __device__ void fetch(const index_t (&key)[Each], index_t (&other)[Each], int di
     __syncthreads();
 }
 
-// Bitonic, Each keys a thread, thread after thread: pairs are compared at distances that halve, in runs that double; near ones in registers.
+// Bitonic, Each keys a thread, thread after thread: pairs are compared at distances that halve, in runs that double;
+// near ones in registers.
 template <int Team, int Each>
 __device__ void sort(index_t (&key)[Each], index_t* room)
 {
@@ -297,25 +303,29 @@ __device__ void write_sorted(const Table<Slots, V>& t, int nonzeros, int* counte
 }
 
 // A warp or a block per row.
-//   grid: ceil(rows / teams in a block)      shared memory: a Table for every team      c: every entry of the group's rows, once
+//   grid: ceil(rows / teams in a block)
+//   shared memory: a Table for every team
+//   c: every entry of the group's rows, once
 template <int Team, int Slots, class V>
-__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team) fill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
+__global__ void __launch_bounds__(Team == 32 ? 32 * warps_per_block : Team)
+    fill_hashed_kernel(CsrView<V> a, CsrView<V> b, Task t, RowRange<V> c)
 {
     constexpr int batch = Team == 32 ? 32 : batch_of_block;
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     TULLE_SHARED(int, counter, 1);
     const offset_t number = team_number<Team>();
-    if (number >= t.rows) return;                                   // a whole team
+    if (number >= t.rows) return;  // a whole team
     const auto table = Table<Slots, V>::at(memory + threadIdx.x / Team * Table<Slots, V>::bytes(batch), batch);
     const index_t row = t.list[number];
     if (Team > 32 && threadIdx.x == 0) *counter = 0;
     team_fill<Team>(table.key, Slots, vacant);
-    team_fill<Team>(table.sum, Slots, V(-0.0));                    // what changes no sum, not even the sign of zero
+    team_fill<Team>(table.sum, Slots, V(-0.0));  // what changes no sum, not even the sign of zero
     team_sync<Team>();
     if constexpr (Team == 32) add_by_warp(table, a, b, row);
     else add_by_block<Team>(table, a, b, row);
     const offset_t to = c.row_begin[row] - c.base;
-    write_sorted<Team>(table, static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]), counter, c.col + to, c.value + to);
+    write_sorted<Team>(table, static_cast<int>(c.row_begin[row + 1] - c.row_begin[row]), counter, c.col + to,
+                       c.value + to);
 }
 
 template <int Team, int Slots, class V>
@@ -324,8 +334,9 @@ void fill_hashed_by(const FillArguments<V>& f)
     constexpr int teams = Team == 32 ? warps_per_block : 1;
     constexpr std::size_t bytes = Table<Slots, V>::bytes(Team == 32 ? 32 : batch_of_block) * teams;
     static_assert(bytes <= 227 * 1024);
-    if (bytes > smallest_block_bytes && !fits_block(f.q, bytes)) return fill_dense(f);             // adds in the same order
-    launch(f.q, {ceil_div(f.task.rows, offset_t{teams}), Team * teams, bytes}, fill_hashed_kernel<Team, Slots, V>, f.a, f.b, f.task, f.c);
+    if (bytes > smallest_block_bytes && !fits_block(f.q, bytes)) return fill_dense(f);  // adds in the same order
+    launch(f.q, {ceil_div(f.task.rows, offset_t{teams}), Team * teams, bytes}, fill_hashed_kernel<Team, Slots, V>, f.a,
+           f.b, f.task, f.c);
 }
 
 // ---- columns alone ----
@@ -346,7 +357,8 @@ __global__ void __launch_bounds__(Team) fill_columns_kernel(Pattern a, Pattern b
     if (threadIdx.x == 0) *counter = 0;
     team_fill<Team>(key, Slots, vacant);
     __syncthreads();
-    walk_columns<Team>(a, b, nullptr, row, facts_of(t, blockIdx.x, row).products, [&](index_t col) { insert<Slots>(key, col); });
+    walk_columns<Team>(a, b, nullptr, row, facts_of(t, blockIdx.x, row).products,
+                       [&](index_t col) { insert<Slots>(key, col); });
     __syncthreads();
     sort_keys<Team, Slots>(key, sorted, nonzeros, counter);
     for (int k = team_rank<Team>(); k < nonzeros; k += Team) c.col[c.row_begin[row] - c.base + k] = sorted[padded(k)];
@@ -356,8 +368,8 @@ template <int Team, int Slots, class V>
 void fill_columns_by(const FillArguments<V>& f)
 {
     static_assert(keys_bytes<Slots> <= smallest_block_bytes);
-    launch(f.q, {f.task.rows, Team, keys_bytes<Slots>}, fill_columns_kernel<Team, Slots>, pattern_of(f.a), pattern_of(f.b), f.task,
-           RowRange<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr});
+    launch(f.q, {f.task.rows, Team, keys_bytes<Slots>}, fill_columns_kernel<Team, Slots>, pattern_of(f.a),
+           pattern_of(f.b), f.task, RowRange<float>{f.c.first, f.c.rows, f.c.row_begin, f.c.base, f.c.col, nullptr});
 }
 
 }  // namespace

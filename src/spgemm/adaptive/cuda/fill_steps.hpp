@@ -33,16 +33,28 @@ struct FillArguments {
     const Pieces& pieces;
 };
 
-template <class V> void fill_group(const FillArguments<V>& f, NumericKernel filler);           // columns and values
-template <class V> void refill_group(const FillArguments<V>& f, NumericKernel filler);         // values, the columns being there
+template <class V>
+void fill_group(const FillArguments<V>& f, NumericKernel filler);  // columns and values
+template <class V>
+void refill_group(const FillArguments<V>& f, NumericKernel filler);  // values, the columns being there
 
-template <class V> void fill_merged(const FillArguments<V>& f, NumericKernel filler, bool columns);     // lists, of whole rows or pieces; columns where wanted
-template <class V> void fill_copied(const FillArguments<V>& f);
-template <class V> void fill_short(const FillArguments<V>& f, int lanes);
-template <class V> void fill_ranked(const FillArguments<V>& f, NumericKernel size, bool columns);
-template <class V> void fill_hashed(const FillArguments<V>& f, NumericKernel size);
-template <class V> void fill_columns(const FillArguments<V>& f, NumericKernel size);            // columns of rows that have a block each; values are refill_group's
-template <class V> void fill_wide_columns(const FillArguments<V>& f);                    // the same of the longest
-template <class V> void fill_dense(const FillArguments<V>& f);
+template <class V>
+void fill_merged(const FillArguments<V>& f, NumericKernel filler,
+                 bool columns);  // lists, of whole rows or pieces; columns where wanted
+template <class V>
+void fill_copied(const FillArguments<V>& f);
+template <class V>
+void fill_short(const FillArguments<V>& f, int lanes);
+template <class V>
+void fill_ranked(const FillArguments<V>& f, NumericKernel size, bool columns);
+template <class V>
+void fill_hashed(const FillArguments<V>& f, NumericKernel size);
+template <class V>
+void fill_columns(const FillArguments<V>& f,
+                  NumericKernel size);  // columns of rows that have a block each; values are refill_group's
+template <class V>
+void fill_wide_columns(const FillArguments<V>& f);  // the same of the longest
+template <class V>
+void fill_dense(const FillArguments<V>& f);
 
 }  // namespace tulle::spgemm

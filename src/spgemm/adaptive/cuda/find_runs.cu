@@ -9,7 +9,8 @@ namespace tulle::spgemm {
 namespace {
 
 constexpr int threads = 256;
-constexpr offset_t longest_compared = 512;       // entries; comparing longer rows would hold up the others, and runs of them are rare
+constexpr offset_t longest_compared =
+    512;  // entries; comparing longer rows would hold up the others, and runs of them are rare
 
 // A slice of lanes compares a row with the one before it until they differ; most do at once.
 template <int Lanes>
@@ -27,8 +28,8 @@ __device__ bool compare(const offset_t* row_begin, const index_t* col, offset_t 
 
 //   grid: ceil(rows * Lanes / 256)      like, span: one a row, where they are wanted
 template <int Lanes>
-__global__ void __launch_bounds__(threads) look_at_rows_kernel(const offset_t* row_begin, const index_t* col, offset_t rows,
-                                                               unsigned char* like, Span* span)
+__global__ void __launch_bounds__(threads)
+    look_at_rows_kernel(const offset_t* row_begin, const index_t* col, offset_t rows, unsigned char* like, Span* span)
 {
     const offset_t row = global_thread() / Lanes;
     const bool exists = row < rows;
@@ -45,8 +46,9 @@ template <class V>
 void look_at_rows(const CudaQueue& q, const CsrView<V>& a, unsigned char* like, Span* span)
 {
     const bool is_short = a.nonzeros <= 6 * offset_t{a.rows};
-    launch(q, one_thread_each(offset_t{a.rows} * (is_short ? 4 : 8), threads), is_short ? look_at_rows_kernel<4> : look_at_rows_kernel<8>,
-           a.row_begin, a.col, offset_t{a.rows}, like, span);
+    launch(q, one_thread_each(offset_t{a.rows} * (is_short ? 4 : 8), threads),
+           is_short ? look_at_rows_kernel<4> : look_at_rows_kernel<8>, a.row_begin, a.col, offset_t{a.rows}, like,
+           span);
 }
 
 template void look_at_rows(const CudaQueue&, const CsrView<float>&, unsigned char*, Span*);

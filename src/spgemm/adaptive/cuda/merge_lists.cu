@@ -10,10 +10,14 @@
 namespace tulle::spgemm {
 namespace {
 
-// Slots of a warp: what 32 rows of mc2depi, mac_econ, and 31 pieces need, and some more (reasoned). Every row and piece must fit.
+// Slots of a warp: what 32 rows of mc2depi, mac_econ, and 31 pieces need, and some more (reasoned). Every row and piece
+// must fit.
 template <int Lists, bool Cut>
-constexpr int slots_of = Cut ? 1280 : Lists == few_lists ? 768 : 1536;
-static_assert(std::min(slots_of<few_lists, false>, slots_of<most_lists, false>) >= static_cast<int>(merged_at_once) + most_lists);
+constexpr int slots_of = Cut                  ? 1280
+                         : Lists == few_lists ? 768
+                                              : 1536;
+static_assert(std::min(slots_of<few_lists, false>, slots_of<most_lists, false>) >=
+              static_cast<int>(merged_at_once) + most_lists);
 static_assert(slots_of<most_lists, true> >= most_lists * (cut_every + 1));
 
 // Slices that bring a list: rows of B are short where rows of C are, parts of them longer.
@@ -52,7 +56,10 @@ __device__ Parts<Lists> parts_of(const CsrView<V>& a, const CsrView<V>& b, const
 }
 
 // A thread per row, or per piece.
-//   grid: ceil(rows / 32), ceil(pieces / 31)      block: a warp      shared memory: a Board      count, or p.place: one a row, or piece
+//   grid: ceil(rows / 32), ceil(pieces / 31)
+//   block: a warp
+//   shared memory: a Board
+//   count, or p.place: one a row, or piece
 template <int Lists, bool Cut>
 __global__ void __launch_bounds__(32) count_lists_kernel(Pattern a, Pattern b, Task t, PieceView p, offset_t* count)
 {
@@ -62,7 +69,8 @@ __global__ void __launch_bounds__(32) count_lists_kernel(Pattern a, Pattern b, T
     const Job job = job_of<Cut>(t, p);
     const Share mine = enter_parts(board, parts_of<Cut, Lists>(a, b, job), a.value);
     int nonzeros = 0;
-    merge_by_turns<slice_of<Cut>>(board, b, mine, slots, [&](int base, int lists) { nonzeros += count_merged(board, mine, lists, base); });
+    merge_by_turns<slice_of<Cut>>(board, b, mine, slots,
+                                  [&](int base, int lists) { nonzeros += count_merged(board, mine, lists, base); });
     if (!job.mine) return;
     if (Cut) p.place[job.number] = nonzeros;
     else write_count(t, job.row, nonzeros, count);
@@ -77,9 +85,11 @@ __global__ void __launch_bounds__(32) fill_lists_kernel(CsrView<V> a, CsrView<V>
     const auto board = Board<Lists, true, V>::at(memory, slots);
     Job job = job_of<Cut>(t, p);
     job.mine = job.mine && job.row >= c.first && job.row - c.first < c.rows;
-    const Share mine = enter_parts(board, parts_of<Cut, Lists>(a, b, job), a.value + (job.row < 0 ? 0 : a.row_begin[job.row]));
+    const Share mine =
+        enter_parts(board, parts_of<Cut, Lists>(a, b, job), a.value + (job.row < 0 ? 0 : a.row_begin[job.row]));
     const offset_t to = job.mine ? c.row_begin[job.row] - c.base + (Cut ? p.place[job.number] : 0) : 0;
-    merge_by_turns<slice_of<Cut>>(board, b, mine, slots, [&](int base, int lists) { write_merged<Columns>(board, mine, lists, base, c, to); });
+    merge_by_turns<slice_of<Cut>>(board, b, mine, slots,
+                                  [&](int base, int lists) { write_merged<Columns>(board, mine, lists, base, c, to); });
 }
 
 template <int Lists, bool Cut, bool Values, class V>
@@ -91,10 +101,12 @@ LaunchShape shape_for(offset_t jobs)
 }
 
 template <bool Cut>
-void count_with(const CudaQueue& q, const Pattern& a, const Pattern& b, const Task& task, const PieceView& p, int lists, offset_t* count)
+void count_with(const CudaQueue& q, const Pattern& a, const Pattern& b, const Task& task, const PieceView& p, int lists,
+                offset_t* count)
 {
     with_constant<few_lists, most_lists>(lists, [&](auto n) {
-        launch(q, shape_for<n(), Cut, false, float>(Cut ? p.pieces : task.rows), count_lists_kernel<n(), Cut>, a, b, task, p, count);
+        launch(q, shape_for<n(), Cut, false, float>(Cut ? p.pieces : task.rows), count_lists_kernel<n(), Cut>, a, b,
+               task, p, count);
     });
 }
 
@@ -102,8 +114,9 @@ template <bool Cut, class V>
 void fill_with(const FillArguments<V>& f, const PieceView& p, int lists, bool columns)
 {
     with_constant<few_lists, most_lists>(lists, [&](auto n) {
-        launch(f.q, shape_for<n(), Cut, true, V>(Cut ? p.pieces : f.task.rows), columns ? fill_lists_kernel<n(), Cut, true, V> : fill_lists_kernel<n(), Cut, false, V>,
-               f.a, f.b, f.task, p, f.c);
+        launch(f.q, shape_for<n(), Cut, true, V>(Cut ? p.pieces : f.task.rows),
+               columns ? fill_lists_kernel<n(), Cut, true, V> : fill_lists_kernel<n(), Cut, false, V>, f.a, f.b, f.task,
+               p, f.c);
     });
 }
 
@@ -114,10 +127,21 @@ void count_lists(const CudaQueue& q, const Pattern& a, const Pattern& b, const T
     count_with<false>(q, a, b, task, {}, lists, count);
 }
 
-void count_pieces(const CudaQueue& q, const Pattern& a, const Pattern& b, const PieceView& p, int lists) { count_with<true>(q, a, b, {}, p, lists, nullptr); }
+void count_pieces(const CudaQueue& q, const Pattern& a, const Pattern& b, const PieceView& p, int lists)
+{
+    count_with<true>(q, a, b, {}, p, lists, nullptr);
+}
 
-template <class V> void fill_lists(const FillArguments<V>& f, int lists, bool columns) { fill_with<false>(f, {}, lists, columns); }
-template <class V> void fill_pieces(const FillArguments<V>& f, const PieceView& p, int lists, bool columns) { fill_with<true>(f, p, lists, columns); }
+template <class V>
+void fill_lists(const FillArguments<V>& f, int lists, bool columns)
+{
+    fill_with<false>(f, {}, lists, columns);
+}
+template <class V>
+void fill_pieces(const FillArguments<V>& f, const PieceView& p, int lists, bool columns)
+{
+    fill_with<true>(f, p, lists, columns);
+}
 
 template void fill_lists(const FillArguments<float>&, int, bool);
 template void fill_lists(const FillArguments<double>&, int, bool);

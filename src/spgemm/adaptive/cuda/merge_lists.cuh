@@ -1,10 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread merges up to eight sorted lists, parts of rows of B, column after column: no table, no search, no sort. A warp brings the lists of its
-// lanes to shared memory first, where it also collects what they write, so that neighbours in memory move together.
+// A thread merges up to eight sorted lists, parts of rows of B, column after column: no table, no search, no sort. A
+// warp brings the lists of its lanes to shared memory first, where it also collects what they write, so that neighbours
+// in memory move together.
 //
-// The next entry of every list is a number in a register: its column, and in the lowest bits which list it is. The smallest one is the next to
-// be added: equal columns come in the order of the lists, which is that of A's nonzeros.
+// The next entry of every list is a number in a register: its column, and in the lowest bits which list it is. The
+// smallest one is the next to be added: equal columns come in the order of the lists, which is that of A's nonzeros.
 #pragma once
 
 #include "device/cuda/copies.cuh"
@@ -14,23 +15,24 @@ namespace tulle::spgemm {
 
 inline constexpr int list_bits = 3;
 static_assert(most_lists == 1 << list_bits);
-// What the columns behind the end of a list, max_index, become; columns of C are less than most_list_columns, and so are their numbers.
+// What the columns behind the end of a list, max_index, become; columns of C are less than most_list_columns, and so
+// are their numbers.
 inline constexpr unsigned list_end = static_cast<unsigned>(max_index) << list_bits;
 static_assert(((static_cast<unsigned>(most_list_columns) - 1) << list_bits | (most_lists - 1)) < list_end);
 
-inline constexpr int burst = 8;              // entries of C of every lane between two writes
-inline constexpr int out_stride = burst + 1; // one more may be unfinished; odd, so that lanes meet different banks
+inline constexpr int burst = 8;               // entries of C of every lane between two writes
+inline constexpr int out_stride = burst + 1;  // one more may be unfinished; odd, so that lanes meet different banks
 
 // Shared memory of a warp.
 template <int Lists, bool Values, class V>
 struct Board {
-    offset_t* from;                          // (32 Lists) where each list begins in B, those of lane 0 first; no empty ones
-    V* value;                                // (slots)
-    V* factor;                               // (32 Lists)
-    V* out_value;                            // (32, out_stride)
-    index_t* col;                            // (slots) with max_index behind each list
-    index_t* out_col;                        // (32, out_stride)
-    int* start;                              // (32 Lists + 1) where each list begins in the slots, then its next entry
+    offset_t* from;    // (32 Lists) where each list begins in B, those of lane 0 first; no empty ones
+    V* value;          // (slots)
+    V* factor;         // (32 Lists)
+    V* out_value;      // (32, out_stride)
+    index_t* col;      // (slots) with max_index behind each list
+    index_t* out_col;  // (32, out_stride)
+    int* start;        // (32 Lists + 1) where each list begins in the slots, then its next entry
 
     static constexpr std::size_t bytes(int slots)
     {
@@ -75,7 +77,8 @@ __device__ Parts<Lists> load_parts(const CsrView<V>& a, const CsrView<V>& b, ind
     return p;
 }
 
-// Leaves what lies from column `first` on, up to where the next lane begins if it has the same row. All lists are searched at once, so that their loads overlap.
+// Leaves what lies from column `first` on, up to where the next lane begins if it has the same row. All lists are
+// searched at once, so that their loads overlap.
 template <int Lists, class V>
 __device__ void trim(Parts<Lists>& p, const CsrView<V>& b, index_t row, index_t first)
 {
@@ -172,7 +175,10 @@ struct Heads {
     }
 };
 
-__device__ inline unsigned numbered(index_t col, int list) { return static_cast<unsigned>(col) << list_bits | static_cast<unsigned>(list); }
+__device__ inline unsigned numbered(index_t col, int list)
+{
+    return static_cast<unsigned>(col) << list_bits | static_cast<unsigned>(list);
+}
 
 template <int Lists, bool Values, class V>
 __device__ Heads<Lists> open_lists(const Board<Lists, Values, V>& t, const Share& mine, int lists, int base)
@@ -234,14 +240,15 @@ __device__ void write_collected(const Board<Lists, true, V>& t, const RowRange<V
 
 // Sums of the lists of every lane, in order of their columns, to C from `to` on.
 template <bool Columns, int Lists, class V>
-__device__ void write_merged(const Board<Lists, true, V>& t, const Share& mine, int lists, int base, const RowRange<V>& c, offset_t to)
+__device__ void write_merged(const Board<Lists, true, V>& t, const Share& mine, int lists, int base,
+                             const RowRange<V>& c, offset_t to)
 {
     Heads<Lists> heads = open_lists(t, mine, lists, base);
     index_t* out_col = t.out_col + team_rank<32>() * out_stride;
     V* out_value = t.out_value + team_rank<32>() * out_stride;
     unsigned best = heads.smallest(), column = ~0u;
     V sum = 0;
-    int collected = 0;                                              // the last one may be unfinished
+    int collected = 0;  // the last one may be unfinished
     do {
         for (int step = 0; step < burst && best < list_end; ++step) {
             const bool is_new = best >> list_bits != column;
@@ -266,14 +273,16 @@ __device__ void write_merged(const Board<Lists, true, V>& t, const Share& mine, 
 
 // work(base, lists) for as many lanes at a time as the slots have room for; `lists` is 0 for the others.
 template <int Slice, int Lists, bool Values, class V, class Work>
-__device__ void merge_by_turns(const Board<Lists, Values, V>& t, const CsrView<V>& b, const Share& mine, int slots, Work&& work)
+__device__ void merge_by_turns(const Board<Lists, Values, V>& t, const CsrView<V>& b, const Share& mine, int slots,
+                               Work&& work)
 {
     const int lane = team_rank<32>();
     for (unsigned left = __ballot_sync(all_lanes, mine.lists > 0); left != 0;) {
         const int first = __ffs(static_cast<int>(left)) - 1, base = __shfl_sync(all_lanes, mine.first_slot, first);
         const bool now = (left >> lane & 1) != 0 && (mine.end_slot - base <= slots || lane == first);
         const unsigned turn = __ballot_sync(all_lanes, now);
-        bring<Slice>(t, b, __shfl_sync(all_lanes, mine.first_list, first), __shfl_sync(all_lanes, mine.end_list, 31 - __clz(static_cast<int>(turn))), base);
+        bring<Slice>(t, b, __shfl_sync(all_lanes, mine.first_list, first),
+                     __shfl_sync(all_lanes, mine.end_list, 31 - __clz(static_cast<int>(turn))), base);
         work(base, now ? mine.lists : 0);
         __syncwarp();
         left &= ~turn;

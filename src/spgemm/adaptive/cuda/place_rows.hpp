@@ -12,7 +12,7 @@ struct RowView {
     index_t first, rows;
     const offset_t* a_begin;
     const RowStats* facts;
-    const unsigned char* runs_a;             // may be null
+    const unsigned char* runs_a;  // may be null
     const offset_t* row_begin;
     offset_t value_bytes;
     KernelSet kinds;

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks: a bit for every column of a row of C and a count of the bits before every word tell the place of any column in the row.
+// Ranks: a bit for every column of a row of C and a count of the bits before every word tell the place of any column in
+// the row.
 #pragma once
 
 #include "spgemm/adaptive/cuda/rows.cuh"
@@ -15,8 +16,8 @@ struct alignas(8) Word {
 
 template <class V>
 struct Sheet {
-    Word* word;                              // (words)
-    V* sum;                                  // (rows, nonzeros)
+    Word* word;  // (words)
+    V* sum;      // (rows, nonzeros)
     index_t first;
     int words, nonzeros;
 };
@@ -25,14 +26,15 @@ struct Sheet {
 template <int Rows, class V>
 __device__ Sheet<V> sheet_at(V* memory, const RowStats& f, int nonzeros)
 {
-    return {reinterpret_cast<Word*>(memory + (Rows * nonzeros + 1) / 2 * 2), memory, f.first, static_cast<int>(words_of(f.width)), nonzeros};
+    return {reinterpret_cast<Word*>(memory + (Rows * nonzeros + 1) / 2 * 2), memory, f.first,
+            static_cast<int>(words_of(f.width)), nonzeros};
 }
 
 // Counts the bits before every word: each lane a stretch of words.
 template <class V>
 __device__ void number_words(const Sheet<V>& s)
 {
-    const int lane = team_rank<32>(), share = (s.words + 31) / 32 | 1;      // odd: neighbours in different banks
+    const int lane = team_rank<32>(), share = (s.words + 31) / 32 | 1;  // odd: neighbours in different banks
     const int begin = min(s.words, lane * share), end = min(s.words, begin + share);
     int mine = 0;
     for (int w = begin; w < end; ++w) mine += __popc(s.word[w].bits);

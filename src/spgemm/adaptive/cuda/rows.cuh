@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernels of SpGEMM share: a team of threads (a warp, or a whole block) that owns a row of C, hash tables and bitmaps in its shared
-// memory, and walks over the columns that a row of A asks for.
+// What the kernels of SpGEMM share: a team of threads (a warp, or a whole block) that owns a row of C, hash tables and
+// bitmaps in its shared memory, and walks over the columns that a row of A asks for.
 #pragma once
 
 #include "device/cuda/kernel.cuh"
@@ -19,17 +19,23 @@ inline constexpr index_t vacant = -1;
 
 // Rows of a group, and what is known of them.
 struct Task {
-    const index_t* list;                     // the group's rows
+    const index_t* list;  // the group's rows
     offset_t rows;
     const RowStats* facts;
-    const unsigned char* runs_a;             // may be null
-    const unsigned char* runs_b;             // may be null
-    bool facts_listed = false;               // the facts stand as the list does, not as the rows
+    const unsigned char* runs_a;  // may be null
+    const unsigned char* runs_b;  // may be null
+    bool facts_listed = false;    // the facts stand as the list does, not as the rows
 };
 
-__device__ inline const RowStats& facts_of(const Task& t, offset_t number, index_t row) { return t.facts[t.facts_listed ? number : row]; }
+__device__ inline const RowStats& facts_of(const Task& t, offset_t number, index_t row)
+{
+    return t.facts[t.facts_listed ? number : row];
+}
 
-__device__ inline RunByte run_of(const unsigned char* runs, index_t row) { return runs ? unpack(runs[row]) : RunByte{false, 0, 1}; }
+__device__ inline RunByte run_of(const unsigned char* runs, index_t row)
+{
+    return runs ? unpack(runs[row]) : RunByte{false, 0, 1};
+}
 
 // The same for a stretch of rows: a run that reaches beyond it is cut there.
 __device__ inline RunByte run_inside(const unsigned char* runs, index_t row, index_t first, index_t rows)
@@ -46,7 +52,8 @@ __device__ inline void write_count(const Task& t, index_t row, int nonzeros, off
     for (int r = 0; r < run.length; ++r) count[row + r] = nonzeros;
 }
 
-// a b + sum, rounded once. Written out because a compiler fuses or not as it likes, and sums shall have the same bits whichever kernel adds them up.
+// a b + sum, rounded once. Written out because a compiler fuses or not as it likes, and sums shall have the same bits
+// whichever kernel adds them up.
 __device__ inline float fused(float a, float b, float sum) { return fmaf(a, b, sum); }
 __device__ inline double fused(double a, double b, double sum) { return fma(a, b, sum); }
 
@@ -61,7 +68,10 @@ __device__ inline T peek(const T* from)
     return value;
 #else
     std::uint32_t bits;
-    asm volatile("ld.relaxed.cta.shared.b32 %0, [%1];" : "=r"(bits) : "r"(static_cast<unsigned>(__cvta_generic_to_shared(from))) : "memory");
+    asm volatile("ld.relaxed.cta.shared.b32 %0, [%1];"
+                 : "=r"(bits)
+                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(from)))
+                 : "memory");
     return __builtin_bit_cast(T, bits);
 #endif
 }
@@ -110,12 +120,12 @@ __device__ inline void tell(const T* from, const void* end, T* told)
 }
 
 struct Found {
-    int slot;                                // -1: not found, and no room for it
+    int slot;  // -1: not found, and no room for it
     bool is_new;
 };
 
-// The column's slot in a table of `slots` (a power of two) with linear probing from `at` on, inserted if it is not there; -1 after `probes` slots.
-// look(slot) reads a key that others may be changing.
+// The column's slot in a table of `slots` (a power of two) with linear probing from `at` on, inserted if it is not
+// there; -1 after `probes` slots. look(slot) reads a key that others may be changing.
 template <class Count, class Look>
 __device__ inline Found insert_from(unsigned at, unsigned slots, Count probes, index_t* key, index_t col, Look&& look)
 {
@@ -136,7 +146,8 @@ __device__ inline Found insert_from(unsigned at, unsigned slots, Count probes, i
 template <int Slots>
 __device__ inline Found insert(index_t* key, index_t col, int probes = Slots)
 {
-    return insert_from(first_slot(col, bits_of(Slots)), Slots, probes, key, col, [&](unsigned at) { return peek(key + at); });
+    return insert_from(first_slot(col, bits_of(Slots)), Slots, probes, key, col,
+                       [&](unsigned at) { return peek(key + at); });
 }
 
 // The slot of a column that is in the table. Nobody may be inserting.
@@ -167,10 +178,11 @@ __device__ inline int slice_for(std::uint32_t products, offset_t rows)
     return mean <= 6 ? 4 : mean <= 12 ? 8 : mean <= 24 ? 16 : 32;
 }
 
-// visit(column) for the columns a row of C may have, many of them more than once: slices of the team take a row of B each.
+// visit(column) for the columns a row of C may have, many of them more than once: slices of the team take a row of B
+// each.
 template <int Team, class V, class Visit>
-__device__ inline void walk_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, std::uint32_t pattern,
-                                    Visit&& visit)
+__device__ inline void walk_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row,
+                                    std::uint32_t pattern, Visit&& visit)
 {
     const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
     const int slice = slice_for(pattern, end - begin), rank = team_rank<Team>();
@@ -182,11 +194,11 @@ __device__ inline void walk_columns(const CsrView<V>& a, const CsrView<V>& b, co
     }
 }
 
-// Sets bits of the columns inside first … first + columns - 1. The words must be cleared before, and the team must meet after.
+// Sets bits of the columns inside first … first + columns - 1. The words must be cleared before, and the team must meet
+// after.
 template <int Team, class V>
-__device__ inline void mark_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row, std::uint32_t pattern,
-                                    index_t first, index_t columns,
-                                    unsigned* word)
+__device__ inline void mark_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row,
+                                    std::uint32_t pattern, index_t first, index_t columns, unsigned* word)
 {
     walk_columns<Team>(a, b, runs_b, row, pattern, [&](index_t col) {
         const auto at = static_cast<unsigned>(col) - static_cast<unsigned>(first);

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of C with at most 32 products, from at most 32 nonzeros of A: a slice of lanes holds one product each. Equal columns find each other by
-// a match over the warp; the first of them sums the others up, in their order, and counts how many different columns are smaller than its own.
+// Rows of C with at most 32 products, from at most 32 nonzeros of A: a slice of lanes holds one product each. Equal
+// columns find each other by a match over the warp; the first of them sums the others up, in their order, and counts
+// how many different columns are smaller than its own.
 #pragma once
 
 #include "spgemm/adaptive/cuda/rows.cuh"
@@ -10,11 +11,12 @@ namespace tulle::spgemm {
 
 template <class V>
 struct LaneProduct {
-    index_t col;                             // below zero, and different in every lane, where there is no product; 0 where nobody asks
-    V factor, value;                         // to be multiplied when they are added
+    index_t col;      // below zero, and different in every lane, where there is no product; 0 where nobody asks
+    V factor, value;  // to be multiplied when they are added
 };
 
-// Product number `lane` of the row, in the order of A's nonzeros. `owner` is a word of shared memory for every lane of the slice.
+// Product number `lane` of the row, in the order of A's nonzeros. `owner` is a word of shared memory for every lane of
+// the slice.
 template <int Lanes, bool Values, bool Columns = true, class V>
 __device__ LaneProduct<V> lane_product(const CsrView<V>& a, const CsrView<V>& b, index_t row, int* owner)
 {
@@ -36,7 +38,7 @@ __device__ LaneProduct<V> lane_product(const CsrView<V>& a, const CsrView<V>& b,
         if (lane >= distance) end += before;
     }
     const int start = end - count, total = __shfl_sync(all_lanes, end, Lanes - 1, Lanes);
-    unsigned heads = count > 0 ? 1u << start : 0;        // where the products of each row of B begin
+    unsigned heads = count > 0 ? 1u << start : 0;  // where the products of each row of B begin
     for (int distance = 1; distance < Lanes; distance *= 2) heads |= __shfl_xor_sync(all_lanes, heads, distance);
     if (count > 0) owner[start] = lane;
     __syncwarp();
@@ -48,7 +50,8 @@ __device__ LaneProduct<V> lane_product(const CsrView<V>& a, const CsrView<V>& b,
     return {Columns ? b.col[at] : 0, factor, Values ? b.value[at] : V(0)};
 }
 
-// Lanes of the same slice with the same column, of which there are `cols` in all. Matching 64 bits costs twice as much as 32.
+// Lanes of the same slice with the same column, of which there are `cols` in all. Matching 64 bits costs twice as much
+// as 32.
 template <int Lanes>
 __device__ unsigned peers_of(index_t col, index_t cols)
 {

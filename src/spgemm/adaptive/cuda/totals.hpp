@@ -13,17 +13,20 @@ namespace tulle::spgemm {
 
 static_assert(counters <= most_groups && fillers <= most_groups);
 
-// Filling rows together pays where there is a run among so many rows; fewer are not worth launches of their own (0.15 ms of cant, measured).
+// Filling rows together pays where there is a run among so many rows; fewer are not worth launches of their own (0.15
+// ms of cant, measured).
 inline constexpr offset_t rows_per_run = 50;
 
 constexpr bool runs_pay(const Totals& filling, offset_t rows)
 {
     offset_t runs = 0;
-    for (int f = static_cast<int>(NumericKernel::run_tiny); f <= static_cast<int>(NumericKernel::run_huge); ++f) runs += filling.rows[f];
+    for (int f = static_cast<int>(NumericKernel::run_tiny); f <= static_cast<int>(NumericKernel::run_huge); ++f)
+        runs += filling.rows[f];
     return runs * rows_per_run > rows;
 }
 
-// Where each group begins in the list; group 0 is nobody's work and is left out. The place in the result is the group's number less one.
+// Where each group begins in the list; group 0 is nobody's work and is left out. The place in the result is the group's
+// number less one.
 template <std::size_t N>
 std::vector<RowGroup> groups_of(const unsigned (&rows)[most_groups], const std::array<const char*, N>& names)
 {
@@ -62,12 +65,14 @@ inline std::vector<std::size_t> launch_order(const std::vector<RowGroup>& groups
     return order;
 }
 
-// A launch takes at least as long as its longest row, so a few rows are better done with the next larger size of their kind, where
-// has_larger(group) says that there is one; lists of neighbouring groups are neighbours. Small products have launches to save more than work: as many
-// rows as there are warps on a GPU are few (reasoned: cage10 has 4133 rows of up to 64 nonzeros and 5547 of up to 128).
+// A launch takes at least as long as its longest row, so a few rows are better done with the next larger size of their
+// kind, where has_larger(group) says that there is one; lists of neighbouring groups are neighbours. Small products
+// have launches to save more than work: as many rows as there are warps on a GPU are few (reasoned: cage10 has 4133
+// rows of up to 64 nonzeros and 5547 of up to 128).
 inline constexpr offset_t few_rows = 2000, few_rows_of_small = 8192;
 
-// Small products, unless a long row among them has launches wait for it: memplus took 1030 µs group after group, and 670 side by side (measured).
+// Small products, unless a long row among them has launches wait for it: memplus took 1030 µs group after group, and
+// 670 side by side (measured).
 inline bool saves_launches(const Workspace& work) { return work.kinds.at_once && work.longest <= counted_at_once; }
 
 template <class HasLarger>

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// DeltaSPARSE on a CPU: the same groups, tables, limits and ranges of columns as on a GPU, a thread per row. Sums are added in the order of A's
-// nonzeros.
+// DeltaSPARSE on a CPU: the same groups, tables, limits and ranges of columns as on a GPU, a thread per row. Sums are
+// added in the order of A's nonzeros.
 #include <omp.h>
 
 #include <bit>
@@ -24,34 +24,37 @@ constexpr int digit_bits = 8;
 // What a thread works with.
 template <class V>
 struct Scratch {
-    index_t* key;                            // (most_slots)
-    V* sum;                                  // (fill_window), more than most_slots
-    std::uint32_t* word;                     // (most_words)
-    index_t* col;                            // (most_sorted)
-    V* value;                                // (most_sorted)
+    index_t* key;         // (most_slots)
+    V* sum;               // (fill_window), more than most_slots
+    std::uint32_t* word;  // (most_words)
+    index_t* col;         // (most_sorted)
+    V* value;             // (most_sorted)
 };
 
 template <class V>
 class Bench {
 public:
     explicit Bench(const CpuQueue& q)
-        : key_(q, q.threads * most_slots), col_(q, q.threads * most_sorted), sum_(q, q.threads * offset_t{fill_window}),
-          value_(q, q.threads * most_sorted), word_(q, q.threads * most_words)
-    {
-    }
+        : key_(q, q.threads * most_slots),
+          col_(q, q.threads * most_sorted),
+          sum_(q, q.threads * offset_t{fill_window}),
+          value_(q, q.threads * most_sorted),
+          word_(q, q.threads * most_words)
+    {}
 
     Scratch<V> mine()
     {
         const offset_t t = omp_get_thread_num();
-        return {key_.data() + t * most_slots, sum_.data() + t * fill_window, word_.data() + t * most_words, col_.data() + t * most_sorted,
-                value_.data() + t * most_sorted};
+        return {key_.data() + t * most_slots, sum_.data() + t * fill_window, word_.data() + t * most_words,
+                col_.data() + t * most_sorted, value_.data() + t * most_sorted};
     }
 
     static std::size_t bytes_for(const CpuQueue& q)
     {
-        return static_cast<std::size_t>(q.threads) * (static_cast<std::size_t>(most_slots + most_sorted) * sizeof(index_t) +
-                                                      static_cast<std::size_t>(fill_window + most_sorted) * sizeof(V) +
-                                                      static_cast<std::size_t>(most_words) * sizeof(std::uint32_t));
+        return static_cast<std::size_t>(q.threads) *
+               (static_cast<std::size_t>(most_slots + most_sorted) * sizeof(index_t) +
+                static_cast<std::size_t>(fill_window + most_sorted) * sizeof(V) +
+                static_cast<std::size_t>(most_words) * sizeof(std::uint32_t));
     }
 
 private:
@@ -177,7 +180,8 @@ void sort_by_digits(index_t* col, V* value, offset_t entries, index_t cols, cons
 }
 
 template <class V>
-void fill_hashed(const CsrView<V>& a, const CsrView<V>& b, index_t row, int slots, index_t* col, V* value, const Sorting& sorting, const Scratch<V>& s)
+void fill_hashed(const CsrView<V>& a, const CsrView<V>& b, index_t row, int slots, index_t* col, V* value,
+                 const Sorting& sorting, const Scratch<V>& s)
 {
     std::fill(s.key, s.key + slots, vacant);
     walk(a, b, row, 0, b.cols, [&](offset_t k, offset_t l) {
@@ -216,7 +220,8 @@ void classify(const CpuQueue& q, const Sizes& sizes, std::uint32_t* group, offse
 }
 
 template <class V>
-void count_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, offset_t* count, unsigned char* collided)
+void count_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
+                 offset_t* count, unsigned char* collided)
 {
     Bench<V> bench(q);
     const int slots = counting[static_cast<std::size_t>(group - 1)].table;
@@ -234,8 +239,8 @@ void count_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, in
 }
 
 template <class V>
-void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const RowRange<V>& c,
-                const Sorting& sorting)
+void fill_group(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
+                const RowRange<V>& c, const Sorting& sorting)
 {
     Bench<V> bench(q);
     const int slots = filling[static_cast<std::size_t>(group - 1)].table;
@@ -253,9 +258,13 @@ std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes)
     return value_bytes == sizeof(float) ? Bench<float>::bytes_for(q) : Bench<double>::bytes_for(q);
 }
 
-template void count_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, offset_t*, unsigned char*);
-template void count_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, offset_t*, unsigned char*);
-template void fill_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const RowRange<float>&, const Sorting&);
-template void fill_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const RowRange<double>&, const Sorting&);
+template void count_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, offset_t*,
+                          unsigned char*);
+template void count_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, offset_t*,
+                          unsigned char*);
+template void fill_group(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&,
+                         const RowRange<float>&, const Sorting&);
+template void fill_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&,
+                         const RowRange<double>&, const Sorting&);
 
 }  // namespace tulle::spgemm::delta

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int dense_threads = counting[counting_groups - 1].threads;
 
-using Pattern = CsrView<float>;               // values play no part
+using Pattern = CsrView<float>;  // values play no part
 
 template <class V>
 Pattern pattern_of(const CsrView<V>& a)
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(256) classify_kernel(Sizes sizes, std::uint32_
 
 // Rows that a hash table could not count well.
 struct Bad {
-    unsigned char* collided;                 // a flag for every row
+    unsigned char* collided;  // a flag for every row
     offset_t* list;
     unsigned* count;
 };
@@ -45,7 +45,8 @@ struct Bad {
 // A block and a hash table per row (the paper's algorithm 1).
 //   grid: rows of the group      shared memory: Slots words      count: every row of the group that is not bad, once
 template <int Threads, int Slots>
-__global__ void __launch_bounds__(Threads) count_hashed_kernel(Pattern a, Pattern b, Rows rows, offset_t* count, Bad bad)
+__global__ void __launch_bounds__(Threads)
+    count_hashed_kernel(Pattern a, Pattern b, Rows rows, offset_t* count, Bad bad)
 {
     TULLE_SHARED(index_t, key, Slots);
     TULLE_SHARED(int, cells, 2);
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(Threads) count_hashed_kernel(Pattern a, Patter
     __syncthreads();
     int nonzeros = 0;
     walk_products<Threads>(a, b, row, [&](offset_t, offset_t l) {
-        if (peek(cells + 1) != 0) return;                                   // somebody has searched for too long
+        if (peek(cells + 1) != 0) return;  // somebody has searched for too long
         const Found found = insert<Slots>(key, b.col[l], probe_limit);
         nonzeros += found.is_new ? 1 : 0;
         if (found.slot < 0) atomicOr(cells + 1, 1);
@@ -74,10 +75,12 @@ __global__ void __launch_bounds__(Threads) count_hashed_kernel(Pattern a, Patter
 
 // A block and a bitmap per row, one range of columns after the other.
 //   grid: rows of the group      shared memory: `columns` bits      count: every row of the group, once
-__global__ void __launch_bounds__(dense_threads) count_dense_kernel(Pattern a, Pattern b, Rows rows, index_t columns, offset_t* count)
+__global__ void __launch_bounds__(dense_threads)
+    count_dense_kernel(Pattern a, Pattern b, Rows rows, index_t columns, offset_t* count)
 {
     TULLE_DYNAMIC_SHARED(unsigned, word);
-    TULLE_SHARED(index_t, cells, 3);          // the range, which some may still be reading when others have nothing to count, and the sum
+    TULLE_SHARED(index_t, cells,
+                 3);  // the range, which some may still be reading when others have nothing to count, and the sum
     const index_t row = rows[blockIdx.x];
     const Range range = range_of(a, b, row, cells);
     int nonzeros = 0;
@@ -101,10 +104,12 @@ __global__ void __launch_bounds__(dense_threads) count_dense_kernel(Pattern a, P
 void count_dense(const CudaQueue& q, const Pattern& a, const Pattern& b, const Rows& rows, offset_t* count)
 {
     const index_t columns = bitmap_columns(q, b.cols, count_window);
-    launch(q, {rows.count, dense_threads, static_cast<std::size_t>(columns) / 8}, count_dense_kernel, a, b, rows, columns, count);
+    launch(q, {rows.count, dense_threads, static_cast<std::size_t>(columns) / 8}, count_dense_kernel, a, b, rows,
+           columns, count);
 }
 
-void count_hashed(const CudaQueue& q, const Pattern& a, const Pattern& b, int group, const Rows& rows, offset_t* count, unsigned char* collided)
+void count_hashed(const CudaQueue& q, const Pattern& a, const Pattern& b, int group, const Rows& rows, offset_t* count,
+                  unsigned char* collided)
 {
     Buffer<offset_t> list(q, rows.count);
     Buffer<unsigned> bad(q, 1);
@@ -112,10 +117,12 @@ void count_hashed(const CudaQueue& q, const Pattern& a, const Pattern& b, int gr
     for_each_index<counting_groups - 1>([&](auto k) {
         constexpr Group g = counting[k()];
         if (group != static_cast<int>(k()) + 1) return;
-        launch(q, {rows.count, g.threads}, count_hashed_kernel<g.threads, g.table>, a, b, rows, count, Bad{collided, list.data(), bad.data()});
+        launch(q, {rows.count, g.threads}, count_hashed_kernel<g.threads, g.table>, a, b, rows, count,
+               Bad{collided, list.data(), bad.data()});
     });
-    if (counting[static_cast<std::size_t>(group - 1)].up_to <= probe_limit) return;         // so few columns are always found
-    if (const unsigned again = read_value(q, bad.data()); again > 0) count_dense(q, a, b, {list.data(), 0, again}, count);
+    if (counting[static_cast<std::size_t>(group - 1)].up_to <= probe_limit) return;  // so few columns are always found
+    if (const unsigned again = read_value(q, bad.data()); again > 0)
+        count_dense(q, a, b, {list.data(), 0, again}, count);
 }
 
 }  // namespace
@@ -131,13 +138,16 @@ void classify(const CudaQueue& q, const Sizes& sizes, std::uint32_t* group, offs
 }
 
 template <class V>
-void count_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, offset_t* count, unsigned char* collided)
+void count_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
+                 offset_t* count, unsigned char* collided)
 {
     if (group == counting_groups) count_dense(q, pattern_of(a), pattern_of(b), rows, count);
     else count_hashed(q, pattern_of(a), pattern_of(b), group, rows, count, collided);
 }
 
-template void count_group(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, offset_t*, unsigned char*);
-template void count_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, offset_t*, unsigned char*);
+template void count_group(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, offset_t*,
+                          unsigned char*);
+template void count_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, offset_t*,
+                          unsigned char*);
 
 }  // namespace tulle::spgemm::delta

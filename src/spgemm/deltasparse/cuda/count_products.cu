@@ -9,8 +9,8 @@ namespace tulle::spgemm {
 namespace {
 
 // One thread per row.      products: every row, once
-__global__ void __launch_bounds__(256) count_products_kernel(const offset_t* a_begin, const index_t* a_col, index_t rows,
-                                                             const offset_t* b_begin, offset_t* products)
+__global__ void __launch_bounds__(256) count_products_kernel(const offset_t* a_begin, const index_t* a_col,
+                                                             index_t rows, const offset_t* b_begin, offset_t* products)
 {
     const offset_t row = global_thread();
     if (row >= rows) return;

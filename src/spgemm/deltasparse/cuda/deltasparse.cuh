@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What counting and filling share in DeltaSPARSE: the walk over a row's products, and the range of columns of a long row.
+// What counting and filling share in DeltaSPARSE: the walk over a row's products, and the range of columns of a long
+// row.
 #pragma once
 
 #include "prim/search.hpp"
@@ -12,10 +13,11 @@ namespace tulle::spgemm::delta {
 using nsparse::walk_products;
 
 struct Range {
-    index_t first, last;                     // none: last < first
+    index_t first, last;  // none: last < first
 };
 
-// Where the columns of a row of C lie, for every thread of the block; `cells` are two words of shared memory. Rows of B are sorted.
+// Where the columns of a row of C lie, for every thread of the block; `cells` are two words of shared memory. Rows of B
+// are sorted.
 template <class V>
 __device__ inline Range range_of(const CsrView<V>& a, const CsrView<V>& b, index_t row, index_t* cells)
 {
@@ -36,7 +38,8 @@ __device__ inline Range range_of(const CsrView<V>& a, const CsrView<V>& b, index
 
 // visit(k, l) for those products of a row whose columns lie in begin … end - 1: a warp per nonzero of A.
 template <int Threads, class V, class Visit>
-__device__ inline void walk_range(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t begin, offset_t end, Visit&& visit)
+__device__ inline void walk_range(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t begin, offset_t end,
+                                  Visit&& visit)
 {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     for (offset_t k = a.row_begin[row] + warp; k < a.row_begin[row + 1]; k += Threads / 32) {

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// DeltaSPARSE, columns and values: the hash table with a sum beside every key, or an array of sums and a bitmap over ranges of columns. Sums are
-// added by atomics, in no fixed order. Short rows are sorted here, by counting; long ones leave unsorted and are sorted by digits (delta_sort.cu).
+// DeltaSPARSE, columns and values: the hash table with a sum beside every key, or an array of sums and a bitmap over
+// ranges of columns. Sums are added by atomics, in no fixed order. Short rows are sorted here, by counting; long ones
+// leave unsorted and are sorted by digits (delta_sort.cu).
 #include "base/constant.hpp"
 #include "spgemm/cuda/block_memory.hpp"
 #include "spgemm/deltasparse/cuda/deltasparse.cuh"
@@ -11,15 +12,15 @@ namespace tulle::spgemm::delta {
 namespace {
 
 constexpr int dense_threads = filling[filling_groups - 1].threads, dense_warps = dense_threads / 32;
-constexpr int narrow_window = 8 * 1024;       // where a block may have 99 KiB of shared memory only
+constexpr int narrow_window = 8 * 1024;  // where a block may have 99 KiB of shared memory only
 
 // A hash table in shared memory, and room for its entries without gaps where they are sorted.
 template <int Slots, int Room, class V>
 struct Table {
-    V* sum;                                  // (Slots)
-    V* value;                                // (Room)
-    index_t* key;                            // (Slots)
-    index_t* col;                            // (Room)
+    V* sum;        // (Slots)
+    V* value;      // (Room)
+    index_t* key;  // (Slots)
+    index_t* col;  // (Room)
     int* entries;
 
     static constexpr std::size_t bytes() { return (Slots + Room) * (sizeof(V) + sizeof(index_t)) + sizeof(int); }
@@ -41,7 +42,7 @@ template <int Threads, int Slots, class V>
 __device__ void make_compact(const index_t* key, const V* sum, int* entries, index_t* col, V* value)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    for (int k = static_cast<int>(threadIdx.x); k < Slots; k += Threads) {          // Slots is a multiple of Threads
+    for (int k = static_cast<int>(threadIdx.x); k < Slots; k += Threads) {  // Slots is a multiple of Threads
         const bool holds = key[k] != vacant;
         const unsigned mask = __ballot_sync(all_lanes, holds);
         int at = lane == 0 ? atomicAdd(entries, __popc(mask)) : 0;
@@ -64,7 +65,9 @@ __device__ void write_counted(const index_t* col, const V* value, int entries, i
 }
 
 // A block and a hash table per row. At most half of the slots are taken, so every column is found.
-//   grid: rows of the group      shared memory: a Table      c: every entry of the group's rows, once; sorted where Room > 0
+//   grid: rows of the group
+//   shared memory: a Table
+//   c: every entry of the group's rows, once; sorted where Room > 0
 template <int Threads, int Slots, int Room, class V>
 __global__ void __launch_bounds__(Threads) fill_hashed_kernel(CsrView<V> a, CsrView<V> b, Rows rows, RowRange<V> c)
 {
@@ -73,7 +76,7 @@ __global__ void __launch_bounds__(Threads) fill_hashed_kernel(CsrView<V> a, CsrV
     const index_t row = rows[blockIdx.x];
     const offset_t to = c.row_begin[row] - c.base;
     team_fill<Threads>(t.key, Slots, vacant);
-    team_fill<Threads>(t.sum, Slots, V(-0.0));                                      // what changes no sum, not even the sign of zero
+    team_fill<Threads>(t.sum, Slots, V(-0.0));  // what changes no sum, not even the sign of zero
     if (threadIdx.x == 0) *t.entries = 0;
     __syncthreads();
     walk_products<Threads>(a, b, row, [&](offset_t k, offset_t l) {
@@ -91,11 +94,14 @@ __global__ void __launch_bounds__(Threads) fill_hashed_kernel(CsrView<V> a, CsrV
 
 template <class V, int Window = fill_window>
 struct Strip {
-    V* sum;                                  // (Window)
-    unsigned* word;                          // (Window / 32)
-    int* warp_total;                         // (dense_warps)
+    V* sum;           // (Window)
+    unsigned* word;   // (Window / 32)
+    int* warp_total;  // (dense_warps)
 
-    static constexpr std::size_t bytes() { return Window * sizeof(V) + Window / 32 * sizeof(unsigned) + dense_warps * sizeof(int); }
+    static constexpr std::size_t bytes()
+    {
+        return Window * sizeof(V) + Window / 32 * sizeof(unsigned) + dense_warps * sizeof(int);
+    }
 
     __device__ static Strip at(unsigned char* memory)
     {
@@ -107,13 +113,14 @@ struct Strip {
     }
 };
 
-// The columns of a range whose bits are set, in order: every warp takes neighbouring words, a running sum over the warps says where its go.
-// Returns how many there are. Every thread of the block must come.
+// The columns of a range whose bits are set, in order: every warp takes neighbouring words, a running sum over the
+// warps says where its go. Returns how many there are. Every thread of the block must come.
 template <class V, int Window>
 __device__ int write_range(const Strip<V, Window>& s, offset_t begin, int words, index_t* col, V* value)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-    const int share = (words + dense_warps - 1) / dense_warps, first = min(warp * share, words), last = min(first + share, words);
+    const int share = (words + dense_warps - 1) / dense_warps, first = min(warp * share, words),
+              last = min(first + share, words);
     int mine = 0;
     for (int w = first + lane; w < last; w += 32) mine += __popc(s.word[w]);
     mine = __reduce_add_sync(all_lanes, mine);
@@ -124,7 +131,7 @@ __device__ int write_range(const Strip<V, Window>& s, offset_t begin, int words,
         if (w == warp) to = total;
         total += s.warp_total[w];
     }
-    for (int w = first; w < last; ++w) {                                            // a lane for every column of the word
+    for (int w = first; w < last; ++w) {  // a lane for every column of the word
         const unsigned bits = s.word[w];
         if ((bits >> lane & 1u) != 0) {
             const int at = to + __popc(bits & ((1u << lane) - 1));
@@ -138,7 +145,8 @@ __device__ int write_range(const Strip<V, Window>& s, offset_t begin, int words,
 
 // A row by an array of sums and a bitmap, one range of columns after the other.
 template <int Window, class V>
-__device__ inline void fill_row(unsigned char* memory, index_t* cells, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const RowRange<V>& c)
+__device__ inline void fill_row(unsigned char* memory, index_t* cells, const CsrView<V>& a, const CsrView<V>& b,
+                                const Rows& rows, const RowRange<V>& c)
 {
     const auto s = Strip<V, Window>::at(memory);
     const index_t row = rows[blockIdx.x];
@@ -172,9 +180,12 @@ __global__ void __launch_bounds__(dense_threads) fill_dense_kernel(CsrView<V> a,
 }
 
 // The same for GPUs whose blocks may have less shared memory.
-//   grid: rows of the group      shared memory: a Strip of narrow_window      c: every entry of the group's rows, once, sorted
+//   grid: rows of the group
+//   shared memory: a Strip of narrow_window
+//   c: every entry of the group's rows, once, sorted
 template <class V>
-__global__ void __launch_bounds__(dense_threads) fill_dense_narrow_kernel(CsrView<V> a, CsrView<V> b, Rows rows, RowRange<V> c)
+__global__ void __launch_bounds__(dense_threads)
+    fill_dense_narrow_kernel(CsrView<V> a, CsrView<V> b, Rows rows, RowRange<V> c)
 {
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     TULLE_SHARED(index_t, cells, 2);
@@ -187,20 +198,22 @@ void fill_dense(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, co
     using Narrow = Strip<V, narrow_window>;
     static_assert(Strip<V>::bytes() <= 227 * 1024 && Narrow::bytes() <= smallest_block_bytes);
     const bool fits = fits_block(q, Strip<V>::bytes());
-    launch(q, {rows.count, dense_threads, fits ? Strip<V>::bytes() : Narrow::bytes()}, fits ? fill_dense_kernel<V> : fill_dense_narrow_kernel<V>, a, b, rows, c);
+    launch(q, {rows.count, dense_threads, fits ? Strip<V>::bytes() : Narrow::bytes()},
+           fits ? fill_dense_kernel<V> : fill_dense_narrow_kernel<V>, a, b, rows, c);
 }
 
 template <int Threads, int Slots, int Room, class V>
 void fill_hashed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rows& rows, const RowRange<V>& c)
 {
-    launch(q, {rows.count, Threads, Table<Slots, Room, V>::bytes()}, fill_hashed_kernel<Threads, Slots, Room, V>, a, b, rows, c);
+    launch(q, {rows.count, Threads, Table<Slots, Room, V>::bytes()}, fill_hashed_kernel<Threads, Slots, Room, V>, a, b,
+           rows, c);
 }
 
 }  // namespace
 
 template <class V>
-void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows, const RowRange<V>& c,
-                const Sorting& sorting)
+void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, int group, const Rows& rows,
+                const RowRange<V>& c, const Sorting& sorting)
 {
     if (group == filling_groups) return fill_dense(q, a, b, rows, c);
     const bool counts = sorting.wanted && filling[static_cast<std::size_t>(group - 1)].up_to <= sorting.by_counting;
@@ -216,7 +229,9 @@ void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, in
 
 std::size_t fill_bytes_for(const CudaQueue&, std::size_t) { return 0; }
 
-template void fill_group(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&, const RowRange<float>&, const Sorting&);
-template void fill_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, const RowRange<double>&, const Sorting&);
+template void fill_group(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, int, const Rows&,
+                         const RowRange<float>&, const Sorting&);
+template void fill_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&,
+                         const RowRange<double>&, const Sorting&);
 
 }  // namespace tulle::spgemm::delta

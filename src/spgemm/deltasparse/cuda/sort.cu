@@ -1,10 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// DeltaSPARSE, long rows: a radix sort of columns in shared memory, four bits at a time, least significant first, so the order of equal digits stays.
+// DeltaSPARSE, long rows: a radix sort of columns in shared memory, four bits at a time, least significant first, so
+// the order of equal digits stays.
 //
 //     thread            0       1       2            every thread has neighbouring entries
 //     digits of its     3 0     0 3     1 0
-//     tally[digit][thread], a running sum over all digits and threads: where each thread's next entry with that digit goes
+//     tally[digit][thread], a running sum over all digits and threads: where each thread's next entry with that digit
+//     goes
 #include "spgemm/deltasparse/cuda/sort.hpp"
 
 #include "prim/sort.hpp"
@@ -19,16 +21,16 @@ constexpr int digit_bits = 4, digits = 1 << digit_bits;
 
 template <class V>
 struct Deck {
-    V* value;                                // (most_sorted) as they came
-    index_t* col[2];                         // (most_sorted) before and after a pass …
-    unsigned short* from[2];                 // (most_sorted) … and where each stood at the beginning
-    unsigned short* tally;                   // (digits, threads)
-    int* warp_total;                         // (warps)
+    V* value;                 // (most_sorted) as they came
+    index_t* col[2];          // (most_sorted) before and after a pass …
+    unsigned short* from[2];  // (most_sorted) … and where each stood at the beginning
+    unsigned short* tally;    // (digits, threads)
+    int* warp_total;          // (warps)
 
     static constexpr std::size_t bytes()
     {
-        return most_sorted * (sizeof(V) + 2 * sizeof(index_t) + 2 * sizeof(unsigned short)) + digits * threads * sizeof(unsigned short) +
-            warps * sizeof(int);
+        return most_sorted * (sizeof(V) + 2 * sizeof(index_t) + 2 * sizeof(unsigned short)) +
+               digits * threads * sizeof(unsigned short) + warps * sizeof(int);
     }
 
     __device__ static Deck at(unsigned char* memory)
@@ -45,14 +47,15 @@ struct Deck {
     }
 };
 
-// The tallies become running sums, digit after digit, thread after thread. Every thread takes `digits` neighbouring ones.
+// The tallies become running sums, digit after digit, thread after thread. Every thread takes `digits` neighbouring
+// ones.
 __device__ void scan_tally(unsigned short* tally, int* warp_total)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     unsigned short* mine = tally + threadIdx.x * digits;
     int sum = 0;
     for (int k = 0; k < digits; ++k) sum += mine[k];
-    int through = sum;                                                              // up to and with this thread
+    int through = sum;  // up to and with this thread
     for (int distance = 1; distance < 32; distance *= 2) {
         const int other = __shfl_up_sync(all_lanes, through, static_cast<unsigned>(distance));
         if (lane >= distance) through += other;
@@ -72,8 +75,8 @@ __device__ void scan_tally(unsigned short* tally, int* warp_total)
 template <class V>
 __device__ void sort_pass(const Deck<V>& d, int pass, int entries)
 {
-    const int share = (entries + threads - 1) / threads, rank = static_cast<int>(threadIdx.x), first = min(rank * share, entries),
-        last = min(first + share, entries);
+    const int share = (entries + threads - 1) / threads, rank = static_cast<int>(threadIdx.x),
+              first = min(rank * share, entries), last = min(first + share, entries);
     const index_t* col = d.col[pass % 2];
     const auto digit = [&](int k) { return col[k] >> pass * digit_bits & (digits - 1); };
     for (int g = 0; g < digits; ++g) d.tally[g * threads + rank] = 0;

@@ -10,6 +10,7 @@ namespace tulle::spgemm::delta {
 inline constexpr int most_sorted = static_cast<int>(filling[filling_groups - 2].up_to);
 
 // Sorts the entries of rows of C, of at most most_sorted entries each, by their columns, in place.
-template <class V> void sort_by_digits(const CudaQueue& q, const Rows& rows, index_t cols, const RowRange<V>& c);
+template <class V>
+void sort_by_digits(const CudaQueue& q, const Rows& rows, index_t cols, const RowRange<V>& c);
 
 }  // namespace tulle::spgemm::delta

@@ -24,10 +24,12 @@ __global__ void __launch_bounds__(256) count_products_kernel(Pattern a, const of
 }
 
 // A team per row and a table of Table entries. Rows that do not fit are recorded; only the last group can have them.
-//   grid: ceil(rows / teams in a block)      shared memory: Table words for every team      count: every row of the group, once
+//   grid: ceil(rows / teams in a block)
+//   shared memory: Table words for every team
+//   count: every row of the group, once
 template <int Team, int Threads, int Table>
-__global__ void __launch_bounds__(Threads) count_kernel(Pattern a, Pattern b, const index_t* list, offset_t rows, offset_t* count,
-                                                        index_t* failed, unsigned* failures)
+__global__ void __launch_bounds__(Threads) count_kernel(Pattern a, Pattern b, const index_t* list, offset_t rows,
+                                                        offset_t* count, index_t* failed, unsigned* failures)
 {
     TULLE_SHARED(index_t, keys, Table * (Threads / Team));
     TULLE_SHARED(int, cells, 2);
@@ -40,7 +42,7 @@ __global__ void __launch_bounds__(Threads) count_kernel(Pattern a, Pattern b, co
     team_sync<Team>();
     int nonzeros = 0;
     walk_products<Team>(a, b, row, [&](offset_t, offset_t l) {
-        if (Team > 32 && peek(cells + 1) != 0) return;                      // somebody found no room
+        if (Team > 32 && peek(cells + 1) != 0) return;  // somebody found no room
         const Found found = table.insert(b.col[l]);
         nonzeros += found.is_new ? 1 : 0;
         if (Team > 32 && found.slot < 0) atomicOr(cells + 1, 1);
@@ -53,8 +55,8 @@ __global__ void __launch_bounds__(Threads) count_kernel(Pattern a, Pattern b, co
 
 // Rows that did not fit: a block per row, one row after the other, with a table of its own in global memory.
 //   grid: rows at once      shared memory: a word      count: every row of the list, once
-__global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b, const index_t* list, offset_t rows, index_t* keys,
-                                                           offset_t entries, offset_t* count)
+__global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b, const index_t* list, offset_t rows,
+                                                           index_t* keys, offset_t entries, offset_t* count)
 {
     TULLE_SHARED(int, cell, 1);
     index_t* key = keys + static_cast<offset_t>(blockIdx.x) * entries;
@@ -63,7 +65,8 @@ __global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b,
         __syncthreads();
         const Keys<true> table{key, static_cast<unsigned>(entries)};
         int nonzeros = 0;
-        walk_products<512>(a, b, list[r], [&](offset_t, offset_t l) { nonzeros += table.insert(b.col[l]).is_new ? 1 : 0; });
+        walk_products<512>(a, b, list[r],
+                           [&](offset_t, offset_t l) { nonzeros += table.insert(b.col[l]).is_new ? 1 : 0; });
         nonzeros = team_sum<512>(nonzeros, cell);
         if (threadIdx.x == 0) count[list[r]] = nonzeros;
         __syncthreads();
@@ -71,16 +74,17 @@ __global__ void __launch_bounds__(512) count_global_kernel(Pattern a, Pattern b,
 }
 
 // Each group beside the others.
-void count_groups(const CudaQueue& q, const Pattern& pa, const Pattern& pb, bool side_by_side, const Workspace& work, index_t* failed, unsigned* failures, offset_t* count)
+void count_groups(const CudaQueue& q, const Pattern& pa, const Pattern& pb, bool side_by_side, const Workspace& work,
+                  index_t* failed, unsigned* failures, offset_t* count)
 {
     cuda::ForkedStreams side(q, branches_for(work.symbolic, side_by_side));
     for_each_index<groups>([&](auto k) {
         constexpr Group g = counting[k()];
         constexpr int team = g.warp_per_row ? 32 : g.threads;
         const RowGroup& rows = work.symbolic[k()];
-        launch(side.next(), {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads}, count_kernel<team, g.threads, g.table>, pa, pb,
-               work.list.data() + rows.begin, rows.rows, count,
-               failed, failures);
+        launch(side.next(), {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads},
+               count_kernel<team, g.threads, g.table>, pa, pb, work.list.data() + rows.begin, rows.rows, count, failed,
+               failures);
     });
 }
 
@@ -90,7 +94,8 @@ void count_failed(const CudaQueue& q, const Pattern& a, const Pattern& b, const 
 {
     const offset_t rows = read_value(q, failures);
     if (rows == 0) return;
-    const offset_t entries = global_entries(work.longest, b.cols), at_once = std::min(rows, rows_at_once(entries, sizeof(index_t)));
+    const offset_t entries = global_entries(work.longest, b.cols),
+                   at_once = std::min(rows, rows_at_once(entries, sizeof(index_t)));
     Buffer<index_t> keys(q, at_once * entries);
     launch(q, {at_once, 512}, count_global_kernel, a, b, failed, rows, keys.data(), entries, count);
 }
@@ -110,7 +115,8 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, Works
 }
 
 template <class V>
-void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, Workspace& work, offset_t* count)
+void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, Workspace& work,
+                    offset_t* count)
 {
     fill_zero(q, count, a.rows);
     const Pattern pa = pattern_of(a), pb = pattern_of(b);
@@ -124,7 +130,9 @@ void count_nonzeros(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
 
 template void analyse(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, Workspace&);
 template void analyse(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, Workspace&);
-template void count_nonzeros(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, bool, Workspace&, offset_t*);
-template void count_nonzeros(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&, offset_t*);
+template void count_nonzeros(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, bool, Workspace&,
+                             offset_t*);
+template void count_nonzeros(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&,
+                             offset_t*);
 
 }  // namespace tulle::spgemm::nsparse

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// nsparse, step 6: columns and values. The hash table of step 3 with a sum beside every key; then the table is made compact, every entry counts
-// the smaller ones and so knows its place (count sort). Sums are added by atomics, in no fixed order.
+// nsparse, step 6: columns and values. The hash table of step 3 with a sum beside every key; then the table is made
+// compact, every entry counts the smaller ones and so knows its place (count sort). Sums are added by atomics, in no
+// fixed order.
 #include "base/constant.hpp"
 #include "device/cuda/forked_streams.hpp"
 #include "spgemm/adaptive/cuda/totals.hpp"
@@ -67,10 +68,12 @@ __device__ void write_counted(const index_t* key, const V* sum, offset_t nonzero
 
 // The row of C through a table that is vacant.
 template <int Team, bool Global, class V>
-__device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a, const CsrView<V>& b, index_t row, const RowRange<V>& c,
-                         int* warp_total)
+__device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a, const CsrView<V>& b, index_t row,
+                         const RowRange<V>& c, int* warp_total)
 {
-    walk_products<Team>(a, b, row, [&](offset_t k, offset_t l) { atomicAdd(sum + table.insert(b.col[l]).slot, a.value[k] * b.value[l]); });
+    walk_products<Team>(a, b, row, [&](offset_t k, offset_t l) {
+        atomicAdd(sum + table.insert(b.col[l]).slot, a.value[k] * b.value[l]);
+    });
     team_sync<Team>();
     make_compact<Team>(table.key, sum, table.entries, warp_total);
     const offset_t to = c.row_begin[row] - c.base;
@@ -78,11 +81,14 @@ __device__ void fill_row(const Keys<Global>& table, V* sum, const CsrView<V>& a,
 }
 
 // A team per row.
-//   grid: ceil(rows / teams in a block)      shared memory: keys and sums for every team      c: every entry of the group's rows, once
+//   grid: ceil(rows / teams in a block)
+//   shared memory: keys and sums for every team
+//   c: every entry of the group's rows, once
 template <int Team, int Threads, int Table, class V>
-__global__ void __launch_bounds__(Threads) fill_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows, RowRange<V> c)
+__global__ void __launch_bounds__(Threads)
+    fill_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows, RowRange<V> c)
 {
-    TULLE_DYNAMIC_SHARED(V, sums);                                 // sums, keys, and a word for each of 32 warps
+    TULLE_DYNAMIC_SHARED(V, sums);  // sums, keys, and a word for each of 32 warps
     const offset_t number = team_number<Team>();
     if (Team == 32 && number >= rows) return;
     const int team = static_cast<int>(threadIdx.x) / Team;
@@ -98,9 +104,9 @@ __global__ void __launch_bounds__(Threads) fill_kernel(CsrView<V> a, CsrView<V> 
 // A block per row, one row after the other, with a table of its own in global memory.
 //   grid: rows at once      c: every entry of the group's rows, once
 template <class V>
-__global__ void __launch_bounds__(global_threads) fill_global_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows,
-                                                                     index_t* keys, V* sums, offset_t entries,
-                                                                     RowRange<V> c)
+__global__ void __launch_bounds__(global_threads)
+    fill_global_kernel(CsrView<V> a, CsrView<V> b, const index_t* list, offset_t rows, index_t* keys, V* sums,
+                       offset_t entries, RowRange<V> c)
 {
     TULLE_SHARED(int, warp_total, 32);
     const Keys<true> table{keys + static_cast<offset_t>(blockIdx.x) * entries, static_cast<unsigned>(entries)};
@@ -129,7 +135,8 @@ GlobalTables global_tables(const Workspace& work, offset_t rows, std::size_t val
 }  // namespace
 
 template <class V>
-void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, Workspace& work, const RowRange<V>& c)
+void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool side_by_side, Workspace& work,
+          const RowRange<V>& c)
 {
     const RowGroup& last = work.numeric.back();
     const GlobalTables tables = global_tables(work, last.rows, sizeof(V));
@@ -141,23 +148,26 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool sid
         constexpr int team = g.warp_per_row ? 32 : g.threads;
         constexpr std::size_t bytes = g.threads / team * g.table * (sizeof(V) + sizeof(index_t)) + 32 * sizeof(int);
         const RowGroup& rows = work.numeric[k()];
-        launch(side.next(), {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads, bytes}, fill_kernel<team, g.threads, g.table, V>, a, b,
-               work.list.data() + rows.begin, rows.rows, c);
+        launch(side.next(), {ceil_div(rows.rows, offset_t{g.threads / team}), g.threads, bytes},
+               fill_kernel<team, g.threads, g.table, V>, a, b, work.list.data() + rows.begin, rows.rows, c);
     });
     if (last.rows == 0) return;
-    launch(side.next(), {tables.rows_at_once, global_threads}, fill_global_kernel<V>, a, b, work.list.data() + last.begin, last.rows, keys.data(),
-           sums.data(), tables.entries, c);
+    launch(side.next(), {tables.rows_at_once, global_threads}, fill_global_kernel<V>, a, b,
+           work.list.data() + last.begin, last.rows, keys.data(), sums.data(), tables.entries, c);
 }
 
 std::size_t fill_bytes(const Workspace& work, offset_t rows, index_t cols, std::size_t value_bytes)
 {
     const offset_t most = std::min(work.longest, offset_t{cols});
     if (rows == 0 || most <= filling[groups - 2].up_to) return 0;
-    const offset_t entries = power_of_two_from(most), at_once = rows_at_once(entries, static_cast<offset_t>(sizeof(index_t) + value_bytes));
+    const offset_t entries = power_of_two_from(most),
+                   at_once = rows_at_once(entries, static_cast<offset_t>(sizeof(index_t) + value_bytes));
     return static_cast<std::size_t>(at_once * entries) * (sizeof(index_t) + value_bytes);
 }
 
-template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, bool, Workspace&, const RowRange<float>&);
-template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&, const RowRange<double>&);
+template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, bool, Workspace&,
+                   const RowRange<float>&);
+template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&,
+                   const RowRange<double>&);
 
 }  // namespace tulle::spgemm::nsparse

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What counting and filling share in nsparse: the hash table, and the walk over a row's products. A warp owns a row and takes one nonzero of A
-// after the other, or a block does and each of its warps takes one.
+// What counting and filling share in nsparse: the hash table, and the walk over a row's products. A warp owns a row and
+// takes one nonzero of A after the other, or a block does and each of its warps takes one.
 #pragma once
 
 #include "spgemm/adaptive/cuda/rows.cuh"
@@ -26,7 +26,8 @@ struct Keys {
     // Slot -1: the table is full.
     __device__ Found insert(index_t col) const
     {
-        return insert_from(static_cast<unsigned>(col) * hash_constant & (entries - 1), entries, entries, key, col, [&](unsigned at) { return look(at); });
+        return insert_from(static_cast<unsigned>(col) * hash_constant & (entries - 1), entries, entries, key, col,
+                           [&](unsigned at) { return look(at); });
     }
 };
 

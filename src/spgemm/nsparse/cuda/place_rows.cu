@@ -24,7 +24,10 @@ struct Sizes {
     const offset_t* row_begin;
     index_t first, rows;
 
-    __device__ offset_t of(offset_t k) const { return row_begin ? row_begin[first + k + 1] - row_begin[first + k] : size[first + k]; }
+    __device__ offset_t of(offset_t k) const
+    {
+        return row_begin ? row_begin[first + k + 1] - row_begin[first + k] : size[first + k];
+    }
 };
 
 // One thread per row.      tally: zero before
@@ -65,7 +68,8 @@ __global__ void __launch_bounds__(threads) place_kernel(Sizes sizes, Groups g, T
     if (threadIdx.x > 0 && threadIdx.x <= groups) {
         offset_t begin = 0;
         for (unsigned before = 1; before < threadIdx.x; ++before) begin += tally->rows[before];
-        base[threadIdx.x] = begin + (mine[threadIdx.x] > 0 ? atomicAdd(&tally->cursor[threadIdx.x], mine[threadIdx.x]) : 0);
+        base[threadIdx.x] =
+            begin + (mine[threadIdx.x] > 0 ? atomicAdd(&tally->cursor[threadIdx.x], mine[threadIdx.x]) : 0);
     }
     __syncthreads();
     if (group > 0) list[base[group] + at] = sizes.first + static_cast<index_t>(k);
@@ -73,7 +77,8 @@ __global__ void __launch_bounds__(threads) place_kernel(Sizes sizes, Groups g, T
 
 }  // namespace
 
-Placed place(const CudaQueue& q, const Groups& g, const offset_t* size, const offset_t* row_begin, index_t first, index_t rows, index_t* list)
+Placed place(const CudaQueue& q, const Groups& g, const offset_t* size, const offset_t* row_begin, index_t first,
+             index_t rows, index_t* list)
 {
     Buffer<Tally> tally(q, 1);
     fill_zero(q, tally.data(), 1);

@@ -12,12 +12,13 @@ namespace tulle::spgemm::nsparse {
 
 struct Placed {
     offset_t sum, longest, end;
-    std::array<offset_t, groups + 1> rows;        // of each group; the first is nobody's work
+    std::array<offset_t, groups + 1> rows;  // of each group; the first is nobody's work
 };
 
-// Writes the rows first … first + rows - 1, group after group, to the list. Their sizes are size[row], or differences of row_begin where that is
-// given. Waits.
-Placed place(const CudaQueue& q, const Groups& g, const offset_t* size, const offset_t* row_begin, index_t first, index_t rows, index_t* list);
+// Writes the rows first … first + rows - 1, group after group, to the list. Their sizes are size[row], or differences
+// of row_begin where that is given. Waits.
+Placed place(const CudaQueue& q, const Groups& g, const offset_t* size, const offset_t* row_begin, index_t first,
+             index_t rows, index_t* list);
 
 std::vector<RowGroup> named(const Placed& placed, const std::array<const char*, groups + 1>& names);
 

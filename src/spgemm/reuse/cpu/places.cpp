@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Places of products, and refills by them: a thread has a row of C, and adds where the places say, in the order of A's nonzeros.
+// Places of products, and refills by them: a thread has a row of C, and adds where the places say, in the order of A's
+// nonzeros.
 #include "spgemm/reuse/places.hpp"
 
 #include <algorithm>
@@ -16,17 +17,20 @@ template <class Half, class Visit>
 void with_places(Half* half, offset_t begin, offset_t nonzeros, Visit&& visit)
 {
     Half* first = half + first_half(begin, nonzeros);
-    if (is_wide(nonzeros)) visit(reinterpret_cast<std::conditional_t<std::is_const_v<Half>, const std::uint32_t, std::uint32_t>*>(first));
+    if (is_wide(nonzeros))
+        visit(reinterpret_cast<std::conditional_t<std::is_const_v<Half>, const std::uint32_t, std::uint32_t>*>(first));
     else visit(first);
 }
 
 // `where` is as long as a row of C could be; what it says of columns that this row has not is of no interest.
 template <class P, class V>
-void place_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, P* place, index_t* where)
+void place_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const index_t* col, offset_t nonzeros, P* place,
+               index_t* where)
 {
     for (offset_t k = 0; k < nonzeros; ++k) where[col[k]] = static_cast<index_t>(k);
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
-        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l) *place++ = static_cast<P>(where[b.col[l]]);
+        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l)
+            *place++ = static_cast<P>(where[b.col[l]]);
 }
 
 template <class P, class V>
@@ -34,14 +38,16 @@ void add_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const P* pla
 {
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
         const V factor = a.value[k];
-        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l) value[*place++] += factor * b.value[l];
+        for (offset_t l = b.row_begin[a.col[k]]; l < b.row_begin[a.col[k] + 1]; ++l)
+            value[*place++] += factor * b.value[l];
     }
 }
 
 }  // namespace
 
 template <class V>
-Places reserve_places(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const offset_t* row_begin)
+Places reserve_places(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&,
+                      const offset_t* row_begin)
 {
     Places places;
     places.begin = Buffer<offset_t>(q, offset_t{a.rows} + 1);
@@ -54,7 +60,8 @@ Places reserve_places(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& 
 }
 
 template <class V>
-void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const RowRange<V>& c, Places& places)
+void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const RowRange<V>& c,
+                    Places& places)
 {
     Buffer<index_t> where(q, q.threads * offset_t{b.cols});
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
@@ -67,25 +74,36 @@ void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
     places.known = true;
 }
 
-std::size_t place_bytes_for(const CpuQueue& q, index_t cols) { return static_cast<std::size_t>(q.threads) * static_cast<std::size_t>(cols) * sizeof(index_t); }
+std::size_t place_bytes_for(const CpuQueue& q, index_t cols)
+{
+    return static_cast<std::size_t>(q.threads) * static_cast<std::size_t>(cols) * sizeof(index_t);
+}
 
 template <class V>
-void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const Places& places, const RowRange<V>& c)
+void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace&, const Places& places,
+                const RowRange<V>& c)
 {
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < c.rows; ++i) {
         V* value = c.value + (c.row_begin[i] - c.base);
-        std::fill(value, value + (c.row_begin[i + 1] - c.row_begin[i]), V(-0.0));        // what changes no sum, not even the sign of zero
+        std::fill(value, value + (c.row_begin[i + 1] - c.row_begin[i]),
+                  V(-0.0));  // what changes no sum, not even the sign of zero
         with_places(places.half.data(), places.begin.data()[i], c.row_begin[i + 1] - c.row_begin[i],
                     [&](const auto* place) { add_row(a, b, i, place, value); });
     }
 }
 
-template Places reserve_places(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const offset_t*);
-template Places reserve_places(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const offset_t*);
-template void place_products(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const RowRange<float>&, Places&);
-template void place_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const RowRange<double>&, Places&);
-template void add_placed(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Places&, const RowRange<float>&);
-template void add_placed(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const Places&, const RowRange<double>&);
+template Places reserve_places(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&,
+                               const offset_t*);
+template Places reserve_places(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&,
+                               const offset_t*);
+template void place_products(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&,
+                             const RowRange<float>&, Places&);
+template void place_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&,
+                             const RowRange<double>&, Places&);
+template void add_placed(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const Places&,
+                         const RowRange<float>&);
+template void add_placed(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&,
+                         const Places&, const RowRange<double>&);
 
 }  // namespace tulle::spgemm

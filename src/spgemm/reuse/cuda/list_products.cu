@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Products in the order of C's entries: written down in the order of A's nonzeros with the entry they fall to, then sorted by that, some rows at a time.
+// Products in the order of C's entries: written down in the order of A's nonzeros with the entry they fall to, then
+// sorted by that, some rows at a time.
 #include <algorithm>
 #include <vector>
 
@@ -21,14 +22,16 @@ struct Chunk {
 };
 
 // One thread per nonzero of A.      count: products of each
-__global__ void __launch_bounds__(256) count_of_each_kernel(const index_t* a_col, offset_t nonzeros, const offset_t* b_begin, offset_t* count)
+__global__ void __launch_bounds__(256)
+    count_of_each_kernel(const index_t* a_col, offset_t nonzeros, const offset_t* b_begin, offset_t* count)
 {
     const offset_t k = global_thread();
     if (k < nonzeros) count[k] = b_begin[a_col[k] + 1] - b_begin[a_col[k]];
 }
 
 // One thread per row, and one behind the last.      begin: the first product of every row
-__global__ void __launch_bounds__(256) find_row_ends_kernel(const offset_t* a_begin, index_t rows, const offset_t* before, offset_t* begin)
+__global__ void __launch_bounds__(256)
+    find_row_ends_kernel(const offset_t* a_begin, index_t rows, const offset_t* before, offset_t* begin)
 {
     const offset_t i = global_thread();
     if (i <= rows) begin[i] = before[a_begin[i]];
@@ -37,21 +40,27 @@ __global__ void __launch_bounds__(256) find_row_ends_kernel(const offset_t* a_be
 // One thread per product, which looks for its nonzero of A, for its row, and for its column among those of C.
 //   before: products before each nonzero of A, and all of them      entry, product: the chunk's, once each
 template <class V>
-__global__ void __launch_bounds__(256) write_down_kernel(CsrView<V> a, CsrView<V> b, RowRange<V> c, const offset_t* before, Chunk chunk, std::uint32_t* entry, offset_t* product)
+__global__ void __launch_bounds__(256)
+    write_down_kernel(CsrView<V> a, CsrView<V> b, RowRange<V> c, const offset_t* before, Chunk chunk,
+                      std::uint32_t* entry, offset_t* product)
 {
     const offset_t i = global_thread();
     if (i >= chunk.products) return;
     const offset_t nonzero_begin = a.row_begin[chunk.first_row], nonzeros = a.row_begin[chunk.last_row] - nonzero_begin;
     const offset_t k = nonzero_begin + prim::upper_bound(before + nonzero_begin, nonzeros, chunk.first + i) - 1;
-    const offset_t row = chunk.first_row + prim::upper_bound(a.row_begin + chunk.first_row, offset_t{chunk.last_row} - chunk.first_row, k) - 1;
+    const offset_t row =
+        chunk.first_row +
+        prim::upper_bound(a.row_begin + chunk.first_row, offset_t{chunk.last_row} - chunk.first_row, k) - 1;
     const offset_t l = b.row_begin[a.col[k]] + chunk.first + i - before[k];
     const offset_t begin = c.row_begin[row] - c.base, length = c.row_begin[row + 1] - c.row_begin[row];
-    entry[i] = static_cast<std::uint32_t>(begin - chunk.entry + min(prim::lower_bound(c.col + begin, length, b.col[l]), length - 1));
+    entry[i] = static_cast<std::uint32_t>(begin - chunk.entry +
+                                          min(prim::lower_bound(c.col + begin, length, b.col[l]), length - 1));
     product[i] = listed(k, l);
 }
 
 // One thread per product, which are sorted now.      begin: of the whole list, see ProductList
-__global__ void __launch_bounds__(256) mark_ends_kernel(const std::uint32_t* entry, Chunk chunk, offset_t* product, offset_t* begin)
+__global__ void __launch_bounds__(256)
+    mark_ends_kernel(const std::uint32_t* entry, Chunk chunk, offset_t* product, offset_t* begin)
 {
     const offset_t i = global_thread();
     if (i >= chunk.products) return;
@@ -60,7 +69,8 @@ __global__ void __launch_bounds__(256) mark_ends_kernel(const std::uint32_t* ent
 }
 
 // products: before every row, and all of them      c_begin: the first entry of every row
-std::vector<Chunk> cut_into_chunks(const std::vector<offset_t>& products, const std::vector<offset_t>& c_begin, offset_t at_once)
+std::vector<Chunk> cut_into_chunks(const std::vector<offset_t>& products, const std::vector<offset_t>& c_begin,
+                                   offset_t at_once)
 {
     std::vector<Chunk> chunks;
     const auto rows = static_cast<index_t>(products.size()) - 1;
@@ -86,7 +96,8 @@ ProductList reserve_list(const CudaQueue& q, const CsrView<V>&, const CsrView<V>
 }
 
 template <class V>
-void list_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c, ProductList& list, offset_t at_once)
+void list_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work,
+                   const RowRange<V>& c, ProductList& list, offset_t at_once)
 {
     const offset_t ends = offset_t{a.rows} + 1;
     Buffer<offset_t> before(q, a.nonzeros + 1), row_end(q, ends);
@@ -101,7 +112,8 @@ void list_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b,
     for (const Chunk& chunk : cut_into_chunks(products, c_begin, at_once)) {
         offset_t* product = list.product.data() + chunk.first;
         const offset_t entries = c_begin[static_cast<std::size_t>(chunk.last_row)] - c_begin[0] - chunk.entry;
-        launch(q, one_thread_each(chunk.products), write_down_kernel<V>, a, b, c, before.data(), chunk, entry.data(), product);
+        launch(q, one_thread_each(chunk.products), write_down_kernel<V>, a, b, c, before.data(), chunk, entry.data(),
+               product);
         prim::sort_pairs(q, entry.data(), product, chunk.products, prim::bits_for(static_cast<std::uint64_t>(entries)));
         launch(q, one_thread_each(chunk.products), mark_ends_kernel, entry.data(), chunk, product, list.begin.data());
     }
@@ -111,12 +123,15 @@ void list_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b,
 std::size_t list_bytes_for(const CudaQueue& q, const Workspace& work, index_t rows, index_t, offset_t nonzeros_a)
 {
     const offset_t most = std::min(work.products, std::max(listed_at_once, work.longest));
-    return static_cast<std::size_t>(most) * sizeof(std::uint32_t) + static_cast<std::size_t>(nonzeros_a + 1 + rows + 1) * sizeof(offset_t) + prim::sort_bytes_for(q, most);
+    return static_cast<std::size_t>(most) * sizeof(std::uint32_t) +
+           static_cast<std::size_t>(nonzeros_a + 1 + rows + 1) * sizeof(offset_t) + prim::sort_bytes_for(q, most);
 }
 
 template ProductList reserve_list(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&);
 template ProductList reserve_list(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&);
-template void list_products(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&, const RowRange<float>&, ProductList&, offset_t);
-template void list_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&, const RowRange<double>&, ProductList&, offset_t);
+template void list_products(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Workspace&,
+                            const RowRange<float>&, ProductList&, offset_t);
+template void list_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&,
+                            const RowRange<double>&, ProductList&, offset_t);
 
 }  // namespace tulle::spgemm

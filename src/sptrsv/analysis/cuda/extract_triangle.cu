@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The triangle from the caller's rows, on the GPU: rows are counted and get their places by the way, then every entry is written there. Its rows, columns and
-// diagonal are those of make_triangle, which is left to say what is wrong where anything is.
+// The triangle from the caller's rows, on the GPU: rows are counted and get their places by the way, then every entry
+// is written there. Its rows, columns and diagonal are those of make_triangle, which is left to say what is wrong where
+// anything is.
 #include <algorithm>
 
 #include "base/math.hpp"
@@ -13,14 +14,16 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int counters = 512;                              // threads of a block that counts
-constexpr offset_t blocks_that_count = 4;                  // of a multiprocessor, as long as a warp has rows left to take: the more blocks there are, the longer they wait for each other
-constexpr int takers = 4;                                  // warps of a block that takes
-constexpr int entries_at_once = 4;                         // of a lane, whose loads are on their way together
+constexpr int counters = 512;              // threads of a block that counts
+constexpr offset_t blocks_that_count = 4;  // of a multiprocessor, as long as a warp has rows left to take: the more
+                                           // blocks there are, the longer they wait for each other
+constexpr int takers = 4;                  // warps of a block that takes
+constexpr int entries_at_once = 4;         // of a lane, whose loads are on their way together
 constexpr unsigned whole_warp = 0xffffffffu;
 
 // From so many entries on a row is not left to its few lanes: all of their warp share it.
-template <int Lanes> constexpr unsigned many_entries = Lanes == lanes ? max_index : 8 * Lanes;
+template <int Lanes>
+constexpr unsigned many_entries = Lanes == lanes ? max_index : 8 * Lanes;
 
 // Whether a row can be gone through at all; one of more entries than columns has some twice.
 __device__ bool is_sound(const TriangleSource& s, offset_t row, offset_t begin, offset_t end)
@@ -42,7 +45,8 @@ struct StoredRow {
 
     __device__ StoredRow of_lane(int lane) const
     {
-        return {__shfl_sync(whole_warp, row, lane), __shfl_sync(whole_warp, entries, lane), __shfl_sync(whole_warp, begin, lane)};
+        return {__shfl_sync(whole_warp, row, lane), __shfl_sync(whole_warp, entries, lane),
+                __shfl_sync(whole_warp, begin, lane)};
     }
 };
 
@@ -57,8 +61,8 @@ __device__ StoredRow find_row(const TriangleSource& s, offset_t i, bool& wrong)
     return {row, sound ? static_cast<unsigned>(end - begin) : 0, sound ? begin : 0};
 }
 
-// Of a lane's share of a row, two for each entry inside the triangle, one for the diagonal. Wrong: columns beyond the matrix, out of order or there twice, an
-// entry on the other side.
+// Of a lane's share of a row, two for each entry inside the triangle, one for the diagonal. Wrong: columns beyond the
+// matrix, out of order or there twice, an entry on the other side.
 template <int Lanes>
 __device__ unsigned count_share(const TriangleSource& s, const StoredRow& r, unsigned lane, bool& wrong)
 {
@@ -90,23 +94,29 @@ __device__ unsigned count_row(const TriangleSource& s, const StoredRow& r, int l
     return found;
 }
 
-// Where each row of the triangle begins. A lane knows the row that it will write, and slices of so many lanes count one after the other.
+// Where each row of the triangle begins. A lane knows the row that it will write, and slices of so many lanes count one
+// after the other.
 //   grid: one warp for rows_of_warp rows, up to 32 and as many as it has slices at least      sums: of a look-back
-//   row_begin: every row written once, and the end      first_dependent: zero after      told: zero before; at fault: anything that find_row and count_share call wrong, no diagonal
+//   row_begin: every row written once, and the end
+//   first_dependent: zero after
+//   told: zero before; at fault: anything that find_row and count_share call wrong, no diagonal
 template <int Lanes>
 __global__ void __launch_bounds__(counters)
-count_triangle_kernel(TriangleSource s, int rows_of_warp, SumWord* sums, offset_t* row_begin, index_t* first_dependent, Told* told)
+    count_triangle_kernel(TriangleSource s, int rows_of_warp, SumWord* sums, offset_t* row_begin,
+                          index_t* first_dependent, Told* told)
 {
     TULLE_SHARED(offset_t, of_warps, words_of_block<counters>);
     constexpr int slices = lanes / Lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const offset_t block = number_of_block<counters>(sums, of_warps), warp = block * (counters / lanes) + threadIdx.x / lanes, i = warp * rows_of_warp + lane;
+    const offset_t block = number_of_block<counters>(sums, of_warps),
+                   warp = block * (counters / lanes) + threadIdx.x / lanes, i = warp * rows_of_warp + lane;
     const bool writes = lane < rows_of_warp && i < s.rows;
     bool wrong = false;
     const StoredRow mine = find_row(s, writes ? i : s.rows, wrong);
     unsigned found = 0;
     for (int r = 0; r < rows_of_warp; r += slices) {
-        const unsigned of_slice = count_row<Lanes>(s, mine.of_lane(r + lane / Lanes), lane, wrong), of_mine = __shfl_sync(whole_warp, of_slice, (lane - r) * Lanes);
+        const unsigned of_slice = count_row<Lanes>(s, mine.of_lane(r + lane / Lanes), lane, wrong),
+                       of_mine = __shfl_sync(whole_warp, of_slice, (lane - r) * Lanes);
         if (lane >= r && lane < r + slices) found = of_mine;
     }
     if (wrong || (writes && found % 2 == 0 && !s.unit_diagonal)) store_relaxed(&told->fault, 1);
@@ -122,7 +132,7 @@ count_triangle_kernel(TriangleSource s, int rows_of_warp, SumWord* sums, offset_
 // Where entries go.
 struct Taking {
     index_t *col, *first_dependent;
-    offset_t *row_source, *diagonal;                       // diagonal null: ones
+    offset_t *row_source, *diagonal;  // diagonal null: ones
 };
 
 // A row of the triangle, and where it stands: from `first` on, upwards or downwards.
@@ -133,7 +143,8 @@ struct TakenRow {
 
     __device__ TakenRow of_lane(int lane) const
     {
-        return {__shfl_sync(whole_warp, i, lane), __shfl_sync(whole_warp, count, lane), __shfl_sync(whole_warp, begin, lane), __shfl_sync(whole_warp, first, lane)};
+        return {__shfl_sync(whole_warp, i, lane), __shfl_sync(whole_warp, count, lane),
+                __shfl_sync(whole_warp, begin, lane), __shfl_sync(whole_warp, first, lane)};
     }
 };
 
@@ -152,7 +163,8 @@ __device__ void take_row(const TriangleSource& s, const TakenRow& r, int lane, c
             needed[n] = s.upper && k < r.count ? s.rows - 1 - needed[n] : needed[n];
         }
 #pragma unroll
-        for (int n = 0; n < entries_at_once; ++n) known[n] = needed[n] < 0 ? mine : load_relaxed(&to.first_dependent[needed[n]]);
+        for (int n = 0; n < entries_at_once; ++n)
+            known[n] = needed[n] < 0 ? mine : load_relaxed(&to.first_dependent[needed[n]]);
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) {
             if (needed[n] < 0) continue;
@@ -163,17 +175,22 @@ __device__ void take_row(const TriangleSource& s, const TakenRow& r, int lane, c
     }
 }
 
-// Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends, turned round.
-//   grid: so many lanes per row      col, row_source, diagonal: every entry written once      first_dependent: zero before
+// Rows of the triangle from sorted rows of what is stored: a lower one has their beginnings, an upper one their ends,
+// turned round.
+//   grid: so many lanes per row
+//   col, row_source, diagonal: every entry written once
+//   first_dependent: zero before
 template <int Lanes>
-__global__ void __launch_bounds__(takers* lanes) take_triangle_kernel(TriangleSource s, const offset_t* row_begin, Taking to)
+__global__ void __launch_bounds__(takers* lanes)
+    take_triangle_kernel(TriangleSource s, const offset_t* row_begin, Taking to)
 {
     const offset_t i = global_thread() / Lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     TakenRow r{};
     if (i < s.rows) {
         const offset_t row = s.upper ? s.rows - 1 - i : i, begin = row_begin[i];
-        r = {static_cast<index_t>(i), static_cast<unsigned>(row_begin[i + 1] - begin), begin, s.upper ? s.row_begin[row + 1] - 1 : s.row_begin[row]};
+        r = {static_cast<index_t>(i), static_cast<unsigned>(row_begin[i + 1] - begin), begin,
+             s.upper ? s.row_begin[row + 1] - 1 : s.row_begin[row]};
         if (lane % Lanes == 0) to.row_source[i] = r.first;
         if (lane % Lanes == 0 && to.diagonal) to.diagonal[i] = s.upper ? r.first - r.count : r.first + r.count;
     }
@@ -189,27 +206,37 @@ std::optional<Triangle> extract_triangle(const CudaQueue& q, const TriangleSourc
 {
     require<ValueError>(!stored.transpose, "rows are taken as they are stored");
     const index_t rows = stored.rows;
-    if (rows == max_index) return std::nullopt;            // a row of so many entries would pass for one that is shared
-    Triangle there{.rows = rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1), .col = {}, .source = {}, .diagonal = {},
+    if (rows == max_index) return std::nullopt;  // a row of so many entries would pass for one that is shared
+    Triangle there{.rows = rows,
+                   .reversed = stored.upper,
+                   .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1),
+                   .col = {},
+                   .source = {},
+                   .diagonal = {},
                    .first_dependent = Buffer<index_t>(q, rows)};
     cuda::PinnedReadback<Told> told(q);
     *told.there() = {};
     with_lanes_of_rows(rows, stored.nonzeros, [&](auto of_row) {
         constexpr offset_t warps = counters / lanes;
-        const offset_t each = power_of_two_from(ceil_div(offset_t{rows}, blocks_that_count * multiprocessors(q) * warps)), rows_of_warp = std::clamp<offset_t>(each, lanes / of_row(), lanes);
+        const offset_t each =
+                           power_of_two_from(ceil_div(offset_t{rows}, blocks_that_count * multiprocessors(q) * warps)),
+                       rows_of_warp = std::clamp<offset_t>(each, lanes / of_row(), lanes);
         const offset_t blocks = ceil_div(offset_t{rows}, rows_of_warp * warps);
         LookBack sums(q, blocks);
-        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, static_cast<int>(rows_of_warp), sums.words(), there.row_begin.data(), there.first_dependent.data(), told.there());
+        launch(q, {blocks, counters}, count_triangle_kernel<of_row()>, stored, static_cast<int>(rows_of_warp),
+               sums.words(), there.row_begin.data(), there.first_dependent.data(), told.there());
     });
-    there.row_source = Buffer<offset_t>(q, rows);          // while rows are counted
+    there.row_source = Buffer<offset_t>(q, rows);  // while rows are counted
     there.diagonal = Buffer<offset_t>(q, stored.unit_diagonal ? 0 : rows);
     if (rows == 0) fill_zero(q, there.row_begin.data(), there.row_begin.size());
     const auto [fault, nonzeros] = told.wait();
     if (fault != 0) return std::nullopt;
     there.col = Buffer<index_t>(q, nonzeros);
     with_lanes_of_rows(rows, nonzeros, [&](auto of_row) {
-        launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), take_triangle_kernel<of_row()>, stored, there.row_begin.data(),
-               Taking{there.col.data(), there.first_dependent.data(), there.row_source.data(), stored.unit_diagonal ? nullptr : there.diagonal.data()});
+        launch(q, one_thread_each(offset_t{rows} * of_row(), takers * lanes), take_triangle_kernel<of_row()>, stored,
+               there.row_begin.data(),
+               Taking{there.col.data(), there.first_dependent.data(), there.row_source.data(),
+                      stored.unit_diagonal ? nullptr : there.diagonal.data()});
     });
     return there;
 }

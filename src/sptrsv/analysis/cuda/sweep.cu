@@ -1,15 +1,18 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Levels and chains of rows in one sweep. A warp takes 32 rows behind each other by ticket, a lane for each. What a lane needs of rows before the warp's it
-// asks for in global memory, where a row's word is its own flag; what it needs of the warp's own rows comes from their lanes as soon as they know. Most rows
-// of a deep triangle need the row before them, so that most steps of its longest path stay inside a warp. No lane ever stands still for another;
-// whoever is needed has a smaller number, and so has been taken.
+// Levels and chains of rows in one sweep. A warp takes 32 rows behind each other by ticket, a lane for each. What a
+// lane needs of rows before the warp's it asks for in global memory, where a row's word is its own flag; what it needs
+// of the warp's own rows comes from their lanes as soon as they know. Most rows of a deep triangle need the row before
+// them, so that most steps of its longest path stay inside a warp. No lane ever stands still for another; whoever is
+// needed has a smaller number, and so has been taken.
 //
-// A lane has a few entries on their way; whatever comes makes room for the next, so that little is left when the last comes: entries ascend, and mostly come in
-// that order. What lies between the last word a row needs and its own is kept short: numbers of 32 bits, told to the warp before the others.
+// A lane has a few entries on their way; whatever comes makes room for the next, so that little is left when the last
+// comes: entries ascend, and mostly come in that order. What lies between the last word a row needs and its own is kept
+// short: numbers of 32 bits, told to the warp before the others.
 //
-// A row joins the chain of the latest row it needs if all others are of lower levels or of that chain, and if it is the first row that needs the last of them
-// it needs there. That row can be followed once only, so that nobody has to count, and the chains are those of the host whoever comes first.
+// A row joins the chain of the latest row it needs if all others are of lower levels or of that chain, and if it is the
+// first row that needs the last of them it needs there. That row can be followed once only, so that nobody has to
+// count, and the chains are those of the host whoever comes first.
 #include <algorithm>
 
 #include "device/cuda/value_flag.cuh"
@@ -20,23 +23,23 @@ namespace tulle::sptrsv {
 namespace {
 
 constexpr int threads = 128;
-constexpr int warps_on_multiprocessor = 8;                 // that ask; more disturb each other
-constexpr int entries_at_once = 8;                         // of a row, on their way
-constexpr int few_entries = 4;                             // … where no lane of the warp has more
+constexpr int warps_on_multiprocessor = 8;  // that ask; more disturb each other
+constexpr int entries_at_once = 8;          // of a row, on their way
+constexpr int few_entries = 4;              // … where no lane of the warp has more
 constexpr unsigned few_mask = (1u << few_entries) - 1;
-constexpr int inner_at_once = 4;                           // columns of a row, read together
-constexpr int steps_unpublished = 4;                       // inside a warp, until all others are told
-constexpr int rows_in_line = 8;                            // from so many rows on that wait for each other only, one after the other is told
+constexpr int inner_at_once = 4;      // columns of a row, read together
+constexpr int steps_unpublished = 4;  // inside a warp, until all others are told
+constexpr int rows_in_line = 8;       // from so many rows on that wait for each other only, one after the other is told
 constexpr unsigned whole_warp = 0xffffffffu;
-constexpr unsigned polls_between_looks = 32;               // at whether others have given up
+constexpr unsigned polls_between_looks = 32;  // at whether others have given up
 
 struct Sweep {
     const offset_t* row_begin;
     const index_t* col;
     index_t rows;
     Split split;
-    unsigned most, deepest;                                // rows of a chain; level alone that is not exceeded
-    const index_t* first;                                  // row to need each, turned
+    unsigned most, deepest;  // rows of a chain; level alone that is not exceeded
+    const index_t* first;    // row to need each, turned
     index_t *ticket, *too_deep;
     NodeWord* standing;
     index_t* size;
@@ -44,27 +47,29 @@ struct Sweep {
 
 // What a word says.
 struct Told {
-    unsigned chain_level, place;                           // place: first row of the chain, and the place in it: the lowest place_bits
+    unsigned chain_level, place;  // place: first row of the chain, and the place in it: the lowest place_bits
     unsigned level;
 };
 
 __device__ Told told_by(const Split& split, NodeWord word)
 {
-    return {static_cast<unsigned>(split.chain_level_of(word)), static_cast<unsigned>(word >> split.level_bits) & split.place_mask(),
+    return {static_cast<unsigned>(split.chain_level_of(word)),
+            static_cast<unsigned>(word >> split.level_bits) & split.place_mask(),
             static_cast<unsigned>(split.level_of(word))};
 }
 
 // What is known of the rows that a row needs.
 struct Latest {
-    Told most = {};                                        // of the latest chain, its last place; of all rows, the highest level
-    bool alone = false;                                    // no other chain is as late
-    bool leads = false;                                    // this row is the first to need that last one
+    Told most = {};      // of the latest chain, its last place; of all rows, the highest level
+    bool alone = false;  // no other chain is as late
+    bool leads = false;  // this row is the first to need that last one
 
     // A word that is not there yet changes nothing.
     __device__ void add(const Told& one, bool first_dependent)
     {
         const bool later = one.chain_level > most.chain_level, as_late = one.chain_level == most.chain_level;
-        const bool same = (one.place ^ most.place) >> place_bits == 0, behind = as_late && same && one.place > most.place;
+        const bool same = (one.place ^ most.place) >> place_bits == 0,
+                   behind = as_late && same && one.place > most.place;
         alone = later || (alone && (!as_late || same));
         leads = later || behind ? first_dependent : leads;
         most.place = later || behind ? one.place : most.place;
@@ -76,11 +81,11 @@ struct Latest {
 // A row on its way.
 struct Waiting {
     index_t row;
-    unsigned own_place, joinable;                          // its place if it joins no chain; the chain it may join is shorter than this
-    const index_t *next, *outside;                         // entries of rows before the warp's that were not asked for yet: from next on
-    index_t col[entries_at_once];                          // on their way
-    unsigned asked, first_dependent;                         // which of them are; of which this row is the first to need
-    unsigned inside, leads;                                // rows of the warp that are needed and not known yet; those that no row before needs
+    unsigned own_place, joinable;     // its place if it joins no chain; the chain it may join is shorter than this
+    const index_t *next, *outside;    // entries of rows before the warp's that were not asked for yet: from next on
+    index_t col[entries_at_once];     // on their way
+    unsigned asked, first_dependent;  // which of them are; of which this row is the first to need
+    unsigned inside, leads;  // rows of the warp that are needed and not known yet; those that no row before needs
     bool done;
     Latest latest;
 
@@ -120,17 +125,18 @@ __device__ Waiting begin_row(const Sweep& s, offset_t row, int lane)
     }
     w.next = s.col + begin;
     w.outside = s.col + outside;
-    unsigned before = w.inside;                            // needed by rows up to this one
+    unsigned before = w.inside;  // needed by rows up to this one
     for (int distance = 1; distance < lanes; distance *= 2) {
         const unsigned other = __shfl_up_sync(whole_warp, before, distance);
         before |= lane >= distance ? other : 0;
     }
     before = __shfl_up_sync(whole_warp, before, 1);
-    w.leads = w.inside & ~(lane > 0 ? before : 0);         // whoever needs a row of the warp first is one of the warp's
+    w.leads = w.inside & ~(lane > 0 ? before : 0);  // whoever needs a row of the warp first is one of the warp's
     return w;
 }
 
-// Places that are free get the row's next entries, and all are asked for. Returns whether a lane got one, or asked for the first time.
+// Places that are free get the row's next entries, and all are asked for. Returns whether a lane got one, or asked for
+// the first time.
 template <int Places>
 __device__ bool ask_for(const Sweep& s, Waiting& w)
 {
@@ -177,18 +183,22 @@ __device__ void publish(const Sweep& s, const Waiting& w)
     const Told word = w.conclude();
     if (word.level > s.deepest) return store_relaxed(s.too_deep, 1);
     store_relaxed(&s.standing[w.row], s.split.standing_of(word.chain_level, word.place, word.level));
-    if (word.place != w.own_place) atomicMax(&s.size[word.place >> place_bits], static_cast<index_t>(word.place & most_place) + 1);
+    if (word.place != w.own_place)
+        atomicMax(&s.size[word.place >> place_bits], static_cast<index_t>(word.place & most_place) + 1);
 }
 
 // What lane k tells, to those that need it.
 __device__ void tell_warp(Waiting& w, const Told& mine, int k)
 {
-    const bool needs = (w.inside >> k & 1) != 0;           // no branch: what is not needed is as if it were not there
-    const unsigned chain_level = __shfl_sync(whole_warp, mine.chain_level, k), level = __shfl_sync(whole_warp, mine.level, k);
-    w.latest.add({needs ? chain_level : 0, __shfl_sync(whole_warp, mine.place, k), needs ? level : 0}, (w.leads >> k & 1) != 0);
+    const bool needs = (w.inside >> k & 1) != 0;  // no branch: what is not needed is as if it were not there
+    const unsigned chain_level = __shfl_sync(whole_warp, mine.chain_level, k),
+                   level = __shfl_sync(whole_warp, mine.level, k);
+    w.latest.add({needs ? chain_level : 0, __shfl_sync(whole_warp, mine.place, k), needs ? level : 0},
+                 (w.leads >> k & 1) != 0);
 }
 
-// Where no lane waits for another warp, one after the other knows all it needs. wanted: rows not told yet that others of the warp need.
+// Where no lane waits for another warp, one after the other knows all it needs. wanted: rows not told yet that others
+// of the warp need.
 __device__ void tell_in_line(const Sweep& s, Waiting& w, int lane, unsigned wanted)
 {
     for (int first = 0; first < lanes; first += steps_unpublished) {
@@ -204,14 +214,17 @@ __device__ void tell_in_line(const Sweep& s, Waiting& w, int lane, unsigned want
     w.inside = 0;
 }
 
-// Lanes that know all they need tell those of the warp, until no other can; after some steps, or at the end, everybody. wanted: rows that others of the warp
-// need.
+// Lanes that know all they need tell those of the warp, until no other can; after some steps, or at the end, everybody.
+// wanted: rows that others of the warp need.
 __device__ void tell(const Sweep& s, Waiting& w, int lane, unsigned wanted)
 {
     const unsigned left = __ballot_sync(whole_warp, !w.done);
-    if (__popc(left & wanted) >= rows_in_line && __any_sync(whole_warp, w.waits_outside()) == 0) return tell_in_line(s, w, lane, wanted & left);
+    if (__popc(left & wanted) >= rows_in_line && __any_sync(whole_warp, w.waits_outside()) == 0)
+        return tell_in_line(s, w, lane, wanted & left);
     const unsigned self = 1u << lane;
-    unsigned open = w.inside | (w.done || w.waits_outside() ? self : 0);      // for whom the row waits; itself, where that is nobody of the warp
+    unsigned open =
+        w.inside |
+        (w.done || w.waits_outside() ? self : 0);  // for whom the row waits; itself, where that is nobody of the warp
     for (unsigned telling = 1; telling != 0;) {
         bool ready = false;
 #pragma unroll 1
@@ -242,7 +255,7 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
         index_t taken = 0;
         if (lane == 0) taken = atomicAdd(s.ticket, lanes);
         const offset_t row = offset_t{__shfl_sync(whole_warp, taken, 0)} + lane;
-        if (row - lane >= s.rows) return;                  // the whole warp
+        if (row - lane >= s.rows) return;  // the whole warp
         Waiting w = begin_row(s, row, lane);
         const unsigned wanted = __reduce_or_sync(whole_warp, w.inside);
         for (unsigned polls = 1; __any_sync(whole_warp, !w.done) != 0; ++polls) {
@@ -258,17 +271,22 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
 
 LevelAnalysis sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest)
 {
-    require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows && deepest <= most_levels_swept(there.rows),
+    require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows &&
+                            deepest <= most_levels_swept(there.rows),
                         "so many rows or levels are not swept on a GPU");
     require<ValueError>(there.first_dependent.size() == there.rows, "only triangles taken on a GPU are swept there");
-    LevelAnalysis swept{.most = most, .rows = there.rows, .words = Buffer<NodeWord>(q, SweptArrays<NodeWord>::all_words(there.rows, std::min(there.rows, deepest)))};
+    LevelAnalysis swept{.most = most,
+                        .rows = there.rows,
+                        .words = Buffer<NodeWord>(q, SweptArrays<NodeWord>::all_words(there.rows,
+                                                                                      std::min(there.rows, deepest)))};
     fill_zero(q, swept.words.data(), swept.words.size());
     const SweptArrays<NodeWord> arrays = arrays_of(swept);
     const offset_t enough = (offset_t{there.rows} + threads - 1) / threads;
     const offset_t most_blocks = offset_t{multiprocessors(q)} * warps_on_multiprocessor * lanes / threads;
     launch(q, {enough < most_blocks ? enough : most_blocks, threads}, sweep_kernel,
-           Sweep{there.row_begin.data(), there.col.data(), there.rows, Split(there.rows), static_cast<unsigned>(most), static_cast<unsigned>(deepest),
-                 there.first_dependent.data(), arrays.ticket, arrays.too_deep, arrays.standing, arrays.size});
+           Sweep{there.row_begin.data(), there.col.data(), there.rows, Split(there.rows), static_cast<unsigned>(most),
+                 static_cast<unsigned>(deepest), there.first_dependent.data(), arrays.ticket, arrays.too_deep,
+                 arrays.standing, arrays.size});
     return swept;
 }
 

@@ -18,11 +18,15 @@ LevelAnalysis upload_nodes(const CudaQueue& q, const CpuQueue& host, const Graph
         const index_t node = graph.node_of.data()[i], place = graph.position.empty() ? 0 : graph.position.data()[i];
         const auto level = static_cast<unsigned>(graph.level.data()[node]);
         if (place == 0) first.data()[node] = i;
-        arrays.standing[i] = split.standing_of(level, (static_cast<unsigned>(first.data()[node]) << place_bits) | static_cast<unsigned>(place), level);
+        arrays.standing[i] =
+            split.standing_of(level,
+                              (static_cast<unsigned>(first.data()[node]) << place_bits) | static_cast<unsigned>(place),
+                              level);
         arrays.size[i] = place == 0 && !graph.size.empty() ? graph.size.data()[node] : 0;
     }
     LevelAnalysis swept{.most = most_rows, .rows = rows, .words = Buffer<NodeWord>(q, words.size())};
-    upload(q, std::as_const(words).data(), swept.words.data(), offset_t{rows} + (rows + 1) / 2);      // what else a sweep needs, nobody reads
+    upload(q, std::as_const(words).data(), swept.words.data(),
+           offset_t{rows} + (rows + 1) / 2);  // what else a sweep needs, nobody reads
     return swept;
 }
 

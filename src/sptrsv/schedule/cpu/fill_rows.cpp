@@ -14,7 +14,8 @@ index_t fill_rows(const CpuQueue& q, const Rows& rows, const V* value, RowValues
         if (diagonal == V(0) && i < first_zero) first_zero = i;
         const V reciprocal = V(1) / diagonal;
         to.reciprocal.data()[i] = reciprocal;
-        for (offset_t k = rows.begin.data()[i]; k < rows.begin.data()[i + 1]; ++k) to.value.data()[k] = value[rows.source.data()[k]] * reciprocal;
+        for (offset_t k = rows.begin.data()[i]; k < rows.begin.data()[i + 1]; ++k)
+            to.value.data()[k] = value[rows.source.data()[k]] * reciprocal;
     }
     return first_zero < rows.rows ? rows.row.data()[first_zero] : -1;
 }

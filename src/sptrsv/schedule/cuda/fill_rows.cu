@@ -13,7 +13,8 @@ struct RowsView {
 
 //   grid: one thread per row      reciprocal: every row written once
 template <class V>
-__global__ void __launch_bounds__(fill_threads) fill_reciprocals_kernel(const offset_t* diagonal, index_t rows, const V* value, V* reciprocal, unsigned* first_zero)
+__global__ void __launch_bounds__(fill_threads)
+    fill_reciprocals_kernel(const offset_t* diagonal, index_t rows, const V* value, V* reciprocal, unsigned* first_zero)
 {
     const offset_t i = global_thread();
     if (i < rows) reciprocal[i] = reciprocal_of(diagonal, i, value, first_zero);
@@ -21,11 +22,13 @@ __global__ void __launch_bounds__(fill_threads) fill_reciprocals_kernel(const of
 
 // A warp for each row.      grid: one warp per row      value: every entry written once
 template <class V>
-__global__ void __launch_bounds__(fill_threads) fill_rows_kernel(RowsView rows, const V* __restrict__ from, const V* __restrict__ reciprocal, V* __restrict__ to)
+__global__ void __launch_bounds__(fill_threads)
+    fill_rows_kernel(RowsView rows, const V* __restrict__ from, const V* __restrict__ reciprocal, V* __restrict__ to)
 {
     const offset_t i = global_thread() / lanes;
     if (i >= rows.rows) return;
-    for (offset_t k = rows.begin[i] + threadIdx.x % lanes; k < rows.begin[i + 1]; k += lanes) to[k] = from[rows.source[k]] * reciprocal[i];
+    for (offset_t k = rows.begin[i] + threadIdx.x % lanes; k < rows.begin[i + 1]; k += lanes)
+        to[k] = from[rows.source[k]] * reciprocal[i];
 }
 
 }  // namespace
@@ -35,9 +38,11 @@ index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValue
 {
     const offset_t* diagonal = rows.diagonal.empty() ? nullptr : rows.diagonal.data();
     FirstZero zero(q);
-    launch(q, one_thread_each(rows.rows, fill_threads), fill_reciprocals_kernel<V>, diagonal, rows.rows, value, to.reciprocal.data(), zero.there());
+    launch(q, one_thread_each(rows.rows, fill_threads), fill_reciprocals_kernel<V>, diagonal, rows.rows, value,
+           to.reciprocal.data(), zero.there());
     const RowsView view{rows.rows, rows.row.data(), rows.begin.data(), rows.source.data()};
-    launch(q, one_thread_each(offset_t{rows.rows} * lanes, fill_threads), fill_rows_kernel<V>, view, value, to.reciprocal.data(), to.value.data());
+    launch(q, one_thread_each(offset_t{rows.rows} * lanes, fill_threads), fill_rows_kernel<V>, view, value,
+           to.reciprocal.data(), to.value.data());
     return zero.wait(rows.row);
 }
 

@@ -1,11 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Values to where tasks want them, and the clusters' matrices: (I + S)^-1 in place of S, and its product with F in place of F.
+// Values to where tasks want them, and the clusters' matrices: (I + S)^-1 in place of S, and its product with F in
+// place of F.
 //
-// A lane solves one column of the inverse by substitution, in registers: all of S is gone through, since to look for its entries takes longer than to multiply
-// with zeros, which changes no bit of a sum of finite numbers; an inverse with others is not used. The growth of a cluster, the largest row sum of
-// |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is; where it is too large, S and F stay as they are (docs/design/sptrsv.md). What is written is
-// written once: a solve reads as much.
+// A lane solves one column of the inverse by substitution, in registers: all of S is gone through, since to look for
+// its entries takes longer than to multiply with zeros, which changes no bit of a sum of finite numbers; an inverse
+// with others is not used. The growth of a cluster, the largest row sum of
+// |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is; where it is too large, S and F stay as they are
+// (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
 #include "base/math.hpp"
 #include "sptrsv/schedule/cuda/fill.cuh"
 #include "sptrsv/schedule/cuda/share_tasks.cuh"
@@ -13,11 +15,15 @@
 namespace tulle::sptrsv {
 namespace {
 
-template <int Team> constexpr int invert_warps = Team == 1 ? 2 : Team;      // of a block
-template <int Team> [[maybe_unused]] constexpr int invert_blocks = Team == 1 ? 6 : 5;        // of a multiprocessor, whose shared memory has room for so many
-constexpr int at_once = 4;                                 // loads of a lane that are on their way together: they come before all stores
+template <int Team>
+constexpr int invert_warps = Team == 1 ? 2 : Team;  // of a block
+template <int Team>
+[[maybe_unused]] constexpr int invert_blocks =
+    Team == 1 ? 6 : 5;      // of a multiprocessor, whose shared memory has room for so many
+constexpr int at_once = 4;  // loads of a lane that are on their way together: they come before all stores
 constexpr int gathered_at_once = 8;
-constexpr int column_step = lanes + 1;                     // one more than a column, so that lanes on different columns meet different banks
+constexpr int column_step =
+    lanes + 1;  // one more than a column, so that lanes on different columns meet different banks
 constexpr unsigned whole_warp = 0xffffffffu;
 
 // What a kernel reads, for all tasks.
@@ -25,9 +31,9 @@ template <class V>
 struct Filling {
     const Task* task;
     offset_t tasks;
-    int of_block;                                          // tasks
+    int of_block;  // tasks
     int team;
-    const offset_t *diagonal, *source;                     // diagonal null: ones
+    const offset_t *diagonal, *source;  // diagonal null: ones
     const V* from;
     V *reciprocal, *to;
     unsigned* first_zero;
@@ -39,10 +45,13 @@ __device__ void fill_task(const Filling<V>& f, const Task& task, int lane, int m
 {
     const int i = lane % task.width;
     const bool tells = member == 0 && lane < task.width;
-    const V scale = i < task.rows ? reciprocal_of(f.diagonal, offset_t{task.first} + i, f.from, tells ? f.first_zero : nullptr) : V(0);
+    const V scale = i < task.rows
+                        ? reciprocal_of(f.diagonal, offset_t{task.first} + i, f.from, tells ? f.first_zero : nullptr)
+                        : V(0);
     if (member == 0 && lane < task.rows) f.reciprocal[task.first + lane] = scale;
     const offset_t end = (task.step + units_of(task, f.team)) * lanes;
-    for (offset_t first = (task.step + member * at_once) * lanes + lane; first < end; first += members * at_once * lanes) {
+    for (offset_t first = (task.step + member * at_once) * lanes + lane; first < end;
+         first += members * at_once * lanes) {
         V value[at_once];
 #pragma unroll
         for (int n = 0; n < at_once; ++n) {
@@ -60,8 +69,9 @@ template <class V>
 __global__ void __launch_bounds__(sharers* lanes) fill_tasks_kernel(Filling<V> f)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    share_tasks(f.tasks, f.of_block, [&](offset_t t) { return units_of(f.task[t], f.team) * lanes; },
-                [&](offset_t t, int member, int members) { fill_task(f, f.task[t], lane, member, members); });
+    share_tasks(
+        f.tasks, f.of_block, [&](offset_t t) { return units_of(f.task[t], f.team) * lanes; },
+        [&](offset_t t, int member, int members) { fill_task(f, f.task[t], lane, member, members); });
 }
 
 // The entries of a task's matrices, row after row as they are stored; `at` counts from the task's first.
@@ -78,10 +88,12 @@ __device__ void clear_columns(int lane, V* to)
     for (int k = 0; k < lanes; ++k) to[k * column_step + lane] = V(0);
 }
 
-// Columns of a task's matrices are numbered as if the inverse had 32, whatever its width: late ones from 32 on. Those from `first` on, `count` of them, to shared
-// memory, (i, k) at to[(k - first) * column_step + i]: a warp's share of their entries, one of `members`. scale: the reciprocal of each row.
+// Columns of a task's matrices are numbered as if the inverse had 32, whatever its width: late ones from 32 on. Those
+// from `first` on, `count` of them, to shared memory, (i, k) at to[(k - first) * column_step + i]: a warp's share of
+// their entries, one of `members`. scale: the reciprocal of each row.
 template <class V>
-__device__ void gather_columns(const Entries<V>& e, const Task& task, int first, int count, int lane, int member, int members, const V* scale, V* to)
+__device__ void gather_columns(const Entries<V>& e, const Task& task, int first, int count, int lane, int member,
+                               int members, const V* scale, V* to)
 {
     const int shift = __ffs(task.width) - 1;
     const int step = members * gathered_at_once * lanes;
@@ -97,7 +109,8 @@ __device__ void gather_columns(const Entries<V>& e, const Task& task, int first,
         }
 #pragma unroll
         for (int n = 0; n < gathered_at_once; ++n) {
-            const int column = at[n] >> shift, k = (column < task.width ? column : column - task.width + lanes) - first, i = at[n] & (task.width - 1);
+            const int column = at[n] >> shift, k = (column < task.width ? column : column - task.width + lanes) - first,
+                      i = at[n] & (task.width - 1);
             const bool wanted = at[n] >= 0 && k >= 0 && k < count;
             at[n] = wanted ? k * column_step + i : -1;
             value[n] = wanted ? e.from[source[n]] * scale[i] : V(0);
@@ -108,7 +121,8 @@ __device__ void gather_columns(const Entries<V>& e, const Task& task, int first,
     }
 }
 
-// Column `lane` of (I + S)^-1, by substitution: as soon as a number is known, it is taken off all that need it. S and the inverse stand column after column.
+// Column `lane` of (I + S)^-1, by substitution: as soon as a number is known, it is taken off all that need it. S and
+// the inverse stand column after column.
 template <int Width, class V>
 __device__ void invert(const V* s, V* inverse, int lane)
 {
@@ -145,7 +159,8 @@ __device__ V row_growth(const V* s, const V* inverse, int lane, V* box)
     return growth;
 }
 
-// Late columns, so many of them at most 32, times the inverse unless that is not to be used. Lanes take rows of several columns side by side.
+// Late columns, so many of them at most 32, times the inverse unless that is not to be used. Lanes take rows of several
+// columns side by side.
 template <int Width, class V>
 __device__ void fill_late(const V* inverse, const V* f, bool keep, int lane, int columns, V* to)
 {
@@ -172,8 +187,8 @@ __device__ void fill_late(const V* inverse, const V* f, bool keep, int lane, int
 // The matrices of one warp, or of a team that shares them, in shared memory.
 template <class V>
 struct Matrices {
-    V *columns, *inverse;                                  // columns: of each warp
-    V *scale, *box;                                        // of each warp
+    V *columns, *inverse;  // columns: of each warp
+    V *scale, *box;        // of each warp
     int* keep;
 };
 
@@ -185,13 +200,14 @@ __device__ void meet()
     else __syncthreads();
 }
 
-// The inverse, by one warp, in place of S, which is in its columns: where it may be used. Tells the others whether it may.
+// The inverse, by one warp, in place of S, which is in its columns: where it may be used. Tells the others whether it
+// may.
 template <int Width, class V>
 __device__ void fill_block(V limit, const Matrices<V>& m, int lane, V* block, index_t* substitute)
 {
     invert<Width>(m.columns, m.inverse, lane);
     const V growth = row_growth<Width>(m.columns, m.inverse, lane, m.box);
-    const bool keep = __any_sync(whole_warp, lane < Width && !(growth <= limit));      // NaN: keep
+    const bool keep = __any_sync(whole_warp, lane < Width && !(growth <= limit));  // NaN: keep
     if (lane == 0) *substitute = *m.keep = keep ? 1 : 0;
     const V* from = keep ? m.columns : m.inverse;
 #pragma unroll
@@ -201,12 +217,15 @@ __device__ void fill_block(V limit, const Matrices<V>& m, int lane, V* block, in
 
 // One task, by one of its team's warps.
 template <int Team, int Width, class V>
-__device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane, int member, V* block, index_t* substitute)
+__device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane,
+                             int member, V* block, index_t* substitute)
 {
-    const int first = (member + Team - 1) % Team * lanes;  // of this warp's late columns: the one that inverts has the last, which there seldom are
+    const int first = (member + Team - 1) % Team *
+                      lanes;  // of this warp's late columns: the one that inverts has the last, which there seldom are
     clear_columns(lane, m.columns);
     meet<Team>();
-    gather_columns(entries, task, 0, Team * lanes, lane, member, Team, m.scale, m.columns - member * (lanes * column_step));
+    gather_columns(entries, task, 0, Team * lanes, lane, member, Team, m.scale,
+                   m.columns - member * (lanes * column_step));
     meet<Team>();
     if (member == 0) {
         fill_block<Width>(limit, m, lane, block, substitute);
@@ -218,16 +237,19 @@ __device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limi
     }
     meet<Team>();
     const int columns = task.late - first < lanes ? task.late - first : lanes;
-    if (columns > 0) fill_late<Width>(m.inverse, m.columns, *m.keep != 0, lane, columns, block + Width * (Width + first));
+    if (columns > 0)
+        fill_late<Width>(m.inverse, m.columns, *m.keep != 0, lane, columns, block + Width * (Width + first));
 }
 
-// A team of as many warps as solve it for each task: together they gather S, into the first one's shared memory, and 32 late columns into that of each other; then
-// the first inverts. Tasks that are no clusters are passed over.
-//   grid: one team per task      shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp      dense: every number written once
+// A team of as many warps as solve it for each task: together they gather S, into the first one's shared memory, and 32
+// late columns into that of each other; then the first inverts. Tasks that are no clusters are passed over.
+//   grid: one team per task
+//   shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp
+//   dense: every number written once
 template <int Team, class V>
 __global__ void __launch_bounds__(invert_warps<Team>* lanes, invert_blocks<Team>)
-fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first, Entries<V> entries, const V* reciprocal, V limit, V* dense,
-                     index_t* substitute)
+    fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first, Entries<V> entries,
+                         const V* reciprocal, V limit, V* dense, index_t* substitute)
 {
     constexpr int warps = invert_warps<Team>, matrix = lanes * column_step;
     TULLE_SHARED(V, columns_of_warp, warps * matrix);
@@ -235,9 +257,10 @@ fill_clusters_kernel(const Task* tasks, offset_t n, const offset_t* dense_first,
     TULLE_SHARED(V, scale_of_warp, warps * lanes);
     TULLE_SHARED(V, box_of_warp, warps * lanes);
     TULLE_SHARED(int, keep_of_team, warps / Team);
-    const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes, team = warp / Team, member = warp % Team;
+    const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes,
+              team = warp / Team, member = warp % Team;
     const offset_t t = offset_t{blockIdx.x} * (warps / Team) + team;
-    if (t >= n || tasks[t].cluster == 0) return;           // the whole team
+    if (t >= n || tasks[t].cluster == 0) return;  // the whole team
     const Task task = tasks[t];
     const Matrices<V> m{columns_of_warp + warp * matrix, inverse_of_team + team * matrix, scale_of_warp + warp * lanes,
                         box_of_warp + warp * lanes, keep_of_team + team};
@@ -257,10 +280,10 @@ template <int Team, class V>
 void fill_clusters(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to)
 {
     constexpr int tasks_of_block = invert_warps<Team> / Team;
-    launch(q, {ceil_div(tasks.task.size(), offset_t{tasks_of_block}), invert_warps<Team> * lanes}, fill_clusters_kernel<Team, V>,
-           tasks.task.data(), tasks.task.size(), tasks.dense_first.data(),
-           Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), value, 0, 0}, to.reciprocal.data(), static_cast<V>(most_growth),
-           to.dense.data(), to.substitute.data());
+    launch(q, {ceil_div(tasks.task.size(), offset_t{tasks_of_block}), invert_warps<Team> * lanes},
+           fill_clusters_kernel<Team, V>, tasks.task.data(), tasks.task.size(), tasks.dense_first.data(),
+           Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), value, 0, 0}, to.reciprocal.data(),
+           static_cast<V>(most_growth), to.dense.data(), to.substitute.data());
 }
 
 }  // namespace
@@ -273,7 +296,8 @@ index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskV
     FirstZero zero(q);
     const int of_block = tasks_of_block(n, tasks.col.size());
     launch(q, shape_for(n, of_block), fill_tasks_kernel<V>,
-           Filling<V>{tasks.task.data(), n, of_block, tasks.team, diagonal, tasks.source.data(), value, to.reciprocal.data(), to.value.data(), zero.there()});
+           Filling<V>{tasks.task.data(), n, of_block, tasks.team, diagonal, tasks.source.data(), value,
+                      to.reciprocal.data(), to.value.data(), zero.there()});
     if (tasks.dense_size > 0 && tasks.team == 1) fill_clusters<1>(q, tasks, value, to);
     else if (tasks.dense_size > 0) fill_clusters<most_team>(q, tasks, value, to);
     return zero.wait(tasks.row);

@@ -8,14 +8,17 @@
 
 namespace tulle::sptrsv {
 
-// Rows by level, kind and node, and with which of them a task begins. The layout gets room for what is known of rows, while the GPU counts tasks.
+// Rows by level, kind and node, and with which of them a task begins. The layout gets room for what is known of rows,
+// while the GPU counts tasks.
 struct Packed {
     offset_t tasks = 0;
-    Buffer<offset_t> of_rows = {};         // what the next two point into, unless what is sorted has room of its own
-    const offset_t* task_before = nullptr; // of each row in that order the tasks that began before it, and at the end all of them
+    Buffer<offset_t> of_rows = {};  // what the next two point into, unless what is sorted has room of its own
+    const offset_t* task_before =
+        nullptr;  // of each row in that order the tasks that began before it, and at the end all of them
     prim::SortedPairs<std::uint32_t> sorted = {};
 };
-Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing, TaskLayout& layout);      // waits
+Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels,
+                 const Packing& packing, TaskLayout& layout);  // waits
 
 // What is known of tasks so far: their first rows and kinds, the order of rows, the place and the level of each.
 void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& nodes, TaskLayout& layout);
@@ -24,6 +27,6 @@ void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& node
 void measure_tasks(const CudaQueue& q, const Triangle& there, TaskLayout& layout);
 
 // Sizes become offsets; what they add up to.
-void place_tasks(const CudaQueue& q, TaskLayout& layout);      // waits
+void place_tasks(const CudaQueue& q, TaskLayout& layout);  // waits
 
 }  // namespace tulle::sptrsv

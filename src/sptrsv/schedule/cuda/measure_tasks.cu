@@ -7,8 +7,8 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int measurers = 4;                               // warps of a block
-[[maybe_unused]] constexpr int blocks_at_once = 8;         // on a multiprocessor; the simulated one has no such limit
+constexpr int measurers = 4;                        // warps of a block
+[[maybe_unused]] constexpr int blocks_at_once = 8;  // on a multiprocessor; the simulated one has no such limit
 constexpr unsigned whole_warp = 0xffffffffu;
 
 // Late columns by the order in which there is room for them: the higher level first, then by number.
@@ -17,7 +17,9 @@ constexpr LateKey no_column = 0xffffffffu;
 constexpr LateKey lower_level = 0x80000000u;
 static_assert(late_levels == 2);
 
-constexpr int table_size = 1024, table_most = 768;         // late columns met by a task; a warp may add 31 more before it sees that they are too many
+constexpr int table_size = 1024,
+              table_most =
+                  768;  // late columns met by a task; a warp may add 31 more before it sees that they are too many
 constexpr int most_room = lanes * most_team;
 
 // A warp's shared memory.
@@ -52,8 +54,8 @@ __device__ LateKey late_key(index_t below, index_t col)
     return below < 1 || below > late_levels ? no_column : static_cast<LateKey>(col) | (below == 1 ? 0 : lower_level);
 }
 
-// f(below, col, row) for all entries of the task's rows, all lanes together: below is negative where a lane has none. row: lanes that have entries of this
-// lane's row.
+// f(below, col, row) for all entries of the task's rows, all lanes together: below is negative where a lane has none.
+// row: lanes that have entries of this lane's row.
 template <class F>
 __device__ void each_entry(const Measuring& m, const Pack& pack, int lane, F&& f)
 {
@@ -86,7 +88,8 @@ __device__ void meet_late(const Scratch& scratch, LateKey key)
 }
 static_assert(table_size == 1 << (32 - 22));
 
-// All late columns into the table, while there is room; entries of each row that are not early, in its lane. Returns how many columns, or -1: too many.
+// All late columns into the table, while there is room; entries of each row that are not early, in its lane. Returns
+// how many columns, or -1: too many.
 __device__ int meet_all(const Measuring& m, const Pack& pack, int lane, const Scratch& scratch, int& apart)
 {
     for (int k = lane; k < table_size; k += lanes) scratch.table[k] = no_column;
@@ -112,7 +115,7 @@ __device__ void gather_met(const Scratch& scratch, int lane, LateKey* to)
     for (int k = lane; k < table_size; k += lanes) {
         const LateKey key = scratch.table[k];
         const unsigned there = __ballot_sync(whole_warp, key != no_column);
-        __syncwarp(whole_warp);                            // all have read what some of them now write over
+        __syncwarp(whole_warp);  // all have read what some of them now write over
         if (key != no_column) to[before + __popc(there & ((1u << lane) - 1))] = key;
         before += __popc(there);
     }
@@ -164,7 +167,8 @@ __device__ void write_late(const Scratch& scratch, int lane, int count, index_t*
 }
 
 // Late columns of a cluster; entries of each row that are not early, in its lane. Returns how many columns.
-__device__ int measure_cluster(const Measuring& m, const Pack& pack, int lane, const Scratch& scratch, index_t* late, int& apart)
+__device__ int measure_cluster(const Measuring& m, const Pack& pack, int lane, const Scratch& scratch, index_t* late,
+                               int& apart)
 {
     const int met = meet_all(m, pack, lane, scratch, apart), room = m.room();
     if (met >= 0) choose_met(scratch, lane, met, room);
@@ -172,10 +176,12 @@ __device__ int measure_cluster(const Measuring& m, const Pack& pack, int lane, c
     const int count = met < 0 || met > room ? room : met;
     write_late(scratch, lane, count, late);
     if (count == met) return count;
-    const LateKey last = scratch.chosen[room - 1];         // whatever comes behind it is early after all
+    const LateKey last = scratch.chosen[room - 1];  // whatever comes behind it is early after all
     apart = 0;
     each_entry(m, pack, lane, [&](index_t below, index_t col, unsigned row) {
-        apart += __popc(__ballot_sync(whole_warp, below == 0 || (below > 0 && late_key(below, col) <= last && below <= late_levels)) & row);
+        apart += __popc(__ballot_sync(whole_warp, below == 0 || (below > 0 && late_key(below, col) <= last &&
+                                                                 below <= late_levels)) &
+                        row);
     });
     return count;
 }
@@ -184,14 +190,19 @@ __device__ int measure_cluster(const Measuring& m, const Pack& pack, int lane, c
 __device__ int measure_alone(const Measuring& m, const Pack& pack, int lane, int width, int& apart)
 {
     apart = 0;
-    each_entry(m, pack, lane, [&](index_t below, index_t, unsigned row) { apart += __popc(__ballot_sync(whole_warp, below == 1) & row); });
+    each_entry(m, pack, lane, [&](index_t below, index_t, unsigned row) {
+        apart += __popc(__ballot_sync(whole_warp, below == 1) & row);
+    });
     const int most = lanes / width < most_late ? lanes / width : most_late;
     if (m.room() == width || apart > most) apart = 0;
     return __reduce_max_sync(whole_warp, apart);
 }
 
 // A warp for each task.
-//   grid: one warp per task      shared memory: a table and the keys chosen for each warp      task: rows, width, late, steps      late, apart, dense_entries
+//   grid: one warp per task
+//   shared memory: a table and the keys chosen for each warp
+//   task: rows, width, late, steps
+//   late, apart, dense_entries
 __global__ void __launch_bounds__(measurers* lanes, blocks_at_once) measure_tasks_kernel(Measuring m)
 {
     TULLE_SHARED(LateKey, table, measurers * table_size);
@@ -199,18 +210,21 @@ __global__ void __launch_bounds__(measurers* lanes, blocks_at_once) measure_task
     TULLE_SHARED(int, count, measurers);
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
     const offset_t p = global_thread() / lanes;
-    if (p >= m.tasks) return;                              // the whole warp
+    if (p >= m.tasks) return;  // the whole warp
     const Scratch scratch{table + warp * table_size, chosen + warp * most_room, count + warp};
     const index_t first = m.task[p].first, end = p + 1 < m.tasks ? m.task[p + 1].first : m.rows;
-    const Pack pack{first, end - first, m.task_level[p], list_entries(m.row_begin, lane < end - first ? m.order[first + lane] : -1)};
+    const Pack pack{first, end - first, m.task_level[p],
+                    list_entries(m.row_begin, lane < end - first ? m.order[first + lane] : -1)};
     const bool cluster = m.task[p].cluster != 0;
     const int width = cluster ? power_of_two_from(pack.rows) : m.task[p].width;
     int apart = 0;
-    const int late = cluster ? measure_cluster(m, pack, lane, scratch, m.late + p * m.room(), apart) : measure_alone(m, pack, lane, width, apart);
+    const int late = cluster ? measure_cluster(m, pack, lane, scratch, m.late + p * m.room(), apart)
+                             : measure_alone(m, pack, lane, width, apart);
     const int early = static_cast<int>(pack.list.count) - apart;
-    const int longest = __reduce_max_sync(whole_warp, early), running = warp_running_sum(apart), lanes_per_row = m.room() / width;
+    const int longest = __reduce_max_sync(whole_warp, early), running = warp_running_sum(apart),
+              lanes_per_row = m.room() / width;
     if (lane < pack.rows) m.apart[first + lane] = cluster ? running - apart : apart;
-    __syncwarp(whole_warp);                                // all lanes have read what is known of the task
+    __syncwarp(whole_warp);  // all lanes have read what is known of the task
     if (lane != lanes - 1) return;
     m.task[p].rows = static_cast<std::uint8_t>(pack.rows);
     m.task[p].width = static_cast<std::uint8_t>(width);
@@ -226,8 +240,9 @@ void measure_tasks(const CudaQueue& q, const Triangle& there, TaskLayout& layout
     Tasks& tasks = layout.tasks;
     const offset_t n = tasks.task.size();
     launch(q, one_thread_each(n * lanes, measurers * lanes), measure_tasks_kernel,
-           Measuring{there.row_begin.data(), there.col.data(), layout.order.data(), layout.level.data(), layout.task_level.data(), tasks.rows, n, tasks.team,
-                     tasks.task.data(), layout.late.data(), layout.apart.data(), tasks.dense_first.data()});
+           Measuring{there.row_begin.data(), there.col.data(), layout.order.data(), layout.level.data(),
+                     layout.task_level.data(), tasks.rows, n, tasks.team, tasks.task.data(), layout.late.data(),
+                     layout.apart.data(), tasks.dense_first.data()});
 }
 
 }  // namespace tulle::sptrsv

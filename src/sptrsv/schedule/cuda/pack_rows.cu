@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows are sorted by level, kind and node: brought into the order of nodes, then sorted by the rest, which takes few bits. Rows with which a task begins are
-// marked and counted.
+// Rows are sorted by level, kind and node: brought into the order of nodes, then sorted by the rest, which takes few
+// bits. Rows with which a task begins are marked and counted.
 #include "device/cuda/look_back.cuh"
 #include "device/cuda/pinned_readback.hpp"
 #include "prim/sort.hpp"
@@ -11,7 +11,7 @@ namespace tulle::sptrsv {
 namespace {
 
 constexpr int threads = 256;
-constexpr int adders = 1024;                               // threads of a block where blocks wait for each other: fewer have less to wait for
+constexpr int adders = 1024;  // threads of a block where blocks wait for each other: fewer have less to wait for
 
 // Rows by level and kind, those of a node side by side.
 struct Sorted {
@@ -28,18 +28,21 @@ static_assert(most_rows_swept <= max_index / node_kinds);
 
 // Where the rows of each node begin, if nodes stand behind each other by their first rows; written there.
 //   grid: one thread per row      sums: of a look-back
-__global__ void __launch_bounds__(adders) place_nodes_kernel(NodesView nodes, index_t rows, SumWord* sums, index_t* node_begin)
+__global__ void __launch_bounds__(adders)
+    place_nodes_kernel(NodesView nodes, index_t rows, SumWord* sums, index_t* node_begin)
 {
     TULLE_SHARED(offset_t, of_warps, words_of_block<adders>);
     const offset_t block = number_of_block<adders>(sums, of_warps), i = block * adders + threadIdx.x;
     const bool is_first = i < rows && nodes.first_of(static_cast<index_t>(i)) == i;
-    const offset_t before = sum_before_thread<adders>(sums, of_warps, block, is_first ? nodes.rows_of(static_cast<index_t>(i)) : 0);
+    const offset_t before =
+        sum_before_thread<adders>(sums, of_warps, block, is_first ? nodes.rows_of(static_cast<index_t>(i)) : 0);
     if (is_first) node_begin[i] = static_cast<index_t>(before);
 }
 
 //   grid: one thread per row      node_begin: null where rows are alone      key, row: every place written once
 __global__ void __launch_bounds__(threads)
-write_keys_kernel(NodesView nodes, const offset_t* row_begin, index_t rows, int team, const index_t* node_begin, std::uint32_t* key, offset_t* row)
+    write_keys_kernel(NodesView nodes, const offset_t* row_begin, index_t rows, int team, const index_t* node_begin,
+                      std::uint32_t* key, offset_t* row)
 {
     const offset_t i = global_thread();
     if (i >= rows) return;
@@ -50,7 +53,8 @@ write_keys_kernel(NodesView nodes, const offset_t* row_begin, index_t rows, int 
     row[at] = i;
 }
 
-// Where the rows of each level and kind begin; where those of a level begin, and where its clusters end, which come first.
+// Where the rows of each level and kind begin; where those of a level begin, and where its clusters end, which come
+// first.
 struct Bounds {
     index_t *of_group, *of_level, *clusters_end;
 };
@@ -80,11 +84,13 @@ __device__ bool begins_task(const Sorted& s, const Bounds& bounds, offset_t at, 
 
 // Tasks that begin before each row; at the end, and for the host, all of them.
 //   grid: one thread per row      sums: of a look-back      task_before: every row written once, and the end
-__global__ void __launch_bounds__(adders) count_tasks_kernel(Sorted s, Bounds bounds, offset_t resident, SumWord* sums, offset_t* task_before, offset_t* tasks)
+__global__ void __launch_bounds__(adders) count_tasks_kernel(Sorted s, Bounds bounds, offset_t resident, SumWord* sums,
+                                                             offset_t* task_before, offset_t* tasks)
 {
     TULLE_SHARED(offset_t, of_warps, words_of_block<adders>);
     const offset_t block = number_of_block<adders>(sums, of_warps), at = block * adders + threadIdx.x;
-    const offset_t mine = at < s.rows && begins_task(s, bounds, at, resident) ? 1 : 0, before = sum_before_thread<adders>(sums, of_warps, block, mine);
+    const offset_t mine = at < s.rows && begins_task(s, bounds, at, resident) ? 1 : 0,
+                   before = sum_before_thread<adders>(sums, of_warps, block, mine);
     if (at >= s.rows) return;
     task_before[at] = before;
     if (at + 1 < s.rows) return;
@@ -124,17 +130,27 @@ struct Arrays {
     index_t *node_begin, *of_levels;
 
     Arrays(offset_t* words, index_t rows)
-        : row(words), task_before(row + rows), key(reinterpret_cast<std::uint32_t*>(task_before + rows + 1)), node_begin(reinterpret_cast<index_t*>(key + rows)), of_levels(node_begin + rows)
+        : row(words),
+          task_before(row + rows),
+          key(reinterpret_cast<std::uint32_t*>(task_before + rows + 1)),
+          node_begin(reinterpret_cast<index_t*>(key + rows)),
+          of_levels(node_begin + rows)
+    {}
+    static offset_t words(index_t rows, offset_t of_levels)
     {
+        return 3 * offset_t{rows} + 1 + ceil_div(of_levels, offset_t{2});
     }
-    static offset_t words(index_t rows, offset_t of_levels) { return 3 * offset_t{rows} + 1 + ceil_div(of_levels, offset_t{2}); }
 };
 
-Sorted sorted_by(const Packed& packed, const NodesView& nodes, index_t rows) { return {packed.sorted.key, packed.sorted.payload, rows, nodes}; }
+Sorted sorted_by(const Packed& packed, const NodesView& nodes, index_t rows)
+{
+    return {packed.sorted.key, packed.sorted.payload, rows, nodes};
+}
 
 }  // namespace
 
-Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels, const Packing& packing, TaskLayout& layout)
+Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels,
+                 const Packing& packing, TaskLayout& layout)
 {
     const index_t rows = there.rows;
     const auto each_row = one_thread_each(rows, threads), adding = one_thread_each(rows, adders);
@@ -142,16 +158,21 @@ Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nod
     Packed packed{.of_rows = Buffer<offset_t>(q, Arrays::words(rows, groups + 2 * each_level))};
     const Arrays arrays(packed.of_rows.data(), rows);
     packed.task_before = arrays.task_before;
-    if (nodes.size) launch(q, adding, place_nodes_kernel, nodes, rows, LookBack(q, adding.blocks).words(), arrays.node_begin);
-    launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team, nodes.size ? arrays.node_begin : nullptr, arrays.key, arrays.row);
-    packed.sorted = prim::sort_pairs_anywhere(q, arrays.key, arrays.row, rows, prim::bits_for(static_cast<std::uint64_t>(groups)));
+    if (nodes.size)
+        launch(q, adding, place_nodes_kernel, nodes, rows, LookBack(q, adding.blocks).words(), arrays.node_begin);
+    launch(q, each_row, write_keys_kernel, nodes, there.row_begin.data(), rows, packing.team,
+           nodes.size ? arrays.node_begin : nullptr, arrays.key, arrays.row);
+    packed.sorted =
+        prim::sort_pairs_anywhere(q, arrays.key, arrays.row, rows, prim::bits_for(static_cast<std::uint64_t>(groups)));
     const Sorted sorted = sorted_by(packed, nodes, rows);
     const Bounds bounds{arrays.of_levels + 2 * each_level, arrays.of_levels, arrays.of_levels + each_level};
     launch(q, each_row, mark_groups_kernel, sorted, bounds);
     cuda::PinnedReadback<offset_t> tasks(q);
     *tasks.there() = 0;
-    launch(q, adding, count_tasks_kernel, sorted, bounds, packing.resident, LookBack(q, adding.blocks).words(), arrays.task_before, tasks.there());
-    for (Buffer<index_t>* of_rows : {&layout.order, &layout.place, &layout.level, &layout.apart}) *of_rows = Buffer<index_t>(q, rows);
+    launch(q, adding, count_tasks_kernel, sorted, bounds, packing.resident, LookBack(q, adding.blocks).words(),
+           arrays.task_before, tasks.there());
+    for (Buffer<index_t>* of_rows : {&layout.order, &layout.place, &layout.level, &layout.apart})
+        *of_rows = Buffer<index_t>(q, rows);
     packed.tasks = tasks.wait();
     return packed;
 }
@@ -160,7 +181,8 @@ void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& node
 {
     const index_t rows = layout.tasks.rows;
     launch(q, one_thread_each(rows, threads), enter_tasks_kernel, sorted_by(packed, nodes, rows),
-           Entering{packed.task_before, layout.order.data(), layout.place.data(), layout.level.data(), layout.task_level.data(), layout.tasks.task.data()});
+           Entering{packed.task_before, layout.order.data(), layout.place.data(), layout.level.data(),
+                    layout.task_level.data(), layout.tasks.task.data()});
 }
 
 }  // namespace tulle::sptrsv

@@ -1,16 +1,17 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes of tasks are added up: those of a block's tasks by the first kernel, so that each block of the second knows what stands before its own.
+// Sizes of tasks are added up: those of a block's tasks by the first kernel, so that each block of the second knows
+// what stands before its own.
 #include "device/cuda/pinned_readback.hpp"
 #include "sptrsv/schedule/cuda/lay_out.cuh"
 
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int placers = 256;                               // threads of a block
-constexpr int tasks_at_once = 4;                           // of a thread, behind each other, whose loads are on their way together
+constexpr int placers = 256;      // threads of a block
+constexpr int tasks_at_once = 4;  // of a thread, behind each other, whose loads are on their way together
 constexpr offset_t tasks_of_block = placers * tasks_at_once;
-constexpr int sizes_of_task = 4;                           // units of entries, numbers in matrices, late columns, entries in matrices
+constexpr int sizes_of_task = 4;  // units of entries, numbers in matrices, late columns, entries in matrices
 
 struct Sizes {
     offset_t size[sizes_of_task];
@@ -34,10 +35,12 @@ struct TasksOfThread {
     Sizes of[tasks_at_once];
 
     __device__ TasksOfThread(const Task* task, const offset_t* dense_entries, offset_t tasks, int team)
-        : first(global_thread() * tasks_at_once), count(static_cast<int>(max(offset_t{0}, min(offset_t{tasks_at_once}, tasks - first))))
+        : first(global_thread() * tasks_at_once),
+          count(static_cast<int>(max(offset_t{0}, min(offset_t{tasks_at_once}, tasks - first))))
     {
 #pragma unroll
-        for (int n = 0; n < tasks_at_once; ++n) of[n] = n < count ? sizes_of(task[first + n], dense_entries[first + n], team) : Sizes{};
+        for (int n = 0; n < tasks_at_once; ++n)
+            of[n] = n < count ? sizes_of(task[first + n], dense_entries[first + n], team) : Sizes{};
     }
     __device__ Sizes all() const
     {
@@ -58,7 +61,7 @@ __device__ Sizes add_up(Sizes* of_warp, const Sizes& mine, Sizes& before)
         running.size[k] = warp_running_sum(mine.size[k]);
         before.size[k] = running.size[k] - mine.size[k];
     }
-    __syncthreads();                                       // nobody reads what was there
+    __syncthreads();  // nobody reads what was there
     if (lane == lanes - 1) of_warp[warp] = running;
     __syncthreads();
     Sizes all{};
@@ -70,7 +73,8 @@ __device__ Sizes add_up(Sizes* of_warp, const Sizes& mine, Sizes& before)
 }
 
 //   grid: one block for tasks_of_block tasks      of_block: every sum written once
-__global__ void __launch_bounds__(placers) add_sizes_kernel(const Task* task, const offset_t* dense_entries, offset_t tasks, int team, Sizes* of_block)
+__global__ void __launch_bounds__(placers)
+    add_sizes_kernel(const Task* task, const offset_t* dense_entries, offset_t tasks, int team, Sizes* of_block)
 {
     TULLE_SHARED(Sizes, of_warp, placers / lanes);
     Sizes before;
@@ -79,8 +83,11 @@ __global__ void __launch_bounds__(placers) add_sizes_kernel(const Task* task, co
 }
 
 // Sizes become offsets.
-//   grid: as before      dense_first: the entries of each task before, where they begin and the end after      total: the sums
-__global__ void __launch_bounds__(placers) place_tasks_kernel(Task* task, offset_t tasks, int team, const Sizes* of_block, offset_t* dense_first, Sizes* total)
+//   grid: as before
+//   dense_first: the entries of each task before, where they begin and the end after
+//   total: the sums
+__global__ void __launch_bounds__(placers)
+    place_tasks_kernel(Task* task, offset_t tasks, int team, const Sizes* of_block, offset_t* dense_first, Sizes* total)
 {
     TULLE_SHARED(Sizes, of_warp, placers / lanes);
     Sizes of_blocks_before{}, before, unused;
@@ -112,8 +119,11 @@ void place_tasks(const CudaQueue& q, TaskLayout& layout)
     const offset_t n = tasks.task.size(), blocks = n > 0 ? ceil_div(n, tasks_of_block) : 1;
     cuda::PinnedReadback<Sizes> box(q);
     Buffer<Sizes> of_block = array_for<Sizes>(q, blocks > 1 ? blocks : 0);
-    if (blocks > 1) launch(q, {blocks, placers}, add_sizes_kernel, tasks.task.data(), tasks.dense_first.data(), n, tasks.team, of_block.data());
-    launch(q, {blocks, placers}, place_tasks_kernel, tasks.task.data(), n, tasks.team, of_block.data(), tasks.dense_first.data(), box.there());
+    if (blocks > 1)
+        launch(q, {blocks, placers}, add_sizes_kernel, tasks.task.data(), tasks.dense_first.data(), n, tasks.team,
+               of_block.data());
+    launch(q, {blocks, placers}, place_tasks_kernel, tasks.task.data(), n, tasks.team, of_block.data(),
+           tasks.dense_first.data(), box.there());
     const Sizes& total = box.wait();
     layout.sizes = {total.size[0], static_cast<index_t>(total.size[2]), total.size[3]};
     tasks.dense_size = total.size[1];

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The entries of a task's rows as one list, row after row, so that short rows keep as many lanes of a warp busy as long ones. Each lane knows one row.
+// The entries of a task's rows as one list, row after row, so that short rows keep as many lanes of a warp busy as long
+// ones. Each lane knows one row.
 #pragma once
 
 #include "device/cuda/kernel.cuh"
@@ -8,12 +9,13 @@
 
 namespace tulle::sptrsv {
 
-constexpr int entries_at_once = 4;                         // of a lane, whose loads are on their way together
+constexpr int entries_at_once = 4;  // of a lane, whose loads are on their way together
 
 template <class T>
 struct EntryList {
-    T before, count, total;                                // entries of the rows of lanes before, of this lane's row, of all; a lane without a row has none
-    offset_t begin;                                        // of this lane's row in the triangle, less `before`
+    T before, count,
+        total;       // entries of the rows of lanes before, of this lane's row, of all; a lane without a row has none
+    offset_t begin;  // of this lane's row in the triangle, less `before`
 
     // Those of the lanes that work on entries first … first + 31 which have entries of this lane's row.
     __device__ unsigned lanes_from(T first) const
@@ -31,14 +33,18 @@ struct EntryList {
         const T first = __shfl_sync(0xffffffffu, before, i), end = __shfl_sync(0xffffffffu, before + count, i + n - 1);
         const bool there = lane >= i && lane < i + n;
         const auto all = static_cast<Part>(end - first);
-        return {there ? static_cast<Part>(before - first) : lane < i ? 0 : all, there ? static_cast<Part>(count) : 0, all, begin + first};
+        return {there      ? static_cast<Part>(before - first)
+                : lane < i ? 0
+                           : all,
+                there ? static_cast<Part>(count) : 0, all, begin + first};
     }
 };
 
 // row: -1 for a lane without one; those come last.
 __device__ inline EntryList<offset_t> list_entries(const offset_t* row_begin, index_t row)
 {
-    const offset_t begin = row < 0 ? 0 : row_begin[row], count = row < 0 ? 0 : row_begin[row + 1] - begin, running = warp_running_sum(count);
+    const offset_t begin = row < 0 ? 0 : row_begin[row], count = row < 0 ? 0 : row_begin[row + 1] - begin,
+                   running = warp_running_sum(count);
     return {running - count, count, __shfl_sync(0xffffffffu, running, lanes - 1), begin - (running - count)};
 }
 

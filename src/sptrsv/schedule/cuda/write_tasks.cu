@@ -1,11 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that a layout gave them. The result is
-// that of make_tasks on the host, bit for bit.
+// The part of the analysis that moves every entry, on the GPU: the entries of all tasks are written to the places that
+// a layout gave them. The result is that of make_tasks on the host, bit for bit.
 //
-// A warp writes a task, or all warps of a block some of its rows each where it has many entries; what stands before a row is known. Those kept apart are written
-// at once, in the order they are stored in. The place of an early one follows from its rank in its row, by rising level and then by number: the warp keeps the
-// levels of early entries in shared memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
+// A warp writes a task, or all warps of a block some of its rows each where it has many entries; what stands before a
+// row is known. Those kept apart are written at once, in the order they are stored in. The place of an early one
+// follows from its rank in its row, by rising level and then by number: the warp keeps the levels of early entries in
+// shared memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
 #include "sptrsv/schedule/cuda/share_tasks.cuh"
 #include "sptrsv/schedule/cuda/task_entries.cuh"
 #include "sptrsv/steps.hpp"
@@ -13,7 +14,7 @@
 namespace tulle::sptrsv {
 namespace {
 
-[[maybe_unused]] constexpr int blocks_at_once = 6;         // on a multiprocessor; the simulated one has no such limit
+[[maybe_unused]] constexpr int blocks_at_once = 6;  // on a multiprocessor; the simulated one has no such limit
 constexpr unsigned whole_warp = 0xffffffffu;
 
 struct TriangleView {
@@ -21,15 +22,20 @@ struct TriangleView {
     bool reversed;
     const offset_t* row_begin;
     const index_t* col;
-    const offset_t *source, *row_source;                   // source of each entry; or row_source, not null: those of a row follow each other
-    const offset_t* diagonal;                              // null: ones
+    const offset_t *source,
+        *row_source;           // source of each entry; or row_source, not null: those of a row follow each other
+    const offset_t* diagonal;  // null: ones
 
     // The source of entry k, from what it is less k, or together with k, for all of its row.
-    __device__ offset_t source_of(offset_t k, offset_t shift) const { return !row_source ? source[k] : reversed ? shift - k : shift + k; }
+    __device__ offset_t source_of(offset_t k, offset_t shift) const
+    {
+        return !row_source ? source[k] : reversed ? shift - k : shift + k;
+    }
     __device__ offset_t shift_of(index_t row_of_triangle) const
     {
         if (!row_source) return 0;
-        return reversed ? row_source[row_of_triangle] + row_begin[row_of_triangle] : row_source[row_of_triangle] - row_begin[row_of_triangle];
+        return reversed ? row_source[row_of_triangle] + row_begin[row_of_triangle]
+                        : row_source[row_of_triangle] - row_begin[row_of_triangle];
     }
 };
 
@@ -37,7 +43,7 @@ struct TriangleView {
 struct Writing {
     TriangleView t;
     offset_t tasks;
-    int of_block;                                          // tasks
+    int of_block;  // tasks
     int team;
     bool reordered;
     const Task* task;
@@ -47,18 +53,21 @@ struct Writing {
     offset_t *diagonal, *source, *dense_at, *dense_source;
 
     __device__ const index_t* late_of(offset_t p) const { return late + p * (lanes * team); }
-    __device__ index_t unknown(index_t row_of_triangle) const { return reordered ? place[row_of_triangle] : row_of_triangle; }
+    __device__ index_t unknown(index_t row_of_triangle) const
+    {
+        return reordered ? place[row_of_triangle] : row_of_triangle;
+    }
 };
 
 // A task, as a warp sees it.
 struct Writer {
     Task task;
     index_t level;
-    const index_t* late;                                   // columns of the task
-    int lanes_per_row;                                     // a power of two
-    offset_t shift;                                        // of this lane's row
+    const index_t* late;  // columns of the task
+    int lanes_per_row;    // a power of two
+    offset_t shift;       // of this lane's row
 
-    __device__ offset_t shift_of_row(int i) const { return __shfl_sync(whole_warp, shift, i); }      // all lanes together
+    __device__ offset_t shift_of_row(int i) const { return __shfl_sync(whole_warp, shift, i); }  // all lanes together
 };
 
 // The place of a column among the late ones, or -1.
@@ -108,7 +117,8 @@ __device__ void put_nothing(const Writing& w, offset_t at)
     w.source[at] = -1;
 }
 
-// Places that no entry takes, of rows first … end - 1: a lane for each, which knows how many entries it has. Rows beyond the task's have none.
+// Places that no entry takes, of rows first … end - 1: a lane for each, which knows how many entries it has. Rows
+// beyond the task's have none.
 __device__ void leave_empty(const Writing& w, const Writer& r, int lane, int first, int end, offset_t early, int kept)
 {
     if (lane < first || lane >= end) return;
@@ -119,15 +129,17 @@ __device__ void leave_empty(const Writing& w, const Writer& r, int lane, int fir
 }
 
 // The e-th of those apart: of a cluster's, or of a row alone.
-__device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, offset_t shift, index_t column)
+__device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, offset_t shift,
+                            index_t column)
 {
     if (r.task.cluster == 0) return put(w, kept_place(w, r, i, e), k, shift);
     w.dense_at[e] = r.task.dense + offset_t{column} * r.task.width + i;
     w.dense_source[e] = w.t.source_of(k, shift);
 }
 
-// f(first, row, entry, column, level) for the entries of a list, all lanes together: lane l has entry first + l of it; column is that of the cluster's matrices, -1 for
-// an early entry, -2 where a lane has none. keeps: this lane's row, if it is alone, keeps its late entries apart.
+// f(first, row, entry, column, level) for the entries of a list, all lanes together: lane l has entry first + l of it;
+// column is that of the cluster's matrices, -1 for an early entry, -2 where a lane has none. keeps: this lane's row, if
+// it is alone, keeps its late entries apart.
 template <class T, class F>
 __device__ void each_entry(const Writing& w, const Writer& r, const EntryList<T>& list, int lane, bool keeps, F&& f)
 {
@@ -146,7 +158,7 @@ __device__ void each_entry(const Writing& w, const Writer& r, const EntryList<T>
         for (int n = 0; n < entries_at_once; ++n) level[n] = col[n] < 0 ? 0 : w.level[col[n]];
 #pragma unroll
         for (int n = 0; n < entries_at_once; ++n) {
-            if (chunk + n * lanes >= list.total) continue;      // all lanes
+            if (chunk + n * lanes >= list.total) continue;  // all lanes
             const bool may_be_apart = r.task.cluster != 0 || __shfl_sync(whole_warp, keeps ? 1 : 0, row[n]) != 0;
             const index_t column = col[n] < 0 ? -2 : may_be_apart ? column_apart(w, r, col[n], level[n]) : -1;
             f(chunk + n * lanes, row[n], entry[n], column, level[n]);
@@ -157,7 +169,7 @@ __device__ void each_entry(const Writing& w, const Writer& r, const EntryList<T>
 // A warp's shared memory: early entries of the rows it works on, row after row.
 struct Early {
     index_t* level;
-    std::uint8_t* entry;                                   // its number among all entries of those rows
+    std::uint8_t* entry;  // its number among all entries of those rows
 };
 static_assert(long_row <= 256);
 
@@ -174,20 +186,25 @@ __device__ int rank_of(const index_t* level, int first, int at, int end)
 }
 
 // Early entries to their places by rank; early_of_row: how many this lane's row has.
-__device__ void write_ranked(const Writing& w, const Writer& r, const EntryList<int>& list, int lane, int early_of_row, const Early& early)
+__device__ void write_ranked(const Writing& w, const Writer& r, const EntryList<int>& list, int lane, int early_of_row,
+                             const Early& early)
 {
-    const int running = warp_running_sum(early_of_row), before = running - early_of_row, all = __shfl_sync(whole_warp, running, lanes - 1);
+    const int running = warp_running_sum(early_of_row), before = running - early_of_row,
+              all = __shfl_sync(whole_warp, running, lanes - 1);
     for (int chunk = 0; chunk < all; chunk += lanes) {
         const int at = chunk + lane, row = row_of_entry(before, at);
         const int first = __shfl_sync(whole_warp, before, row), end = __shfl_sync(whole_warp, running, row);
         const offset_t begin = __shfl_sync(whole_warp, list.begin, row), shift = r.shift_of_row(row);
-        if (at < all) put(w, early_place(w, r, row, rank_of(early.level, first, at, end)), begin + early.entry[at], shift);
+        if (at < all)
+            put(w, early_place(w, r, row, rank_of(early.level, first, at, end)), begin + early.entry[at], shift);
     }
 }
 
-// All entries of rows i … i + n - 1. dense: of a cluster, where those apart begin. Ranked: early ones by level, else as they are stored.
+// All entries of rows i … i + n - 1. dense: of a cluster, where those apart begin. Ranked: early ones by level, else as
+// they are stored.
 template <bool Ranked>
-__device__ void write_rows(const Writing& w, const Writer& r, const EntryList<offset_t>& all, int lane, int i, int n, bool keeps, offset_t dense, const Early& early)
+__device__ void write_rows(const Writing& w, const Writer& r, const EntryList<offset_t>& all, int lane, int i, int n,
+                           bool keeps, offset_t dense, const Early& early)
 {
     using T = std::conditional_t<Ranked, int, offset_t>;
     const EntryList<T> list = all.part<T>(lane, i, n);
@@ -195,12 +212,14 @@ __device__ void write_rows(const Writing& w, const Writer& r, const EntryList<of
     int apart = 0, apart_of_row = 0;
     T all_early = 0, early_of_row = 0;
     each_entry(w, r, list, lane, keeps, [&](T first, int row, offset_t entry, index_t column, index_t level) {
-        const unsigned aparts = __ballot_sync(whole_warp, column >= 0), earlies = __ballot_sync(whole_warp, column == -1);
+        const unsigned aparts = __ballot_sync(whole_warp, column >= 0),
+                       earlies = __ballot_sync(whole_warp, column == -1);
         const unsigned of_row = list.lanes_from(first);
         const offset_t shift = r.shift_of_row(row);
         const int behind = r.task.cluster != 0 ? apart : __shfl_sync(whole_warp, apart_of_row, row);
         const unsigned beside = r.task.cluster != 0 ? whole_warp : __shfl_sync(whole_warp, of_row, row);
-        if (column >= 0) write_apart(w, r, row, dense + behind + __popc(aparts & beside & lanes_before), entry, shift, column);
+        if (column >= 0)
+            write_apart(w, r, row, dense + behind + __popc(aparts & beside & lanes_before), entry, shift, column);
         const T at = all_early + __popc(earlies & lanes_before);
         if constexpr (Ranked) {
             if (column == -1) {
@@ -218,16 +237,19 @@ __device__ void write_rows(const Writing& w, const Writer& r, const EntryList<of
     if constexpr (Ranked) {
         __syncwarp(whole_warp);
         write_ranked(w, r, list, lane, early_of_row, early);
-        __syncwarp(whole_warp);                            // the next rows take their place
+        __syncwarp(whole_warp);  // the next rows take their place
     }
 }
 
 // This warp's share of a long row alone that keeps nothing apart.
-__device__ void copy_row(const Writing& w, const Writer& r, const EntryList<offset_t>& list, int lane, int member, int members)
+__device__ void copy_row(const Writing& w, const Writer& r, const EntryList<offset_t>& list, int lane, int member,
+                         int members)
 {
-    const offset_t begin = __shfl_sync(whole_warp, list.begin, 0), shift = r.shift_of_row(0), end = list.total * (member + 1) / members;
+    const offset_t begin = __shfl_sync(whole_warp, list.begin, 0), shift = r.shift_of_row(0),
+                   end = list.total * (member + 1) / members;
 #pragma unroll 4
-    for (offset_t e = list.total * member / members + lane; e < end; e += lanes) put(w, early_place(w, r, 0, e), begin + e, shift);
+    for (offset_t e = list.total * member / members + lane; e < end; e += lanes)
+        put(w, early_place(w, r, 0, e), begin + e, shift);
 }
 
 // Task p by one warp, or this warp's share of it, one of `members` equal ones.
@@ -245,10 +267,15 @@ __device__ void write_task(const Writing& w, offset_t p, int lane, int member, i
     }
     const EntryList<offset_t> list = list_entries(w.t.row_begin, row);
     const int begin = task.rows * member / members, end = task.rows * (member + 1) / members;
-    const int apart_next = __shfl_down_sync(whole_warp, apart, 1), all_apart = task.cluster != 0 ? static_cast<int>(w.dense_first[p + 1] - w.dense_first[p]) : 0;
-    const int apart_here = task.cluster == 0 ? apart : lane + 1 < task.rows ? apart_next - apart : there ? all_apart - apart : 0;
+    const int apart_next = __shfl_down_sync(whole_warp, apart, 1),
+              all_apart = task.cluster != 0 ? static_cast<int>(w.dense_first[p + 1] - w.dense_first[p]) : 0;
+    const int apart_here = task.cluster == 0      ? apart
+                           : lane + 1 < task.rows ? apart_next - apart
+                           : there                ? all_apart - apart
+                                                  : 0;
     leave_empty(w, r, lane, begin, member == members - 1 ? task.width : end, list.count - apart_here, apart_here);
-    if (task.cluster == 0 && list.total > long_row && __shfl_sync(whole_warp, apart, 0) == 0) return copy_row(w, r, list, lane, member, members);
+    if (task.cluster == 0 && list.total > long_row && __shfl_sync(whole_warp, apart, 0) == 0)
+        return copy_row(w, r, list, lane, member, members);
     const bool keeps = task.cluster == 0 && apart > 0;
     for (int i = begin; i < end;) {
         const offset_t first = __shfl_sync(whole_warp, list.before, i);
@@ -268,14 +295,23 @@ __global__ void __launch_bounds__(sharers* lanes, blocks_at_once) write_tasks_ke
     TULLE_SHARED(std::uint8_t, entries_of_warp, sharers * long_row);
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
     const Early early{levels_of_warp + warp * long_row, entries_of_warp + warp * long_row};
-    const auto places = [&](offset_t p) { return offset_t{w.task[p].steps} * w.team * lanes + (w.dense_first[p + 1] - w.dense_first[p]); };
-    share_tasks(w.tasks, w.of_block, places, [&](offset_t p, int member, int members) { write_task(w, p, lane, member, members, early); });
+    const auto places = [&](offset_t p) {
+        return offset_t{w.task[p].steps} * w.team * lanes + (w.dense_first[p + 1] - w.dense_first[p]);
+    };
+    share_tasks(w.tasks, w.of_block, places,
+                [&](offset_t p, int member, int members) { write_task(w, p, lane, member, members, early); });
 }
 
 TriangleView view_of(const Triangle& t)
 {
     const auto or_null = [](const Buffer<offset_t>& array) { return array.empty() ? nullptr : array.data(); };
-    return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), t.source.data(), or_null(t.row_source), or_null(t.diagonal)};
+    return {t.rows,
+            t.reversed,
+            t.row_begin.data(),
+            t.col.data(),
+            t.source.data(),
+            or_null(t.row_source),
+            or_null(t.diagonal)};
 }
 
 }  // namespace
@@ -285,12 +321,30 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
     Tasks tasks = std::move(layout.tasks);
     make_room(q, layout.sizes, !there.diagonal.empty(), tasks);
     const offset_t n = tasks.task.size();
-    const index_t* late = layout.late.empty() ? layout.order.data() : layout.late.data();      // rows alone have none, and read none
+    const index_t* late =
+        layout.late.empty() ? layout.order.data() : layout.late.data();  // rows alone have none, and read none
     const int of_block = tasks_of_block(n, there.nonzeros());
     launch(q, shape_for(n, of_block), write_tasks_kernel,
-           Writing{view_of(there), n, of_block, tasks.team, tasks.reordered, tasks.task.data(), layout.order.data(), layout.level.data(), layout.place.data(), layout.apart.data(),
-                   layout.task_level.data(), late, tasks.dense_first.data(), tasks.row.data(), tasks.col.data(), tasks.late_col.data(), tasks.diagonal.data(), tasks.source.data(),
-                   tasks.dense_at.data(), tasks.dense_source.data()});
+           Writing{view_of(there),
+                   n,
+                   of_block,
+                   tasks.team,
+                   tasks.reordered,
+                   tasks.task.data(),
+                   layout.order.data(),
+                   layout.level.data(),
+                   layout.place.data(),
+                   layout.apart.data(),
+                   layout.task_level.data(),
+                   late,
+                   tasks.dense_first.data(),
+                   tasks.row.data(),
+                   tasks.col.data(),
+                   tasks.late_col.data(),
+                   tasks.diagonal.data(),
+                   tasks.source.data(),
+                   tasks.dense_at.data(),
+                   tasks.dense_source.data()});
     return tasks;
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A row on the CPU, for the serial kernel and for the levels: columns of right-hand sides four at a time, so that an entry is read once for all four.
+// A row on the CPU, for the serial kernel and for the levels: columns of right-hand sides four at a time, so that an
+// entry is read once for all four.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,8 @@ namespace tulle::sptrsv {
 
 inline constexpr index_t columns_at_once = 4;
 
-// Two sums side by side where the row is long enough, and the last entry at the very end: its column is the nearest and was solved last, so
-// that nothing but one product waits for it. Step is 1, or the distance of x's entries.
+// Two sums side by side where the row is long enough, and the last entry at the very end: its column is the nearest and
+// was solved last, so that nothing but one product waits for it. Step is 1, or the distance of x's entries.
 template <class Step, class V>
 V solve_one(const V* value, const index_t* col, offset_t n, V start, const V* x, Step step)
 {
@@ -33,7 +34,8 @@ V solve_one(const V* value, const index_t* col, offset_t n, V start, const V* x,
 }
 
 template <class V>
-void solve_four(const V* value, const index_t* col, offset_t n, V (&sum)[columns_at_once], const V* x, const RhsView<V>& s)
+void solve_four(const V* value, const index_t* col, offset_t n, V (&sum)[columns_at_once], const V* x,
+                const RhsView<V>& s)
 {
     for (offset_t k = 0; k < n; ++k)
         for (index_t j = 0; j < columns_at_once; ++j) sum[j] -= value[k] * x[col[k] * s.x_row + j * s.x_col];
@@ -56,10 +58,12 @@ void solve_row(const Rows& rows, const RowValues<V>& values, index_t i, const Rh
         solve_four(value, col, n, sum, s.x + j * s.x_col, s);
         for (index_t c = 0; c < columns_at_once; ++c) s.x[row * s.x_row + (j + c) * s.x_col] = sum[c];
     }
-    for (; j < s.columns; ++j) s.x[row * s.x_row + j * s.x_col] = solve_one(value, col, n, right(j), s.x + j * s.x_col, s.x_row);
+    for (; j < s.columns; ++j)
+        s.x[row * s.x_row + j * s.x_col] = solve_one(value, col, n, right(j), s.x + j * s.x_col, s.x_row);
 }
 
-// Rows first … last-1 in the order of solving. One right-hand side without gaps is the usual case, and gets a loop without multiplications of indices.
+// Rows first … last-1 in the order of solving. One right-hand side without gaps is the usual case, and gets a loop
+// without multiplications of indices.
 template <class V>
 void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
 {
@@ -74,7 +78,8 @@ void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, 
     offset_t k = begin[first];
     for (index_t i = first; i < last; ++i) {
         const offset_t end = begin[i + 1];
-        x[row[i]] = solve_one(value + k, col + k, end - k, s.alpha * b[row[i]] * reciprocal[i], x, std::integral_constant<index_t, 1>{});
+        x[row[i]] = solve_one(value + k, col + k, end - k, s.alpha * b[row[i]] * reciprocal[i], x,
+                              std::integral_constant<index_t, 1>{});
         k = end;
     }
 }

@@ -27,8 +27,10 @@ template <class V>
 SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team)
 {
     const offset_t wanted = std::min(tasks, std::max<offset_t>(1, offset_t{multiprocessors(q)} * warps / team));
-    SolveScratch<V> s{.unknown = Buffer<V>(q, 2 * unknowns), .turns = Buffer<TicketState>(q, 1), .half = unknowns,
-                .takers = static_cast<int>(round_up(wanted, offset_t{warps_per_block / team}))};
+    SolveScratch<V> s{.unknown = Buffer<V>(q, 2 * unknowns),
+                      .turns = Buffer<TicketState>(q, 1),
+                      .half = unknowns,
+                      .takers = static_cast<int>(round_up(wanted, offset_t{warps_per_block / team}))};
     fill_bytes(q, s.unknown.data(), 0xff, s.unknown.bytes());
     fill_zero(q, s.turns.data(), 1);
     return s;
@@ -38,8 +40,12 @@ template <class V>
 SolveScratch<V> make_shared(const CudaQueue& q, index_t unknowns, const Policy& s)
 {
     const int blocks = blocks_of(s);
-    SolveScratch<V> shared{.unknown = {}, .turns = Buffer<TicketState>(q, 1), .half = unknowns_of_a_block(s, unknowns),
-                     .takers = blocks * s.warps / s.team, .execution_scope = s.execution_scope, .blocks = blocks};
+    SolveScratch<V> shared{.unknown = {},
+                           .turns = Buffer<TicketState>(q, 1),
+                           .half = unknowns_of_a_block(s, unknowns),
+                           .takers = blocks * s.warps / s.team,
+                           .execution_scope = s.execution_scope,
+                           .blocks = blocks};
     fill_zero(q, shared.turns.data(), 1);
     return shared;
 }

@@ -1,12 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's template of code variants (section 4.2), with its parameters as arguments. A warp is cut into subwarps, each works on a node of
-// consecutive rows; nodes of a warp do not need each other. Rows of a node are solved one after the other by all lanes of the subwarp, or, where
-// they are short, each by a lane of its own. A flag beside each unknown says that it is there; the reciprocal of the diagonal was formed when
-// the values were filled in. Rows of one level, in a launch of their own, neither wait nor write flags nobody reads.
+// The paper's template of code variants (section 4.2), with its parameters as arguments. A warp is cut into subwarps,
+// each works on a node of consecutive rows; nodes of a warp do not need each other. Rows of a node are solved one after
+// the other by all lanes of the subwarp, or, where they are short, each by a lane of its own. A flag beside each
+// unknown says that it is there; the reciprocal of the diagonal was formed when the values were filled in. Rows of one
+// level, in a launch of their own, neither wait nor write flags nobody reads.
 //
-// By ticket, groups are handed out in the order of levels, and everything moves on however few blocks run. Lists made beforehand ask for all blocks
-// to run at once, one on a multiprocessor; if they do not, waits run out of spin_limit and say so.
+// By ticket, groups are handed out in the order of levels, and everything moves on however few blocks run. Lists made
+// beforehand ask for all blocks to run at once, one on a multiprocessor; if they do not, waits run out of spin_limit
+// and say so.
 #include "sptrsv/solve/cuda/waiting.cuh"
 
 #include <algorithm>
@@ -16,14 +18,14 @@
 namespace tulle::sptrsv {
 namespace {
 
-constexpr int buffered_entries = 256;               // of a warp's groups, read together into shared memory
+constexpr int buffered_entries = 256;  // of a warp's groups, read together into shared memory
 constexpr int most_block_warps = 16;
 
 template <class V>
 struct GroupsView {
     const index_t *node_begin, *node, *list, *list_begin;
     int subwarps, share_above;
-    bool tells;                      // somebody will wait for this launch's rows
+    bool tells;  // somebody will wait for this launch's rows
     index_t first, last;
     const index_t *row, *col;
     const offset_t* begin;
@@ -37,7 +39,7 @@ struct GroupsView {
 template <class V>
 struct Node {
     index_t first, last;
-    offset_t shift;                  // subtracted from positions
+    offset_t shift;  // subtracted from positions
     const index_t* col;
     const V* value;
 };
@@ -72,7 +74,8 @@ __device__ V sum_of_subwarp(V sum, int size, unsigned mask)
 
 // One row after the other, all lanes of the subwarp on each.
 template <bool Wait, class V>
-__device__ void solve_together(const GroupsView<V>& g, const RhsView<V>& sides, const Node<V>& node, int lane, int size, unsigned mask)
+__device__ void solve_together(const GroupsView<V>& g, const RhsView<V>& sides, const Node<V>& node, int lane, int size,
+                               unsigned mask)
 {
     for (index_t i = node.first; i < node.last; ++i) {
         V sum = lane == 0 ? right_side(g, sides, i) : V(0);
@@ -85,11 +88,12 @@ __device__ void solve_together(const GroupsView<V>& g, const RhsView<V>& sides, 
         }
         sum = sum_of_subwarp(sum, size, mask);
         if (lane == 0) finish(g, sides, i, sum);
-        __syncwarp(mask);                                  // before the others wait for it
+        __syncwarp(mask);  // before the others wait for it
     }
 }
 
-// A row for each lane. Rows of a node may need each other, so no lane may wait while others cannot go on: each looks once and goes round again.
+// A row for each lane. Rows of a node may need each other, so no lane may wait while others cannot go on: each looks
+// once and goes round again.
 template <bool Wait, class V>
 __device__ void solve_apart(const GroupsView<V>& g, const RhsView<V>& sides, const Node<V>& node, int lane, int size)
 {
@@ -116,7 +120,8 @@ __device__ void solve_apart(const GroupsView<V>& g, const RhsView<V>& sides, con
 
 // Entries of the warp's nodes to shared memory, if they fit; otherwise they are read where they are.
 template <class V>
-__device__ Node<V> read_together(const GroupsView<V>& g, const index_t* nodes, int subwarp, int lane_of_warp, index_t* col, V* value)
+__device__ Node<V> read_together(const GroupsView<V>& g, const index_t* nodes, int subwarp, int lane_of_warp,
+                                 index_t* col, V* value)
 {
     offset_t entries = 0;
     for (int s = 0; s < g.subwarps; ++s)
@@ -140,11 +145,13 @@ __device__ Node<V> read_together(const GroupsView<V>& g, const index_t* nodes, i
 }
 
 template <bool Wait, class V>
-__device__ void solve_group(const GroupsView<V>& g, const RhsView<V>& sides, index_t group, int lane_of_warp, index_t* col, V* value)
+__device__ void solve_group(const GroupsView<V>& g, const RhsView<V>& sides, index_t group, int lane_of_warp,
+                            index_t* col, V* value)
 {
     const int size = lanes / g.subwarps, subwarp = lane_of_warp / size, lane = lane_of_warp % size;
     const unsigned mask = (size == lanes ? whole_warp : (1u << size) - 1) << (subwarp * size);
-    const Node<V> node = read_together(g, g.node + static_cast<offset_t>(group) * g.subwarps, subwarp, lane_of_warp, col, value);
+    const Node<V> node =
+        read_together(g, g.node + static_cast<offset_t>(group) * g.subwarps, subwarp, lane_of_warp, col, value);
     const index_t rows = node.last - node.first;
     const offset_t entries = rows > 0 ? g.begin[node.last] - g.begin[node.first] + rows : 0;
     const bool together = g.share_above != unlimited && entries > offset_t{g.share_above} * rows;
@@ -153,7 +160,9 @@ __device__ void solve_group(const GroupsView<V>& g, const RhsView<V>& sides, ind
     __syncwarp(whole_warp);
 }
 
-//   grid: blocks of n_w warps      shared memory: 256 entries a warp      x: every row of the launch's groups written once
+//   grid: blocks of n_w warps
+//   shared memory: 256 entries a warp
+//   x: every row of the launch's groups written once
 template <bool Wait, class V>
 __global__ void __launch_bounds__(most_block_warps* lanes) solve_groups_kernel(GroupsView<V> g, RhsView<V> sides)
 {
@@ -172,13 +181,16 @@ __global__ void __launch_bounds__(most_block_warps* lanes) solve_groups_kernel(G
         return;
     }
     const offset_t list = global_thread() / lanes;
-    for (index_t k = g.list_begin[list]; k < g.list_begin[list + 1]; ++k) solve_group<Wait>(g, sides, g.list[k], lane, col, value);
+    for (index_t k = g.list_begin[list]; k < g.list_begin[list + 1]; ++k)
+        solve_group<Wait>(g, sides, g.list[k], lane, col, value);
 }
 
 template <class V>
-void launch_segment(const CudaQueue& q, const Groups& groups, const Segment& segment, const GroupsView<V>& g, const RhsView<V>& sides)
+void launch_segment(const CudaQueue& q, const Groups& groups, const Segment& segment, const GroupsView<V>& g,
+                    const RhsView<V>& sides)
 {
-    const LaunchShape shape{groups.blocks, groups.warps_per_block * lanes, static_cast<std::size_t>(groups.warps_per_block) * buffered_entries * sizeof(V)};
+    const LaunchShape shape{groups.blocks, groups.warps_per_block * lanes,
+                            static_cast<std::size_t>(groups.warps_per_block) * buffered_entries * sizeof(V)};
     if (segment.waits) launch(q, shape, solve_groups_kernel<true, V>, g, sides);
     else launch(q, shape, solve_groups_kernel<false, V>, g, sides);
 }
@@ -188,13 +200,15 @@ void launch_segment(const CudaQueue& q, const Groups& groups, const Segment& seg
 template <class V>
 Flags<V> make_flags(const CudaQueue& q, index_t rows, const Groups& groups)
 {
-    Flags<V> flags{.unknown = Buffer<V>(q, rows), .flag = Buffer<int>(q, offset_t{rows} + std::ssize(groups.segments) + 1)};
+    Flags<V> flags{.unknown = Buffer<V>(q, rows),
+                   .flag = Buffer<int>(q, offset_t{rows} + std::ssize(groups.segments) + 1)};
     fill_zero(q, flags.flag.data(), flags.flag.size());
     return flags;
 }
 
 template <class V>
-void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Groups& groups, const Flags<V>& flags, const RhsView<V>& sides)
+void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Groups& groups,
+                  const Flags<V>& flags, const RhsView<V>& sides)
 {
     int* flag = const_cast<int*>(flags.flag.data());
     int* ticket = flag + rows.rows;
@@ -206,10 +220,25 @@ void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& valu
         fill_zero(q, flag, flags.flag.size() - 1);
         for (std::size_t s = 0; s < groups.segments.size(); ++s) {
             const Segment& segment = groups.segments[s];
-            const GroupsView<V> g{groups.node_begin.data(), groups.node.data(), groups.by_ticket ? nullptr : groups.list.data(),
-                                  groups.by_ticket ? nullptr : groups.list_begin.data() + segment.list, groups.subwarps, groups.share_above, segment.tells, segment.first, segment.last,
-                                  rows.row.data(), rows.col.data(), rows.begin.data(), values.value.data(), values.reciprocal.data(), const_cast<V*>(flags.unknown.data()), flag,
-                                  ticket + s, fault, flags.spin_limit};
+            const GroupsView<V> g{groups.node_begin.data(),
+                                  groups.node.data(),
+                                  groups.by_ticket ? nullptr : groups.list.data(),
+                                  groups.by_ticket ? nullptr : groups.list_begin.data() + segment.list,
+                                  groups.subwarps,
+                                  groups.share_above,
+                                  segment.tells,
+                                  segment.first,
+                                  segment.last,
+                                  rows.row.data(),
+                                  rows.col.data(),
+                                  rows.begin.data(),
+                                  values.value.data(),
+                                  values.reciprocal.data(),
+                                  const_cast<V*>(flags.unknown.data()),
+                                  flag,
+                                  ticket + s,
+                                  fault,
+                                  flags.spin_limit};
             launch_segment(q, groups, segment, g, one);
         }
     }
@@ -217,7 +246,9 @@ void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& valu
 
 template Flags<float> make_flags(const CudaQueue&, index_t, const Groups&);
 template Flags<double> make_flags(const CudaQueue&, index_t, const Groups&);
-template void solve_groups(const CudaQueue&, const Rows&, const RowValues<float>&, const Groups&, const Flags<float>&, const RhsView<float>&);
-template void solve_groups(const CudaQueue&, const Rows&, const RowValues<double>&, const Groups&, const Flags<double>&, const RhsView<double>&);
+template void solve_groups(const CudaQueue&, const Rows&, const RowValues<float>&, const Groups&, const Flags<float>&,
+                           const RhsView<float>&);
+template void solve_groups(const CudaQueue&, const Rows&, const RowValues<double>&, const Groups&, const Flags<double>&,
+                           const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Many right-hand sides: a warp for each row, a lane for each side. Lanes never talk to each other, so nothing follows the last arrival but one
-// multiplication. More than 32 sides go in portions, each arming the other half of the unknowns for the next.
+// Many right-hand sides: a warp for each row, a lane for each side. Lanes never talk to each other, so nothing follows
+// the last arrival but one multiplication. More than 32 sides go in portions, each arming the other half of the
+// unknowns for the next.
 #include "sptrsv/solve/cuda/waiting.cuh"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ struct RowsView {
 
 // A row for the lane's side. Entries are the same for all lanes; lanes without a side wait for nothing.
 template <class V>
-__device__ V solve_row(const RowsView<V>& rows, index_t i, const Waits<V, GlobalUnknowns<V>>& waits, bool has_side, V sum)
+__device__ V solve_row(const RowsView<V>& rows, index_t i, const Waits<V, GlobalUnknowns<V>>& waits, bool has_side,
+                       V sum)
 {
     for (offset_t k = rows.begin[i]; k < rows.begin[i + 1]; k += entries_at_once) {
         index_t col[entries_at_once];
@@ -42,7 +44,8 @@ __device__ V solve_row(const RowsView<V>& rows, index_t i, const Waits<V, Global
 
 //   grid: any number of warps, the same for all launches of a plan      x: every row of every side written once
 template <class V>
-__global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<V> rows, SharedView<V> shared, RhsView<V> sides)
+__global__ void __launch_bounds__(threads_per_block)
+    solve_many_kernel(RowsView<V> rows, SharedView<V> shared, RhsView<V> sides)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const bool has_side = lane < sides.columns;
@@ -54,7 +57,8 @@ __global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<
         tickets.take();
         const index_t row = rows.row[i];
         const Waits<V, GlobalUnknowns<V>> waits{unknown, shared.spin_limit, shared.fault, row};
-        const V right = has_side ? sides.alpha * sides.b[row * sides.b_row + lane * sides.b_col] * rows.reciprocal[i] : V(0);
+        const V right =
+            has_side ? sides.alpha * sides.b[row * sides.b_row + lane * sides.b_col] * rows.reciprocal[i] : V(0);
         const V x = publish(unknown, offset_t{i} * sides_at_once, solve_row(rows, i, waits, has_side, right));
         if (has_side) sides.x[row * sides.x_row + lane * sides.x_col] = x;
     }
@@ -63,9 +67,11 @@ __global__ void __launch_bounds__(threads_per_block) solve_many_kernel(RowsView<
 }  // namespace
 
 template <class V>
-void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const SolveScratch<V>& shared, const RhsView<V>& sides)
+void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const SolveScratch<V>& shared,
+                const RhsView<V>& sides)
 {
-    const RowsView<V> view{rows.rows, rows.row.data(), rows.col.data(), rows.begin.data(), values.value.data(), values.reciprocal.data()};
+    const RowsView<V> view{rows.rows,         rows.row.data(),     rows.col.data(),
+                           rows.begin.data(), values.value.data(), values.reciprocal.data()};
     for (index_t first = 0; first < sides.columns; first += sides_at_once) {
         RhsView<V> portion = sides;
         portion.b += first * sides.b_col;
@@ -75,7 +81,9 @@ void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values
     }
 }
 
-template void solve_many(const CudaQueue&, const Rows&, const RowValues<float>&, const SolveScratch<float>&, const RhsView<float>&);
-template void solve_many(const CudaQueue&, const Rows&, const RowValues<double>&, const SolveScratch<double>&, const RhsView<double>&);
+template void solve_many(const CudaQueue&, const Rows&, const RowValues<float>&, const SolveScratch<float>&,
+                         const RhsView<float>&);
+template void solve_many(const CudaQueue&, const Rows&, const RowValues<double>&, const SolveScratch<double>&,
+                         const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Our own kernel: warps, or teams of four, take tasks by ticket; what a task needs last is kept apart, so that between the arrival of the last
-// number and the departure of the result lie a few multiplications. Order of additions: fixed by the tasks; the same bits every time, and in
-// every execution_scope: the whole GPU, one block, or one cluster of blocks, which differ in who takes tasks and where unknowns live.
+// Our own kernel: warps, or teams of four, take tasks by ticket; what a task needs last is kept apart, so that between
+// the arrival of the last number and the departure of the result lie a few multiplications. Order of additions: fixed
+// by the tasks; the same bits every time, and in every execution_scope: the whole GPU, one block, or one cluster of
+// blocks, which differ in who takes tasks and where unknowns live.
 #include "sptrsv/solve/cuda/waiting.cuh"
 
 namespace tulle::sptrsv {
@@ -20,14 +21,17 @@ struct TasksView {
     const V *reciprocal, *value, *dense;
     const index_t* substitute;
 
-    __device__ offset_t unknown(index_t place, index_t of_row) const { return reordered ? place : reversed ? rows - 1 - of_row : of_row; }
+    __device__ offset_t unknown(index_t place, index_t of_row) const
+    {
+        return reordered ? place : reversed ? rows - 1 - of_row : of_row;
+    }
 };
 
 // Where a thread stands in its team, and the team's shared memory: a number for each thread in each part.
 template <class V>
 struct Member {
     int lane, warp;
-    int barrier;                     // of the team; 0: that of the block
+    int barrier;  // of the team; 0: that of the block
     V *vector, *sums, *totals;
 };
 
@@ -81,7 +85,8 @@ __device__ V sum_of_team(V sum, const Member<V>& me, V* box)
 
 // The early entries; the next steps are on their way while these are waited for.
 template <int Team, class V, class Unknowns>
-__device__ V take_early(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, const Member<V>& me, V sum)
+__device__ V take_early(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits,
+                        const Member<V>& me, V sum)
 {
     Entries<steps_at_once, V> now, next;
     now.template load<Team>(view, task, 0, me);
@@ -95,7 +100,8 @@ __device__ V take_early(const TasksView<V>& view, const Task& task, const Waits<
     return sum_of_team<Team>(sum_of_row(sum, task.width), me, me.sums);
 }
 
-// Late entries of rows alone: lane j * width + i of the first warp has read entry j of row i; every lane of the row gets all of them.
+// Late entries of rows alone: lane j * width + i of the first warp has read entry j of row i; every lane of the row
+// gets all of them.
 template <class V>
 __device__ void share_late(const Task& task, int lane, index_t col, V value, Entries<most_late, V>& late)
 {
@@ -103,7 +109,7 @@ __device__ void share_late(const Task& task, int lane, index_t col, V value, Ent
     for (int j = 0; j < most_late; ++j) {
         late.col[j] = -1;
         late.value[j] = 0;
-        if (j >= task.late) continue;                      // the whole warp
+        if (j >= task.late) continue;  // the whole warp
         const int from = j * task.width + lane % task.width;
         late.col[j] = __shfl_sync(whole_warp, col, from);
         late.value[j] = __shfl_sync(whole_warp, value, from);
@@ -112,7 +118,8 @@ __device__ void share_late(const Task& task, int lane, index_t col, V value, Ent
 
 // The first warp has the result.
 template <int Team, class V, class Unknowns>
-__device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, const Member<V>& me, V sum)
+__device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits,
+                         const Member<V>& me, V sum)
 {
     Entries<most_late, V> late;
     const offset_t at = (task.step + offset_t{task.steps} * Team) * lanes + me.lane;
@@ -134,7 +141,8 @@ struct MatrixRow {
     __device__ void load(const V* matrix, int width, int first, int step, int columns, int i)
     {
 #pragma unroll
-        for (int j = 0; j < N; ++j) value[j] = first + j * step < columns ? matrix[(first + j * step) * width + i] : V(0);
+        for (int j = 0; j < N; ++j)
+            value[j] = first + j * step < columns ? matrix[(first + j * step) * width + i] : V(0);
     }
 
     // The row times a vector in shared memory, which has a number for every lane; `count` of the columns are there.
@@ -171,10 +179,11 @@ __device__ V substitute(const V* s, int width, int i, V sum)
     return sum;
 }
 
-// A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end. Every warp takes its share of
-// the columns of both matrices.
+// A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end.
+// Every warp takes its share of the columns of both matrices.
 template <int Team, class V, class Unknowns>
-__device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits, bool by_substitution, const Member<V>& me, V sum)
+__device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits,
+                           bool by_substitution, const Member<V>& me, V sum)
 {
     constexpr int share = lanes / Team;
     const int width = task.width, i = me.lane % width;
@@ -207,7 +216,8 @@ __device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Wai
 }
 
 template <int Team, bool Clusters, class V, class Unknowns>
-__device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared, offset_t number, const Unknowns& unknown, const RhsView<V>& sides, const Member<V>& me)
+__device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared, offset_t number,
+                           const Unknowns& unknown, const RhsView<V>& sides, const Member<V>& me)
 {
     const Task task = view.task[number];
     const int i = me.lane % task.width;
@@ -217,13 +227,15 @@ __device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared
     const V right = has_row && first_lane ? sides.alpha * sides.b[row * sides.b_row] * view.reciprocal[place] : V(0);
     const Waits<V, Unknowns> waits{unknown, shared.spin_limit, shared.fault, row};
     V x;
-    if (Clusters && task.cluster != 0) x = solve_cluster<Team>(view, task, waits, view.substitute[number] != 0, me, right);
+    if (Clusters && task.cluster != 0)
+        x = solve_cluster<Team>(view, task, waits, view.substitute[number] != 0, me, right);
     else x = solve_alone<Team>(view, task, waits, me, right);
     if (has_row && first_lane) sides.x[row * sides.x_row] = publish(unknown, view.unknown(place, row), x);
 }
 
 template <int Team, bool Clusters, class V, class Unknowns>
-__device__ void solve_all(const TasksView<V>& view, const SharedView<V>& shared, Tickets<Team>& tickets, const Unknowns& unknown, const RhsView<V>& sides, const Member<V>& me)
+__device__ void solve_all(const TasksView<V>& view, const SharedView<V>& shared, Tickets<Team>& tickets,
+                          const Unknowns& unknown, const RhsView<V>& sides, const Member<V>& me)
 {
     for (; tickets.task() < view.tasks; tickets.next()) {
         const offset_t task = tickets.task();
@@ -250,12 +262,15 @@ __device__ auto shared_unknowns(Word<V>* words, int shift)
 
 // Registers decide: a warp alone holds two matrices of a cluster.
 template <ExecutionScope R, int Team, bool Clusters>
-constexpr int most_threads = R == ExecutionScope::device ? threads_per_block : lanes * most_warps_in_block(Team, Clusters);
+constexpr int most_threads = R == ExecutionScope::device ? threads_per_block
+                                                         : lanes* most_warps_in_block(Team, Clusters);
 
-//   grid: the whole GPU: any number of teams, the same for all launches of a plan; else one block or cluster      x: every row written once
+//   grid: the whole GPU: any number of teams, the same for all launches of a plan; else one block or cluster
+//   x: every row written once
 //   shared memory: three numbers a thread; with one block or cluster also the unknowns
 template <ExecutionScope R, int Team, bool Clusters, class V>
-__global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks_kernel(TasksView<V> view, SharedView<V> shared, RhsView<V> sides)
+__global__ void __launch_bounds__((most_threads<R, Team, Clusters>))
+    solve_tasks_kernel(TasksView<V> view, SharedView<V> shared, RhsView<V> sides)
 {
     constexpr int threads = most_threads<R, Team, Clusters>;
     TULLE_SHARED(V, vector, threads);
@@ -263,7 +278,12 @@ __global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks
     TULLE_SHARED(V, totals, threads);
     TULLE_SHARED(unsigned long long, ticket_box, threads / lanes);
     const int thread = static_cast<int>(threadIdx.x), team = thread / (lanes * Team), first = team * lanes * Team;
-    const Member<V> me{thread % lanes, (thread - first) / lanes, R == ExecutionScope::device ? 0 : team + 1, vector + first, sums + first, totals + first};
+    const Member<V> me{thread % lanes,
+                       (thread - first) / lanes,
+                       R == ExecutionScope::device ? 0 : team + 1,
+                       vector + first,
+                       sums + first,
+                       totals + first};
     if constexpr (R == ExecutionScope::device) {
         Tickets<Team> tickets = take_tickets<Team>(shared, view.tasks, thread == first, ticket_box);
         solve_all<Team, Clusters>(view, shared, tickets, unknowns_of(shared, tickets), sides, me);
@@ -273,14 +293,16 @@ __global__ void __launch_bounds__((most_threads<R, Team, Clusters>)) solve_tasks
         for (offset_t u = thread; u < shared.half; u += blockDim.x) words[u] = sentinel<V>;
         if (thread == 0) *ticket = 0;
         meet_regime<R>();
-        Tickets<Team> tickets(R == ExecutionScope::block ? ticket : in_cluster(ticket, 0), 0, thread == first, me.barrier, ticket_box + team);
+        Tickets<Team> tickets(R == ExecutionScope::block ? ticket : in_cluster(ticket, 0), 0, thread == first,
+                              me.barrier, ticket_box + team);
         solve_all<Team, Clusters>(view, shared, tickets, shared_unknowns<R, V>(words, shared.shift), sides, me);
-        meet_regime<R>();                                  // a block's unknowns stay until nobody asks for them
+        meet_regime<R>();  // a block's unknowns stay until nobody asks for them
     }
 }
 
 template <ExecutionScope R, int Team, class V>
-void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const SolveScratch<V>& shared, const RhsView<V>& sides)
+void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const SolveScratch<V>& shared,
+                  const RhsView<V>& sides)
 {
     const LaunchShape shape = shape_of(shared, Team);
     if (tasks.dense_size > 0) launch(q, shape, solve_tasks_kernel<R, Team, true, V>, view, view_of(shared), sides);
@@ -288,7 +310,8 @@ void launch_tasks(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& vi
 }
 
 template <int Team, class V>
-void launch_regime(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const SolveScratch<V>& shared, const RhsView<V>& sides)
+void launch_regime(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& view, const SolveScratch<V>& shared,
+                   const RhsView<V>& sides)
 {
     switch (shared.execution_scope) {
     case ExecutionScope::device: return launch_tasks<ExecutionScope::device, Team>(q, tasks, view, shared, sides);
@@ -300,10 +323,15 @@ void launch_regime(const CudaQueue& q, const Tasks& tasks, const TasksView<V>& v
 }  // namespace
 
 template <class V>
-void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared, const RhsView<V>& sides)
+void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared,
+                 const RhsView<V>& sides)
 {
-    const TasksView<V> view{tasks.task.size(),         tasks.rows,         tasks.reversed,        tasks.reordered,     tasks.task.data(),   tasks.row.data(), tasks.col.data(),
-                            tasks.late_col.data(), values.reciprocal.data(), values.value.data(), values.dense.data(), values.substitute.data()};
+    const TasksView<V> view{tasks.task.size(),        tasks.rows,
+                            tasks.reversed,           tasks.reordered,
+                            tasks.task.data(),        tasks.row.data(),
+                            tasks.col.data(),         tasks.late_col.data(),
+                            values.reciprocal.data(), values.value.data(),
+                            values.dense.data(),      values.substitute.data()};
     for (index_t j = 0; j < sides.columns; ++j) {
         RhsView<V> one = sides;
         one.b += j * sides.b_col;
@@ -313,7 +341,9 @@ void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& va
     }
 }
 
-template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<float>&, const SolveScratch<float>&, const RhsView<float>&);
-template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<double>&, const SolveScratch<double>&, const RhsView<double>&);
+template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<float>&, const SolveScratch<float>&,
+                          const RhsView<float>&);
+template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<double>&, const SolveScratch<double>&,
+                          const RhsView<double>&);
 
 }  // namespace tulle::sptrsv

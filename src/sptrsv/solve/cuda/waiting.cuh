@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tickets and waits, shared by the solving kernels.
 //
-// Progress: tasks are handed out by ticket in an order in which every task comes after those it needs. Whoever is waited for has therefore been
-// taken by a warp that runs, and the first unfinished task waits for nobody. Nothing depends on how many blocks fit, or which start first.
-// A wait that lasts too long all the same (a schedule that is wrong, memory overwritten) writes its row down, goes on with NaN, and so ends.
+// Progress: tasks are handed out by ticket in an order in which every task comes after those it needs. Whoever is
+// waited for has therefore been taken by a warp that runs, and the first unfinished task waits for nobody. Nothing
+// depends on how many blocks fit, or which start first. A wait that lasts too long all the same (a schedule that is
+// wrong, memory overwritten) writes its row down, goes on with NaN, and so ends.
 #pragma once
 
 #include <bit>
@@ -27,7 +28,7 @@ struct SharedView {
     offset_t half;
     unsigned long long takers;
     unsigned spin_limit;
-    int shift;                       // ExecutionScope::cluster: logarithm of its blocks
+    int shift;  // ExecutionScope::cluster: logarithm of its blocks
 };
 
 template <class V>
@@ -35,7 +36,12 @@ SharedView<V> view_of(const SolveScratch<V>& s)
 {
     auto* words = reinterpret_cast<Word<V>*>(const_cast<V*>(s.unknown.data()));
     auto* turns = const_cast<TicketState*>(s.turns.data());
-    return {words, &turns->ticket, &turns->fault, s.half, static_cast<unsigned long long>(s.takers), s.spin_limit,
+    return {words,
+            &turns->ticket,
+            &turns->fault,
+            s.half,
+            static_cast<unsigned long long>(s.takers),
+            s.spin_limit,
             std::countr_zero(static_cast<unsigned>(s.blocks))};
 }
 
@@ -46,8 +52,8 @@ LaunchShape shape_of(const SolveScratch<V>& s, int team)
     return {s.blocks, s.takers * team / s.blocks * lanes, static_cast<std::size_t>(s.half) * sizeof(V), s.blocks};
 }
 
-// All threads of a team have come this far, and see what the others wrote to shared memory. Barrier 0: the team is the whole block; else one of
-// several, which have a number each.
+// All threads of a team have come this far, and see what the others wrote to shared memory. Barrier 0: the team is the
+// whole block; else one of several, which have a number each.
 template <int Team>
 __device__ void meet(int barrier)
 {
@@ -56,15 +62,20 @@ __device__ void meet(int barrier)
     else named_barrier_sync(barrier, Team * lanes);
 }
 
-// A team's way through the tickets. Every team takes one beyond the last task, so a launch uses tasks + takers tickets, whoever takes how many:
-// the count never has to be reset, and tells which half of the unknowns this launch uses, also when it is replayed from a graph.
-// The next ticket is taken while the present task is worked on.
+// A team's way through the tickets. Every team takes one beyond the last task, so a launch uses tasks + takers tickets,
+// whoever takes how many: the count never has to be reset, and tells which half of the unknowns this launch uses, also
+// when it is replayed from a graph. The next ticket is taken while the present task is worked on.
 template <int Team>
 class Tickets {
 public:
-    // counter: where all who take tickets find it. of_a_launch: 0 if it starts anew with every launch. box: in shared memory, for teams of several warps.
-    __device__ Tickets(unsigned long long* counter, unsigned long long of_a_launch, bool leader, int barrier, unsigned long long* box)
-        : counter_(counter), box_(box), leader_(leader), barrier_(barrier)
+    // counter: where all who take tickets find it. of_a_launch: 0 if it starts anew with every launch. box: in shared
+    // memory, for teams of several warps.
+    __device__ Tickets(unsigned long long* counter, unsigned long long of_a_launch, bool leader, int barrier,
+                       unsigned long long* box)
+        : counter_(counter),
+          box_(box),
+          leader_(leader),
+          barrier_(barrier)
     {
         take();
         const unsigned long long first = tell(), launches = of_a_launch == 0 ? 0 : first / of_a_launch;
@@ -73,7 +84,7 @@ public:
         task_ = static_cast<offset_t>(first - first_);
     }
 
-    __device__ bool odd() const { return odd_; }           // every other launch
+    __device__ bool odd() const { return odd_; }  // every other launch
     __device__ offset_t task() const { return task_; }
     __device__ void take() { taken_ = leader_ ? atomicAdd(counter_, 1ull) : 0ull; }
     __device__ void next() { task_ = static_cast<offset_t>(tell() - first_); }
@@ -113,7 +124,7 @@ struct Waits {
     Unknowns unknown;
     unsigned spin_limit;
     int* fault;
-    index_t row;                     // of op(A), to be named if a wait fails
+    index_t row;  // of op(A), to be named if a wait fails
 };
 
 template <int N, class V>
@@ -132,7 +143,7 @@ __device__ void wait_for(const Waits<V, Unknowns>& waits, const index_t (&col)[N
 #pragma unroll
     for (int n = 0; n < N; ++n) word[n] = col[n] >= 0 ? waits.unknown.load(at(n)) : Word<V>{0};
     for (unsigned polls = 0; any_armed<N, V>(word); ++polls) {
-        if (polls > waits.spin_limit) atomicCAS(waits.fault, 0, waits.row + 1);      // the first to give up is named
+        if (polls > waits.spin_limit) atomicCAS(waits.fault, 0, waits.row + 1);  // the first to give up is named
 #pragma unroll
         for (int n = 0; n < N; ++n) {
             if (word[n] != sentinel<V>) continue;
