@@ -17,7 +17,7 @@
 #include "tulle/generate.hpp"
 #include "tulle/io.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 void count_bytes(benchmark::State& state, std::size_t bytes)
@@ -107,6 +107,6 @@ BENCHMARK_CAPTURE(cut, scan, spgemm::Cutting::scan)->Arg(1 << 14)->Arg(1 << 20)-
 BENCHMARK(read_matrix_market)->Arg(20)->Arg(60)->UseRealTime();
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI
 
 BENCHMARK_MAIN();

@@ -14,7 +14,7 @@ import sys
 
 INNER = {"cuda", "detail", "prim"}
 BODY = "\x01"          # stands where a body began
-OPENING = re.compile(r"\b(?:(?:inline\s+)?namespace\s*(?P<namespace>[\w:]*)|(?:class|struct|union)\s+(?P<api>TULLE_API\s+)?(?P<type>\w+)[^;{}()=]*|enum\b[^;{}]*)\s*$")
+OPENING = re.compile(r"\b(?:(?:inline\s+)?namespace\s*(?P<namespace>[\w:]*(?:inline\s+[\w:]+)?)|(?:class|struct|union)\s+(?P<api>TULLE_API\s+)?(?P<type>\w+)[^;{}()=]*|enum\b[^;{}]*)\s*$")
 
 
 def installed(root):
@@ -54,7 +54,7 @@ def hidden_in(text):
             match = OPENING.search(re.sub(r"^\s*template\s*<[^{};]*?>\s*(?=class|struct|union)", "", statement))
             kind = match.groupdict() if match else {}
             if kind.get("namespace") is not None:
-                scopes.append(("namespace", set(kind["namespace"].split("::"))))
+                scopes.append(("namespace", set(re.split(r"::(?:inline\s+)?", kind["namespace"]))))
             elif kind.get("type"):
                 scopes.append(("type", bool(kind["api"])))
             else:
@@ -85,7 +85,7 @@ def hidden_in(text):
 
 def self_test():
     text = """
-    namespace tulle { namespace cuda { void inner(); }
+    namespace tulle::inline TULLE_ABI { namespace cuda { void inner(); }
     TULLE_API int good(int a = f(3));
     int bad(const Context& ctx);          // a comment;
     template <class V> TULLE_API V fine(V v);

@@ -35,7 +35,7 @@ def is_meant(file, simulator):
     if not file.is_relative_to(ROOT):
         return False
     folders = file.relative_to(ROOT).parts
-    return {"cuda", "sim", "simt"} & set(folders) != set() if simulator else folders[0] != "tulle"
+    return {"cuda", "sim", "simt"} & set(folders) != set() if simulator else folders[0] != "src"
 
 
 def look_at(entry):

@@ -30,7 +30,7 @@ FEATURES = {"one": lambda line: 1, "entries": lambda line: line["nonzeros"], "ro
 TIMES = {"prepare": lambda line: line["prepare_us"] * 1e-6, "solve": lambda line: line["warm"]["us_median"] * 1e-6}
 
 MODELS = [
-    {"header": "src/sptrsv/fitted_costs.hpp", "namespace": "tulle::sptrsv::fitted", "models": [
+    {"header": "src/sptrsv/fitted_costs.hpp", "namespace": "tulle::inline TULLE_ABI::sptrsv::fitted", "models": [
         {"data": "sptrsv-cpu-1-thread.jsonl", "contender": "tulle", "time": "prepare", "what": "Analysis on the CPU",
          "constants": [("cpu_prepare_entry", "entries", "for each entry"), ("cpu_prepare_row", "rows", "for each row")]},
         {"data": "sptrsv-h200.jsonl", "contender": "tulle", "time": "prepare", "what": "Analysis on a GPU, the matrix being there",
@@ -83,13 +83,14 @@ def fitted(model):
 def text_of(group):
     text = ["// tulle: sparse linear algebra on CPUs and GPUs", "// SPDX-License-Identifier: BSD-3-Clause",
             "// Seconds, fitted to bench/results by tools/fit_costs.py; change that or the data, not this file.", "#pragma once", "",
-            f"namespace {group['namespace']} {{", ""]
+            '#include "tulle/api.hpp"', "", f"namespace {group['namespace']} {{", ""]
     for model in group["models"]:
         constants, found = fitted(model)
         ratios = sorted(ratio for _, _, ratio in found)
-        text.append(f"// {model['what']}: {len(found)} matrices of {model['data']}; predicted {ratios[0]:.2f} to {ratios[-1]:.2f} times the measured.")
+        text.append(f"// {model['what']}: {len(found)} matrices of {model['data']};")
+        text.append(f"// predicted {ratios[0]:.2f} to {ratios[-1]:.2f} times the measured.")
         for (name, _, what), value in zip(model["constants"], constants):
-            text.append(f"inline constexpr double {name} = {value:.1e};      // {what}")
+            text.append(f"inline constexpr double {name} = {value:.1e};  // {what}")
         text.append("")
     return "\n".join(text + [f"}}  // namespace {group['namespace']}", ""])
 
@@ -128,7 +129,7 @@ def main():
         text = text_of(group)
         if not args.check:
             path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
+        elif not path.exists() or path.read_text().split() != text.split():
             sys.exit(f"fit_costs: {group['header']} is not what bench/results gives; run tools/fit_costs.py")
     print("fit_costs: constants and measurements agree" if args.check else "fit_costs: written")
 

@@ -155,7 +155,8 @@ private:
         }
         grow(a, side.limit);
         grow(a, side.limit);
-        for (long double& limit : side.limit) limit = error_bound::of_solve<V>(longest(a), limit);
+        const long double entries = longest(a);
+        for (long double& limit : side.limit) limit = error_bound::of_solve<V>(entries, limit);
         checked_.push_back(std::move(side));
     }
 

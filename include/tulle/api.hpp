@@ -4,3 +4,7 @@
 #pragma once
 
 #define TULLE_API __attribute__((visibility("default")))
+
+// Everything of tulle is in this inline namespace, so that the symbols of two versions that cannot replace one another
+// differ: v0_MINOR, as the SOVERSION of the shared library.
+#define TULLE_ABI v0_1

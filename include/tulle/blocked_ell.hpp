@@ -11,7 +11,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 template <class V>
 struct BlockedEllView {
@@ -40,4 +40,4 @@ struct BlockedEll {
     BlockedEllView<V> view() const&& = delete;
 };
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

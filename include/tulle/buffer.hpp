@@ -14,7 +14,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 template <class T>
 class Buffer {
@@ -76,4 +76,4 @@ private:
     offset_t size_ = 0;
 };
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

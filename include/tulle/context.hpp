@@ -17,7 +17,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/version.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 enum class Backend { cpu, cuda };
 
@@ -71,4 +71,4 @@ constexpr std::size_t operator""_KiB(unsigned long long n) { return static_cast<
 constexpr std::size_t operator""_MiB(unsigned long long n) { return static_cast<std::size_t>(n) << 20; }
 constexpr std::size_t operator""_GiB(unsigned long long n) { return static_cast<std::size_t>(n) << 30; }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

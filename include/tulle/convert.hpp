@@ -21,7 +21,7 @@
 #include "tulle/csr32.hpp"
 #include "tulle/dense.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 template <class V>
 TULLE_API Csr<V> to_csr(const Context& ctx, const CsrView<V>& a);  // a copy
@@ -83,4 +83,4 @@ auto to_dense(const Context& ctx, const View& a, Layout layout = Layout::row_maj
 template <class V>
 TULLE_API Csr<V> transpose(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>* source = nullptr);
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

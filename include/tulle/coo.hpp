@@ -9,7 +9,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 enum class CooOrder { none, by_row, by_col };
 
@@ -59,4 +59,4 @@ CooView<V> transposed(const CooView<V>& a)
     return {a.cols, a.rows, a.nonzeros, a.col, a.row, a.value, order, a.unique};
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

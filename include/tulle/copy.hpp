@@ -9,7 +9,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 TULLE_API void copy_bytes(const CpuQueue& q, const void* from, void* to, std::size_t bytes);
 TULLE_API void copy_bytes(const CudaQueue& q, const void* from, void* to, std::size_t bytes);  // inside the device
@@ -63,4 +63,4 @@ Buffer<T> to_queue(const Queue& q, const T* host, offset_t n)
     return there;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -7,7 +7,7 @@
 
 #include "tulle/csr.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 template <class V>
 struct CscView {
@@ -50,4 +50,4 @@ CscView<V> transposed(const CsrView<V>& a)
     return {a.cols, a.rows, a.nonzeros, a.row_begin, a.col, a.value, a.sorted, a.unique};
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -9,7 +9,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 template <class V>
 struct CsrView {
@@ -50,4 +50,4 @@ struct Csr {
     CsrView<V> view() const&& = delete;
 };
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

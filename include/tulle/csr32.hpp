@@ -17,7 +17,7 @@
 #include "tulle/csc.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 template <class V>
 struct Csr32View {
@@ -80,4 +80,4 @@ CscView<V> with_offsets(const Csc32View<V>& a, const offset_t* col_begin)
 }
 
 }  // namespace matrix
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

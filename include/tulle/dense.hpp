@@ -9,7 +9,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 enum class Layout { row_major, col_major };
 
@@ -53,4 +53,4 @@ struct Dense {
     DenseView<const V> view() const&& = delete;
 };
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

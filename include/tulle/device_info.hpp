@@ -9,7 +9,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 struct GpuInfo {
     std::string name;
@@ -25,4 +25,4 @@ struct GpuInfo {
 TULLE_API std::vector<GpuInfo> cuda_devices();  // usable ones; empty without a CUDA backend, driver or GPU
 TULLE_API std::string why_no_cuda();            // one sentence; empty when there is a usable GPU
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

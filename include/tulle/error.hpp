@@ -11,7 +11,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 class TULLE_API Error : public std::runtime_error {
 public:
@@ -85,4 +85,4 @@ void require(bool ok, F&& what, std::string_view hint = {})
     if (!ok) throw E(what(), std::string(hint));
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

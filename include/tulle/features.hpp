@@ -9,7 +9,7 @@
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 struct RowStatistics {
     index_t rows = 0, cols = 0;
@@ -42,4 +42,4 @@ TULLE_API RowStatistics row_statistics(const Context& ctx, index_t rows, index_t
 template <class V>
 TULLE_API Features features(const Context& ctx, const CsrView<V>& a);
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

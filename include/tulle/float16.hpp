@@ -14,7 +14,9 @@
 #include <concepts>
 #include <cstdint>
 
-namespace tulle {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI {
 namespace detail {
 
 // A double as a float that lies on the same side of every number with fewer bits: rounded towards zero, the last bit
@@ -91,4 +93,4 @@ struct Bfloat16 {
     friend constexpr bool operator==(Bfloat16 a, Bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
 };
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

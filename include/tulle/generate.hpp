@@ -30,7 +30,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/progress.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 struct Generator {
     std::string name;     // "stencil7"
@@ -51,4 +51,4 @@ TULLE_API Csr<V> generate(const Context& ctx, std::string_view sentence, const P
 template <class V>
 TULLE_API std::uint64_t fingerprint(const CsrView<V>& a);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -28,7 +28,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/progress.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 enum class Complex { refuse, real_part };
 enum class Narrow { no, f16, bf16 };
@@ -106,4 +106,4 @@ TULLE_API void check_write(const std::filesystem::path& file, const WriteOptions
 // The value of entry (i, j), zero-based, of generated matrices: in [0.5, 1.5), a function of seed and position alone.
 TULLE_API double pattern_value(index_t i, index_t j, std::uint64_t seed = 7);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

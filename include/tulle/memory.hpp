@@ -18,7 +18,7 @@
 
 struct CUstream_st;  // a CUDA stream, without any CUDA header
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 enum class Space { host, pinned, device };
 
@@ -77,4 +77,4 @@ private:
 // Bytes that can be had right now in a space, as the machine says.
 TULLE_API std::size_t free_bytes(const Place& place);
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

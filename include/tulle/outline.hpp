@@ -25,7 +25,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace matrix {
 
 struct Outline {
@@ -168,4 +168,4 @@ void check_dense(const DenseView<V>& a, std::string_view name)
     });
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

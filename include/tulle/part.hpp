@@ -11,7 +11,7 @@
 
 #include "tulle/types.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 struct Part {
     offset_t begin = 0, end = 0;            // positions in the nonzero arrays
@@ -25,4 +25,4 @@ struct Part {
     bool operator==(const Part&) const = default;
 };
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

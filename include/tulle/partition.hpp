@@ -21,7 +21,7 @@
 #include "tulle/part.hpp"
 #include "tulle/split.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 template <class V>
 struct PartialCsr {
@@ -102,4 +102,4 @@ TULLE_API Csc<V> merge(const Context& ctx, std::span<const PartialCsc<V>> parts)
 template <class V>
 TULLE_API Coo<V> merge(const Context& ctx, std::span<const PartialCoo<V>> parts);
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -4,9 +4,11 @@
 
 #include <functional>
 
-namespace tulle {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI {
 
 // Told how far long work has come, 0 … 1, now and then, from the calling thread. May be empty.
 using Progress = std::function<void(double)>;
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -9,7 +9,7 @@
 #include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // OpenMP threads of this process. Work is done when the call returns.
 struct TULLE_API CpuQueue {
@@ -49,4 +49,4 @@ TULLE_API int available_threads();
 // Threads that a queue may have: eight for every processor but no fewer than 256, and no more than OMP_THREAD_LIMIT.
 TULLE_API int most_threads();
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

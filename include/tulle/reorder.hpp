@@ -10,7 +10,7 @@
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // B(i, j) = A(row_from[i], col_from[j]); an empty span means that order stays. ValueError with the position if it is no
 // permutation. The spans are in the context's memory. The result is sorted.
@@ -26,4 +26,4 @@ TULLE_API Csr<V> sort_rows(const Context& ctx, const CsrView<V>& a);
 template <class V>
 TULLE_API Csr<V> sum_duplicates(const Context& ctx, const CsrView<V>& a);
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -37,7 +37,7 @@
 #include "tulle/csr32.hpp"
 #include "tulle/spgemm_policy.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 struct Options {
     Op op_a = Op::none, op_b = Op::none;
@@ -118,4 +118,4 @@ void for_each_chunk(const Context& ctx, const A& a, const B& b,
     Plan<V>::in_chunks(ctx, a, b, sink, options);
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

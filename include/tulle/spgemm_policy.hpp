@@ -11,7 +11,7 @@
 #include "tulle/context.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace delta {  // DeltaSPARSE
 
 // What can be forced, so that it can be measured (tulle-bench collect spgemm).
@@ -130,4 +130,4 @@ TULLE_API std::string to_text(
     const Policy& policy);  // "adaptive", "adaptive, each row for itself", "deltasparse, grouped"
 TULLE_API Method parse_method(std::string_view name);  // ValueError lists the names
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

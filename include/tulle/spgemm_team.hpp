@@ -28,7 +28,7 @@
 #include "tulle/team.hpp"
 #include "tulle/traffic.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // How the rows of C are split among the devices; both ways give the same split.
 enum class Cutting {
@@ -105,4 +105,4 @@ Csr<V> multiply(const Team& team, const A& a, const B& b, const TeamOptions& opt
     return TeamPlan<V>::make(team, a, b, options).run();
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -19,7 +19,7 @@
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // Where one part ends and the next begins.
 struct Cut {
@@ -60,4 +60,4 @@ TULLE_API double imbalance(std::span<const Cut> cuts);
 
 TULLE_API std::string_view to_text(Rule rule);
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

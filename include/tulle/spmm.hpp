@@ -35,7 +35,7 @@
 #include "tulle/float16.hpp"
 #include "tulle/spmm_policy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // How a plan finds out what is best: from counts, or by trying.
 
@@ -111,4 +111,4 @@ void multiply(const Context& ctx, const View& a, const std::type_identity_t<Dens
     multiply(ctx, a, Sum<V>(1), b, Sum<V>(0), c, options);
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

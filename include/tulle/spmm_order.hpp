@@ -24,7 +24,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/features.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // Where the nonzeros are; arrays where the context works.
 struct Pattern {
@@ -95,4 +95,4 @@ TULLE_API std::string to_text(OrderKind kind);
 TULLE_API std::string to_text(Dispersion dispersion);
 TULLE_API OrderKind parse_order(std::string_view name);  // ValueError lists the names
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -13,7 +13,7 @@
 #include "tulle/spmm_order.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 enum class Math {
     exact,  // products and sums in the type of the sums
@@ -93,4 +93,4 @@ TULLE_API std::string to_text(
                             // columns, 8 parts"; "tiles of 32 and rest, bsa order"
 TULLE_API Kernel parse_kernel(std::string_view name);  // ValueError lists the names
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

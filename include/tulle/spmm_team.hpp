@@ -27,7 +27,7 @@
 #include "tulle/team.hpp"
 #include "tulle/traffic.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 enum class SplitBy {
     automatic,  // what moves fewer bytes to the members; rows in a deterministic team
@@ -127,4 +127,4 @@ void multiply(const Team& team, const View& a, Sum<V> alpha, const std::type_ide
     TeamPlan<V, C>::make(team, a, once).run(alpha, b, beta, c);
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

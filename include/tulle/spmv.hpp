@@ -38,7 +38,7 @@
 #include "tulle/csr32.hpp"
 #include "tulle/spmv_policy.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 template <class V>
 using AnyView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>, Csr32View<V>, Csc32View<V>>;
@@ -107,4 +107,4 @@ void multiply(const Context& ctx, const View& a, std::type_identity_t<std::span<
     Plan<V>::once(ctx, a, V(1), x, V(0), y, options);
 }
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -14,7 +14,7 @@
 #include "tulle/context.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 enum class Format { csr, csc, coo, blocked_ell };
 
@@ -132,4 +132,4 @@ TULLE_API std::string to_text(Format format);
 TULLE_API std::string to_text(const Policy& policy);   // "rows, 8 lanes"
 TULLE_API Kernel parse_kernel(std::string_view name);  // ValueError lists the names
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

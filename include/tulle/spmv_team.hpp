@@ -32,7 +32,7 @@
 #include "tulle/team.hpp"
 #include "tulle/traffic.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 template <class V>
 using PartableView = std::variant<CsrView<V>, CscView<V>, CooView<V>, Csr32View<V>, Csc32View<V>>;
@@ -131,4 +131,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -35,7 +35,7 @@
 #include "tulle/sptrsv_placement.hpp"
 #include "tulle/sptrsv_policy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 template <class V>
 using AnyView = std::variant<CsrView<V>, CscView<V>, Csr32View<V>, Csc32View<V>>;
@@ -156,4 +156,4 @@ void solve(const Context& ctx, const View& a, std::type_identity_t<std::span<con
     solve(ctx, a, V(1), b, x, options);
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -11,7 +11,7 @@
 #include "tulle/api.hpp"
 #include "tulle/sptrsv_policy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // Seconds.
 struct CostEstimate {
@@ -41,4 +41,4 @@ TULLE_API Placement place(const Features& features, const std::vector<MergeEstim
 // The most that clusters could gain on a GPU: where it is not enough, nobody needs to look for them.
 TULLE_API std::vector<MergeEstimate> best_estimates(const Features& features);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -17,7 +17,7 @@
 #include "tulle/context.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 enum class Kernel {
     serial,  // CPU: one row after the other
@@ -180,4 +180,4 @@ TULLE_API std::string to_text(Kernel kernel);
 TULLE_API std::string to_text(Merge merge);
 TULLE_API std::string to_text(ExecutionScope execution_scope);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

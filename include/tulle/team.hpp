@@ -10,7 +10,7 @@
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 class TULLE_API Team {
 public:
@@ -29,4 +29,4 @@ private:
     std::vector<Context> members_;
 };
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -11,7 +11,7 @@
 #include "tulle/api.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 TULLE_API std::string to_text(double number);  // shortest text that reads back as the same number
 template <std::integral T>
@@ -35,4 +35,4 @@ TULLE_API std::string grouped(offset_t number);            // "1 402 553 118"
 TULLE_API std::string human_bytes(std::size_t bytes);      // "11.3 GiB"
 TULLE_API std::size_t parse_bytes(std::string_view text);  // "8GiB", "500 MB", "1024"; ValueError otherwise
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -15,7 +15,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle::trace {
+namespace tulle::inline TULLE_ABI::trace {
 
 struct Timing {
     std::string name;
@@ -64,4 +64,4 @@ TULLE_API void set_ranges(Ranges ranges);
 // Seconds on a steady clock.
 TULLE_API double now();
 
-}  // namespace tulle::trace
+}  // namespace tulle::inline TULLE_ABI::trace

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tulle::partition {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI::partition {
 
 // Bytes of payload and how many copies carried them.
 struct Traffic {
@@ -14,4 +16,4 @@ struct Traffic {
     std::int64_t messages = 0;
 };
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -16,7 +16,7 @@
 #include "tulle/outline.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace detail {
 
 // How an array travels: up to a queue's memory, or down from it to the host.
@@ -150,4 +150,4 @@ Buffer<T> to_host(const Context& ctx, std::span<const T> there)
     });
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace tulle {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI {
 
 using index_t = std::int32_t;   // row and column numbers
 using offset_t = std::int64_t;  // positions in the nonzero arrays, counts of products, bytes
@@ -20,4 +22,4 @@ enum class Effort { model, search };
 inline constexpr index_t max_index = std::numeric_limits<index_t>::max();
 inline constexpr offset_t max_offset = std::numeric_limits<offset_t>::max();
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -14,7 +14,7 @@
 #include "tulle/outline.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 struct Findings {
     std::string problem;  // empty: the structure is sound; else one sentence with row, position and numbers
@@ -58,4 +58,4 @@ void check(const Context& ctx, const View& a)
     require<ValueError>(found.ok(), found.problem);
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -11,7 +11,7 @@
 #include "tulle/csr32.hpp"
 #include "tulle/outline.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 // n offsets of 64 bits from as many of 32.
 TULLE_API void widen_offsets(const CpuQueue& q, const std::int32_t* from, offset_t n, offset_t* to);
@@ -77,4 +77,4 @@ inline std::string widened_text(std::size_t bytes)
                : concat("\n  offsets: given in 32 bits, widened to 64: ", human_bytes(bytes), " of what is kept");
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

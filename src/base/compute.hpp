@@ -7,7 +7,9 @@
 #include <array>
 #include <cstddef>
 
-namespace tulle {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI {
 
 // Those that are compiled for and tested on the simulated GPU.
 inline constexpr std::array supported_computes{80, 86, 89, 90, 100, 120};
@@ -22,4 +24,4 @@ constexpr std::size_t block_bytes_of(int compute)
 // Blocks that can run together in a cluster; 1: there are no clusters. More than 8 are not portable.
 constexpr int cluster_blocks_of(int compute) { return compute < 90 ? 1 : compute < 110 ? 16 : 8; }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -10,7 +10,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // with_constant<1, 2, 4>(n, [&](auto lanes) { kernel<lanes()>… }): refuses numbers that were never compiled.
 template <int... Choices, class F>
@@ -28,4 +28,4 @@ constexpr void for_each_index(F&& f)
     (std::make_index_sequence<N>{});
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

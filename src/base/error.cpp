@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tulle/error.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 Error::Error(const std::string& what, const std::string& hint)
     : std::runtime_error(hint.empty() ? what : what + "\n  hint: " + hint),
@@ -16,4 +16,4 @@ OutOfMemory::OutOfMemory(const std::string& what, std::size_t needed, std::size_
       available_(available)
 {}
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -17,7 +17,7 @@
 
 #include "tulle/float16.hpp"
 
-namespace tulle::error_bound {
+namespace tulle::inline TULLE_ABI::error_bound {
 
 constexpr long double gamma(long double roundings, long double unit)
 {
@@ -90,4 +90,4 @@ inline double share(long double computed, long double exact, long double bound)
                                                                     : std::numeric_limits<double>::infinity();
 }
 
-}  // namespace tulle::error_bound
+}  // namespace tulle::inline TULLE_ABI::error_bound

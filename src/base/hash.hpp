@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
-namespace tulle {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI {
 
 // splitmix64.
 constexpr std::uint64_t mix(std::uint64_t z)
@@ -31,4 +33,4 @@ constexpr std::uint64_t below(std::uint64_t hash, std::uint64_t m) { return ((ha
 // [0, 1) from a hash, 53 bits.
 constexpr double unit(std::uint64_t hash) { return static_cast<double>(hash >> 11) * 0x1p-53; }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -9,7 +9,7 @@
 #include "tulle/text.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 template <std::integral T>
 constexpr T ceil_div(T a, T b)
@@ -47,4 +47,4 @@ inline offset_t checked_product(offset_t a, offset_t b, std::string_view what)
     return product;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -3,7 +3,9 @@
 // The noun behind a number: concat(n, plural(n, " row", " rows")).
 #pragma once
 
-namespace tulle {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI {
 
 template <class N>
 constexpr const char* plural(N n, const char* one, const char* many)
@@ -11,4 +13,4 @@ constexpr const char* plural(N n, const char* one, const char* many)
     return n == N(1) ? one : many;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -11,7 +11,7 @@
 
 #include "tulle/text.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // Letters to insert, delete, replace or swap with their neighbour (optimal string alignment).
 inline std::size_t edit_distance(std::string_view a, std::string_view b)
@@ -63,4 +63,4 @@ std::string one_of_hint(std::string_view word, const Words& known)
     return concat(did_you_mean(word, known), "one of ", all);
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -10,7 +10,7 @@
 
 #include "tulle/error.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 struct Unit {
@@ -72,4 +72,4 @@ std::size_t parse_bytes(std::string_view text)
     return static_cast<std::size_t>(amount * unit->bytes);
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 
-namespace tulle::trace {
+namespace tulle::inline TULLE_ABI::trace {
 namespace {
 
 thread_local Recorder* current = nullptr;
@@ -49,4 +49,4 @@ Phase::~Phase()
     --recorder_->depth_;
 }
 
-}  // namespace tulle::trace
+}  // namespace tulle::inline TULLE_ABI::trace

@@ -9,7 +9,7 @@
 
 #include "tulle/trace.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 bool may_calibrate()
 {
@@ -27,4 +27,4 @@ double thread_seconds()
     return trace::now();
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

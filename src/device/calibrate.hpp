@@ -5,7 +5,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // False where TULLE_CALIBRATE=off forbids measurements: everything is then decided by typical costs.
 TULLE_API bool may_calibrate();
@@ -13,4 +13,4 @@ TULLE_API bool may_calibrate();
 // The clock of the calling thread, which stands still while others have the processor.
 TULLE_API double thread_seconds();
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

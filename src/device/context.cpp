@@ -5,7 +5,7 @@
 #include "device/cuda_devices.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 Context Context::cpu(int threads) { return Context(CpuQueue(threads)); }
 
@@ -61,4 +61,4 @@ CpuQueue Context::host() const
     return std::get<CpuQueue>(queue_);
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

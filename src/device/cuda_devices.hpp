@@ -9,7 +9,7 @@
 #include "tulle/device_info.hpp"
 #include "tulle/queue.hpp"
 
-namespace tulle::cuda {
+namespace tulle::inline TULLE_ABI::cuda {
 
 // What kernels are chosen by. Asking makes no context on the GPU.
 struct DeviceLimits {
@@ -28,4 +28,4 @@ CudaQueue open_queue(int device, CUstream_st* stream);
 std::vector<GpuInfo> list_devices(std::string& why_not);
 bool is_device_pointer(const void* data, int device);
 
-}  // namespace tulle::cuda
+}  // namespace tulle::inline TULLE_ABI::cuda

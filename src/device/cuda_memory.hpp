@@ -5,7 +5,7 @@
 
 #include "tulle/memory.hpp"
 
-namespace tulle::cuda {
+namespace tulle::inline TULLE_ABI::cuda {
 
 void* allocate_device(const Place& place, std::size_t bytes);  // null when there is none
 void release_device(const Place& place, void* data) noexcept;
@@ -13,4 +13,4 @@ void* allocate_pinned(std::size_t bytes);  // null when there is none
 void release_pinned(void* data) noexcept;
 std::size_t free_device_bytes(int device);
 
-}  // namespace tulle::cuda
+}  // namespace tulle::inline TULLE_ABI::cuda

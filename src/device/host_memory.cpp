@@ -21,7 +21,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::host {
+namespace tulle::inline TULLE_ABI::host {
 namespace {
 
 constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
@@ -245,4 +245,4 @@ void read_limits_below(const std::string& where)
     folder() = where;
 }
 
-}  // namespace tulle::host
+}  // namespace tulle::inline TULLE_ABI::host

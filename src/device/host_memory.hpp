@@ -19,7 +19,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle::host {
+namespace tulle::inline TULLE_ABI::host {
 
 // Reading the limits takes about 50 microseconds; to touch a block of this size takes at least a hundred times as long.
 // Smaller ones are looked at together, once they add up to as much.
@@ -44,4 +44,4 @@ void release(void* data, std::size_t bytes) noexcept;
 // the machine.
 void read_limits_below(const std::string& folder);
 
-}  // namespace tulle::host
+}  // namespace tulle::inline TULLE_ABI::host

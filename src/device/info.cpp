@@ -4,7 +4,7 @@
 
 #include "tulle/version.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 std::vector<GpuInfo> cuda_devices()
 {
@@ -23,4 +23,4 @@ std::string why_no_cuda()
     return why;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

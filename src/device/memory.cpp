@@ -15,7 +15,7 @@
 #include "tulle/text.hpp"
 #include "tulle/version.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 constexpr std::size_t cache_line = 64;
@@ -197,4 +197,4 @@ std::size_t free_bytes(const Place& place)
     return host::available().bytes;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

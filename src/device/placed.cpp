@@ -7,7 +7,7 @@
 #include "tulle/text.hpp"
 #include "tulle/version.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 void require_placed(const Context& ctx, const void* data, std::size_t size, const void*& known, std::string_view name)
 {
@@ -29,4 +29,4 @@ void require_placed(const Context& ctx, const void* data, std::size_t size, cons
     (void)ctx, (void)data, (void)known, (void)name;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

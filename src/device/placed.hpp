@@ -8,7 +8,7 @@
 
 #include "tulle/context.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // ValueError if an array of `size` entries is null, DeviceError unless it is where the context works. Asking costs a
 // microsecond, so an address found good is kept in `known` and not asked for again.
@@ -21,4 +21,4 @@ bool are_apart(std::span<T> a, std::span<U> b)
     return a.empty() || b.empty() || a.data() + a.size() <= b.data() || b.data() + b.size() <= a.data();
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

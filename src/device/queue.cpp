@@ -14,7 +14,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 constexpr offset_t usual_work_per_thread =
@@ -68,4 +68,4 @@ CudaQueue::CudaQueue(int number, CUstream_st* order, std::shared_ptr<Memory> res
       memory(std::move(resource))
 {}
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

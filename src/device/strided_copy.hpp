@@ -8,7 +8,7 @@
 #include "tulle/api.hpp"
 #include "tulle/queue.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // In bytes; steps are from line to line.
 struct LineShape {
@@ -27,4 +27,4 @@ TULLE_API void upload_lines(const CudaQueue& q, const void* host, void* to,
 TULLE_API void download_lines(const CpuQueue& q, const void* from, void* host, const LineShape& shape);
 TULLE_API void download_lines(const CudaQueue& q, const void* from, void* host, const LineShape& shape);  // waits
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

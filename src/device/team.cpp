@@ -9,7 +9,7 @@
 
 #include "tulle/text.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 Team::Team(std::vector<Context> members) : members_(std::move(members))
 {
@@ -56,4 +56,4 @@ void Team::run(const std::function<void(int, const Context&)>& work) const
         if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -11,7 +11,7 @@
 #include "prim/scan.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr offset_t worth_threads = offset_t{1} << 13;  // entries below which starting threads costs more than it saves
@@ -184,4 +184,4 @@ template Csr<double> assemble(const CpuQueue&, Csr<double>, Found&);
 template void set_pattern_values(const CpuQueue&, Csr<float>&, const ReadOptions&, FileInfo&);
 template void set_pattern_values(const CpuQueue&, Csr<double>&, const ReadOptions&, FileInfo&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -8,7 +8,7 @@
 #include "tulle/io.hpp"
 #include "tulle/queue.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 // What a stored entry (i, j), i != j, says of (j, i).
 enum class Mirror { none, same, negated };
@@ -27,4 +27,4 @@ Csr<V> assemble(const CpuQueue& q, Csr<V> a, Found& duplicates);
 template <class V>
 void set_pattern_values(const CpuQueue& q, Csr<V>& a, const ReadOptions& options, FileInfo& info);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

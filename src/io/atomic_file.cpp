@@ -17,7 +17,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -229,4 +229,4 @@ void AtomicFile::commit()
     sync_folder(target_.parent_path());
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

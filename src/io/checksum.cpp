@@ -10,7 +10,7 @@
 #include "io/chunks.hpp"
 #include "io/formats/binary.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::size_t block = std::size_t{1} << 20;
@@ -48,4 +48,4 @@ std::uint64_t checksum(const CpuQueue& q, const void* data, std::size_t bytes)
     return all;
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

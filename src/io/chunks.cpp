@@ -11,7 +11,7 @@
 
 #include "base/math.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::size_t smallest_chunk = std::size_t{4} << 10, largest_chunk = std::size_t{4} << 20;
@@ -82,4 +82,4 @@ Progress stretch(const Progress& whole, double begin, double end)
     return [&whole, begin, end](double share) { whole(begin + share * (end - begin)); };
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

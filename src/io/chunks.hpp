@@ -11,7 +11,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 // The text cut at line ends, about eight pieces for every thread, 4 KiB to 4 MiB each.
 std::vector<std::string_view> cut_at_lines(const CpuQueue& q, std::string_view text);
@@ -24,4 +24,4 @@ void for_each_chunk(const CpuQueue& q, offset_t n, const Progress& progress, con
 // A progress that tells another one about its stretch from `begin` to `end`; empty for an empty one.
 Progress stretch(const Progress& whole, double begin, double end);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -9,7 +9,7 @@
 #include "io/text.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::array formats{
@@ -92,4 +92,4 @@ std::optional<Contents> contents_of(std::string_view bytes)
     return begins_with_sizes(bytes) ? std::optional(Contents::smtx) : std::nullopt;
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

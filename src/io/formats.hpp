@@ -11,7 +11,7 @@
 #include "io/source.hpp"
 #include "tulle/io.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 enum class Contents { matrix_market, npz, smtx, binary };
 enum class Packing { none, gz, xz, tar_gz };
@@ -41,4 +41,4 @@ std::optional<Contents> contents_of(std::string_view bytes);
 template <class V>
 Csr<V> read_source(const CpuQueue& q, Source source, const Format& format, const ReadOptions& options, FileInfo& info);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -16,7 +16,7 @@
 #include "tulle/trace.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr double unpacking_share = 0.6;  // of the time that a compressed file takes, for progress
@@ -179,4 +179,4 @@ template TULLE_API void write(const Context&, const std::filesystem::path&, cons
 template TULLE_API void write(const Context&, const std::filesystem::path&, const CsrView<double>&,
                               const WriteOptions&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

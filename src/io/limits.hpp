@@ -11,7 +11,7 @@
 #include "tulle/text.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 constexpr std::size_t limit_for(std::size_t present, std::size_t factor, const ReadOptions& options)
 {
@@ -39,4 +39,4 @@ inline std::string too_many_rows(offset_t rows, std::size_t present)
 }
 inline constexpr const char* too_many_rows_hint = "raise ReadOptions::unproven_bytes to read it all the same";
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -8,7 +8,7 @@
 #include "tulle/float16.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr offset_t worth_threads = offset_t{1} << 13;  // entries below which starting threads costs more than it saves
@@ -98,4 +98,4 @@ void refuse_losses(const std::string& file, const ReadOptions& options, const Fi
 template void report_narrowing(const CpuQueue&, const Csr<float>&, const ReadOptions&, FileInfo&);
 template void report_narrowing(const CpuQueue&, const Csr<double>&, const ReadOptions&, FileInfo&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

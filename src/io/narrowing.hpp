@@ -8,7 +8,7 @@
 #include "tulle/io.hpp"
 #include "tulle/queue.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 // Adds to the report what the type of ReadOptions::narrow does not hold of the matrix; places in the order of its rows.
 template <class V>
@@ -17,4 +17,4 @@ void report_narrowing(const CpuQueue& q, const Csr<V>& a, const ReadOptions& opt
 // FormatError with the first warning, where the options are strict.
 void refuse_losses(const std::string& file, const ReadOptions& options, const FileInfo& info);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -10,7 +10,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 class Sink {
 public:
@@ -59,4 +59,4 @@ private:
 // Removes the files under another name that this process has not finished. For signal handlers: async-signal-safe.
 TULLE_API void remove_unfinished_files() noexcept;
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -13,7 +13,7 @@
 
 #include "tulle/copy.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::size_t smallest_room = std::size_t{64} << 10;
@@ -96,4 +96,4 @@ bool ByteBuffer::make_room()
     return true;
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -12,7 +12,7 @@
 
 #include "tulle/buffer.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 class Source {
 public:
@@ -59,4 +59,4 @@ private:
     Buffer<char> data_;
 };
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -11,7 +11,7 @@
 
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::size_t longest_quote = 32;
@@ -189,4 +189,4 @@ template double Scanner::unusual_whole<double>();
 template void Scanner::note_loss(std::string_view, float);
 template void Scanner::note_loss(std::string_view, double);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -16,7 +16,7 @@
 #include "tulle/error.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 // Whether V has the bits for a whole number.
 template <class V, std::integral I>
@@ -186,4 +186,4 @@ extern template double Scanner::unusual_whole<double>();
 extern template void Scanner::note_loss(std::string_view, float);
 extern template void Scanner::note_loss(std::string_view, double);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -9,7 +9,7 @@
 #include "matrix/entries.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace matrix {
 namespace {
 
@@ -118,4 +118,4 @@ template Csr<double> sort_rows(const Context&, const CsrView<double>&);
 template Csr<float> sum_duplicates(const Context&, const CsrView<float>&);
 template Csr<double> sum_duplicates(const Context&, const CsrView<double>&);
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -21,7 +21,7 @@
 #include "tulle/reorder.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace matrix {
 namespace {
 
@@ -303,4 +303,4 @@ template Dense<double> to_dense(const Context&, const CsrView<double>&, Layout);
 template Csr<float> transpose(const Context&, const CsrView<float>&, Buffer<offset_t>*);
 template Csr<double> transpose(const Context&, const CsrView<double>&, Buffer<offset_t>*);
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -13,7 +13,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 // row[k] = the row that position k belongs to.
 void expand_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows, offset_t nonzeros, index_t* row);
@@ -158,4 +158,4 @@ void fill_entries(const CudaQueue& q, const View& a, const offset_t* row_begin, 
 void invert(const CpuQueue& q, const index_t* from, index_t n, index_t* inverse, index_t* problem);
 void invert(const CudaQueue& q, const index_t* from, index_t n, index_t* inverse, index_t* problem);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

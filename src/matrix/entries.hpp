@@ -14,7 +14,7 @@
 #include "tulle/copy.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 // What stands at the positions of `source`, in that order.
 template <class T, class Queue>
@@ -79,4 +79,4 @@ Csr<V> copy_of(const Queue& q, const CsrView<V>& a)
             .unique = a.unique};
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -4,7 +4,7 @@
 
 #include "tulle/types.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 // The row has the columns of the one before it. Empty rows have none to share. For hosts and kernels.
 constexpr bool equals_predecessor(const offset_t* row_begin, const index_t* col, offset_t row)
@@ -17,4 +17,4 @@ constexpr bool equals_predecessor(const offset_t* row_begin, const index_t* col,
     return true;
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -19,7 +19,7 @@
 #include "tulle/trace.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 using namespace inspect;
@@ -130,4 +130,4 @@ Features features(const Context& ctx, const CsrView<V>& a)
 template Features features(const Context&, const CsrView<float>&);
 template Features features(const Context&, const CsrView<double>&);
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

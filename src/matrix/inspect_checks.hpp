@@ -10,7 +10,7 @@
 #include "prim/search.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 
 // begin[i] … begin[i+1] is no range of positions below `nonzeros`, where begin[i] is one.
 struct BadBegin {
@@ -164,4 +164,4 @@ struct HasLength {
     constexpr bool operator()(offset_t i) const { return length_of(begin, i) == length; }
 };
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -8,7 +8,7 @@
 #include "matrix/inspect_checks.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 
 constexpr int bit_length(offset_t n)
 {
@@ -42,4 +42,4 @@ constexpr Mirrored mirrored(const CsrView<V>& a, const CsrView<V>& mirror, index
     return {true, same < end && mirror.col[same] == a.col[k] && mirror.value[same] == a.value[k]};
 }
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -10,7 +10,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/queue.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 
 // The smallest k < n where the check is true; n if there is none.
 template <class Check>
@@ -64,4 +64,4 @@ MirrorSums count_mirrored(const CudaQueue& q, const CsrView<V>& a, const CsrView
 void find_levels(const CpuQueue& q, const offset_t* row_begin, const index_t* col, index_t rows, index_t* level);
 void find_levels(const CudaQueue& q, const offset_t* row_begin, const index_t* col, index_t rows, index_t* level);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -7,7 +7,7 @@
 #include "device/cuda_devices.hpp"
 #include "tulle/device_info.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace matrix {
 namespace {
 
@@ -81,4 +81,4 @@ offset_t count_reach(index_t rows, index_t cols, offset_t leading, Layout layout
 }
 
 }  // namespace matrix
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -15,7 +15,7 @@
 #include "prim/sort.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 using namespace inspect;
@@ -323,4 +323,4 @@ template Findings validate(const Context&, const Csr32View<double>&);
 template Findings validate(const Context&, const Csc32View<float>&);
 template Findings validate(const Context&, const Csc32View<double>&);
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

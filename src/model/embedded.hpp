@@ -8,11 +8,11 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 
 // The text of data/models/<name>.txt as it was when the library was built; empty if there was none.
 TULLE_API std::string_view embedded(std::string_view name);
 
 TULLE_API std::vector<std::string_view> embedded_names();
 
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 namespace {
 
 constexpr std::string_view blanks = " \t\r";
@@ -73,4 +73,4 @@ std::string read_text(const std::string& path)
     return text;
 }
 
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

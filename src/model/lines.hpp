@@ -15,7 +15,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 
 class Lines {
 public:
@@ -57,4 +57,4 @@ T Lines::number(std::size_t k) const
     return value;
 }
 
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

@@ -8,7 +8,7 @@
 
 #include "model/lines.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 
 std::vector<double> products(std::span<const double> x)
 {
@@ -141,4 +141,4 @@ std::size_t Perceptron::choose(std::span<const double> features) const
     return static_cast<std::size_t>(std::max_element(judged.begin(), judged.end()) - judged.begin());
 }
 
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

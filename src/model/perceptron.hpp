@@ -23,7 +23,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 
 // 1, every x_i, every x_i x_j with i <= j: 66 of ten.
 TULLE_API std::vector<double> products(std::span<const double> x);
@@ -55,4 +55,4 @@ private:
     friend struct PerceptronReader;
 };
 
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

@@ -9,7 +9,7 @@
 
 #include "model/lines.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 
 struct TreeReader {
     Lines lines;
@@ -116,4 +116,4 @@ int Tree::depth() const
     return most;
 }
 
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

@@ -23,7 +23,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 
 class TULLE_API Tree {
 public:
@@ -56,4 +56,4 @@ private:
     friend struct TreeReader;
 };
 
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

@@ -11,7 +11,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // total * before / all, rounded down, without forming the product. 0 <= before <= all < 2^31.
 constexpr offset_t fair_position(offset_t total, offset_t before, offset_t all)
@@ -83,4 +83,4 @@ TULLE_API void find_pointer(const CudaQueue& q, const index_t* line, const Part&
 TULLE_API void restore_pointer(const CpuQueue& q, const offset_t* local, const Part& part, offset_t* whole);
 TULLE_API void restore_pointer(const CudaQueue& q, const offset_t* local, const Part& part, offset_t* whole);
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -10,7 +10,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // The columns of a part that lie outside its own range: number[j] of them come before column j (cols + 1 entries).
 struct Outside {
@@ -41,4 +41,4 @@ Buffer<index_t> list_halo(const Queue& q, const Outside& outside)
     return halo;
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -6,7 +6,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // Columns a part owns.
 struct ColumnRange {
@@ -44,4 +44,4 @@ void find_reaching_rows(const CpuQueue& q, const offset_t* row_begin, index_t ro
 void find_reaching_rows(const CudaQueue& q, const offset_t* row_begin, index_t rows, const index_t* col,
                         ColumnRange own, unsigned char* reaches);
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -8,7 +8,7 @@
 #include "tulle/text.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // Where a matrix on the host is looked at. Threads are for large ones: waiting for each other they cost more than a
 // small one does.
@@ -32,4 +32,4 @@ inline void require_member(int member, int members)
                         [&] { return concat("there is no member ", member, " in a team of ", members); });
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

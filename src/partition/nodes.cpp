@@ -10,7 +10,7 @@
 
 #include "tulle/text.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 std::string first_line(const std::string& path)
@@ -81,4 +81,4 @@ void stay_on_node(int node)
     if (!processors.empty()) (void)sched_setaffinity(0, sizeof set, &set);
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

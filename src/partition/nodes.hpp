@@ -10,7 +10,7 @@
 #include "tulle/api.hpp"
 #include "tulle/team.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // The node of every member: the one its GPU hangs on; CPU members are dealt out over the nodes in order.
 TULLE_API std::vector<int> nodes_of(const Team& team);
@@ -29,4 +29,4 @@ namespace cuda {  // defined by the CUDA backend
 int node_of(int device);
 
 }  // namespace cuda
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

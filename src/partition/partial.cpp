@@ -15,7 +15,7 @@
 #include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 // A matrix stored by lines: the arrays of CSR, or of CSC seen as CSR of the transposed matrix.
@@ -245,4 +245,4 @@ template Csr<double> merge(const Context&, std::span<const PartialCsr<double>>);
 template Csc<double> merge(const Context&, std::span<const PartialCsc<double>>);
 template Coo<double> merge(const Context&, std::span<const PartialCoo<double>>);
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "partition/signal.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 std::shared_ptr<void> event_for(const CpuQueue&) { return nullptr; }
@@ -32,4 +32,4 @@ void Signal::wait(const Context& ctx) const
     if (event_) ctx.run([&](const auto& q) { wait_on(event_.get(), q); });
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

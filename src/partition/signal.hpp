@@ -8,7 +8,7 @@
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // A mark in the order of one queue that other queues can wait for without stopping the host. On a CPU, where work is
 // done when the call returns, there is nothing to mark; a CPU queue that waits for a GPU's mark stops its thread.
@@ -33,4 +33,4 @@ void wait_event(void* event, const CudaQueue& q);
 void finish_event(void* event);  // stops the host
 
 }  // namespace cuda
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

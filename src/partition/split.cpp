@@ -9,7 +9,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 std::vector<int> shares_of(int parts, const SplitOptions& options)
@@ -113,4 +113,4 @@ std::string_view to_text(Rule rule)
     return names[static_cast<std::size_t>(rule)];
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -11,7 +11,7 @@
 #include "tulle/copy.hpp"
 #include "tulle/split.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // The fair positions of all cuts: parts + 1 of them, from 0 to total. ValueError for no parts, or shares that cannot
 // be.
@@ -51,4 +51,4 @@ std::vector<Cut> split(const Queue& q, const offset_t* prefix, offset_t items, i
     return choose_cuts(find_all_candidates(q, prefix, items, parts, options), items, options);
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -4,7 +4,7 @@
 
 #include "partition/nodes.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 ThreadPool::ThreadPool(int members, const std::vector<int>& nodes) : failures_(static_cast<std::size_t>(members))
 {
@@ -62,4 +62,4 @@ void ThreadPool::run_all(Call call, const void* work)
         if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -12,7 +12,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 class TULLE_API ThreadPool {
 public:
@@ -44,4 +44,4 @@ private:
     std::vector<std::jthread> threads_;
 };
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

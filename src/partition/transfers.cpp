@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "partition/transfers.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 // From one kind of queue to another; a GPU sends to host memory in its own order, everything else is in the receiver's.
@@ -80,4 +80,4 @@ void Transfers::reset()
     messages_ = 0;
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -15,7 +15,7 @@
 #include "tulle/dense.hpp"
 #include "tulle/traffic.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 // Copies go where they are told in the order of the receiver's queue. For use by several threads at once.
 class TULLE_API Transfers {
@@ -98,4 +98,4 @@ namespace cuda {  // defined by the CUDA backend
 void copy_between(const CudaQueue& from, const void* source, const CudaQueue& to, void* target, std::size_t bytes);
 
 }  // namespace cuda
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -9,7 +9,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 struct MergePoint {
     offset_t row, nonzero;  // rows finished and nonzeros taken before this point
@@ -42,4 +42,4 @@ void merge_path(const CpuQueue& q, const offset_t* row_begin, offset_t rows, off
 void merge_path(const CudaQueue& q, const offset_t* row_begin, offset_t rows, offset_t nonzeros, offset_t parts,
                 MergePoint* point);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -5,7 +5,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 // Reductions to a number on the host (they wait). T is index_t, offset_t, float or double. The same bits every time:
 // on the CPU for any number of threads, on a GPU from run to run on the same model. NaN is passed over by maximum and
@@ -23,4 +23,4 @@ T minimum(const CpuQueue& q, const T* data, offset_t n, T most);  // most for n 
 template <class T>
 T minimum(const CudaQueue& q, const T* data, offset_t n, T most);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -10,7 +10,7 @@
 #include "tulle/text.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 struct Plus {
     template <class A, class B>
@@ -50,4 +50,4 @@ T narrow_total(Total<T> total)
     return static_cast<T>(total);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

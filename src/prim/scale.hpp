@@ -7,7 +7,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 // The numbers of `lines` lines, each `length` long and `leading` after the one before.
 template <class T>
@@ -32,4 +32,4 @@ void scale(const Queue& q, T* data, offset_t n, Factor<T> factor)
     scale(q, Lines<T>{data, 1, n, n}, factor);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

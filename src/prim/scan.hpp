@@ -5,11 +5,11 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 // begin[0] = 0, begin[i+1] = begin[i] + count[i]; begin has n+1 entries. In place (count == begin) is allowed: count[n]
 // is not read.
 void exclusive_scan(const CpuQueue& q, const offset_t* count, offset_t* begin, offset_t n);
 void exclusive_scan(const CudaQueue& q, const offset_t* count, offset_t* begin, offset_t n);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -5,7 +5,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 // First position in data[0 … n-1] (ascending) whose entry is not below `wanted`; n if there is none. For hosts and
 // kernels.
@@ -40,4 +40,4 @@ void search_sorted(const CpuQueue& q, const T* data, offset_t n, const T* wanted
 template <class T>
 void search_sorted(const CudaQueue& q, const T* data, offset_t n, const T* wanted, offset_t count, offset_t* found);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -12,7 +12,7 @@
 #include "tulle/text.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 // Sorts the keys and carries the payload along; stable. Only the lowest `bits` bits of the keys are looked at.
 void sort_pairs(const CpuQueue& q, std::uint64_t* key, offset_t* payload, offset_t n, int bits = 64);
@@ -50,4 +50,4 @@ constexpr int bits_for(std::uint64_t limit)
     return bits;
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

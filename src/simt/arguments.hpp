@@ -15,7 +15,7 @@
 
 #include "simt/launch.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 struct Anything {
     template <class T>
@@ -141,4 +141,4 @@ Argument argument_of(const T& value)
     else return {&value, sizeof value, nullptr};
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -11,7 +11,7 @@
 #include "simt/launch.hpp"
 #include "simt/warp.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 // What CUDA's atomics accept.
 template <class T>
@@ -42,7 +42,7 @@ T wrapping_add(T a, T b)
     else return a + b;
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt
 
 template <tulle::simt::AtomicNumber T>
 T atomicAdd(T* address, std::type_identity_t<T> value, const char* file = __builtin_FILE(), int line = __builtin_LINE())
@@ -134,7 +134,7 @@ inline void __nanosleep(unsigned, const char* file = __builtin_FILE(), int line 
     tulle::simt::sleep_a_little({file, line});
 }
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // Flags between blocks: what was written before store_release is seen after load_acquire has read the flag. 32 or 64
 // bits.
@@ -190,4 +190,4 @@ T load_streaming(const T* from)
     return *from;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -6,7 +6,7 @@
 #include "simt/machine.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 namespace {
 
 constexpr std::size_t static_shared_limit = 48 * 1024, shared_limit = 227 * 1024;
@@ -270,4 +270,4 @@ void sleep_a_little(const Where& at)
     m.yield();
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

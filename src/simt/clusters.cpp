@@ -4,7 +4,7 @@
 #include "simt/machine.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 void Machine::arrive_in_cluster(const Where& at)
 {
@@ -100,4 +100,4 @@ void* in_cluster(const void* mine, int block, const Where& at)
     return machine().in_cluster(mine, block, at);
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -19,7 +19,7 @@
 
 #include "tulle/api.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 enum class Policy { random, first, last };           // which of the threads that could run does
 enum class Order { ascending, descending, random };  // of the blocks of a kernel
@@ -51,4 +51,4 @@ TULLE_API std::string replay(const Config& config);
 // Why the last call of this host thread returned an error.
 TULLE_API std::string last_fault();
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -64,7 +64,7 @@ tulle_simt_switch:
 #endif
 #endif
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 #ifdef TULLE_SIMT_UCONTEXT
 void prepare(StackContext& context, char* stack, std::size_t bytes, void (*entry)())
@@ -98,4 +98,4 @@ void prepare(StackContext& context, char* stack, std::size_t bytes, void (*entry
 void switch_stacks(StackContext& from, StackContext& to) { tulle_simt_switch(&from.stack_pointer, to.stack_pointer); }
 #endif
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

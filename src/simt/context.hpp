@@ -11,9 +11,11 @@
 #endif
 #ifdef TULLE_SIMT_UCONTEXT
 #include <ucontext.h>
+
+#include "tulle/api.hpp"
 #endif
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 #ifdef TULLE_SIMT_UCONTEXT
 struct StackContext {
@@ -31,4 +33,4 @@ void prepare(StackContext& context, char* stack, std::size_t bytes, void (*entry
 // Saves the running context and goes on with the other; returns when somebody switches back.
 void switch_stacks(StackContext& from, StackContext& to);
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

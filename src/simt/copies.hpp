@@ -12,7 +12,7 @@
 #include "simt/launch.hpp"
 #include "simt/sanitizers.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace simt {
 
 inline void perform(const Copy& copy) { std::memcpy(copy.to, copy.from, copy.bytes); }
@@ -80,4 +80,4 @@ inline void load_transposed(std::uint32_t (&to)[4], SharedAddress row, const cha
     simt::meet_in_warp(0xffffffffu, &mine, simt::load_matrices, {file, line});
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

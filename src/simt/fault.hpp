@@ -6,7 +6,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace tulle::simt {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI::simt {
 
 struct Fault : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -24,4 +26,4 @@ std::string short_path(const char* file);
 // Prints whereabouts when a sanitizer or a signal ends the program inside a kernel.
 void explain_crashes();
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

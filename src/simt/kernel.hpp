@@ -57,7 +57,7 @@ requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> &&(!std::is_same_v<A
     return std::min(static_cast<C>(a), static_cast<C>(b));
 }
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 // Every thread takes its own copy of the arguments: nobody's memory, and the launch's doing.
 template <class... P, std::size_t... I>
@@ -81,4 +81,4 @@ cudaError_t enqueue(CUstream_st* stream, const Grid& grid, void (*kernel)(P...),
     }(static_cast<P>(std::forward<A>(args))...);
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -11,7 +11,7 @@
 
 #include "simt/cuda_runtime.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 // A place in a kernel's source.
 struct Where {
@@ -118,4 +118,4 @@ void arrive_in_cluster(const Where& at);
 void wait_for_cluster(const Where& at);
 void* in_cluster(const void* mine, int block, const Where& at);
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

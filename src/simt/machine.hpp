@@ -24,7 +24,7 @@
 #include "simt/random.hpp"
 #include "simt/sanitizers.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 struct Block;
 struct Warp;
@@ -219,4 +219,4 @@ private:
 
 Machine& machine();
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -11,7 +11,7 @@
 #include "simt/sanitizers.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 namespace {
 
 constexpr std::size_t alignment = 256;  // what cudaMalloc promises, and it shall not be more
@@ -181,4 +181,4 @@ std::size_t DeviceMemory::used(int device) const
     return found == used_.end() ? 0 : found->second;
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -13,7 +13,7 @@
 
 #include "simt/random.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 inline constexpr int host_memory = -1;  // page-locked host memory, in place of a device number
 
@@ -62,4 +62,4 @@ private:
     bool is_open_ = false;
 };
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -6,7 +6,7 @@
 
 #include "device/cuda/mma.cuh"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 namespace {
 
 template <Half H>
@@ -134,4 +134,4 @@ template void mma<16, 8, 8, HalfTile<Half::bf16, 8>>(const void*, const void*, v
 template void mma<16, 8, 16, HalfTile<Half::f16, 16>>(const void*, const void*, void*, const Where&);
 template void mma<16, 8, 16, HalfTile<Half::bf16, 16>>(const void*, const void*, void*, const Where&);
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -11,7 +11,7 @@
 
 #include "simt/launch.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace simt {
 
 // ---- numbers of 16 and 19 bits ----
@@ -103,4 +103,4 @@ inline void mma_m16n8k8_tf32(float (&d)[4], const std::uint32_t (&a)[4], const s
     simt::mma<16, 8, 8, simt::Tf32Tile>(a, b, d, {file, line});
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

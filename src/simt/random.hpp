@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tulle::simt {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI::simt {
 
 // splitmix64: good enough to pick who runs next, and any seed will do.
 class Random {
@@ -52,4 +54,4 @@ inline std::uint64_t mix(std::uint64_t seed, std::uint64_t number)
     return Random(seed ^ (number * 0xd1342543de82ef95u + 1))();
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

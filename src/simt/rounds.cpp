@@ -13,7 +13,7 @@
 
 #include "simt/machine.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 void note_second_round(const char* file, int line, int column);
 bool note_condition(bool holds, const char* file, int line, int column);
@@ -92,4 +92,4 @@ bool note_condition(bool holds, const char* file, int line, int column)
     return holds;
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -40,7 +40,7 @@
 #include "simt/copies.hpp"
 #include "simt/kernel.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 void note_second_round(const char* file, int line, int column);
 bool note_condition(bool holds, const char* file, int line, int column);
@@ -67,7 +67,7 @@ constexpr bool look_at(bool holds, const char* file, int line, int column)
     return std::is_constant_evaluated() ? holds : note_condition(holds, file, line, column);
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt
 
 #pragma clang diagnostic ignored "-Wdangling-else"  // clang asks for braces where only one `if` is left without an else
 #pragma clang diagnostic ignored "-Wkeyword-macro"

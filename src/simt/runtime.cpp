@@ -13,7 +13,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 namespace {
 
 thread_local std::string why_last_call_failed;
@@ -346,4 +346,4 @@ bool flip_coin()
     return runtime.random.chance(128);
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

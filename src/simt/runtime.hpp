@@ -23,7 +23,7 @@
 #include "simt/random.hpp"
 #include "simt/sanitizers.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 // One cudaEventRecord. Who waits keeps it, also when the event is recorded again or destroyed.
 struct Recording {
@@ -40,7 +40,7 @@ struct Work {
     std::unique_ptr<Token> enqueued;   // the host call happened before
 };
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt
 
 struct CUstream_st {
     int device = 0;
@@ -65,7 +65,7 @@ struct CUevent_st {
     std::shared_ptr<tulle::simt::Recording> last;
 };
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 struct Device {
     std::string fault;  // not yet reported
@@ -124,4 +124,4 @@ cudaError_t peek_last_error();
 // The fault of a device, reported once.
 cudaError_t report(int device);
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -10,6 +10,8 @@
 
 #include <cstddef>
 
+#include "tulle/api.hpp"
+
 #if defined(__SANITIZE_THREAD__) && \
     !defined(TULLE_SIMT_TSAN)  // the simulator itself is told by CMake: it is not instrumented
 #define TULLE_SIMT_TSAN
@@ -50,7 +52,7 @@ void __sanitizer_finish_switch_fiber(void* fake_stack, const void** bottom_old, 
 extern "C" void __sanitizer_set_death_callback(void (*callback)(void));
 #endif
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 #ifdef TULLE_SIMT_TSAN
 inline constexpr bool under_tsan = true;
@@ -117,4 +119,4 @@ inline void poison(const void*, std::size_t) {}
 inline void unpoison(const void*, std::size_t) {}
 #endif
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -16,7 +16,7 @@ uint3 blockIdx{};
 dim3 blockDim;
 dim3 gridDim;
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 namespace {
 
 constexpr std::size_t stack_bytes = under_asan || under_tsan ? 256 * 1024 : 128 * 1024;
@@ -440,4 +440,4 @@ std::string Machine::place_of(const Thread& thread) const
 
 std::string Machine::whereabouts() const { return current_ && launch_ ? place_of(*current_) : std::string(); }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

@@ -20,7 +20,7 @@
 #include "simt/machine.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 namespace {
 
 struct Module {
@@ -155,7 +155,7 @@ void explain_crashes()
 #endif
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt
 
 #ifdef TULLE_SIMT_TSAN
 // Called by ThreadSanitizer with every report.

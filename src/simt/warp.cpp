@@ -10,7 +10,7 @@
 
 #include "tulle/text.hpp"
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 namespace {
 
 // One lane's part of a shuffle.
@@ -164,4 +164,4 @@ template unsigned reduce_add(unsigned, unsigned, const Where&);
 template unsigned reduce_min(unsigned, unsigned, const Where&);
 template unsigned reduce_max(unsigned, unsigned, const Where&);
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt

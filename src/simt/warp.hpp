@@ -14,7 +14,7 @@
 #pragma clang attribute push(__attribute__((no_sanitize("thread"))), apply_to = function)
 #endif
 
-namespace tulle::simt {
+namespace tulle::inline TULLE_ABI::simt {
 
 template <class T>
 std::uint64_t to_bits(T value)
@@ -54,7 +54,7 @@ inline int within(int lane, int source, int width)
     return source / width == lane / width && source >= 0 ? source : lane;
 }
 
-}  // namespace tulle::simt
+}  // namespace tulle::inline TULLE_ABI::simt
 
 // ---- barriers ----
 

@@ -15,7 +15,7 @@
 #include "tulle/validate.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 template <class V>
 void require_same_shape(const CsrView<V>& was, const CsrView<V>& is, std::string_view name)
@@ -117,4 +117,4 @@ void check_factors(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b,
     if (a.col != b.col || a.row_begin != b.row_begin || a.rows != b.rows) check(ctx, b);
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

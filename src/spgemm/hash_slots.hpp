@@ -7,7 +7,7 @@
 
 #include "tulle/types.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Of the number of slots, a power of two.
 constexpr int bits_of(int slots)
@@ -25,4 +25,4 @@ constexpr std::uint32_t first_slot(index_t col, int bits)
     return (static_cast<std::uint32_t>(col) * std::uint32_t{0x9E3779B1u}) >> (32 - bits);
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -12,7 +12,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr std::array method_names{"adaptive", "dense", "hash", "nsparse", "deltasparse"};
@@ -220,4 +220,4 @@ Method parse_method(std::string_view name)
     return static_cast<Method>(found - method_names.begin());
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

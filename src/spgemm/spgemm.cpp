@@ -31,7 +31,7 @@
 #include "tulle/trace.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 std::size_t result_bytes(offset_t rows, offset_t nonzeros, std::size_t value_bytes)
@@ -429,4 +429,4 @@ void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>&
 template class Plan<float>;
 template class Plan<double>;
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

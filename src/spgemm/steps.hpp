@@ -11,7 +11,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/spgemm_policy.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // What is known of a row of C before it is computed.
 struct RowStats {
@@ -168,4 +168,4 @@ std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Worksp
 std::size_t fill_bytes_for(const CudaQueue& q, const Policy& policy, const Workspace& work, offset_t rows, index_t cols,
                            std::size_t value_bytes);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -17,7 +17,7 @@
 #include "tulle/text.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // Columns of B that a plan has room for at once, whatever is expected.
 inline constexpr index_t most_columns = 1024;
@@ -119,4 +119,4 @@ void require_operands(const Context& ctx, index_t rows, index_t cols, const Dens
     require_placed(ctx, c.data, c_end - c_begin, known_c, "C");
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -9,7 +9,7 @@
 #include "tulle/copy.hpp"
 #include "tulle/spmm_order.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // An array of a queue's memory, on the host.
 template <class T, class Queue>
@@ -52,4 +52,4 @@ private:
     Buffer<index_t> col_;
 };
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

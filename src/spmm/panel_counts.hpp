@@ -7,7 +7,7 @@
 
 #include "tulle/spmm_order.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 inline constexpr int counted_slab = 16, counted_tile = 8,
                      slab_masks = 256;  // rows, columns; panels have up to 128 rows
@@ -53,4 +53,4 @@ constexpr PanelCost count_columns(const index_t* cols_with)
     return cost;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -13,7 +13,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 inline constexpr int panel_rows = 64, slab_rows = 16, slabs = panel_rows / slab_rows;
 
@@ -114,4 +114,4 @@ struct Panels {
     }
 };
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -15,7 +15,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr std::array kernel_names{"rows", "panels", "dense", "tiles"};
@@ -229,4 +229,4 @@ Kernel parse_kernel(std::string_view name)
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -8,7 +8,7 @@
 #include "spmm/host_pattern.hpp"
 #include "spmm/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // The matrix's values into the tiles, where there are tiles.
 template <class V>
@@ -43,4 +43,4 @@ Panels<V> prepare_panels(const CudaQueue& q, const CpuQueue& host, const CsrView
     return panels;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -33,7 +33,7 @@
 #include "tulle/trace.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 template <class V, class C>
 struct Plan<V, C>::State {
     Context ctx;
@@ -448,4 +448,4 @@ template class Plan<Float16, float>;
 template class Plan<Bfloat16>;
 template class Plan<Bfloat16, float>;
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

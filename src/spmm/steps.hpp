@@ -9,7 +9,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/spmm.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // B and C with their strides: entry (i, j) of B stands at b[i * b_row + j * b_col].
 template <class V, class C>
@@ -136,4 +136,4 @@ void round_sums(const CpuQueue& q, index_t rows, const Sum<V>* sum, const Operan
 template <class V, class C>
 void round_sums(const CudaQueue& q, index_t rows, const Sum<V>* sum, const Operands<V, C>& o);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

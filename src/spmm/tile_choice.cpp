@@ -5,7 +5,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 struct Seconds {
@@ -45,4 +45,4 @@ double tiles_seconds(const CostModel& model, index_t rows, offset_t tiles, offse
            rows_seconds(model, rows, rest, n);
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

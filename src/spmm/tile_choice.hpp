@@ -10,7 +10,7 @@
 #include "spmm/tiles.hpp"
 #include "tulle/api.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // Tiles with more than delta * 32 * 32 nonzeros. ValueError where delta is no density.
 TULLE_API TileRule fixed_density(double delta);
@@ -27,4 +27,4 @@ TULLE_API double tiles_seconds(const CostModel& model, index_t rows, offset_t ti
 // What Effort::search tries beside the cheapest: as wide a sweep as the authors' scripts make, in fewer steps.
 inline constexpr std::array searched_densities{0.02, 0.05, 0.1, 0.2, 0.4};
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

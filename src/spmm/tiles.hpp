@@ -12,7 +12,7 @@
 #include "spmm/panels.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 inline constexpr index_t tile_side = 32;  // tau: that of the authors' scripts; a row of a tile is a word of bits
 inline constexpr index_t tile_places = tile_side * tile_side;
@@ -75,4 +75,4 @@ struct Tiles {
     }
 };
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

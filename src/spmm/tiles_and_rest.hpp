@@ -9,7 +9,7 @@
 #include "spmm/host_pattern.hpp"
 #include "spmm/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // Tensor cores of doubles are not used: such tiles exist on a CPU only.
 template <class Queue, class V>
@@ -60,4 +60,4 @@ void multiply_tiles_and_rest(const Queue& q, int lanes, const Workspace<V>& work
     }
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

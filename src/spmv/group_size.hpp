@@ -8,7 +8,7 @@
 
 #include "tulle/types.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 inline constexpr int smallest_group = 2, group_sizes = 3;
 using GroupCounts = std::array<unsigned long long, group_sizes>;  // of groups of at most 2, 3, 4 rows
@@ -32,4 +32,4 @@ constexpr int best_group(const GroupCounts& groups)
 static_assert(best_group({20, 10, 10}) == 3 && best_group({20, 20, 10}) == 4 && best_group({10, 10, 10}) == 2 &&
               best_group({30, 20, 20}) == 3);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -13,7 +13,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr std::array lane_counts{1, 2, 4, 8, 16, 32};
@@ -328,4 +328,4 @@ Kernel parse_kernel(std::string_view name)
     return static_cast<Kernel>(found - kernel_names.begin());
 }
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -6,7 +6,7 @@
 #include "spmv/steps.hpp"
 #include "tulle/error.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 inline constexpr int slice_rows = 32;                      // a warp; four vectors of a CPU
 inline constexpr index_t window_rows = 4096;               // rows change places with rows of their window only
@@ -67,4 +67,4 @@ constexpr SellColumn column_of(index_t base, SellKind kind, offset_t unit)
     return {base, static_cast<std::uint32_t>(unit) * 4 + static_cast<std::uint32_t>(kind)};
 }
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -29,7 +29,7 @@
 #include "tulle/validate.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 // AnyView once its offsets have 64 bits.
@@ -515,4 +515,4 @@ template class Plan<float>;
 template class Plan<double>;
 template class Plan<double, float>;
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

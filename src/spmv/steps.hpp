@@ -13,7 +13,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/spmv_policy.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 // dot(y, x) and dot(y, y) of the new y, made while y is written. `partial` and `arrived` are the plan's; no `result`,
 // no dots.
@@ -239,4 +239,4 @@ template <class V, class M>
 void multiply_blocks_transposed(const CudaQueue& q, const BlockedEllView<M>& a, const Workspace<V, M>& work,
                                 const Vectors<V>& v);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

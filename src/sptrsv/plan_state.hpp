@@ -5,7 +5,7 @@
 
 #include "sptrsv/analysis/prepare.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 template <class V>
 struct Plan<V>::State {
@@ -24,4 +24,4 @@ struct Plan<V>::State {
     const void* known_x = nullptr;
 };
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

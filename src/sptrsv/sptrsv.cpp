@@ -28,7 +28,7 @@
 #include "tulle/trace.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 template <class V>
 Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
@@ -132,4 +132,4 @@ std::string Plan<V>::describe() const
 template class Plan<float>;
 template class Plan<double>;
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -16,7 +16,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/dense.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // alpha b and x; entry i of column j stands at i * row_step + j * col_step. x may be b.
 template <class V>
@@ -183,4 +183,4 @@ template <class V>
 void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Groups& groups,
                   const Flags<V>& flags, const RhsView<V>& sides);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

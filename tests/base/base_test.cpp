@@ -12,7 +12,7 @@
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 TEST(Error, CarriesWhatAndHint)
@@ -170,4 +170,4 @@ TEST(Trace, TellsTheProfiler)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

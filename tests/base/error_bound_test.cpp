@@ -9,7 +9,7 @@
 
 #include "base/hash.hpp"
 
-namespace tulle::error_bound {
+namespace tulle::inline TULLE_ABI::error_bound {
 namespace {
 
 struct Sums {
@@ -90,4 +90,4 @@ TEST(ErrorBound, SharesAreInfiniteForWhatIsNotANumber)
 }
 
 }  // namespace
-}  // namespace tulle::error_bound
+}  // namespace tulle::inline TULLE_ABI::error_bound

@@ -10,7 +10,7 @@
 
 #include "tulle/float16.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -116,4 +116,4 @@ TYPED_TEST(Numbers16, AreComparedByValue)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -12,7 +12,7 @@
 #include "tulle/device_info.hpp"
 #include "tulle/team.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 TEST(Context, SaysWhereItWorks)
@@ -167,4 +167,4 @@ TEST(Team, WorksOnGpus)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

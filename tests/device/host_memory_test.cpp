@@ -24,7 +24,7 @@
 #include "tulle/error.hpp"
 #include "tulle/version.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
@@ -254,4 +254,4 @@ TEST(HostMemoryOfAChild, IsRefusedAndNotKilled)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -14,7 +14,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 class MemoryOn : public test::OnBackend {
@@ -212,4 +212,4 @@ TEST(Memory, AlignsHostMemory)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -11,7 +11,7 @@
 #include "tulle/transfer.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 using namespace tulle::test;
@@ -37,4 +37,4 @@ TEST_P(LookOn, FailedAllocationsLeaveNothingBehind)
 TULLE_ON_BACKENDS(LookOn);
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

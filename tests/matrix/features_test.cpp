@@ -10,7 +10,7 @@
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 template <class V>
@@ -239,4 +239,4 @@ TEST(Features, SameBitsForAnyNumberOfThreads)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -25,7 +25,7 @@
 #include "tulle/reorder.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 using namespace tulle::test;
@@ -147,4 +147,4 @@ TEST_P(MatrixLimitsOn, DenseMatricesWithLeadingDimensionsBeyond30Bits)
 TULLE_ON_BACKENDS(MatrixLimitsOn);
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -10,7 +10,7 @@
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -348,4 +348,4 @@ TEST(Validate, TheFirstProblemForAnyNumberOfThreads)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

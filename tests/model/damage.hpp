@@ -12,7 +12,7 @@
 #include "base/hash.hpp"
 #include "tulle/error.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 
 template <class F>
 testing::AssertionResult complains(F&& f, std::string_view complaint)
@@ -62,4 +62,4 @@ inline std::string damaged(std::string text, int seed)
     return text;
 }
 
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

@@ -13,7 +13,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 namespace {
 
 // Two features, one hidden layer of two, two outputs; small enough to be done by hand.
@@ -161,4 +161,4 @@ TEST(Perceptron, SurvivesDamage)
 }
 
 }  // namespace
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

@@ -15,7 +15,7 @@
 #include "model/perceptron.hpp"
 #include "tulle/error.hpp"
 
-namespace tulle::model {
+namespace tulle::inline TULLE_ABI::model {
 namespace {
 
 constexpr const char* small_tree = "# learned from nothing\n"
@@ -178,4 +178,4 @@ TEST(Models, EmbeddedOnesAreSound)
 }
 
 }  // namespace
-}  // namespace tulle::model
+}  // namespace tulle::inline TULLE_ABI::model

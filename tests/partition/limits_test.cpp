@@ -11,7 +11,7 @@
 #include "tulle/partition.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 using namespace tulle::test;
@@ -70,4 +70,4 @@ TEST_P(PartitionLimitsOn, RowsAroundEveryBatch)
 TULLE_ON_BACKENDS(PartitionLimitsOn);
 
 }  // namespace
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -13,7 +13,7 @@
 #include "tulle/convert.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 using namespace tulle::test;
@@ -233,4 +233,4 @@ TEST(Partial, CutsAsThePaperSays)
 }
 
 }  // namespace
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

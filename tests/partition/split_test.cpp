@@ -14,7 +14,7 @@
 #include "tulle/partition.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 using namespace tulle::test;
@@ -171,4 +171,4 @@ TEST(Split, TellsTheImbalance)
 }
 
 }  // namespace
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

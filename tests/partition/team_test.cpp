@@ -16,7 +16,7 @@
 #include "support/battery.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 using namespace tulle::test;
@@ -167,4 +167,4 @@ TEST_P(HaloOn, FindsAndNumbersWhatLiesOutside)
 TULLE_ON_BACKENDS(HaloOn);
 
 }  // namespace
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

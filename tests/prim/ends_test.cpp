@@ -17,7 +17,7 @@
 #include "support/battery.hpp"
 #include "support/exact.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 using namespace tulle::test;
@@ -171,4 +171,4 @@ TEST_P(PrimEndsOn, MergePath)
 TULLE_ON_BACKENDS(PrimEndsOn);
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -4,7 +4,7 @@
 
 #include "prim/arrays.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 std::vector<offset_t> plain_histogram(const std::vector<index_t>& bin, index_t bins)
@@ -65,4 +65,4 @@ TEST(Histogram, ThreadsMeetInOneBinOfMany)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

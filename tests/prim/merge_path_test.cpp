@@ -11,7 +11,7 @@
 #include <rapidcheck.h>
 #endif
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // Where the walk stands after every number of steps: a row is finished as soon as all its nonzeros are taken.
 static std::vector<prim::MergePoint> plain_walk(const std::vector<offset_t>& row_begin)
@@ -103,4 +103,4 @@ TEST_P(MergePathOn, AnyRowLengths)
 #endif
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -10,7 +10,7 @@
 
 #include "prim/arrays.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 template <class T>
@@ -141,4 +141,4 @@ TEST(Reduce, SameBitsForAnyNumberOfThreads)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -8,7 +8,7 @@
 #include <rapidcheck.h>
 #endif
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 std::vector<offset_t> plain_scan(const std::vector<offset_t>& count)
@@ -107,4 +107,4 @@ TEST_P(ScanOn, AnyCounts)
 #endif
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -6,7 +6,7 @@
 
 #include "prim/arrays.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 template <class T>
@@ -55,4 +55,4 @@ TEST(Search, UpperBoundIsBehindTheLastEqual)
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

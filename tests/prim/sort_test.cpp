@@ -16,7 +16,7 @@
 #include <rapidcheck.h>
 #endif
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 template <class Key>
@@ -208,4 +208,4 @@ TEST_P(SortOn, AnyKeys)
 #endif
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -11,7 +11,7 @@
 #include "tulle/spgemm.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 using namespace tulle::test;
@@ -169,4 +169,4 @@ TEST_P(SpgemmCombinationsOn, OfAllOptions)
 TULLE_ON_BACKENDS(SpgemmCombinationsOn);
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

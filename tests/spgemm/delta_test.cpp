@@ -15,7 +15,7 @@
 #include "tulle/spgemm.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 namespace {
 
 using namespace tulle::test;
@@ -225,4 +225,4 @@ TEST_P(DeltaOn, UnsortedRowsHaveTheSameEntries)
 TULLE_ON_BACKENDS(DeltaOn);
 
 }  // namespace
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

@@ -9,7 +9,7 @@
 #include "support/exact.hpp"
 #include "tulle/spgemm.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 using namespace tulle::test;
@@ -60,4 +60,4 @@ TEST_P(SpgemmEndsOn, RowsAroundEveryBatch)
 TULLE_ON_BACKENDS(SpgemmEndsOn);
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

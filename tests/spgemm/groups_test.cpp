@@ -8,7 +8,7 @@
 #include "base/hash.hpp"
 #include "spgemm/nsparse/groups.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // Facts of all sizes: powers of two give or take one.
@@ -191,4 +191,4 @@ TEST(NsparseGroups, GlobalTablesStayWithinTheirBytes)
 }
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

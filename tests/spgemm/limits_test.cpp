@@ -33,7 +33,7 @@
 #include "tulle/spgemm.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 using namespace tulle::test;
@@ -186,4 +186,4 @@ TEST(SpgemmLimits, WordsOfRunsHoldAllOfThem)
 TULLE_ON_BACKENDS(SpgemmLimitsOn);
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -16,7 +16,7 @@
 #include "support/teams.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 using namespace tulle::test;
@@ -328,4 +328,4 @@ TEST(SpgemmCuts, ScanAndSearchGiveTheSame)
 }
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -9,7 +9,7 @@
 
 #include "tulle/error.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 TEST(SpgemmPolicy, ChoosesAmongTheCandidates)
@@ -102,4 +102,4 @@ TEST(SpgemmPolicy, NamesAreReadBack)
 }
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -16,7 +16,7 @@
 #include "tulle/spgemm.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 using namespace tulle::test;
@@ -419,4 +419,4 @@ TEST_P(SpgemmRefill, LeavesNothingBehindWhenMemoryRunsOut)
 TULLE_ON_BACKENDS(SpgemmRefill);
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -11,7 +11,7 @@
 #include "tulle/spgemm.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 using namespace tulle::test;
@@ -101,4 +101,4 @@ TEST_P(SpgemmRoundsOn, SeveralLongRowsInAWarp)
 TULLE_ON_BACKENDS(SpgemmRoundsOn);
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -9,7 +9,7 @@
 
 #include "support/battery.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 std::vector<unsigned char> likes_of(std::initializer_list<int> lengths)
@@ -81,4 +81,4 @@ TEST(Runs, RowsAreComparedByTheirColumns)
 }
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

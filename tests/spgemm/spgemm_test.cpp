@@ -18,7 +18,7 @@
 #include "tulle/reorder.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 using namespace tulle::test;
@@ -441,4 +441,4 @@ TEST_P(SpgemmOn, LeavesNothingBehindWhenMemoryRunsOut)
 TULLE_ON_BACKENDS(SpgemmOn);
 
 }  // namespace
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -10,7 +10,7 @@
 
 #include "support/backends.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace test;
@@ -108,4 +108,4 @@ TEST_P(SpmmCombinationsOn, OfAllOptions)
 TULLE_ON_BACKENDS(SpmmCombinationsOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -17,7 +17,7 @@
 #include "tulle/spmm.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmm::test {
+namespace tulle::inline TULLE_ABI::spmm::test {
 
 using tulle::test::battery;
 using tulle::test::csr_of;
@@ -141,4 +141,4 @@ void for_each_type(Go&& go)
     go(Bfloat16(), float());
 }
 
-}  // namespace tulle::spmm::test
+}  // namespace tulle::inline TULLE_ABI::spmm::test

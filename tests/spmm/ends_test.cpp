@@ -8,7 +8,7 @@
 #include "support/backends.hpp"
 #include "support/exact.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace test;
@@ -99,4 +99,4 @@ TEST_P(SpmmEndsOn, RowsAndColumnsAroundEveryBatch)
 TULLE_ON_BACKENDS(SpmmEndsOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -12,7 +12,7 @@
 #include "tulle/spmm.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr index_t n = 128, many = 17'000'000, few = 50'000;
@@ -102,4 +102,4 @@ TEST(SpmmLarge, CHasMoreThanTwoToTheThirtyOneNumbers)
 }
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

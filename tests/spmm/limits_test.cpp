@@ -25,7 +25,7 @@
 #include "support/backends.hpp"
 #include "support/reserved.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace test;
@@ -150,4 +150,4 @@ TEST_P(SpmmLimitsOn, LinesFourGibibytesApart)
 TULLE_ON_BACKENDS(SpmmLimitsOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

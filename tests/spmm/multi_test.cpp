@@ -8,7 +8,7 @@
 #include "support/faults.hpp"
 #include "support/teams.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace test;
@@ -446,4 +446,4 @@ TEST(SpmmSplit, TakesWhatMovesFewerBytes)
 }
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 std::vector<index_t> rows_of(const Context& ctx, const RowOrder& order)
 {
@@ -92,4 +92,4 @@ Order order(const test::HostCsr<float>& a, const OrderOptions& o, long double* m
 }
 
 }  // namespace oracle
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -10,7 +10,7 @@
 #include "tulle/context.hpp"
 #include "tulle/spmm_order.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 std::vector<index_t> rows_of(const Context& ctx, const RowOrder& order);  // on the host
 
@@ -30,4 +30,4 @@ struct Order {
 Order order(const test::HostCsr<float>& a, const OrderOptions& o, long double* margin = nullptr);
 
 }  // namespace oracle
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -16,7 +16,7 @@
 #include "support/faults.hpp"
 #include "tulle/spmm_order.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace tulle::test;
@@ -362,4 +362,4 @@ TEST(OrderMemory, IsLinearInTheNonzeros)
 TULLE_ON_BACKENDS(OrderOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

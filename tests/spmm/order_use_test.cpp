@@ -17,7 +17,7 @@
 #include "tulle/spmm_order.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace tulle::test;
@@ -358,4 +358,4 @@ TEST_P(OrderUseOn, AnOrderIsTakenOnlyWhenItPays)
 TULLE_ON_BACKENDS(OrderUseOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -11,7 +11,7 @@
 #include "spmm/steps.hpp"
 #include "support/backends.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace test;
@@ -377,4 +377,4 @@ TEST_P(SpmmPanelsOn, AreChosenWhereRowsShareColumns)
 TULLE_ON_BACKENDS(SpmmPanelsOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -7,7 +7,7 @@
 
 #include "tulle/spmm_policy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr Limits gpu{Backend::cuda}, cpu{Backend::cpu};
@@ -213,4 +213,4 @@ TEST(SpmmPolicy, NamesAreReadBack)
 }
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -8,7 +8,7 @@
 #include "spmm/steps.hpp"
 #include "support/backends.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace test;
@@ -171,4 +171,4 @@ TEST_P(SpmmRowsOn, LinesHoldEveryNonzeroOnce)
 TULLE_ON_BACKENDS(SpmmRowsOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

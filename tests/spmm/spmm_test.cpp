@@ -8,7 +8,7 @@
 #include "support/faults.hpp"
 #include "support/older_gpu.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace test;
@@ -269,4 +269,4 @@ TEST_P(SpmmOn, RefusesUnsoundMatricesOfEveryType)
 TULLE_ON_BACKENDS(SpmmOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

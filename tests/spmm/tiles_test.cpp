@@ -12,7 +12,7 @@
 #include "spmm/tile_choice.hpp"
 #include "support/backends.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using namespace test;
@@ -300,4 +300,4 @@ TEST_P(SpmmTilesOn, AreFoundByTrying)
 TULLE_ON_BACKENDS(SpmmTilesOn);
 
 }  // namespace
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

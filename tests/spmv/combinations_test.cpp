@@ -14,7 +14,7 @@
 #include "tulle/spmv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 using namespace tulle::test;
@@ -151,4 +151,4 @@ TEST_P(SpmvCombinationsOn, OfAllOptions)
 TULLE_ON_BACKENDS(SpmvCombinationsOn);
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -11,7 +11,7 @@
 #include "tulle/convert.hpp"
 #include "tulle/spmv.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 using namespace tulle::test;
@@ -73,4 +73,4 @@ TEST_P(SpmvEndsOn, RowsAroundEveryBatch)
 TULLE_ON_BACKENDS(SpmvEndsOn);
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -18,7 +18,7 @@
 #include "tulle/spmv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 using namespace tulle::test;
@@ -371,4 +371,4 @@ TEST_P(SpmvKernelsOn, FindsWhatIsWrongWithAMatrix)
 TULLE_ON_BACKENDS(SpmvKernelsOn);
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -11,7 +11,7 @@
 #include "tulle/spmv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr index_t rows = 4'200'000, cols = 4'000'000;
@@ -67,4 +67,4 @@ TEST(SpmvLarge, WorksBeyondTwoToTheThirtyOneNonzeros)
 }
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

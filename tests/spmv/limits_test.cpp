@@ -34,7 +34,7 @@
 #include "tulle/spmv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 using namespace tulle::test;
@@ -197,4 +197,4 @@ TEST(SpmvLimits, KindsOfDistancesAndTheirWords)
 TULLE_ON_BACKENDS(SpmvLimitsOn);
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

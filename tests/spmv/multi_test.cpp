@@ -16,7 +16,7 @@
 #include "support/teams.hpp"
 #include "tulle/convert.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 using namespace tulle::test;
@@ -474,4 +474,4 @@ TEST(SpmvOnTeams, PredictsByTheSlowestMember)
 }
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -7,7 +7,7 @@
 
 #include "tulle/error.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 const Limits gpu{Backend::cuda, 1};
@@ -256,4 +256,4 @@ TEST(ChooseSpmv, NamesKernels)
 }
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -15,7 +15,7 @@
 #include "tulle/spmv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 using namespace tulle::test;
@@ -99,4 +99,4 @@ TEST_P(SpmvRoundsOn, SeveralLongRowsInAWarp)
 TULLE_ON_BACKENDS(SpmvRoundsOn);
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

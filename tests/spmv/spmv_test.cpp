@@ -18,7 +18,7 @@
 #include "tulle/convert.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 using namespace tulle::test;
@@ -505,4 +505,4 @@ TEST(SpmvOnCpu, GivesTheSameBitsForAnyNumberOfThreads)
 }
 
 }  // namespace
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

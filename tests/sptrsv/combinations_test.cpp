@@ -16,7 +16,7 @@
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 using namespace tulle::test;
@@ -206,4 +206,4 @@ TEST_P(SptrsvCombinationsOn, TheOtherSideIsRefusedInEveryForm)
 TULLE_ON_BACKENDS(SptrsvCombinationsOn);
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -17,7 +17,7 @@
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 void place_tasks(const CudaQueue& q, TaskLayout& layout);  // a part of lay_out_tasks()
 
@@ -700,4 +700,4 @@ TEST_P(SptrsvDeviceTasksOn, ClustersAreFilledWithTheirInverses)
 TULLE_ON_BACKENDS(SptrsvDeviceTasksOn);
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -13,7 +13,7 @@
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 using namespace tulle::test;
@@ -81,4 +81,4 @@ TEST_P(SptrsvEndsOn, RowsAroundEveryBatch)
 TULLE_ON_BACKENDS(SptrsvEndsOn);
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -13,7 +13,7 @@
 #include "sptrsv/schedule/schedule.hpp"
 #include "sptrsv/schedule/tasks.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 using namespace tulle::test;
@@ -253,4 +253,4 @@ TEST(SptrsvThreads, WaitLessForClusters)
 }
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -10,7 +10,7 @@
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr index_t large_rows = 17'000'000, sides = 130;
@@ -73,4 +73,4 @@ TEST(SptrsvLarge, MoreThanTwoToTheThirtyOneNumbersByColumns)
 }
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

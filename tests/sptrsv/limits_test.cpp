@@ -33,7 +33,7 @@
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 using namespace tulle::test;
@@ -171,4 +171,4 @@ TEST(SptrsvLimits, WordsOfASweepHoldWhatTheyPromise)
 TULLE_ON_BACKENDS(SptrsvLimitsOn);
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -9,7 +9,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/sptrsv_policy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 inline const CpuQueue host_queue(2);
 inline constexpr Limits gpu{.backend = Backend::cuda, .threads = 1, .multiprocessors = 132};
@@ -19,4 +19,4 @@ inline Triangle triangle_of(const test::HostCsr<double>& a)
     return make_triangle(host_queue, {.rows = a.rows, .row_begin = a.row_begin.data(), .col = a.col.data()});
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

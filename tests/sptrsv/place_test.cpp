@@ -10,7 +10,7 @@
 #include "tulle/error.hpp"
 #include "tulle/sptrsv.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 using namespace tulle::test;
@@ -127,4 +127,4 @@ TEST(SptrsvPlace, SaysWhyAndGivesAContextToSolveWith)
 }
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -9,7 +9,7 @@
 #include "sptrsv/steps.hpp"
 #include "tulle/error.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 Features deep(index_t levels)
@@ -183,4 +183,4 @@ TEST(ChooseSptrsv, OffersOnlyWhatWorks)
 }
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -9,7 +9,7 @@
 #include "tulle/context.hpp"
 #include "tulle/sptrsv_policy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // Fewer multiprocessors and smaller clusters than any GPU has: the simulator would be busy with idle threads.
 inline Limits small_limits(const Context& ctx)
@@ -49,4 +49,4 @@ inline std::vector<Policy> schemes_for(const Context& ctx)
     return all;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -17,7 +17,7 @@
 #include "support/backends.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 using namespace tulle::test;
@@ -317,4 +317,4 @@ TEST_P(SptrsvSelectOn, AModelFromAFileChooses)
 TULLE_ON_BACKENDS(SptrsvSelectOn);
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

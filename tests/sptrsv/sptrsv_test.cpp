@@ -21,7 +21,7 @@
 #include "tulle/convert.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 using namespace tulle::test;
@@ -551,4 +551,4 @@ TEST_P(SptrsvOn, SaysWhatItDoes)
 TULLE_ON_BACKENDS(SptrsvOn);
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

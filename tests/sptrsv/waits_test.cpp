@@ -11,7 +11,7 @@
 #include "support/backends.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 using namespace tulle::test;
@@ -174,4 +174,4 @@ TEST_P(SptrsvWaitsOn, EndAndNameTheRow)
 TULLE_ON_BACKENDS(SptrsvWaitsOn);
 
 }  // namespace
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 constexpr std::size_t slice = std::size_t{1} << 20;  // a thread's piece: large enough that its start does not show
@@ -41,4 +41,4 @@ void fill_bytes(const CpuQueue& q, void* to, unsigned char value, std::size_t by
     in_slices(q, bytes, [&](std::size_t at, std::size_t n) { std::memset(static_cast<char*>(to) + at, value, n); });
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -3,7 +3,7 @@
 #include "device/strided_copy.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 void copy_lines(const CpuQueue& q, const void* from, void* to, const LineShape& shape)
 {
@@ -28,4 +28,4 @@ void download_lines(const CpuQueue& q, const void* from, void* host, const LineS
     copy_lines(q, from, host, shape);
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

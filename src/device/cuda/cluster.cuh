@@ -17,7 +17,7 @@
 #include "device/cuda/value_flag.cuh"
 
 #ifdef TULLE_SIM
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 inline void arrive_in_cluster(const char* file = __builtin_FILE(), int line = __builtin_LINE())
 {
@@ -46,9 +46,9 @@ void store_in_cluster(T* mine, int block, std::type_identity_t<T> value, const c
     store_relaxed(in_cluster(mine, block, file, line), value, file, line);
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI
 #else
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 __device__ inline void arrive_in_cluster()
 {
@@ -130,5 +130,5 @@ __device__ inline void store_in_cluster(T* mine, [[maybe_unused]] int block, std
 #endif
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI
 #endif

@@ -20,7 +20,7 @@
 #ifdef TULLE_SIM
 #include "simt/copies.hpp"
 #else
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 struct SharedAddress {
     std::uint32_t at;
@@ -62,5 +62,5 @@ __device__ inline void load_transposed(std::uint32_t (&to)[4], SharedAddress row
                  : "memory");
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI
 #endif

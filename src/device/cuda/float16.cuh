@@ -7,7 +7,7 @@
 #include "device/cuda/mma.cuh"
 #include "tulle/float16.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 __device__ inline double widen(double value) { return value; }
 __device__ inline float widen(float value) { return value; }
@@ -62,4 +62,4 @@ __device__ inline bool can_load_runs(const V* from, offset_t step)
            step * static_cast<offset_t>(sizeof(V)) % static_cast<offset_t>(alignof(Run<V>)) == 0;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

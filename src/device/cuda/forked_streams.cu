@@ -8,7 +8,7 @@
 
 #include "device/cuda/runtime.cuh"
 
-namespace tulle::cuda {
+namespace tulle::inline TULLE_ABI::cuda {
 namespace {
 
 struct Lent {
@@ -77,4 +77,4 @@ ForkedStreams::~ForkedStreams()
 
 const CudaQueue& ForkedStreams::next() { return queues_[turn_++ % queues_.size()]; }
 
-}  // namespace tulle::cuda
+}  // namespace tulle::inline TULLE_ABI::cuda

@@ -13,7 +13,7 @@
 
 #include "tulle/queue.hpp"
 
-namespace tulle::cuda {
+namespace tulle::inline TULLE_ABI::cuda {
 
 class ForkedStreams {
 public:
@@ -31,4 +31,4 @@ private:
     std::size_t turn_ = 0;
 };
 
-}  // namespace tulle::cuda
+}  // namespace tulle::inline TULLE_ABI::cuda

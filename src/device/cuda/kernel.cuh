@@ -26,7 +26,7 @@
     extern __shared__ __align__(16) unsigned char tulle_dynamic_shared[]; \
     T* name = reinterpret_cast<T*>(tulle_dynamic_shared)
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // Flags between blocks: what was written before store_release is seen after load_acquire has read the flag. 32 or 64
 // bits.
@@ -105,10 +105,10 @@ __device__ inline T load_streaming(const T* from)
     }
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI
 #endif
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 struct LaunchShape {
     offset_t blocks;
@@ -196,4 +196,4 @@ __device__ inline T warp_running_sum(T value)
     return value;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -18,7 +18,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 using SumWord = unsigned long long;
 
@@ -93,4 +93,4 @@ __device__ inline offset_t sum_before_thread(SumWord* sums, offset_t* shared, of
     return shared[warp] + up_to - mine;
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

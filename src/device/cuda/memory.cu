@@ -10,7 +10,7 @@
 
 #include "device/cuda/runtime.cuh"
 
-namespace tulle::cuda {
+namespace tulle::inline TULLE_ABI::cuda {
 namespace {
 
 // Blocks that came from cudaMalloc and must go back through cudaFree.
@@ -123,4 +123,4 @@ std::size_t free_device_bytes(int device)
     return free;
 }
 
-}  // namespace tulle::cuda
+}  // namespace tulle::inline TULLE_ABI::cuda

@@ -17,7 +17,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 namespace fragment {
 
@@ -46,12 +46,12 @@ constexpr Entry d8x8(int lane, int i) { return {lane / 4, lane % 4 * 2 + i}; }
 
 enum class Half { f16, bf16 };  // which 16 bits
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI
 
 #ifdef TULLE_SIM
 #include "simt/mma.hpp"  // the same functions, as warp collectives
 #else
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 // Two numbers rounded to 16 bits each, as mma wants them.
 template <Half H>
@@ -114,5 +114,5 @@ __device__ inline void mma_m16n8k8_tf32(float (&d)[4], const std::uint32_t (&a)[
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI
 #endif

@@ -7,7 +7,7 @@
 
 #include "device/cuda/runtime.cuh"
 
-namespace tulle::cuda {
+namespace tulle::inline TULLE_ABI::cuda {
 namespace {
 
 std::mutex lending;
@@ -61,4 +61,4 @@ void Page::wait()
     waited_ = true;
 }
 
-}  // namespace tulle::cuda
+}  // namespace tulle::inline TULLE_ABI::cuda

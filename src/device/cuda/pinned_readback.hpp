@@ -13,7 +13,7 @@
 
 #include "tulle/queue.hpp"
 
-namespace tulle::cuda {
+namespace tulle::inline TULLE_ABI::cuda {
 
 // Page-locked memory of one page, borrowed.
 class Page {
@@ -50,4 +50,4 @@ private:
     Page page_;
 };
 
-}  // namespace tulle::cuda
+}  // namespace tulle::inline TULLE_ABI::cuda

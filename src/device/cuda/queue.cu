@@ -20,7 +20,7 @@
 #include <nvtx3/nvToolsExt.h>
 #endif
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace cuda {
 namespace {
 
@@ -226,4 +226,4 @@ void fill_bytes(const CudaQueue& q, void* to, unsigned char value, std::size_t b
     cuda::check(cudaMemsetAsync(to, value, bytes, q.stream));
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -4,7 +4,9 @@
 // "Compute Capabilities"): for launch bounds that ask for as many blocks as fit.
 #pragma once
 
-namespace tulle {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI {
 
 #if defined(__CUDA_ARCH__) && \
     (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
@@ -13,4 +15,4 @@ inline constexpr int multiprocessor_threads = 1536;
 inline constexpr int multiprocessor_threads = 2048;
 #endif
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

@@ -15,7 +15,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::cuda {
+namespace tulle::inline TULLE_ABI::cuda {
 
 [[noreturn]] void throw_cuda_error(cudaError_t error, const char* file, int line);
 
@@ -40,4 +40,4 @@ private:
     bool changed_ = false;
 };
 
-}  // namespace tulle::cuda
+}  // namespace tulle::inline TULLE_ABI::cuda

@@ -9,7 +9,7 @@
 #include "device/strided_copy.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 namespace {
 
 constexpr std::size_t longest_step =
@@ -47,4 +47,4 @@ void download_lines(const CudaQueue& q, const void* from, void* host, const Line
     synchronize(q);
 }
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

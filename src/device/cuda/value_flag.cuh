@@ -16,7 +16,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle {
+namespace tulle::inline TULLE_ABI {
 
 template <class V>
 using Word = std::conditional_t<sizeof(V) == 8, unsigned long long, unsigned>;
@@ -106,4 +106,4 @@ __device__ inline void store_shared(T* to, std::type_identity_t<T> value)
 }
 #endif
 
-}  // namespace tulle
+}  // namespace tulle::inline TULLE_ABI

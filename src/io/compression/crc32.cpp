@@ -6,7 +6,7 @@
 
 #include "io/compression/zip.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::uint32_t polynomial = 0xEDB88320;
@@ -47,4 +47,4 @@ std::uint32_t crc32(std::uint32_t before, std::string_view bytes)
     return ~crc;
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -10,7 +10,7 @@
 #include "io/compression/unpack.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr int gzip_window = 15 + 16, bare_window = -15;
@@ -156,4 +156,4 @@ void inflate(const Source& source, std::string_view packed, char* to, std::size_
 
 std::unique_ptr<FilterSink> make_gz_sink(Sink& to) { return std::make_unique<GzSink>(to); }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

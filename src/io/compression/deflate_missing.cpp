@@ -3,7 +3,7 @@
 // What deflate.cpp does, in a build without zlib.
 #include "io/compression/unpack.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 [[noreturn]] void missing(const std::string& name)
@@ -18,4 +18,4 @@ Source unpack_gz(const CpuQueue&, const Source& packed, std::size_t, const Progr
 void inflate(const Source& source, std::string_view, char*, std::size_t) { missing(source.name()); }
 std::unique_ptr<FilterSink> make_gz_sink(Sink&) { missing("writing .gz"); }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

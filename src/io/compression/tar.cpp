@@ -13,7 +13,7 @@
 #include "io/formats.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::size_t tar_block = 512;
@@ -113,4 +113,4 @@ Source find_matrix(Source archive)
     return std::move(archive).part(name, found->contents);
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

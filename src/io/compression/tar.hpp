@@ -5,9 +5,9 @@
 
 #include "io/source.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 // The archive narrowed to its matrix: NAME/NAME.mtx where the archive is called NAME.tar…, else the only .mtx there is.
 Source find_matrix(Source archive);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

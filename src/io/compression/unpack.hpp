@@ -12,7 +12,7 @@
 #include "io/source.hpp"
 #include "tulle/progress.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 // The unpacked bytes under the same name; FormatError where the data is damaged or unpacks to more than `limit` bytes.
 Source unpack_gz(const CpuQueue& q, const Source& packed, std::size_t limit, const Progress& progress = {});
@@ -28,4 +28,4 @@ public:
 };
 std::unique_ptr<FilterSink> make_gz_sink(Sink& to);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

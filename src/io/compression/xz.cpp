@@ -8,7 +8,7 @@
 #include "io/compression/unpack.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::size_t xz_step = std::size_t{16} << 20;                // how often progress is told
@@ -62,4 +62,4 @@ Source unpack_xz(const CpuQueue& q, const Source& packed, std::size_t limit, con
     return std::move(all).finish(packed.name());
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -3,7 +3,7 @@
 // What xz.cpp does, in a build without liblzma.
 #include "io/compression/unpack.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 Source unpack_xz(const CpuQueue&, const Source& packed, std::size_t, const Progress&)
 {
@@ -12,4 +12,4 @@ Source unpack_xz(const CpuQueue&, const Source& packed, std::size_t, const Progr
         "install liblzma-dev (Debian, Ubuntu) or xz-devel and build again, or unpack the file first (xz -dk)");
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -12,7 +12,7 @@
 #include "io/limits.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::string_view local_mark{"PK\3\4", 4}, central_mark{"PK\1\2", 4}, end_mark{"PK\5\6", 4},
@@ -231,4 +231,4 @@ void ZipWriter::finish()
                little(std::uint16_t{0})));
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -12,7 +12,7 @@
 #include "io/sink.hpp"
 #include "io/source.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 struct ZipMember {
     std::string name;
@@ -54,4 +54,4 @@ private:
 // The checksum of zip and gzip, continued from an earlier piece.
 std::uint32_t crc32(std::uint32_t before, std::string_view bytes);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -11,7 +11,7 @@
 #include "io/assemble.hpp"
 #include "io/formats/raw_array.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::array<char, 8> magic{'\x89', 'T', 'U',  'L',
@@ -150,4 +150,4 @@ template Csr<double> read_binary(const CpuQueue&, const Source&, const ReadOptio
 template void write_binary(const CpuQueue&, Sink&, const CsrView<float>&, const WriteOptions&);
 template void write_binary(const CpuQueue&, Sink&, const CsrView<double>&, const WriteOptions&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -18,7 +18,7 @@
 #include "io/source.hpp"
 #include "tulle/io.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 template <class V>
 Csr<V> read_binary(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
@@ -28,4 +28,4 @@ void write_binary(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const Writ
 // A checksum of bytes, the same for any number of threads: 1 MiB blocks are hashed side by side and then in order.
 std::uint64_t checksum(const CpuQueue& q, const void* data, std::size_t bytes);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

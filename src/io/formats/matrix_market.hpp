@@ -16,7 +16,7 @@
 #include "io/source.hpp"
 #include "tulle/io.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 template <class V>
 Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
@@ -24,4 +24,4 @@ Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOpt
 template <class V>
 void write_matrix_market(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

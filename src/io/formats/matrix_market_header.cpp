@@ -9,7 +9,7 @@
 #include "io/limits.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::array<std::string_view, 2> layouts{"coordinate", "array"};
@@ -151,4 +151,4 @@ FileInfo describe(const MarketHeader& header)
     return info;
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -9,7 +9,7 @@
 #include "io/text.hpp"
 #include "tulle/io.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 enum class MarketLayout { coordinate, array };
 enum class Field { real, integer, complex, pattern };
@@ -31,4 +31,4 @@ struct MarketHeader {
 MarketHeader read_market_header(const Text& text, const ReadOptions& options);
 FileInfo describe(const MarketHeader& header);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -14,7 +14,7 @@
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 struct Piece {
@@ -258,4 +258,4 @@ Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOpt
 template Csr<float> read_matrix_market(const CpuQueue&, const Source&, const ReadOptions&, FileInfo&);
 template Csr<double> read_matrix_market(const CpuQueue&, const Source&, const ReadOptions&, FileInfo&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -13,7 +13,7 @@
 #include "prim/search.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr offset_t stretch_entries = offset_t{1} << 14;
@@ -144,4 +144,4 @@ void write_matrix_market(const CpuQueue& q, Sink& sink, const CsrView<V>& a, con
 template void write_matrix_market(const CpuQueue&, Sink&, const CsrView<float>&, const WriteOptions&);
 template void write_matrix_market(const CpuQueue&, Sink&, const CsrView<double>&, const WriteOptions&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -10,7 +10,7 @@
 #include "base/math.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::string_view npy_magic{"\x93NUMPY", 6};
@@ -189,4 +189,4 @@ std::string npy_header(const std::string& type, const std::string& shape)
     return concat(npy_magic, std::string_view(version_and_size.data(), version_and_size.size()), text);
 }
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

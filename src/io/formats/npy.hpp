@@ -11,7 +11,7 @@
 #include "io/formats/raw_array.hpp"
 #include "io/source.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 struct NpyArray {
     std::string type;  // "<f8", "|S3"
@@ -31,4 +31,4 @@ std::string as_text(const Source& source, const NpyArray& array);
 // What stands before the numbers in a .npy file; shape is "(7,)".
 std::string npy_header(const std::string& type, const std::string& shape);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -12,7 +12,7 @@
 #include "matrix/entries.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 // One array of the archive, opened.
@@ -219,4 +219,4 @@ template Csr<double> read_npz(const CpuQueue&, const Source&, const ReadOptions&
 template void write_npz(const CpuQueue&, Sink&, const CsrView<float>&, const WriteOptions&);
 template void write_npz(const CpuQueue&, Sink&, const CsrView<double>&, const WriteOptions&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

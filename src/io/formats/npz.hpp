@@ -7,11 +7,11 @@
 #include "io/source.hpp"
 #include "tulle/io.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 template <class V>
 Csr<V> read_npz(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
 template <class V>
 void write_npz(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -13,7 +13,7 @@
 #include "io/text.hpp"
 #include "prim/search.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr offset_t chunk_entries = offset_t{1} << 16;
@@ -181,4 +181,4 @@ template void report_losses(const Csr<double>&, const ArrayLosses&, FileInfo&);
 template void report_losses(const CooView<float>&, const ArrayLosses&, FileInfo&);
 template void report_losses(const CooView<double>&, const ArrayLosses&, FileInfo&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -13,7 +13,7 @@
 #include "tulle/coo.hpp"
 #include "tulle/io.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 enum class Number { b1, i1, i2, i4, i8, u1, u2, u4, u8, f4, f8 };
 
@@ -54,4 +54,4 @@ void report_losses(const CooView<V>& a, const ArrayLosses& lost, FileInfo& info)
 // Row (column) offsets: the first is 0, none is below the one before it, the last is `nonzeros`.
 Buffer<offset_t> take_offsets(const CpuQueue& q, const RawArray& from, offset_t nonzeros);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -9,7 +9,7 @@
 #include "tulle/copy.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::size_t write_at_once = std::size_t{1} << 16;
@@ -130,4 +130,4 @@ template Csr<double> read_smtx(const CpuQueue&, const Source&, const ReadOptions
 template void write_smtx(const CpuQueue&, Sink&, const CsrView<float>&, const WriteOptions&);
 template void write_smtx(const CpuQueue&, Sink&, const CsrView<double>&, const WriteOptions&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -11,11 +11,11 @@
 #include "io/source.hpp"
 #include "tulle/io.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 
 template <class V>
 Csr<V> read_smtx(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
 template <class V>
 void write_smtx(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -9,7 +9,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 // All the machine has, or what the budget leaves. What is free just now says little: the system's caches give way.
@@ -93,4 +93,4 @@ void tidy(const Maker& m, Pattern& p)
     p.col = std::move(col);
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

@@ -25,7 +25,7 @@
 #include "tulle/progress.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 
 // A matrix without values.
 struct Pattern {
@@ -158,4 +158,4 @@ Pattern expand(const Maker& m, const Pattern& graph, const Unknowns& unknowns, i
     return expand(m, graph, unknowns, n, [](index_t, index_t) { return true; });
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

@@ -8,7 +8,7 @@
 #include "tulle/io.hpp"
 #include "tulle/outline.hpp"
 
-namespace tulle::io {
+namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 using detail::Made;
@@ -92,4 +92,4 @@ template Csr<double> generate(const Context&, std::string_view, const Progress&)
 template std::uint64_t fingerprint(const CsrView<float>&);
 template std::uint64_t fingerprint(const CsrView<double>&);
 
-}  // namespace tulle::io
+}  // namespace tulle::inline TULLE_ABI::io

@@ -7,7 +7,7 @@
 #include "io/generators/kinds.hpp"
 #include "prim/sort.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 // A permutation of 0 … size-1 picked by a key: four Feistel rounds on the next even number of bits, repeated until the
@@ -145,4 +145,4 @@ Made make_pruned(const Maker& m)
     })};
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

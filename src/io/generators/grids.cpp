@@ -6,7 +6,7 @@
 // stencils and bricks with -1 beside the diagonal and the full neighbour count on it are symmetric positive definite.
 #include "io/generators/kinds.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 struct Grid {
@@ -112,4 +112,4 @@ Made make_arrow(const Maker& m)
             Values::dominant};
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

@@ -11,7 +11,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 using Form = std::vector<Number>;
@@ -286,4 +286,4 @@ Sentence parse(std::string_view text)
     return sentence;
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

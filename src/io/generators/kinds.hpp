@@ -10,7 +10,7 @@
 
 #include "io/generators/builder.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 
 // A number in a sentence. A fraction, 0 … 1 with up to six decimals, is kept in millionths.
 struct Number {
@@ -78,4 +78,4 @@ Made make_cop20k_a(const Maker& m);
 Made make_scircuit(const Maker& m);
 Made make_webbase(const Maker& m);
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

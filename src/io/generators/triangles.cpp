@@ -4,7 +4,7 @@
 #include "base/hash.hpp"
 #include "io/generators/kinds.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 // A row in begin … end-1, by a hash.
@@ -57,4 +57,4 @@ Made make_levels(const Maker& m)
             Values::dominant};
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

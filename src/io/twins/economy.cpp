@@ -10,7 +10,7 @@
 #include "base/hash.hpp"
 #include "io/generators/kinds.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 constexpr index_t periods = 500, equations = 413, sector = 30, chained = 25, with_diagonal = 45;
@@ -95,4 +95,4 @@ Made make_mac_econ(const Maker& m)
     })};
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

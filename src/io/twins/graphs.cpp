@@ -8,7 +8,7 @@
 #include "base/hash.hpp"
 #include "io/generators/kinds.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 // 0 … m-1 from a hash, as an index.
@@ -183,4 +183,4 @@ Made make_webbase(const Maker& m)
         })};
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

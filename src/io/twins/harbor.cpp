@@ -6,7 +6,7 @@
 
 #include "io/generators/kinds.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 constexpr index_t harbor_lines = 298, harbor_width = 33, harbor_rows = 46'835;
@@ -83,4 +83,4 @@ Made make_rma10(const Maker& m)
     return {expand(m, harbor_graph(m.quiet(), harbor), harbor, harbor_rows)};
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

@@ -8,7 +8,7 @@
 #include "base/hash.hpp"
 #include "io/generators/kinds.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 // mc2depi: half-rows of alternately 257 and 256 states.
@@ -132,4 +132,4 @@ Made make_cant(const Maker& m)
     return {from_rows(m, cant_rows, cant_rows, [](index_t i, auto&& emit) { cant_row(i, emit); })};
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

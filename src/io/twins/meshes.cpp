@@ -8,7 +8,7 @@
 
 #include "io/generators/kinds.hpp"
 
-namespace tulle::io::detail {
+namespace tulle::inline TULLE_ABI::io::detail {
 namespace {
 
 constexpr std::array<index_t, 3> around{-1, 0, 1};
@@ -218,4 +218,4 @@ Made make_shipsec1(const Maker& m)
     return {expand(m, graph, SameUnknowns{6}, 6 * ship_nodes)};
 }
 
-}  // namespace tulle::io::detail
+}  // namespace tulle::inline TULLE_ABI::io::detail

@@ -5,7 +5,7 @@
 #include "matrix/inspect_entries.hpp"
 #include "matrix/inspect_steps.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 
 EntrySums add_entries(const CpuQueue& q, const offset_t* row_begin, const index_t* col, index_t rows, index_t cols)
 {
@@ -24,4 +24,4 @@ EntrySums add_entries(const CpuQueue& q, const offset_t* row_begin, const index_
     return {below, above, diagonal, products};
 }
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

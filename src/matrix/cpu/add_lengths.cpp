@@ -7,7 +7,7 @@
 #include "matrix/inspect_steps.hpp"
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 void add_row(LengthSums& sums, offset_t length, offset_t middle)
@@ -45,4 +45,4 @@ LengthSums add_lengths(const CpuQueue& q, const offset_t* row_begin, index_t row
     return all;
 }
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

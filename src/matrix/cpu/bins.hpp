@@ -13,7 +13,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 inline prim::Pieces pieces_for(const CpuQueue& q, offset_t n, index_t bins)
 {
@@ -61,4 +61,4 @@ void deal_to_bins(const CpuQueue& q, const index_t* bin, offset_t n, index_t bin
                      [&](offset_t p, offset_t begin, offset_t end) { deal(begin, end, place.data() + p * bins); });
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

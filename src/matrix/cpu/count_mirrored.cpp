@@ -3,7 +3,7 @@
 #include "matrix/inspect_entries.hpp"
 #include "matrix/inspect_steps.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 
 template <class V>
 MirrorSums count_mirrored(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& mirror)
@@ -22,4 +22,4 @@ MirrorSums count_mirrored(const CpuQueue& q, const CsrView<V>& a, const CsrView<
 template MirrorSums count_mirrored(const CpuQueue&, const CsrView<float>&, const CsrView<float>&);
 template MirrorSums count_mirrored(const CpuQueue&, const CsrView<double>&, const CsrView<double>&);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

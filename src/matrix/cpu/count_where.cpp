@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/inspect_steps.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 
 template <class Check>
 offset_t count_where(const CpuQueue& q, const Check& check, offset_t n)
@@ -19,4 +19,4 @@ template offset_t count_where(const CpuQueue&, const NotFiniteInBlock<float>&, o
 template offset_t count_where(const CpuQueue&, const NotFiniteInBlock<double>&, offset_t);
 template offset_t count_where(const CpuQueue&, const IsZero&, offset_t);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

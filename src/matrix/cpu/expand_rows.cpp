@@ -6,7 +6,7 @@
 #include "prim/cpu/pieces.hpp"
 #include "prim/search.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 void expand_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows, offset_t nonzeros, index_t* row)
 {
@@ -32,4 +32,4 @@ void compress_rows(const CpuQueue& q, const index_t* row, offset_t nonzeros, ind
                      });
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -6,7 +6,7 @@
 
 #include "matrix/inspect_steps.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 
 void find_levels(const CpuQueue&, const offset_t* row_begin, const index_t* col, index_t rows, index_t* level)
 {
@@ -18,4 +18,4 @@ void find_levels(const CpuQueue&, const offset_t* row_begin, const index_t* col,
     }
 }
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -6,7 +6,7 @@
 #include "matrix/inspect_steps.hpp"
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 constexpr offset_t piece_size = 8192;  // small enough to stop soon after somebody has found an earlier position
@@ -65,4 +65,4 @@ template offset_t first_where(const CpuQueue&, const NotZeroBeyondEdge<float>&, 
 template offset_t first_where(const CpuQueue&, const NotZeroBeyondEdge<double>&, offset_t);
 template offset_t first_where(const CpuQueue&, const HasLength&, offset_t);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -4,7 +4,7 @@
 
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 // to[k] = entry(k) for all k < n.
@@ -35,4 +35,4 @@ template void gather(const CpuQueue&, const offset_t*, const offset_t*, offset_t
 template void gather(const CpuQueue&, const float*, const offset_t*, offset_t, float*);
 template void gather(const CpuQueue&, const double*, const offset_t*, offset_t, double*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

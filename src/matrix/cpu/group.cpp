@@ -8,7 +8,7 @@
 
 #include "matrix/cpu/bins.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 constexpr int rows_at_once =
@@ -40,4 +40,4 @@ Groups order_entries(const CpuQueue& q, const index_t* row, const index_t* col, 
     return groups;
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

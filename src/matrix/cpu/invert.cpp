@@ -8,7 +8,7 @@
 
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 void lower(index_t& place, index_t to)
@@ -35,4 +35,4 @@ void invert(const CpuQueue& q, const index_t* from, index_t n, index_t* inverse,
     });
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -4,7 +4,7 @@
 
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 constexpr offset_t fewest_rows = 16;  // of a thread: rows of dense formats are long enough to pay for its start
@@ -48,4 +48,4 @@ template void fill_entries(const CpuQueue&, const DenseRows<double>&, const offs
 template void fill_entries(const CpuQueue&, const BlockedEllView<float>&, const offset_t*, index_t*, float*);
 template void fill_entries(const CpuQueue&, const BlockedEllView<double>&, const offset_t*, index_t*, double*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

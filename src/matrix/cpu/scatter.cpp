@@ -4,7 +4,7 @@
 
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 template <class V>
 void scatter_dense(const CpuQueue& q, const CooView<V>& a, const DenseView<V>& to)
@@ -30,4 +30,4 @@ template void scatter_blocks(const CpuQueue&, const CooView<float>&, const Block
 template void scatter_blocks(const CpuQueue&, const CooView<double>&, const BlockNumbers&, index_t, index_t, index_t*,
                              double*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

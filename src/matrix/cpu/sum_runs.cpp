@@ -4,7 +4,7 @@
 
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 void flag_heads(const CpuQueue& q, const index_t* row, const index_t* col, offset_t n, offset_t* head)
 {
@@ -32,4 +32,4 @@ void sum_runs(const CpuQueue& q, const index_t* col, const V* value, const offse
 template void sum_runs(const CpuQueue&, const index_t*, const float*, const offset_t*, offset_t, index_t*, float*);
 template void sum_runs(const CpuQueue&, const index_t*, const double*, const offset_t*, offset_t, index_t*, double*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -7,7 +7,7 @@
 #include "matrix/convert_steps.hpp"
 #include "matrix/cpu/bins.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 template <class V>
 void transpose_entries(const CpuQueue& q, const CsrView<V>& a, offset_t* col_begin, index_t* row, V* value,
@@ -28,4 +28,4 @@ void transpose_entries(const CpuQueue& q, const CsrView<V>& a, offset_t* col_beg
 template void transpose_entries(const CpuQueue&, const CsrView<float>&, offset_t*, index_t*, float*, offset_t*);
 template void transpose_entries(const CpuQueue&, const CsrView<double>&, offset_t*, index_t*, double*, offset_t*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

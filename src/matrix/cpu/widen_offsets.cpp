@@ -3,7 +3,7 @@
 #include "prim/cpu/pieces.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 
 void widen_offsets(const CpuQueue& q, const std::int32_t* from, offset_t n, offset_t* to)
 {
@@ -12,4 +12,4 @@ void widen_offsets(const CpuQueue& q, const std::int32_t* from, offset_t n, offs
     });
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

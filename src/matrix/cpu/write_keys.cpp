@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/inspect_steps.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 
 template <class Key>
 void write_keys(const CpuQueue& q, const Key& key, offset_t n, std::uint64_t* key_at, offset_t* position)
@@ -18,4 +18,4 @@ template void write_keys(const CpuQueue&, const RowKey&, offset_t, std::uint64_t
 template void write_keys(const CpuQueue&, const PairKey&, offset_t, std::uint64_t*, offset_t*);
 template void write_keys(const CpuQueue&, const SlotKey&, offset_t, std::uint64_t*, offset_t*);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -5,7 +5,7 @@
 #include "matrix/inspect_steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 using Counter = unsigned long long;  // what the atomics take; same size as offset_t
@@ -58,4 +58,4 @@ EntrySums add_entries(const CudaQueue& q, const offset_t* row_begin, const index
             static_cast<offset_t>(seen.products)};
 }
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -6,7 +6,7 @@
 #include "matrix/inspect_steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 using Counter = unsigned long long;  // what the atomics take; same size as offset_t
@@ -74,4 +74,4 @@ LengthSums add_lengths(const CudaQueue& q, const offset_t* row_begin, index_t ro
     return all;
 }
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -5,7 +5,7 @@
 #include "matrix/inspect_steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 using Counter = unsigned long long;  // what atomicAdd takes; same size as offset_t
@@ -55,4 +55,4 @@ MirrorSums count_mirrored(const CudaQueue& q, const CsrView<V>& a, const CsrView
 template MirrorSums count_mirrored(const CudaQueue&, const CsrView<float>&, const CsrView<float>&);
 template MirrorSums count_mirrored(const CudaQueue&, const CsrView<double>&, const CsrView<double>&);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -4,7 +4,7 @@
 #include "matrix/inspect_steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 using Counter = unsigned long long;  // what atomicAdd takes; same size as offset_t
@@ -35,4 +35,4 @@ template offset_t count_where(const CudaQueue&, const NotFiniteInBlock<float>&, 
 template offset_t count_where(const CudaQueue&, const NotFiniteInBlock<double>&, offset_t);
 template offset_t count_where(const CudaQueue&, const IsZero&, offset_t);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

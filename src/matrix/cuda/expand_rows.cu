@@ -7,7 +7,7 @@
 #include "device/cuda/kernel.cuh"
 #include "prim/search.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 __global__ void expand_rows_kernel(const offset_t* __restrict__ row_begin, index_t rows, offset_t nonzeros,
@@ -36,4 +36,4 @@ void compress_rows(const CudaQueue& q, const index_t* row, offset_t nonzeros, in
     launch(q, one_thread_each(offset_t{rows} + 1), compress_rows_kernel, row, nonzeros, rows, row_begin);
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -8,7 +8,7 @@
 #include "matrix/inspect_steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 constexpr int threads = 256;
@@ -57,4 +57,4 @@ void find_levels(const CudaQueue& q, const offset_t* row_begin, const index_t* c
            level);
 }
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -6,7 +6,7 @@
 #include "matrix/inspect_steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 using Position = unsigned long long;  // what atomicMin takes; same size as offset_t
@@ -46,4 +46,4 @@ template offset_t first_where(const CudaQueue&, const NotZeroBeyondEdge<float>&,
 template offset_t first_where(const CudaQueue&, const NotZeroBeyondEdge<double>&, offset_t);
 template offset_t first_where(const CudaQueue&, const HasLength&, offset_t);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 template <class T, class At>
@@ -39,4 +39,4 @@ template void gather(const CudaQueue&, const offset_t*, const offset_t*, offset_
 template void gather(const CudaQueue&, const float*, const offset_t*, offset_t, float*);
 template void gather(const CudaQueue&, const double*, const offset_t*, offset_t, double*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -10,7 +10,7 @@
 #include "device/cuda/kernel.cuh"
 #include "prim/sort.hpp"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 __global__ void number_keys_kernel(const index_t* __restrict__ bin, offset_t n, std::uint32_t* __restrict__ key,
@@ -54,4 +54,4 @@ Groups order_entries(const CudaQueue& q, const index_t* row, const index_t* col,
     return {.begin = std::move(by_row.begin), .source = std::move(source)};
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

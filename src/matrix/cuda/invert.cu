@@ -5,7 +5,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 __global__ void clear_kernel(index_t n, index_t* __restrict__ inverse, index_t* __restrict__ problem)
@@ -37,4 +37,4 @@ void invert(const CudaQueue& q, const index_t* from, index_t n, index_t* inverse
     launch(q, one_thread_each(n), find_repeated_kernel, from, n, inverse, problem);
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

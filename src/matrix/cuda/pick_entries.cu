@@ -5,7 +5,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 constexpr int warp = 32;
@@ -79,4 +79,4 @@ template void fill_entries(const CudaQueue&, const DenseRows<double>&, const off
 template void fill_entries(const CudaQueue&, const BlockedEllView<float>&, const offset_t*, index_t*, float*);
 template void fill_entries(const CudaQueue&, const BlockedEllView<double>&, const offset_t*, index_t*, double*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

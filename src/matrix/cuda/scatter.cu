@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 template <class V>
@@ -44,4 +44,4 @@ template void scatter_blocks(const CudaQueue&, const CooView<float>&, const Bloc
 template void scatter_blocks(const CudaQueue&, const CooView<double>&, const BlockNumbers&, index_t, index_t, index_t*,
                              double*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 __global__ void flag_heads_kernel(const index_t* __restrict__ row, const index_t* __restrict__ col, offset_t n,
@@ -45,4 +45,4 @@ void sum_runs(const CudaQueue& q, const index_t* col, const V* value, const offs
 template void sum_runs(const CudaQueue&, const index_t*, const float*, const offset_t*, offset_t, index_t*, float*);
 template void sum_runs(const CudaQueue&, const index_t*, const double*, const offset_t*, offset_t, index_t*, double*);
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::matrix {
+namespace tulle::inline TULLE_ABI::matrix {
 namespace {
 
 __global__ void widen_offsets_kernel(const std::int32_t* __restrict__ from, offset_t n, offset_t* __restrict__ to)
@@ -20,4 +20,4 @@ void widen_offsets(const CudaQueue& q, const std::int32_t* from, offset_t n, off
     launch(q, one_thread_each(n), widen_offsets_kernel, from, n, to);
 }
 
-}  // namespace tulle::matrix
+}  // namespace tulle::inline TULLE_ABI::matrix

@@ -3,7 +3,7 @@
 #include "device/cuda/kernel.cuh"
 #include "matrix/inspect_steps.hpp"
 
-namespace tulle::inspect {
+namespace tulle::inline TULLE_ABI::inspect {
 namespace {
 
 // One thread per position.      grid: ceil(n / 256)      key_at, position: every entry written once
@@ -28,4 +28,4 @@ template void write_keys(const CudaQueue&, const RowKey&, offset_t, std::uint64_
 template void write_keys(const CudaQueue&, const PairKey&, offset_t, std::uint64_t*, offset_t*);
 template void write_keys(const CudaQueue&, const SlotKey&, offset_t, std::uint64_t*, offset_t*);
 
-}  // namespace tulle::inspect
+}  // namespace tulle::inline TULLE_ABI::inspect

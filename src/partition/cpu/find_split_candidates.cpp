@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "partition/cutting.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 
 template <class Prefix>
 void find_split_candidates(const CpuQueue&, const Prefix* prefix, offset_t items, const offset_t* wanted,
@@ -17,4 +17,4 @@ template void find_split_candidates(const CpuQueue&, const offset_t*, offset_t, 
 template void find_split_candidates(const CpuQueue&, const index_t*, offset_t, const offset_t*, offset_t,
                                     SplitCandidate*);
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

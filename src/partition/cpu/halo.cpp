@@ -6,7 +6,7 @@
 #include "partition/halo_steps.hpp"
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 template <class F>
@@ -49,4 +49,4 @@ void find_reaching_rows(const CpuQueue& q, const offset_t* row_begin, index_t ro
     });
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -6,7 +6,7 @@
 #include "partition/cutting.hpp"
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 // Below this a thread more costs more than it saves: a pointer of a megabyte is written in 50 us.
@@ -58,4 +58,4 @@ void restore_pointer(const CpuQueue& q, const offset_t* local, const Part& part,
     write_each(q, part.owned(), whole, [=](offset_t j) { return owned[j] + part.begin; });
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

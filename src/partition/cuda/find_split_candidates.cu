@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 // One thread per position.      grid: ceil(count / 256)      found: every entry written once
@@ -31,4 +31,4 @@ template void find_split_candidates(const CudaQueue&, const offset_t*, offset_t,
 template void find_split_candidates(const CudaQueue&, const index_t*, offset_t, const offset_t*, offset_t,
                                     SplitCandidate*);
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

@@ -5,7 +5,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 // Most columns are marked many times over: looked at first, an atomic is done once or twice for each.
@@ -65,4 +65,4 @@ void find_reaching_rows(const CudaQueue& q, const offset_t* row_begin, index_t r
     launch(q, one_thread_each(rows), find_reaching_rows_kernel, row_begin, rows, col, own, reaches);
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

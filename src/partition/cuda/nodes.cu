@@ -8,7 +8,7 @@
 
 #include "device/cuda/runtime.cuh"
 
-namespace tulle::partition::cuda {
+namespace tulle::inline TULLE_ABI::partition::cuda {
 
 #ifdef TULLE_SIM
 int node_of(int) { return 0; }
@@ -29,4 +29,4 @@ int node_of(int device)
 }
 #endif
 
-}  // namespace tulle::partition::cuda
+}  // namespace tulle::inline TULLE_ABI::partition::cuda

@@ -4,7 +4,7 @@
 
 #include "device/cuda/runtime.cuh"
 
-namespace tulle::partition::cuda {
+namespace tulle::inline TULLE_ABI::partition::cuda {
 
 using tulle::cuda::check;
 using tulle::cuda::DeviceGuard;
@@ -31,4 +31,4 @@ void wait_event(void* event, const CudaQueue& q)
 
 void finish_event(void* event) { check(cudaEventSynchronize(static_cast<cudaEvent_t>(event))); }
 
-}  // namespace tulle::partition::cuda
+}  // namespace tulle::inline TULLE_ABI::partition::cuda

@@ -4,7 +4,7 @@
 
 #include "device/cuda/runtime.cuh"
 
-namespace tulle::partition::cuda {
+namespace tulle::inline TULLE_ABI::partition::cuda {
 
 // Direct where the devices are linked, through the host by the driver where they are not.
 void copy_between(const CudaQueue& from, const void* source, const CudaQueue& to, void* target, std::size_t bytes)
@@ -15,4 +15,4 @@ void copy_between(const CudaQueue& from, const void* source, const CudaQueue& to
     else tulle::cuda::check(cudaMemcpyPeerAsync(target, to.device, source, from.device, bytes, to.stream));
 }
 
-}  // namespace tulle::partition::cuda
+}  // namespace tulle::inline TULLE_ABI::partition::cuda

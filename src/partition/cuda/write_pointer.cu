@@ -6,7 +6,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::partition {
+namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 // All: one thread per line.      grid: ceil(lines / 256)      every entry written once
@@ -95,4 +95,4 @@ void restore_pointer(const CudaQueue& q, const offset_t* local, const Part& part
     launch(q, one_thread_each(part.owned()), restore_pointer_kernel, local + (part.head ? 1 : 0), part, whole);
 }
 
-}  // namespace tulle::partition
+}  // namespace tulle::inline TULLE_ABI::partition

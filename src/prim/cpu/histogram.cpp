@@ -7,7 +7,7 @@
 #include "prim/cpu/pieces.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 constexpr index_t most_private_bins = 1 << 14;  // a table of this many counts stays in a core's own cache (128 KiB)
@@ -51,4 +51,4 @@ void histogram(const CpuQueue& q, const index_t* bin, offset_t n, offset_t* coun
     else count_atomically(q, pieces, bin, count);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

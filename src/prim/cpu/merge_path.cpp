@@ -4,7 +4,7 @@
 
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 void merge_path(const CpuQueue& q, const offset_t* row_begin, offset_t rows, offset_t nonzeros, offset_t parts,
                 MergePoint* point)
@@ -16,4 +16,4 @@ void merge_path(const CpuQueue& q, const offset_t* row_begin, offset_t rows, off
     });
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -9,7 +9,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 struct Pieces {
     offset_t n, size, count;
@@ -35,4 +35,4 @@ void each_piece(const CpuQueue& q, const Pieces& pieces, F&& work)
     for (offset_t p = 0; p < pieces.count; ++p) work(p, pieces.begin(p), pieces.end(p));
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

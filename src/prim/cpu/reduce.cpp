@@ -10,7 +10,7 @@
 #include "prim/reduce_with.hpp"
 #include "tulle/buffer.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 constexpr offset_t piece_size = 8192;  // fixed for ever: the rounding of every sum hangs on it
@@ -77,4 +77,4 @@ template offset_t minimum(const CpuQueue&, const offset_t*, offset_t, offset_t);
 template float minimum(const CpuQueue&, const float*, offset_t, float);
 template double minimum(const CpuQueue&, const double*, offset_t, double);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

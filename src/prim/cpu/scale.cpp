@@ -5,7 +5,7 @@
 #include "prim/cpu/pieces.hpp"
 #include "tulle/float16.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 template <class T>
 void scale(const CpuQueue& q, const Lines<T>& all, Factor<T> factor)
@@ -24,4 +24,4 @@ template void scale(const CpuQueue&, const Lines<double>&, double);
 template void scale(const CpuQueue&, const Lines<Float16>&, float);
 template void scale(const CpuQueue&, const Lines<Bfloat16>&, float);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -9,7 +9,7 @@
 
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 // Where the running sum stands before each piece; the last entry is the total.
@@ -36,4 +36,4 @@ void exclusive_scan(const CpuQueue& q, const offset_t* count, offset_t* begin, o
     begin[n] = start.back();
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

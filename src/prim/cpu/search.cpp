@@ -4,7 +4,7 @@
 
 #include "prim/cpu/pieces.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 template <class T>
 void search_sorted(const CpuQueue& q, const T* data, offset_t n, const T* wanted, offset_t count, offset_t* found)
@@ -17,4 +17,4 @@ void search_sorted(const CpuQueue& q, const T* data, offset_t n, const T* wanted
 template void search_sorted(const CpuQueue&, const index_t*, offset_t, const index_t*, offset_t, offset_t*);
 template void search_sorted(const CpuQueue&, const offset_t*, offset_t, const offset_t*, offset_t, offset_t*);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

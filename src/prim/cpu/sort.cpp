@@ -14,7 +14,7 @@
 #include "prim/cpu/pieces.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 constexpr int digit_bits = 8;
@@ -101,4 +101,4 @@ void sort_pairs(const CpuQueue& q, std::uint32_t* key, offset_t* payload, offset
     radix_sort(q, key, payload, n, bits);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

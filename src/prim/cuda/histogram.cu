@@ -8,7 +8,7 @@
 #include "device/cuda/kernel.cuh"
 #include "tulle/copy.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 using Counter = unsigned long long;  // what atomicAdd takes; same size as offset_t
@@ -55,4 +55,4 @@ void histogram(const CudaQueue& q, const index_t* bin, offset_t n, offset_t* cou
     else launch(q, one_thread_each(n, threads), count_global_kernel, bin, n, counter);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

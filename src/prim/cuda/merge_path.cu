@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 // One thread per cut.      grid: ceil((parts + 1) / 256)      point: every entry written once
@@ -26,4 +26,4 @@ void merge_path(const CudaQueue& q, const offset_t* row_begin, offset_t rows, of
     launch(q, one_thread_each(parts + 1), merge_path_kernel, row_begin, rows, nonzeros, parts, each, point);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -7,7 +7,7 @@
 #include "prim/sort.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 // Words for a second array of payloads and one of keys behind it, in one piece: to ask for two takes as long as a pass
 // over few keys.
@@ -26,4 +26,4 @@ void move_back(const CudaQueue& q, const SortedPairs<Key>& sorted, Key* key, off
     if (sorted.payload != payload) copy(q, sorted.payload, payload, n);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

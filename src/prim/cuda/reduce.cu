@@ -10,7 +10,7 @@
 #include "prim/reduce_with.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 template <class R, class T, class F>
@@ -56,4 +56,4 @@ template offset_t minimum(const CudaQueue&, const offset_t*, offset_t, offset_t)
 template float minimum(const CudaQueue&, const float*, offset_t, float);
 template double minimum(const CudaQueue&, const double*, offset_t, double);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

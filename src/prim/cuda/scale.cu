@@ -5,7 +5,7 @@
 #include "device/cuda/float16.cuh"
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 // A thread for every number.
@@ -33,4 +33,4 @@ template void scale(const CudaQueue&, const Lines<double>&, double);
 template void scale(const CudaQueue&, const Lines<Float16>&, float);
 template void scale(const CudaQueue&, const Lines<Bfloat16>&, float);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -11,7 +11,7 @@
 #include "prim/cuda/scan_few.hpp"
 #include "prim/cuda/temporary.cuh"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 // count[0 … n-1] and a zero behind it: scanning n+1 entries gives the total without reading count[n]. Entry i reads
@@ -34,4 +34,4 @@ void exclusive_scan(const CudaQueue& q, const offset_t* count, offset_t* begin, 
     });
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -7,7 +7,7 @@
 #include "base/math.hpp"
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 constexpr int most_threads = 1024, most_warps = most_threads / 32;
@@ -56,4 +56,4 @@ void scan_few(const CudaQueue& q, const offset_t* count, offset_t* begin, offset
     launch(q, {1, threads}, scan_few_kernel, count, begin, n);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

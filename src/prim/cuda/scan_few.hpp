@@ -7,7 +7,7 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 inline constexpr offset_t few_to_scan =
     1 << 15;  // one multiprocessor reads and writes so many while two launches begin (reasoned)
@@ -15,4 +15,4 @@ inline constexpr offset_t few_to_scan =
 // exclusive_scan() for n up to few_to_scan.
 void scan_few(const CudaQueue& q, const offset_t* count, offset_t* begin, offset_t n);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

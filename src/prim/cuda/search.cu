@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 // One thread per wanted entry.      grid: ceil(count / 256)      found: every entry written once
@@ -26,4 +26,4 @@ void search_sorted(const CudaQueue& q, const T* data, offset_t n, const T* wante
 template void search_sorted(const CudaQueue&, const index_t*, offset_t, const index_t*, offset_t, offset_t*);
 template void search_sorted(const CudaQueue&, const offset_t*, offset_t, const offset_t*, offset_t, offset_t*);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -10,7 +10,7 @@
 #include "prim/cuda/radix_sort.hpp"
 #include "prim/cuda/temporary.cuh"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 template <class Key>
@@ -61,4 +61,4 @@ std::size_t sort_bytes_for(const CudaQueue& q, offset_t n)
     return scratch + static_cast<std::size_t>(words_for<std::uint32_t>(n)) * sizeof(offset_t);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -7,7 +7,7 @@
 #include "device/cuda/runtime.cuh"
 #include "tulle/buffer.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 // call(scratch, bytes) is a CUB function with everything else bound.
 template <class F>
@@ -20,4 +20,4 @@ void with_scratch(const CudaQueue& q, F&& call)
     cuda::check(call(static_cast<void*>(scratch.data()), bytes));
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

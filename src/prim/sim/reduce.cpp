@@ -10,7 +10,7 @@
 #include "prim/sim/twin.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 // Entries by turns in `chains`, which are joined from both ends towards the middle.
@@ -71,4 +71,4 @@ template offset_t minimum(const CudaQueue&, const offset_t*, offset_t, offset_t)
 template float minimum(const CudaQueue&, const float*, offset_t, float);
 template double minimum(const CudaQueue&, const double*, offset_t, double);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -7,7 +7,7 @@
 #include "prim/cuda/scan_few.hpp"
 #include "prim/sim/twin.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 void exclusive_scan(const CudaQueue& q, const offset_t* count, offset_t* begin, offset_t n)
 {
@@ -22,4 +22,4 @@ void exclusive_scan(const CudaQueue& q, const offset_t* count, offset_t* begin, 
     });
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -15,7 +15,7 @@
 #include "prim/sim/twin.hpp"
 #include "simt/launch.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 namespace {
 
 template <class Key>
@@ -81,4 +81,4 @@ std::size_t sort_bytes_for(const CudaQueue&, offset_t n)
            static_cast<std::size_t>(words_for<std::uint32_t>(n)) * sizeof(offset_t);
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -9,7 +9,7 @@
 #include "simt/launch.hpp"
 #include "tulle/buffer.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 void run_twin(const CudaQueue& q, const char* name, std::vector<const void*> pointers, std::function<void()> task)
 {
@@ -23,4 +23,4 @@ void run_twin(const CudaQueue& q, const char* name, std::vector<const void*> poi
     }));
 }
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

@@ -10,11 +10,11 @@
 #include "tulle/queue.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::prim {
+namespace tulle::inline TULLE_ABI::prim {
 
 inline constexpr offset_t scratch_bytes = 767;  // as odd as CUB's are
 
 // Puts `task` on the queue; `pointers` are what it uses of the device's memory.
 void run_twin(const CudaQueue& q, const char* name, std::vector<const void*> pointers, std::function<void()> task);
 
-}  // namespace tulle::prim
+}  // namespace tulle::inline TULLE_ABI::prim

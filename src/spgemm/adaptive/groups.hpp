@@ -13,7 +13,7 @@
 #include "spgemm/adaptive/runs.hpp"
 #include "spgemm/steps.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Counting: columns that must be told apart are few (registers), close together (a bitmap), or neither (a hash table).
 enum class SymbolicKernel : unsigned char {
@@ -211,4 +211,4 @@ constexpr NumericKernel filler_for(const RowStats& f, offset_t nonzeros_a, const
     return filler_by_size(nonzeros);
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

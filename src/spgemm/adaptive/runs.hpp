@@ -13,7 +13,7 @@
 #include "matrix/equal_rows.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 inline constexpr int run_limit = 3;  // rows filled together: three values a column still fit the registers of a thread
 inline constexpr int run_look_back = 60;  // rows looked back for the beginning of a run; a multiple of run_limit
@@ -64,4 +64,4 @@ constexpr RunByte run_byte(const unsigned char* like, offset_t rows, offset_t ro
     return {is_like(like[row]), place, length_of(like, rows, row - place)};
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -10,7 +10,7 @@
 #include "device/cuda_devices.hpp"
 #include "tulle/device_info.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // What every supported GPU gives a block (base/compute.hpp), less what kernels declare themselves.
 inline constexpr std::size_t static_bytes = 256, smallest_block_bytes = 99 * 1024 - static_bytes;
@@ -28,4 +28,4 @@ inline index_t bitmap_columns(const CudaQueue& q, index_t cols, index_t most)
     return static_cast<index_t>(std::min({offset_t{most}, round_up(offset_t{cols}, offset_t{32}), room}));
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -8,7 +8,7 @@
 #include "model/embedded.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 namespace {
 
 constexpr std::string_view model_name = "deltasparse_grouping";
@@ -82,4 +82,4 @@ std::vector<RowGroup> named_groups(Phase phase, const std::vector<offset_t>& row
     return all;
 }
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

@@ -13,7 +13,7 @@
 #include "tulle/api.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 
 // Whether grouping pays: by the tree, or, without one, as seems_to_pay() says. The second form asks the tree that was
 // built in, if any.
@@ -106,4 +106,4 @@ void fill(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Rules&
                        {work.sorted, rules.count_sorted});
 }
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

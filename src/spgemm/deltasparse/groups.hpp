@@ -15,7 +15,7 @@
 #include "tulle/spgemm_policy.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 
 struct Group {
     offset_t up_to;  // an upper bound of the nonzeros while counting, the nonzeros while filling
@@ -116,4 +116,4 @@ constexpr bool seems_to_pay(const Features& f)
     return f.row_longest > 2 * f.row_mean;  // not even one size apart, on the average
 }
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

@@ -6,7 +6,7 @@
 #include "spgemm/deltasparse/groups.hpp"
 #include "spgemm/steps.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 
 // Rows of a group: those of a list, or neighbours from `first` on.
 struct Rows {
@@ -74,4 +74,4 @@ void fill_group(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, in
 std::size_t fill_bytes_for(const CpuQueue& q, std::size_t value_bytes);
 std::size_t fill_bytes_for(const CudaQueue& q, std::size_t value_bytes);
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

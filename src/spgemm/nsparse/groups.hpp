@@ -10,7 +10,7 @@
 #include "base/math.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::spgemm::nsparse {
+namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 
 struct Group {
     offset_t up_to;     // products or nonzeros of a row
@@ -97,4 +97,4 @@ constexpr offset_t rows_at_once(offset_t entries, offset_t entry_bytes)
     return fit < 1 ? 1 : fit < most_global_rows ? fit : most_global_rows;
 }
 
-}  // namespace tulle::spgemm::nsparse
+}  // namespace tulle::inline TULLE_ABI::spgemm::nsparse

@@ -9,7 +9,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 struct ReuseData {
     NumericReuse way = NumericReuse::find_places;  // never `fastest`: that has been decided
@@ -77,4 +77,4 @@ void refill_by(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const P
     else refill(q, a, b, policy, work, c);
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

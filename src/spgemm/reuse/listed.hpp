@@ -15,7 +15,7 @@
 #include "spgemm/steps.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 struct ProductList {
     Buffer<offset_t> product;
@@ -62,4 +62,4 @@ template <class V>
 void add_listed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const ProductList& list,
                 const RowRange<V>& c);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -15,7 +15,7 @@
 #include "spgemm/steps.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 inline constexpr offset_t narrow_limit = 65536;
 
@@ -70,4 +70,4 @@ template <class V>
 void add_placed(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work,
                 const Places& places, const RowRange<V>& c);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -15,7 +15,7 @@
 #include "tulle/spgemm_team.hpp"
 #include "tulle/split.hpp"
 
-namespace tulle::spgemm::team {
+namespace tulle::inline TULLE_ABI::spgemm::team {
 
 using partition::Cut;
 using partition::Part;
@@ -85,4 +85,4 @@ void prepare(State<V>& s, const Team& team, const CsrView<V>& a, const CsrView<V
 template <class V>
 void bring_values(State<V>& s, Member<V>& m);
 
-}  // namespace tulle::spgemm::team
+}  // namespace tulle::inline TULLE_ABI::spgemm::team

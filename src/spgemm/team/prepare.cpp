@@ -11,7 +11,7 @@
 #include "spgemm/team/split_rows.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::spgemm::team {
+namespace tulle::inline TULLE_ABI::spgemm::team {
 namespace {
 
 CpuQueue queue_of(const Context& host) { return host.host(); }
@@ -217,4 +217,4 @@ template void bring_values(State<double>&, Member<double>&);
 template void prepare(State<float>&, const Team&, const CsrView<float>&, const CsrView<float>&);
 template void prepare(State<double>&, const Team&, const CsrView<double>&, const CsrView<double>&);
 
-}  // namespace tulle::spgemm::team
+}  // namespace tulle::inline TULLE_ABI::spgemm::team

@@ -10,7 +10,7 @@
 #include "tulle/api.hpp"
 #include "tulle/spgemm_team.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Whether `item` is the first whose weights begin at the position or behind it; for 0 <= item <= items this holds once.
 constexpr bool begins_at(const offset_t* prefix, offset_t items, offset_t item, offset_t position)
@@ -37,4 +37,4 @@ std::vector<partition::Cut> cut_rows(const Queue& q, const offset_t* prefix, off
     return partition::choose_cuts(around, rows);
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -26,7 +26,7 @@
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 using team::for_members;
 using team::Member;
@@ -293,4 +293,4 @@ std::string TeamPlan<V>::describe() const
 template class TeamPlan<float>;
 template class TeamPlan<double>;
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

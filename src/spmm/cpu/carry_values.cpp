@@ -3,7 +3,7 @@
 // Values to where a kernel reads them.
 #include "spmm/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 template <class V>
 void carry_values(const CpuQueue& q, const V* from, const offset_t* source, offset_t n, V* to)
@@ -28,4 +28,4 @@ template void spread_values(const CpuQueue&, const double*, const offset_t*, off
 template void spread_values(const CpuQueue&, const Float16*, const offset_t*, offset_t, Float16*);
 template void spread_values(const CpuQueue&, const Bfloat16*, const offset_t*, offset_t, Bfloat16*);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

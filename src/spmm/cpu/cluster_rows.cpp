@@ -26,7 +26,7 @@
 #include "spmm/order/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr double safety = 1 - 1e-9;
@@ -237,4 +237,4 @@ index_t cluster_rows(const CpuQueue& q, const EncodingsView& e, const offset_t* 
     return clusters;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

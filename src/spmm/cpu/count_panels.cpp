@@ -8,7 +8,7 @@
 #include "spmm/order/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // What a thread keeps: masks are zero between panels.
@@ -66,4 +66,4 @@ PanelCounts count_panels(const CpuQueue& q, const Pattern& a, const index_t* row
     return all;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -5,7 +5,7 @@
 #include "base/math.hpp"
 #include "spmm/order/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int rows_at_once = 512;
@@ -55,4 +55,4 @@ Encodings encode_rows(const CpuQueue& q, const Pattern& a, index_t tau)
     return e;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -17,7 +17,7 @@
 #include "spmm/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr offset_t least_unit = 8;  // chunks that are worth a block of their own; 32 were no faster on an H200
@@ -280,4 +280,4 @@ template Panels<Float16> make_panels(const CpuQueue&, const Pattern&, const inde
 template Panels<Bfloat16> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
 template Panels<float> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -10,7 +10,7 @@
 #include "spmm/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // What is known of every nonzero and panel.
@@ -124,4 +124,4 @@ template Tiles<float> make_tiles(const CpuQueue&, const Pattern&, const index_t*
 template Tiles<Float16> make_tiles(const CpuQueue&, const Pattern&, const index_t*, const TileRule&);
 template Tiles<Bfloat16> make_tiles(const CpuQueue&, const Pattern&, const index_t*, const TileRule&);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -8,7 +8,7 @@
 #include "spmm/order/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // One panel: rows row[0] … row[rows-1] of the pattern, or `first` and those after it. Counts are zero before and after.
@@ -66,4 +66,4 @@ void mark_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, index_t
     }
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -12,7 +12,7 @@
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // `Count` numbers side by side; the compiler takes as many registers as it needs.
@@ -232,4 +232,4 @@ template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, cons
 template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
                             const Operands<Bfloat16, float>&);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

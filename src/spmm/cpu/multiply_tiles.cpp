@@ -7,7 +7,7 @@
 
 #include "spmm/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr index_t columns_at_once = 64;
@@ -69,4 +69,4 @@ template void multiply_tiles(const CpuQueue&, const Tiles<Bfloat16>&, const Oper
 template void round_sums(const CpuQueue&, index_t, const float*, const Operands<Float16, Float16>&);
 template void round_sums(const CpuQueue&, index_t, const float*, const Operands<Bfloat16, Bfloat16>&);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

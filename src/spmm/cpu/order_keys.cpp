@@ -5,7 +5,7 @@
 #include "spmm/order/keys.hpp"
 #include "spmm/order/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // to[i] = of(i) for i < n.
@@ -53,4 +53,4 @@ void take_rows(const CpuQueue& q, const offset_t* from, offset_t n, index_t* to)
     write_each(q, n, to, [&](offset_t i) { return static_cast<index_t>(from[i]); });
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

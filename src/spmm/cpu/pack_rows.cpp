@@ -15,7 +15,7 @@
 #include "spmm/order/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr offset_t long_column = 256;
@@ -183,4 +183,4 @@ void pack_rows(const CpuQueue& q, const Pattern& a, index_t panel, index_t* row)
         if (a.row_begin[i] == a.row_begin[i + 1]) row[at++] = i;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

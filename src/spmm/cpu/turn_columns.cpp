@@ -5,7 +5,7 @@
 
 #include "spmm/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 template <class V>
 void turn_columns(const CpuQueue& q, const V* b, offset_t leading, index_t rows, index_t n, V* to)
@@ -23,4 +23,4 @@ template void turn_columns(const CpuQueue&, const double*, offset_t, index_t, in
 template void turn_columns(const CpuQueue&, const Float16*, offset_t, index_t, index_t, Float16*);
 template void turn_columns(const CpuQueue&, const Bfloat16*, offset_t, index_t, index_t, Bfloat16*);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -5,7 +5,7 @@
 
 #include "spmm/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -50,4 +50,4 @@ template void spread_values(const CudaQueue&, const float*, const offset_t*, off
 template void spread_values(const CudaQueue&, const Float16*, const offset_t*, offset_t, Float16*);
 template void spread_values(const CudaQueue&, const Bfloat16*, const offset_t*, offset_t, Bfloat16*);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

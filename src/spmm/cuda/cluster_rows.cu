@@ -24,7 +24,7 @@
 #include "spmm/order/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int lanes = 32, warps_per_block = 4, threads = lanes * warps_per_block;
@@ -199,4 +199,4 @@ index_t cluster_rows(const CudaQueue& q, const EncodingsView& e, const offset_t*
     return read_value(q, number + 1);
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

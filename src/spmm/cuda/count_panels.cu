@@ -12,7 +12,7 @@
 #include "spmm/order/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32;
@@ -124,4 +124,4 @@ PanelCounts count_panels(const CudaQueue& q, const Pattern& a, const index_t* ro
     return all;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

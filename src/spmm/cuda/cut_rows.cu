@@ -13,7 +13,7 @@
 #include "spmm/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int threads = 256;
@@ -92,4 +92,4 @@ RowLines cut_rows(const CudaQueue& q, index_t rows, const offset_t* row_begin, o
     return made;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

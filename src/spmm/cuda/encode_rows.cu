@@ -8,7 +8,7 @@
 #include "device/cuda/kernel.cuh"
 #include "spmm/order/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int lanes = 32, threads = 256;
@@ -77,4 +77,4 @@ Encodings encode_rows(const CudaQueue& q, const Pattern& a, index_t tau)
     return e;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -8,7 +8,7 @@
 
 #include "device/cuda/cluster.cuh"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int most_parts = 8;
@@ -203,4 +203,4 @@ template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspac
 template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
                              const Operands<Bfloat16, float>&);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

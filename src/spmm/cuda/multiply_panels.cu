@@ -5,7 +5,7 @@
 // last of them to come adds all up in their order, so that results do not depend on who that is.
 #include "spmm/cuda/panels.cuh"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // Lists of chunks in shared memory.
@@ -143,4 +143,4 @@ template void multiply_panels(const CudaQueue&, int, const Workspace<Float16>&, 
 template void multiply_panels(const CudaQueue&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
 template void multiply_panels(const CudaQueue&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

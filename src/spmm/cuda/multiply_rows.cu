@@ -13,7 +13,7 @@
 #include "base/constant.hpp"
 #include "base/math.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int threads_per_block = 128;
@@ -234,4 +234,4 @@ template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, con
 template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
                             const Operands<Bfloat16, float>&);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -10,7 +10,7 @@
 //                entry by entry, only what is stored
 #include "spmm/cuda/panels.cuh"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int block_columns = 64, strip = 32, eights = strip / 8, tile_slabs = tile_side / slab_rows;
@@ -245,4 +245,4 @@ template void multiply_tiles(const CudaQueue&, const Tiles<Bfloat16>&, const Ope
 template void round_sums(const CudaQueue&, index_t, const float*, const Operands<Float16, Float16>&);
 template void round_sums(const CudaQueue&, index_t, const float*, const Operands<Bfloat16, Bfloat16>&);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

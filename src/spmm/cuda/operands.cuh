@@ -7,7 +7,7 @@
 #include "device/cuda/kernel.cuh"
 #include "spmm/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // Entry (row, j) of C from its sum; with beta == 0 it is not read.
 template <class V, class C>
@@ -118,4 +118,4 @@ __device__ inline void put_run(const Operands<V, C>& o, index_t row, offset_t j,
     }
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

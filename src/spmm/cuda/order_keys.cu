@@ -5,7 +5,7 @@
 #include "spmm/order/keys.hpp"
 #include "spmm/order/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int lanes = 32, threads = 256;
@@ -90,4 +90,4 @@ void take_rows(const CudaQueue& q, const offset_t* from, offset_t n, index_t* to
     launch(q, one_thread_each(n), take_rows_kernel, from, n, to);
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -20,7 +20,7 @@
 #include "device/cuda/copies.cuh"
 #include "device/cuda/mma.cuh"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 constexpr unsigned all_lanes = 0xffffffffu;
 
@@ -362,4 +362,4 @@ bool has_pieces(const Operands<V, C>& o)
            step % static_cast<offset_t>(sizeof(Piece)) == 0 && step <= max_index;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -6,7 +6,7 @@
 #include "base/math.hpp"
 #include "spmm/steps.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr int side = 32, threads_per_block = 256, lines = threads_per_block / side;
@@ -43,4 +43,4 @@ template void turn_columns(const CudaQueue&, const double*, offset_t, index_t, i
 template void turn_columns(const CudaQueue&, const Float16*, offset_t, index_t, index_t, Float16*);
 template void turn_columns(const CudaQueue&, const Bfloat16*, offset_t, index_t, index_t, Bfloat16*);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

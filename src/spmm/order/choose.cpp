@@ -12,7 +12,7 @@
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // What it takes to make an order: seconds, and nanoseconds of a row and of a nonzero. Each row of a table is a
@@ -193,4 +193,4 @@ OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuesti
     return choice;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -14,7 +14,7 @@
 
 #include "tulle/spmm_order.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // Seconds of one multiplication by panels of 64 rows: start + N * (per_byte * pairs * value_bytes + per_tile_column *
 // tiles + per_panel_column * panels); by rows: start + N * (per_nonzero_column * nonzeros + per_panel_column * rows /
@@ -75,4 +75,4 @@ TULLE_API PanelCost ideal_cost(const PanelCost& natural, index_t height);
 
 TULLE_API OrderChoice choose_order(const Context& ctx, const Pattern& a, const OrderQuestion& question = {});
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -15,7 +15,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 struct BlockCount {
     index_t block, count;  // count: distinct columns of the row in the block
@@ -87,4 +87,4 @@ constexpr bool resembles(double shared, const Extent& x, const Extent& y, double
 
 constexpr bool could_resemble(const Extent& x, const Extent& y, double alpha) { return resembles(x.mass, x, y, alpha); }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -9,7 +9,7 @@
 #include "spmm/order/encoding.hpp"
 #include "tulle/spmm_order.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 constexpr std::uint64_t dispersion_key(const EncodingsView& e, Dispersion which, offset_t row)
 {
@@ -41,4 +41,4 @@ struct FirstColumn {
     constexpr std::uint32_t key() const { return static_cast<std::uint32_t>(col + 1); }
 };
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -8,7 +8,7 @@
 #include "tulle/spmm_order.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr std::array<const char*, 5> order_names{"natural", "degree", "minhash", "pack", "bsa"};
@@ -28,4 +28,4 @@ OrderKind parse_order(std::string_view name)
     return static_cast<OrderKind>(found - order_names.begin());
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -25,7 +25,7 @@
 #include "tulle/trace.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 void check_options(const OrderOptions& o, const Pattern& a)
@@ -215,4 +215,4 @@ PanelCost panel_cost(const Context& ctx, const Pattern& a, const RowOrder& order
     });
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

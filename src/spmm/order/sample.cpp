@@ -10,7 +10,7 @@
 #include "spmm/order/steps.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // One panel out of every `step`, which one as chance has it: meshes repeat themselves.
@@ -45,4 +45,4 @@ PanelCost sample_cost(const Context& ctx, const Pattern& a, const RowOrder& orde
             grown(found.cost.panels, by_panels), grown(found.cost.nonzeros, by_entries)};
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

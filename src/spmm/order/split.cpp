@@ -16,7 +16,7 @@
 #include "tulle/reorder.hpp"
 #include "tulle/transfer.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 // The entries whose mark is `wanted`.
@@ -99,4 +99,4 @@ Split<V> split_tiles(const Context& ctx, const CsrView<V>& a, const RowOrder& or
 template Split<float> split_tiles(const Context&, const CsrView<float>&, const RowOrder&, index_t, double);
 template Split<double> split_tiles(const Context&, const CsrView<double>&, const RowOrder&, index_t, double);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

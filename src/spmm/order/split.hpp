@@ -13,7 +13,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/spmm_order.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 template <class V>
 struct Split {
@@ -32,4 +32,4 @@ template <class V>
 TULLE_API Split<V> split_tiles(const Context& ctx, const CsrView<V>& a, const RowOrder& order, index_t tau,
                                double delta);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

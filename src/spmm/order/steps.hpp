@@ -10,7 +10,7 @@
 #include "spmm/tiles.hpp"
 #include "tulle/spmm_order.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 
 // ---- BSA
 
@@ -67,4 +67,4 @@ void pack_rows(const CpuQueue& q, const Pattern& a, index_t panel, index_t* row)
 void mark_tiles(const CpuQueue& q, const Pattern& a, const index_t* row, index_t tau, const TileRule& rule,
                 unsigned char* dense, index_t* tiles);
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

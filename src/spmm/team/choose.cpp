@@ -10,7 +10,7 @@
 #include "tulle/spmm_team.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr std::array split_names{"automatic", "rows", "columns"};
@@ -48,4 +48,4 @@ SplitChoice choose_split(const SplitQuestion& x)
     return c;
 }
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

@@ -30,7 +30,7 @@
 #include "tulle/trace.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::spmm {
+namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using partition::Cut;
@@ -499,4 +499,4 @@ template class TeamPlan<Float16, float>;
 template class TeamPlan<Bfloat16>;
 template class TeamPlan<Bfloat16, float>;
 
-}  // namespace tulle::spmm
+}  // namespace tulle::inline TULLE_ABI::spmm

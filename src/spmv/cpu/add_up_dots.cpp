@@ -5,7 +5,7 @@
 
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 template <class V>
 void add_up_dots(const CpuQueue& q, index_t n, const Vectors<V>& v)
@@ -31,4 +31,4 @@ void add_up_dots(const CpuQueue& q, index_t n, const Vectors<V>& v)
 template void add_up_dots(const CpuQueue&, index_t, const Vectors<float>&);
 template void add_up_dots(const CpuQueue&, index_t, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

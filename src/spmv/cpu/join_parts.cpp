@@ -4,7 +4,7 @@
 #include "prim/cpu/pieces.hpp"
 #include "spmv/team/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 template <class F>
@@ -54,4 +54,4 @@ template void fold_lines(const CpuQueue&, const double*, const offset_t*, index_
 template void sum_parts(const CpuQueue&, const PartialSums<float>&, float, float, float*);
 template void sum_parts(const CpuQueue&, const PartialSums<double>&, double, double, double*);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -10,7 +10,7 @@
 #include "prim/sort.hpp"
 #include "spmv/sell.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 Buffer<index_t> sort_rows(const CpuQueue& q, const offset_t* row_begin, index_t rows)
@@ -158,4 +158,4 @@ template void fill_sell(const CpuQueue&, const CsrView<double>&, Sell<double>&);
 template Sell<float> make_sell(const CpuQueue&, const CsrView<float>&, bool, offset_t);
 template Sell<double> make_sell(const CpuQueue&, const CsrView<double>&, bool, offset_t);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -13,7 +13,7 @@
 #include "spmv/cpu/stretch.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr offset_t trial_nonzeros = 16384;  // 200 KB in double: beyond the first cache, inside the second
@@ -150,4 +150,4 @@ const RowCosts& measured_costs(std::size_t value_bytes)
     return of_double;
 }
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -5,7 +5,7 @@
 
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 // The sum of row r of block row p; columns that reach beyond the matrix are left out, and x is not read there.
@@ -43,4 +43,4 @@ template void multiply_blocks(const CpuQueue&, const BlockedEllView<float>&, con
 template void multiply_blocks(const CpuQueue&, const BlockedEllView<double>&, const Vectors<double>&);
 template void multiply_blocks(const CpuQueue&, const BlockedEllView<float>&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

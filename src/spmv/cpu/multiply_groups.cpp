@@ -9,7 +9,7 @@
 #include "spmv/group_size.hpp"
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 // The end of the run of rows with the columns of `row`.
@@ -99,4 +99,4 @@ template void multiply_groups(const CpuQueue&, const CsrView<float>&, int, const
 template void multiply_groups(const CpuQueue&, const CsrView<double>&, int, const Groups&, const Vectors<double>&);
 template void multiply_groups(const CpuQueue&, const CsrView<float>&, int, const Groups&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -6,7 +6,7 @@
 #include "prim/merge_path.hpp"
 #include "spmv/team/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 template <class V>
@@ -41,4 +41,4 @@ void multiply_lines(const CpuQueue& q, const CsrView<V>& a, int, const Vectors<V
 template void multiply_lines(const CpuQueue&, const CsrView<float>&, int, const Vectors<float>&);
 template void multiply_lines(const CpuQueue&, const CsrView<double>&, int, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -3,7 +3,7 @@
 // Row by row; each thread has rows with about as many nonzeros, and short rows count too.
 #include "spmv/cpu/stretch.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 template <class M>
 Narrow make_narrow(const CpuQueue& q, const CsrView<M>& a)
@@ -42,4 +42,4 @@ template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const N
 template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Narrow&, const Vectors<double>&);
 template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Narrow&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -8,7 +8,7 @@
 
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 // work(first, last, sums): adds the products of the items first … last-1 to sums[0 … outputs-1].
@@ -106,4 +106,4 @@ template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<d
 template void multiply_blocks_transposed(const CpuQueue&, const BlockedEllView<float>&, const Workspace<double, float>&,
                                          const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 // What one slice is made of.
@@ -248,4 +248,4 @@ template void multiply_sell(const CpuQueue&, const CsrView<float>&, int, const S
 template void multiply_sell(const CpuQueue&, const CsrView<double>&, int, const Sell<double>&, const Vectors<double>&);
 template void multiply_sell(const CpuQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

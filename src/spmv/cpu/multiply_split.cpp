@@ -4,7 +4,7 @@
 // results.
 #include "spmv/cpu/stretch.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr offset_t piece_steps = offset_t{1}
@@ -34,4 +34,4 @@ template void multiply_split(const CpuQueue&, const CsrView<double>&, int, const
 template void multiply_split(const CpuQueue&, const CsrView<float>&, int, const Workspace<double, float>&,
                              const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr offset_t long_row = 32;  // from this mean on, four plain sums beat one (docs/design/spmv.md)
@@ -276,4 +276,4 @@ template double multiply_stretch(const CsrView<double>&, const Narrow&, prim::Me
 template double multiply_stretch(const CsrView<float>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
                                  const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

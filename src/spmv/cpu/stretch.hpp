@@ -5,7 +5,7 @@
 
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 // Writes the rows that end between the two points; returns what there is of the next one, up to `to`. `sums` are added
 // side by side in every row: 1, 2, 4, or 8 for as many as a vector of this machine holds (where it has none that
@@ -18,4 +18,4 @@ V multiply_stretch(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint f
 // Whether 8 sums side by side are a vector of this machine: AVX-512 with its gathers.
 bool has_gathers();
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -7,7 +7,7 @@
 #include "base/math.hpp"
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr index_t slice = 32;
@@ -159,4 +159,4 @@ template Survey glance(const CpuQueue&, const CsrView<double>&, bool);
 template Survey survey(const CpuQueue&, const CsrView<float>&, bool);
 template Survey survey(const CpuQueue&, const CsrView<double>&, bool);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -3,7 +3,7 @@
 // dot(y, x) and dot(y, y) in a pass of their own, for kernels that do not know when an entry of y is done.
 #include "spmv/cuda/dots.cuh"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256, rows_per_thread = 8;
@@ -32,4 +32,4 @@ void add_up_dots(const CudaQueue& q, index_t n, const Vectors<V>& v)
 template void add_up_dots(const CudaQueue&, index_t, const Vectors<float>&);
 template void add_up_dots(const CudaQueue&, index_t, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -9,7 +9,7 @@
 #include "device/cuda/kernel.cuh"
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 // What a thread has written so far. Nothing is kept and no code is made where On is false.
 template <bool On, class V>
@@ -81,4 +81,4 @@ void with_or_without_dots(const Vectors<V>& v, F&& go)
     go(std::false_type{});
 }
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

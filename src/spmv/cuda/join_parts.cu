@@ -5,7 +5,7 @@
 #include "device/cuda/kernel.cuh"
 #include "spmv/team/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 template <class V>
@@ -77,4 +77,4 @@ template void fold_lines(const CudaQueue&, const double*, const offset_t*, index
 template void sum_parts(const CudaQueue&, const PartialSums<float>&, float, float, float*);
 template void sum_parts(const CudaQueue&, const PartialSums<double>&, double, double, double*);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

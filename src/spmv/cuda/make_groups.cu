@@ -10,7 +10,7 @@
 #include "spmv/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int chunk_rows = 256;  // and a thread for each
@@ -196,4 +196,4 @@ Groups make_groups(const CudaQueue& q, const CsrView<M>& a)
 template Groups make_groups(const CudaQueue&, const CsrView<float>&);
 template Groups make_groups(const CudaQueue&, const CsrView<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -9,7 +9,7 @@
 #include "spmv/sell.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -195,4 +195,4 @@ template void fill_sell(const CudaQueue&, const CsrView<double>&, Sell<double>&)
 template Sell<float> make_sell(const CudaQueue&, const CsrView<float>&, bool, offset_t);
 template Sell<double> make_sell(const CudaQueue&, const CsrView<double>&, bool, offset_t);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

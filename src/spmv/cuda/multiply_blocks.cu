@@ -5,7 +5,7 @@
 
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -48,4 +48,4 @@ template void multiply_blocks(const CudaQueue&, const BlockedEllView<float>&, co
 template void multiply_blocks(const CudaQueue&, const BlockedEllView<double>&, const Vectors<double>&);
 template void multiply_blocks(const CudaQueue&, const BlockedEllView<float>&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

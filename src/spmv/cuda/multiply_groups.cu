@@ -8,7 +8,7 @@
 #include "base/constant.hpp"
 #include "spmv/cuda/dots.cuh"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -91,4 +91,4 @@ template void multiply_groups(const CudaQueue&, const CsrView<float>&, int, cons
 template void multiply_groups(const CudaQueue&, const CsrView<double>&, int, const Groups&, const Vectors<double>&);
 template void multiply_groups(const CudaQueue&, const CsrView<float>&, int, const Groups&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

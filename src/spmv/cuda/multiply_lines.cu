@@ -4,7 +4,7 @@
 #include "device/cuda/kernel.cuh"
 #include "spmv/team/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads = 256;
@@ -41,4 +41,4 @@ void multiply_lines(const CudaQueue& q, const CsrView<V>& a, int lanes, const Ve
 template void multiply_lines(const CudaQueue&, const CsrView<float>&, int, const Vectors<float>&);
 template void multiply_lines(const CudaQueue&, const CsrView<double>&, int, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -7,7 +7,7 @@
 #include "base/constant.hpp"
 #include "spmv/cuda/dots.cuh"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -119,4 +119,4 @@ template void multiply_rows(const CudaQueue&, const CsrView<float>&, int, const 
 template void multiply_rows(const CudaQueue&, const CsrView<double>&, int, const Narrow&, const Vectors<double>&);
 template void multiply_rows(const CudaQueue&, const CsrView<float>&, int, const Narrow&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

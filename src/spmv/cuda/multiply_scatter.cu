@@ -5,7 +5,7 @@
 
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -132,4 +132,4 @@ template void multiply_blocks_transposed(const CudaQueue&, const BlockedEllView<
 template void multiply_blocks_transposed(const CudaQueue&, const BlockedEllView<float>&,
                                          const Workspace<double, float>&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -10,7 +10,7 @@
 #include "spmv/cuda/dots.cuh"
 #include "spmv/sell.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -120,4 +120,4 @@ template void multiply_sell(const CudaQueue&, const CsrView<float>&, int, const 
 template void multiply_sell(const CudaQueue&, const CsrView<double>&, int, const Sell<double>&, const Vectors<double>&);
 template void multiply_sell(const CudaQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -8,7 +8,7 @@
 
 #include "spmv/steps.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -183,4 +183,4 @@ template void multiply_split(const CudaQueue&, const CsrView<double>&, const Wor
 template void multiply_split(const CudaQueue&, const CsrView<float>&, const Workspace<double, float>&,
                              const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

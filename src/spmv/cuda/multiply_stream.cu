@@ -16,7 +16,7 @@
 #include "spmv/cuda/dots.cuh"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 512;
@@ -255,4 +255,4 @@ template void multiply_stream(const CudaQueue&, const CsrView<float>&, const Str
 template void multiply_stream(const CudaQueue&, const CsrView<double>&, const Stream<double>&, const Vectors<double>&);
 template void multiply_stream(const CudaQueue&, const CsrView<float>&, const Stream<double>&, const Vectors<double>&);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

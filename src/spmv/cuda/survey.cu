@@ -12,7 +12,7 @@
 #include "spmv/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
 constexpr int threads_per_block = 256;
@@ -188,4 +188,4 @@ Survey survey(const CudaQueue& q, const CsrView<M>& a, bool whole)
 template Survey survey(const CudaQueue&, const CsrView<float>&, bool);
 template Survey survey(const CudaQueue&, const CsrView<double>&, bool);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -14,7 +14,7 @@
 #include "spmv/team/member.hpp"
 #include "tulle/convert.hpp"
 
-namespace tulle::spmv::team {
+namespace tulle::inline TULLE_ABI::spmv::team {
 namespace {
 
 // A segment is a 4096th of the nonzeros, which cuts eight parts to within half a percent, but never so long that one
@@ -175,4 +175,4 @@ template Arranged<double> arrange(const Context&, const WideView<double>&, bool,
 template void arrange_values(const Context&, const WideView<float>&, Arranged<float>&);
 template void arrange_values(const Context&, const WideView<double>&, Arranged<double>&);
 
-}  // namespace tulle::spmv::team
+}  // namespace tulle::inline TULLE_ABI::spmv::team

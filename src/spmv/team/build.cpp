@@ -17,7 +17,7 @@
 #include "tulle/partition.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::spmv::team {
+namespace tulle::inline TULLE_ABI::spmv::team {
 namespace {
 
 using partition::Cut;
@@ -290,4 +290,4 @@ template std::vector<Member<float>> build(const Team&, partition::ThreadPool&, c
 template std::vector<Member<double>> build(const Team&, partition::ThreadPool&, const Arranged<double>&,
                                            const TeamOptions&, const std::vector<int>&, Decision&);
 
-}  // namespace tulle::spmv::team
+}  // namespace tulle::inline TULLE_ABI::spmv::team

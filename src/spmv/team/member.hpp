@@ -17,7 +17,7 @@
 #include "tulle/part.hpp"
 #include "tulle/spmv_team.hpp"
 
-namespace tulle::spmv::team {
+namespace tulle::inline TULLE_ABI::spmv::team {
 
 using partition::ColumnRange;
 using partition::Part;
@@ -155,4 +155,4 @@ std::vector<Member<V>> build(const Team& team, partition::ThreadPool& crew, cons
 template <class V>
 void bring_values(Member<V>& m, const Arranged<V>& a);
 
-}  // namespace tulle::spmv::team
+}  // namespace tulle::inline TULLE_ABI::spmv::team

@@ -12,7 +12,7 @@
 #include "spmv/team/member.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::spmv::team {
+namespace tulle::inline TULLE_ABI::spmv::team {
 namespace {
 
 using partition::Outside;
@@ -348,4 +348,4 @@ template void connect(partition::ThreadPool&, const Arranged<double>&, const Dec
                       std::vector<Member<double>>&);
 template void bring_values(Member<double>&, const Arranged<double>&);
 
-}  // namespace tulle::spmv::team
+}  // namespace tulle::inline TULLE_ABI::spmv::team

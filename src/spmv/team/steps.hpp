@@ -6,7 +6,7 @@
 #include "spmv/steps.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 // to[k] = x[at[k]]: what others need of our x, one after the other.
 template <class V>
@@ -55,4 +55,4 @@ void sum_parts(const CpuQueue& q, const PartialSums<V>& parts, V alpha, V beta, 
 template <class V>
 void sum_parts(const CudaQueue& q, const PartialSums<V>& parts, V alpha, V beta, V* y);
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

@@ -30,7 +30,7 @@
 #include "tulle/validate.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::spmv {
+namespace tulle::inline TULLE_ABI::spmv {
 
 using team::Axis;
 using team::Member;
@@ -500,4 +500,4 @@ std::string TeamPlan<V>::describe() const
 template class TeamPlan<float>;
 template class TeamPlan<double>;
 
-}  // namespace tulle::spmv
+}  // namespace tulle::inline TULLE_ABI::spmv

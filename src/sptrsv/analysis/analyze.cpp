@@ -13,7 +13,7 @@
 #include "tulle/validate.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 // How the caller's matrix is to be read, where the context works.
@@ -283,4 +283,4 @@ template LevelWidths level_widths(const Context&, const AnyView<double>&, const 
 template AnalysisState analyze_pattern(const Context&, const WideView<float>&, const Options&);
 template AnalysisState analyze_pattern(const Context&, const WideView<double>&, const Options&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

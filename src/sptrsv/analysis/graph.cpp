@@ -15,7 +15,7 @@
 
 #include "sptrsv/analysis/scratch.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 offset_t length(const Triangle& t, index_t row) { return t.row_begin.data()[row + 1] - t.row_begin.data()[row]; }
@@ -238,4 +238,4 @@ Bins rows_of_nodes(const CpuQueue& host, const Graph& graph)
     return sorted;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -9,7 +9,7 @@
 #include "sptrsv/analysis/triangle.hpp"
 #include "tulle/sptrsv_policy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 inline constexpr int most_rows = 32;       // of a node: a warp's lanes
 inline constexpr offset_t long_row = 256;  // rows with more entries stay alone: one would hold up 31 others
@@ -53,4 +53,4 @@ Bins sort_into(const CpuQueue& host, const index_t* bin, index_t items, index_t 
 // The rows of each node.
 Bins rows_of_nodes(const CpuQueue& host, const Graph& graph);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -11,7 +11,7 @@
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 template <class T>
@@ -283,4 +283,4 @@ template Prepared<double> prepare(const Context&, const WideView<double>&, const
                                   const Policy&);
 template void run(const Context&, const Prepared<double>&, const RhsView<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

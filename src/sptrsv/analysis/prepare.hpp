@@ -10,7 +10,7 @@
 #include "sptrsv/steps.hpp"
 #include "tulle/sptrsv.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // What one scheme works on.
 template <class V>
@@ -91,4 +91,4 @@ Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& opt
 template <class V>
 void run(const Context& ctx, const Prepared<V>& p, const RhsView<V>& sides);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sptrsv/analysis/rows.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 Rows make_rows(const CpuQueue& host, const Triangle& t, const index_t* order, Unknowns unknowns)
 {
@@ -34,4 +34,4 @@ Rows make_rows(const CpuQueue& host, const Triangle& t, const index_t* order, Un
     return rows;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -7,7 +7,7 @@
 #include "sptrsv/analysis/triangle.hpp"
 #include "tulle/buffer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 struct Rows {
     index_t rows = 0;
@@ -26,4 +26,4 @@ enum class Unknowns { by_row, by_place };
 // `order` lists the triangle's rows as they are to be solved, null: as they are. On the host.
 Rows make_rows(const CpuQueue& host, const Triangle& t, const index_t* order, Unknowns unknowns);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sptrsv/analysis/scratch.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 void touch(const CpuQueue& host, void* data, std::size_t bytes)
 {
@@ -16,4 +16,4 @@ void touch(const CpuQueue& host, void* data, std::size_t bytes)
     for (std::size_t k = 0; k < bytes; k += page) at[k] = 0;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -8,7 +8,7 @@
 
 #include "tulle/buffer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // Where there are many pages all threads ask for them, so that whoever works with them finds them. A byte of each page
 // may become zero.
@@ -22,4 +22,4 @@ Buffer<T> touched(const CpuQueue& host, offset_t size)
     return room;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

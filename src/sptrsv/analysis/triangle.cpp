@@ -12,7 +12,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 // Where an entry stands in the order of solving.
@@ -168,4 +168,4 @@ Triangle make_triangle(const CpuQueue& host, const TriangleSource& stored)
     return t;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -8,7 +8,7 @@
 #include "tulle/buffer.hpp"
 #include "tulle/types.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // Rows of which the first is to be kept: the largest of them, turned, is the first, and none is zero.
 constexpr index_t descending_key(index_t row) { return max_index - row; }
@@ -46,4 +46,4 @@ struct TriangleSource {
 // stored twice.
 Triangle make_triangle(const CpuQueue& host, const TriangleSource& stored);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

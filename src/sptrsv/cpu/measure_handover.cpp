@@ -13,7 +13,7 @@
 #include "tulle/sptrsv_policy.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int most_rounds = 64;
@@ -59,4 +59,4 @@ double measure_handover(int threads)
     return rounds > 0 ? (trace::now() - begin) / rounds : Limits{}.handover;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

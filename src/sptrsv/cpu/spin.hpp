@@ -5,7 +5,9 @@
 
 #include <thread>
 
-namespace tulle::sptrsv {
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 template <class Done>
 void spin_until(const Done& done)
@@ -15,4 +17,4 @@ void spin_until(const Done& done)
         if (spins > spins_before_yielding) std::this_thread::yield();
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -6,7 +6,7 @@
 
 #include "tulle/copy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 // What the three hierarchies of the paper are decided on.
@@ -201,4 +201,4 @@ Groups make_groups(const CpuQueue& host, const Rows& rows, const Graph& graph, c
     return groups;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

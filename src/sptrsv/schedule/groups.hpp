@@ -9,7 +9,7 @@
 #include "sptrsv/analysis/graph.hpp"
 #include "sptrsv/analysis/rows.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 inline constexpr int resident_warps = 64;  // of a multiprocessor, at most: what alpha is multiplied with
 
@@ -36,4 +36,4 @@ struct Groups {
 Groups make_groups(const CpuQueue& host, const Rows& rows, const Graph& graph, const Policy& scheme,
                    int multiprocessors);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

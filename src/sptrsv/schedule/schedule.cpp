@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 offset_t entries_of(const Triangle& t, index_t row)
@@ -118,4 +118,4 @@ ThreadPlan plan_threads(const CpuQueue& host, const Triangle& t, const Graph& gr
     return plan;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -7,7 +7,7 @@
 
 #include "sptrsv/analysis/graph.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // The CPU's schedule. Rows stand in the order of their nodes' levels, those of a node together and by the same thread;
 // in each level a thread has one stretch of them, and before it starts waits until some other threads have passed a
@@ -34,4 +34,4 @@ inline constexpr int entries_worth_sharing = 2000;  // of a level, for each thre
 ThreadPlan plan_threads(const CpuQueue& host, const Triangle& t, const Graph& graph, int threads,
                         int worth_sharing = entries_worth_sharing);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

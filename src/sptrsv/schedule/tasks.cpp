@@ -12,7 +12,7 @@
 
 #include "base/math.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr std::size_t most_entries = most_rows * static_cast<std::size_t>(long_row);
@@ -413,4 +413,4 @@ Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, co
     return tasks;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -20,7 +20,7 @@
 #include "sptrsv/analysis/graph.hpp"
 #include "tulle/buffer.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 inline constexpr int lanes = 32;
 inline constexpr int most_team = 4;        // warps
@@ -153,4 +153,4 @@ void make_room(const Queue& q, const TaskSizes& sizes, bool has_diagonal, Tasks&
 // On the host.
 Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -24,7 +24,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ std::string remember(const std::string& folder, const CacheKey& key, const Polic
     }
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

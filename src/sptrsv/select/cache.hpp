@@ -12,7 +12,7 @@
 #include "sptrsv/analysis/triangle.hpp"
 #include "tulle/sptrsv_policy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // The same for the same pattern in the order it is solved, whatever the number of threads.
 std::uint64_t fingerprint(const CpuQueue& host, const Triangle& t);
@@ -35,4 +35,4 @@ std::string remember(const std::string& folder, const CacheKey& key, const Polic
 // Where the file of a key is.
 std::string cache_file(const std::string& folder, const CacheKey& key);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -12,7 +12,7 @@
 #include "tulle/text.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 // Seconds. Analysis: fitted_costs.hpp. Copies from and to plain host memory: assumed, not measured.
@@ -95,4 +95,4 @@ Best best_context(const AnyView<V>& given, const Options& options, int threads, 
 template Best best_context(const AnyView<float>&, const Options&, int, int);
 template Best best_context(const AnyView<double>&, const Options&, int, int);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

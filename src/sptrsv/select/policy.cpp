@@ -14,7 +14,7 @@
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 // GPU, seconds: fitted by hand to solves of 18 triangles on an H200 (docs/design/sptrsv.md, "The model").
@@ -424,4 +424,4 @@ std::string to_text(const Policy& s)
     return text;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

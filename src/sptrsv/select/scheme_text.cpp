@@ -10,7 +10,7 @@
 #include "tulle/sptrsv_policy.hpp"
 #include "tulle/text.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 template <class E, std::size_t N>
@@ -125,4 +125,4 @@ double feature(const Features& f, std::string_view name)
     throw ValueError(concat("a triangle has no feature '", name, "'"));
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

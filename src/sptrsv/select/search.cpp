@@ -11,7 +11,7 @@
 #include "tulle/trace.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 // Seconds of a solve: the fastest of a few, after one to warm up.
@@ -101,4 +101,4 @@ template void require_square(const WideView<double>&);
 template std::vector<Trial> try_policies(const Context&, const AnyView<double>&, const Options&,
                                          const std::vector<Policy>&, const Progress&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -10,7 +10,7 @@
 #include "sptrsv/analysis/prepare.hpp"
 #include "tulle/progress.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // Sees a scheme with the seconds of its preparation and of a solve, and may take it.
 template <class V>
@@ -25,4 +25,4 @@ void try_each(const Context& ctx, const WideView<V>& a, const Options& options, 
 template <class V>
 void require_square(const WideView<V>& a);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -11,7 +11,7 @@
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr std::string_view no_model = "none";
@@ -170,4 +170,4 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
     return selected;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

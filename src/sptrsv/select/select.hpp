@@ -11,7 +11,7 @@
 #include "sptrsv/analysis/prepare.hpp"
 #include "sptrsv/select/cache.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 struct Selection {
     Choice choice;
@@ -42,4 +42,4 @@ std::optional<Choice> choose_learned(const Features& features, const Learned& le
 Choice overrule(const Choice& predicted, const Features& features, const Learned& learned, const Limits& limits,
                 const std::vector<MergeEstimate>& looked_at);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

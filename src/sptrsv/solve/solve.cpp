@@ -11,7 +11,7 @@
 #include "tulle/text.hpp"
 #include "tulle/widen.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 template <class V>
@@ -153,4 +153,4 @@ template void Plan<double>::solve(double, std::span<const double>, std::span<dou
 template void Plan<double>::update_values(const AnyView<double>&);
 template void Plan<double>::wait() const;
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -11,7 +11,7 @@
 #include "spgemm/adaptive/cpu/masks.hpp"
 #include "tulle/buffer.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // An array as long as a row, and which of its columns were touched: a bit for each, and a bit for every 64 of those
 // that has one set, so that they are found again in order without a sort. What is read is cleared; nothing else is,
@@ -143,4 +143,4 @@ struct MarkedAccumulator {
     V at(index_t col) const { return value[std::clamp(col, 0, cols - 1)]; }  // whatever a caller's columns are
 };
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -6,7 +6,7 @@
 #include "spgemm/adaptive/runs.hpp"
 #include "spgemm/deltasparse/deltasparse.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // Rows that need not be sorted and have no more products than this on average are marked column by column; in longer
@@ -73,4 +73,4 @@ template offset_t group_rows(const CpuQueue&, const CsrView<float>&, const Polic
 template offset_t group_rows(const CpuQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t,
                              const offset_t*);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -6,7 +6,7 @@
 #include "spgemm/adaptive/runs.hpp"
 #include "spgemm/deltasparse/deltasparse.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // What is known of B's columns.
@@ -84,4 +84,4 @@ template void count_nonzeros(const CpuQueue&, const CsrView<float>&, const CsrVi
 template void count_nonzeros(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,
                              offset_t*);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -7,7 +7,7 @@
 #include "spgemm/adaptive/cpu/workers.hpp"
 #include "spgemm/deltasparse/deltasparse.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // Columns in the order they are met; how many there are.
@@ -139,4 +139,4 @@ template void fill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&
 template void fill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,
                    const RowRange<double>&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

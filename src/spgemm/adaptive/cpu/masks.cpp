@@ -4,7 +4,7 @@
 
 #include "prim/scan.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 template <class V>
 void find_masks(const CpuQueue& q, const CsrView<V>& b, Workspace& work)
@@ -37,4 +37,4 @@ void find_masks(const CpuQueue& q, const CsrView<V>& b, Workspace& work)
 template void find_masks(const CpuQueue&, const CsrView<float>&, Workspace&);
 template void find_masks(const CpuQueue&, const CsrView<double>&, Workspace&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

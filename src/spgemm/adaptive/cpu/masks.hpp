@@ -11,7 +11,7 @@
 #include "spgemm/steps.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Masks are kept where there is at most one for so many columns (reasoned: a mask takes 12 bytes to read, two columns
 // take 8).
@@ -45,4 +45,4 @@ void for_each_mask(const CsrView<V>& b, offset_t row, Visit&& visit)
 template <class V>
 void find_masks(const CpuQueue& q, const CsrView<V>& b, Workspace& work);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -10,7 +10,7 @@
 #include "tulle/copy.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Rows with at most this many products are hashed by the adaptive method: a table of 4096 slots stays in the first
 // cache (reasoned).
@@ -128,4 +128,4 @@ private:
     Buffer<V> value_, slot_value_;
 };
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

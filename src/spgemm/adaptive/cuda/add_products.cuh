@@ -10,7 +10,7 @@
 
 #include "spgemm/adaptive/cuda/rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 constexpr int most_segments = 4;  // of 32 products, that take turns one after the other
 
@@ -181,4 +181,4 @@ struct KeptPlaces {
     __device__ int place(P found) const { return static_cast<int>(found) - first; }
 };
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -8,7 +8,7 @@
 
 #include "spgemm/adaptive/cuda/rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Count rows of B with equal columns, one behind the other, times a block of A: `rows` rows of it, nonzeros_a apart.
 // Where these are fewer than Rows, the last one is added again to sums that nobody reads. place_of(index[l]) is where
@@ -94,4 +94,4 @@ __device__ void add_products(V* sums, int nonzeros, const PlaceOf& place_of, con
     }
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

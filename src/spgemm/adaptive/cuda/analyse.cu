@@ -11,7 +11,7 @@
 #include "spgemm/nsparse/cuda/nsparse.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 256;
@@ -225,4 +225,4 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
 template void analyse(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);
 template void analyse(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -5,7 +5,7 @@
 
 #include "spgemm/adaptive/cuda/rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 inline constexpr offset_t long_copy = 128;  // entries; longer rows are copied by a whole warp
 
@@ -39,4 +39,4 @@ __device__ void copy_rows(const CsrView<V>& a, const CsrView<V>& b, const Task& 
     }
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -11,7 +11,7 @@
 #include "spgemm/deltasparse/deltasparse.hpp"
 #include "spgemm/nsparse/cuda/nsparse.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int warps_per_block = 4;
@@ -251,4 +251,4 @@ template void count_nonzeros(const CudaQueue&, const CsrView<float>&, const CsrV
 template void count_nonzeros(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&,
                              Workspace&, offset_t*);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -9,7 +9,7 @@
 #include "spgemm/adaptive/cuda/pieces.hpp"
 #include "spgemm/adaptive/cuda/rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 256;
@@ -113,4 +113,4 @@ void add_up_pieces(const CudaQueue& q, const Workspace& work, const offset_t* be
            const_cast<int*>(work.pieces.place.data()), count);
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -10,7 +10,7 @@
 #include "spgemm/deltasparse/deltasparse.hpp"
 #include "spgemm/nsparse/cuda/nsparse.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // One thread per offset.
@@ -205,4 +205,4 @@ template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>
 template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,
                    const RowRange<double>&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -12,7 +12,7 @@
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/cuda/block_memory.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 1024;
@@ -233,4 +233,4 @@ template void fill_wide_columns(const FillArguments<double>&);
 template void fill_dense(const FillArguments<float>&);
 template void fill_dense(const FillArguments<double>&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

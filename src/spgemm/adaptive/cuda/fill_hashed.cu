@@ -12,7 +12,7 @@
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/cuda/block_memory.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int warps_per_block = 4;
@@ -406,4 +406,4 @@ template void fill_columns(const FillArguments<double>&, NumericKernel);
 template void fill_hashed(const FillArguments<float>&, NumericKernel);
 template void fill_hashed(const FillArguments<double>&, NumericKernel);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

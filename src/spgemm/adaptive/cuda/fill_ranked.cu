@@ -9,7 +9,7 @@
 #include "spgemm/adaptive/cuda/ranked.cuh"
 #include "spgemm/reuse/cuda/placed.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // A bit for every column of the row, asked from its products.
@@ -96,4 +96,4 @@ void fill_ranked(const FillArguments<V>& f, NumericKernel size, bool columns)
 template void fill_ranked(const FillArguments<float>&, NumericKernel, bool);
 template void fill_ranked(const FillArguments<double>&, NumericKernel, bool);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

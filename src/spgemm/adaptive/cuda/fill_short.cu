@@ -6,7 +6,7 @@
 #include "spgemm/adaptive/cuda/fill_steps.hpp"
 #include "spgemm/adaptive/cuda/short_rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 256;
@@ -71,4 +71,4 @@ template void fill_short(const FillArguments<double>&, int);
 template void fill_copied(const FillArguments<float>&);
 template void fill_copied(const FillArguments<double>&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

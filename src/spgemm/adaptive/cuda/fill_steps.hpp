@@ -5,7 +5,7 @@
 
 #include "spgemm/adaptive/groups.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 struct Task;
 struct Pieces;
@@ -57,4 +57,4 @@ void fill_wide_columns(const FillArguments<V>& f);  // the same of the longest
 template <class V>
 void fill_dense(const FillArguments<V>& f);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -5,7 +5,7 @@
 
 #include "spgemm/adaptive/cuda/rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 256;
@@ -54,4 +54,4 @@ void look_at_rows(const CudaQueue& q, const CsrView<V>& a, unsigned char* like, 
 template void look_at_rows(const CudaQueue&, const CsrView<float>&, unsigned char*, Span*);
 template void look_at_rows(const CudaQueue&, const CsrView<double>&, unsigned char*, Span*);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

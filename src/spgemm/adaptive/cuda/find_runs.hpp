@@ -4,7 +4,7 @@
 
 #include "tulle/csr.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // First and last column of a row of B.
 struct Span {
@@ -18,4 +18,4 @@ inline constexpr Span no_columns{max_index, -1};  // widens nothing
 template <class V>
 void look_at_rows(const CudaQueue& q, const CsrView<V>& a, unsigned char* like, Span* span);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -7,7 +7,7 @@
 #include "spgemm/adaptive/cuda/fill_steps.hpp"
 #include "spgemm/adaptive/cuda/pieces.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // Slots of a warp: what 32 rows of mc2depi, mac_econ, and 31 pieces need, and some more (reasoned). Every row and piece
@@ -148,4 +148,4 @@ template void fill_lists(const FillArguments<double>&, int, bool);
 template void fill_pieces(const FillArguments<float>&, const PieceView&, int, bool);
 template void fill_pieces(const FillArguments<double>&, const PieceView&, int, bool);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

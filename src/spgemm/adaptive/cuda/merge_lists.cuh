@@ -11,7 +11,7 @@
 #include "device/cuda/copies.cuh"
 #include "spgemm/adaptive/cuda/rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 inline constexpr int list_bits = 3;
 static_assert(most_lists == 1 << list_bits);
@@ -289,4 +289,4 @@ __device__ void merge_by_turns(const Board<Lists, Values, V>& t, const CsrView<V
     }
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -4,7 +4,7 @@
 
 #include "tulle/csr.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Values play no part where columns are looked for, so one type of them is enough.
 using Pattern = CsrView<float>;
@@ -15,4 +15,4 @@ Pattern pattern_of(const CsrView<V>& a)
     return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, nullptr, a.sorted, a.unique};
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -7,7 +7,7 @@
 #include "spgemm/adaptive/cuda/pattern.hpp"
 #include "spgemm/steps.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 struct Task;
 template <class V>
@@ -40,4 +40,4 @@ void fill_lists(const FillArguments<V>& f, int lists, bool columns);
 template <class V>
 void fill_pieces(const FillArguments<V>& f, const PieceView& p, int lists, bool columns);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -10,7 +10,7 @@
 #include "spgemm/adaptive/cuda/totals.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 256;
@@ -121,4 +121,4 @@ offset_t place_for_filling(const CudaQueue& q, const RowView& rows, Workspace& w
     return found.filling.end;
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -5,7 +5,7 @@
 
 #include "spgemm/steps.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // What a row's group follows from. row_begin is that of C; null while only counting is ahead.
 struct RowView {
@@ -23,4 +23,4 @@ void place_for_counting(const CudaQueue& q, const RowView& rows, Workspace& work
 // The groups work.numeric and their list; returns row_begin[first + rows]. Waits.
 offset_t place_for_filling(const CudaQueue& q, const RowView& rows, Workspace& work);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -6,7 +6,7 @@
 
 #include "spgemm/adaptive/cuda/rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Bits of 32 columns, and how many bits stand before them.
 struct alignas(8) Word {
@@ -69,4 +69,4 @@ __device__ void write_values(const Sheet<V>& s, const RowRange<V>& c, index_t ro
     }
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -12,7 +12,7 @@
 #include "spgemm/hash_slots.hpp"
 #include "tulle/csr.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 inline constexpr unsigned all_lanes = 0xffffffffu;
 inline constexpr index_t vacant = -1;
@@ -208,4 +208,4 @@ __device__ inline void mark_columns(const CsrView<V>& a, const CsrView<V>& b, co
     });
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

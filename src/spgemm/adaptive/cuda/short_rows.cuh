@@ -7,7 +7,7 @@
 
 #include "spgemm/adaptive/cuda/rows.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 template <class V>
 struct LaneProduct {
@@ -87,4 +87,4 @@ __device__ V sum_of_peers(const LaneProduct<V>& p, unsigned peers, bool leads)
     return sum;
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -9,7 +9,7 @@
 
 #include "spgemm/adaptive/groups.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 static_assert(counters <= most_groups && fillers <= most_groups);
 
@@ -88,4 +88,4 @@ std::vector<RowGroup> merged(std::vector<RowGroup> groups, offset_t few, HasLarg
     return groups;
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

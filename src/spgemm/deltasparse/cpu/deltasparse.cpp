@@ -13,7 +13,7 @@
 #include "spgemm/hash_slots.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 namespace {
 
 constexpr index_t vacant = -1;
@@ -267,4 +267,4 @@ template void fill_group(const CpuQueue&, const CsrView<float>&, const CsrView<f
 template void fill_group(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&,
                          const RowRange<double>&, const Sorting&);
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

@@ -6,7 +6,7 @@
 #include "spgemm/deltasparse/cuda/deltasparse.cuh"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 namespace {
 
 constexpr int dense_threads = counting[counting_groups - 1].threads;
@@ -150,4 +150,4 @@ template void count_group(const CudaQueue&, const CsrView<float>&, const CsrView
 template void count_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&, offset_t*,
                           unsigned char*);
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

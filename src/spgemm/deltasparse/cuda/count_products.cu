@@ -5,7 +5,7 @@
 
 #include "spgemm/steps.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // One thread per row.      products: every row, once
@@ -30,4 +30,4 @@ void count_products(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b
 template void count_products(const CudaQueue&, const CsrView<float>&, const CsrView<float>&, offset_t*);
 template void count_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, offset_t*);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -8,7 +8,7 @@
 #include "spgemm/deltasparse/steps.hpp"
 #include "spgemm/nsparse/cuda/nsparse.cuh"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 
 using nsparse::walk_products;
 
@@ -49,4 +49,4 @@ __device__ inline void walk_range(const CsrView<V>& a, const CsrView<V>& b, inde
     }
 }
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

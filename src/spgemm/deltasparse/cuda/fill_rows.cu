@@ -8,7 +8,7 @@
 #include "spgemm/deltasparse/cuda/deltasparse.cuh"
 #include "spgemm/deltasparse/cuda/sort.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 namespace {
 
 constexpr int dense_threads = filling[filling_groups - 1].threads, dense_warps = dense_threads / 32;
@@ -234,4 +234,4 @@ template void fill_group(const CudaQueue&, const CsrView<float>&, const CsrView<
 template void fill_group(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, int, const Rows&,
                          const RowRange<double>&, const Sorting&);
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

@@ -13,7 +13,7 @@
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/cuda/block_memory.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32;
@@ -128,4 +128,4 @@ void sort_by_digits(const CudaQueue& q, const Rows& rows, index_t cols, const Ro
 template void sort_by_digits(const CudaQueue&, const Rows&, index_t, const RowRange<float>&);
 template void sort_by_digits(const CudaQueue&, const Rows&, index_t, const RowRange<double>&);
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

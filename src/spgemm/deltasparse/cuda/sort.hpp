@@ -4,7 +4,7 @@
 
 #include "spgemm/deltasparse/steps.hpp"
 
-namespace tulle::spgemm::delta {
+namespace tulle::inline TULLE_ABI::spgemm::delta {
 
 // The most entries of a row that can be sorted by digits: those of the largest hash table.
 inline constexpr int most_sorted = static_cast<int>(filling[filling_groups - 2].up_to);
@@ -13,4 +13,4 @@ inline constexpr int most_sorted = static_cast<int>(filling[filling_groups - 2].
 template <class V>
 void sort_by_digits(const CudaQueue& q, const Rows& rows, index_t cols, const RowRange<V>& c);
 
-}  // namespace tulle::spgemm::delta
+}  // namespace tulle::inline TULLE_ABI::spgemm::delta

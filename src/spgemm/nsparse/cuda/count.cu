@@ -10,7 +10,7 @@
 #include "spgemm/nsparse/cuda/place_rows.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm::nsparse {
+namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 namespace {
 
 // One thread per row (the paper's algorithm 1).
@@ -135,4 +135,4 @@ template void count_nonzeros(const CudaQueue&, const CsrView<float>&, const CsrV
 template void count_nonzeros(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&,
                              offset_t*);
 
-}  // namespace tulle::spgemm::nsparse
+}  // namespace tulle::inline TULLE_ABI::spgemm::nsparse

@@ -9,7 +9,7 @@
 #include "spgemm/nsparse/cuda/nsparse.cuh"
 #include "spgemm/nsparse/cuda/nsparse.hpp"
 
-namespace tulle::spgemm::nsparse {
+namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 namespace {
 
 constexpr int global_threads = 512;
@@ -170,4 +170,4 @@ template void fill(const CudaQueue&, const CsrView<float>&, const CsrView<float>
 template void fill(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, bool, Workspace&,
                    const RowRange<double>&);
 
-}  // namespace tulle::spgemm::nsparse
+}  // namespace tulle::inline TULLE_ABI::spgemm::nsparse

@@ -7,7 +7,7 @@
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/nsparse/groups.hpp"
 
-namespace tulle::spgemm::nsparse {
+namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 
 inline constexpr unsigned hash_constant = 0x9E3779B1u;
 
@@ -43,4 +43,4 @@ __device__ inline void walk_products(const CsrView<V>& a, const CsrView<V>& b, i
     }
 }
 
-}  // namespace tulle::spgemm::nsparse
+}  // namespace tulle::inline TULLE_ABI::spgemm::nsparse

@@ -6,7 +6,7 @@
 
 #include "spgemm/steps.hpp"
 
-namespace tulle::spgemm::nsparse {
+namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 
 // The numbers are the paper's steps. Groups run side by side, as in the paper, or one after the other.
 template <class V>
@@ -21,4 +21,4 @@ void fill(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, bool sid
           const RowRange<V>& c);  // (6)
 std::size_t fill_bytes(const Workspace& work, offset_t rows, index_t cols, std::size_t value_bytes);
 
-}  // namespace tulle::spgemm::nsparse
+}  // namespace tulle::inline TULLE_ABI::spgemm::nsparse

@@ -7,7 +7,7 @@
 #include "spgemm/nsparse/cuda/nsparse.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm::nsparse {
+namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 namespace {
 
 constexpr int threads = 256;
@@ -110,4 +110,4 @@ offset_t group_rows(const CudaQueue& q, Workspace& work, index_t first, index_t 
     return placed.end;
 }
 
-}  // namespace tulle::spgemm::nsparse
+}  // namespace tulle::inline TULLE_ABI::spgemm::nsparse

@@ -8,7 +8,7 @@
 #include "spgemm/nsparse/groups.hpp"
 #include "spgemm/steps.hpp"
 
-namespace tulle::spgemm::nsparse {
+namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 
 struct Placed {
     offset_t sum, longest, end;
@@ -22,4 +22,4 @@ Placed place(const CudaQueue& q, const Groups& g, const offset_t* size, const of
 
 std::vector<RowGroup> named(const Placed& placed, const std::array<const char*, groups + 1>& names);
 
-}  // namespace tulle::spgemm::nsparse
+}  // namespace tulle::inline TULLE_ABI::spgemm::nsparse

@@ -6,7 +6,7 @@
 #include "prim/scan.hpp"
 #include "spgemm/adaptive/cpu/workers.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // visit(number in A, number in B) in the order of the additions.
@@ -91,4 +91,4 @@ template void add_listed(const CpuQueue&, const CsrView<float>&, const CsrView<f
 template void add_listed(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const ProductList&,
                          const RowRange<double>&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

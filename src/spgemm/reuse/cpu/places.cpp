@@ -9,7 +9,7 @@
 #include "prim/scan.hpp"
 #include "spgemm/adaptive/cpu/workers.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // visit(place) with the first place of a row, narrow or wide.
@@ -106,4 +106,4 @@ template void add_placed(const CpuQueue&, const CsrView<float>&, const CsrView<f
 template void add_placed(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&,
                          const Places&, const RowRange<double>&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

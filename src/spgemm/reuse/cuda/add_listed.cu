@@ -6,7 +6,7 @@
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/reuse/listed.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32;
@@ -120,4 +120,4 @@ template void add_listed(const CudaQueue&, const CsrView<float>&, const CsrView<
 template void add_listed(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const ProductList&,
                          const RowRange<double>&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -14,7 +14,7 @@
 #include "spgemm/cuda/block_memory.hpp"
 #include "spgemm/reuse/cuda/placed.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 256;   // of kernels with slices
@@ -202,4 +202,4 @@ template void add_placed(const CudaQueue&, const CsrView<float>&, const CsrView<
 template void add_placed(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&,
                          const Places&, const RowRange<double>&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -12,7 +12,7 @@
 #include "spgemm/reuse/listed.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // A stretch of rows, its first product and its first entry of C.
@@ -134,4 +134,4 @@ template void list_products(const CudaQueue&, const CsrView<float>&, const CsrVi
 template void list_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&,
                             const RowRange<double>&, ProductList&, offset_t);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

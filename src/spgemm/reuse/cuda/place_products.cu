@@ -9,7 +9,7 @@
 #include "spgemm/reuse/cuda/placed.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int threads = 256;
@@ -170,4 +170,4 @@ template void place_products(const CudaQueue&, const CsrView<float>&, const CsrV
 template void place_products(const CudaQueue&, const CsrView<double>&, const CsrView<double>&, const Workspace&,
                              const RowRange<double>&, Places&);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -6,7 +6,7 @@
 #include "spgemm/adaptive/cuda/fill_steps.hpp"
 #include "spgemm/reuse/places.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 // Entries of C that a warp sums up at once in rows that are long: 28 warps of a multiprocessor share its 227 KiB.
 inline constexpr int window_entries = 1024;
@@ -29,4 +29,4 @@ inline RowGroup long_rows_of(const std::vector<RowGroup>& groups)
     return all;
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

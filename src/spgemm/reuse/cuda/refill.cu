@@ -9,7 +9,7 @@
 #include "spgemm/adaptive/cuda/totals.hpp"
 #include "spgemm/reuse/cuda/placed.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 constexpr int most_warps = 4;  // of a block
@@ -141,4 +141,4 @@ void refill_group(const FillArguments<V>& f, NumericKernel filler)
 template void refill_group(const FillArguments<float>&, NumericKernel);
 template void refill_group(const FillArguments<double>&, NumericKernel);
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

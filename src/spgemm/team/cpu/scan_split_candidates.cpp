@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spgemm/team/split_rows.hpp"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 
 void scan_split_candidates(const CpuQueue& q, const offset_t* prefix, offset_t items, offset_t count,
                            partition::SplitCandidate* found)
@@ -16,4 +16,4 @@ void scan_split_candidates(const CpuQueue& q, const offset_t* prefix, offset_t i
         }
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 
-namespace tulle::spgemm {
+namespace tulle::inline TULLE_ABI::spgemm {
 namespace {
 
 // One thread per item, and one behind the last.      grid: ceil((items + 1) / 256)      found: every entry written
@@ -30,4 +30,4 @@ void scan_split_candidates(const CudaQueue& q, const offset_t* prefix, offset_t 
     launch(q, one_thread_each(items + 1), scan_around_kernel, prefix, items, count, found);
 }
 
-}  // namespace tulle::spgemm
+}  // namespace tulle::inline TULLE_ABI::spgemm

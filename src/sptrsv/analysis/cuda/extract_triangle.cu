@@ -11,7 +11,7 @@
 #include "sptrsv/schedule/cuda/lanes_of_rows.hpp"
 #include "sptrsv/steps.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int counters = 512;              // threads of a block that counts
@@ -241,4 +241,4 @@ std::optional<Triangle> extract_triangle(const CudaQueue& q, const TriangleSourc
     return there;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -10,7 +10,7 @@
 #include "device/cuda/kernel.cuh"
 #include "sptrsv/steps.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // From the top: level of the chain, its first row, place in it, level of the row alone. The latest of a chain is the
 // largest; 0: not known yet. The fewer rows there are, the more levels there is room for.
@@ -87,4 +87,4 @@ inline NodesView view_of(const LevelAnalysis& swept, bool chains)
     return {Split(swept.rows), arrays.standing, chains ? arrays.size : nullptr};
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

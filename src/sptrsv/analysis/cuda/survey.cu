@@ -12,7 +12,7 @@
 #include "sptrsv/analysis/cuda/nodes.cuh"
 #include "tulle/copy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int threads = 256;
@@ -240,4 +240,4 @@ void write_levels(const CudaQueue& q, const LevelAnalysis& swept, index_t* level
            arrays_of(swept).standing, level);
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

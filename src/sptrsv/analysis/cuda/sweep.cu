@@ -19,7 +19,7 @@
 #include "sptrsv/analysis/cuda/nodes.cuh"
 #include "tulle/copy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int threads = 128;
@@ -290,4 +290,4 @@ LevelAnalysis sweep(const CudaQueue& q, const Triangle& there, int most, index_t
     return swept;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -4,7 +4,7 @@
 #include "sptrsv/analysis/cuda/nodes.cuh"
 #include "tulle/copy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 LevelAnalysis upload_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph)
 {
@@ -30,4 +30,4 @@ LevelAnalysis upload_nodes(const CudaQueue& q, const CpuQueue& host, const Graph
     return swept;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sptrsv/steps.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 template <class V>
 index_t fill_rows(const CpuQueue& q, const Rows& rows, const V* value, RowValues<V>& to)
@@ -23,4 +23,4 @@ index_t fill_rows(const CpuQueue& q, const Rows& rows, const V* value, RowValues
 template index_t fill_rows(const CpuQueue&, const Rows&, const float*, RowValues<float>&);
 template index_t fill_rows(const CpuQueue&, const Rows&, const double*, RowValues<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

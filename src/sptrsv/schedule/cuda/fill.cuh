@@ -8,7 +8,7 @@
 #include "sptrsv/steps.hpp"
 #include "tulle/copy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 constexpr int fill_threads = 256;
 
@@ -39,4 +39,4 @@ private:
     cuda::PinnedReadback<unsigned> box_;
 };
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

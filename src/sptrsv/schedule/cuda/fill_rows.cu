@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sptrsv/schedule/cuda/fill.cuh"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 struct RowsView {
@@ -49,4 +49,4 @@ index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValue
 template index_t fill_rows(const CudaQueue&, const Rows&, const float*, RowValues<float>&);
 template index_t fill_rows(const CudaQueue&, const Rows&, const double*, RowValues<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -12,7 +12,7 @@
 #include "sptrsv/schedule/cuda/fill.cuh"
 #include "sptrsv/schedule/cuda/share_tasks.cuh"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 template <int Team>
@@ -306,4 +306,4 @@ index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskV
 template index_t fill_tasks(const CudaQueue&, const Tasks&, const float*, TaskValues<float>&);
 template index_t fill_tasks(const CudaQueue&, const Tasks&, const double*, TaskValues<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

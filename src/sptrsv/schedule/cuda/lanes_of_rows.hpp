@@ -6,7 +6,7 @@
 #include "base/constant.hpp"
 #include "sptrsv/schedule/tasks.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // f(lanes), a constant; nonzeros may be unknown: max_offset.
 template <class F>
@@ -16,4 +16,4 @@ void with_lanes_of_rows(index_t rows, offset_t nonzeros, F&& f)
     with_constant<4, 8, lanes>(mean <= 2 ? 4 : mean <= 16 ? 8 : lanes, f);
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

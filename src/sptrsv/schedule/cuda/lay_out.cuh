@@ -6,7 +6,7 @@
 #include "prim/sort.hpp"
 #include "sptrsv/analysis/cuda/nodes.cuh"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // Rows by level, kind and node, and with which of them a task begins. The layout gets room for what is known of rows,
 // while the GPU counts tasks.
@@ -29,4 +29,4 @@ void measure_tasks(const CudaQueue& q, const Triangle& there, TaskLayout& layout
 // Sizes become offsets; what they add up to.
 void place_tasks(const CudaQueue& q, TaskLayout& layout);  // waits
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -4,7 +4,7 @@
 // (measure_tasks.cu), sizes added up (place_tasks.cu), as make_tasks does on the host.
 #include "sptrsv/schedule/cuda/lay_out.cuh"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const LevelAnalysis& swept, bool chains,
                          index_t levels, const Packing& packing)
@@ -30,4 +30,4 @@ TaskLayout lay_out_tasks(const CudaQueue& q, const Triangle& there, const LevelA
     return layout;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

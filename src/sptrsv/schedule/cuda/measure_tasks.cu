@@ -4,7 +4,7 @@
 #include "sptrsv/schedule/cuda/lay_out.cuh"
 #include "sptrsv/schedule/cuda/task_entries.cuh"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int measurers = 4;                        // warps of a block
@@ -245,4 +245,4 @@ void measure_tasks(const CudaQueue& q, const Triangle& there, TaskLayout& layout
                      layout.apart.data(), tasks.dense_first.data()});
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -7,7 +7,7 @@
 #include "prim/sort.hpp"
 #include "sptrsv/schedule/cuda/lay_out.cuh"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int threads = 256;
@@ -185,4 +185,4 @@ void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& node
                     layout.task_level.data(), layout.tasks.task.data()});
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -5,7 +5,7 @@
 #include "device/cuda/pinned_readback.hpp"
 #include "sptrsv/schedule/cuda/lay_out.cuh"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int placers = 256;      // threads of a block
@@ -129,4 +129,4 @@ void place_tasks(const CudaQueue& q, TaskLayout& layout)
     tasks.dense_size = total.size[1];
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -6,7 +6,7 @@
 #include "device/cuda/kernel.cuh"
 #include "sptrsv/schedule/tasks.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 constexpr int sharers = 4;              // warps of a block
 constexpr offset_t large_task = 256;    // places for entries
@@ -36,4 +36,4 @@ __device__ void share_tasks(offset_t tasks, int of_block, Places&& places, Work&
     }
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -7,7 +7,7 @@
 #include "device/cuda/kernel.cuh"
 #include "sptrsv/schedule/tasks.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 constexpr int entries_at_once = 4;  // of a lane, whose loads are on their way together
 
@@ -58,4 +58,4 @@ __device__ int row_of_entry(T before, T e)
     return row;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

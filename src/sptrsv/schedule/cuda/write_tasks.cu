@@ -11,7 +11,7 @@
 #include "sptrsv/schedule/cuda/task_entries.cuh"
 #include "sptrsv/steps.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 [[maybe_unused]] constexpr int blocks_at_once = 6;  // on a multiprocessor; the simulated one has no such limit
@@ -348,4 +348,4 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
     return tasks;
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

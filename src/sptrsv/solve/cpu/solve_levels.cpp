@@ -11,7 +11,7 @@
 #include "sptrsv/cpu/spin.hpp"
 #include "sptrsv/solve/cpu/solve_rows.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 struct alignas(64) Passed {
@@ -58,4 +58,4 @@ template void solve_levels(const CpuQueue&, const Rows&, const RowValues<float>&
 template void solve_levels(const CpuQueue&, const Rows&, const RowValues<double>&, const ThreadPlan&,
                            const RhsView<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -9,7 +9,7 @@
 
 #include "sptrsv/steps.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 inline constexpr index_t columns_at_once = 4;
 
@@ -84,4 +84,4 @@ void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, 
     }
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sptrsv/solve/cpu/solve_rows.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 template <class V>
 void solve_serial(const CpuQueue&, const Rows& rows, const RowValues<V>& values, const RhsView<V>& sides)
@@ -13,4 +13,4 @@ void solve_serial(const CpuQueue&, const Rows& rows, const RowValues<V>& values,
 template void solve_serial(const CpuQueue&, const Rows&, const RowValues<float>&, const RhsView<float>&);
 template void solve_serial(const CpuQueue&, const Rows&, const RowValues<double>&, const RhsView<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -8,7 +8,7 @@
 #include "tulle/copy.hpp"
 #include "tulle/device_info.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 int multiprocessors(const CudaQueue& q) { return cuda::device_limits(q.device).multiprocessors; }
 
@@ -55,4 +55,4 @@ template SolveScratch<double> make_shared(const CudaQueue&, index_t, const Polic
 template SolveScratch<float> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
 template SolveScratch<double> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -15,7 +15,7 @@
 
 #include "tulle/copy.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int buffered_entries = 256;  // of a warp's groups, read together into shared memory
@@ -251,4 +251,4 @@ template void solve_groups(const CudaQueue&, const Rows&, const RowValues<float>
 template void solve_groups(const CudaQueue&, const Rows&, const RowValues<double>&, const Groups&, const Flags<double>&,
                            const RhsView<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

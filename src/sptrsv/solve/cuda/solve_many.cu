@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int entries_at_once = 8;
@@ -86,4 +86,4 @@ template void solve_many(const CudaQueue&, const Rows&, const RowValues<float>&,
 template void solve_many(const CudaQueue&, const Rows&, const RowValues<double>&, const SolveScratch<double>&,
                          const RhsView<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -6,7 +6,7 @@
 // blocks, which differ in who takes tasks and where unknowns live.
 #include "sptrsv/solve/cuda/waiting.cuh"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int steps_at_once = 4;
@@ -346,4 +346,4 @@ template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<float
 template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<double>&, const SolveScratch<double>&,
                           const RhsView<double>&);
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -9,7 +9,7 @@
 #include "device/cuda/cluster.cuh"
 #include "sptrsv/schedule/tasks.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 // For the whole GPU, twice: a solve arms the other half for the next one.
 template <class V>
@@ -49,4 +49,4 @@ struct ClusterUnknowns {
     __device__ void tell(offset_t u, Word<V> value) const { store_in_cluster(word + place(u), block(u), value); }
 };
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -13,7 +13,7 @@
 #include "sptrsv/solve/cuda/unknowns.cuh"
 #include "sptrsv/steps.hpp"
 
-namespace tulle::sptrsv {
+namespace tulle::inline TULLE_ABI::sptrsv {
 
 constexpr unsigned whole_warp = 0xffffffffu;
 constexpr int warps_per_block = 4;
@@ -161,4 +161,4 @@ __device__ V publish(const Unknowns& unknown, offset_t at, V value)
     return number<V>(word);
 }
 
-}  // namespace tulle::sptrsv
+}  // namespace tulle::inline TULLE_ABI::sptrsv
