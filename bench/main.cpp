@@ -20,8 +20,8 @@
 #include "bench/operations/spmm.hpp"
 #include "bench/operations/spmv.hpp"
 #include "bench/operations/sptrsv.hpp"
-#include "tulle/device_info.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/context.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::bench {
 namespace {

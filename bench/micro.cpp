@@ -12,10 +12,10 @@
 #include "prim/scan.hpp"
 #include "prim/sort.hpp"
 #include "spgemm/team/split_rows.hpp"
-#include "tulle/buffer.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/generate.hpp"
 #include "tulle/io.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI {
 namespace {

@@ -19,7 +19,7 @@
 #include "apps/cli/verbs/spmm.hpp"
 #include "apps/cli/verbs/sptrsv.hpp"
 #include "io/sink.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 
 namespace tulle::cli {
 namespace {

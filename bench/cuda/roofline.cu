@@ -4,7 +4,7 @@
 #include "bench/cuda/roofline.hpp"
 
 #include "device/cuda/kernel.cuh"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::bench {
 namespace {

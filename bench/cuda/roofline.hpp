@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::bench {

@@ -10,7 +10,7 @@
 #include "bench/cuda/stopwatch.hpp"
 
 #include "bench/cuda/check.hpp"
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bench/harness/measure.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::bench {
 

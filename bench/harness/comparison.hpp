@@ -17,7 +17,6 @@
 #include "bench/harness/suite.hpp"
 #include "bench/operations/roofline.hpp"
 #include "tulle/context.hpp"
-#include "tulle/device_info.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "bench/commit.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::bench {

@@ -9,7 +9,7 @@
 #include "bench/cuda/stopwatch.hpp"
 #include "bench/harness/machine.hpp"
 #include "device/calibrate.hpp"
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::bench {

@@ -6,7 +6,7 @@
 #include "bench/harness/exit_code.hpp"
 #include "bench/harness/machine.hpp"
 #include "bench/operations/collect_runs.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 

@@ -17,7 +17,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/suite.hpp"
 #include "bench/harness/verify.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/partition.hpp"
 #include "tulle/spmv_team.hpp"
 #include "tulle/text.hpp"

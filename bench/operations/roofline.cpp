@@ -7,9 +7,8 @@
 
 #include "bench/cuda/roofline.hpp"
 #include "bench/harness/machine.hpp"
-#include "tulle/buffer.hpp"
-#include "tulle/copy.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::bench {

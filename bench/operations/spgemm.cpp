@@ -17,7 +17,7 @@
 #include "bench/harness/comparison.hpp"
 #include "bench/harness/machine.hpp"
 #include "device/calibrate.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"

@@ -16,7 +16,7 @@
 #include "bench/harness/machine.hpp"
 #include "bench/harness/verify.hpp"
 #include "bench/operations/spmv_problem.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/spmv.hpp"
 #include "tulle/text.hpp"
 

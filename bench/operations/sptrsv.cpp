@@ -14,7 +14,7 @@
 #include "bench/build.hpp"
 #include "bench/harness/comparison.hpp"
 #include "bench/harness/machine.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/text.hpp"
 

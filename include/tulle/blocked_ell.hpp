@@ -8,7 +8,7 @@
 // block row and block column may reach beyond the matrix: values there are zero.
 #pragma once
 
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI {

@@ -10,15 +10,14 @@
 // and where. Results that do not fit are an OutOfMemory, or a ValueError where no machine could hold them.
 #pragma once
 
+#include <span>
 #include <type_traits>
 
 #include "tulle/api.hpp"
 #include "tulle/blocked_ell.hpp"
 #include "tulle/context.hpp"
 #include "tulle/coo.hpp"
-#include "tulle/csc.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/csr32.hpp"
 #include "tulle/dense.hpp"
 
 namespace tulle::inline TULLE_ABI {
@@ -82,5 +81,22 @@ auto to_dense(const Context& ctx, const View& a, Layout layout = Layout::row_maj
 // (nonzeros entries): the way to carry new values over without a new analysis.
 template <class V>
 TULLE_API Csr<V> transpose(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>* source = nullptr);
+
+// Reordering a CSR matrix: rows and columns permuted, columns sorted inside rows, entries at the same position added
+// up.
+
+// B(i, j) = A(row_from[i], col_from[j]); an empty span means that order stays. ValueError with the position if it is no
+// permutation. The spans are in the context's memory. The result is sorted.
+template <class V>
+TULLE_API Csr<V> permute(const Context& ctx, const CsrView<V>& a, std::span<const index_t> row_from,
+                         std::span<const index_t> col_from);
+
+// Columns ascending inside each row; stable.
+template <class V>
+TULLE_API Csr<V> sort_rows(const Context& ctx, const CsrView<V>& a);
+
+// Sorted, and entries at the same position added up in the order they were found.
+template <class V>
+TULLE_API Csr<V> sum_duplicates(const Context& ctx, const CsrView<V>& a);
 
 }  // namespace tulle::inline TULLE_ABI

@@ -6,7 +6,7 @@
 // `unique`: no position twice. Entries at the same position add up.
 #pragma once
 
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI {

@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI {

@@ -26,7 +26,6 @@
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/progress.hpp"
 
 namespace tulle::inline TULLE_ABI::io {
 

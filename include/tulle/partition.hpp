@@ -11,17 +11,86 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/coo.hpp"
-#include "tulle/csc.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/part.hpp"
-#include "tulle/split.hpp"
+#include "tulle/types.hpp"
+
+// A part of a sparse matrix: a window on its nonzeros, not a copy (MSREP). Lines are rows (CSR, coordinates sorted by
+// row) or columns (CSC, coordinates sorted by column).
+//
+// The paper's fields: start_idx = begin, end_idx = end - 1, start_row = first_line, end_row = last_line - 1, start_flag
+// = head. Windows are half open here, and every line has exactly one owner: the part in which it begins. Empty lines
+// are owned too, so that beta y reaches them. A line may go on in any number of later parts; each of those has it as
+// its head.
 
 namespace tulle::inline TULLE_ABI::partition {
+
+struct Part {
+    offset_t begin = 0, end = 0;            // positions in the nonzero arrays
+    index_t first_line = 0, last_line = 0;  // owned, and before them the head; half open
+    bool head = false;                      // the first line began in an earlier part, which owns it
+
+    constexpr offset_t nonzeros() const { return end - begin; }
+    constexpr index_t lines() const { return last_line - first_line; }
+    constexpr index_t first_owned() const { return first_line + (head ? 1 : 0); }
+    constexpr index_t owned() const { return last_line - first_owned(); }
+    bool operator==(const Part&) const = default;
+};
+
+// Items with weights, cut into consecutive parts of like weight: rows by their nonzeros, rows of a product by their
+// multiplications, anything by a user's numbers. The weights come as a prefix: prefix[i] is the weight of the items
+// before i (items + 1 entries, never falling, first 0), which is what row_begin of a CSR matrix is and what
+// prim::exclusive_scan makes.
+//
+//     const auto cuts = partition::split(ctx, a.row_begin, a.rows, 8);
+//     // part p: rows cuts[p].item … cuts[p+1].item - 1
+//
+// Only O(parts log items) entries of the prefix are read, where it lies. Offsets are 64-bit and no product of two of
+// them is ever formed, so nothing overflows.
+
+// Where one part ends and the next begins.
+struct Cut {
+    offset_t at = 0;    // in the weights: a position among the nonzeros when items are rows
+    offset_t item = 0;  // the first item that begins at or behind `at`
+    bool inside =
+        false;  // `at` lies inside the item before: its beginning belongs to the part before, its rest to the next
+
+    bool operator==(const Cut&) const = default;
+};
+
+enum class Rule {
+    exact,     // every part has its share to the unit; items are cut where that is needed (the paper's way)
+    whole,     // no item is cut: the border nearest to the fair position
+    tolerant,  // the nearest border if it is close enough, else the item is cut
+};
+
+struct SplitOptions {
+    Rule rule = Rule::whole;
+    double tolerance = 0.01;       // tolerant: no part exceeds its share by more than this fraction
+    std::vector<int> shares = {};  // of every part, if they are not alike: {1, 3} gives the second three quarters
+};
+
+// parts + 1 cuts, from the first item to the last; parts may be empty, and there may be more of them than items.
+// `prefix` is in the context's memory; waits.
+TULLE_API std::vector<Cut> split(const Context& ctx, const offset_t* prefix, offset_t items, int parts,
+                                 const SplitOptions& options = {});
+
+// Items of equal weight: as many in every part as the shares say.
+TULLE_API std::vector<Cut> split_evenly(offset_t items, int parts, const SplitOptions& options = {});
+
+// Cuts between the same items in another prefix: rows dealt out by their products become a cut of the nonzeros. Cuts
+// must be whole.
+TULLE_API std::vector<Cut> carry_over(const Context& ctx, std::span<const Cut> cuts, const offset_t* prefix);
+
+// The largest part beside the mean, 1 if all are alike or there is nothing.
+TULLE_API double imbalance(std::span<const Cut> cuts);
+
+TULLE_API std::string_view to_text(Rule rule);
 
 template <class V>
 struct PartialCsr {

@@ -26,7 +26,6 @@
 #include "tulle/api.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/team.hpp"
-#include "tulle/traffic.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 

@@ -25,7 +25,6 @@
 #include "tulle/api.hpp"
 #include "tulle/spmm.hpp"
 #include "tulle/team.hpp"
-#include "tulle/traffic.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 

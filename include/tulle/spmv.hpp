@@ -22,23 +22,144 @@
 // Context::deterministic() avoids.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "tulle/api.hpp"
 #include "tulle/blocked_ell.hpp"
 #include "tulle/context.hpp"
 #include "tulle/coo.hpp"
-#include "tulle/csc.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/csr32.hpp"
-#include "tulle/spmv_policy.hpp"
+#include "tulle/types.hpp"
+
+// What can be chosen for a sparse matrix-vector product, and choose(), which decides without looking at a device.
 
 namespace tulle::inline TULLE_ABI::spmv {
+
+enum class Format { csr, csc, coo, blocked_ell };
+
+enum class Kernel {
+    rows,    // a slice of lanes per row of op(A); a few lanes for short rows, a warp for long ones
+    groups,  // neighbouring rows with the same columns together: columns and x are read once for all of them
+    stream,  // GPU: blocks of whole rows with about as many nonzeros; products go to shared memory, rows are added up
+             // there
+    sell,    // slices of 32 rows, columns as a base and short distances, on a copy of the values
+    split,   // rows and nonzeros cut into pieces of equal work (merge path); for rows of very different length, without
+             // preparation
+    scatter,  // columns of op(A) one after the other, added into y; needs no copy of a matrix stored the other way
+              // round
+    entries,  // coordinates in the order they are, added into y
+    blocks,   // the dense blocks of Blocked-ELL
+};
+
+struct Policy {
+    Kernel kernel = Kernel::rows;
+    int lanes =
+        32;  // rows, groups: lanes of a GPU warp that share them (1, 2, 4, 8, 16, 32); on a CPU sums side by side (1,
+             // 2, 4; 8: its vectors); sell: 32, on a CPU 1 or 8; split: 32, on a CPU two sums side by side, or 8
+    bool copy = false;    // keep op(A) as CSR of our own, for matrices stored in another way
+    bool narrow = false;  // rows: columns of 16 bits kept by the plan
+    bool sort = false;    // sell: rows by length inside windows, y in its own order all the same
+
+    bool operator==(const Policy&) const = default;
+};
+
+inline constexpr offset_t longest_in_group = (1 << 28) - 1;  // nonzeros of a row
+
+// What one pass over op(A), stored by rows, tells.
+struct RowFeatures {
+    index_t rows = 0, cols = 0;
+    offset_t nonzeros = 0;
+    offset_t longest = 0;  // row
+    double mean = 0;       // length
+    index_t widest = 0;    // largest distance of last and first column of a row
+    index_t steady = 0;  // rows as long as the row before, whose end a CPU can therefore predict; counted on a CPU only
+    index_t repeats = 0;  // rows that look like the row before: length, first, middle and last column are the same
+    index_t shifts = 0;   // … like the row before moved one column on
+    offset_t padded = 0;  // places in slices of 32 rows, each as wide as its longest row
+    std::size_t value_bytes = 8;  // of one number of the matrix
+};
+
+// What choose() looks at.
+struct Features {
+    Format format = Format::csr;
+    bool transposed = false;     // op(A) = A transposed
+    bool sorted_by_row = false;  // COO: already in row order of op(A)
+    bool deterministic = false;  // the same bits every time are asked for
+    bool reused = true;          // a plan that will run many times, not a product done once
+    RowFeatures row = {};  // of the rows of op(A); for matrices stored by column only rows, cols and nonzeros are known
+};
+
+// What row kernels cost on a CPU, in nanoseconds a nonzero, on matrices in its second cache. Nobody can tell in
+// advance: gathers of AVX-512 are the fastest way on one Xeon and 0.6 times a plain loop on another.
+struct RowCosts {
+    static constexpr std::array lanes{1, 2, 4, 8};
+    static constexpr std::array mean{4, 16, 64};  // nonzeros of a row
+    static constexpr double never = std::numeric_limits<double>::infinity();
+    using ByMean = std::array<std::array<double, lanes.size()>, mean.size()>;
+
+    ByMean steady{{{0.60, 0.60, 0.70, never},
+                   {0.52, 0.50, 0.50, never},
+                   {0.56, 0.48, 0.44, never}}};  // all rows are equally long
+    ByMean changing{{{1.80, 2.00, 2.10, never},
+                     {0.90, 0.95, 1.20, never},
+                     {0.65, 0.57, 0.57, never}}};  // nobody can foresee where a row ends
+    double sell = never;      // slices with their vectors, where rows are the row before moved by one …
+    double sell_rows = 0.56;  // … and the best row kernel on the same matrix
+    bool measured = false;    // false: typical, not of this machine; never bad, but without its vectors
+
+    bool operator==(const RowCosts&) const = default;
+};
+
+struct Limits {
+    Backend backend = Backend::cpu;
+    int threads = 1;      // of the CPU queue
+    RowCosts costs = {};  // of this CPU, or typical ones
+};
+
+// The cost of a row kernel for rows like these, between those that were measured.
+TULLE_API double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes);
+
+// The costs of this machine: measured when first asked for, in a few milliseconds, then remembered by the process; any
+// thread may ask. Typical ones where TULLE_CALIBRATE=off forbids it or the clock is unusable. `value_bytes` of the
+// vectors: 4 or 8.
+TULLE_API const RowCosts& measured_costs(std::size_t value_bytes);
+// Typical costs, the same on any two machines of one kind: what a deterministic context, a small matrix or a product
+// done once is decided by.
+TULLE_API RowCosts typical_costs();
+// "rows of 16 nonzeros take 0.52, 0.49, 0.61 ns …"
+TULLE_API std::string to_text(const RowCosts& costs);
+
+struct Choice {
+    Policy policy;
+    std::string why;  // one sentence
+};
+
+// Pure: the same features and limits give the same choice.
+TULLE_API Choice choose(const Features& features, const Limits& limits);
+
+// Whether choose() would have op(A) copied by rows; asked before its row lengths are known.
+TULLE_API bool wants_copy(const Features& features, const Limits& limits);
+
+// Everything that could be done with a matrix of these features, for tests, benchmarks and tuning.
+TULLE_API std::vector<Policy> candidates(const Features& features, const Limits& limits);
+
+// ValueError with the alternatives if a forced policy cannot work for these features.
+TULLE_API void check_policy(const Policy& policy, const Features& features, const Limits& limits);
+
+TULLE_API std::string to_text(Kernel kernel);
+TULLE_API std::string to_text(Format format);
+TULLE_API std::string to_text(const Policy& policy);   // "rows, 8 lanes"
+TULLE_API Kernel parse_kernel(std::string_view name);  // ValueError lists the names
 
 template <class V>
 using AnyView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>, Csr32View<V>, Csc32View<V>>;

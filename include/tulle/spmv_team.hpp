@@ -25,12 +25,9 @@
 
 #include "tulle/api.hpp"
 #include "tulle/coo.hpp"
-#include "tulle/csc.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/csr32.hpp"
 #include "tulle/spmv.hpp"
 #include "tulle/team.hpp"
-#include "tulle/traffic.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 

@@ -4,11 +4,25 @@
 // queues, four streams of one GPU, four simulated GPUs or four real ones run the same code.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
+
+// Bytes that the members of a team exchanged with the host and with each other.
+
+namespace tulle::inline TULLE_ABI::partition {
+
+// Bytes of payload and how many copies carried them.
+struct Traffic {
+    std::size_t up = 0, down = 0, across = 0;  // from the host, to the host, between members
+    std::int64_t messages = 0;
+};
+
+}  // namespace tulle::inline TULLE_ABI::partition
 
 namespace tulle::inline TULLE_ABI {
 

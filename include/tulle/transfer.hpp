@@ -9,12 +9,10 @@
 #include "tulle/blocked_ell.hpp"
 #include "tulle/context.hpp"
 #include "tulle/coo.hpp"
-#include "tulle/copy.hpp"
-#include "tulle/csc.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/dense.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/outline.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI {
 namespace detail {

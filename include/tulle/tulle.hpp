@@ -5,12 +5,10 @@
 
 #include "tulle/context.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/device_info.hpp"
 #include "tulle/features.hpp"
 #include "tulle/generate.hpp"
 #include "tulle/io.hpp"
 #include "tulle/partition.hpp"
-#include "tulle/reorder.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spgemm_team.hpp"
 #include "tulle/spmm.hpp"

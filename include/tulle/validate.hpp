@@ -9,10 +9,8 @@
 #include "tulle/blocked_ell.hpp"
 #include "tulle/context.hpp"
 #include "tulle/coo.hpp"
-#include "tulle/csc.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/outline.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI {
 

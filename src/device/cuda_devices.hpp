@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tulle/device_info.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/context.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::cuda {
 

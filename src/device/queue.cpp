@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 
 #include <omp.h>
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "tulle/api.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI {
 

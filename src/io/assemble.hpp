@@ -6,7 +6,7 @@
 #include "tulle/coo.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/io.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::io {
 

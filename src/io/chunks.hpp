@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tulle/progress.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/context.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::io {

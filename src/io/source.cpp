@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::io {
 namespace {

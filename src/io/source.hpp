@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::io {
 

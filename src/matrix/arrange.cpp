@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reordering: every entry gets its new row and column, the entries are put in order (entries.hpp), and entries at the
 // same position become runs, which one thread each adds up.
-#include "tulle/reorder.hpp"
+#include "tulle/convert.hpp"
 
 #include <string_view>
 

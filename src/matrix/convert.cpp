@@ -18,7 +18,6 @@
 #include "device/placed.hpp"
 #include "matrix/entries.hpp"
 #include "tulle/features.hpp"
-#include "tulle/reorder.hpp"
 #include "tulle/validate.hpp"
 
 namespace tulle::inline TULLE_ABI {

@@ -6,11 +6,10 @@
 #pragma once
 
 #include "tulle/blocked_ell.hpp"
-#include "tulle/buffer.hpp"
 #include "tulle/coo.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/dense.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::matrix {

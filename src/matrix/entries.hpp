@@ -11,8 +11,8 @@
 
 #include "matrix/convert_steps.hpp"
 #include "prim/scan.hpp"
-#include "tulle/copy.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::matrix {
 

@@ -14,8 +14,7 @@
 #include "prim/reduce.hpp"
 #include "prim/sort.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/copy.hpp"
-#include "tulle/reorder.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/validate.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "matrix/inspect_checks.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::inspect {
 

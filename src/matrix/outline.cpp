@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "device/cuda_devices.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 
 namespace tulle::inline TULLE_ABI {
 namespace matrix {

@@ -13,7 +13,7 @@
 #include "base/plural.hpp"
 #include "matrix/inspect_steps.hpp"
 #include "prim/sort.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI {
 namespace {

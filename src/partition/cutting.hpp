@@ -7,8 +7,8 @@
 
 #include "prim/search.hpp"
 #include "tulle/api.hpp"
-#include "tulle/part.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/partition.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::partition {

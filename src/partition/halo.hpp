@@ -7,8 +7,7 @@
 
 #include "partition/halo_steps.hpp"
 #include "prim/scan.hpp"
-#include "tulle/buffer.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::partition {
 

@@ -3,7 +3,7 @@
 // The steps of finding a halo, each once per backend. Arrays are in the queue's memory.
 #pragma once
 
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::partition {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "partition/cutting.hpp"
-#include "tulle/copy.hpp"
-#include "tulle/split.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/partition.hpp"
 
 namespace tulle::inline TULLE_ABI::partition {
 

@@ -11,9 +11,9 @@
 #include "device/strided_copy.hpp"
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
-#include "tulle/copy.hpp"
 #include "tulle/dense.hpp"
-#include "tulle/traffic.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/team.hpp"
 
 namespace tulle::inline TULLE_ABI::partition {
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/math.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {

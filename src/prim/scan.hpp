@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {

@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "tulle/buffer.hpp"
 #include "tulle/error.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 #include "tulle/types.hpp"
 

@@ -9,11 +9,10 @@
 
 #include "matrix/convert_steps.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/reorder.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/validate.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 

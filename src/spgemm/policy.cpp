@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Which method, and why. Thresholds name their source: "measured" refers to docs/design/spgemm.md.
-#include "tulle/spgemm_policy.hpp"
+#include "tulle/spgemm.hpp"
 
 #include <algorithm>
 #include <array>

@@ -26,7 +26,7 @@
 #include "spgemm/factor.hpp"
 #include "spgemm/reuse/kept.hpp"
 #include "spgemm/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/transfer.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tulle/csr.hpp"
-#include "tulle/spgemm_policy.hpp"
+#include "tulle/spgemm.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 

@@ -12,7 +12,7 @@
 #include "device/placed.hpp"
 #include "matrix/convert_steps.hpp"
 #include "spmm/steps.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/spmm.hpp"
 #include "tulle/text.hpp"
 #include "tulle/validate.hpp"

@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "tulle/copy.hpp"
-#include "tulle/spmm_order.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 

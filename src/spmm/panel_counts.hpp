@@ -5,7 +5,7 @@
 // columns make a tile: how many tiles have a nonzero follows from how many columns have each mask.
 #pragma once
 
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which kernel, and why. Thresholds are measured on an H200 (docs/design/spmm.md) where they say so, otherwise
 // reasoned.
-#include "tulle/spmm_policy.hpp"
+#include "tulle/spmm.hpp"
 
 #include <algorithm>
 #include <array>

@@ -27,11 +27,11 @@
 #include "spmm/steps.hpp"
 #include "spmm/tile_choice.hpp"
 #include "spmm/tiles_and_rest.hpp"
-#include "tulle/copy.hpp"
 #include "tulle/features.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 template <class V, class C>

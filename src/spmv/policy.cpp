@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Which kernel, and why. Thresholds name their source: "measured" refers to docs/design/spmv.md.
-#include "tulle/spmv_policy.hpp"
+#include "tulle/spmv.hpp"
 
 #include <algorithm>
 #include <array>

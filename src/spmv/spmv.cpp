@@ -23,11 +23,11 @@
 #include "prim/scale.hpp"
 #include "spmv/steps.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/validate.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {

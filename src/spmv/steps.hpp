@@ -11,7 +11,7 @@
 #include "tulle/blocked_ell.hpp"
 #include "tulle/coo.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/spmv_policy.hpp"
+#include "tulle/spmv.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 

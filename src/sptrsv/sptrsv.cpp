@@ -24,9 +24,9 @@
 #include "sptrsv/plan_state.hpp"
 #include "sptrsv/select/search.hpp"
 #include "sptrsv/select/select.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

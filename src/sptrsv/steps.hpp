@@ -13,8 +13,8 @@
 #include "sptrsv/schedule/groups.hpp"
 #include "sptrsv/schedule/schedule.hpp"
 #include "sptrsv/schedule/tasks.hpp"
-#include "tulle/buffer.hpp"
 #include "tulle/dense.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

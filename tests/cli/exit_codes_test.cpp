@@ -3,8 +3,8 @@
 // How runs fail: the exit code, one sentence that begins with "tulle:", and no result on stdout.
 #include "cli/program.hpp"
 #include "simt/sanitizers.hpp"
-#include "tulle/device_info.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/context.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::test {
 namespace {

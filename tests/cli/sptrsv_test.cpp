@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle run sptrsv and tulle tune sptrsv.
 #include "program.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 
 namespace tulle::test {
 namespace {

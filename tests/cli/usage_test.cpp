@@ -5,7 +5,7 @@
 #include "apps/cli/support/hints.hpp"
 #include "base/suggest.hpp"
 #include "cli/program.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 
 #include <regex>
 

@@ -8,8 +8,7 @@
 #include <limits>
 
 #include "support/backends.hpp"
-#include "tulle/copy.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/team.hpp"
 
 namespace tulle::inline TULLE_ABI {

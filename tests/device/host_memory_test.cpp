@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "simt/sanitizers.hpp"
-#include "tulle/buffer.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/error.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/version.hpp"
 
 namespace tulle::inline TULLE_ABI {

@@ -11,8 +11,6 @@
 
 #include "device/strided_copy.hpp"
 #include "support/backends.hpp"
-#include "tulle/buffer.hpp"
-#include "tulle/copy.hpp"
 
 namespace tulle::inline TULLE_ABI {
 namespace {

@@ -11,7 +11,7 @@
 #include "io/files.hpp"
 #include "io/formats/binary.hpp"
 #include "support/battery.hpp"
-#include "tulle/reorder.hpp"
+#include "tulle/convert.hpp"
 #include "tulle/text.hpp"
 #include "tulle/validate.hpp"
 

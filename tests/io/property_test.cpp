@@ -10,7 +10,7 @@
 #include "io/formats/binary.hpp"
 #include "io/formats/matrix_market.hpp"
 #include "io/formats/npz.hpp"
-#include "tulle/reorder.hpp"
+#include "tulle/convert.hpp"
 #include "tulle/text.hpp"
 #include "tulle/validate.hpp"
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Permuting, sorting and adding up, against plain loops over lists of entries.
-#include "tulle/reorder.hpp"
+#include "tulle/convert.hpp"
 
 #include <numeric>
 

@@ -22,7 +22,6 @@
 #include "support/reserved.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/features.hpp"
-#include "tulle/reorder.hpp"
 #include "tulle/validate.hpp"
 
 namespace tulle::inline TULLE_ABI {

@@ -41,7 +41,7 @@ MUTANTS = [
     mutant("sptrsv clusters of the CPU: shared by two threads", "src/sptrsv/schedule/schedule.cpp", "cuts.push_back(line.units[static_cast<std::size_t>(n) + 1]);", "cuts.push_back(std::max(cuts.back(), line.units[static_cast<std::size_t>(n) + 1] - 1));", "SptrsvThreads.*"),
     mutant("sptrsv clusters of the CPU: rows in the order of nodes, not levels", "src/sptrsv/schedule/schedule.cpp", "const index_t node = by_level.item.data()[n];", "const index_t node = n;", "SptrsvThreads.*"),
     mutant("sptrsv place: the way to the GPU and back is free", "src/sptrsv/select/placement.cpp", "return copy_start + bytes / copy_bandwidth;", "return 0 * bytes;", "SptrsvPlace.*"),
-    mutant("sptrsv place: analysis is not counted", "include/tulle/sptrsv_placement.hpp", "return prepare + calls * solve;", "return calls * solve;", "SptrsvPlace.*"),
+    mutant("sptrsv place: analysis is not counted", "include/tulle/sptrsv.hpp", "return prepare + calls * solve;", "return calls * solve;", "SptrsvPlace.*"),
     mutant("sptrsv place: the dearer side is taken", "src/sptrsv/select/placement.cpp", "if (there < here)", "if (there > here)", "SptrsvPlace.*"),
     mutant("sptrsv triangle: a missing diagonal is not seen", "src/sptrsv/analysis/triangle.cpp", "require<ValueError>(t.diagonal.data()[i] >= 0,", "require<ValueError>(t.diagonal.data()[i] >= -1,", "*NamesTheRowOfAMissingOrZeroDiagonal/cpu*"),
     mutant("model: a tree goes the other way at the limit itself", "src/model/tree.cpp", "<= node.limit ?", "< node.limit ?", "Tree.*", test="model"),

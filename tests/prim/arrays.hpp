@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "support/backends.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::test {
 

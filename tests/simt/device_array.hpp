@@ -9,8 +9,7 @@
 
 #include "device/cuda/kernel.cuh"
 #include "device/cuda_devices.hpp"
-#include "tulle/buffer.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::test {
 

@@ -7,7 +7,7 @@
 
 #include "spgemm/products.hpp"
 #include "support/backends.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/transfer.hpp"
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Choices without a device.
-#include "tulle/spgemm_policy.hpp"
+#include "tulle/spgemm.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "spgemm/reuse/kept.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/transfer.hpp"
 

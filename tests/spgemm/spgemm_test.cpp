@@ -15,7 +15,7 @@
 #include "support/battery.hpp"
 #include "support/faults.hpp"
 #include "support/older_gpu.hpp"
-#include "tulle/reorder.hpp"
+#include "tulle/convert.hpp"
 #include "tulle/transfer.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {

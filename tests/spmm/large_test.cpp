@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tulle/copy.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/spmm.hpp"
 #include "tulle/transfer.hpp"
 

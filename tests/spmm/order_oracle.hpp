@@ -8,7 +8,7 @@
 
 #include "support/host_matrix.hpp"
 #include "tulle/context.hpp"
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 

@@ -14,7 +14,7 @@
 #include "support/battery.hpp"
 #include "support/faults.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 #include "tulle/validate.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tulle/spmm_policy.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {

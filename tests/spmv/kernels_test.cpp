@@ -14,7 +14,7 @@
 #include "support/battery.hpp"
 #include "support/guarded.hpp"
 #include "support/oracle.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/spmv.hpp"
 #include "tulle/transfer.hpp"
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/spmv.hpp"
 #include "tulle/transfer.hpp"
 

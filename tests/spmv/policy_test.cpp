@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // choose() is pure: these tests need no device.
-#include "tulle/spmv_policy.hpp"
+#include "tulle/spmv.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
 

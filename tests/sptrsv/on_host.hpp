@@ -6,8 +6,8 @@
 
 #include "sptrsv/analysis/triangle.hpp"
 #include "sptrsv/triangles.hpp"
-#include "tulle/queue.hpp"
-#include "tulle/sptrsv_policy.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/sptrsv.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

@@ -1,14 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a triangle on the host is solved: place() is pure, and best_context() gives its reason.
-#include "tulle/sptrsv_placement.hpp"
+#include "tulle/sptrsv.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sptrsv/on_host.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/error.hpp"
-#include "tulle/sptrsv.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

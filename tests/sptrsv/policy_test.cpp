@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // choose() is pure: these tests need no device.
-#include "tulle/sptrsv_policy.hpp"
+#include "tulle/sptrsv.hpp"
 
 #include <gtest/gtest.h>
 

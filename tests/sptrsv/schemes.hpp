@@ -7,7 +7,7 @@
 
 #include "sptrsv/triangles.hpp"
 #include "tulle/context.hpp"
-#include "tulle/sptrsv_policy.hpp"
+#include "tulle/sptrsv.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

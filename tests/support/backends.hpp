@@ -15,7 +15,6 @@
 #include "simt/sanitizers.hpp"
 #include "support/schedule.hpp"
 #include "tulle/context.hpp"
-#include "tulle/device_info.hpp"
 
 namespace tulle::test {
 

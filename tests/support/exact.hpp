@@ -18,7 +18,7 @@
 #include "simt/sanitizers.hpp"
 #include "support/host_matrix.hpp"
 #include "tulle/context.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::test {
 

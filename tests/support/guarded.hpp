@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tulle/context.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/transfer.hpp"
 
 namespace tulle::test {

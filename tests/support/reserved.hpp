@@ -13,8 +13,8 @@
 
 #include "simt/sanitizers.hpp"
 #include "tulle/context.hpp"
-#include "tulle/copy.hpp"
 #include "tulle/dense.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/version.hpp"
 #ifdef TULLE_SIM
 #include "simt/config.hpp"

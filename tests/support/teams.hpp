@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "support/schedule.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/team.hpp"
 #include "tulle/version.hpp"
 

@@ -11,8 +11,7 @@
 #include <set>
 #include <thread>
 
-#include "tulle/buffer.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::cli {

@@ -7,7 +7,7 @@
 
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/whole_file.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 #include "tulle/version.hpp"
 

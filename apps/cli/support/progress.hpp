@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "apps/cli/support/console.hpp"
-#include "tulle/progress.hpp"
+#include "tulle/context.hpp"
 
 namespace tulle::cli {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/cli/support/session.hpp"
 
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 

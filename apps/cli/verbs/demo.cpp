@@ -18,7 +18,7 @@
 #include "apps/cli/verbs/spgemm.hpp"
 #include "apps/cli/verbs/spmm.hpp"
 #include "apps/cli/verbs/sptrsv.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::cli {

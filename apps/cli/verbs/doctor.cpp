@@ -10,7 +10,7 @@
 #include "apps/cli/support/machine.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/text.hpp"
 #include "tulle/version.hpp"
 

@@ -21,8 +21,8 @@
 #include "spmm/order/choose.hpp"
 #include "spmm/order/split.hpp"
 #include "spmm/tile_choice.hpp"
+#include "tulle/context.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/device_info.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::cli {

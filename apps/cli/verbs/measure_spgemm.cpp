@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "apps/cli/verbs/measure_spmv.hpp"
+#include "tulle/context.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/device_info.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/transfer.hpp"

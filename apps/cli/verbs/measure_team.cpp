@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "apps/cli/support/failure.hpp"
+#include "tulle/context.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/device_info.hpp"
 #include "tulle/spmv_team.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"

@@ -17,7 +17,7 @@
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/measure_spmv.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/spmv_team.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"

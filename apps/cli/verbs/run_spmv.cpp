@@ -14,7 +14,7 @@
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/measure_spmv.hpp"
 #include "apps/cli/verbs/measure_team.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::cli {

@@ -8,7 +8,7 @@
 #include "apps/cli/support/progress.hpp"
 #include "spmm/order/split.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 

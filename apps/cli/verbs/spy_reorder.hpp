@@ -10,7 +10,7 @@
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/session.hpp"
 #include "apps/cli/verbs.hpp"
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::cli {
 

@@ -9,7 +9,7 @@
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs/measure_team.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 

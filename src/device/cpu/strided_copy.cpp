@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/strided_copy.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI {
 

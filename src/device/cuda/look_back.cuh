@@ -15,8 +15,7 @@
 #pragma once
 
 #include "device/cuda/value_flag.cuh"
-#include "tulle/buffer.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI {
 

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::cuda {
 

@@ -12,7 +12,7 @@
 
 #include "base/compute.hpp"
 #include "device/cuda_devices.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 

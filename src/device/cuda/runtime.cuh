@@ -12,7 +12,7 @@
 #endif
 
 #include "tulle/error.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::cuda {

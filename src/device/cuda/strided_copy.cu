@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "device/strided_copy.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI {
 namespace {

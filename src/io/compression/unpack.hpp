@@ -10,7 +10,7 @@
 
 #include "io/sink.hpp"
 #include "io/source.hpp"
-#include "tulle/progress.hpp"
+#include "tulle/context.hpp"
 
 namespace tulle::inline TULLE_ABI::io {
 

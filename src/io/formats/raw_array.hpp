@@ -9,9 +9,9 @@
 #include <string>
 
 #include "io/source.hpp"
-#include "tulle/buffer.hpp"
 #include "tulle/coo.hpp"
 #include "tulle/io.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::io {
 

@@ -6,7 +6,7 @@
 
 #include "io/assemble.hpp"
 #include "io/text.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::inline TULLE_ABI::io {

@@ -21,8 +21,8 @@
 
 #include "base/math.hpp"
 #include "prim/scan.hpp"
-#include "tulle/buffer.hpp"
-#include "tulle/progress.hpp"
+#include "tulle/context.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::io::detail {

@@ -10,8 +10,7 @@
 
 #include "prim/cpu/pieces.hpp"
 #include "prim/scan.hpp"
-#include "tulle/buffer.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::matrix {
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 #include "prim/cpu/pieces.hpp"
-#include "tulle/widen.hpp"
+#include "tulle/outline.hpp"
 
 namespace tulle::inline TULLE_ABI::matrix {
 

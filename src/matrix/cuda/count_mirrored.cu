@@ -3,7 +3,7 @@
 #include "device/cuda/kernel.cuh"
 #include "matrix/inspect_entries.hpp"
 #include "matrix/inspect_steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::inspect {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/cuda/kernel.cuh"
 #include "matrix/inspect_steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::inspect {
 namespace {

@@ -6,7 +6,7 @@
 // The level is its own flag: zero means not known yet. Nothing else travels with it, so no order is asked of memory.
 #include "device/cuda/value_flag.cuh"
 #include "matrix/inspect_steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::inspect {
 namespace {

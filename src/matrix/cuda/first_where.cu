@@ -4,7 +4,7 @@
 
 #include "device/cuda/kernel.cuh"
 #include "matrix/inspect_steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::inspect {
 namespace {

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/widen.hpp"
+#include "tulle/outline.hpp"
 
 #include "device/cuda/kernel.cuh"
 

@@ -5,7 +5,7 @@
 #include "prim/histogram.hpp"
 
 #include "prim/cpu/pieces.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {
 namespace {

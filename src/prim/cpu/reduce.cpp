@@ -8,7 +8,7 @@
 
 #include "prim/cpu/pieces.hpp"
 #include "prim/reduce_with.hpp"
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {
 namespace {

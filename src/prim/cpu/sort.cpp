@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "prim/cpu/pieces.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {
 namespace {

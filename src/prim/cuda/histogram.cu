@@ -6,7 +6,7 @@
 
 #include "base/math.hpp"
 #include "device/cuda/kernel.cuh"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {
 namespace {

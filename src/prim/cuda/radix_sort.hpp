@@ -5,7 +5,7 @@
 #pragma once
 
 #include "prim/sort.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {
 

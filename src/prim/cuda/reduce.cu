@@ -8,7 +8,7 @@
 
 #include "prim/cuda/temporary.cuh"
 #include "prim/reduce_with.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {
 namespace {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "device/cuda/runtime.cuh"
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {
 

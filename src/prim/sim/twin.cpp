@@ -7,7 +7,7 @@
 
 #include "device/cuda/runtime.cuh"
 #include "simt/launch.hpp"
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {
 

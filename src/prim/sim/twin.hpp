@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::prim {

@@ -8,7 +8,7 @@
 
 #include "base/math.hpp"
 #include "device/cuda_devices.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 

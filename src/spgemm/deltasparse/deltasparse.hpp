@@ -11,7 +11,7 @@
 #include "prim/sort.hpp"
 #include "spgemm/deltasparse/steps.hpp"
 #include "tulle/api.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm::delta {
 

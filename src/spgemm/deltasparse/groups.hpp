@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "base/math.hpp"
-#include "tulle/spgemm_policy.hpp"
+#include "tulle/spgemm.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm::delta {

@@ -11,9 +11,8 @@
 #include "spgemm/factor.hpp"
 #include "spgemm/reuse/kept.hpp"
 #include "spgemm/steps.hpp"
-#include "tulle/part.hpp"
+#include "tulle/partition.hpp"
 #include "tulle/spgemm_team.hpp"
-#include "tulle/split.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm::team {
 

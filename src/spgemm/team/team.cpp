@@ -22,7 +22,7 @@
 #include "partition/members.hpp"
 #include "partition/nodes.hpp"
 #include "spgemm/team/member.hpp"
-#include "tulle/split.hpp"
+#include "tulle/partition.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "base/math.hpp"
 #include "spmm/order/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {

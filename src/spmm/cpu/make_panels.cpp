@@ -15,7 +15,7 @@
 #include "base/math.hpp"
 #include "prim/scan.hpp"
 #include "spmm/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {

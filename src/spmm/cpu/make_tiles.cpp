@@ -8,7 +8,7 @@
 #include "prim/scan.hpp"
 #include "spmm/order/steps.hpp"
 #include "spmm/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {

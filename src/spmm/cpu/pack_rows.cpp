@@ -13,7 +13,7 @@
 #include "prim/histogram.hpp"
 #include "prim/scan.hpp"
 #include "spmm/order/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {

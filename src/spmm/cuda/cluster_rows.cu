@@ -22,7 +22,7 @@
 
 #include "device/cuda/kernel.cuh"
 #include "spmm/order/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {

@@ -11,7 +11,7 @@
 #include "device/cuda/kernel.cuh"
 #include "prim/scan.hpp"
 #include "spmm/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {

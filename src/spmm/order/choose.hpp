@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 

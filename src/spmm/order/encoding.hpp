@@ -12,7 +12,7 @@
 // them rounded alike everywhere; none can be fused.
 #pragma once
 
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {

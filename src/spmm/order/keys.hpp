@@ -7,7 +7,7 @@
 
 #include "base/hash.hpp"
 #include "spmm/order/encoding.hpp"
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 

@@ -5,7 +5,7 @@
 
 #include "base/suggest.hpp"
 #include "tulle/error.hpp"
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {

@@ -9,7 +9,7 @@
 //              last one first, stably
 //   pack       on the CPU (pack_rows)
 //   bsa        encode, sort by dispersion, cluster, sort by cluster; empty rows come first and are never compared
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 
 #include <utility>
 
@@ -20,8 +20,8 @@
 #include "prim/sort.hpp"
 #include "spmm/host_pattern.hpp"
 #include "spmm/order/steps.hpp"
-#include "tulle/copy.hpp"
 #include "tulle/features.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/transfer.hpp"
 

@@ -12,8 +12,7 @@
 #include "prim/scan.hpp"
 #include "spmm/order/steps.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/copy.hpp"
-#include "tulle/reorder.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/transfer.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {

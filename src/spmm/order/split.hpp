@@ -11,7 +11,7 @@
 #include "tulle/blocked_ell.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 

@@ -8,7 +8,7 @@
 #include "spmm/order/encoding.hpp"
 #include "spmm/panel_counts.hpp"
 #include "spmm/tiles.hpp"
-#include "tulle/spmm_order.hpp"
+#include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 

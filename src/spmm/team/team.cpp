@@ -25,10 +25,10 @@
 #include "partition/transfers.hpp"
 #include "spmm/arguments.hpp"
 #include "tulle/features.hpp"
-#include "tulle/part.hpp"
+#include "tulle/outline.hpp"
+#include "tulle/partition.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {

@@ -7,7 +7,7 @@
 #include "prim/scan.hpp"
 #include "prim/sort.hpp"
 #include "spmv/sell.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {

@@ -14,7 +14,7 @@
 #include "prim/merge_path.hpp"
 #include "prim/scan.hpp"
 #include "spmv/cuda/dots.cuh"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {

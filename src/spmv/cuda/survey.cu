@@ -10,7 +10,7 @@
 
 #include "base/math.hpp"
 #include "spmv/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {

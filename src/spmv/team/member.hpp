@@ -14,7 +14,7 @@
 #include "partition/thread_pool.hpp"
 #include "partition/transfers.hpp"
 #include "prim/search.hpp"
-#include "tulle/part.hpp"
+#include "tulle/partition.hpp"
 #include "tulle/spmv_team.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv::team {

@@ -25,10 +25,10 @@
 #include "prim/scale.hpp"
 #include "spmv/team/member.hpp"
 #include "spmv/team/steps.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/validate.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 

@@ -8,10 +8,10 @@
 
 #include "sptrsv/analysis/scratch.hpp"
 #include "sptrsv/select/search.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/validate.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "sptrsv/analysis/triangle.hpp"
-#include "tulle/sptrsv_policy.hpp"
+#include "tulle/sptrsv.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 

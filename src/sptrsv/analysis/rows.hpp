@@ -5,7 +5,7 @@
 #pragma once
 
 #include "sptrsv/analysis/triangle.hpp"
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

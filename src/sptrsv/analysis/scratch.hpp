@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

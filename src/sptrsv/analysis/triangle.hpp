@@ -5,7 +5,7 @@
 // a transposed one is turned over. Values stay with the caller; `source` says where.
 #pragma once
 
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {

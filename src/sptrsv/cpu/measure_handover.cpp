@@ -10,7 +10,7 @@
 
 #include "device/calibrate.hpp"
 #include "sptrsv/cpu/spin.hpp"
-#include "tulle/sptrsv_policy.hpp"
+#include "tulle/sptrsv.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {

@@ -18,7 +18,7 @@
 
 #include "base/math.hpp"
 #include "sptrsv/analysis/graph.hpp"
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

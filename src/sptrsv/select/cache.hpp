@@ -10,7 +10,7 @@
 #include <string>
 
 #include "sptrsv/analysis/triangle.hpp"
-#include "tulle/sptrsv_policy.hpp"
+#include "tulle/sptrsv.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

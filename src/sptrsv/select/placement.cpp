@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tulle/sptrsv_placement.hpp"
+#include "tulle/sptrsv.hpp"
 
 #include <algorithm>
 
@@ -8,9 +8,9 @@
 #include "sptrsv/analysis/prepare.hpp"
 #include "sptrsv/fitted_costs.hpp"
 #include "sptrsv/select/search.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

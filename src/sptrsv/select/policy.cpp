@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A solve is latency: levels one after the other, each a hop between multiprocessors and a little arithmetic, unless
 // there is so much data that reading it takes longer.
-#include "tulle/sptrsv_policy.hpp"
+#include "tulle/sptrsv.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tulle/error.hpp"
-#include "tulle/sptrsv_policy.hpp"
+#include "tulle/sptrsv.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {

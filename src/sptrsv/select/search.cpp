@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "sptrsv/select/select.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

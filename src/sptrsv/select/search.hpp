@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sptrsv/analysis/prepare.hpp"
-#include "tulle/progress.hpp"
+#include "tulle/context.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

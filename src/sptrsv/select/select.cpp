@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/embedded.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 

@@ -7,9 +7,9 @@
 #include "device/placed.hpp"
 #include "prim/scale.hpp"
 #include "sptrsv/plan_state.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
-#include "tulle/widen.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/math.hpp"
 #include "spgemm/adaptive/cpu/masks.hpp"
-#include "tulle/buffer.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 

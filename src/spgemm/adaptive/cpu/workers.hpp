@@ -7,8 +7,8 @@
 
 #include "spgemm/adaptive/cpu/accumulators.hpp"
 #include "spgemm/steps.hpp"
-#include "tulle/copy.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 

@@ -9,7 +9,7 @@
 #include "spgemm/adaptive/cuda/totals.hpp"
 #include "spgemm/deltasparse/deltasparse.hpp"
 #include "spgemm/nsparse/cuda/nsparse.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 namespace {

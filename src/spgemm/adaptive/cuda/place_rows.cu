@@ -8,7 +8,7 @@
 #include "device/cuda/pinned_readback.hpp"
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/adaptive/cuda/totals.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 namespace {

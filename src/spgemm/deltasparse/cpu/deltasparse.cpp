@@ -11,7 +11,7 @@
 #include "spgemm/adaptive/cpu/workers.hpp"
 #include "spgemm/deltasparse/steps.hpp"
 #include "spgemm/hash_slots.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm::delta {
 namespace {

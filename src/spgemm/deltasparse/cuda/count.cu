@@ -4,7 +4,7 @@
 #include "base/constant.hpp"
 #include "spgemm/cuda/block_memory.hpp"
 #include "spgemm/deltasparse/cuda/deltasparse.cuh"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm::delta {
 namespace {

@@ -8,7 +8,7 @@
 #include "spgemm/nsparse/cuda/nsparse.cuh"
 #include "spgemm/nsparse/cuda/nsparse.hpp"
 #include "spgemm/nsparse/cuda/place_rows.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 namespace {

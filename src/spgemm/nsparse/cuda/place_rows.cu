@@ -5,7 +5,7 @@
 
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/nsparse/cuda/nsparse.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm::nsparse {
 namespace {

@@ -10,7 +10,7 @@
 #include "prim/sort.hpp"
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/reuse/listed.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 namespace {

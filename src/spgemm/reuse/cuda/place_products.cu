@@ -7,7 +7,7 @@
 #include "spgemm/adaptive/cuda/rows.cuh"
 #include "spgemm/adaptive/cuda/totals.hpp"
 #include "spgemm/reuse/cuda/placed.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 namespace {

@@ -10,7 +10,7 @@
 #include "device/cuda/kernel.cuh"
 #include "device/cuda/pinned_readback.hpp"
 #include "sptrsv/analysis/cuda/nodes.cuh"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "device/cuda/value_flag.cuh"
 #include "sptrsv/analysis/cuda/nodes.cuh"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

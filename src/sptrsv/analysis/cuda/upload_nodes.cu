@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The nodes of a graph that was merged on the host, as a sweep leaves them on the GPU: tasks are then laid out there.
 #include "sptrsv/analysis/cuda/nodes.cuh"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

@@ -6,7 +6,7 @@
 #include "device/cuda/kernel.cuh"
 #include "device/cuda/pinned_readback.hpp"
 #include "sptrsv/steps.hpp"
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

@@ -5,8 +5,8 @@
 #include "base/math.hpp"
 #include "device/cuda_devices.hpp"
 #include "sptrsv/solve/cuda/waiting.cuh"
-#include "tulle/copy.hpp"
-#include "tulle/device_info.hpp"
+#include "tulle/context.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

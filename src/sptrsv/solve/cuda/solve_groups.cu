@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-#include "tulle/copy.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
