@@ -17,16 +17,16 @@ NOTE   := sed -n 's/^-- tulle: \(nvcc is here.*\)/tulle: \1/p' $(BUILD).configur
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo [MATRIX=A.mtx]   multiply with a matrix on every backend there is, check, time, and draw it"
+	@echo "make demo [MATRIX=A.mtx]   multiply with a matrix on every available backend, check and time the results, draw the matrix"
 	@echo "make test                  build and run all tests"
-	@echo "make bench                 time tulle beside the yardsticks (SUITE=paper, real, quick or a file)"
+	@echo "make bench                 time tulle and the baselines (SUITE=paper, real, quick or a file)"
 	@echo "make install PREFIX=dir    install library, headers, programs, manual and completions (now: $(PREFIX))"
 	@echo "make check                 layers of the source tree; every header compiled alone"
 	@echo "make asan | tsan | sim     the tests under AddressSanitizer, ThreadSanitizer, on the simulated GPU"
 	@echo "make fuzz [SECONDS=30]     fuzz every reader"
 	@echo "make ci                    everything a change has to pass"
 	@echo "make clean                 remove build/"
-	@echo "CUDA=ON                    build the CUDA backend also where there is no GPU (demo, test, bench, install)"
+	@echo "CUDA=ON                    build the CUDA backend even without a GPU (demo, test, bench, install)"
 
 demo:
 	@tools/setup demo
