@@ -203,7 +203,7 @@ def print_summary(arguments):
                 worst = min(ratios, key=ratios.get)
                 print(f"| {operation} {value_type} | {device} | {ours} | {baseline} | {len(ratios)} | {geometric_mean(ratios.values()):.2f} | {ratios[worst]:.2f} ({worst.removeprefix('twin:')}) "
                       f"| {max(ratios.values()):.2f} | {sum(r < 0.95 for r in ratios.values())} |")
-        policies = collections.Counter(line["policy"] for line in lines if line["contender"] == "tulle")
+        policies = collections.Counter(re.sub(r"^\d+ of \d+ levels: ", "", line["policy"]) for line in lines if line["contender"] == "tulle")
         chosen.append(f"{operation} {value_type}, {device}: chosen " + ", ".join(f"{policy} ({count})" for policy, count in policies.most_common()))
     print("\n" + "\n\n".join(chosen))
 
