@@ -6,6 +6,7 @@
     tools/check_sources.py build/sources [-j N]           those of tests and programs that compile_commands.json there names; the library's are stage clang's
     tools/check_sources.py build/sources --draw 4         those that the last commit changed, and about one in four of the others, another share for another commit
     tools/check_sources.py build/sim --simulator          those of the simulated GPU and its kernels instead: CI makes them with clang, users may with g++
+    tools/check_sources.py build/sources --tidy --draw 12 clang-tidy, as .clang-tidy says, on the library and the programs instead (4 s a file)
     tools/check_sources.py --self-test                    shows that it can fail
 """
 import argparse
@@ -19,6 +20,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+most_tidied = 40      # a commit that changes everything shall not take CI's time
 
 
 def git(*words):
@@ -31,10 +33,12 @@ def drawn(entries, one_in):
     return [e for e, name in zip(entries, names) if name in changed or int(hashlib.sha256((commit + name).encode()).hexdigest(), 16) % one_in == 0]
 
 
-def is_meant(file, simulator):
+def is_meant(file, simulator, tidy):
     if not file.is_relative_to(ROOT):
         return False
     folders = file.relative_to(ROOT).parts
+    if tidy:
+        return folders[0] in ("src", "apps", "bench")
     return {"cuda", "sim", "simt"} & set(folders) != set() if simulator else folders[0] != "src"
 
 
@@ -47,14 +51,20 @@ def look_at(entry):
     return entry["file"], done.returncode, done.stderr
 
 
-def check(entries, jobs):
+def tidy(entry):
+    command = ["clang-tidy", f"--config-file={ROOT}/.clang-tidy", "--quiet", entry["file"], "--", *entry["command"].split(" ")[1:]]
+    done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
+    return entry["file"], done.returncode, done.stdout
+
+
+def check(entries, jobs, look=look_at, good="compile by themselves"):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(look_at, entries))
+        results = list(pool.map(look, entries))
     for file, status, words in results:
         if status:
-            print(f"{file} does not compile by itself:\n{words}")
+            print(f"{file} does not {good}:\n{words}")
     failed = sum(1 for _, status, _ in results if status)
-    print(f"sources: {len(results) - failed} of {len(results)} compile by themselves")
+    print(f"sources: {len(results) - failed} of {len(results)} {good}")
     return failed
 
 
@@ -64,8 +74,10 @@ def self_test(folder):
     for name, text in texts.items():
         (folder / name).write_text(text)
         failed.append(check([{"file": name, "directory": str(folder), "command": f"{os.environ.get('CXX', 'c++')} -O2 -o {name}.o -c {name}"}], 1))
-    print("self-test: " + ("passed" if failed == [0, 1] else f"FAILED {failed}"))
-    return failed != [0, 1]
+    (folder / "tidy.cpp").write_text("struct A { virtual void f(); };\nstruct B : A { void f(); };\n")
+    failed.append(check([{"file": str(folder / "tidy.cpp"), "directory": str(folder), "command": "clang++ -std=c++20"}], 1, tidy, "pass clang-tidy"))
+    print("self-test: " + ("passed" if failed == [0, 1, 1] else f"FAILED {failed}"))
+    return failed != [0, 1, 1]
 
 
 def main():
@@ -73,6 +85,7 @@ def main():
     parser.add_argument("build", nargs="?")
     parser.add_argument("--draw", type=int, default=1, metavar="K")
     parser.add_argument("--simulator", action="store_true")
+    parser.add_argument("--tidy", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
@@ -80,11 +93,14 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             sys.exit(self_test(pathlib.Path(folder)))
     entries = json.loads((pathlib.Path(args.build) / "compile_commands.json").read_text())
-    ours = [e for e in entries if is_meant(pathlib.Path(e["file"]), args.simulator)]
+    ours = [e for e in entries if is_meant(pathlib.Path(e["file"]), args.simulator, args.tidy)]
     if not ours:
         sys.exit(f"sources: {args.build} has none of those")
     print(f"sources: there are {len(ours)}")
-    sys.exit(1 if check(drawn(ours, args.draw), args.jobs) else 0)
+    some = drawn(ours, args.draw)
+    if args.tidy:
+        sys.exit(1 if check(some[:most_tidied], args.jobs, tidy, "pass clang-tidy") else 0)
+    sys.exit(1 if check(some, args.jobs) else 0)
 
 
 if __name__ == "__main__":

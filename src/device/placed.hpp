@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -14,11 +15,14 @@ namespace tulle::inline TULLE_ABI {
 // microsecond, so an address found good is kept in `known` and not asked for again.
 void require_placed(const Context& ctx, const void* data, std::size_t size, const void*& known, std::string_view name);
 
-// Whether two arrays have nothing in common; an empty one never has.
+// Whether two arrays have nothing in common; an empty one never has. Null pointers may be given: require_placed refuses
+// them.
 template <class T, class U>
 bool are_apart(std::span<T> a, std::span<U> b)
 {
-    return a.empty() || b.empty() || a.data() + a.size() <= b.data() || b.data() + b.size() <= a.data();
+    const auto a_begin = reinterpret_cast<std::uintptr_t>(a.data()), a_end = a_begin + a.size_bytes();
+    const auto b_begin = reinterpret_cast<std::uintptr_t>(b.data()), b_end = b_begin + b.size_bytes();
+    return a.empty() || b.empty() || a_end <= b_begin || b_end <= a_begin;
 }
 
 }  // namespace tulle::inline TULLE_ABI
