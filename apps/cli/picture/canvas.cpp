@@ -187,10 +187,11 @@ void Canvas::text(const Label& label)
 void Canvas::cells(double x, double y, const Cells& map)
 {
     if (map.gap > 0) {
+        const int margin = map.gap / 2;  // whole pixels
         for (int v = 0; v < map.height; ++v)
             for (int u = 0; u < map.width; ++u)
                 if (map.at(u, v) != 0)
-                    rectangle(x + u * map.across + map.gap / 2, y + v * map.down + map.gap / 2, map.across - map.gap,
+                    rectangle(x + u * map.across + margin, y + v * map.down + margin, map.across - map.gap,
                               map.down - map.gap, colour_of_level(map.at(u, v)));
         return;
     }

@@ -40,7 +40,7 @@ std::string first_line(const fs::path& file)
 
 std::string cpu_model()
 {
-    if (const std::string name = field("/proc/cpuinfo", "model name"); !name.empty()) return name;
+    if (std::string name = field("/proc/cpuinfo", "model name"); !name.empty()) return name;
     utsname system{};
     return uname(&system) == 0 ? system.machine : "unknown";
 }
