@@ -13,7 +13,7 @@ QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 # What CMake said about CUDA: one line where nvcc is here without a GPU.
 NOTE   := sed -n 's/^-- tulle: \(nvcc is here.*\)/tulle: \1/p' $(BUILD).configure.log >&2
 
-.PHONY: help demo test bench install clean check format asan tsan sim fuzz ci
+.PHONY: help docs demo test bench install clean check format asan tsan sim fuzz ci
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make asan | tsan | sim     the tests under AddressSanitizer, ThreadSanitizer, on the simulated GPU"
 	@echo "make fuzz [SECONDS=30]     fuzz every reader"
 	@echo "make ci                    everything a change has to pass"
+	@echo "make docs                  the documentation site, in build/docs/html"
 	@echo "make clean                 remove build/"
 	@echo "CUDA=ON                    build the CUDA backend even without a GPU (demo, test, bench, install)"
 
@@ -76,6 +77,17 @@ fuzz:
 	@tools/setup ci
 	cmake --preset asan && cmake --build build/asan -j $(JOBS) --target fuzzers
 	tests/fuzz/run.sh $(SECONDS)
+
+# Sphinx and its themes live in an environment of their own; Doxygen reads the public headers.
+DOCS_VENV := build/docs-venv
+docs: $(DOCS_VENV)/ready
+	@$(DOCS_VENV)/bin/sphinx-build -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
+	@echo "build/docs/html/site/index.html"
+$(DOCS_VENV)/ready: docs/requirements.txt
+	@tools/setup docs
+	@python3 -m venv $(DOCS_VENV)
+	@$(DOCS_VENV)/bin/pip install -q -r docs/requirements.txt
+	@touch $@
 
 format:
 	@tools/format

@@ -1,0 +1,60 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""The documentation site (`make docs`): Sphinx with MyST; the C++ reference comes from Doxygen through Breathe."""
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+XML = ROOT / "build/reference/xml"
+
+project = "tulle"
+copyright = "the authors of tulle"
+version = release = re.search(r"project\(tulle VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+root_doc = "site/index"
+exclude_patterns = ["index.md", "requirements.txt"]
+extensions = ["myst_parser", "breathe", "sphinx_copybutton", "sphinx_design"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+# Breathe names a namespace again on the page of every header that adds to it.
+suppress_warnings = ["duplicate_declaration.cpp"]
+html_theme = "furo"
+html_title = f"tulle {release}"
+html_static_path = []
+breathe_projects = {"tulle": str(XML)}
+breathe_default_project = "tulle"
+breathe_default_members = ("members",)
+highlight_language = "none"
+
+
+def write_reference(app):
+    """Runs Doxygen, and writes a page for every public header."""
+    settings = (ROOT / "docs/Doxyfile").read_text() + "\nGENERATE_XML = YES\nGENERATE_HTML = NO\nOUTPUT_DIRECTORY = build/reference\nXML_OUTPUT = xml\n"
+    (ROOT / "build/reference").mkdir(parents=True, exist_ok=True)
+    subprocess.run(["doxygen", "-"], input=settings, text=True, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    folder = ROOT / "docs/site/reference/headers"
+    folder.mkdir(exist_ok=True)
+    names = [line.split()[0] for line in (ROOT / "include/tulle/headers.txt").read_text().splitlines() if line and not line.startswith("#")]
+    for name in names:
+        if name in ("tulle.hpp", "version.hpp"):
+            continue
+        text = f"# tulle/{name}\n\n```{{doxygenfile}} {name}\n```\n"
+        page = folder / name.replace(".hpp", ".md")
+        if not page.exists() or page.read_text() != text:
+            page.write_text(text)
+
+
+def link_sources(app, docname, source):
+    """Links to files outside of docs/ are for readers of the repository: here only their words stay."""
+    def replaced(match):
+        here = (ROOT / "docs" / docname).parent
+        target = (here / match[2].split("#")[0]).resolve()
+        if not target.is_relative_to(ROOT) or target.is_relative_to(ROOT / "docs") and target.name != "index.md":
+            return match[0]
+        return match[1][1:-1]
+    source[0] = re.sub(r"(\[[^\]]*\])\((?!https?:|#)([^)\s]+)\)", replaced, source[0])
+
+
+def setup(app):
+    app.connect("builder-inited", write_reference)
+    app.connect("source-read", link_sources)
