@@ -158,19 +158,21 @@ TEST(SptrsvCache, FingerprintsTellPatternsApart)
     std::size_t patterns = 0;
     for (const auto& [name, a] : triangles<double>()) {
         const Triangle t = triangle_of(a);
-        EXPECT_EQ(fingerprint(CpuQueue(1), t), fingerprint(CpuQueue(3), t)) << name;
-        seen.insert(fingerprint(host_queue, t));
+        EXPECT_EQ(fingerprint(CpuQueue(1), t, false), fingerprint(CpuQueue(3), t, false)) << name;
+        seen.insert(fingerprint(host_queue, t, false));
         ++patterns;
     }
     EXPECT_EQ(seen.size(), patterns);
     const Triangle chain = triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return j == i - 1; }));
-    EXPECT_EQ(fingerprint(host_queue, chain),
+    EXPECT_EQ(fingerprint(host_queue, chain, false),
               fingerprint(host_queue,
-                          triangle_of(triangle_where<double>(9, 2, [](index_t i, index_t j) { return j == i - 1; }))))
+                          triangle_of(triangle_where<double>(9, 2, [](index_t i, index_t j) { return j == i - 1; })),
+                          false))
         << "values do not matter";
     const Triangle moved =
         triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return i == 8 ? j == 6 : j == i - 1; }));
-    EXPECT_NE(fingerprint(host_queue, chain), fingerprint(host_queue, moved));
+    EXPECT_NE(fingerprint(host_queue, chain, false), fingerprint(host_queue, moved, false));
+    EXPECT_NE(fingerprint(host_queue, chain, false), fingerprint(host_queue, chain, true)) << "the diagonal matters";
 }
 
 const CacheKey key{0x123, "NVIDIA H200", "f64"};
