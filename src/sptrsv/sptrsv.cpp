@@ -120,7 +120,7 @@ std::vector<int> faults(const CudaQueue& q, const Prepared<V>& p)
 template <class V>
 void solve_on(const CpuQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
 {
-    if (p.scheme.kernel == Kernel::levels) solve_levels(q, p.rows, p.row_values, p.threads, sides);
+    if (p.policy.kernel == Kernel::levels) solve_levels(q, p.rows, p.row_values, p.threads, sides);
     else solve_serial(q, p.rows, p.row_values, sides);
 }
 
@@ -128,7 +128,7 @@ template <class V>
 void solve_on(const CudaQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
 {
     if (sides.columns > 1 && p.many.rows > 0) solve_many(q, p.many, p.many_values, p.many_shared, sides);
-    else if (p.scheme.kernel == Kernel::groups) solve_groups(q, p.rows, p.row_values, p.groups, p.flags, sides);
+    else if (p.policy.kernel == Kernel::groups) solve_groups(q, p.rows, p.row_values, p.groups, p.flags, sides);
     else solve_tasks(q, p.tasks, p.task_values, p.shared, sides);
 }
 
@@ -182,7 +182,7 @@ Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options
     try_each(ctx, a, options, known, schemes, {}, [&](Prepared<V>& p, double, double seconds) {
         if (best != 0 && seconds >= best) return;
         best = seconds;
-        state->choice = {p.scheme, seconds, "the fastest of those tried"};
+        state->choice = {p.policy, seconds, "the fastest of those tried"};
         state->prepared = std::move(p);
     });
     if (!options.cache.empty()) {
@@ -252,7 +252,7 @@ void Plan<V>::wait() const
 template <class V>
 const Policy& Plan<V>::scheme() const
 {
-    return state_->prepared.scheme;
+    return state_->prepared.policy;
 }
 template <class V>
 const Features& Plan<V>::features() const

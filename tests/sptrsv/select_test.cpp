@@ -53,6 +53,9 @@ TEST(SptrsvScheme, ReadsBackAsItWasWritten)
         EXPECT_EQ(parse_scheme(to_line(all[k])), all[k]) << to_line(all[k]);
     EXPECT_EQ(to_line({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}),
               "kernel=tasks merge=critical rows=32 team=4 warps=8");
+    const Policy in_a_block{.kernel = Kernel::tasks, .execution_scope = ExecutionScope::block};
+    EXPECT_EQ(to_line(in_a_block), "kernel=tasks execution_scope=block");
+    EXPECT_EQ(parse_scheme("kernel=tasks regime=block"), in_a_block) << "as older files have it";
     EXPECT_EQ(parse_scheme("kernel=levels limit=1"), (Policy{.kernel = Kernel::levels, .limit = 1}));
 }
 

@@ -105,12 +105,12 @@ template <class V>
 void arrange(const Context&, const CpuQueue& q, const AnalysisState& known, const Options&, Prepared<V>& p)
 {
     const Pattern& t = known.host->pattern;
-    const bool shared = p.scheme.kernel == Kernel::levels, merges = shared && p.scheme.merge != Merge::none;
-    const Graph merged = merges ? merge(q, t, p.scheme.merge, p.scheme.rows) : Graph{};
+    const bool shared = p.policy.kernel == Kernel::levels, merges = shared && p.policy.merge != Merge::none;
+    const Graph merged = merges ? merge(q, t, p.policy.merge, p.policy.rows) : Graph{};
     const Graph& graph = merges ? merged : *known.host->levels;
     p.levels = graph.levels;
     if (shared)
-        p.threads = plan_threads(q, t, graph, q.threads, p.scheme.limit > 0 ? p.scheme.limit : entries_worth_sharing);
+        p.threads = plan_threads(q, t, graph, q.threads, p.policy.limit > 0 ? p.policy.limit : entries_worth_sharing);
     p.rows = make_rows(q, t, *known.host->sources, shared ? p.threads.order.data() : nullptr, Unknowns::by_row);
     p.row_values = room_for<V>(q, p.rows);
 }
@@ -154,7 +154,7 @@ template <class V>
 void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host, AnalysisState& known,
                    const Options& options, Prepared<V>& p)
 {
-    const Policy& s = p.scheme;
+    const Policy& s = p.policy;
     require<ValueError>(
         fits(s, known.rows, sizeof(V), limits_of(ctx)),
         [&] {
@@ -176,7 +176,7 @@ void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
 template <class V>
 void arrange_groups(const Context& ctx, const CudaQueue& q, const CpuQueue& host, AnalysisState& known, Prepared<V>& p)
 {
-    const Policy& s = p.scheme;
+    const Policy& s = p.policy;
     const Buffer<index_t> order = s.reorder ? rows_by_level(host, levels_on_host(ctx, known)) : Buffer<index_t>();
     Rows rows = make_rows(host, pattern_on_host(ctx, known), sources_on_host(ctx, known),
                           s.reorder ? order.data() : nullptr, Unknowns::by_place);
@@ -195,7 +195,7 @@ template <class V>
 void arrange(const Context& ctx, const CudaQueue& q, AnalysisState& known, const Options& options, Prepared<V>& p)
 {
     const CpuQueue host(0, q.memory);
-    if (p.scheme.kernel == Kernel::groups) arrange_groups(ctx, q, host, known, p);
+    if (p.policy.kernel == Kernel::groups) arrange_groups(ctx, q, host, known, p);
     else arrange_tasks(ctx, q, host, known, options, p);
     if (options.right_hand_sides <= 1) return;
     p.many = take_up(q, make_rows(host, pattern_on_host(ctx, known), sources_on_host(ctx, known),
@@ -213,7 +213,7 @@ index_t fill(const CpuQueue& q, const V* value, Prepared<V>& p)
 template <class V>
 index_t fill(const CudaQueue& q, const V* value, Prepared<V>& p)
 {
-    const index_t zero = p.scheme.kernel == Kernel::groups ? fill_rows(q, p.rows, value, p.row_values)
+    const index_t zero = p.policy.kernel == Kernel::groups ? fill_rows(q, p.rows, value, p.row_values)
                                                            : fill_tasks(q, p.tasks, value, p.task_values);
     if (p.many.rows > 0) fill_rows(q, p.many, value, p.many_values);
     return zero;
@@ -274,7 +274,7 @@ Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& opt
                     const Policy& scheme)
 {
     Prepared<V> p;
-    p.scheme = scheme;
+    p.policy = scheme;
     {
         const trace::Phase phase{"arrange"};
         ctx.run([&](const auto& q) { arrange(ctx, q, known, options, p); });

@@ -30,7 +30,10 @@ constexpr Names<Merge, 6> merges{"merge",
 constexpr Names<Grouping, 2> groupings{"grouping", &Policy::grouping, {"sequential", "balance"}};
 constexpr Names<WarpSchedule, 4> orders{"order", &Policy::order, {"ticket", "round_robin", "balance", "locality"}};
 
-constexpr Names<ExecutionScope, 3> execution_scopes{"regime", &Policy::execution_scope, {"device", "block", "cluster"}};
+constexpr Names<ExecutionScope, 3> execution_scopes{"execution_scope",
+                                                    &Policy::execution_scope,
+                                                    {"device", "block", "cluster"}};
+constexpr std::string_view older_scope_key = "regime";  // in files written before the first release
 
 constexpr std::pair<std::string_view, int Policy::*> numbers[] = {
     {"rows", &Policy::rows},   {"limit", &Policy::limit},       {"team", &Policy::team},
@@ -181,8 +184,8 @@ std::string to_text(Kernel kernel)
 std::string to_text(Merge merge)
 {
     switch (merge) {
-    case Merge::none: return "rows alone";
-    case Merge::critical: return "critical clusters";
+    case Merge::none: return "single rows";
+    case Merge::critical: return "critical-path nodes";
     case Merge::fixed: return "merge_fixed";
     case Merge::average: return "merge_avg";
     case Merge::threshold: return "merge_thresh";
@@ -210,7 +213,7 @@ std::string to_text(const Policy& s)
     if (on_cpu) return text;
     if (s.merge == Merge::average || s.merge == Merge::threshold) text += concat(" with ", s.limit, " entries");
     text += concat(", ", s.warps, " warps");
-    if (s.team > 1) text += concat(" in teams of ", s.team);
+    if (s.team > 1) text += concat(" in warp groups of ", s.team);
     if (s.execution_scope == ExecutionScope::block) text += ", in one block";
     if (s.execution_scope == ExecutionScope::cluster) text += concat(", in one cluster of ", s.blocks, " blocks");
     if (s.reorder) text += ", reordered";
@@ -247,7 +250,8 @@ std::optional<Policy> parse_scheme(std::string_view line)
         line.remove_prefix(std::min(word.size() + 1, line.size()));
         const std::size_t equals = word.find('=');
         if (equals == std::string_view::npos) return std::nullopt;
-        const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
+        const std::string_view written = word.substr(0, equals), value = word.substr(equals + 1);
+        const std::string_view key = written == older_scope_key ? execution_scopes.key : written;
         const bool understood = read_name(kernels, key, value, s) || read_name(merges, key, value, s) ||
                                 read_name(groupings, key, value, s) || read_name(orders, key, value, s) ||
                                 read_name(execution_scopes, key, value, s) || read_number(key, value, s);

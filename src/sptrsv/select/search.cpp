@@ -72,7 +72,7 @@ std::vector<Trial> try_policies(const Context& all, const AnyView<V>& given, con
     AnalysisState known = analyze_pattern(ctx, a, options);
     std::vector<Trial> trials;
     try_each(ctx, a, options, known, schemes, progress, [&](const Prepared<V>& p, double prepared, double seconds) {
-        trials.push_back({p.scheme, p.levels, prepared, seconds});
+        trials.push_back({p.policy, p.levels, prepared, seconds});
     });
     std::stable_sort(trials.begin(), trials.end(),
                      [](const Trial& x, const Trial& y) { return x.solve_seconds < y.solve_seconds; });

@@ -106,15 +106,16 @@ std::vector<Policy> schemes_for(const Features& f, const MergeEstimate& o, const
 
 std::string reason(const Features& f, const MergeEstimate& o, const Policy& s)
 {
-    std::string why = o.merge == Merge::none ? concat(f.levels, " levels; clusters would not pay")
-                                             : concat(o.merge == Merge::chains ? "chains leave " : "clusters leave ",
-                                                      o.levels, " of ", f.levels, " levels");
+    std::string why = o.merge == Merge::none
+                          ? concat(f.levels, " levels; merging rows would not pay")
+                          : concat(o.merge == Merge::chains ? "chains leave " : "merged nodes leave ", o.levels, " of ",
+                                   f.levels, " levels");
     if (s.execution_scope != ExecutionScope::device)
         why += concat(", narrow enough for one ", to_text(s.execution_scope));
     return why;
 }
 
-void check_regime(const Policy& s, const Limits& limits)
+void check_execution_scope(const Policy& s, const Limits& limits)
 {
     if (s.execution_scope == ExecutionScope::device) return;
     const int most = most_warps_in_block(s.team, s.merge != Merge::none);
@@ -122,8 +123,8 @@ void check_regime(const Policy& s, const Limits& limits)
                         [&] { return concat("the kernel '", to_text(s.kernel), "' works on the whole GPU"); });
     require<ValueError>(
         s.warps <= most && s.warps % s.team == 0,
-        [&] { return concat("a block of ", s.warps, " warps in teams of ", s.team); },
-        concat("up to ", most, ", whole teams"));
+        [&] { return concat("a block of ", s.warps, " warps in warp groups of ", s.team); },
+        concat("up to ", most, ", whole warp groups"));
     if (s.execution_scope == ExecutionScope::block) return;
     require<ValueError>(limits.cluster_blocks > 1, "this GPU has no clusters of blocks");
     require<ValueError>(
@@ -327,12 +328,12 @@ void check_policy(const Policy& s, const Limits& limits)
                             "alpha_level and sw_rnnz are not negative, or unlimited");
     }
     require<ValueError>(
-        s.team == 1 || s.team == 4, [&] { return concat("teams of ", s.team, " warps"); }, "1 or 4");
+        s.team == 1 || s.team == 4, [&] { return concat("warp groups of ", s.team, " warps"); }, "1 or 4");
     require<ValueError>(
         s.kernel != Kernel::tasks || s.limit <= 256,
-        [&] { return concat("clusters of rows of up to ", s.limit, " entries"); }, "up to 256");
+        [&] { return concat("nodes of rows of up to ", s.limit, " entries"); }, "up to 256");
     require<ValueError>(s.limit >= 0, [&] { return concat("rows of at most ", s.limit, " entries"); });
-    check_regime(s, limits);
+    check_execution_scope(s, limits);
 }
 
 bool works(const Policy& scheme, const Limits& limits)

@@ -79,10 +79,10 @@ template <class V>
 void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Groups& groups,
                   const Flags<V>& flags, const RhsView<V>& sides);
 
-// What one scheme works on.
+// What one policy works on.
 template <class V>
 struct Prepared {
-    Policy scheme;
+    Policy policy;
     index_t levels = 0;
     Rows rows;  // serial, levels, groups
     RowValues<V> row_values;
