@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tulle/context.hpp"
@@ -22,6 +23,15 @@ struct DeviceLimits {
 // TULLE_GPU_COMPUTE=80 in the environment hides what GPUs of that compute capability do not have, so that the kernels
 // for them can be tried on a newer one.
 DeviceLimits device_limits(int device);
+
+// Those of a context's GPU; none on a CPU.
+inline DeviceLimits device_limits(const Context& ctx)
+{
+    return ctx.run([](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) return device_limits(q.device);
+        else return DeviceLimits{};
+    });
+}
 
 CudaQueue open_queue(int device);  // with a stream of its own
 CudaQueue open_queue(int device, CUstream_st* stream);

@@ -7,7 +7,7 @@
 //   merge      every part puts the lines it owns and its nonzeros where they were
 //
 // MSREP: papers/004, sections "pCSR", "pCSC", "pCOO". The paper's code misses empty lines between parts and overflows
-// in nnz * parts; ownership (part.hpp) and fair_position() are why that cannot happen here.
+// in nnz * parts; ownership (tulle/partition.hpp) and fair_position() are why that cannot happen here.
 #include "tulle/partition.hpp"
 
 #include "partition/split_steps.hpp"

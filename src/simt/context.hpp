@@ -6,13 +6,13 @@
 
 #include <cstddef>
 
+#include "tulle/api.hpp"
+
 #if !defined(TULLE_SIMT_UCONTEXT) && !defined(__x86_64__) && !defined(__aarch64__)
 #define TULLE_SIMT_UCONTEXT
 #endif
 #ifdef TULLE_SIMT_UCONTEXT
 #include <ucontext.h>
-
-#include "tulle/api.hpp"
 #endif
 
 namespace tulle::inline TULLE_ABI::simt {

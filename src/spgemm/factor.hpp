@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "matrix/convert_steps.hpp"
+#include "matrix/plan_checks.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/spgemm.hpp"
@@ -15,15 +16,6 @@
 #include "tulle/validate.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
-
-template <class V>
-void require_same_shape(const CsrView<V>& was, const CsrView<V>& is, std::string_view name)
-{
-    require<PlanMismatch>(was.rows == is.rows && was.cols == is.cols && was.nonzeros == is.nonzeros, [&] {
-        return concat("the plan is for ", name, " of ", was.rows, " x ", was.cols, " with ", was.nonzeros,
-                      " nonzeros, the new one is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
-    });
-}
 
 // The two factors with offsets of 64 bits, which are ours where the caller's have 32: once, where both are the same.
 template <class V>
@@ -54,8 +46,8 @@ void renew(const Context& ctx, Wide<V>& w, const AnyCsr<V>& a, const AnyCsr<V>& 
     Wide<V> now{};
     now.a = matrix::renewed<CsrView<V>>(ctx, a, w.offsets_a, now.offsets_a);
     now.b = matrix::renewed<CsrView<V>>(ctx, b, w.offsets_b, now.offsets_b);
-    require_same_shape(w.a, now.a, "A");
-    require_same_shape(w.b, now.b, "B");
+    matrix::require_same_size(matrix::size_of(w.a), matrix::size_of(now.a), "A");
+    matrix::require_same_size(matrix::size_of(w.b), matrix::size_of(now.b), "B");
     if (now.offsets_a.empty()) now.offsets_a = std::move(w.offsets_a);
     if (now.offsets_b.empty()) now.offsets_b = std::move(w.offsets_b);
     w = std::move(now);

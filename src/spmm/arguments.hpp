@@ -29,13 +29,10 @@ inline constexpr bool is_half = sizeof(V) == 2;
 inline Limits limits_of(const Context& ctx)
 {
     Limits limits{ctx.backend()};
-    ctx.run([&](const auto& q) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
-            const cuda::DeviceLimits device = cuda::device_limits(q.device);
-            limits.multiprocessors = device.multiprocessors;
-            limits.clusters = device.cluster_blocks > 1;
-        }
-    });
+    if (ctx.backend() == Backend::cpu) return limits;
+    const cuda::DeviceLimits device = cuda::device_limits(ctx);
+    limits.multiprocessors = device.multiprocessors;
+    limits.clusters = device.cluster_blocks > 1;
     return limits;
 }
 
@@ -73,15 +70,6 @@ Csr<V> turn(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>& source)
         carry_values(q, a.value, by_col.source.data(), a.nonzeros, t.value.data());
         source = std::move(by_col.source);
         return t;
-    });
-}
-
-template <class V>
-void require_same_shape(const CsrView<V>& was, const CsrView<V>& is)
-{
-    require<PlanMismatch>(was.rows == is.rows && was.cols == is.cols && was.nonzeros == is.nonzeros, [&] {
-        return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros,
-                      " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
     });
 }
 

@@ -5,7 +5,7 @@
 //   look       is the matrix sound, how long are its rows
 //   arrange    op(A) by rows: the caller's arrays, or a transposed copy
 //   order      for tensor cores: what panels of 64 rows would fetch of B, in the order given and in better ones
-//              (order.hpp)
+//              (order/)
 //   choose     a kernel (policy.cpp), unless the caller forces one
 //   prepare    panels, tiles and rest, lines of rows, room for sums of pieces and for a slice of B whose columns are
 //              contiguous
@@ -20,6 +20,7 @@
 
 #include "base/math.hpp"
 #include "base/plural.hpp"
+#include "matrix/plan_checks.hpp"
 #include "prim/scale.hpp"
 #include "spmm/arguments.hpp"
 #include "spmm/order/choose.hpp"
@@ -361,7 +362,7 @@ void Plan<V, C>::update_values(const AnyCsr<V>& given)
     State& s = *state_;
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<CsrView<V>>(s.ctx, given, s.wide, fresh);
-    require_same_shape(s.a, a);
+    matrix::require_same_size(matrix::size_of(s.a), matrix::size_of(a));
     s.a = a;
     if (!fresh.empty()) s.wide = std::move(fresh);
     s.ctx.run([&](const auto& q) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The paper's form of op(A), ready to be multiplied: rows in an order, cut into tiles of 32 x 32; tiles with many
 // nonzeros as Blocked-ELL for tensor cores, everything else as CSR (BSA-SpMM, doi:10.1007/978-3-031-69583-4_1;
-// order_split.hpp has the same form for looking at it). Two differences serve the product: a tile's numbers lie as the
+// order/split.hpp has the same form for looking at it). Two differences serve the product: a tile's numbers lie as the
 // lanes of a warp hold them (16 x 16 at a time, 16 x 8 for numbers of four bytes), and the rest keeps the caller's
 // rows, so that it is multiplied straight into C and no pass puts rows back.
 #pragma once

@@ -10,7 +10,7 @@
 //
 // Row kernels with a slice of lanes: Bell, Garland, SC'09, doi:10.1145/1654059.1654078. Merge path: Merrill, Garland,
 // SC'16, doi:10.1109/SC.2016.57. The other kernels name their sources. Several devices and partial formats (MSREP):
-// multi.hpp.
+// tulle/spmv_team.hpp.
 #include "tulle/spmv.hpp"
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "matrix/convert_steps.hpp"
+#include "matrix/plan_checks.hpp"
 #include "prim/scale.hpp"
 #include "spmv/steps.hpp"
 #include "tulle/convert.hpp"
@@ -84,6 +85,13 @@ offset_t nonzeros_of(const StoredView<V>& a)
     return std::visit(Overloaded{[](const BlockedEllView<V>& m) { return m.slots() * m.block * m.block; },
                                  [](const auto& m) { return m.nonzeros; }},
                       a);
+}
+
+template <class V>
+matrix::MatrixSize size_of(const StoredView<V>& a)
+{
+    const auto [rows, cols] = shape_of(a);
+    return {rows, cols, nonzeros_of(a)};
 }
 
 // A matrix stored by rows or columns as CSR of what is stored: op(A) itself, or op(A) transposed.
@@ -436,12 +444,7 @@ void Plan<V, M>::update_values(const AnyView<M>& given)
     require<PlanMismatch>(a.index() == s.a.index(), [&] {
         return concat("the plan is for ", to_text(s.features.format), ", the new matrix is ", to_text(format_of(a)));
     });
-    require<PlanMismatch>(shape_of(a) == shape_of(s.a) && nonzeros_of(a) == nonzeros_of(s.a), [&] {
-        const auto [rows, cols] = shape_of(s.a);
-        const auto [new_rows, new_cols] = shape_of(a);
-        return concat("the plan is for ", rows, " x ", cols, " with ", nonzeros_of(s.a),
-                      " stored values, the new matrix is ", new_rows, " x ", new_cols, " with ", nonzeros_of(a));
-    });
+    matrix::require_same_size(size_of(s.a), size_of(a));
     if (s.choice.policy.copy && s.features.format == Format::blocked_ell) {
         s.copy = copy_by_rows(s.ctx, a, s.transposed(), s.source);
         prepare(s);

@@ -24,6 +24,6 @@ MUTANTS = [
     api("lines are scaled without their gaps", "src/prim/cuda/scale.cu", "all.data[k / all.length * all.leading + k % all.length]", "all.data[k]", "*AlphaZeroOn.Spmm/cuda*"),
     api("SpMV multiplies by an alpha of zero", "src/spmv/spmv.cpp", "if (v.alpha == V(0)) prim::scale", "if (false) prim::scale", "*AlphaZeroOn.Spmv*/cuda*"),
     api("a team multiplies by an alpha of zero", "src/spmv/team/team.cpp", "if (alpha == V(0)) return s.crew.run(", "if (false) return s.crew.run(", "*AlphaZeroOnTeam.Spmv/*"),
-    api("SpTRSV solves with an alpha of zero", "src/sptrsv/solve/solve.cpp", "if (alpha == V(0)) return clear(s.ctx, x);", "", "*AlphaZeroOn.Sptrsv/cuda*"),
+    api("SpTRSV solves with an alpha of zero", "src/sptrsv/sptrsv.cpp", "if (alpha == V(0)) return clear(s.ctx, x);", "", "*AlphaZeroOn.Sptrsv/cuda*"),
     api("the last offset is not widened", "src/matrix/cuda/widen_offsets.cu", "if (k < n) to[k] = from[k];", "if (k + 1 < n) to[k] = from[k];", "*Offsets32On.*/cuda*"),
 ]

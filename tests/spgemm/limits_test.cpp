@@ -18,7 +18,7 @@
 //                                                           near_limits, ColumnsOfBitmaps…
 //     FoundColumns::at_key (refill.cu)           places in a part of C, 16 bits             parts of a row
 //                                                           LongRowsOfC…
-//     Digits of delta_sort.cu                    places of 16 bits, digits of a column      bits_for(cols)
+//     Digits of deltasparse/sort.cu              places of 16 bits, digits of a column      bits_for(cols)
 //                                                           near_limits, hypersparse
 //     hash tables                                columns of 31 bits, -1: vacant             cols 2^31 - 1
 //                                                           hypersparse

@@ -10,9 +10,8 @@
 #include <filesystem>
 #include <numeric>
 
-#include "sptrsv/analysis/prepare.hpp"
 #include "sptrsv/on_host.hpp"
-#include "sptrsv/steps.hpp"
+#include "sptrsv/solve/solve.hpp"
 #include "support/backends.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
@@ -41,9 +40,10 @@ testing::AssertionResult same(const CudaQueue& q, const Buffer<T>& want, const B
 }
 
 // Of a triangle whose rows are taken as they are stored, one each.
-[[maybe_unused]] testing::AssertionResult same_sources(const CudaQueue& q, const Triangle& want, const Triangle& there)
+[[maybe_unused]] testing::AssertionResult same_sources(const CudaQueue& q, const Triangle& want,
+                                                       const DeviceTriangle& there)
 {
-    if (!there.source.empty() || there.row_source.size() != want.rows)
+    if (there.row_source.size() != want.rows)
         return testing::AssertionFailure() << there.row_source.size() << " sources of " << want.rows << " rows";
     std::vector<offset_t> first(static_cast<std::size_t>(want.rows));
     download(q, there.row_source.data(), first.data(), there.row_source.size());
@@ -83,7 +83,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},       {Merge
                                      {Merge::chains, 32, 0, 4, false},    {Merge::chains, 5, 0, 1, true}};
 
 // The layout found there, nodes included, whose words are compared with the host's graph.
-[[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const Triangle& there, const TeamWay& way,
+[[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const DeviceTriangle& there, const TeamWay& way,
                                           const Graph& graph)
 {
     const bool chains = way.how == Merge::chains;
@@ -116,7 +116,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},       {Merge
                                             .unit_diagonal = unit,
                                             .ignore_other_side = true});
     ASSERT_TRUE(taken.has_value());
-    const Triangle& there = *taken;
+    const DeviceTriangle& there = *taken;
     ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));
     ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
     ASSERT_TRUE(same_sources(q, t, there));
@@ -127,7 +127,7 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},       {Merge
                      std::to_string(way.team) + " warps");
         const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
         const Packing packing{way.reorder, way.team, 8};
-        const Tasks want = make_tasks(host_queue, t, graph, packing);
+        const Tasks want = make_tasks(host_queue, t, t, graph, packing);
         expect_same(q, want,
                     write_tasks(q,
                                 lay_out_tasks(q, there, upload_nodes(q, host_queue, graph), !graph.size.empty(),
@@ -144,12 +144,12 @@ const std::vector<TeamWay> team_ways{{Merge::none, 1, 0, 1, false},       {Merge
     const Buffer<offset_t> stored_begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> stored_col = to_queue(q, a.col.data(), static_cast<offset_t>(a.col.size()));
     if (a.rows == 0) return;
-    const Triangle there = extract_triangle(q, {.rows = a.rows,
-                                                .row_begin = stored_begin.data(),
-                                                .col = stored_col.data(),
-                                                .upper = upper,
-                                                .ignore_other_side = true})
-                               .value();
+    const DeviceTriangle there = extract_triangle(q, {.rows = a.rows,
+                                                      .row_begin = stored_begin.data(),
+                                                      .col = stored_col.data(),
+                                                      .upper = upper,
+                                                      .ignore_other_side = true})
+                                     .value();
     LevelAnalysis swept = sweep(q, there, 32, want.levels);
     Buffer<index_t> level(q, a.rows);
     write_levels(q, swept, level.data());
@@ -206,11 +206,11 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                                   {.rows = a->rows, .row_begin = a->row_begin.data(), .col = a->col.data()});
                 const Buffer<offset_t> stored_begin = to_queue(q, a->row_begin.data(), offset_t{a->rows} + 1);
                 const Buffer<index_t> stored_col = to_queue(q, a->col.data(), static_cast<offset_t>(a->col.size()));
-                const Triangle there = extract_triangle(q, {.rows = a->rows,
-                                                            .row_begin = stored_begin.data(),
-                                                            .col = stored_col.data(),
-                                                            .nonzeros = stored_col.size()})
-                                           .value();
+                const DeviceTriangle there = extract_triangle(q, {.rows = a->rows,
+                                                                  .row_begin = stored_begin.data(),
+                                                                  .col = stored_col.data(),
+                                                                  .nonzeros = stored_col.size()})
+                                                 .value();
                 ASSERT_TRUE(same(q, t.row_begin, there.row_begin, "the triangle's rows"));
                 ASSERT_TRUE(same(q, t.col, there.col, "the triangle's columns"));
                 for (const TeamWay& way :
@@ -223,7 +223,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostForLongRows)
                         continue;
                     SCOPED_TRACE(to_text(way.how));
                     const Graph graph = merge(host_queue, t, way.how, way.rows, way.limit);
-                    const Tasks want = make_tasks(host_queue, t, graph, {way.reorder, way.team, 8});
+                    const Tasks want = make_tasks(host_queue, t, t, graph, {way.reorder, way.team, 8});
                     TaskLayout taken = lay_out_tasks(q, there, upload_nodes(q, host_queue, graph), !graph.size.empty(),
                                                      graph.levels, {way.reorder, way.team, 8});
                     ASSERT_NO_FATAL_FAILURE(expect_same(q, want, write_tasks(q, std::move(taken), there)));
@@ -254,7 +254,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
             const Triangle t = triangle_of(a);
             const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
             const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
-            const Triangle there =
+            const DeviceTriangle there =
                 extract_triangle(q,
                                  {.rows = a.rows, .row_begin = begin.data(), .col = col.data(), .nonzeros = col.size()})
                     .value();
@@ -264,7 +264,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
             for (const Merge how : {Merge::none, Merge::fixed}) {
                 const Graph graph = merge(host_queue, t, how, 2);
                 const Packing packing{false, 1, 8};
-                const Tasks want = make_tasks(host_queue, t, graph, packing);
+                const Tasks want = make_tasks(host_queue, t, t, graph, packing);
                 ASSERT_GT(want.task.size(), 1024);
                 ASSERT_NO_FATAL_FAILURE(
                     expect_same(q, want,
@@ -346,7 +346,7 @@ TEST_P(SptrsvDeviceTasksOn, ASurveyHasMoreRowsThanThreads)
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{rows} + 1);
             const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
-            const Triangle there =
+            const DeviceTriangle there =
                 extract_triangle(q,
                                  {.rows = rows, .row_begin = begin.data(), .col = col.data(), .nonzeros = col.size()})
                     .value();
@@ -369,12 +369,9 @@ TEST_P(SptrsvDeviceTasksOn, RefuseWhatTheStepBeforeDidNotMake)
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             const Triangle t = triangle_of(a);
-            const Triangle sent{.rows = t.rows,
-                                .reversed = false,
-                                .row_begin = to_queue(q, t.row_begin.data(), t.row_begin.size()),
-                                .col = to_queue(q, t.col.data(), t.col.size()),
-                                .source = {},
-                                .diagonal = {}};
+            const DeviceTriangle sent{{.rows = t.rows,
+                                       .row_begin = to_queue(q, t.row_begin.data(), t.row_begin.size()),
+                                       .col = to_queue(q, t.col.data(), t.col.size())}};
             EXPECT_THROW(sweep(q, sent, 32, 40), ValueError);  // nobody has looked who needs a row first
             LevelAnalysis nodes = upload_nodes(q, host_queue, merge(host_queue, t, Merge::none));
             EXPECT_THROW(survey(q, sent, nodes), ValueError);                    // no room to count in
@@ -506,6 +503,7 @@ TEST_P(SptrsvDeviceTasksOn, TakesNoFaultyTriangle)
 TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
 {
     const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU's choice depends on how busy it is";
     std::vector<std::tuple<index_t, index_t, double>> entries;
     for (index_t i = 0; i < 2500; ++i) {
         for (index_t k = 0; i >= 50 && k < 40; ++k) entries.emplace_back(i, k, 0.01);
@@ -521,6 +519,24 @@ TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
     EXPECT_EQ(host.levels(), device.levels());
     for (const std::string& name : feature_names())
         EXPECT_EQ(feature(host.features(), name), feature(device.features(), name)) << name;
+}
+
+// Chains found there are laid out with their own levels, also after merges on the host were evaluated.
+TEST_P(SptrsvDeviceTasksOn, ChainsKeepTheirLevels)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU has no tasks";
+    const auto a = triangle_where<double>(1500, 8, [](index_t i, index_t j) {
+        return i >= 40 && j < 40 ? (i + j) % 2 == 0 : i >= 1450 ? j == i - 1 : j >= 40 && j == i - 700;
+    });
+    const auto there = to_device(c, a.view());
+    const WideView<double> view = there.view();
+    AnalysisState known = analyze_pattern(c, view, {});
+    ASSERT_TRUE(known.device && known.device->nodes);
+    evaluate_merges(c, limits_of(c), 1e9, known);
+    known.estimates.resize(1);
+    const Policy chains{.kernel = Kernel::tasks, .merge = Merge::chains, .rows = 32, .warps = 4};
+    EXPECT_EQ(prepare(c, view, {}, known, chains).levels, merge(host_queue, triangle_of(a), Merge::chains, 32).levels);
 }
 
 // Where levels were found there, whatever is then asked for has what it needs: clusters made meanwhile, rows alone, the
@@ -623,11 +639,11 @@ Formed form(const std::vector<long double>& given, int width, int late)
 {
     const Triangle t = triangle_of(a);
     const Graph graph = merge(host_queue, t, Merge::critical, 32);
-    const Tasks tasks = make_tasks(host_queue, t, graph, {false, team, 8});
+    const Tasks tasks = make_tasks(host_queue, t, t, graph, {false, team, 8});
     const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{a.rows} + 1);
     const Buffer<index_t> col = to_queue(q, a.col.data(), std::ssize(a.col));
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
-    const Triangle triangle =
+    const DeviceTriangle triangle =
         extract_triangle(q, {.rows = a.rows, .row_begin = begin.data(), .col = col.data()}).value();
     const Tasks there = write_tasks(q,
                                     lay_out_tasks(q, triangle, upload_nodes(q, host_queue, graph), !graph.size.empty(),

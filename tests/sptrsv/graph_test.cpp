@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Triangles, merging, tasks and thread schedules on the host: every row once, every wait for something earlier.
-#include "sptrsv/analysis/graph.hpp"
+#include "sptrsv/analysis/analysis.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 
 #include "sptrsv/on_host.hpp"
 #include "sptrsv/schedule/schedule.hpp"
-#include "sptrsv/schedule/tasks.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
@@ -131,8 +130,8 @@ TEST(SptrsvTasks, HoldEveryEntryOnceAndWaitForEarlierTasksOnly)
                 const bool reorder = packed.first;
                 const int team = packed.second;
                 SCOPED_TRACE(name + ": " + to_text(way.how) + ", " + std::to_string(team) + " warps");
-                const Tasks tasks =
-                    make_tasks(host_queue, t, merge(host_queue, t, way.how, way.rows, way.limit), {reorder, team, 8});
+                const Tasks tasks = make_tasks(host_queue, t, t, merge(host_queue, t, way.how, way.rows, way.limit),
+                                               {reorder, team, 8});
                 std::multiset<offset_t> sources;
                 std::vector<offset_t> task_of(static_cast<std::size_t>(t.rows), -1);  // by row of the triangle
                 index_t rows = 0;

@@ -5,7 +5,7 @@
 //
 //     where                                     holds                                             switches at
 //                                                          seen by
-//     Task::rows, width, late (tasks.hpp)       8 bits                                            32 rows; 32 late
+//     Task::rows, width, late (schedule.hpp)    8 bits                                            32 rows; 32 late
 //                                               columns a warp  RowsAndEntriesAround…
 //     Graph::position                           16 bits                                           nodes of 4096 rows
 //                                                          NodesOfTheCpu…
@@ -25,7 +25,7 @@
 #include <limits>
 
 #include "sptrsv/schemes.hpp"
-#include "sptrsv/steps.hpp"
+#include "sptrsv/solve/solve.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
 #include "support/guarded.hpp"

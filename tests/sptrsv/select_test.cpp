@@ -53,6 +53,9 @@ TEST(SptrsvScheme, ReadsBackAsItWasWritten)
         EXPECT_EQ(parse_scheme(to_line(all[k])), all[k]) << to_line(all[k]);
     EXPECT_EQ(to_line({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}),
               "kernel=tasks merge=critical rows=32 team=4 warps=8");
+    const Policy in_a_block{.kernel = Kernel::tasks, .execution_scope = ExecutionScope::block};
+    EXPECT_EQ(to_line(in_a_block), "kernel=tasks execution_scope=block");
+    EXPECT_EQ(parse_scheme("kernel=tasks regime=block"), in_a_block) << "as older files have it";
     EXPECT_EQ(parse_scheme("kernel=levels limit=1"), (Policy{.kernel = Kernel::levels, .limit = 1}));
 }
 
@@ -158,19 +161,21 @@ TEST(SptrsvCache, FingerprintsTellPatternsApart)
     std::size_t patterns = 0;
     for (const auto& [name, a] : triangles<double>()) {
         const Triangle t = triangle_of(a);
-        EXPECT_EQ(fingerprint(CpuQueue(1), t), fingerprint(CpuQueue(3), t)) << name;
-        seen.insert(fingerprint(host_queue, t));
+        EXPECT_EQ(fingerprint(CpuQueue(1), t, false), fingerprint(CpuQueue(3), t, false)) << name;
+        seen.insert(fingerprint(host_queue, t, false));
         ++patterns;
     }
     EXPECT_EQ(seen.size(), patterns);
     const Triangle chain = triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return j == i - 1; }));
-    EXPECT_EQ(fingerprint(host_queue, chain),
+    EXPECT_EQ(fingerprint(host_queue, chain, false),
               fingerprint(host_queue,
-                          triangle_of(triangle_where<double>(9, 2, [](index_t i, index_t j) { return j == i - 1; }))))
+                          triangle_of(triangle_where<double>(9, 2, [](index_t i, index_t j) { return j == i - 1; })),
+                          false))
         << "values do not matter";
     const Triangle moved =
         triangle_of(triangle_where<double>(9, 1, [](index_t i, index_t j) { return i == 8 ? j == 6 : j == i - 1; }));
-    EXPECT_NE(fingerprint(host_queue, chain), fingerprint(host_queue, moved));
+    EXPECT_NE(fingerprint(host_queue, chain, false), fingerprint(host_queue, moved, false));
+    EXPECT_NE(fingerprint(host_queue, chain, false), fingerprint(host_queue, chain, true)) << "the diagonal matters";
 }
 
 const CacheKey key{0x123, "NVIDIA H200", "f64"};

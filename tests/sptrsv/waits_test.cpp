@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "sptrsv/steps.hpp"
+#include "sptrsv/solve/solve.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
 #include "tulle/memory.hpp"
@@ -66,7 +66,7 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team,
 {
     const CpuQueue host(1);
     const Triangle t = chain(host, a);
-    const Tasks h = make_tasks(host, t, merge(host, t, Merge::none), {false, team, 1});
+    const Tasks h = make_tasks(host, t, t, merge(host, t, Merge::none), {false, team, 1});
     Tasks tasks{h.rows,
                 h.levels,
                 h.team,
@@ -105,7 +105,8 @@ template <class Queue>
 void check_many(const Queue& q, const HostCsr<double>& a)
 {
     const CpuQueue host(1);
-    const Rows h = make_rows(host, chain(host, a), nullptr, Unknowns::by_place);
+    const Triangle t = chain(host, a);
+    const Rows h = make_rows(host, t, t, nullptr, Unknowns::by_place);
     Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
     const index_t itself = stuck;
     upload(q, &itself, r.col.data() + stuck - 1, 1);
@@ -125,7 +126,7 @@ void check_groups(const Queue& q, const HostCsr<double>& a, int share_above)
 {
     const CpuQueue host(1);
     const Triangle t = chain(host, a);
-    const Rows h = make_rows(host, t, nullptr, Unknowns::by_place);
+    const Rows h = make_rows(host, t, t, nullptr, Unknowns::by_place);
     const Policy scheme{.kernel = Kernel::groups,
                         .merge = Merge::fixed,
                         .rows = 1,

@@ -13,7 +13,7 @@ struct Translation {
     std::string_view hint;  // instead of all of it
 };
 
-// tests/cli/hints_test.cpp finds every hint of the library that lacks a line here.
+// tests/cli/usage_test.cpp finds every hint of the library that lacks a line here.
 constexpr std::array translations{
     Translation{"ReadOptions::complex", "add --real-part to read the real part"},
     Translation{"ReadOptions::unproven_bytes", "add --trust-header to read it all the same"},

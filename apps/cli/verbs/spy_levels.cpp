@@ -45,8 +45,8 @@ void spy_levels(const Session& session, const SpyOptions& options)
         picture::write_widths(
             options.to,
             {.title = options.title.empty() ? concat(options.matrix.name(), ", lower triangle") : options.title,
-             .panels = {{panel_title("rows alone", widths.alone), widths.alone},
-                        {panel_title("clusters of up to 32 rows", widths.clustered), widths.clustered}},
+             .panels = {{panel_title("single rows", widths.alone), widths.alone},
+                        {panel_title("critical-path nodes of up to 32 rows", widths.clustered), widths.clustered}},
              .size = options.size,
              .format = options.format,
              .legend = !options.no_legend});

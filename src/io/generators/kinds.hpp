@@ -43,7 +43,7 @@ struct Sentence {
 };
 Sentence parse(std::string_view sentence);
 
-// generate_grid.cpp
+// grids.cpp
 Made make_identity(const Maker& m);
 Made make_diagonal(const Maker& m);
 Made make_stencil5(const Maker& m);
@@ -54,13 +54,13 @@ Made make_fem(const Maker& m);
 Made make_banded(const Maker& m);
 Made make_arrow(const Maker& m);
 
-// generate_graph.cpp
+// graphs.cpp
 Made make_uniform(const Maker& m);
 Made make_rmat(const Maker& m);
 Made make_road(const Maker& m);
 Made make_pruned(const Maker& m);
 
-// generate_triangle.cpp
+// triangles.cpp
 Made make_chain(const Maker& m);
 Made make_levels(const Maker& m);
 

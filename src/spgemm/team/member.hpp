@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // What a plan for a team consists of: the factors on the host, where rows are cut, and what every member has. Made by
-// multi_prepare.cpp, used by multi.cpp.
+// prepare.cpp, used by team.cpp.
 #pragma once
 
 #include <vector>

@@ -10,7 +10,7 @@
 //   deal       rows of A that have changed hands, values, groups for the rows each member fills
 //   fill       columns and values (numeric), gathered on the host, on one member, or nowhere
 //
-// The stages up to deal are in multi_prepare.cpp. The steps are those of one device (steps.hpp); the paper's sections
+// The stages up to deal are in prepare.cpp. The steps are those of one device (steps.hpp); the paper's sections
 // are mapped to files in docs/design/spgemm.md.
 #include "tulle/spgemm_team.hpp"
 

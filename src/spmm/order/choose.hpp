@@ -24,7 +24,7 @@ struct CostModel {
            per_memory_byte = 0;
 };
 
-// Fitted to what the kernels took on an H200 (order_choice.cpp has the table), or 10 GB/s for each thread of a CPU.
+// Fitted to what the kernels took on an H200 (choose.cpp has the table), or 10 GB/s for each thread of a CPU.
 // `value_bytes`: of a number of A and B.
 TULLE_API CostModel cost_model(Backend backend, int threads = 1, std::size_t value_bytes = 2);
 

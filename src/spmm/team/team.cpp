@@ -3,7 +3,7 @@
 // The product on several devices, one host thread for each.
 //
 //   arrange    op(A) by rows on the host: the caller's arrays, or a transposed copy
-//   cut        rows by nonzeros and rows, or columns of B; whichever moves fewer bytes (multi_choice.cpp)
+//   cut        rows by nonzeros and rows, or columns of B; whichever moves fewer bytes (choose.cpp)
 //   deal       every member: its rows of A, or all of them; a plan of its own (spmm.hpp); room for B and its part of C
 //   run        every member, some columns at a time: B to the member, C too if beta asks for it, multiply, C back
 //
@@ -16,6 +16,7 @@
 
 #include "base/math.hpp"
 #include "base/plural.hpp"
+#include "matrix/plan_checks.hpp"
 #include "partition/cutting.hpp"
 #include "partition/members.hpp"
 #include "partition/nodes.hpp"
@@ -397,7 +398,7 @@ void TeamPlan<V, C>::update_values(const AnyCsr<V>& given)
     State& s = *state_;
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<CsrView<V>>(s.host, given, s.wide, fresh);
-    require_same_shape(s.given, a);
+    matrix::require_same_size(matrix::size_of(s.given), matrix::size_of(a));
     s.given = a;
     if (!fresh.empty()) s.wide = std::move(fresh);
     if (s.transposed()) carry_values(s.host.host(), a.value, s.source.data(), a.nonzeros, s.copy.value.data());

@@ -6,7 +6,7 @@
 //   stage      several NUMA nodes: one thread of each copies the slice of its members into memory there (level one of
 //              two)
 //   bring      every member takes its window; the local pointer is computed where it works
-//   look, decide, prepare, connect      multi_prepare.cpp
+//   look, decide, prepare, connect      prepare.cpp
 //
 // All but the cuts and the decision is done by the members' own threads, side by side.
 #include <algorithm>

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // What a plan for a team consists of: the matrix by lines on the host, and for every member its part, its vectors, and
-// what it gets from others. Made by multi_arrange.cpp, multi_build.cpp and multi_prepare.cpp, used by multi.cpp.
+// what it gets from others. Made by arrange.cpp, build.cpp and prepare.cpp, used by team.cpp.
 #pragma once
 
 #include <optional>

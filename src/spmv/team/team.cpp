@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The product on several devices, one host thread for each.
 //
-//   arrange    op(A) on the host: by rows, or by columns as stored (multi_arrange.cpp)
-//   build      cut, deal out, prepare (multi_build.cpp, multi_prepare.cpp)
+//   arrange    op(A) on the host: by rows, or by columns as stored (arrange.cpp)
+//   build      cut, deal out, prepare (build.cpp, prepare.cpp)
 //   run        x to the members, multiply, y to the host:
 //     pack       every member lays out what others need of its x
 //     fetch      … and takes what it needs of theirs, on a queue beside its own
@@ -20,6 +20,7 @@
 
 #include "base/plural.hpp"
 #include "device/placed.hpp"
+#include "matrix/plan_checks.hpp"
 #include "partition/members.hpp"
 #include "partition/nodes.hpp"
 #include "prim/scale.hpp"
@@ -66,16 +67,9 @@ WideView<V> with_op(const WideView<V>& a, Op op)
 }
 
 template <class V>
-struct Shape {
-    index_t rows, cols;
-    offset_t nonzeros;
-    bool operator==(const Shape&) const = default;
-};
-
-template <class V>
-Shape<V> shape_of(const WideView<V>& a)
+matrix::MatrixSize size_of(const WideView<V>& a)
 {
-    return std::visit([](const auto& m) { return Shape<V>{m.rows, m.cols, m.nonzeros}; }, a);
+    return std::visit([](const auto& m) { return matrix::size_of(m); }, a);
 }
 
 void require_nodes(const std::vector<int>& nodes, int members)
@@ -400,12 +394,8 @@ void TeamPlan<V>::update_values(const PartableView<V>& given)
     State& s = *state_;
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<WideView<V>>(s.host, given, s.wide, fresh);
-    const Shape<V> was = shape_of(s.given), is = shape_of(a);
-    require<PlanMismatch>(a.index() == s.given.index(), "the plan is for another format than the new matrix has");
-    require<PlanMismatch>(was == is, [&] {
-        return concat("the plan is for ", was.rows, " x ", was.cols, " with ", was.nonzeros,
-                      " nonzeros, the new matrix is ", is.rows, " x ", is.cols, " with ", is.nonzeros);
-    });
+    matrix::require_same_format(s.given.index(), a.index());
+    matrix::require_same_size(size_of(s.given), size_of(a));
     s.given = a;
     if (!fresh.empty()) s.wide = std::move(fresh);
     team::arrange_values(s.host, with_op(a, s.options.op), s.a);

@@ -1,15 +1,15 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Look and transform: the triangle in the order it is solved, its levels and features, and the merged graphs a GPU
-// scheme could work on.
+// The analysis from a matrix to features and estimates: on the GPU where rows are what is stored there and levels are
+// not too many, else on the host.
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "sptrsv/analysis/scratch.hpp"
-#include "sptrsv/select/search.hpp"
+#include "sptrsv/analysis/analysis.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 #include "tulle/validate.hpp"
 
@@ -40,26 +40,23 @@ void validate_all(const Context& ctx, const WideView<V>& a, const Options& optio
     std::visit([&](const auto& m) { check(ctx, m); }, a);
 }
 
-// Taken there where rows are what is stored, and looked at while they are taken; else, or where something is wrong with
-// them, what is stored comes to the host.
+// Extracted there where rows are what is stored, and checked meanwhile; else, or where something is wrong with them,
+// what is stored comes to the host.
 template <class V>
-bool take_there(const CpuQueue&, const WideView<V>&, const Options&, AnalysisState&)
+std::optional<DeviceAnalysis> extract_on_device(const CpuQueue&, const WideView<V>&, const Options&)
 {
-    return false;
+    return std::nullopt;
 }
 
 template <class V>
-bool take_there(const CudaQueue& q, const WideView<V>& a, const Options& options, AnalysisState& known)
+std::optional<DeviceAnalysis> extract_on_device(const CudaQueue& q, const WideView<V>& a, const Options& options)
 {
     const CsrView<V> m = as_rows(a);
     const TriangleSource s = stored_as(a, options);
-    if (options.analysis != Analysis::device || s.transpose || !m.sorted || m.rows == 0) return false;
-    std::optional<Triangle> taken = extract_triangle(q, s);
-    if (!taken) return false;
-    known.there = std::move(*taken);
-    known.triangle.rows = m.rows;
-    known.triangle.reversed = known.there.reversed;
-    return true;
+    if (options.analysis != Analysis::device || s.transpose || !m.sorted || m.rows == 0) return std::nullopt;
+    std::optional<DeviceTriangle> extracted = extract_triangle(q, s);
+    if (!extracted) return std::nullopt;
+    return DeviceAnalysis{.triangle = std::move(*extracted)};
 }
 
 // The triangle of what is stored, once that is on the host.
@@ -83,20 +80,22 @@ Triangle triangle_of(const CudaQueue& q, const CpuQueue& host, const WideView<V>
     return make_triangle(host, s);
 }
 
+HostAnalysis host_analysis_of(Triangle t)
+{
+    return {.pattern = static_cast<Pattern&&>(t), .sources = static_cast<Sources&&>(t)};
+}
+
 template <class V>
-AnalysisState look(const Context& ctx, const WideView<V>& a, const Options& options)
+AnalysisState extract(const Context& ctx, const WideView<V>& a, const Options& options)
 {
     const trace::Phase phase{"look"};
-    AnalysisState known;
+    AnalysisState known{.rows = as_rows(a).rows, .unit_diagonal = options.unit_diagonal};
     ctx.run([&](const auto& q) {
-        if (take_there(q, a, options, known)) return;
+        known.device = extract_on_device(q, a, options);
+        if (known.device) return;
         validate_all(ctx, a, options);
-        known.triangle = triangle_of(q, ctx.host(), a, options);
+        known.host = host_analysis_of(triangle_of(q, ctx.host(), a, options));
     });
-    if (!options.cache.empty()) {  // a triangle is remembered by what it has on the host
-        fetch_triangle(ctx, known);
-        fetch_sources(ctx, known);
-    }
     return known;
 }
 
@@ -111,8 +110,9 @@ offset_t count_tasks(const Widths& widths, int multiprocessors)
     return tasks;
 }
 
-Widths widths_of(const Graph& graph, index_t rows)
+Widths widths_of(const Graph& graph)
 {
+    const auto rows = static_cast<index_t>(graph.node_of.size());
     Widths widths{std::vector<offset_t>(static_cast<std::size_t>(graph.levels), 0),
                   std::vector<offset_t>(static_cast<std::size_t>(graph.levels), 0)};
     for (index_t node = 0; node < graph.nodes; ++node)
@@ -121,9 +121,22 @@ Widths widths_of(const Graph& graph, index_t rows)
     return widths;
 }
 
-MergeEstimate outlook_of(Merge how, int rows, const Widths& widths, int multiprocessors)
+MergeEstimate estimate_of(Merge how, int rows, const Widths& widths, int multiprocessors)
 {
     return {how, rows, static_cast<index_t>(widths.nodes.size()), count_tasks(widths, multiprocessors)};
+}
+
+MergeEstimate estimate_of(Merge how, int rows, const Graph& graph, const Limits& limits)
+{
+    return estimate_of(how, rows, widths_of(graph), limits.multiprocessors);
+}
+
+// Merges rows on the host, and estimates what that leaves.
+void add_merge(const Context& ctx, const Limits& limits, Merge how, AnalysisState& known)
+{
+    std::vector<MergedGraph>& merged = known.host->merged;
+    merged.push_back({how, most_rows, merge(ctx.host(), known.host->pattern, how, most_rows)});
+    known.estimates.push_back(estimate_of(how, most_rows, merged.back().graph, limits));
 }
 
 // Rows of a chain that a scheme may want.
@@ -134,32 +147,33 @@ MergeEstimate outlook_of(Merge how, int rows, const Widths& widths, int multipro
 
 // Found there, if the triangle is there and that should be sooner: a GPU goes through wide levels at once, but needs
 // longer for each.
-bool find_levels_there(const CpuQueue&, const Options&, AnalysisState&) { return false; }
+bool find_levels_on_device(const CpuQueue&, const Options&, AnalysisState&) { return false; }
 
 template <class Queue>
-bool find_levels_there(const Queue& q, const Options& options, AnalysisState& known)
+bool find_levels_on_device(const Queue& q, const Options& options, AnalysisState& known)
 {
-    const Triangle& t = known.there;
+    if (!known.device) return false;
+    const DeviceTriangle& t = known.device->triangle;
     const index_t deepest = most_levels_there(t.rows, t.nonzeros());
     if (deepest == 0 || t.rows >= most_rows_swept) return false;
     LevelAnalysis swept = sweep(q, t, chains_for(options), deepest);
     const std::optional<Surveyed> found = survey(q, t, swept);
     if (!found) return false;
     known.wide = true;
-    known.swept = std::move(swept);
     known.features = found->features;
-    known.levels.levels = known.features.levels;
-    known.estimates = {outlook_of(Merge::none, 1, found->alone, multiprocessors(q)),
-                       outlook_of(Merge::chains, known.swept.most, found->chained, multiprocessors(q))};
+    known.estimates = {estimate_of(Merge::none, 1, found->alone, multiprocessors(q)),
+                       estimate_of(Merge::chains, swept.most, found->chained, multiprocessors(q))};
+    known.device->nodes = std::move(swept);
+    known.device->chain_levels = known.estimates.back().levels;
     return true;
 }
 
 template <class T>
-void fetch(const Context& ctx, const Buffer<T>& there, Buffer<T>& here)
+Buffer<T> fetch(const Context& ctx, const Buffer<T>& there)
 {
-    if (here.size() == there.size()) return;
-    here = touched<T>(ctx.host(), there.size());
+    Buffer<T> here = touched<T>(ctx.host(), there.size());
     ctx.run([&](const auto& q) { download(q, there.data(), here.data(), here.size()); });
+    return here;
 }
 
 // The sources of all entries, which follow each other in each row.
@@ -175,93 +189,103 @@ Buffer<offset_t> sources_of_rows(const CpuQueue& host, const offset_t* row_begin
     return source;
 }
 
-}  // namespace
-
-void fetch_triangle(const Context& ctx, AnalysisState& known)
+// The level of each row.
+Buffer<index_t> fetch_levels(const Context& ctx, const LevelAnalysis& nodes)
 {
-    if (known.there.rows == 0) return;
-    fetch(ctx, known.there.row_begin, known.triangle.row_begin);
-    fetch(ctx, known.there.col, known.triangle.col);
-}
-
-void fetch_sources(const Context& ctx, AnalysisState& known)
-{
-    if (known.there.rows == 0) return;
-    fetch(ctx, known.there.diagonal, known.triangle.diagonal);
-    if (known.triangle.source.size() == known.there.nonzeros()) return;
-    Buffer<offset_t> first;
-    fetch(ctx, known.there.row_begin, known.triangle.row_begin);
-    fetch(ctx, known.there.row_source, first);
-    known.triangle.source = sources_of_rows(ctx.host(), known.triangle.row_begin.data(), first.data(),
-                                            known.triangle.rows, known.triangle.reversed);
-}
-
-void fetch_levels(const Context& ctx, AnalysisState& known)
-{
-    if (known.swept.most == 0 || !known.levels.level.empty()) return;
-    Buffer<index_t> level = touched<index_t>(ctx.host(), known.there.rows);
+    Buffer<index_t> level = touched<index_t>(ctx.host(), nodes.rows);
     ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             Buffer<index_t> there(q, level.size());
-            write_levels(q, known.swept, there.data());
+            write_levels(q, nodes, there.data());
             download(q, std::as_const(there).data(), level.data(), level.size());
         }
         (void)q;
     });
-    known.levels = rows_alone(ctx.host(), std::move(level));
+    return level;
+}
+
+}  // namespace
+
+const Pattern& pattern_on_host(const Context& ctx, AnalysisState& known)
+{
+    if (!known.host) {
+        const DeviceTriangle& t = known.device->triangle;
+        known.host = HostAnalysis{.pattern = {t.rows, t.reversed, fetch(ctx, t.row_begin), fetch(ctx, t.col)}};
+    }
+    return known.host->pattern;
+}
+
+const Sources& sources_on_host(const Context& ctx, AnalysisState& known)
+{
+    const Pattern& t = pattern_on_host(ctx, known);
+    std::optional<Sources>& sources = known.host->sources;
+    if (!sources) {
+        const Buffer<offset_t> first = fetch(ctx, known.device->triangle.row_source);
+        sources = Sources{sources_of_rows(ctx.host(), t.row_begin.data(), first.data(), t.rows, t.reversed),
+                          fetch(ctx, known.device->triangle.diagonal)};
+    }
+    return *sources;
+}
+
+const Graph& levels_on_host(const Context& ctx, AnalysisState& known)
+{
+    pattern_on_host(ctx, known);
+    std::optional<Graph>& levels = known.host->levels;
+    if (!levels) levels = rows_alone(ctx.host(), fetch_levels(ctx, *known.device->nodes));
+    return *levels;
+}
+
+template <class V>
+void require_square(const WideView<V>& a)
+{
+    const CsrView<V> m = as_rows(a);
+    require(m.rows == m.cols, [&] { return concat("a triangle is square, the matrix is ", m.rows, " x ", m.cols); });
 }
 
 template <class V>
 AnalysisState analyze_pattern(const Context& ctx, const WideView<V>& a, const Options& options)
 {
-    AnalysisState known = look(ctx, a, options);
+    AnalysisState known = extract(ctx, a, options);
     const trace::Phase phase{"levels"};
-    if (ctx.run([&](const auto& q) { return find_levels_there(q, options, known); })) return known;
-    fetch_triangle(ctx, known);
-    known.levels = merge(ctx.host(), known.triangle, Merge::none);
-    known.features = features_of(known.triangle, known.levels);
-    known.wide = ctx.backend() == Backend::cuda &&
-                 known.levels.levels <= most_levels_there(known.triangle.rows, known.triangle.nonzeros());
+    if (ctx.run([&](const auto& q) { return find_levels_on_device(q, options, known); })) return known;
+    const Pattern& t = pattern_on_host(ctx, known);
+    const Graph& levels = known.host->levels.emplace(merge(ctx.host(), t, Merge::none));
+    known.features = features_of(t, levels);
+    known.wide = ctx.backend() == Backend::cuda && levels.levels <= most_levels_there(t.rows, t.nonzeros());
     return known;
 }
 
 Limits limits_of(const Context& ctx)
 {
-    const Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
-    return ctx.run([&](const auto& q) { return limits_on(q, limits); });
+    Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
+    if (ctx.backend() == Backend::cpu) return limits;
+    const cuda::DeviceLimits device = cuda::device_limits(ctx);
+    limits.multiprocessors = device.multiprocessors;
+    limits.block_bytes = device.block_bytes;
+    limits.cluster_blocks = std::min(limits.cluster_blocks, device.cluster_blocks);
+    while (limits.cluster_blocks > limits.multiprocessors) limits.cluster_blocks /= 2;
+    return limits;
 }
 
 void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
 {
-    const index_t rows = known.triangle.rows;
     if (!known.estimates.empty()) {  // found there
         if (!chains_pay(expected_calls)) known.estimates.resize(1);
         return;
     }
-    known.estimates = {outlook_of(Merge::none, 1, widths_of(known.levels, rows), limits.multiprocessors)};
-    if (!chains_pay(expected_calls)) return;
-    known.merged.push_back(merge(ctx.host(), known.triangle, Merge::chains, most_rows));
-    known.estimates.push_back(
-        outlook_of(Merge::chains, most_rows, widths_of(known.merged.back(), rows), limits.multiprocessors));
+    known.estimates = {estimate_of(Merge::none, 1, levels_on_host(ctx, known), limits)};
+    if (chains_pay(expected_calls)) add_merge(ctx, limits, Merge::chains, known);
 }
 
 void evaluate_merges(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
 {
     const trace::Phase phase{"transform"};
     if (limits.backend == Backend::cpu) return;
-    fetch_triangle(ctx, known);
-    fetch_levels(ctx, known);
-    const auto estimate = [&](Merge how, int rows, const Graph& graph) {
-        return outlook_of(how, rows, widths_of(graph, known.triangle.rows), limits.multiprocessors);
-    };
-    known.merged.clear();
-    known.estimates = {estimate(Merge::none, 1, known.levels)};
+    known.estimates = {estimate_of(Merge::none, 1, levels_on_host(ctx, known), limits)};
+    known.host->merged.clear();
     if (!clusters_pay(known.features, expected_calls)) return;
-    for (const Merge how : {Merge::critical, Merge::fixed}) {
-        if (how == Merge::fixed && !favours_neighbours(known.features)) continue;
-        known.merged.push_back(merge(ctx.host(), known.triangle, how, most_rows));
-        known.estimates.push_back(estimate(how, most_rows, known.merged.back()));
-    }
+    add_merge(ctx, limits, Merge::critical, known);
+    if (favours_neighbours(known.features)) add_merge(ctx, limits, Merge::fixed, known);
 }
 
 template <class V>
@@ -270,16 +294,16 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& given, const Opti
     Buffer<offset_t> wide;
     const auto a = matrix::widened<WideView<V>>(ctx, given, wide);
     require_square(a);
-    AnalysisState known = look(ctx, a, options);
-    fetch_triangle(ctx, known);
-    const auto rows_by_level = [&](Merge how) {
-        return widths_of(merge(ctx.host(), known.triangle, how, most_rows), known.triangle.rows).rows;
-    };
+    AnalysisState known = extract(ctx, a, options);
+    const Pattern& t = pattern_on_host(ctx, known);
+    const auto rows_by_level = [&](Merge how) { return widths_of(merge(ctx.host(), t, how, most_rows)).rows; };
     return {rows_by_level(Merge::none), rows_by_level(Merge::critical)};
 }
 
 template LevelWidths level_widths(const Context&, const AnyView<float>&, const Options&);
 template LevelWidths level_widths(const Context&, const AnyView<double>&, const Options&);
+template void require_square(const WideView<float>&);
+template void require_square(const WideView<double>&);
 template AnalysisState analyze_pattern(const Context&, const WideView<float>&, const Options&);
 template AnalysisState analyze_pattern(const Context&, const WideView<double>&, const Options&);
 

@@ -5,7 +5,7 @@
 // level is fixed by its first row, because those that join need, beside the cluster itself, only lower levels; so the
 // merged graph has no cycle. Merge::chains lets a row join only behind the last one, and only the first row that needs
 // that one: who joins then depends on the rows a row needs alone, not on all rows before it.
-#include "sptrsv/analysis/graph.hpp"
+#include "sptrsv/analysis/analysis.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,12 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "sptrsv/analysis/scratch.hpp"
-
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
-offset_t length(const Triangle& t, index_t row) { return t.row_begin.data()[row + 1] - t.row_begin.data()[row]; }
+offset_t length(const Pattern& t, index_t row) { return t.row_begin.data()[row + 1] - t.row_begin.data()[row]; }
 
 // The highest level among the nodes a row needs, the node that has it, and whether only one has.
 struct Latest {
@@ -34,7 +32,7 @@ std::uint64_t standing_of(index_t level, index_t node)
     return (static_cast<std::uint64_t>(level) << 32) | static_cast<std::uint32_t>(node);
 }
 
-Latest latest_parent(const Triangle& t, const std::uint64_t* standing, index_t row)
+Latest latest_parent(const Pattern& t, const std::uint64_t* standing, index_t row)
 {
     std::uint64_t largest = 0, turned = 0;
     const index_t *col = t.col.data() + t.row_begin.data()[row], *end = t.col.data() + t.row_begin.data()[row + 1];
@@ -47,7 +45,7 @@ Latest latest_parent(const Triangle& t, const std::uint64_t* standing, index_t r
             (turned ^ node_bits) == largest};
 }
 
-index_t highest_parent(const Triangle& t, const index_t* level, index_t row)
+index_t highest_parent(const Pattern& t, const index_t* level, index_t row)
 {
     index_t highest = 0;
     for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k)
@@ -56,7 +54,7 @@ index_t highest_parent(const Triangle& t, const index_t* level, index_t row)
 }
 
 // The first row that needs each row; none: beyond all rows.
-Buffer<index_t> first_dependent(const CpuQueue& host, const Triangle& t)
+Buffer<index_t> first_dependent(const CpuQueue& host, const Pattern& t)
 {
     Buffer<index_t> first = touched<index_t>(host, t.rows);
     std::fill_n(first.data(), t.rows, t.rows);
@@ -65,7 +63,7 @@ Buffer<index_t> first_dependent(const CpuQueue& host, const Triangle& t)
     return first;
 }
 
-void merge_critical(const CpuQueue& host, const Triangle& t, int rows, bool chains, Graph& g)
+void merge_critical(const CpuQueue& host, const Pattern& t, int rows, bool chains, Graph& g)
 {
     const Buffer<index_t> first = chains ? first_dependent(host, t) : Buffer<index_t>();
     Buffer<index_t> last = touched<index_t>(host, chains ? t.rows : 0);  // row of each chain
@@ -92,7 +90,7 @@ void merge_critical(const CpuQueue& host, const Triangle& t, int rows, bool chai
 }
 
 // Where a node of consecutive rows that begins at `first` ends.
-index_t end_of_run(const Triangle& t, index_t first, Merge how, int rows, int limit)
+index_t end_of_run(const Pattern& t, index_t first, Merge how, int rows, int limit)
 {
     const index_t last = static_cast<index_t>(std::min<offset_t>(t.rows, offset_t{first} + rows));
     if (how == Merge::average) {
@@ -106,7 +104,7 @@ index_t end_of_run(const Triangle& t, index_t first, Merge how, int rows, int li
     return std::max(end, first + 1);
 }
 
-void merge_consecutive(const Triangle& t, Merge how, int rows, int limit, index_t* level, Graph& g)
+void merge_consecutive(const Pattern& t, Merge how, int rows, int limit, index_t* level, Graph& g)
 {
     for (index_t first = 0; first < t.rows;) {
         const index_t end = end_of_run(t, first, how, rows, limit), node = g.nodes++;
@@ -132,7 +130,7 @@ double variation(double sum, double squares, double n)
 
 }  // namespace
 
-Graph merge(const CpuQueue& host, const Triangle& t, Merge how, int rows, int limit)
+Graph merge(const CpuQueue& host, const Pattern& t, Merge how, int rows, int limit)
 {
     const index_t merged = how == Merge::none ? 0 : t.rows;
     Graph g{.nodes = 0,
@@ -165,7 +163,7 @@ Graph rows_alone(const CpuQueue& host, Buffer<index_t> level)
     return g;
 }
 
-Features features_of(const Triangle& t, const Graph& graph)
+Features features_of(const Pattern& t, const Graph& graph)
 {
     std::vector<unsigned long long> of_level(static_cast<std::size_t>(graph.levels), 0);
     RowSums sums{.squares = 0,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two passes over what is stored, count and fill, with a scan between them. Rows that come out in another order than
 // ascending are sorted.
-#include "sptrsv/analysis/triangle.hpp"
+#include "sptrsv/analysis/analysis.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -137,14 +137,24 @@ void fill(const CpuQueue& host, const TriangleSource& s, Triangle& t)
 
 }  // namespace
 
+void touch(const CpuQueue& host, void* data, std::size_t bytes)
+{
+    constexpr std::size_t page = 4096,
+                          worth_sharing =
+                              4096 *
+                              page;  // a page takes some 0.2 µs; threads that are woken stop now and then for 2 to 9 ms
+    if (bytes <= worth_sharing) return;
+    volatile char* at = static_cast<char*>(data);
+#pragma omp parallel for num_threads(host.threads) schedule(static)
+    for (std::size_t k = 0; k < bytes; k += page) at[k] = 0;
+}
+
 Triangle make_triangle(const CpuQueue& host, const TriangleSource& stored)
 {
-    Triangle t{.rows = stored.rows,
-               .reversed = stored.upper,
-               .row_begin = Buffer<offset_t>(host, offset_t{stored.rows} + 1),
-               .col = {},
-               .source = {},
-               .diagonal = {}};
+    Triangle t{{.rows = stored.rows,
+                .reversed = stored.upper,
+                .row_begin = Buffer<offset_t>(host, offset_t{stored.rows} + 1)},
+               {}};
     if (!stored.unit_diagonal) {
         t.diagonal = Buffer<offset_t>(host, t.rows);
         std::fill_n(t.diagonal.data(), t.rows, offset_t{-1});

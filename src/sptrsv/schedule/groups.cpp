@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sptrsv/schedule/groups.hpp"
+#include "sptrsv/schedule/schedule.hpp"
 
 #include <algorithm>
 

@@ -1,13 +1,40 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Who solves which rows when.
+// The schedule: what the kernel of a policy works on, and in which order. Rows (arrange.cpp) for the CPU, for many
+// right-hand sides and for the paper's kernels; shares of threads (threads.cpp) for the CPU's level kernel; tasks
+// (tasks.cpp, cuda/) for the GPU; groups (groups.cpp) for the paper's kernels. Values are filled in afterwards.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include "sptrsv/analysis/graph.hpp"
+#include "base/math.hpp"
+#include "sptrsv/analysis/analysis.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
+
+// --- Rows ---
+
+// A triangle row after row in the order it is solved, with every row divided by its diagonal.
+struct Rows {
+    index_t rows = 0;
+    Buffer<index_t> row;  // of op(A), for each row in the order of solving
+    Buffer<offset_t> begin;
+    Buffer<index_t> col;  // unknowns: rows of op(A), or places in the order of solving
+    Buffer<offset_t> source;
+    Buffer<offset_t> diagonal;  // empty for a unit diagonal
+
+    offset_t nonzeros() const { return col.size(); }
+    std::size_t bytes() const { return row.bytes() + begin.bytes() + col.bytes() + source.bytes() + diagonal.bytes(); }
+};
+
+enum class Unknowns { by_row, by_place };
+
+// `order` lists the triangle's rows as they are to be solved, null: as they are. On the host.
+Rows make_rows(const CpuQueue& host, const Pattern& t, const Sources& sources, const index_t* order, Unknowns unknowns);
+
+// --- Threads of a CPU ---
 
 // The CPU's schedule. Rows stand in the order of their nodes' levels, those of a node together and by the same thread;
 // in each level a thread has one stretch of them, and before it starts waits until some other threads have passed a
@@ -31,7 +58,233 @@ struct ThreadPlan {
 
 inline constexpr int entries_worth_sharing = 2000;  // of a level, for each thread: about as long as a wait takes
 
-ThreadPlan plan_threads(const CpuQueue& host, const Triangle& t, const Graph& graph, int threads,
+ThreadPlan plan_threads(const CpuQueue& host, const Pattern& t, const Graph& graph, int threads,
                         int worth_sharing = entries_worth_sharing);
+
+// --- Tasks of a GPU ---
+//
+// The work of the GPU kernel `tasks`, laid out so that warps read it in the order they need it.
+//
+// A task is up to 32 rows that a team of warps solves. Lane l of each warp works on row l % width; all lanes of the
+// team that work on a row share its entries. Entries that are likely to be there are taken first, in steps of one for
+// each lane of the team. What comes last is kept apart, so that little is left to do when it arrives:
+//
+//   rows alone        up to four late entries of each row, in one more step of the first warp; no sum over lanes
+//                     follows them
+//   clusters          rows that need each other: with S the cluster's own entries and F those of late columns, up to 32
+//                     for each warp, all
+//                     divided by the diagonal, x = (I + S)^-1 (b - E x_early) - (I + S)^-1 F x_late; both matrices are
+//                     formed once per set of values
+
+inline constexpr int most_team = 4;        // warps
+inline constexpr int most_late = 4;        // late entries of a row that is not in a cluster
+inline constexpr index_t late_levels = 2;  // parents of a cluster so close below it are late
+
+struct Task {
+    offset_t step;       // first of its entries, in units of 32
+    offset_t dense;      // clusters: where its matrices begin: width x width, then width x late, column after column
+    index_t first;       // its rows are first … first + rows - 1 in the order of tasks
+    index_t late_first;  // clusters: where its late columns begin
+    index_t steps;       // of early entries, a unit for each warp of the team in each
+    std::uint8_t rows, width;  // width: rows rounded up to a power of two
+    std::uint8_t late;         // clusters: late columns; else late entries a row
+    std::uint8_t cluster;      // 1 if its rows may need each other
+};
+static_assert(sizeof(Task) == 32);
+
+constexpr offset_t units_of(const Task& task, int team)
+{
+    return offset_t{task.steps} * team + (task.cluster == 0 && task.late > 0 ? 1 : 0);
+}  // of entries
+constexpr offset_t dense_of(const Task& task)
+{
+    return task.cluster == 0 ? 0 : offset_t{task.width} * (task.width + task.late);
+}  // of its matrices
+
+// All tasks, in the order they are handed out. Columns are unknowns by number: their place among the tasks' rows, or,
+// without reordering, their row in the triangle.
+struct Tasks {
+    index_t rows = 0, levels = 0;
+    int team = 1;  // warps that work on a task together
+    bool reversed = false, reordered = true;
+    offset_t dense_size = 0;
+    Buffer<Task> task;
+    Buffer<index_t> row;        // of op(A), for each row in the order of tasks
+    Buffer<offset_t> diagonal;  // source of its diagonal; empty for a unit diagonal
+    Buffer<index_t> col;        // of each lane in each step; -1: nothing
+    Buffer<offset_t> source;    // of the entry's value
+    Buffer<index_t> late_col;   // clusters
+    Buffer<offset_t> dense_at,
+        dense_source;              // entries inside clusters and of late columns: where they go, where they come from
+    Buffer<offset_t> dense_first;  // of each task, and the end
+
+    std::size_t bytes() const
+    {
+        return task.bytes() + row.bytes() + diagonal.bytes() + col.bytes() + source.bytes() + late_col.bytes() +
+               dense_at.bytes() + dense_source.bytes() + dense_first.bytes();
+    }
+};
+
+// How tasks are to be made: `resident` teams work at the same time, and levels with fewer rows are not packed tighter
+// than that.
+struct Packing {
+    bool reorder = false;
+    int team = 1;
+    offset_t resident = 1;
+};
+
+// What is known of tasks before there are any.
+inline Tasks no_tasks_yet(const Pattern& t, index_t levels, const Packing& packing)
+{
+    Tasks tasks;
+    tasks.rows = t.rows;
+    tasks.levels = levels;
+    tasks.team = packing.team;
+    tasks.reversed = t.reversed;
+    tasks.reordered = packing.reorder;
+    return tasks;
+}
+
+// What a node is packed with: clusters of up to 2, 4, … 32 rows, then rows alone that a team takes 1, 2, … 32 of at
+// once.
+inline constexpr int cluster_kinds = 5, node_kinds = 11;
+inline constexpr offset_t entries_per_lane = 2;  // of a row alone, while the team's lanes last
+
+constexpr int logarithm_from(offset_t n)  // of power_of_two_from(n)
+{
+    int log = 0;
+    for (offset_t power = power_of_two_from(n); power > 1; power /= 2) ++log;
+    return log;
+}
+
+constexpr int kind_of(index_t rows, offset_t entries, int team)
+{
+    if (rows > 1) return logarithm_from(rows) - 1;
+    const int wanted = logarithm_from((entries + entries_per_lane - 1) / entries_per_lane),
+              most = logarithm_from(offset_t{lanes} * team);
+    const int log = most - (wanted < most ? wanted : most);
+    return cluster_kinds + (log < 5 ? log : 5);
+}
+
+// Nodes of one kind and level share a task if they begin in the same stretch of so many rows. Clusters share one only
+// where the level has more rows in clusters than there are teams; a stretch leaves room for the rows of its last
+// cluster.
+constexpr index_t stretch_of(int kind, offset_t rows_in_clusters, offset_t resident)
+{
+    if (kind >= cluster_kinds) return index_t{1} << (kind - cluster_kinds);
+    const offset_t wanted = (rows_in_clusters + resident - 1) / resident, room = most_rows + 1 - (offset_t{2} << kind);
+    return static_cast<index_t>(wanted < room ? wanted : room);
+}
+
+// How much the arrays of all tasks hold.
+struct TaskSizes {
+    offset_t units = 0;  // of 32 entries
+    index_t late = 0;    // late columns of clusters
+    offset_t dense_entries = 0;
+};
+
+// No array where there is nothing to hold: to ask for one takes as long as a small kernel.
+template <class T, class Queue>
+Buffer<T> array_for(const Queue& q, offset_t size)
+{
+    return size > 0 ? Buffer<T>(q, size) : Buffer<T>();
+}
+
+// The arrays that are not there yet.
+template <class Queue>
+void make_room(const Queue& q, const TaskSizes& sizes, bool has_diagonal, Tasks& tasks)
+{
+    tasks.row = Buffer<index_t>(q, tasks.rows);
+    tasks.diagonal = array_for<offset_t>(q, has_diagonal ? tasks.rows : 0);
+    tasks.col = Buffer<index_t>(q, sizes.units * lanes);
+    tasks.source = Buffer<offset_t>(q, sizes.units * lanes);
+    tasks.late_col = array_for<index_t>(q, sizes.late);
+    tasks.dense_at = array_for<offset_t>(q, sizes.dense_entries);
+    tasks.dense_source = array_for<offset_t>(q, sizes.dense_entries);
+}
+
+// On the host.
+Tasks make_tasks(const CpuQueue& host, const Pattern& t, const Sources& sources, const Graph& graph,
+                 const Packing& packing);
+
+// What make_tasks gives, in two steps on the GPU. A layout is what is decided before any entry is written: tasks with
+// their sizes and offsets, the rest by row or task.
+struct TaskLayout {
+    Tasks tasks;  // `task` and `dense_first` only
+    TaskSizes sizes;
+    Buffer<index_t> order;         // rows of the triangle in the order of tasks
+    Buffer<index_t> place, level;  // of each row of the triangle: where it stands in that order; the level of its node
+    Buffer<index_t> apart;  // of each row in that order: of a cluster's, entries not early of the task's rows before
+                            // it; of a row alone, those it keeps apart itself
+    Buffer<index_t> task_level;
+    Buffer<index_t>
+        late;  // late columns of each task as columns of the triangle, ascending; room for 32 for each warp of its team
+};
+TaskLayout lay_out_tasks(const CudaQueue& q, const Pattern& there, const LevelAnalysis& swept, bool chains,
+                         index_t levels, const Packing& packing);
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const DeviceTriangle& there);
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& uploaded);
+
+// --- Groups: the Schedule stage of the paper (section 4.4) ---
+//
+// Nodes of a level form groups, a group is the task of a warp, warps get their groups by ticket or by a list made
+// beforehand, and levels are cut into kernels.
+
+inline constexpr int resident_warps = 64;  // of a multiprocessor, at most: what alpha is multiplied with
+
+// Groups first … last-1 in the order of levels, in one launch.
+struct Segment {
+    index_t first, last;
+    bool waits;     // rows of several levels: they must wait for each other
+    bool tells;     // rows of this launch or a later one wait for its rows
+    offset_t list;  // where the warps' lists of this launch begin among list_begin
+};
+
+struct Groups {
+    int subwarps = 1, share_above = 0, warps_per_block = 1, blocks = 1;
+    bool by_ticket = true;
+    Buffer<index_t> node_begin;        // rows of each node are consecutive in the order of solving
+    Buffer<index_t> node;              // of each group: `subwarps` of them, -1 where there are fewer
+    Buffer<index_t> list, list_begin;  // groups of each warp in each launch; empty with tickets
+    std::vector<Segment> segments;
+
+    std::size_t bytes() const { return node_begin.bytes() + node.bytes() + list.bytes() + list_begin.bytes(); }
+};
+
+// `rows` are those of `graph`, which was merged from consecutive rows.
+Groups make_groups(const CpuQueue& host, const Rows& rows, const Graph& graph, const Policy& scheme,
+                   int multiprocessors);
+
+// --- Values ---
+//
+// Filling takes the caller's values to where a kernel wants them, divided by their row's diagonal; it returns the row
+// of op(A) with the first zero on its diagonal in the order of solving, or -1 (and so waits).
+
+// The numbers that go with Rows.
+template <class V>
+struct RowValues {
+    Buffer<V> value, reciprocal;
+    std::size_t bytes() const { return value.bytes() + reciprocal.bytes(); }
+};
+
+// The numbers that go with Tasks. A cluster whose inverse would lose accuracy keeps its entries instead, and is solved
+// by substitution.
+template <class V>
+struct TaskValues {
+    Buffer<V> value, reciprocal, dense;
+    Buffer<index_t> substitute;  // of each task: 1 where its matrices are S and F, not their products with the inverse
+    std::size_t bytes() const { return value.bytes() + reciprocal.bytes() + dense.bytes() + substitute.bytes(); }
+};
+
+// The largest row sum of |(I + S)^-1| |I + S| that an inverse may have: it bounds how much larger errors may get than
+// by substitution.
+inline constexpr double most_growth = 1000;
+
+template <class V>
+index_t fill_rows(const CpuQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
+template <class V>
+index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
+template <class V>
+index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

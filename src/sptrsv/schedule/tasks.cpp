@@ -3,7 +3,7 @@
 // From the graph to tasks: nodes in the order of their levels and kinds are packed into warps (pack), each task is
 // measured (measure), the sizes are added up (place), and every task is written to its place (write). Entries inside
 // clusters and of late columns stand as they are stored, early ones by the level they come from.
-#include "sptrsv/schedule/tasks.hpp"
+#include "sptrsv/schedule/schedule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,8 @@ constexpr std::size_t most_entries = most_rows * static_cast<std::size_t>(long_r
 
 // Everything the tasks are made from.
 struct Source {
-    const Triangle& t;
+    const Pattern& t;
+    const Sources& sources;
     const Graph& graph;
     Bins rows_of;           // of each node
     Buffer<index_t> order;  // rows in the order of tasks
@@ -315,7 +316,7 @@ void write_row(const Source& s, const Pack& pack, const LateColumns& late, int i
                offset_t& dense_entry, Tasks& tasks)
 {
     const index_t row = pack.row[static_cast<std::size_t>(i)];
-    const offset_t* source = s.t.source.data();
+    const offset_t* source = s.sources.source.data();
     const auto enter = [&](offset_t at, offset_t k) {
         tasks.col.data()[at] = s.unknown(s.t.col.data()[k]);
         tasks.source.data()[at] = source[k];
@@ -355,7 +356,7 @@ void write(const Source& s, const Pack& pack, const LateColumns& late, const Tas
     for (int i = 0; i < pack.rows; ++i) {
         const index_t row = pack.row[static_cast<std::size_t>(i)];
         tasks.row.data()[task.first + i] = s.t.row_of(row);
-        if (!tasks.diagonal.empty()) tasks.diagonal.data()[task.first + i] = s.t.diagonal.data()[row];
+        if (!tasks.diagonal.empty()) tasks.diagonal.data()[task.first + i] = s.sources.diagonal.data()[row];
         write_row(s, pack, late, i, task, dense_entry, tasks);
     }
 }
@@ -377,9 +378,11 @@ void number_rows(const CpuQueue& host, const Packs& packs, Source& s)
 
 }  // namespace
 
-Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, const Packing& packing)
+Tasks make_tasks(const CpuQueue& host, const Pattern& t, const Sources& sources, const Graph& graph,
+                 const Packing& packing)
 {
     Source s{t,
+             sources,
              graph,
              rows_of_nodes(host, graph),
              Buffer<index_t>(host, t.rows),
@@ -401,7 +404,7 @@ Tasks make_tasks(const CpuQueue& host, const Triangle& t, const Graph& graph, co
     Tasks tasks = no_tasks_yet(t, graph.levels, packing);
     TaskSizes sizes;
     place(host, measured, tasks, sizes);
-    make_room(host, sizes, !t.diagonal.empty(), tasks);
+    make_room(host, sizes, !sources.diagonal.empty(), tasks);
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 64)
     for (index_t p = 0; p < n; ++p) {
         LateColumns late;

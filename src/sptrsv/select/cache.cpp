@@ -10,7 +10,7 @@
 //     seconds 0.000117
 //
 // The key stands inside too: a file under another's name is found out.
-#include "sptrsv/select/cache.hpp"
+#include "sptrsv/select/select.hpp"
 
 #include <algorithm>
 #include <array>
@@ -94,9 +94,9 @@ bool is_foreign(const std::string& file)
 
 }  // namespace
 
-std::uint64_t fingerprint(const CpuQueue& host, const Triangle& t)
+std::uint64_t fingerprint(const CpuQueue& host, const Pattern& t, bool unit_diagonal)
 {
-    std::uint64_t sum = hash_of(1, t.rows, t.reversed, t.diagonal.empty());
+    std::uint64_t sum = hash_of(1, t.rows, t.reversed, unit_diagonal || t.rows == 0);
 #pragma omp parallel for num_threads(host.threads) schedule(static) reduction(+ : sum)
     for (index_t i = 0; i < t.rows; ++i) {
         std::uint64_t row = hash_of(2, i);

@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "base/math.hpp"
-#include "sptrsv/analysis/prepare.hpp"
+#include "sptrsv/analysis/analysis.hpp"
 #include "sptrsv/fitted_costs.hpp"
-#include "sptrsv/select/search.hpp"
 #include "tulle/context.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/text.hpp"

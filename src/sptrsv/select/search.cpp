@@ -1,11 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sptrsv/select/search.hpp"
+#include "sptrsv/select/select.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "sptrsv/select/select.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/text.hpp"
@@ -38,13 +37,13 @@ void try_each(const Context& ctx, const WideView<V>& a, const Options& options, 
               const std::vector<Policy>& all, const Progress& progress, const std::type_identity_t<TrialCallback<V>>& f)
 {
     Buffer<V> b = ctx.run([&](const auto& q) {
-        Buffer<V> zeros(q, known.triangle.rows);
+        Buffer<V> zeros(q, known.rows);
         fill_zero(q, zeros.data(), zeros.size());
         return zeros;
     });
-    Buffer<V> x = ctx.run([&](const auto& q) { return Buffer<V>(q, known.triangle.rows); });
+    Buffer<V> x = ctx.run([&](const auto& q) { return Buffer<V>(q, known.rows); });
     std::vector<Policy> schemes = all;
-    std::erase_if(schemes, [&](const Policy& s) { return !fits(s, known.triangle.rows, sizeof(V), limits_of(ctx)); });
+    std::erase_if(schemes, [&](const Policy& s) { return !fits(s, known.rows, sizeof(V), limits_of(ctx)); });
     const double begin = trace::now();
     for (std::size_t k = 0; k < schemes.size() && (k == 0 || trace::now() - begin < options.seconds); ++k) {
         const double start = trace::now();
@@ -57,13 +56,6 @@ void try_each(const Context& ctx, const WideView<V>& a, const Options& options, 
             progress(std::max(static_cast<double>(k + 1) / static_cast<double>(schemes.size()),
                               (trace::now() - begin) / options.seconds));
     }
-}
-
-template <class V>
-void require_square(const WideView<V>& a)
-{
-    const CsrView<V> m = as_rows(a);
-    require(m.rows == m.cols, [&] { return concat("a triangle is square, the matrix is ", m.rows, " x ", m.cols); });
 }
 
 template <class V>
@@ -80,24 +72,21 @@ std::vector<Trial> try_policies(const Context& all, const AnyView<V>& given, con
     AnalysisState known = analyze_pattern(ctx, a, options);
     std::vector<Trial> trials;
     try_each(ctx, a, options, known, schemes, progress, [&](const Prepared<V>& p, double prepared, double seconds) {
-        trials.push_back({p.scheme, p.levels, prepared, seconds});
+        trials.push_back({p.policy, p.levels, prepared, seconds});
     });
     std::stable_sort(trials.begin(), trials.end(),
                      [](const Trial& x, const Trial& y) { return x.solve_seconds < y.solve_seconds; });
     if (!options.cache.empty() && !trials.empty())
-        remember(options.cache, key_of(ctx, known.triangle, type_name<V>), trials.front().scheme,
-                 trials.front().solve_seconds);
+        remember(options.cache, key_of(ctx, known, type_name<V>), trials.front().scheme, trials.front().solve_seconds);
     return trials;
 }
 
 template void try_each(const Context&, const WideView<float>&, const Options&, AnalysisState&,
                        const std::vector<Policy>&, const Progress&, const TrialCallback<float>&);
-template void require_square(const WideView<float>&);
 template std::vector<Trial> try_policies(const Context&, const AnyView<float>&, const Options&,
                                          const std::vector<Policy>&, const Progress&);
 template void try_each(const Context&, const WideView<double>&, const Options&, AnalysisState&,
                        const std::vector<Policy>&, const Progress&, const TrialCallback<double>&);
-template void require_square(const WideView<double>&);
 template std::vector<Trial> try_policies(const Context&, const AnyView<double>&, const Options&,
                                          const std::vector<Policy>&, const Progress&);
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DeltaSPARSE, columns and values: the hash table with a sum beside every key, or an array of sums and a bitmap over
 // ranges of columns. Sums are added by atomics, in no fixed order. Short rows are sorted here, by counting; long ones
-// leave unsorted and are sorted by digits (delta_sort.cu).
+// leave unsorted and are sorted by digits (sort.cu).
 #include "base/constant.hpp"
 #include "spgemm/cuda/block_memory.hpp"
 #include "spgemm/deltasparse/cuda/deltasparse.cuh"

@@ -5,11 +5,11 @@
 // anything is.
 #include <algorithm>
 
+#include "base/constant.hpp"
 #include "base/math.hpp"
 #include "device/cuda/look_back.cuh"
 #include "device/cuda/pinned_readback.hpp"
-#include "sptrsv/schedule/cuda/lanes_of_rows.hpp"
-#include "sptrsv/steps.hpp"
+#include "sptrsv/analysis/analysis.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
@@ -200,20 +200,25 @@ __global__ void __launch_bounds__(takers* lanes)
         take_row<lanes>(s, r.of_lane(__ffs(static_cast<int>(left)) - 1), lane, to);
 }
 
+// How many lanes of a warp go through a row: a few where rows are short, so that most lanes have an entry.
+// f(lanes), a constant; nonzeros may be unknown: max_offset.
+template <class F>
+void with_lanes_of_rows(index_t rows, offset_t nonzeros, F&& f)
+{
+    const offset_t mean = nonzeros / (rows > 0 ? rows : 1);
+    with_constant<4, 8, lanes>(mean <= 2 ? 4 : mean <= 16 ? 8 : lanes, f);
+}
+
 }  // namespace
 
-std::optional<Triangle> extract_triangle(const CudaQueue& q, const TriangleSource& stored)
+std::optional<DeviceTriangle> extract_triangle(const CudaQueue& q, const TriangleSource& stored)
 {
     require<ValueError>(!stored.transpose, "rows are taken as they are stored");
     const index_t rows = stored.rows;
     if (rows == max_index) return std::nullopt;  // a row of so many entries would pass for one that is shared
-    Triangle there{.rows = rows,
-                   .reversed = stored.upper,
-                   .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1),
-                   .col = {},
-                   .source = {},
-                   .diagonal = {},
-                   .first_dependent = Buffer<index_t>(q, rows)};
+    DeviceTriangle there{
+        {.rows = rows, .reversed = stored.upper, .row_begin = Buffer<offset_t>(q, offset_t{rows} + 1)}};
+    there.first_dependent = Buffer<index_t>(q, rows);
     cuda::PinnedReadback<Told> told(q);
     *told.there() = {};
     with_lanes_of_rows(rows, stored.nonzeros, [&](auto of_row) {

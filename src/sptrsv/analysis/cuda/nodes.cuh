@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "device/cuda/kernel.cuh"
-#include "sptrsv/steps.hpp"
+#include "sptrsv/analysis/analysis.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

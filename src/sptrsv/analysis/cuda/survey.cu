@@ -202,7 +202,7 @@ std::vector<unsigned long long> read_levels(const CudaQueue& q, const Told& told
 
 }  // namespace
 
-std::optional<Surveyed> survey(const CudaQueue& q, const Triangle& there, LevelAnalysis& swept)
+std::optional<Surveyed> survey(const CudaQueue& q, const DeviceTriangle& there, LevelAnalysis& swept)
 {
     require<ValueError>(swept.words.size() > SweptArrays<NodeWord>::swept_words(there.rows),
                         "only what a sweep has found is surveyed");

@@ -269,7 +269,7 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
 
 }  // namespace
 
-LevelAnalysis sweep(const CudaQueue& q, const Triangle& there, int most, index_t deepest)
+LevelAnalysis sweep(const CudaQueue& q, const DeviceTriangle& there, int most, index_t deepest)
 {
     require<ValueError>(there.rows < most_rows_swept && most >= 1 && most <= most_rows &&
                             deepest <= most_levels_swept(there.rows),
@@ -287,6 +287,30 @@ LevelAnalysis sweep(const CudaQueue& q, const Triangle& there, int most, index_t
            Sweep{there.row_begin.data(), there.col.data(), there.rows, Split(there.rows), static_cast<unsigned>(most),
                  static_cast<unsigned>(deepest), there.first_dependent.data(), arrays.ticket, arrays.too_deep,
                  arrays.standing, arrays.size});
+    return swept;
+}
+
+LevelAnalysis upload_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph)
+{
+    const auto rows = static_cast<index_t>(graph.node_of.size());
+    require<ValueError>(can_take_nodes(rows, graph.levels), "so many rows or levels are not laid out on a GPU");
+    const Split split(rows);
+    Buffer<NodeWord> words(host, SweptArrays<NodeWord>::swept_words(rows));
+    const SweptArrays<NodeWord> arrays(words.data(), rows);
+    Buffer<index_t> first(host, graph.nodes);
+    for (index_t i = 0; i < rows; ++i) {
+        const index_t node = graph.node_of.data()[i], place = graph.position.empty() ? 0 : graph.position.data()[i];
+        const auto level = static_cast<unsigned>(graph.level.data()[node]);
+        if (place == 0) first.data()[node] = i;
+        arrays.standing[i] =
+            split.standing_of(level,
+                              (static_cast<unsigned>(first.data()[node]) << place_bits) | static_cast<unsigned>(place),
+                              level);
+        arrays.size[i] = place == 0 && !graph.size.empty() ? graph.size.data()[node] : 0;
+    }
+    LevelAnalysis swept{.most = most_rows, .rows = rows, .words = Buffer<NodeWord>(q, words.size())};
+    upload(q, std::as_const(words).data(), swept.words.data(),
+           offset_t{rows} + (rows + 1) / 2);  // what else a sweep needs, nobody reads
     return swept;
 }
 

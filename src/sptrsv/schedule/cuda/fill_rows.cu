@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sptrsv/schedule/cuda/fill.cuh"
+#include "sptrsv/schedule/cuda/tasks.cuh"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

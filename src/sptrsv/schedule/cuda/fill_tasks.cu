@@ -9,8 +9,7 @@
 // |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is; where it is too large, S and F stay as they are
 // (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
 #include "base/math.hpp"
-#include "sptrsv/schedule/cuda/fill.cuh"
-#include "sptrsv/schedule/cuda/share_tasks.cuh"
+#include "sptrsv/schedule/cuda/tasks.cuh"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

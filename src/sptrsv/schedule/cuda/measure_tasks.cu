@@ -1,8 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // A warp for each task finds its sizes and late columns.
-#include "sptrsv/schedule/cuda/lay_out.cuh"
-#include "sptrsv/schedule/cuda/task_entries.cuh"
+#include "sptrsv/schedule/cuda/tasks.cuh"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
@@ -235,7 +234,7 @@ __global__ void __launch_bounds__(measurers* lanes, blocks_at_once) measure_task
 
 }  // namespace
 
-void measure_tasks(const CudaQueue& q, const Triangle& there, TaskLayout& layout)
+void measure_tasks(const CudaQueue& q, const Pattern& there, TaskLayout& layout)
 {
     Tasks& tasks = layout.tasks;
     const offset_t n = tasks.task.size();

@@ -5,7 +5,7 @@
 #include "device/cuda/look_back.cuh"
 #include "device/cuda/pinned_readback.hpp"
 #include "prim/sort.hpp"
-#include "sptrsv/schedule/cuda/lay_out.cuh"
+#include "sptrsv/schedule/cuda/tasks.cuh"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
@@ -149,7 +149,7 @@ Sorted sorted_by(const Packed& packed, const NodesView& nodes, index_t rows)
 
 }  // namespace
 
-Packed pack_rows(const CudaQueue& q, const Triangle& there, const NodesView& nodes, index_t levels,
+Packed pack_rows(const CudaQueue& q, const Pattern& there, const NodesView& nodes, index_t levels,
                  const Packing& packing, TaskLayout& layout)
 {
     const index_t rows = there.rows;
@@ -183,6 +183,32 @@ void enter_tasks(const CudaQueue& q, const Packed& packed, const NodesView& node
     launch(q, one_thread_each(rows, threads), enter_tasks_kernel, sorted_by(packed, nodes, rows),
            Entering{packed.task_before, layout.order.data(), layout.place.data(), layout.level.data(),
                     layout.task_level.data(), layout.tasks.task.data()});
+}
+
+// As make_tasks does on the host: rows are packed into tasks, tasks measured (measure_tasks.cu), sizes added up
+// (place_tasks.cu).
+TaskLayout lay_out_tasks(const CudaQueue& q, const Pattern& there, const LevelAnalysis& swept, bool chains,
+                         index_t levels, const Packing& packing)
+{
+    const NodesView nodes = view_of(swept, chains);
+    TaskLayout layout{.tasks = no_tasks_yet(there, levels, packing),
+                      .sizes = {},
+                      .order = {},
+                      .place = {},
+                      .level = {},
+                      .apart = {},
+                      .task_level = {},
+                      .late = {}};
+    const Packed packed = pack_rows(q, there, nodes, levels, packing, layout);
+    const offset_t n = packed.tasks;
+    layout.task_level = Buffer<index_t>(q, n);
+    layout.late = array_for<index_t>(q, chains ? n * (lanes * packing.team) : 0);
+    layout.tasks.task = Buffer<Task>(q, n);
+    layout.tasks.dense_first = Buffer<offset_t>(q, n + 1);
+    enter_tasks(q, packed, nodes, layout);
+    measure_tasks(q, there, layout);
+    place_tasks(q, layout);
+    return layout;
 }
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

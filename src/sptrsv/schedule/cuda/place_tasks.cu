@@ -3,14 +3,14 @@
 // Sizes of tasks are added up: those of a block's tasks by the first kernel, so that each block of the second knows
 // what stands before its own.
 #include "device/cuda/pinned_readback.hpp"
-#include "sptrsv/schedule/cuda/lay_out.cuh"
+#include "sptrsv/schedule/cuda/tasks.cuh"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 constexpr int placers = 256;      // threads of a block
 constexpr int tasks_at_once = 4;  // of a thread, behind each other, whose loads are on their way together
-constexpr offset_t tasks_of_block = placers * tasks_at_once;
+constexpr offset_t tasks_placed_by_block = placers * tasks_at_once;
 constexpr int sizes_of_task = 4;  // units of entries, numbers in matrices, late columns, entries in matrices
 
 struct Sizes {
@@ -72,7 +72,7 @@ __device__ Sizes add_up(Sizes* of_warp, const Sizes& mine, Sizes& before)
     return all;
 }
 
-//   grid: one block for tasks_of_block tasks      of_block: every sum written once
+//   grid: one block for tasks_placed_by_block tasks      of_block: every sum written once
 __global__ void __launch_bounds__(placers)
     add_sizes_kernel(const Task* task, const offset_t* dense_entries, offset_t tasks, int team, Sizes* of_block)
 {
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(placers)
 void place_tasks(const CudaQueue& q, TaskLayout& layout)
 {
     Tasks& tasks = layout.tasks;
-    const offset_t n = tasks.task.size(), blocks = n > 0 ? ceil_div(n, tasks_of_block) : 1;
+    const offset_t n = tasks.task.size(), blocks = n > 0 ? ceil_div(n, tasks_placed_by_block) : 1;
     cuda::PinnedReadback<Sizes> box(q);
     Buffer<Sizes> of_block = array_for<Sizes>(q, blocks > 1 ? blocks : 0);
     if (blocks > 1)

@@ -7,9 +7,7 @@
 // row is known. Those kept apart are written at once, in the order they are stored in. The place of an early one
 // follows from its rank in its row, by rising level and then by number: the warp keeps the levels of early entries in
 // shared memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
-#include "sptrsv/schedule/cuda/share_tasks.cuh"
-#include "sptrsv/schedule/cuda/task_entries.cuh"
-#include "sptrsv/steps.hpp"
+#include "sptrsv/schedule/cuda/tasks.cuh"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
@@ -302,30 +300,28 @@ __global__ void __launch_bounds__(sharers* lanes, blocks_at_once) write_tasks_ke
                 [&](offset_t p, int member, int members) { write_task(w, p, lane, member, members, early); });
 }
 
+const offset_t* or_null(const Buffer<offset_t>& array) { return array.empty() ? nullptr : array.data(); }
+
 TriangleView view_of(const Triangle& t)
 {
-    const auto or_null = [](const Buffer<offset_t>& array) { return array.empty() ? nullptr : array.data(); };
-    return {t.rows,
-            t.reversed,
-            t.row_begin.data(),
-            t.col.data(),
-            t.source.data(),
-            or_null(t.row_source),
-            or_null(t.diagonal)};
+    return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), t.source.data(), nullptr, or_null(t.diagonal)};
 }
 
-}  // namespace
+TriangleView view_of(const DeviceTriangle& t)
+{
+    return {t.rows, t.reversed, t.row_begin.data(), t.col.data(), nullptr, t.row_source.data(), or_null(t.diagonal)};
+}
 
-Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
+Tasks write(const CudaQueue& q, TaskLayout layout, const TriangleView& there, offset_t nonzeros)
 {
     Tasks tasks = std::move(layout.tasks);
-    make_room(q, layout.sizes, !there.diagonal.empty(), tasks);
+    make_room(q, layout.sizes, there.diagonal != nullptr, tasks);
     const offset_t n = tasks.task.size();
     const index_t* late =
         layout.late.empty() ? layout.order.data() : layout.late.data();  // rows alone have none, and read none
-    const int of_block = tasks_of_block(n, there.nonzeros());
+    const int of_block = tasks_of_block(n, nonzeros);
     launch(q, shape_for(n, of_block), write_tasks_kernel,
-           Writing{view_of(there),
+           Writing{there,
                    n,
                    of_block,
                    tasks.team,
@@ -346,6 +342,18 @@ Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& there)
                    tasks.dense_at.data(),
                    tasks.dense_source.data()});
     return tasks;
+}
+
+}  // namespace
+
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const DeviceTriangle& there)
+{
+    return write(q, std::move(layout), view_of(there), there.nonzeros());
+}
+
+Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& uploaded)
+{
+    return write(q, std::move(layout), view_of(uploaded), uploaded.nonzeros());
 }
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

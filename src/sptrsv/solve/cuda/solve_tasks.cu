@@ -4,7 +4,11 @@
 // the arrival of the last number and the departure of the result lie a few multiplications. Order of additions: fixed
 // by the tasks; the same bits every time, and in every execution_scope: the whole GPU, one block, or one cluster of
 // blocks, which differ in who takes tasks and where unknowns live.
+#include <algorithm>
+
+#include "base/math.hpp"
 #include "sptrsv/solve/cuda/waiting.cuh"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
@@ -345,5 +349,37 @@ template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<float
                           const RhsView<float>&);
 template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<double>&, const SolveScratch<double>&,
                           const RhsView<double>&);
+
+template <class V>
+SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team)
+{
+    const offset_t wanted = std::min(tasks, std::max<offset_t>(1, offset_t{multiprocessors(q)} * warps / team));
+    SolveScratch<V> s{.unknown = Buffer<V>(q, 2 * unknowns),
+                      .turns = Buffer<TicketState>(q, 1),
+                      .half = unknowns,
+                      .takers = static_cast<int>(round_up(wanted, offset_t{warps_per_block / team}))};
+    fill_bytes(q, s.unknown.data(), 0xff, s.unknown.bytes());
+    fill_zero(q, s.turns.data(), 1);
+    return s;
+}
+
+template <class V>
+SolveScratch<V> make_shared(const CudaQueue& q, index_t unknowns, const Policy& s)
+{
+    const int blocks = blocks_of(s);
+    SolveScratch<V> shared{.unknown = {},
+                           .turns = Buffer<TicketState>(q, 1),
+                           .half = unknowns_of_a_block(s, unknowns),
+                           .takers = blocks * s.warps / s.team,
+                           .execution_scope = s.execution_scope,
+                           .blocks = blocks};
+    fill_zero(q, shared.turns.data(), 1);
+    return shared;
+}
+
+template SolveScratch<float> make_shared(const CudaQueue&, index_t, const Policy&);
+template SolveScratch<double> make_shared(const CudaQueue&, index_t, const Policy&);
+template SolveScratch<float> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
+template SolveScratch<double> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -8,10 +8,7 @@
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
-offset_t entries_of(const Triangle& t, index_t row)
-{
-    return t.row_begin.data()[row + 1] - t.row_begin.data()[row] + 1;
-}
+offset_t entries_of(const Pattern& t, index_t row) { return t.row_begin.data()[row + 1] - t.row_begin.data()[row] + 1; }
 
 struct Owners {
     std::vector<int> thread;                  // of each row
@@ -19,7 +16,7 @@ struct Owners {
 };
 
 // The waits of a stretch: for each other thread the highest level of a row needed from it, unless waited for before.
-void add_waits(const Triangle& t, const Graph& graph, int thread, ThreadPlan::RowRange& stretch, ThreadPlan& plan,
+void add_waits(const Pattern& t, const Graph& graph, int thread, ThreadPlan::RowRange& stretch, ThreadPlan& plan,
                Owners& owners)
 {
     std::vector<ThreadPlan::Wait>& waits = plan.waits[static_cast<std::size_t>(thread)];
@@ -49,7 +46,7 @@ struct Line {
     Buffer<index_t> level_begin;
 };
 
-Line line_up(const CpuQueue& host, const Triangle& t, const Graph& graph)
+Line line_up(const CpuQueue& host, const Pattern& t, const Graph& graph)
 {
     const Bins rows_of = rows_of_nodes(host, graph);
     Bins by_level = sort_into(host, graph.level.data(), graph.nodes, graph.levels + 1);
@@ -66,7 +63,7 @@ Line line_up(const CpuQueue& host, const Triangle& t, const Graph& graph)
 }
 
 // Cuts the nodes first … last-1 into one stretch of rows per thread with about the same number of entries.
-std::vector<index_t> cut(const Triangle& t, const Line& line, index_t first, index_t last, int threads,
+std::vector<index_t> cut(const Pattern& t, const Line& line, index_t first, index_t last, int threads,
                          int worth_sharing)
 {
     const auto entries = [&](index_t n) {
@@ -93,7 +90,7 @@ std::vector<index_t> cut(const Triangle& t, const Line& line, index_t first, ind
 
 }  // namespace
 
-ThreadPlan plan_threads(const CpuQueue& host, const Triangle& t, const Graph& graph, int threads, int worth_sharing)
+ThreadPlan plan_threads(const CpuQueue& host, const Pattern& t, const Graph& graph, int threads, int worth_sharing)
 {
     ThreadPlan plan;
     const Line line = line_up(host, t, graph);

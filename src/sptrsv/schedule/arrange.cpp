@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What each kind of kernel works on: tasks are laid out where the triangle was analysed (on the GPU by default), what
-// other kernels need is arranged on the host and copied. Values are filled in where the context works.
-#include "sptrsv/analysis/prepare.hpp"
+// From the analysis to what a policy's kernel works on: tasks are laid out where the triangle was analysed (on the GPU
+// by default), what other kernels need is arranged on the host and copied. Values are filled in where the context
+// works.
+#include "sptrsv/solve/solve.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -84,82 +85,85 @@ TaskValues<V> room_for(const Queue& q, const Tasks& tasks)
             array_for<index_t>(q, tasks.dense_size > 0 ? tasks.task.size() : 0)};
 }
 
-// The graph of a scheme, if it is one of those looked at. (A build without CUDA uses neither this nor the next.)
-[[maybe_unused]] const Graph* find_graph(const AnalysisState& known, const Policy& s)
+// (A build without CUDA uses neither this nor the next.)
+[[maybe_unused]] const Graph* find_merged(const HostAnalysis& analysis, const Policy& s)
 {
-    if (s.merge == Merge::none) return &known.levels;
-    for (std::size_t k = 1; k <= known.merged.size(); ++k)
-        if (known.estimates[k].merge == s.merge && known.estimates[k].rows == s.rows) return &known.merged[k - 1];
+    for (const MergedGraph& one : analysis.merged)
+        if (one.merge == s.merge && one.rows == s.rows) return &one.graph;
     return nullptr;
 }
 
-[[maybe_unused]] Buffer<index_t> rows_by_level(const CpuQueue& host, const AnalysisState& known)
+[[maybe_unused]] Buffer<index_t> rows_by_level(const CpuQueue& host, const Graph& levels)
 {
-    Buffer<index_t> level(host, known.triangle.rows);
-    for (index_t i = 0; i < known.triangle.rows; ++i) level.data()[i] = known.levels.level_of(i);
-    return sort_into(host, level.data(), known.triangle.rows, known.levels.levels + 1).item;
+    const auto rows = static_cast<index_t>(levels.node_of.size());
+    Buffer<index_t> level(host, rows);
+    for (index_t i = 0; i < rows; ++i) level.data()[i] = levels.level_of(i);
+    return sort_into(host, level.data(), rows, levels.levels + 1).item;
 }
 
 template <class V>
 void arrange(const Context&, const CpuQueue& q, const AnalysisState& known, const Options&, Prepared<V>& p)
 {
-    const bool shared = p.scheme.kernel == Kernel::levels, clusters = shared && p.scheme.merge != Merge::none;
-    const Graph merged = clusters ? merge(q, known.triangle, p.scheme.merge, p.scheme.rows) : Graph{};
-    const Graph& graph = clusters ? merged : known.levels;
+    const Pattern& t = known.host->pattern;
+    const bool shared = p.policy.kernel == Kernel::levels, merges = shared && p.policy.merge != Merge::none;
+    const Graph merged = merges ? merge(q, t, p.policy.merge, p.policy.rows) : Graph{};
+    const Graph& graph = merges ? merged : *known.host->levels;
     p.levels = graph.levels;
     if (shared)
-        p.threads = plan_threads(q, known.triangle, graph, q.threads,
-                                 p.scheme.limit > 0 ? p.scheme.limit : entries_worth_sharing);
-    p.rows = make_rows(q, known.triangle, shared ? p.threads.order.data() : nullptr, Unknowns::by_row);
+        p.threads = plan_threads(q, t, graph, q.threads, p.policy.limit > 0 ? p.policy.limit : entries_worth_sharing);
+    p.rows = make_rows(q, t, *known.host->sources, shared ? p.threads.order.data() : nullptr, Unknowns::by_row);
     p.row_values = room_for<V>(q, p.rows);
 }
 
-// The triangle where the kernels write tasks, if it was not taken there.
+// A triangle that was extracted on the host, where kernels write tasks.
 template <class Queue>
-Triangle triangle_on(const Queue& q, const Triangle& t)
+Triangle upload_triangle(const Queue& q, const Pattern& t, const Sources& sources)
 {
     const auto up = [&](const auto& host) { return to_queue(q, host.data(), host.size()); };
-    return {t.rows, t.reversed, up(t.row_begin), up(t.col), up(t.source), up(t.diagonal)};
+    return {{t.rows, t.reversed, up(t.row_begin), up(t.col)}, {up(sources.source), up(sources.diagonal)}};
 }
 
+// Nodes are found on the host; tasks are laid out on the GPU unless the host is asked to, or there are too many levels.
 [[maybe_unused]] Tasks tasks_from_host(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
                                        AnalysisState& known, const Options& options, const Policy& s,
                                        const Packing& packing)
 {
-    const Graph* found = find_graph(known, s);
-    const Graph made = found ? Graph{} : merge(host, known.triangle, s.merge, s.rows, s.limit);
+    const Pattern& t = pattern_on_host(ctx, known);
+    const Graph* found = s.merge == Merge::none ? &levels_on_host(ctx, known) : find_merged(*known.host, s);
+    const Graph made = found ? Graph{} : merge(host, t, s.merge, s.rows, s.limit);
     const Graph& merged = found ? *found : made;
-    if (options.analysis == Analysis::host || !can_take_nodes(known.triangle.rows, merged.levels)) {
-        fetch_sources(ctx, known);
-        return take_up(q, make_tasks(host, known.triangle, merged, packing));
-    }
-    const Triangle taken = known.there.rows > 0 ? Triangle{} : triangle_on(q, known.triangle);
-    const Triangle& there = known.there.rows > 0 ? known.there : taken;
-    return write_tasks(
-        q, lay_out_tasks(q, there, upload_nodes(q, host, merged), !merged.size.empty(), merged.levels, packing), there);
+    if (options.analysis == Analysis::host || !can_take_nodes(t.rows, merged.levels))
+        return take_up(q, make_tasks(host, t, sources_on_host(ctx, known), merged, packing));
+    const auto write = [&](const auto& there) {
+        const LevelAnalysis nodes = upload_nodes(q, host, merged);
+        return write_tasks(q, lay_out_tasks(q, there, nodes, !merged.size.empty(), merged.levels, packing), there);
+    };
+    return known.device ? write(known.device->triangle) : write(upload_triangle(q, t, sources_on_host(ctx, known)));
 }
 
-[[maybe_unused]] TaskLayout lay_out_there(const CudaQueue& q, const AnalysisState& known, const Policy& s,
-                                          const Packing& packing)
+[[maybe_unused]] Tasks tasks_from_device(const CudaQueue& q, const AnalysisState& known, const Policy& s,
+                                         const Packing& packing)
 {
+    const DeviceAnalysis& there = *known.device;
     const bool chains = s.merge == Merge::chains;
-    return lay_out_tasks(q, known.there, known.swept, chains, known.estimates[chains ? 1 : 0].levels, packing);
+    const index_t levels = chains ? there.chain_levels : known.features.levels;
+    return write_tasks(q, lay_out_tasks(q, there.triangle, *there.nodes, chains, levels, packing), there.triangle);
 }
 
 template <class V>
 void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host, AnalysisState& known,
                    const Options& options, Prepared<V>& p)
 {
-    const Policy& s = p.scheme;
+    const Policy& s = p.policy;
     require<ValueError>(
-        fits(s, known.triangle.rows, sizeof(V), limits_on(q, {})),
+        fits(s, known.rows, sizeof(V), limits_of(ctx)),
         [&] {
-            return concat(known.triangle.rows, " unknowns do not fit into the shared memory of one ",
+            return concat(known.rows, " unknowns do not fit into the shared memory of one ",
                           to_text(s.execution_scope));
         },
         "ExecutionScope::device, or a cluster of more blocks");
     const Packing packing{s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)};
-    p.tasks = is_device_resident(known, options, s) ? write_tasks(q, lay_out_there(q, known, s, packing), known.there)
+    p.tasks = is_device_resident(known, options, s) ? tasks_from_device(q, known, s, packing)
                                                     : tasks_from_host(ctx, q, host, known, options, s, packing);
     p.levels = p.tasks.levels;
     p.task_values = room_for<V>(q, p.tasks);
@@ -170,17 +174,15 @@ void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
 
 // The paper's four stages: rows in another order where asked for, merged in that order, grouped and dealt to warps.
 template <class V>
-void arrange_groups(const CudaQueue& q, const CpuQueue& host, const AnalysisState& known, Prepared<V>& p)
+void arrange_groups(const Context& ctx, const CudaQueue& q, const CpuQueue& host, AnalysisState& known, Prepared<V>& p)
 {
-    const Policy& s = p.scheme;
-    const Buffer<index_t> order = s.reorder ? rows_by_level(host, known) : Buffer<index_t>();
-    Rows rows = make_rows(host, known.triangle, s.reorder ? order.data() : nullptr, Unknowns::by_place);
-    const Triangle reordered{.rows = rows.rows,
-                             .reversed = false,
-                             .row_begin = to_queue(host, rows.begin.data(), rows.begin.size()),
-                             .col = to_queue(host, rows.col.data(), rows.col.size()),
-                             .source = {},
-                             .diagonal = {}};
+    const Policy& s = p.policy;
+    const Buffer<index_t> order = s.reorder ? rows_by_level(host, levels_on_host(ctx, known)) : Buffer<index_t>();
+    Rows rows = make_rows(host, pattern_on_host(ctx, known), sources_on_host(ctx, known),
+                          s.reorder ? order.data() : nullptr, Unknowns::by_place);
+    const Pattern reordered{.rows = rows.rows,
+                            .row_begin = to_queue(host, rows.begin.data(), rows.begin.size()),
+                            .col = to_queue(host, rows.col.data(), rows.col.size())};
     const Graph merged = merge(host, reordered, s.merge, s.rows, s.limit);
     p.levels = merged.levels;
     p.groups = take_up(q, make_groups(host, rows, merged, s, multiprocessors(q)));
@@ -193,10 +195,11 @@ template <class V>
 void arrange(const Context& ctx, const CudaQueue& q, AnalysisState& known, const Options& options, Prepared<V>& p)
 {
     const CpuQueue host(0, q.memory);
-    if (p.scheme.kernel == Kernel::groups) arrange_groups(q, host, known, p);
+    if (p.policy.kernel == Kernel::groups) arrange_groups(ctx, q, host, known, p);
     else arrange_tasks(ctx, q, host, known, options, p);
     if (options.right_hand_sides <= 1) return;
-    p.many = take_up(q, make_rows(host, known.triangle, rows_by_level(host, known).data(), Unknowns::by_place));
+    p.many = take_up(q, make_rows(host, pattern_on_host(ctx, known), sources_on_host(ctx, known),
+                                  rows_by_level(host, levels_on_host(ctx, known)).data(), Unknowns::by_place));
     p.many_values = room_for<V>(q, p.many);
     p.many_shared = make_shared<V>(q, offset_t{p.many.rows} * sides_at_once, p.many.rows, many_warps, 1);
 }
@@ -210,28 +213,43 @@ index_t fill(const CpuQueue& q, const V* value, Prepared<V>& p)
 template <class V>
 index_t fill(const CudaQueue& q, const V* value, Prepared<V>& p)
 {
-    const index_t zero = p.scheme.kernel == Kernel::groups ? fill_rows(q, p.rows, value, p.row_values)
+    const index_t zero = p.policy.kernel == Kernel::groups ? fill_rows(q, p.rows, value, p.row_values)
                                                            : fill_tasks(q, p.tasks, value, p.task_values);
     if (p.many.rows > 0) fill_rows(q, p.many, value, p.many_values);
     return zero;
 }
 
-template <class V>
-void solve_on(const CpuQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
-{
-    if (p.scheme.kernel == Kernel::levels) solve_levels(q, p.rows, p.row_values, p.threads, sides);
-    else solve_serial(q, p.rows, p.row_values, sides);
-}
-
-template <class V>
-void solve_on(const CudaQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
-{
-    if (sides.columns > 1 && p.many.rows > 0) solve_many(q, p.many, p.many_values, p.many_shared, sides);
-    else if (p.scheme.kernel == Kernel::groups) solve_groups(q, p.rows, p.row_values, p.groups, p.flags, sides);
-    else solve_tasks(q, p.tasks, p.task_values, p.shared, sides);
-}
-
 }  // namespace
+
+Rows make_rows(const CpuQueue& host, const Pattern& t, const Sources& sources, const index_t* order, Unknowns unknowns)
+{
+    Rows rows{.rows = t.rows,
+              .row = Buffer<index_t>(host, t.rows),
+              .begin = Buffer<offset_t>(host, offset_t{t.rows} + 1),
+              .col = Buffer<index_t>(host, t.nonzeros()),
+              .source = Buffer<offset_t>(host, t.nonzeros()),
+              .diagonal = Buffer<offset_t>(host, sources.diagonal.size())};
+    Buffer<index_t> place(host, t.rows);
+    const auto at = [&](index_t k) { return order ? order[k] : k; };
+    rows.begin.data()[0] = 0;
+    for (index_t k = 0; k < t.rows; ++k) {
+        place.data()[at(k)] = k;
+        rows.begin.data()[k + 1] = rows.begin.data()[k] + t.row_begin.data()[at(k) + 1] - t.row_begin.data()[at(k)];
+    }
+#pragma omp parallel for num_threads(host.threads) schedule(static)
+    for (index_t k = 0; k < t.rows; ++k) {
+        const index_t i = at(k);
+        rows.row.data()[k] = t.row_of(i);
+        if (!sources.diagonal.empty()) rows.diagonal.data()[k] = sources.diagonal.data()[i];
+        offset_t to = rows.begin.data()[k];
+        for (offset_t from = t.row_begin.data()[i]; from < t.row_begin.data()[i + 1]; ++from, ++to) {
+            const index_t col = t.col.data()[from];
+            rows.col.data()[to] = unknowns == Unknowns::by_row ? t.row_of(col) : place.data()[col];
+            rows.source.data()[to] = sources.source.data()[from];
+        }
+    }
+    return rows;
+}
 
 template <class V>
 void set_values(const Context& ctx, const V* value, Prepared<V>& p)
@@ -246,8 +264,9 @@ void set_values(const Context& ctx, const V* value, Prepared<V>& p)
 
 bool is_device_resident(const AnalysisState& known, const Options& options, const Policy& scheme)
 {
-    if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1 || known.swept.most == 0) return false;
-    return scheme.merge == Merge::none || (scheme.merge == Merge::chains && scheme.rows == known.swept.most);
+    if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1) return false;
+    if (!known.device || !known.device->nodes) return false;
+    return scheme.merge == Merge::none || (scheme.merge == Merge::chains && scheme.rows == known.device->nodes->most);
 }
 
 template <class V>
@@ -255,32 +274,19 @@ Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& opt
                     const Policy& scheme)
 {
     Prepared<V> p;
-    p.scheme = scheme;
+    p.policy = scheme;
     {
         const trace::Phase phase{"arrange"};
-        const bool needs_more = scheme.kernel != Kernel::tasks || options.right_hand_sides > 1;
-        if (!is_device_resident(known, options, scheme)) fetch_triangle(ctx, known);
-        if (needs_more) fetch_sources(ctx, known);
-        if (needs_more || (scheme.merge == Merge::none && !is_device_resident(known, options, scheme)))
-            fetch_levels(ctx, known);
         ctx.run([&](const auto& q) { arrange(ctx, q, known, options, p); });
     }
     set_values(ctx, as_rows(a).value, p);
     return p;
 }
 
-template <class V>
-void run(const Context& ctx, const Prepared<V>& p, const RhsView<V>& sides)
-{
-    ctx.run([&](const auto& q) { solve_on(q, p, sides); });
-}
-
 template void set_values(const Context&, const float*, Prepared<float>&);
 template Prepared<float> prepare(const Context&, const WideView<float>&, const Options&, AnalysisState&, const Policy&);
-template void run(const Context&, const Prepared<float>&, const RhsView<float>&);
 template void set_values(const Context&, const double*, Prepared<double>&);
 template Prepared<double> prepare(const Context&, const WideView<double>&, const Options&, AnalysisState&,
                                   const Policy&);
-template void run(const Context&, const Prepared<double>&, const RhsView<double>&);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv
