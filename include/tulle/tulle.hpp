@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// All of tulle in one include.
+/// @file
+/// All of tulle in one include, except tulle/trace.hpp.
 #pragma once
 
 #include "tulle/context.hpp"
