@@ -338,6 +338,18 @@ constexpr bool check_matrix()
     }
 }
 
+// Both factors of a sparse product.
+template <class A, class B, class V>
+constexpr bool check_factors()
+{
+    if constexpr (!check_views<A, B>() || !check_matrix<A, V, AnyCsr<V>>()) return false;
+    else {
+        constexpr bool good = std::convertible_to<const B&, AnyCsr<V>>;
+        static_assert(good, "tulle: A and B must be CSR matrices of the same value type: all float or all double");
+        return good;
+    }
+}
+
 template <class View, class X, class Y>
 concept TakesVectors = requires
 {

@@ -105,6 +105,15 @@ Csc<V> travel(const Csc32View<V>& a, const Travel& go)
             a.unique};
 }
 
+// Whether to_device() can copy what it is given.
+template <class View>
+constexpr bool check_copied()
+{
+    static_assert(is_sparse_view<View>, "tulle: to_device() takes a view of a sparse matrix or a std::span<const T>");
+    if constexpr (is_sparse_view<View>) check_value<typename ValueOf<View>::type, true>();
+    return is_sparse_view<View>;
+}
+
 // ValueError if the array is null but not empty.
 template <class T>
 void require_data(std::span<T> array)
@@ -125,8 +134,12 @@ void require_data(std::span<T> array)
 template <class View>
 auto to_device(const Context& ctx, const View& a)
 {
-    matrix::require_outline(ctx.host(), matrix::outline(a));
-    return ctx.run([&](const auto& q) { return detail::travel(a, detail::Up<std::remove_cvref_t<decltype(q)>>{q}); });
+    if constexpr (!detail::check_views<View>()) return to_device(ctx, a.view());
+    else if constexpr (detail::check_copied<View>()) {
+        matrix::require_outline(ctx.host(), matrix::outline(a));
+        return ctx.run(
+            [&](const auto& q) { return detail::travel(a, detail::Up<std::remove_cvref_t<decltype(q)>>{q}); });
+    }
 }
 
 /// A copy of a sparse matrix on the host, counted in the memory of the context; waits.
