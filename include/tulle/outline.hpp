@@ -317,6 +317,24 @@ constexpr bool check_value()
     return good;
 }
 
+// In class bodies; always true, so that nothing follows the readable error.
+template <class V>
+constexpr bool require_value()
+{
+    check_value<V>();
+    return true;
+}
+
+// The same for V of A and B and C of C in a product with dense matrices.
+template <class V, class C>
+constexpr bool require_dense_values()
+{
+    if constexpr (check_value<V, true>())
+        static_assert(std::is_same_v<V, C> || (is_half<V> && std::is_same_v<C, float>),
+                      "tulle: C must have the value type of A and B, or float with Float16 and Bfloat16");
+    return true;
+}
+
 template <class... Arguments>
 constexpr bool check_views()
 {
@@ -329,7 +347,8 @@ constexpr bool check_views()
 template <class View, class V, class Any, bool halves = false>
 constexpr bool check_matrix()
 {
-    if constexpr (!check_views<View>() || !check_value<V, halves>()) return false;
+    if constexpr (!check_views<View>()) return false;
+    else if constexpr (!check_value<V, halves>()) return false;
     else {
         constexpr bool good = std::convertible_to<const View&, Any>;
         static_assert(good || !is_sparse_view<View>, "tulle: this operation does not take matrices of this format");
@@ -342,7 +361,8 @@ constexpr bool check_matrix()
 template <class A, class B, class V>
 constexpr bool check_factors()
 {
-    if constexpr (!check_views<A, B>() || !check_matrix<A, V, AnyCsr<V>>()) return false;
+    if constexpr (!check_views<A, B>()) return false;
+    else if constexpr (!check_matrix<A, V, AnyCsr<V>>()) return false;
     else {
         constexpr bool good = std::convertible_to<const B&, AnyCsr<V>>;
         static_assert(good, "tulle: A and B must be CSR matrices of the same value type: all float or all double");

@@ -205,7 +205,7 @@ struct MemoryNeed {
 /// @tparam V value type of all matrices: float or double.
 template <class V>
 class TULLE_API Plan {
-    static_assert(detail::check_value<V>());
+    static_assert(detail::require_value<V>());
 
 public:
     /// Analyses the matrices, selects a policy, and counts the nonzeros of C; waits.
@@ -252,6 +252,8 @@ public:
     std::size_t bytes() const { return memory().plan; }
     /// The policy in use.
     const Policy& policy() const;
+    /// The statistics that choose() was given.
+    const Features& features() const;
     /// The policy, the reason, the row groups and the memory, in several lines.
     std::string describe() const;
 

@@ -68,7 +68,7 @@ struct TeamPart {
 /// @tparam V value type of all matrices: float or double.
 template <class V>
 class TULLE_API TeamPlan {
-    static_assert(detail::check_value<V>());
+    static_assert(detail::require_value<V>());
 
 public:
     /// Copies the matrices to the members, counts the nonzeros of C, and cuts its rows.
@@ -124,8 +124,12 @@ public:
     double count_imbalance() const;
     /// Nonzeros of the largest part of the numeric phase divided by the mean.
     double fill_imbalance() const;
-    /// Bytes exchanged since the plan was made.
+    /// Bytes exchanged since the plan was made or reset_traffic().
     partition::Traffic traffic() const;
+    /// Sets traffic() to zero.
+    void reset_traffic();
+    /// Bytes held by all members together, and on the host for them.
+    std::size_t bytes() const;
     /// The cuts and the parts of the members, in several lines.
     std::string describe() const;
 

@@ -263,10 +263,7 @@ struct Options {
 /// @tparam C value type of C: V, or float with Float16 and Bfloat16.
 template <class V, class C = V>
 class TULLE_API Plan {
-    static_assert(detail::check_value<V, true>());
-    static_assert(std::is_same_v<V, C> || (detail::is_half<V> && std::is_same_v<C, float>) ||
-                      !(detail::is_value<V> || detail::is_half<V>),
-                  "tulle: C must have the value type of A and B, or float with Float16 and Bfloat16");
+    static_assert(detail::require_dense_values<V, C>());
 
 public:
     using Scalar = Sum<V>;  ///< type of alpha and beta

@@ -89,7 +89,7 @@ struct TeamPart {
 /// @tparam C value type of C: V, or float with Float16 and Bfloat16.
 template <class V, class C = V>
 class TULLE_API TeamPlan {
-    static_assert(detail::check_value<V, true>());
+    static_assert(detail::require_dense_values<V, C>());
 
 public:
     using Scalar = Sum<V>;  ///< type of alpha and beta

@@ -200,7 +200,7 @@ struct Options {
 /// @tparam M value type of the matrix: V, or float with V = double.
 template <class V, class M = V>
 class TULLE_API Plan {
-    static_assert(detail::check_value<V>() && detail::check_value<M>());
+    static_assert(detail::require_value<V>() && detail::require_value<M>());
     static_assert(std::is_same_v<V, M> || sizeof(V) > sizeof(M) || !detail::is_value<V> || !detail::is_value<M>,
                   "tulle: spmv::Plan<V, M> needs M = V, or V = double and M = float");
 

@@ -97,7 +97,7 @@ TULLE_API double predict_seconds(std::span<const PartReport> parts, std::span<co
 /// @tparam V value type of matrix and vectors: float or double.
 template <class V>
 class TULLE_API TeamPlan {
-    static_assert(detail::check_value<V>());
+    static_assert(detail::require_value<V>());
 
 public:
     /// Splits the matrix, copies the parts to the members and prepares them.

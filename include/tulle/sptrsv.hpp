@@ -314,7 +314,7 @@ struct Options {
 /// @tparam V value type of matrix and vectors: float or double.
 template <class V>
 class TULLE_API Plan {
-    static_assert(detail::check_value<V>());
+    static_assert(detail::require_value<V>());
 
 public:
     /// Analyses the triangle, selects a policy, and prepares what its kernel needs; waits.
