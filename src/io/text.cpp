@@ -59,6 +59,12 @@ std::string lower(std::string_view text)
     return result;
 }
 
+bool same_word(std::string_view a, std::string_view b)
+{
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](char x, char y) { return to_lower(x) == to_lower(y); });
+}
+
 offset_t Text::line_of(const char* at) const { return 1 + std::count(begin(), at, '\n'); }
 
 void Text::fail(const char* at, const std::string& what, const std::string& hint) const

@@ -35,6 +35,8 @@ constexpr bool is_blank(char c)
 constexpr bool is_space(char c) { return is_blank(c) || c == '\n'; }
 constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 std::string lower(std::string_view text);
+// The same text but for upper and lower case. Copies nothing: a word of a file may be as long as the file.
+bool same_word(std::string_view a, std::string_view b);
 
 // A whole text and its name.
 struct Text {

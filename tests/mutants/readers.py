@@ -16,5 +16,9 @@ MUTANTS = [
     io("overflow is not looked for in sums", "src/io/formats/matrix_market_read.cpp", "    report_narrowing(q, a, options, info);\n", "", "*WhatSixteenBitsLose*"),
     io("a file under another name is not listed", "src/io/atomic_file.cpp", "            unfinished[s].named = true;\n", "", "*ASignalLeavesNothing*"),
     io("finished files stay listed", "src/io/atomic_file.cpp", "    leave(std::exchange(slot_, -1));\n    ::close", "    ::close", "*LeaveRoomInTheList*"),
+    io("names in tar archives have any length", "src/io/compression/tar.cpp", "if (size > longest_name)", "if (false)", "*EveryFileOfTheCorpus*"),
+    io("xz dictionaries have any size", "src/io/compression/xz.cpp", "lzma_stream_decoder(&s, dictionary_limit,", "lzma_stream_decoder(&s, UINT64_MAX,", "*EveryFileOfTheCorpus*"),
+    io("members of zip archives may claim any size", "src/io/compression/zip.cpp", "if (member.bytes / deflate_ratio > member.packed_bytes)", "if (false)", "*EveryFileOfTheCorpus*"),
+    io("the banner's case counts", "src/io/text.cpp", "return to_lower(x) == to_lower(y);", "return x == y;", "*ToleratesWhatIsHarmless*"),
     io("the byte order mark stays", "src/io/text.cpp", "text.bytes.remove_prefix(3);", "text.bytes.remove_prefix(0);", "*AByteOrderMark*"),
 ]

@@ -17,6 +17,7 @@ namespace tulle::inline TULLE_ABI::io {
 namespace {
 
 constexpr std::size_t tar_block = 512;
+constexpr std::size_t longest_name = 4096;  // names are copied, outside of the budget
 constexpr const char* not_tar = "a header is damaged, or this is not a tar archive";
 
 struct TarMember {
@@ -72,6 +73,8 @@ std::vector<TarMember> list_files(const Source& archive)
             header.substr(257, 6) == std::string_view("ustar\0", 6) ? field(header, 345, 155) : "";
         const char kind = header[156];
         if (kind == 'L') {
+            if (size > longest_name)
+                archive.fail(header.data(), concat("a file name has ", size, " bytes, more than ", longest_name));
             long_name = field(contents, 0, contents.size());
         } else {
             const std::string name =

@@ -24,7 +24,9 @@ E choose_word(Scanner& scan, const char* what, std::span<const std::string_view>
     for (const std::string_view name : names) known += (known.empty() ? "" : ", ") + std::string(name);
     if (scan.at_line_end()) scan.fail(concat("the banner ends before the ", what), "known: " + known);
     Scanner before = scan;
-    const auto found = std::find(names.begin(), names.end(), lower(scan.word()));
+    const std::string_view word = scan.word();
+    const auto found =
+        std::find_if(names.begin(), names.end(), [&](std::string_view name) { return same_word(word, name); });
     if (found == names.end()) before.fail(concat("unknown ", what, " ", before.quoted()), "known: " + known);
     return static_cast<E>(found - names.begin());
 }
@@ -34,7 +36,7 @@ void read_banner(Scanner& scan, const Text& text, MarketHeader& header)
     if (scan.at_line_end() && text.bytes.find_first_not_of(" \t\r\n") == std::string_view::npos)
         scan.fail("the file is empty");
     Scanner before = scan;
-    if (lower(scan.word()) != "%%matrixmarket") {
+    if (!same_word(scan.word(), "%%MatrixMarket")) {
         const bool packed = text.bytes.starts_with("\x1f\x8b") || text.bytes.starts_with("\xfd"
                                                                                          "7zXZ");
         before.fail(concat("the first line must begin with '%%MatrixMarket', not ", before.quoted()),
