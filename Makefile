@@ -89,7 +89,7 @@ fuzz:
 # Sphinx and its themes live in an environment of their own; Doxygen reads the public headers.
 DOCS_VENV := build/docs-venv
 docs: $(DOCS_VENV)/ready
-	@$(DOCS_VENV)/bin/sphinx-build -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
+	@$(DOCS_VENV)/bin/sphinx-build -W --keep-going -q -E -b html -d build/docs/doctrees docs build/docs/html
 	@echo "build/docs/html/site/index.html"
 $(DOCS_VENV)/ready: docs/requirements.txt
 	@tools/setup docs
