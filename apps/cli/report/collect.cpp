@@ -126,9 +126,14 @@ Json values(const CsrView<double>& a)
     for (int d = lowest; d <= highest; ++d)
         if (const offset_t n = decade[static_cast<std::size_t>(d - lowest)]; n > 0)
             bins.push_back({{"exponent", d}, {"count", n}});
-    return {{"zeros", zeros},          {"negative", negative}, {"not_finite", strange},
-            {"too_large_for_f16", f16}, {"too_large_for_f32", f32}, {"least", most > 0 ? Json(least) : Json()},
-            {"most", most > 0 ? Json(most) : Json()}, {"decades", bins}};
+    return {{"zeros", zeros},
+            {"negative", negative},
+            {"not_finite", strange},
+            {"too_large_for_f16", f16},
+            {"too_large_for_f32", f32},
+            {"least", most > 0 ? Json(least) : Json()},
+            {"most", most > 0 ? Json(most) : Json()},
+            {"decades", bins}};
 }
 
 Json components(const CsrView<double>& a)
@@ -153,9 +158,10 @@ Json levels(const Context& ctx, const CsrView<double>& a)
 {
     if (a.rows != a.cols) return {};
     const auto of = [&](sptrsv::Uplo uplo) {
-        return bars_of(sptrsv::level_widths<double>(
-                           ctx, a, {.uplo = uplo, .unit_diagonal = true, .other_side = sptrsv::OtherSide::ignore})
-                           .alone);
+        return bars_of(
+            sptrsv::level_widths<double>(ctx, a,
+                                         {.uplo = uplo, .unit_diagonal = true, .other_side = sptrsv::OtherSide::ignore})
+                .alone);
     };
     return {{"lower", of(sptrsv::Uplo::lower)}, {"upper", of(sptrsv::Uplo::upper)}};
 }

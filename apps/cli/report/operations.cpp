@@ -60,6 +60,11 @@ private:
     void add(Json& list, const char* name, const std::string& what, const std::function<Json()>& look) const
     {
         Json entry = {{"operation", name}, {"what", what}, {"device", ctx_.name()}};
+        if (static_cast<double>(a_.rows) + a_.cols > 64.0 * static_cast<double>(a_.nonzeros) + (1 << 24)) {
+            entry["not"] = "far more rows or columns than entries: the vectors would take all memory";
+            list.push_back(entry);
+            return;
+        }
         try {
             entry.update(look());
         } catch (const Error& error) {
@@ -118,15 +123,13 @@ private:
     {
         if (a_.rows != a_.cols) return {{"not", "the matrix is not square"}};
         if (measure_.products > most_products)
-            return {{"not", concat(measure_.products, " products: more than a report looks at; try tulle plan spgemm")}};
+            return {
+                {"not", concat(measure_.products, " products: more than a report looks at; try tulle plan spgemm")}};
         const auto plan = spgemm::Plan<double>::make(ctx_, a_, a_, {.checked = false});
         const spgemm::MemoryNeed need = plan.memory();
-        Json entry = {{"chosen", to_text(plan.policy())},
-                      {"describe", plan.describe()},
-                      {"bytes", need.plan},
-                      {"nonzeros", plan.nonzeros()},
-                      {"result_bytes", need.result},
-                      {"workspace_bytes", need.workspace}};
+        Json entry = {
+            {"chosen", to_text(plan.policy())}, {"describe", plan.describe()}, {"bytes", need.plan},
+            {"nonzeros", plan.nonzeros()},      {"result_bytes", need.result}, {"workspace_bytes", need.workspace}};
         time(entry, 2 * matrix_bytes() + static_cast<double>(need.result),
              [&] { spgemm::multiply(ctx_, a_, a_, {.checked = false}); });
         return entry;

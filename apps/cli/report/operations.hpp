@@ -10,9 +10,9 @@
 namespace tulle::cli::sections {
 
 struct Measure {
-    bool run = false;         // time it
-    double bandwidth = 0;     // bytes a second that the device reads, where it was measured
-    offset_t products = 0;    // of A times A
+    bool run = false;       // time it
+    double bandwidth = 0;   // bytes a second that the device reads, where it was measured
+    offset_t products = 0;  // of A times A
     bool full_diagonal = false;
 };
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle report: everything about a matrix in one HTML file that needs no network. The page (report/page.html) draws what
-// stands in it as JSON.
+// tulle report: everything about a matrix in one HTML file that needs no network. The page (report/page.html) draws
+// what stands in it as JSON.
 #include <fmt/format.h>
 
 #include "apps/cli/report/collect.hpp"
@@ -29,7 +29,8 @@ Json warnings_of(const Portrait& portrait, const io::FileInfo& file, const Json&
 {
     const Features& f = portrait.features;
     const auto number = [&](const char* key) { return values[key].get<offset_t>(); };
-    const bool spread = !values["least"].is_null() && values["most"].get<double>() > 1e12 * values["least"].get<double>();
+    const bool spread =
+        !values["least"].is_null() && values["most"].get<double>() > 1e12 * values["least"].get<double>();
     Json list = Json::array();
     warn(list, f.row.nonzeros == 0, "The matrix has no entries.");
     warn(list, f.row.empty_rows > 0 && f.row.nonzeros > 0,
@@ -41,7 +42,8 @@ Json warnings_of(const Portrait& portrait, const io::FileInfo& file, const Json&
          fmt::format("{} of the diagonal empty: Jacobi and triangular solves divide by it.",
                      counted(f.row.rows - f.diagonal, "place", "places")));
     warn(list, file.duplicates.count > 0,
-         fmt::format("{} stored more than once; they were added up.", counted(file.duplicates.count, "entry", "entries")));
+         fmt::format("{} stored more than once; they were added up.",
+                     counted(file.duplicates.count, "entry", "entries")));
     warn(list, number("zeros") > 0,
          fmt::format("{} with the value 0 stored.", counted(number("zeros"), "entry", "entries")));
     warn(list, number("not_finite") > 0,
@@ -76,10 +78,10 @@ Json report_on(const Session& session, const Source& source, bool run, double ba
     for (const Context& where : session.contexts("all")) {
         const bool here = where.backend() == Backend::cpu;
         for (Json& entry : sections::operations(where, a,
-                                              {.run = run,
-                                               .bandwidth = here ? bandwidth : 0,
-                                               .products = f.products,
-                                               .full_diagonal = f.row.rows == f.row.cols && f.diagonal == f.row.rows}))
+                                                {.run = run,
+                                                .bandwidth = here ? bandwidth : 0,
+                                                .products = f.products,
+                                                .full_diagonal = f.row.rows == f.row.cols && f.diagonal == f.row.rows}))
             result["operations"].push_back(entry);
     }
     return result;
