@@ -13,7 +13,7 @@ QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 # What CMake said about CUDA: one line where nvcc is here without a GPU.
 NOTE   := sed -n 's/^-- tulle: \(nvcc is here.*\)/tulle: \1/p' $(BUILD).configure.log >&2
 
-.PHONY: help docs demo test bench install clean check format asan tsan sim fuzz ci
+.PHONY: help docs demo test bench install clean check format reference asan tsan sim fuzz ci
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make install PREFIX=dir    install library, headers, programs, manual and completions (now: $(PREFIX))"
 	@echo "make check                 layers of the source tree; every header compiled alone"
 	@echo "make format                format all sources (clang-format 14)"
+	@echo "make reference             reference of the public headers (Doxygen): build/reference/html/index.html"
 	@echo "make asan | tsan | sim     the tests under AddressSanitizer, ThreadSanitizer, on the simulated GPU"
 	@echo "make fuzz [SECONDS=30]     fuzz every reader"
 	@echo "make ci                    everything a change has to pass"
@@ -68,6 +69,13 @@ check:
 	python3 tools/check_layers.py
 	python3 tools/check_headers.py -j $(JOBS)
 
+# An undocumented public name is an error.
+reference:
+	@tools/setup ci
+	@mkdir -p build
+	doxygen docs/Doxyfile
+	@echo "build/reference/html/index.html"
+
 asan tsan sim:
 	@tools/setup ci
 	$(MAKE) --no-print-directory test PRESET=$@
@@ -81,7 +89,7 @@ fuzz:
 # Sphinx and its themes live in an environment of their own; Doxygen reads the public headers.
 DOCS_VENV := build/docs-venv
 docs: $(DOCS_VENV)/ready
-	@$(DOCS_VENV)/bin/sphinx-build -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
+	@$(DOCS_VENV)/bin/sphinx-build -W --keep-going -q -E -b html -d build/docs/doctrees docs build/docs/html
 	@echo "build/docs/html/site/index.html"
 $(DOCS_VENV)/ready: docs/requirements.txt
 	@tools/setup docs

@@ -29,9 +29,9 @@ highlight_language = "none"
 
 def write_reference(app):
     """Runs Doxygen, and writes a page for every public header."""
-    settings = (ROOT / "docs/Doxyfile").read_text() + "\nGENERATE_XML = YES\nGENERATE_HTML = NO\nOUTPUT_DIRECTORY = build/reference\nXML_OUTPUT = xml\n"
+    settings = (ROOT / "docs/Doxyfile").read_text() + "\nGENERATE_XML = YES\nGENERATE_HTML = NO\n"
     (ROOT / "build/reference").mkdir(parents=True, exist_ok=True)
-    subprocess.run(["doxygen", "-"], input=settings, text=True, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(["doxygen", "-"], input=settings, text=True, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     folder = ROOT / "docs/site/reference/headers"
     folder.mkdir(exist_ok=True)
     names = [line.split()[0] for line in (ROOT / "include/tulle/headers.txt").read_text().splitlines() if line and not line.startswith("#")]

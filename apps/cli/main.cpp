@@ -261,6 +261,22 @@ void add_doctor(Parser& parser, DoctorOptions& o)
     parser.when(verb, [&o](const Session& session) { doctor(session, o); });
 }
 
+void add_report(Parser& parser, ReportOptions& o)
+{
+    CLI::App* verb =
+        parser.verb("report",
+                    "One HTML file about a matrix, to look at and to send: density map, histograms, values, "
+                    "levels, parts, what each operation chooses, warnings.",
+                    "tulle report matrix.mtx -o report.html\ntulle report twin:cant --run\n"
+                    "tulle report before.mtx --compare after.mtx -o both.html");
+    parser.matrix(verb, o.matrix, true, &o.compare);
+    verb->add_option("-o,--output", o.to, "the file to write (report.html)")->option_text("FILE");
+    parser.output(o.to);
+    verb->add_option("--compare", o.compare.text, "a second matrix, beside the first")->option_text("MATRIX");
+    verb->add_flag("--run", o.run, "also run every operation and show times and a roofline");
+    parser.when(verb, [&o](const Session& session) { report(session, o); });
+}
+
 void add_demo(Parser& parser, DemoOptions& o)
 {
     CLI::App* verb = parser.verb("demo",
@@ -311,6 +327,7 @@ struct Wishes {
     ExplainSpmmOptions spmm_explained;
     TuneSptrsvOptions tune;
     DoctorOptions doctor;
+    ReportOptions report;
     DemoOptions demo;
     std::string shell;
 };
@@ -319,6 +336,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
 {
     add_demo(parser, wishes.demo);
     add_info(parser, wishes.info);
+    add_report(parser, wishes.report);
     add_validate(parser, wishes.validate);
     add_convert(parser, wishes.convert);
     add_gen(parser, wishes.gen);

@@ -90,6 +90,13 @@ struct DoctorOptions {
 };
 void doctor(const Session& session, const DoctorOptions& options);
 
+struct ReportOptions {
+    Source matrix, compare;  // compare: no text, nothing to compare with
+    std::string to = "report.html";
+    bool run = false;  // measure the operations too
+};
+void report(const Session& session, const ReportOptions& options);
+
 struct DemoOptions {
     Source matrix{.text = "twin:cant"};
     std::string picture;  // empty: tulle-demo.png

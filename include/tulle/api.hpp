@@ -1,10 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Marks what a shared library shows; everything else is hidden.
+/// @file
+/// Export mark and ABI namespace of the library.
 #pragma once
 
+/// Marks a name that the shared library exports; all other names are hidden.
 #define TULLE_API __attribute__((visibility("default")))
 
-// Everything of tulle is in this inline namespace, so that the symbols of two versions that cannot replace one another
-// differ: v0_MINOR, as the SOVERSION of the shared library.
+/// Inline namespace that contains all of tulle, so that the symbols of incompatible versions differ: v0_MINOR, as the
+/// SOVERSION of the shared library. User code does not write it.
 #define TULLE_ABI v0_1

@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user holds: where work is done, with how much memory, and how repeatable.
-//
-//     auto ctx = tulle::Context::best();                  // a GPU if one can be used, else the CPU
-//     ctx.budget(8_GiB).deterministic();
+/// @file
+/// Context: the device that does the work, its memory, and whether results must be reproducible.
+/// @code
+/// auto ctx = tulle::Context::best();                  // a GPU if one can be used, else the CPU
+/// ctx.budget(8_GiB).deterministic();
+/// @endcode
 #pragma once
 
 #include <cstddef>
@@ -19,57 +21,90 @@
 #include "tulle/memory.hpp"
 #include "tulle/version.hpp"
 
-// What GPUs there are, and why there is none.
-
 namespace tulle::inline TULLE_ABI {
 
+/// Properties of a GPU.
 struct GpuInfo {
-    std::string name;
-    int device = 0;
-    int major = 0, minor = 0;  // compute capability
-    int multiprocessors = 0;
-    std::size_t bytes = 0;  // free_bytes({Space::device, device}) tells how many are free
-    std::size_t l2_bytes = 0;
-    std::size_t shared_bytes_per_block = 0;  // the largest a kernel may ask for
-    bool simulated = false;
+    std::string name;                        ///< "NVIDIA H200"
+    int device = 0;                          ///< its number, for Context::cuda()
+    int major = 0;                           ///< compute capability, first number
+    int minor = 0;                           ///< compute capability, second number
+    int multiprocessors = 0;                 ///< number of multiprocessors
+    std::size_t bytes = 0;                   ///< memory in all; free_bytes({Space::device, device}) tells what is free
+    std::size_t l2_bytes = 0;                ///< level-2 cache
+    std::size_t shared_bytes_per_block = 0;  ///< shared memory that a kernel may ask for
+    bool simulated = false;                  ///< a simulated GPU, for tests
 };
 
-TULLE_API std::vector<GpuInfo> cuda_devices();  // usable ones; empty without a CUDA backend, driver or GPU
-TULLE_API std::string why_no_cuda();            // one sentence; empty when there is a usable GPU
+/// The usable GPUs; empty without a CUDA backend, driver or GPU. Thread safe.
+TULLE_API std::vector<GpuInfo> cuda_devices();
+/// Why there is no usable GPU, in one sentence; empty when there is one. Thread safe.
+TULLE_API std::string why_no_cuda();
 
-// Told how far long work has come, 0 … 1, now and then, from the calling thread. May be empty.
+/// Called from time to time with the fraction of a long operation that is done, 0 … 1, from the calling thread. May be
+/// empty.
 using Progress = std::function<void(double)>;
 
-enum class Backend { cpu, cuda };
+/// The kinds of devices.
+enum class Backend {
+    cpu,  ///< OpenMP threads of this process
+    cuda  ///< a GPU, real or simulated
+};
 
+/// A device with its memory resource. All arrays given to an operation are in the memory of its context: host memory
+/// for the CPU, memory of that GPU for CUDA (tulle/transfer.hpp copies matrices there and back).
+///
+/// Copies share the queue and the memory. On the CPU, work is done when a call returns. On a GPU, functions that return
+/// host values wait; the others may return before the work is done, and work follows in the order of the stream.
+/// Several threads may use copies of a context at once; on a GPU their work goes to the same stream.
 class TULLE_API Context {
 public:
-    static Context cpu(int threads = 0);  // 0: all threads of this process; ValueError below 0 and above most_threads()
-    static Context cuda(int device = 0);  // on a stream of its own
-    static Context cuda(int device,
-                        CUstream_st* stream);  // on the caller's stream, which must outlive all data made with it
+    /// A context on the CPU.
+    /// @param threads number of threads; 0: available_threads().
+    /// @throws ValueError below 0 and above most_threads().
+    static Context cpu(int threads = 0);
+    /// A context on a GPU, with a stream of its own.
+    /// @param device number of the GPU, from 0.
+    /// @throws NotBuilt without the CUDA backend.
+    /// @throws DeviceError if there is no such GPU or it cannot be used.
+    static Context cuda(int device = 0);
+    /// A context on a GPU, on the caller's stream, which must outlive all data made with the context.
+    /// @throws NotBuilt without the CUDA backend.
+    /// @throws DeviceError if there is no such GPU or it cannot be used.
+    static Context cuda(int device, CUstream_st* stream);
+    /// GPU 0 if there is a usable GPU, else the CPU with all threads.
     static Context best();
 
-    // Bytes that may be held at once where the work is done (host for cpu, device for cuda).
+    /// Limits the bytes that may be held at once where the work is done: on the host for the CPU, on the GPU for CUDA.
+    /// Holds for all copies of the context; allocations beyond it throw OutOfMemory.
     Context& budget(std::size_t bytes);
-    // The same bits every time, also where that costs speed.
+    /// Asks for the same bits every time, also where that costs speed.
     Context& deterministic(bool on = true)
     {
         deterministic_ = on;
         return *this;
     }
+    /// Whether the same bits every time are asked for.
     bool is_deterministic() const { return deterministic_; }
 
+    /// CPU or GPU.
     Backend backend() const { return std::holds_alternative<CpuQueue>(queue_) ? Backend::cpu : Backend::cuda; }
-    std::string name() const;  // "cpu:8", "cuda:0"
+    /// "cpu:8" (threads), "cuda:0" (number of the GPU).
+    std::string name() const;
+    /// The memory resource, shared by all copies.
     Memory& memory() const;
-    std::size_t peak_bytes() const;  // in the space the budget speaks of
+    /// The most bytes that were held at once in the space that budget() limits.
+    std::size_t peak_bytes() const;
+    /// Waits for all work of the queue.
+    /// @throws DeviceError if the work failed.
     void synchronize() const;
-    Context for_work(
-        offset_t work) const;  // this one, with no more CPU threads than so many entries are worth (threads_for)
-    CpuQueue host() const;     // this context's host side, counted in the same memory
+    /// This context with no more CPU threads than pay off for so much work (threads_for()); on a GPU the same context.
+    /// @param work entries, rows or bytes touched.
+    Context for_work(offset_t work) const;
+    /// The host side of this context: its CPU queue, or for CUDA one with all threads; counted in the same memory.
+    CpuQueue host() const;
 
-    // The one place where a backend is chosen: f is called with a CpuQueue or a CudaQueue.
+    /// Calls f with the queue: a CpuQueue or a CudaQueue. The only place where the library selects a backend.
     template <class F>
     decltype(auto) run(F&& f) const
     {
@@ -87,9 +122,11 @@ private:
     bool deterministic_ = false;
 };
 
-// 8_GiB
+/// Bytes in KiB: 8_KiB.
 constexpr std::size_t operator""_KiB(unsigned long long n) { return static_cast<std::size_t>(n) << 10; }
+/// Bytes in MiB: 8_MiB.
 constexpr std::size_t operator""_MiB(unsigned long long n) { return static_cast<std::size_t>(n) << 20; }
+/// Bytes in GiB: 8_GiB.
 constexpr std::size_t operator""_GiB(unsigned long long n) { return static_cast<std::size_t>(n) << 30; }
 
 }  // namespace tulle::inline TULLE_ABI

@@ -1,10 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One resource behind all memory of a context: it counts, keeps a budget, and can be told to fail for tests.
-//
-// Host memory is aligned (huge pages where large); large blocks that the machine cannot give are refused
-// (host_memory.hpp). Device memory comes from a stream-ordered pool of our own, or from plain allocations where there
-// is no pool or the pool is exhausted.
+/// @file
+/// Memory resource, queues and arrays: what contexts are made of.
+///
+/// All memory of a context comes from one Memory, which counts, keeps a budget, and can be told to fail for tests. Host
+/// memory is aligned (huge pages for large blocks); large blocks that the machine cannot give are refused. Device
+/// memory comes from a stream-ordered pool of tulle's own, or from plain allocations where there is no pool or it is
+/// exhausted.
 #pragma once
 
 #include <array>
@@ -23,45 +25,65 @@
 #include "tulle/text.hpp"
 #include "tulle/types.hpp"
 
-struct CUstream_st;  // a CUDA stream, without any CUDA header
+struct CUstream_st;  ///< a CUDA stream, declared without any CUDA header
 
 namespace tulle::inline TULLE_ABI {
 
-enum class Space { host, pinned, device };
-
-// Where memory lives and on whose stream its life is ordered.
-struct Place {
-    Space space = Space::host;
-    int device = 0;
-    CUstream_st* stream = nullptr;
+/// Kinds of memory.
+enum class Space {
+    host,    ///< pageable host memory
+    pinned,  ///< page-locked host memory
+    device   ///< memory of a GPU
 };
 
+/// Where memory is, and the stream that orders its allocation and release.
+struct Place {
+    Space space = Space::host;      ///< kind of memory
+    int device = 0;                 ///< number of the GPU
+    CUstream_st* stream = nullptr;  ///< stream that orders allocation and release; null on the host
+};
+
+/// Allocates and counts the memory of a context. All members are thread safe.
 class TULLE_API Memory {
 public:
+    /// A budget that allows everything.
     static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
+    /// A resource without budget that holds nothing.
     Memory() = default;
-    Memory(const Memory&) = delete;
-    Memory& operator=(const Memory&) = delete;
+    Memory(const Memory&) = delete;             ///< not copyable
+    Memory& operator=(const Memory&) = delete;  ///< not copyable
 
-    // Never null, also for zero bytes; OutOfMemory with the numbers otherwise.
+    /// Allocates; never null, also for zero bytes.
+    /// @throws OutOfMemory, with the numbers, if the budget or the device does not allow it.
     void* allocate(const Place& place, std::size_t bytes);
+    /// Releases what allocate() gave for the same place and size; null is ignored.
     void release(const Place& place, void* data, std::size_t bytes) noexcept;
 
-    // No more than this many bytes are held at once in a space.
+    /// Limits the bytes that are held at once in a space.
     void budget(Space space, std::size_t bytes);
+    /// The limit of a space, in bytes.
     std::size_t budget(Space space) const;
+    /// Bytes held now in a space.
     std::size_t live(Space space) const;
+    /// The most bytes held at once in a space since the beginning or reset_peak().
     std::size_t peak(Space space) const;
+    /// Sets the peak of every space to what is held now.
     void reset_peak();
-    std::int64_t allocations() const;  // made so far, failed ones included
+    /// Number of allocations so far, failed ones included.
+    std::int64_t allocations() const;
+    /// Number of allocations not yet released.
     std::int64_t live_blocks() const;
 
-    // Keeps something alive as long as this memory, such as the stream that orders it.
+    /// Keeps an object alive as long as this resource, such as the stream that orders it; replaces the one before.
     void keep(std::shared_ptr<void> thing);
 
-    // For tests: the n-th allocation from now (0 is the next) fails, once or from then on; n < 0 switches it off.
-    enum class Fail { once, for_ever };
+    /// Whether fail_at() means one allocation or all from then on.
+    enum class Fail {
+        once,     ///< one allocation fails
+        for_ever  ///< that allocation and all later ones fail
+    };
+    /// For tests: the n-th allocation from now (0 is the next) fails with OutOfMemory; n < 0 switches it off.
     void fail_at(std::int64_t n, Fail how = Fail::once);
 
 private:
@@ -81,62 +103,84 @@ private:
     Fail fail_ = Fail::once;
 };
 
-// Bytes that can be had right now in a space, as the machine says.
+/// Bytes that are free now in a space, as the machine reports.
 TULLE_API std::size_t free_bytes(const Place& place);
 
-// Where work goes, in order. Steps are overloaded on the queue's type; Context::run hands the right one to a story.
-
-// OpenMP threads of this process. Work is done when the call returns.
+/// OpenMP threads of this process. Work is done when a call returns.
 struct TULLE_API CpuQueue {
-    explicit CpuQueue(int threads = 0);  // 0: available_threads(); ValueError below 0 and above most_threads()
+    /// A queue with a memory resource of its own.
+    /// @param threads number of threads; 0: available_threads().
+    /// @throws ValueError below 0 and above most_threads(), and if TULLE_WORK_PER_THREAD is not a number above zero.
+    explicit CpuQueue(int threads = 0);
+    /// A queue with the given memory resource.
+    /// @throws ValueError as above.
     CpuQueue(int threads, std::shared_ptr<Memory> memory);
 
-    int threads;
-    std::shared_ptr<Memory> memory;
-    offset_t work_per_thread;  // entries, rows or bytes touched that make another thread worth starting;
-                               // TULLE_WORK_PER_THREAD
+    int threads;                     ///< number of threads
+    std::shared_ptr<Memory> memory;  ///< memory resource
+    /// Entries, rows or bytes touched that make another thread worth starting; the environment variable
+    /// TULLE_WORK_PER_THREAD sets it.
+    offset_t work_per_thread;
 
+    /// Host memory.
     Place place() const { return {}; }
 };
 
-// A stream of one GPU. Work is done when somebody waits for it.
+/// A stream of one GPU. Work is asynchronous: it is done when somebody waits for it.
 struct TULLE_API CudaQueue {
+    /// @param device number of the GPU.
+    /// @param stream must outlive the queue and all arrays made with it.
+    /// @param memory memory resource.
     CudaQueue(int device, CUstream_st* stream, std::shared_ptr<Memory> memory);
 
-    int device;
-    CUstream_st* stream;
-    std::shared_ptr<Memory> memory;
+    int device;                      ///< number of the GPU
+    CUstream_st* stream;             ///< the stream
+    std::shared_ptr<Memory> memory;  ///< memory resource
 
+    /// Memory of the GPU, ordered by the stream.
     Place place() const { return {Space::device, device, stream}; }
 };
 
-// Threads that so much work is worth, one to all of the queue's: starting a second one takes as long as thousands of
-// entries (docs/design/spmv.md).
+/// Number of threads that pay off for so much work, from one to all of the queue: starting a second one takes as long
+/// as thousands of entries (docs/design/spmv.md).
+/// @param q the queue.
+/// @param work entries, rows or bytes touched.
 TULLE_API int threads_for(const CpuQueue& q, offset_t work);
 
+/// Does nothing: work on a CPU queue is done when a call returns.
 inline void synchronize(const CpuQueue&) {}
+/// Waits for all work of the stream.
+/// @throws DeviceError if the work failed.
 TULLE_API void synchronize(const CudaQueue& q);
 
-// Host threads this process may use: OMP_NUM_THREADS, or the processors it is allowed to run on; most_threads() at
-// most.
+/// Host threads that this process may use: OMP_NUM_THREADS, or the processors it may run on; at most most_threads().
 TULLE_API int available_threads();
 
-// Threads that a queue may have: eight for every processor but no fewer than 256, and no more than OMP_THREAD_LIMIT.
+/// The most threads of a queue: eight for every processor but no fewer than 256, and no more than OMP_THREAD_LIMIT.
 TULLE_API int most_threads();
 
-// Owns an array in the memory of one queue. Moves, never copies; not initialised.
-
+/// Owns an array in the memory of one queue. Moves, never copies; not initialised.
+///
+/// On a GPU, the array is released in the order of the stream, so that work queued before may still use it.
+/// @tparam T trivially copyable.
 template <class T>
 class Buffer {
     static_assert(std::is_trivially_copyable_v<T>);
 
 public:
+    /// An empty array.
     Buffer() = default;
 
+    /// Allocates `size` entries in the memory of the queue.
+    /// @throws ValueError if the size is negative or no machine could hold it.
+    /// @throws OutOfMemory if the budget or the device does not allow it.
     template <class Queue>
     Buffer(const Queue& q, offset_t size) : Buffer(q.memory, q.place(), size)
     {}
 
+    /// Allocates `size` entries at a place.
+    /// @throws ValueError if the size is negative or no machine could hold it.
+    /// @throws OutOfMemory if the budget or the device does not allow it.
     Buffer(std::shared_ptr<Memory> memory, Place place, offset_t size)
         : memory_(std::move(memory)),
           place_(place),
@@ -150,7 +194,9 @@ public:
         data_ = static_cast<T*>(memory_->allocate(place_, bytes()));
     }
 
+    /// Takes the array; `other` is empty afterwards.
     Buffer(Buffer&& other) noexcept { swap(other); }
+    /// Releases the own array and takes that of `other`, which is empty afterwards.
     Buffer& operator=(Buffer&& other) noexcept
     {
         Buffer(std::move(other)).swap(*this);
@@ -161,14 +207,23 @@ public:
         if (data_) memory_->release(place_, data_, bytes());
     }
 
+    /// The first entry, in the memory of place().
     T* data() { return data_; }
+    /// The first entry, in the memory of place().
     const T* data() const { return data_; }
+    /// Number of entries.
     offset_t size() const { return size_; }
+    /// Bytes of all entries.
     std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
+    /// Whether there are no entries.
     bool empty() const { return size_ == 0; }
+    /// The array; valid while the owner lives.
     std::span<T> span() & { return {data_, static_cast<std::size_t>(size_)}; }
+    /// The array, read-only; valid while the owner lives.
     std::span<const T> span() const& { return {data_, static_cast<std::size_t>(size_)}; }
-    std::span<const T> span() const&& = delete;  // a temporary is gone before its span: give it a name
+    /// Deleted: a span of a temporary would outlive it. Give the owner a name.
+    std::span<const T> span() const&& = delete;
+    /// Where the array is.
     const Place& place() const { return place_; }
 
 private:
@@ -186,43 +241,52 @@ private:
     offset_t size_ = 0;
 };
 
-// Moving bytes between the host and a queue's memory, and inside it. Order is the queue's order.
-
+/// Copies bytes inside the memory of the queue, with all its threads; done on return.
 TULLE_API void copy_bytes(const CpuQueue& q, const void* from, void* to, std::size_t bytes);
-TULLE_API void copy_bytes(const CudaQueue& q, const void* from, void* to, std::size_t bytes);  // inside the device
+/// Copies bytes inside the memory of the GPU; asynchronous, in the order of the stream.
+TULLE_API void copy_bytes(const CudaQueue& q, const void* from, void* to, std::size_t bytes);
+/// Copies bytes from the host to the memory of the queue; done on return.
 TULLE_API void upload_bytes(const CpuQueue& q, const void* host, void* to, std::size_t bytes);
-TULLE_API void upload_bytes(const CudaQueue& q, const void* host, void* to,
-                            std::size_t bytes);  // `host` may be reused on return
+/// Copies bytes from the host to the GPU, in the order of the stream; waits, so that `host` may be reused on return.
+TULLE_API void upload_bytes(const CudaQueue& q, const void* host, void* to, std::size_t bytes);
+/// Copies bytes from the memory of the queue to the host; done on return.
 TULLE_API void download_bytes(const CpuQueue& q, const void* from, void* host, std::size_t bytes);
-TULLE_API void download_bytes(const CudaQueue& q, const void* from, void* host, std::size_t bytes);  // waits
+/// Copies bytes from the GPU to the host, in the order of the stream; waits.
+TULLE_API void download_bytes(const CudaQueue& q, const void* from, void* host, std::size_t bytes);
+/// Sets bytes in the memory of the queue; done on return.
 TULLE_API void fill_bytes(const CpuQueue& q, void* to, unsigned char value, std::size_t bytes);
+/// Sets bytes in the memory of the GPU; asynchronous, in the order of the stream.
 TULLE_API void fill_bytes(const CudaQueue& q, void* to, unsigned char value, std::size_t bytes);
 
+/// Copies n entries inside the memory of the queue; on a GPU asynchronous, in the order of the stream.
 template <class Queue, class T>
 void copy(const Queue& q, const T* from, T* to, offset_t n)
 {
     copy_bytes(q, from, to, static_cast<std::size_t>(n) * sizeof(T));
 }
 
+/// Copies n entries from the host to the memory of the queue; waits.
 template <class Queue, class T>
 void upload(const Queue& q, const T* host, T* to, offset_t n)
 {
     upload_bytes(q, host, to, static_cast<std::size_t>(n) * sizeof(T));
 }
 
+/// Copies n entries from the memory of the queue to the host; waits.
 template <class Queue, class T>
-void download(const Queue& q, const T* from, T* host, offset_t n)  // waits
+void download(const Queue& q, const T* from, T* host, offset_t n)
 {
     download_bytes(q, from, host, static_cast<std::size_t>(n) * sizeof(T));
 }
 
+/// Sets n entries to zero; on a GPU asynchronous, in the order of the stream.
 template <class Queue, class T>
 void fill_zero(const Queue& q, T* to, offset_t n)
 {
     fill_bytes(q, to, 0, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-// One value from a queue's memory; waits.
+/// One value from the memory of a queue; waits.
 template <class T, class Queue>
 T read_value(const Queue& q, const T* from)
 {
@@ -231,7 +295,8 @@ T read_value(const Queue& q, const T* from)
     return value;
 }
 
-// A new array on the queue with the contents of a host array.
+/// A new array in the memory of the queue with the contents of a host array; waits.
+/// @throws OutOfMemory if the budget or the device does not allow it.
 template <class T, class Queue>
 Buffer<T> to_queue(const Queue& q, const T* host, offset_t n)
 {

@@ -1,21 +1,21 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// C = op(A) op(B) on a team: several GPUs, several streams of one, several CPU queues, or a mixture (DeltaSPARSE's
-// global task schedule).
-//
-//     const auto team = tulle::Team::cuda({0, 1, 2, 3});
-//     auto C = tulle::spgemm::multiply(team, A.view(), B.view());  // all three on the host
-//
-//     auto plan = tulle::spgemm::TeamPlan<double>::make(team, A.view(), B.view());
-//     auto C     = plan.run();                                     // gathered on the host, …
-//     auto there = plan.run_on(0);                                 // … in member 0's memory, …
-//     auto parts = plan.run_parts();                               // … or left with the members: parts[m] begins at
-//                                                                  // first_row(m)
-//
-// Rows are dealt out twice: for counting by their products, for filling by their nonzeros. Rows of C are never split,
-// so every row is summed as it would be on one device: teams of one kind of device give the same bits for any number of
-// members (unless a policy is forced that adds in no fixed order; deterministic contexts refuse it). Every member has
-// all of B and its rows of A; members on a CPU use the caller's arrays.
+/// @file
+/// SpGEMM on a team: C = op(A) op(B) on several GPUs, several streams of one, several CPU queues, or a mixture
+/// (DeltaSPARSE's global task schedule).
+/// @code
+/// const auto team = tulle::Team::cuda({0, 1, 2, 3});
+/// auto C = tulle::spgemm::multiply(team, A.view(), B.view());  // all three on the host
+///
+/// auto plan = tulle::spgemm::TeamPlan<double>::make(team, A.view(), B.view());
+/// auto C     = plan.run();                                     // gathered on the host,
+/// auto there = plan.run_on(0);                                 // in the memory of member 0,
+/// auto parts = plan.run_parts();                               // or left with the members, from first_row(m) on
+/// @endcode
+/// Rows are divided twice: for the symbolic phase by their products, for the numeric phase by their nonzeros. Rows of C
+/// are never split, so every row is summed as on one device: teams of one kind of device give the same bits for any
+/// number of members (unless a policy is forced that adds in no fixed order; deterministic contexts refuse it). Every
+/// member has all of B and its rows of A; members on a CPU use the caller's arrays.
 #pragma once
 
 #include <memory>
@@ -29,66 +29,108 @@
 
 namespace tulle::inline TULLE_ABI::spgemm {
 
-// How the rows of C are split among the devices; both ways give the same split.
+/// How the cuts between the parts are found; both ways give the same cuts.
 enum class Cutting {
-    search,  // a binary search for every part: O(parts log rows)
-    scan,    // DeltaSPARSE's algorithm 3: every row asks whether one of the parts begins there, O(parts rows), in
-             // parallel
+    search,  ///< a binary search for every part: O(parts log rows)
+    scan,    ///< algorithm 3 of DeltaSPARSE: every row tests whether a part begins there, O(parts rows), in parallel
 };
 
+/// Options of TeamPlan::make() and multiply().
 struct TeamOptions {
-    Op op_a = Op::none, op_b = Op::none;
-    std::optional<Policy> force = {};                 // for every member; it must exist on each
-    bool sorted = true;                               // columns of C must ascend in every row
-    NumericReuse refill = NumericReuse::find_places;  // what members keep of their products for run_parts(parts)
-    Cutting cutting = Cutting::search;
-    bool take_turns = false;  // members work one after the other: their times are what each would take alone
-    bool checked = true;      // validate the matrices first; sizes and null pointers are looked at in any case
+    Op op_a = Op::none;                               ///< op(A): A or A transposed
+    Op op_b = Op::none;                               ///< op(B): B or B transposed
+    std::optional<Policy> force = {};                 ///< for every member; it must work on each
+    bool sorted = true;                               ///< columns of C ascend in every row
+    NumericReuse refill = NumericReuse::find_places;  ///< what members keep of their products for run_parts(parts)
+    Cutting cutting = Cutting::search;                ///< how the cuts are found
+    bool take_turns = false;  ///< members work one after the other: their times are those of each alone
+    bool checked = true;      ///< validate the matrices first; sizes and null pointers are always checked
 };
 
-// One member's part, for people and for tests.
+/// The part of one member.
 struct TeamPart {
-    std::string where = {};  // "cuda:1"
-    index_t counted_rows = 0, filled_rows = 0;
-    offset_t products = 0;  // of the rows it counts
-    offset_t nonzeros = 0;  // of the rows it fills
-    offset_t moved = 0;     // nonzeros of A in rows that it fills and another has counted
-    std::size_t bytes = 0;  // held in the member's memory
-    double count_seconds = 0,
-           fill_seconds = 0;  // of make() and of the last run, without what is sent to and from the host
-    std::string policy = {};
+    std::string where = {};    ///< context: "cuda:1"
+    index_t counted_rows = 0;  ///< rows of its symbolic phase
+    index_t filled_rows = 0;   ///< rows of its numeric phase
+    offset_t products = 0;     ///< products of the rows it counts
+    offset_t nonzeros = 0;     ///< nonzeros of the rows it fills
+    offset_t moved = 0;        ///< nonzeros of A in rows that it fills and another member has counted
+    std::size_t bytes = 0;     ///< held in the memory of the member
+    double count_seconds = 0;  ///< time of make(), without transfers to and from the host
+    double fill_seconds = 0;   ///< time of the last run, without transfers to and from the host
+    std::string policy = {};   ///< its policy
 };
 
-// A product prepared for a team: counted, cut for filling, rows of A and all of B with the members. A and B are on the
-// host and must stay in place while the plan is used; after their values have changed, call update_values(). Not for
-// use by two threads at once.
+/// An SpGEMM prepared for a team: counted, cut for the numeric phase, rows of A and all of B with the members.
+///
+/// A and B are on the host and must stay in place while the plan is used. After their values have changed, call
+/// update_values(). One thread at a time may use a plan. All members of the class wait for their results.
+/// @tparam V value type of all matrices: float or double.
 template <class V>
 class TULLE_API TeamPlan {
+    static_assert(detail::require_value<V>());
+
 public:
+    /// Copies the matrices to the members, counts the nonzeros of C, and cuts its rows.
+    /// @param team the members; the plan keeps copies of their contexts.
+    /// @param a the matrix A, on the host.
+    /// @param b the matrix B, on the host.
+    /// @param options see TeamOptions.
+    /// @throws ShapeError if the columns of op(A) are not as many as the rows of op(B).
+    /// @throws ValueError if a matrix is not valid, or TeamOptions::force or refill cannot work.
+    /// @throws OutOfMemory if a member cannot hold its part.
     static TeamPlan make(const Team& team, const AnyCsr<V>& a, const AnyCsr<V>& b, const TeamOptions& options = {});
-    TeamPlan(TeamPlan&&) noexcept;
-    TeamPlan& operator=(TeamPlan&&) noexcept;
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    TeamPlan(TeamPlan&& other) noexcept;
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    TeamPlan& operator=(TeamPlan&& other) noexcept;
     ~TeamPlan();
 
-    Csr<V> run();                                // C on the host
-    Csr<V> run_on(int member);                   // C in the memory of one member
-    std::vector<Csr<V>> run_parts();             // its rows where they were computed, one matrix a member
-    void run_parts(std::vector<Csr<V>>& parts);  // the values of parts that run_parts() gave again, in place;
-                                                 // PlanMismatch if their sizes are others
-    index_t first_row(int member) const;         // of its part; first_row(members()) is rows()
+    /// C on the host.
+    /// @throws OutOfMemory if C does not fit.
+    Csr<V> run();
+    /// C in the memory of one member.
+    /// @throws ValueError if there is no such member; OutOfMemory if C does not fit.
+    Csr<V> run_on(int member);
+    /// The rows of C where they are computed, one matrix for each member; part m begins at row first_row(m).
+    /// @throws OutOfMemory if a part does not fit.
+    std::vector<Csr<V>> run_parts();
+    /// Computes the values of parts that run_parts() gave again, in place.
+    /// @throws PlanMismatch if their number or sizes differ.
+    void run_parts(std::vector<Csr<V>>& parts);
+    /// First row of the part of a member; first_row(members()) is rows().
+    /// @throws ValueError if there is no such member.
+    index_t first_row(int member) const;
 
-    // Same patterns, new numbers; no new cuts. PlanMismatch if shapes or nonzeros differ.
+    /// New values for the same patterns; no new cuts. The patterns are not compared.
+    /// @param a the matrix A with the new values, on the host; kept as a view.
+    /// @param b the matrix B with the new values, on the host; kept as a view.
+    /// @throws PlanMismatch if shapes or numbers of nonzeros differ.
     void update_values(const AnyCsr<V>& a, const AnyCsr<V>& b);
 
-    index_t rows() const;  // of C
+    /// Rows of C.
+    index_t rows() const;
+    /// Columns of C.
     index_t cols() const;
+    /// Number of multiplications.
     offset_t products() const;
-    offset_t nonzeros() const;  // of C, exact
+    /// Nonzeros of C, exact.
+    offset_t nonzeros() const;
+    /// Number of members.
     int members() const;
+    /// The parts of the members.
     std::vector<TeamPart> parts() const;
-    double count_imbalance() const;      // the largest part beside the mean, in products …
-    double fill_imbalance() const;       // … and in nonzeros
-    partition::Traffic traffic() const;  // since the plan was made
+    /// Products of the largest part of the symbolic phase divided by the mean.
+    double count_imbalance() const;
+    /// Nonzeros of the largest part of the numeric phase divided by the mean.
+    double fill_imbalance() const;
+    /// Bytes exchanged since the plan was made or reset_traffic().
+    partition::Traffic traffic() const;
+    /// Sets traffic() to zero.
+    void reset_traffic();
+    /// Bytes held by all members together, and on the host for them.
+    std::size_t bytes() const;
+    /// The cuts and the parts of the members, in several lines.
     std::string describe() const;
 
 private:
@@ -97,11 +139,17 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// C = op(A) op(B), once; all on the host.
+/// C = op(A) op(B), once, with all matrices on the host; waits. For several products make a TeamPlan.
+/// @param team the members.
+/// @param a a view of A: CsrView or Csr32View.
+/// @param b a view of B, of the same value type.
+/// @param options see TeamOptions.
+/// @throws ValueError, ShapeError, OutOfMemory as TeamPlan::make() and TeamPlan::run().
 template <class A, class B, class V = typename ValueOf<A>::type>
 Csr<V> multiply(const Team& team, const A& a, const B& b, const TeamOptions& options = {})
 {
-    return TeamPlan<V>::make(team, a, b, options).run();
+    if constexpr (detail::check_factors<A, B, V>()) return TeamPlan<V>::make(team, a, b, options).run();
+    else return {};
 }
 
 }  // namespace tulle::inline TULLE_ABI::spgemm

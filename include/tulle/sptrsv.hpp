@@ -1,20 +1,21 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// op(T) x = alpha b for a sparse triangle T, float and double, one or many right-hand sides.
-//
-//     tulle::sptrsv::solve(ctx, L.view(), b.span(), x.span());                              // L x = b, once
-//
-//     auto plan = tulle::sptrsv::Plan<double>::make(ctx, L.view(), {.uplo = Uplo::lower});  // looks at the pattern
-//                                                                                           // once
-//     plan.solve(b.span(), x.span());                                                       // decides nothing,
-//                                                                                           // allocates nothing
-//     plan.update_values(L.view());                                                         // new numbers, same
-//                                                                                           // pattern
-//     std::puts(plan.describe().c_str());
-//
-// Arrays live where the context works (see matrix/move.hpp). x may be b. As in the BLAS, alpha == 0 gives x = 0, and
-// neither T nor b is read. Offsets of 32 bits (matrix/csr32.hpp) are widened while the plan is made. A plan gives the
-// same bits every time.
+/// @file
+/// SpTRSV: op(T) x = alpha b for a sparse triangle T, float and double, one or many right-hand sides.
+/// @code
+/// tulle::sptrsv::solve(ctx, L.view(), b.span(), x.span());                              // L x = b, once
+///
+/// auto plan = tulle::sptrsv::Plan<double>::make(ctx, L.view(), {.uplo = Uplo::lower});  // analyses the pattern once
+/// plan.solve(b.span(), x.span());                                                       // allocates nothing
+/// plan.update_values(L.view());                                                         // new values, same pattern
+/// std::puts(plan.describe().c_str());
+/// @endcode
+/// Arrays are in the memory of the context (tulle/transfer.hpp copies them there). x may be b. As in the BLAS, alpha ==
+/// 0 gives x = 0, and neither T nor b is read. Offsets of 32 bits (Csr32View, Csc32View) are widened while the plan is
+/// made. A plan gives the same bits every time.
+///
+/// Names of AG-SpTRSV (Hu et al., TACO 21(4):70, doi:10.1145/3674911) and here: n_g subwarps, sw_rnnz share_above, n_w
+/// warps, r_b and thresh rows and limit, rg_ Grouping, ws_ WarpSchedule, alpha_level alpha.
 #pragma once
 
 #include <cstddef>
@@ -31,267 +32,345 @@
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/dense.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/types.hpp"
 
-// What can be chosen for a triangular solve (a Policy), what is looked at (Features), and choose(), which decides
-// without a device.
-//
-// Names of AG-SpTRSV (Hu et al., TACO 21(4):70, doi:10.1145/3674911) beside ours: n_g subwarps, sw_rnnz share_above,
-// n_w warps, r_b and thresh rows and limit, rg_ Grouping, ws_ WarpSchedule, alpha_level alpha.
-
+/// Sparse triangular solves. choose() selects a policy without looking at a device.
 namespace tulle::inline TULLE_ABI::sptrsv {
 
+/// The kernels.
 enum class Kernel {
-    serial,  // CPU: one row after the other
-    levels,  // CPU: rows of a level, or clusters of them, dealt to threads, which wait for those they need
-    tasks,   // GPU: our own: warps take tasks by ticket, a number is its own flag, clusters of rows are solved at once
-    groups,  // GPU: the paper's template
+    serial,  ///< CPU: one row after the other
+    levels,  ///< CPU: rows of a level, or nodes of them, divided among threads, which wait for those they need
+    tasks,   ///< GPU: warps take tasks by ticket, an unknown is its own flag, nodes of rows are solved together
+    groups,  ///< GPU: the template of AG-SpTRSV
 };
 
-// How rows become nodes of the computation graph.
+/// How rows become nodes of the dependency graph.
 enum class Merge {
-    none,       // each row alone
-    critical,   // a row joins the cluster of the parent that finishes last, if all other parents finish earlier
-    fixed,      // `rows` consecutive rows
-    average,    // `rows` consecutive rows whose mean length is at most `limit`, else single rows
-    threshold,  // up to `rows` consecutive rows of at most `limit` entries; longer ones single
-    chains,  // as critical, but only the first row that needs a cluster's last one may follow it: what a GPU can find
-             // by itself
+    none,       ///< each row alone
+    critical,   ///< a row joins the node of the parent that finishes last, if all other parents finish earlier
+    fixed,      ///< `rows` consecutive rows
+    average,    ///< `rows` consecutive rows whose mean length is at most `limit`, else single rows
+    threshold,  ///< up to `rows` consecutive rows of at most `limit` entries; longer ones single
+    chains,     ///< as critical, but only the first dependent of a node's last row may join: found on a GPU
 };
 
-// Who works on the tasks of a solve, and where they keep the unknowns: the nearer, the shorter a hop, and the fewer
-// read the matrix.
+/// Which multiprocessors work on a solve, and where they keep the unknowns.
 enum class ExecutionScope {
-    device,   // all multiprocessors; global memory
-    block,    // one block; its shared memory
-    cluster,  // the blocks of one cluster; their shared memory
+    device,   ///< all multiprocessors; global memory
+    block,    ///< one thread block; its shared memory
+    cluster,  ///< the blocks of one thread-block cluster; their shared memory
 };
 
-enum class Grouping { sequential, balance };
-enum class WarpSchedule { ticket, round_robin, balance, locality };
+/// Groups kernel: which nodes of a level a warp takes together.
+enum class Grouping {
+    sequential,  ///< consecutive nodes
+    balance      ///< nodes with balanced work
+};
+/// Groups kernel: which warp takes a group.
+enum class WarpSchedule {
+    ticket,       ///< the next free warp
+    round_robin,  ///< warps in turn
+    balance,      ///< the warp with the least work
+    locality      ///< the warp that solved what the group needs
+};
 
+/// A parameter without a limit.
 inline constexpr int unlimited = -1;
 
+/// The decision for a triangle: kernel and parameters.
 struct Policy {
-    Kernel kernel = Kernel::serial;
-    Merge merge = Merge::none;
-    int rows = 1;   // largest node, at most 32; levels: at most 4096
-    int limit = 0;  // of Merge::average and Merge::threshold; levels: entries that make a thread's share, 0: as usual
-    bool reorder = false;  // unknowns in the order they are solved, not in the matrix's
-    int team = 1;          // tasks: warps that work on a task together, 1 or 4
-    int warps = 16;        // that work on each multiprocessor
-    int subwarps = 1;      // groups: nodes a warp works on side by side
-    int share_above =
-        0;  // groups: rows longer than this, on average, are shared by the lanes of a subwarp; or unlimited
-    Grouping grouping = Grouping::sequential;   // groups: which nodes of a level a warp takes together
-    WarpSchedule order = WarpSchedule::ticket;  // groups: which warp takes them
-    int alpha = unlimited;  // groups: levels with more than alpha times the resident warps get a kernel of their own
-    ExecutionScope execution_scope =
-        ExecutionScope::device;  // tasks: who works on them, `warps` on each multiprocessor in any case
-    int blocks = 16;             // tasks, ExecutionScope::cluster: blocks of the cluster
+    Kernel kernel = Kernel::serial;  ///< the kernel
+    Merge merge = Merge::none;       ///< how rows become nodes
+    int rows = 1;                    ///< rows of the largest node, at most 32; levels: at most 4096
+    int limit = 0;  ///< of Merge::average and Merge::threshold; levels: entries of a thread's share, 0: the default
+    bool reorder = false;                       ///< unknowns in the order in which they are solved
+    int team = 1;                               ///< tasks: warps that work on a task together, 1 or 4
+    int warps = 16;                             ///< warps on each multiprocessor
+    int subwarps = 1;                           ///< groups: nodes that a warp works on concurrently
+    int share_above = 0;                        ///< groups: mean row length above which lanes share a row; or unlimited
+    Grouping grouping = Grouping::sequential;   ///< groups: which nodes of a level a warp takes together
+    WarpSchedule order = WarpSchedule::ticket;  ///< groups: which warp takes them
+    int alpha = unlimited;  ///< groups: levels with more than alpha times the resident warps get a kernel of their own
+    /// Tasks: which multiprocessors work, with `warps` on each in any case.
+    ExecutionScope execution_scope = ExecutionScope::device;
+    int blocks = 16;  ///< tasks, ExecutionScope::cluster: blocks of the cluster
 
+    /// Compares all fields.
     bool operator==(const Policy&) const = default;
 };
 
-// The paper's ten features of a triangle, diagonal included.
+/// Statistics of a triangle, diagonal included: the ten features of AG-SpTRSV, with their names there.
 struct Features {
-    index_t rows = 0;                                               // m
-    offset_t nonzeros = 0;                                          // nnz
-    double row_mean = 0, row_longest = 0, row_variation = 0;        // rnnz, rnnz_max, rnnz_cov
-    double level_mean = 0, level_longest = 0, level_variation = 0;  // lnnz, lnnz_max, lnnz_cov: nonzeros of a level
-    index_t levels = 0;                                             // layer_num
-    double dependency_nearness =
-        0;  // dep_dist: mean of 1 / (distance to the nearest row needed), 0 for rows that need none
+    index_t rows = 0;            ///< m: rows
+    offset_t nonzeros = 0;       ///< nnz: nonzeros
+    double row_mean = 0;         ///< rnnz: mean nonzeros of a row
+    double row_longest = 0;      ///< rnnz_max: nonzeros of the longest row
+    double row_variation = 0;    ///< rnnz_cov: coefficient of variation of the row lengths
+    double level_mean = 0;       ///< lnnz: mean nonzeros of a level
+    double level_longest = 0;    ///< lnnz_max: nonzeros of the largest level
+    double level_variation = 0;  ///< lnnz_cov: coefficient of variation of the level sizes
+    index_t levels = 0;          ///< layer_num: levels
+    /// dep_dist: mean of 1 / (distance to the nearest row needed); 0 for rows that need none.
+    double dependency_nearness = 0;
 };
 
-// What clustering would leave, beside the features.
+/// Size of the dependency graph after a merge.
 struct MergeEstimate {
-    Merge merge = Merge::none;
-    int rows = 1;
-    index_t levels = 0;  // of the merged graph
-    offset_t tasks = 0;  // of warps or teams, about
+    Merge merge = Merge::none;  ///< the merge
+    int rows = 1;               ///< rows of the largest node
+    index_t levels = 0;         ///< levels of the merged graph
+    offset_t tasks = 0;         ///< tasks of warps or warp groups, about
 };
 
+/// What the hardware and the caller allow.
 struct Limits {
-    Backend backend = Backend::cpu;
-    int threads = 1;  // of the CPU queue
-    int multiprocessors = 132;
-    std::size_t block_bytes = 227 * 1024;  // of shared memory that a block may have
-    int cluster_blocks = 16;               // that can run as a cluster; 1: the GPU has none
-    double handover = 1e-6;  // seconds until a thread of the CPU sees that another one is done; far more where others
-                             // use the processors
-    bool execution_scopes =
-        false;  // choose() may take one block or cluster; off: they were measured to be slower (docs/design/sptrsv.md)
+    Backend backend = Backend::cpu;        ///< CPU or GPU
+    int threads = 1;                       ///< threads of the CPU queue
+    int multiprocessors = 132;             ///< of the GPU
+    std::size_t block_bytes = 227 * 1024;  ///< shared memory that a block may have
+    int cluster_blocks = 16;               ///< blocks of the largest thread-block cluster; 1: the GPU has none
+    /// CPU: seconds until a thread sees that another one is done; far more where others use the processors.
+    double handover = 1e-6;
+    /// choose() may take one block or cluster; off: they were measured to be slower (docs/design/sptrsv.md).
+    bool execution_scopes = false;
 };
 
+/// A policy and the reason for it.
 struct Choice {
-    Policy scheme;
-    double seconds = 0;  // predicted for a solve
-    std::string why;
+    Policy scheme;       ///< the decision
+    double seconds = 0;  ///< predicted for a solve; 0: unknown
+    std::string why;     ///< one sentence
 };
 
-// Pure: the same input gives the same choice. `estimates` has at least the graph without merging.
+/// Selects a policy. Pure: the same input gives the same choice.
+/// @param features statistics of the triangle.
+/// @param estimates at least that of the graph without merging.
+/// @param limits what the hardware and the caller allow.
+/// @throws ValueError if `estimates` is empty.
 TULLE_API Choice choose(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& limits);
 
-// The ten features by the names models ask for them with, and one of them; ValueError for another name.
+/// Names of the ten features, as models use them.
 TULLE_API const std::vector<std::string>& feature_names();
+/// A feature by its name.
+/// @throws ValueError if there is none of that name.
 TULLE_API double feature(const Features& features, std::string_view name);
 
-// Predicted time of a solve on a GPU with teams of 1 or 4 warps, from costs measured on an H200
-// (docs/design/sptrsv.md).
+/// Predicted seconds of a solve on a GPU with `team` warps (1 or 4) for a task, from costs measured on an H200
+/// (docs/design/sptrsv.md).
 TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, int team);
 
-// How long threads of this process wait for each other now, with everything else that runs: some rounds of less than
-// two milliseconds in all.
+/// Measures how long threads of this process wait for each other now, with everything else that runs, in seconds; takes
+/// less than two milliseconds.
 TULLE_API double measure_handover(int threads);
 
-// Whether merging consecutive rows could be worth a look: rows mostly need their neighbours.
+/// Whether merging consecutive rows could pay off: rows mostly need their neighbours.
 TULLE_API bool favours_neighbours(const Features& features);
 
-// Whether so many solves could gain what looking for clusters costs: on the host, and for chains on the GPU.
+/// Whether so many solves could gain what finding nodes on the host costs.
 TULLE_API bool clusters_pay(const Features& features, double expected_calls);
+/// Whether so many solves could gain what finding chains on the GPU costs.
 TULLE_API bool chains_pay(double expected_calls);
 
-// Whether so many solves of `seconds` each could gain what clusters of the host cost, beside a plan that was made on
-// the GPU alone.
+/// Whether so many solves could gain what finding nodes on the host costs, compared with a plan made on the GPU alone.
+/// @param features statistics of the triangle.
+/// @param levels levels of that plan.
+/// @param seconds predicted for a solve with that plan.
+/// @param expected_calls solves that will follow.
 TULLE_API bool host_merge_pays(const Features& features, index_t levels, double seconds, double expected_calls);
 
-// … and by one block or one cluster, from the latency of hops; measured solves take 1.5 to 4 times as long, so choose()
-// does not take them unless Limits::execution_scopes says so. Entries of the matrix, and clusters' matrices, come to
-// few multiprocessors.
+/// Predicted seconds of a solve with a policy, also for one block or cluster, from the latency between dependent rows.
+/// Measured solves take 1.5 to 4 times as long, so choose() does not take them unless Limits::execution_scopes is set.
 TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, const Policy& scheme);
 
-// Blocks that work on the tasks together; 1 for the whole GPU, whose blocks do not.
+/// Blocks that work on the tasks together; 1 for the whole GPU, whose blocks do not.
 TULLE_API int blocks_of(const Policy& scheme);
 
-// Unknowns that each block keeps in its shared memory; rows stand in units of 32.
+/// Unknowns that each block keeps in its shared memory, in units of 32 rows.
 TULLE_API offset_t unknowns_of_a_block(const Policy& scheme, index_t rows);
 
-// Whether unknowns of so many bytes fit into the shared memory of the scheme's block or cluster.
+/// Whether the unknowns fit into the shared memory of the block or cluster of a policy.
 TULLE_API bool fits(const Policy& scheme, index_t rows, std::size_t value_bytes, const Limits& limits);
 
-// WarpSchedule that fit into a block with the registers they need.
+/// Warps that fit into a block with the registers they need.
+/// @param team warps that work on a task together.
+/// @param clusters whether nodes of several rows are solved.
 constexpr int most_warps_in_block(int team, bool clusters) { return !clusters ? 16 : team == 1 ? 8 : 12; }
 
-// Up to how many levels a GPU should find by itself, where the host would need about as long to find them and to lay
-// out tasks.
+/// The most levels that a GPU should find by itself; with more, the host finds them and lays out tasks as fast.
 TULLE_API index_t most_levels_there(index_t rows, offset_t nonzeros);
 
-// Whether levels are so wide that clusters of the host take much longer than chains of the GPU.
+/// Whether levels are so wide that finding nodes on the host takes much longer than finding chains on the GPU.
 TULLE_API bool has_wide_levels(const Features& features);
 
-// Schemes worth trying on a backend, the most promising first; those of one block or cluster may not fit a triangle.
+/// Policies worth trying on a backend, the most promising first; those of one block or cluster may not fit a triangle.
 TULLE_API std::vector<Policy> candidates(const Limits& limits);
 
-// The paper's: every combination of its tables, and those left of it by experience, with tickets instead of the
-// hardware's order.
+/// All combinations of the tables of AG-SpTRSV.
 TULLE_API std::vector<Policy> paper_schemes();
+/// Those that the paper keeps by experience, with tickets instead of the order of the hardware.
 TULLE_API std::vector<Policy> reduced_schemes();
 
-// ValueError with the alternatives if a scheme cannot work on this backend.
+/// Checks a policy.
+/// @throws ValueError, with the alternatives, if it cannot work with these limits.
 TULLE_API void check_policy(const Policy& scheme, const Limits& limits);
+/// Whether a policy can work with these limits.
 TULLE_API bool works(const Policy& scheme, const Limits& limits);
 
-TULLE_API std::string to_text(const Policy& scheme);  // "tasks, critical clusters of up to 32 rows, 16 warps"
-// A line that reads back as the same scheme: "kernel=tasks merge=critical rows=32 team=4 warps=8"; what is as usual is
-// left out.
+/// A policy as text: "tasks, critical clusters of up to 32 rows, 16 warps".
+TULLE_API std::string to_text(const Policy& scheme);
+/// A line that parse_scheme() reads back: "kernel=tasks merge=critical rows=32 team=4 warps=8"; defaults are left out.
 TULLE_API std::string to_line(const Policy& scheme);
+/// The policy of a line that to_line() wrote; nothing if it cannot be read.
 TULLE_API std::optional<Policy> parse_scheme(std::string_view line);
 
+/// Name of a kernel.
 TULLE_API std::string to_text(Kernel kernel);
+/// Name of a merge.
 TULLE_API std::string to_text(Merge merge);
+/// Name of an execution scope.
 TULLE_API std::string to_text(ExecutionScope execution_scope);
 
-// Where a triangle whose numbers are on the host is solved soonest. A GPU analyses and solves wide triangles many times
-// as fast, but the matrix travels once, b and x travel with every solve, and deep or tiny triangles leave it waiting
-// for one level after the other.
-
-// Seconds.
+/// Predicted seconds of analysis and solve.
 struct CostEstimate {
-    double prepare = 0;  // once: the analysis, and the matrix to the GPU
-    double solve = 0;    // each time, b and x there and back
+    double prepare = 0;  ///< once: the analysis, and the transfer of the matrix to the GPU
+    double solve = 0;    ///< each solve, with the transfers of b and x
 
+    /// Seconds of the analysis and so many solves.
     double total(double calls) const { return prepare + calls * solve; }
 };
 
+/// Where a triangle on the host is solved soonest.
 struct Placement {
-    Backend backend = Backend::cpu;
-    CostEstimate cpu, gpu;  // gpu: zero where there is none
-    std::string why;
+    Backend backend = Backend::cpu;  ///< the decision
+    CostEstimate cpu;                ///< cost on the CPU
+    CostEstimate gpu;                ///< cost on the GPU; zero where there is none
+    std::string why;                 ///< one sentence
 };
 
-// What will be solved, and how often.
+/// What will be solved, and how often.
 struct Work {
-    double calls = 1;
-    index_t right_hand_sides = 1;
-    std::size_t value_bytes = 8;
+    double calls = 1;              ///< number of solves
+    index_t right_hand_sides = 1;  ///< right-hand sides of each
+    std::size_t value_bytes = 8;   ///< bytes of a value
 };
 
-// Pure. `estimates` as for choose().
+/// Selects the CPU or the GPU for a triangle whose values are on the host. A GPU analyses and solves wide triangles
+/// many times as fast, but the matrix is copied once, b and x with every solve, and deep or small triangles leave it
+/// waiting for one level after the other. Pure.
+/// @param features statistics of the triangle.
+/// @param estimates as for choose().
+/// @param cpu limits of the CPU.
+/// @param gpu limits of the GPU.
+/// @param work what will be solved.
 TULLE_API Placement place(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& cpu,
                           const Limits& gpu, const Work& work);
 
-// The most that clusters could gain on a GPU: where it is not enough, nobody needs to look for them.
+/// The most that merging could gain on a GPU: where that is not enough, nodes need not be looked for.
 TULLE_API std::vector<MergeEstimate> best_estimates(const Features& features);
 
+/// A matrix in any format that SpTRSV takes.
 template <class V>
 using AnyView = std::variant<CsrView<V>, CscView<V>, Csr32View<V>, Csc32View<V>>;
 
-enum class Uplo { lower, upper };
+/// Which triangle of the matrix is T.
+enum class Uplo {
+    lower,  ///< the lower triangle
+    upper   ///< the upper triangle
+};
+/// Entries of the other triangle.
 enum class OtherSide {
-    refuse,
-    ignore
-};  // entries of the other triangle: ignore solves with one triangle of a general matrix
-enum class Analysis { host, device };  // where a GPU's plan is made: triangle, levels, tasks; the host ignores it
-
-struct Options {
-    Uplo uplo = Uplo::lower;  // which triangle of the matrix is T, before op
-    Op op = Op::none;
-    bool unit_diagonal = false;  // the diagonal is one, whatever is stored
-    OtherSide other_side = OtherSide::refuse;
-    index_t right_hand_sides = 1;  // at once; more than one is prepared for, any number can be solved for
-    double expected_calls =
-        100;  // solves that will follow, as many as an iterative solver takes: few are not worth much analysis
-    Effort effort = Effort::model;
-    double seconds = 1;                // a search starts no new scheme after this long
-    std::optional<Policy> force = {};  // decides instead
-    bool checked = true;               // validate the matrix first; sizes and null pointers are looked at in any case
-    std::string cache = {};  // folder that remembers what a search found for a pattern on a device; empty: none
-    Analysis analysis = Analysis::device;
-    std::string model = {};  // file of a perceptron (src/model) that chooses instead of those built in; empty: those;
-                             // "none": rules alone choose
+    refuse,  ///< ValueError
+    ignore   ///< not read: a solve with one triangle of a general matrix
+};
+/// Where the plan of a GPU is made: triangle, levels, tasks. CPU plans ignore it.
+enum class Analysis {
+    host,   ///< on the host
+    device  ///< on the GPU
 };
 
-// A solve prepared for one pattern. It keeps copies of all it needs: the caller's matrix may go. Not for use by two
-// threads at once.
+/// Options of Plan::make() and solve().
+struct Options {
+    Uplo uplo = Uplo::lower;                   ///< which triangle of the matrix is T, before op
+    Op op = Op::none;                          ///< op(T): T or T transposed
+    bool unit_diagonal = false;                ///< the diagonal is one, whatever is stored
+    OtherSide other_side = OtherSide::refuse;  ///< entries of the other triangle
+    index_t right_hand_sides = 1;              ///< right-hand sides expected; any number can be solved
+    double expected_calls = 100;               ///< solves that will follow: few are not worth much analysis
+    Effort effort = Effort::model;             ///< policy predicted, or found by timing candidates
+    double seconds = 1;                        ///< a search starts no new candidate after so many seconds
+    std::optional<Policy> force = {};          ///< used instead of choose()
+    bool checked = true;                   ///< validate the matrix first; sizes and null pointers are always checked
+    std::string cache = {};                ///< folder with results of searches by pattern and device; empty: none
+    Analysis analysis = Analysis::device;  ///< where the plan of a GPU is made
+    /// File of a perceptron (src/model) that chooses instead of the built-in ones; empty: those; "none": rules alone.
+    std::string model = {};
+};
+
+/// A triangular solve prepared for one pattern.
+///
+/// A plan keeps copies of all it needs: the caller's matrix may be released. One thread at a time may use a plan.
+/// @tparam V value type of matrix and vectors: float or double.
 template <class V>
 class TULLE_API Plan {
+    static_assert(detail::require_value<V>());
+
 public:
-    // ValueError names the row whose diagonal is missing or zero, the entry on the wrong side, or the position that is
-    // stored twice.
+    /// Analyses the triangle, selects a policy, and prepares what its kernel needs; waits.
+    /// @param ctx where the arrays are and the work is done; the plan keeps a copy.
+    /// @param a the matrix, in the memory of the context; copied.
+    /// @param options see Options.
+    /// @throws ShapeError if the matrix is not square.
+    /// @throws ValueError if the matrix is not valid, a diagonal entry is missing or zero, an entry is in the other
+    /// triangle or stored twice (it names the row), or Options::force cannot work.
+    /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
+    /// @throws FileError, FormatError if Options::model cannot be read.
     static Plan make(const Context& ctx, const AnyView<V>& a, const Options& options = {});
-    Plan(Plan&&) noexcept;
-    Plan& operator=(Plan&&) noexcept;
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    Plan(Plan&& other) noexcept;
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    Plan& operator=(Plan&& other) noexcept;
     ~Plan();
 
-    // On CUDA the work is put on the context's stream; the call returns at once.
+    /// Solves op(T) x = alpha b. On a GPU the work is queued on the stream of the context and the call returns at once;
+    /// wait() reports failures.
+    /// @param alpha 0: x = 0, and neither T nor b is read.
+    /// @param b rows() entries in the memory of the context.
+    /// @param x rows() entries in the memory of the context; may be b, but not overlap it otherwise.
+    /// @throws ShapeError if b or x has the wrong size.
+    /// @throws ValueError if b and x overlap or are null, or the last update_values() failed; DeviceError if they are
+    /// in other memory.
     void solve(V alpha, std::span<const V> b, std::span<V> x) const;
+    /// Solves op(T) x = b; as above.
     void solve(std::span<const V> b, std::span<V> x) const { solve(V(1), b, x); }
-    void solve(V alpha, const DenseView<const V>& b, const DenseView<V>& x) const;  // a column for each right-hand side
+    /// Solves op(T) X = alpha B for several right-hand sides, a column for each; as above.
+    void solve(V alpha, const DenseView<const V>& b, const DenseView<V>& x) const;
 
-    // Same pattern, new numbers; no new analysis. PlanMismatch if format, shape or nonzeros differ. After a zero on the
-    // diagonal was refused here, the plan solves again only once it has been given values it can use.
+    /// New values for the same pattern; no new analysis. The pattern is not compared.
+    /// @param a the matrix with the new values, in the memory of the context; copied.
+    /// @throws PlanMismatch if format, shape or number of nonzeros differ.
+    /// @throws ValueError if a diagonal entry is zero: the plan cannot solve until it gets values without; or if an
+    /// array is missing or in other memory.
     void update_values(const AnyView<V>& a);
 
-    // Waits for the solves put on the stream. DeviceError, with the row, if one gave up waiting; its x is then NaN
-    // where it was not solved.
+    /// Waits for the solves queued on the stream.
+    /// @throws DeviceError, with the row, if a solve gave up waiting; unknowns that were not solved are then NaN.
     void wait() const;
 
+    /// The policy in use.
+    const Policy& policy() const { return scheme(); }
+    /// The policy in use; the same as policy().
     const Policy& scheme() const;
+    /// Statistics of the triangle.
     const Features& features() const;
-    index_t levels() const;        // one after the other, with this scheme
-    std::string describe() const;  // what was chosen, why, what it costs
-    std::size_t bytes() const;     // held where the context works
+    /// Levels that are solved one after the other with this policy.
+    index_t levels() const;
+    /// The policy, the reason and the cost, in several lines.
+    std::string describe() const;
+    /// Bytes held by the plan in the memory of the context.
+    std::size_t bytes() const;
+    /// Rows of the triangle.
     index_t rows() const;
 
 private:
@@ -300,57 +379,102 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Where a triangle on the host is solved soonest, `options.expected_calls` times: a context and the reason. Without a
-// usable GPU: the CPU. The triangle is looked at once more by Plan::make.
-//
-//     const auto [ctx, placement] = tulle::sptrsv::best_context<double>(L.view());                // L on the host
-//     const auto there = to_device(ctx, L.view());
+/// A context and the reason for it.
 struct Best {
-    Context ctx;
-    Placement placement;
+    Context ctx;          ///< where the triangle is solved soonest
+    Placement placement;  ///< the costs and the reason
 };
+/// Where a triangle on the host is solved soonest, Options::expected_calls times; the CPU without a usable GPU. The
+/// triangle is analysed again by Plan::make().
+/// @code
+/// const auto [ctx, placement] = tulle::sptrsv::best_context<double>(L.view());                // L on the host
+/// const auto there = to_device(ctx, L.view());
+/// @endcode
+/// @tparam V float or double.
+/// @param on_host the matrix, on the host.
+/// @param options as for Plan::make().
+/// @param threads threads of the CPU context; 0: all.
+/// @param device number of the GPU.
+/// @throws ShapeError if the matrix is not square; ValueError if it is not valid or `threads` is out of range.
+/// @throws DeviceError if there is no such GPU.
 template <class V>
 TULLE_API Best best_context(const AnyView<V>& on_host, const Options& options = {}, int threads = 0, int device = 0);
 
-// What schemes can count on where a context works; for candidates() and check_policy().
+/// What policies can use where a context works; for candidates() and check_policy().
 TULLE_API Limits limits_of(const Context& ctx);
 
-// How long schemes take on a matrix, each tried within `seconds` in all; the fastest first, and remembered in
-// Options::cache. For tuning; `progress` may be empty.
+/// Times of one policy.
 struct Trial {
-    Policy scheme;
-    index_t levels;
-    double prepare_seconds, solve_seconds;
+    Policy scheme;           ///< the policy
+    index_t levels;          ///< levels that are solved one after the other
+    double prepare_seconds;  ///< time of the preparation
+    double solve_seconds;    ///< time of a solve
 };
+/// Times policies on a matrix, within Options::seconds in all, for tuning; the fastest is stored in Options::cache.
+/// @tparam V float or double.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the matrix, in the memory of the context.
+/// @param options as for Plan::make().
+/// @param schemes the policies.
+/// @param progress called with the fraction done; may be empty.
+/// @return the trials, the fastest solve first.
+/// @throws ShapeError, ValueError as Plan::make(), and if a policy cannot work there.
 template <class V>
 TULLE_API std::vector<Trial> try_policies(const Context& ctx, const AnyView<V>& a, const Options& options,
                                           const std::vector<Policy>& schemes, const Progress& progress = {});
 
-// Rows in each level, the first level first: each row alone, and in critical clusters of up to 32 rows. To look at a
-// triangle; on the host.
+/// Rows in each level, the first level first.
 struct LevelWidths {
-    std::vector<offset_t> alone, clustered;
+    std::vector<offset_t> alone;      ///< each row alone
+    std::vector<offset_t> clustered;  ///< in critical-path nodes of up to 32 rows
 };
+/// The level sets of a triangle; the result is on the host, and the call waits.
+/// @throws ShapeError, ValueError as Plan::make().
 template <class V>
 TULLE_API LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options& options = {});
 
-// Once, without a plan to keep.
+/// Solves op(T) x = alpha b, once; waits. For several solves with a triangle make a Plan.
+/// @param ctx where the arrays are and the work is done.
+/// @param a a view of the matrix: CsrView, CscView, Csr32View or Csc32View.
+/// @param alpha 0: x = 0.
+/// @param b vector of the value type of the matrix; a span, or what converts to it.
+/// @param x vector of the value type of the matrix; may be b.
+/// @param options see Options; expected_calls is 1.
+/// @throws ValueError, ShapeError, OutOfMemory, DeviceError as Plan::make(), Plan::solve() and Plan::wait().
 template <class View, class V = typename ValueOf<View>::type>
 void solve(const Context& ctx, const View& a, std::type_identity_t<V> alpha, std::type_identity_t<std::span<const V>> b,
            std::type_identity_t<std::span<V>> x, const Options& options = {})
 {
-    Options once = options;
-    once.expected_calls = 1;
-    const auto plan = Plan<V>::make(ctx, a, once);
-    plan.solve(alpha, b, x);
-    plan.wait();
+    if constexpr (detail::check_matrix<View, V, AnyView<V>>()) {
+        Options once = options;
+        once.expected_calls = 1;
+        const auto plan = Plan<V>::make(ctx, a, once);
+        plan.solve(alpha, b, x);
+        plan.wait();
+    }
 }
 
+/// Solves op(T) x = b, once; as above.
 template <class View, class V = typename ValueOf<View>::type>
 void solve(const Context& ctx, const View& a, std::type_identity_t<std::span<const V>> b,
            std::type_identity_t<std::span<V>> x, const Options& options = {})
 {
     solve(ctx, a, V(1), b, x, options);
 }
+
+/// @cond
+// Wrong arguments: these overloads say what is wrong.
+template <class View, class X, class Y>
+requires(!detail::TakesVectors<View, X, Y>) void solve(const Context&, const View&, X&&, Y&&, const Options& = {})
+{
+    detail::explain_vectors<View, X, Y>();
+}
+template <class View, class X, class Y>
+requires(!detail::TakesVectors<View, X, Y>) void solve(const Context&, const View&, double, X&&, Y&&,
+                                                       const Options& = {})
+{
+    detail::explain_vectors<View, X, Y>();
+}
+/// @endcond
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Putting messages together, the same in every locale.
+/// @file
+/// Numbers and messages as text, the same in every locale.
 #pragma once
 
 #include <concepts>
@@ -13,15 +14,18 @@
 
 namespace tulle::inline TULLE_ABI {
 
-TULLE_API std::string to_text(double number);  // shortest text that reads back as the same number
+/// The shortest text that reads back as the same number.
+TULLE_API std::string to_text(double number);
+/// The number in decimal digits.
 template <std::integral T>
 std::string to_text(T number)
 {
     return std::to_string(number);
 }
+/// The text itself.
 inline std::string to_text(std::string_view text) { return std::string(text); }
 
-// concat("row ", 7, ": ", 0.5) is "row 7: 0.5".
+/// Concatenates texts and numbers: concat("row ", 7, ": ", 0.5) is "row 7: 0.5".
 template <class... T>
 std::string concat(const T&... parts)
 {
@@ -30,9 +34,14 @@ std::string concat(const T&... parts)
     return all;
 }
 
-TULLE_API std::string fixed(double number, int decimals);  // "7.0"
-TULLE_API std::string grouped(offset_t number);            // "1 402 553 118"
-TULLE_API std::string human_bytes(std::size_t bytes);      // "11.3 GiB"
-TULLE_API std::size_t parse_bytes(std::string_view text);  // "8GiB", "500 MB", "1024"; ValueError otherwise
+/// The number with so many digits after the point: "7.0".
+TULLE_API std::string fixed(double number, int decimals);
+/// The number with a space between groups of three digits: "1 402 553 118".
+TULLE_API std::string grouped(offset_t number);
+/// An amount of memory in binary units: "11.3 GiB".
+TULLE_API std::string human_bytes(std::size_t bytes);
+/// Bytes of an amount of memory: "8GiB", "500 MB", "1024".
+/// @throws ValueError if the text is not an amount of memory.
+TULLE_API std::size_t parse_bytes(std::string_view text);
 
 }  // namespace tulle::inline TULLE_ABI

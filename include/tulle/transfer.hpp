@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrices between the host and a context's memory.
-//
-//     auto A = tulle::to_device(ctx, host.view());        // host arrays to wherever ctx works
-//     auto B = tulle::to_host(ctx, A.view());             // and back
+/// @file
+/// Copies of matrices and arrays between the host and the memory of a context.
+/// @code
+/// auto A = tulle::to_device(ctx, host.view());        // host arrays to the memory of ctx
+/// auto B = tulle::to_host(ctx, A.view());             // and back
+/// @endcode
 #pragma once
 
 #include "tulle/blocked_ell.hpp"
@@ -103,6 +105,16 @@ Csc<V> travel(const Csc32View<V>& a, const Travel& go)
             a.unique};
 }
 
+// Whether to_device() can copy what it is given.
+template <class View>
+constexpr bool check_copied()
+{
+    static_assert(is_sparse_view<View>, "tulle: to_device() takes a view of a sparse matrix or a std::span<const T>");
+    if constexpr (is_sparse_view<View>) check_value<typename ValueOf<View>::type, true>();
+    return is_sparse_view<View>;
+}
+
+// ValueError if the array is null but not empty.
 template <class T>
 void require_data(std::span<T> array)
 {
@@ -113,15 +125,29 @@ void require_data(std::span<T> array)
 
 }  // namespace detail
 
-// A copy in the memory of the context; the view's arrays are on the host.
+/// A copy of a sparse matrix in the memory of the context; waits. Offsets of 32 bits become offsets of 64 bits.
+/// @param ctx where the copy goes: also a copy for a CPU context.
+/// @param a a view of a sparse matrix whose arrays are on the host.
+/// @return the owner of the copy: Csr for CsrView and Csr32View, Csc for CscView and Csc32View, Coo, BlockedEll.
+/// @throws ValueError if a size is negative or an array missing.
+/// @throws OutOfMemory if the budget or the device does not allow it.
 template <class View>
 auto to_device(const Context& ctx, const View& a)
 {
-    matrix::require_outline(ctx.host(), matrix::outline(a));
-    return ctx.run([&](const auto& q) { return detail::travel(a, detail::Up<std::remove_cvref_t<decltype(q)>>{q}); });
+    if constexpr (!detail::check_views<View>()) return to_device(ctx, a.view());
+    else if constexpr (detail::check_copied<View>()) {
+        matrix::require_outline(ctx.host(), matrix::outline(a));
+        return ctx.run(
+            [&](const auto& q) { return detail::travel(a, detail::Up<std::remove_cvref_t<decltype(q)>>{q}); });
+    }
 }
 
-// A copy on the host; the view's arrays are in the memory of the context. Waits.
+/// A copy of a sparse matrix on the host, counted in the memory of the context; waits.
+/// @param ctx where the arrays of the view are.
+/// @param a a view of a sparse matrix in the memory of the context.
+/// @return the owner of the copy, as for to_device().
+/// @throws ValueError if a size is negative, or an array missing or not in the memory of the context.
+/// @throws OutOfMemory if the budget or the machine does not allow it.
 template <class View>
 auto to_host(const Context& ctx, const View& a)
 {
@@ -131,7 +157,11 @@ auto to_host(const Context& ctx, const View& a)
     });
 }
 
-// The same for plain arrays.
+/// A copy of an array in the memory of the context; waits.
+/// @param ctx where the copy goes.
+/// @param host array on the host.
+/// @throws ValueError if the array is null but not empty.
+/// @throws OutOfMemory if the budget or the device does not allow it.
 template <class T>
 Buffer<T> to_device(const Context& ctx, std::span<const T> host)
 {
@@ -139,6 +169,11 @@ Buffer<T> to_device(const Context& ctx, std::span<const T> host)
     return ctx.run([&](const auto& q) { return to_queue(q, host.data(), std::ssize(host)); });
 }
 
+/// A copy of an array on the host; waits.
+/// @param ctx where the array is.
+/// @param there array in the memory of the context.
+/// @throws ValueError if the array is null but not empty.
+/// @throws OutOfMemory if the budget or the machine does not allow it.
 template <class T>
 Buffer<T> to_host(const Context& ctx, std::span<const T> there)
 {

@@ -1,6 +1,20 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// All of tulle in one include.
+/// @file
+/// All of tulle in one include, except tulle/trace.hpp.
+
+/// @mainpage
+/// tulle: sparse linear algebra on CPUs and GPUs.
+///
+/// - Device and memory: tulle::Context, tulle::Memory, tulle::Buffer, tulle::Team
+/// - Matrices: csr.hpp, coo.hpp, blocked_ell.hpp, dense.hpp; conversions in convert.hpp, copies in transfer.hpp, checks
+///   in validate.hpp, statistics in features.hpp, parts in partition.hpp
+/// - Files and generators: io.hpp, generate.hpp
+/// - y = alpha op(A) x + beta y: tulle::spmv::multiply(), tulle::spmv::Plan, tulle::spmv::TeamPlan
+/// - C = alpha op(A) B + beta C, B and C dense: tulle::spmm::multiply(), tulle::spmm::Plan, tulle::spmm::TeamPlan
+/// - C = op(A) op(B): tulle::spgemm::multiply(), tulle::spgemm::Plan, tulle::spgemm::TeamPlan
+/// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
+/// - Exceptions: error.hpp; times of phases: trace.hpp; version.hpp
 #pragma once
 
 #include "tulle/context.hpp"

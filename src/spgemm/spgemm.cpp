@@ -65,6 +65,7 @@ struct Plan<V>::State {
     Buffer<offset_t> row_begin;  // of C
     offset_t nonzeros = 0;       // of C
     ReuseData kept = {};         // for refills
+    Features features = {};
 
     index_t rows() const { return a.view().rows; }
     index_t cols() const { return b.view().cols; }
@@ -116,9 +117,9 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, co
         s->a = arrange(ctx, a, options.op_a, false);
         s->b = arrange(ctx, b, options.op_b, true);
     }
-    const Features features{s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
+    s->features = {s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
     s->work.sorted = s->options.sorted = options.sorted || options.refill != NumericReuse::find_places;
-    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(features, s->limits);
+    s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     check_reuse(options.refill, s->choice.policy, limits.backend);
     ctx.run([&](const auto& q) { count_on(q, *s); });
     return s;
@@ -323,6 +324,12 @@ template <class V>
 const Policy& Plan<V>::policy() const
 {
     return state_->choice.policy;
+}
+
+template <class V>
+const Features& Plan<V>::features() const
+{
+    return state_->features;
 }
 
 template <class V>

@@ -252,6 +252,20 @@ partition::Traffic TeamPlan<V>::traffic() const
 {
     return state_->link.traffic();
 }
+template <class V>
+void TeamPlan<V>::reset_traffic()
+{
+    state_->link.reset();
+}
+
+template <class V>
+std::size_t TeamPlan<V>::bytes() const
+{
+    const State& s = *state_;
+    std::size_t all = s.given.bytes() + s.a.bytes() + s.b.bytes() + s.product_begin.bytes() + s.row_begin.bytes();
+    for (const Member<V>& m : s.members) all += m.bytes();
+    return all;
+}
 
 template <class V>
 std::vector<TeamPart> TeamPlan<V>::parts() const
