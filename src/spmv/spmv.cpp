@@ -10,7 +10,7 @@
 //
 // Row kernels with a slice of lanes: Bell, Garland, SC'09, doi:10.1145/1654059.1654078. Merge path: Merrill, Garland,
 // SC'16, doi:10.1109/SC.2016.57. The other kernels name their sources. Several devices and partial formats (MSREP):
-// multi.hpp.
+// tulle/spmv_team.hpp.
 #include "tulle/spmv.hpp"
 
 #include <algorithm>
