@@ -72,7 +72,7 @@ check:
 # An undocumented public name is an error.
 reference:
 	@tools/setup ci
-	@mkdir -p build
+	@rm -rf build/reference && mkdir -p build
 	doxygen docs/Doxyfile
 	@echo "build/reference/html/index.html"
 

@@ -262,6 +262,11 @@ TEST_P(SpgemmOnTeam, SendsASquareOnce)
     expect_equal(on_host(plan.run()), on_host(other.run()));
     EXPECT_TRUE(sent < 3 ||
                 plan.traffic().down == static_cast<std::size_t>(plan.nonzeros()) * 12 + 60 * sizeof(offset_t));
+    std::size_t held = 0;
+    for (const TeamPart& part : plan.parts()) held += part.bytes;
+    EXPECT_GE(plan.bytes(), held + 2 * 61 * sizeof(offset_t));  // and products and offsets of all rows on the host
+    plan.reset_traffic();
+    EXPECT_EQ(plan.traffic().up + plan.traffic().down, 0u);
 }
 
 TEST_P(SpgemmOnTeam, SurvivesFailedAllocations)

@@ -185,6 +185,8 @@ TEST_P(SpgemmOn, PlansKnowTheSizeAndTakeNewValues)
             EXPECT_EQ(plan.products(), multiplications);
             EXPECT_EQ(plan.rows(), pair.a.rows);
             EXPECT_EQ(plan.cols(), pair.b.cols);
+            EXPECT_EQ(plan.features().inner, pair.a.cols);
+            EXPECT_EQ(plan.features().nonzeros_b, b.view().nonzeros);
             Csr<double> product = plan.run();
             EXPECT_EQ(product.bytes(), plan.memory().result);
             EXPECT_TRUE(matches(host_of(c, product.view()), want));

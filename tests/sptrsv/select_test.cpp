@@ -313,7 +313,7 @@ TEST_P(SptrsvSelectOn, AModelFromAFileChooses)
     const auto a = triangle_where<double>(60, 3, [](index_t i, index_t j) { return j == i - 1; });
     const auto there = to_device(c, a.view());
     const auto plan = Plan<double>::make(c, there.view(), {.model = file});
-    EXPECT_EQ(plan.scheme(), wanted);
+    EXPECT_EQ(plan.policy(), wanted);
     EXPECT_NE(plan.describe().find("learned model"), std::string::npos);
     std::ofstream(file, std::ios::trunc) << "nonsense";
     EXPECT_THROW(Plan<double>::make(c, there.view(), {.model = file}), FormatError);
