@@ -116,7 +116,7 @@ TULLE_API Csr<V> transpose(const Context& ctx, const CsrView<V>& a, Buffer<offse
 /// @param row_from permutation of the rows, in the memory of the context; empty: the order stays.
 /// @param col_from permutation of the columns, in the memory of the context; empty: the order stays.
 /// @throws ShapeError if a permutation has the wrong size.
-/// @throws ValueError, with the position, if it is not a permutation.
+/// @throws ValueError (with the position) if it is not a permutation.
 template <class V>
 TULLE_API Csr<V> permute(const Context& ctx, const CsrView<V>& a, std::span<const index_t> row_from,
                          std::span<const index_t> col_from);

@@ -55,7 +55,7 @@ public:
     Memory& operator=(const Memory&) = delete;  ///< not copyable
 
     /// Allocates; never null, also for zero bytes.
-    /// @throws OutOfMemory, with the numbers, if the budget or the device does not allow it.
+    /// @throws OutOfMemory (with the numbers) if the budget or the device does not allow it.
     void* allocate(const Place& place, std::size_t bytes);
     /// Releases what allocate() gave for the same place and size; null is ignored.
     void release(const Place& place, void* data, std::size_t bytes) noexcept;

@@ -98,7 +98,8 @@ TULLE_API std::vector<Cut> split(const Context& ctx, const offset_t* prefix, off
                                  const SplitOptions& options = {});
 
 /// Divides items of equal weight: as many in every part as the shares say.
-/// @throws ValueError, ShapeError as split().
+/// @throws ValueError as split().
+/// @throws ShapeError as split().
 TULLE_API std::vector<Cut> split_evenly(offset_t items, int parts, const SplitOptions& options = {});
 
 /// Cuts between the same items in other prefix sums: rows divided by their products become cuts of the nonzeros. Waits.
@@ -179,7 +180,8 @@ TULLE_API std::vector<Part> parts_of(std::span<const Cut> cuts);
 /// @param a the matrix; float or double.
 /// @param parts number of parts.
 /// @param options see SplitOptions.
-/// @throws ValueError, ShapeError as split() and check_arrays().
+/// @throws ValueError as split() and check_arrays().
+/// @throws ShapeError as split() and check_arrays().
 template <class V>
 TULLE_API Parts<PartialCsr<V>> partition(const Context& ctx, const CsrView<V>& a, int parts,
                                          const SplitOptions& options = {});

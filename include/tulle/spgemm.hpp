@@ -141,7 +141,7 @@ TULLE_API Choice choose(const Features& features, const Limits& limits);
 TULLE_API std::vector<Policy> candidates(const Limits& limits);
 
 /// Checks a forced policy.
-/// @throws ValueError, with the alternatives, if the policy cannot work with these limits.
+/// @throws ValueError (with the alternatives) if the policy cannot work with these limits.
 TULLE_API void check_policy(const Policy& policy, const Limits& limits);
 
 /// Whether a policy adds in a fixed order on a backend.
@@ -163,7 +163,7 @@ TULLE_API NumericReuse choose_reuse(const Features& features, offset_t products,
 /// Name of a kind of reuse.
 TULLE_API std::string to_text(NumericReuse refill);
 /// The kind of reuse of that name.
-/// @throws ValueError, with the names, if there is none.
+/// @throws ValueError (with the names) if there is none.
 TULLE_API NumericReuse parse_reuse(std::string_view text);
 
 /// Whether a policy sorts rows of C on a backend even if Options::sorted is off.
@@ -174,7 +174,7 @@ TULLE_API std::string to_text(Method method);
 /// A policy as text: "adaptive", "adaptive, each row for itself", "deltasparse, grouped".
 TULLE_API std::string to_text(const Policy& policy);
 /// The method of that name.
-/// @throws ValueError, with the names, if there is none.
+/// @throws ValueError (with the names) if there is none.
 TULLE_API Method parse_method(std::string_view name);
 
 /// Options of Plan::make(), multiply() and for_each_chunk().
@@ -258,7 +258,9 @@ public:
     std::string describe() const;
 
     /// One product with a plan that is not kept; multiply() is the convenient form.
-    /// @throws ValueError, ShapeError, OutOfMemory as make() and run().
+    /// @throws ValueError as make() and run().
+    /// @throws ShapeError as make() and run().
+    /// @throws OutOfMemory as make() and run().
     static Csr<V> once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options = {});
     /// Receives rows of C: the number of the first, and a matrix of them that it owns.
     using Sink = std::function<void(index_t first_row, Csr<V> rows)>;
@@ -277,7 +279,9 @@ private:
 /// @param a a view of A: CsrView or Csr32View.
 /// @param b a view of B, of the same value type.
 /// @param options see Options.
-/// @throws ValueError, ShapeError, OutOfMemory as Plan::make() and Plan::run().
+/// @throws ValueError as Plan::make() and Plan::run().
+/// @throws ShapeError as Plan::make() and Plan::run().
+/// @throws OutOfMemory as Plan::make() and Plan::run().
 template <class A, class B, class V = typename ValueOf<A>::type>
 Csr<V> multiply(const Context& ctx, const A& a, const B& b, const Options& options = {})
 {
@@ -294,7 +298,8 @@ Csr<V> multiply(const Context& ctx, const A& a, const B& b, const Options& optio
 /// the host.
 /// @param options see Options.
 /// @throws OutOfMemory if one row does not fit the budget; it says how much the row needs.
-/// @throws ValueError, ShapeError as Plan::make(); what `sink` throws.
+/// @throws ValueError as Plan::make(); what `sink` throws.
+/// @throws ShapeError as Plan::make(); what `sink` throws.
 template <class A, class B, class V = typename ValueOf<A>::type>
 void for_each_chunk(const Context& ctx, const A& a, const B& b,
                     const std::type_identity_t<typename Plan<V>::Sink>& sink, const Options& options = {})

@@ -144,7 +144,9 @@ private:
 /// @param a a view of A: CsrView or Csr32View.
 /// @param b a view of B, of the same value type.
 /// @param options see TeamOptions.
-/// @throws ValueError, ShapeError, OutOfMemory as TeamPlan::make() and TeamPlan::run().
+/// @throws ValueError as TeamPlan::make() and TeamPlan::run().
+/// @throws ShapeError as TeamPlan::make() and TeamPlan::run().
+/// @throws OutOfMemory as TeamPlan::make() and TeamPlan::run().
 template <class A, class B, class V = typename ValueOf<A>::type>
 Csr<V> multiply(const Team& team, const A& a, const B& b, const TeamOptions& options = {})
 {

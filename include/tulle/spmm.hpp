@@ -146,7 +146,7 @@ TULLE_API std::string to_text(OrderKind kind);
 /// Name of a measure of dispersion.
 TULLE_API std::string to_text(Dispersion dispersion);
 /// The order of that name.
-/// @throws ValueError, with the names, if there is none.
+/// @throws ValueError (with the names) if there is none.
 TULLE_API OrderKind parse_order(std::string_view name);
 
 /// Arithmetic of the products.
@@ -220,7 +220,7 @@ TULLE_API bool wants_cost(const Features& features, const Limits& limits);
 TULLE_API std::vector<Policy> candidates(const Features& features, const Limits& limits);
 
 /// Checks a forced policy.
-/// @throws ValueError, with the alternatives, if the policy cannot work for these features.
+/// @throws ValueError (with the alternatives) if the policy cannot work for these features.
 TULLE_API void check_policy(const Policy& policy, const Features& features, const Limits& limits);
 
 /// Name of a kernel.
@@ -229,7 +229,7 @@ TULLE_API std::string to_text(Kernel kernel);
 /// parts"; "tiles of 32 and rest, bsa order".
 TULLE_API std::string to_text(const Policy& policy);
 /// The kernel of that name.
-/// @throws ValueError, with the names, if there is none.
+/// @throws ValueError (with the names) if there is none.
 TULLE_API Kernel parse_kernel(std::string_view name);
 
 /// Type of the sums and of alpha and beta: double for double, else float.
@@ -326,7 +326,10 @@ private:
 /// @param beta 0: C is not read.
 /// @param c dense matrix of that type, or float with Float16 and Bfloat16; must not overlap B.
 /// @param options see Options; n, b_layout and expected_calls follow from the arguments.
-/// @throws ValueError, ShapeError, OutOfMemory, DeviceError as Plan::make() and Plan::run().
+/// @throws ValueError as Plan::make() and Plan::run().
+/// @throws ShapeError as Plan::make() and Plan::run().
+/// @throws OutOfMemory as Plan::make() and Plan::run().
+/// @throws DeviceError as Plan::make() and Plan::run().
 template <class View, class C, class V = typename ValueOf<View>::type>
 void multiply(const Context& ctx, const View& a, Sum<V> alpha, const std::type_identity_t<DenseView<const V>>& b,
               Sum<V> beta, const DenseView<C>& c, const Options& options = {})

@@ -36,7 +36,7 @@ enum class SplitBy {
 /// Name of a split.
 TULLE_API std::string to_text(SplitBy split);
 /// The split of that name.
-/// @throws ValueError, with the names, if there is none.
+/// @throws ValueError (with the names) if there is none.
 TULLE_API SplitBy parse_split(std::string_view name);
 
 /// What choose_split() depends on. Members on the host read A and B in place, so that nothing moves to them.
@@ -165,7 +165,9 @@ private:
 /// @param beta 0: C is not read.
 /// @param c dense matrix of that type, or float with Float16 and Bfloat16; must not overlap B.
 /// @param options see TeamOptions; n, b_layout and expected_calls follow from the arguments.
-/// @throws ValueError, ShapeError, OutOfMemory as TeamPlan::make() and TeamPlan::run().
+/// @throws ValueError as TeamPlan::make() and TeamPlan::run().
+/// @throws ShapeError as TeamPlan::make() and TeamPlan::run().
+/// @throws OutOfMemory as TeamPlan::make() and TeamPlan::run().
 template <class View, class C, class V = typename ValueOf<View>::type>
 void multiply(const Team& team, const View& a, Sum<V> alpha, const std::type_identity_t<DenseView<const V>>& b,
               Sum<V> beta, const DenseView<C>& c, const TeamOptions& options = {})

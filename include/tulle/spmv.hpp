@@ -167,7 +167,7 @@ TULLE_API bool wants_copy(const Features& features, const Limits& limits);
 TULLE_API std::vector<Policy> candidates(const Features& features, const Limits& limits);
 
 /// Checks a forced policy.
-/// @throws ValueError, with the alternatives, if the policy cannot work for these features.
+/// @throws ValueError (with the alternatives) if the policy cannot work for these features.
 TULLE_API void check_policy(const Policy& policy, const Features& features, const Limits& limits);
 
 /// Name of a kernel.
@@ -177,7 +177,7 @@ TULLE_API std::string to_text(Format format);
 /// A policy as text: "rows, 8 lanes".
 TULLE_API std::string to_text(const Policy& policy);
 /// The kernel of that name.
-/// @throws ValueError, with the names, if there is none.
+/// @throws ValueError (with the names) if there is none.
 TULLE_API Kernel parse_kernel(std::string_view name);
 
 /// A matrix in any format that SpMV takes.
@@ -260,7 +260,10 @@ public:
     index_t cols() const;
 
     /// One product with a plan that is not kept; multiply() is the convenient form.
-    /// @throws ValueError, ShapeError, OutOfMemory, DeviceError as make() and run().
+    /// @throws ValueError as make() and run().
+    /// @throws ShapeError as make() and run().
+    /// @throws OutOfMemory as make() and run().
+    /// @throws DeviceError as make() and run().
     static void once(const Context& ctx, const AnyView<M>& a, V alpha, std::span<const V> x, V beta, std::span<V> y,
                      const Options& options = {});
 

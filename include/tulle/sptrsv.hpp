@@ -213,7 +213,7 @@ TULLE_API std::vector<Policy> paper_schemes();
 TULLE_API std::vector<Policy> reduced_schemes();
 
 /// Checks a policy.
-/// @throws ValueError, with the alternatives, if it cannot work with these limits.
+/// @throws ValueError (with the alternatives) if it cannot work with these limits.
 TULLE_API void check_policy(const Policy& scheme, const Limits& limits);
 /// Whether a policy can work with these limits.
 TULLE_API bool works(const Policy& scheme, const Limits& limits);
@@ -325,7 +325,8 @@ public:
     /// @throws ValueError if the matrix is not valid, a diagonal entry is missing or zero, an entry is in the other
     /// triangle or stored twice (it names the row), or Options::force cannot work.
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
-    /// @throws FileError, FormatError if Options::model cannot be read.
+    /// @throws FileError if Options::model cannot be read.
+    /// @throws FormatError if Options::model cannot be read.
     static Plan make(const Context& ctx, const AnyView<V>& a, const Options& options = {});
     /// Takes the plan; `other` can only be destroyed or assigned to.
     Plan(Plan&& other) noexcept;
@@ -355,7 +356,7 @@ public:
     void update_values(const AnyView<V>& a);
 
     /// Waits for the solves queued on the stream.
-    /// @throws DeviceError, with the row, if a solve gave up waiting; unknowns that were not solved are then NaN.
+    /// @throws DeviceError (with the row) if a solve gave up waiting; unknowns that were not solved are then NaN.
     void wait() const;
 
     /// The policy in use.
@@ -418,7 +419,8 @@ struct Trial {
 /// @param schemes the policies.
 /// @param progress called with the fraction done; may be empty.
 /// @return the trials, the fastest solve first.
-/// @throws ShapeError, ValueError as Plan::make(), and if a policy cannot work there.
+/// @throws ShapeError as Plan::make(), and if a policy cannot work there.
+/// @throws ValueError as Plan::make(), and if a policy cannot work there.
 template <class V>
 TULLE_API std::vector<Trial> try_policies(const Context& ctx, const AnyView<V>& a, const Options& options,
                                           const std::vector<Policy>& schemes, const Progress& progress = {});
@@ -429,7 +431,8 @@ struct LevelWidths {
     std::vector<offset_t> clustered;  ///< in critical-path nodes of up to 32 rows
 };
 /// The level sets of a triangle; the result is on the host, and the call waits.
-/// @throws ShapeError, ValueError as Plan::make().
+/// @throws ShapeError as Plan::make().
+/// @throws ValueError as Plan::make().
 template <class V>
 TULLE_API LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, const Options& options = {});
 
@@ -440,7 +443,10 @@ TULLE_API LevelWidths level_widths(const Context& ctx, const AnyView<V>& a, cons
 /// @param b vector of the value type of the matrix; a span, or what converts to it.
 /// @param x vector of the value type of the matrix; may be b.
 /// @param options see Options; expected_calls is 1.
-/// @throws ValueError, ShapeError, OutOfMemory, DeviceError as Plan::make(), Plan::solve() and Plan::wait().
+/// @throws ValueError as Plan::make(), Plan::solve() and Plan::wait().
+/// @throws ShapeError as Plan::make(), Plan::solve() and Plan::wait().
+/// @throws OutOfMemory as Plan::make(), Plan::solve() and Plan::wait().
+/// @throws DeviceError as Plan::make(), Plan::solve() and Plan::wait().
 template <class View, class V = typename ValueOf<View>::type>
 void solve(const Context& ctx, const View& a, std::type_identity_t<V> alpha, std::type_identity_t<std::span<const V>> b,
            std::type_identity_t<std::span<V>> x, const Options& options = {})

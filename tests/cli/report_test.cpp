@@ -33,8 +33,8 @@ protected:
     {
         if (std::system("command -v chromium >/dev/null 2>&1") != 0) return "";
         const std::string line = "chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=2000 --dump-dom "
-                                 "'file://" + (folder / name).string() + "' >'" + (folder / "dom").string() +
-                                 "' 2>/dev/null";
+                                 "'file://" +
+                                 (folder / name).string() + "' >'" + (folder / "dom").string() + "' 2>/dev/null";
         EXPECT_EQ(std::system(line.c_str()), 0);
         return text_of(folder / "dom");
     }
@@ -42,7 +42,8 @@ protected:
 
 TEST_F(Report, CountsWhatIsThere)
 {
-    file("a.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 6\n1 1 2\n2 2 -3\n3 3 1e5\n4 4 1\n2 1 0\n4 3 1e-9\n");
+    file("a.mtx",
+         "%%MatrixMarket matrix coordinate real general\n4 4 6\n1 1 2\n2 2 -3\n3 3 1e5\n4 4 1\n2 1 0\n4 3 1e-9\n");
     const Json m = report_of("a.mtx");
     EXPECT_EQ(m["rows"], 4);
     EXPECT_EQ(m["nonzeros"], 6);
