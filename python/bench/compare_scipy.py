@@ -18,7 +18,7 @@ import numpy as np
 
 import tulle
 
-TWINS = "pdb1hys,consph,cant,pwtk,rma10,conf5,shipsec1,mac_econ,mc2depi,cop20k,scircuit,webbase".split(",")
+TWINS = "pdb1HYS,consph,cant,pwtk,rma10,qcd5_4,shipsec1,mac_econ,mc2depi,cop20k_A,scircuit,webbase-1M".split(",")
 
 
 def best_times(contenders, rounds, least=0.02):

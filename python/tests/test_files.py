@@ -45,7 +45,8 @@ def test_options_of_files(tmp_path):
 
 def test_generate_and_info():
     for name, form, what, example in tulle.generators():
-        assert tulle.generate(example).nnz >= 0, name
+        if not name.startswith("twin:"):
+            assert tulle.generate(example).nnz > 0, name
     with pytest.raises(tulle.InvalidValue):
         tulle.generate("nothing:3")
     known = tulle.info(tulle.generate("stencil5:10"))

@@ -41,7 +41,7 @@ def matrices(draw):
     """Mostly nearly right: a sound matrix with a few things changed."""
     rows, cols = draw(st.integers(0, 6)), draw(st.integers(0, 6))
     lengths = draw(st.lists(st.integers(0, 4), min_size=rows, max_size=rows)) if cols else [0] * rows
-    indptr = list(np.concatenate([[0], np.cumsum(lengths)]).astype(int))
+    indptr = [0, *np.cumsum(lengths).tolist()] if rows else [0]
     nonzeros = indptr[-1]
     indices = draw(st.lists(st.integers(0, max(0, cols - 1)), min_size=nonzeros, max_size=nonzeros))
     data = draw(st.lists(st.integers(-4, 4), min_size=nonzeros, max_size=nonzeros))

@@ -58,7 +58,7 @@ def test_eigenvalues():
 
 
 @pytest.mark.parametrize("array", [True, False])
-@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("format", ["csr", "csc"])
 def test_products_of_scipy(format, array):
     A = random_matrix(30, 30, format=format, array=array)
     x, X = whole_numbers(30), whole_numbers((30, 3))
@@ -68,7 +68,7 @@ def test_products_of_scipy(format, array):
         got = [A @ x, A @ X, (A @ A).toarray(), x @ A, (A.T @ A).toarray(), A @ np.asmatrix(X), (A.power(2) @ x)]
         C = A @ A
     assert tulle.scipy_backend.calls - before == 8
-    assert type(C) is type(A @ A) and C.dtype == (A @ A).dtype and C.indices.dtype == (A @ A).indices.dtype
+    assert C.nnz == (A @ A).nnz and type(C) is type(A @ A) and C.dtype == (A @ A).dtype and C.indices.dtype == (A @ A).indices.dtype
     for g, w in zip(got, want):
         assert type(g) is type(w) and g.dtype == w.dtype
         np.testing.assert_array_equal(g, w)

@@ -286,6 +286,8 @@ _warned: set[str] = set()
 def fall_back(operation: str, dtype: np.dtype, strict: bool) -> None:
     """Says, once for each operation and type, that SciPy does the work; UnsupportedType where the caller forbids it."""
     what = f"tulle has no {operation} for {dtype.name}"
+    if dtype.kind not in "biufc":
+        raise UnsupportedType(what)
     if strict:
         raise UnsupportedType(what, "convert to float64 or float32, or leave strict=True out: SciPy does it then")
     if what not in _warned:
