@@ -77,6 +77,12 @@ void require_aligned(const void* data, std::size_t bytes)
     if (reinterpret_cast<std::uintptr_t>(data) % bytes != 0) throw nb::type_error("the array is not aligned");
 }
 
+void require_apart(const void* in, std::size_t in_bytes, const void* out, std::size_t out_bytes)
+{
+    const auto a = reinterpret_cast<std::uintptr_t>(in), b = reinterpret_cast<std::uintptr_t>(out);
+    if (a < b + out_bytes && b < a + in_bytes) throw nb::type_error("the output lies over the input");
+}
+
 index_t to_index(offset_t n, const char* what)
 {
     require(n >= 0 && n <= max_index, [&] { return concat(n, " ", what, " are more than tulle's matrices can have (", max_index, ")"); });

@@ -20,6 +20,7 @@
 #include "tulle/dense.hpp"
 #include "tulle/error.hpp"
 #include "tulle/float16.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 
 template <>
@@ -75,6 +76,22 @@ auto span_of(const Nd& a)
     using T = typename Nd::Scalar;
     require_aligned(a.data(), sizeof(T));
     return std::span<T>(a.data(), a.size());
+}
+
+// TypeError where an output lies over an input, so that the Python side computes beside it.
+void require_apart(const void* in, std::size_t in_bytes, const void* out, std::size_t out_bytes);
+
+template <class T, class U>
+void require_apart(std::span<T> in, std::span<U> out)
+{
+    require_apart(in.data(), in.size_bytes(), out.data(), out.size_bytes());
+}
+
+template <class T, class U>
+void require_apart(const DenseView<T>& in, const DenseView<U>& out)
+{
+    const auto bytes = [](const auto& a) { return static_cast<std::size_t>(matrix::count_reach(a.rows, a.cols, a.leading, a.layout, sizeof(*a.data))) * sizeof(*a.data); };
+    require_apart(in.data, bytes(in), out.data, bytes(out));
 }
 
 // Rows or columns contiguous, else TypeError: the Python side copies.

@@ -33,6 +33,7 @@ nb::dict machine()
 NB_MODULE(_core, m)
 {
     using namespace tulle::python;
+    nanobind::set_leak_warnings(false);      // a plan in a global variable is no leak
     m.attr("version") = tulle::build::version;
     m.attr("unlimited") = tulle::Memory::unlimited;
     m.def("build_info", &build_info);

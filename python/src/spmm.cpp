@@ -22,6 +22,7 @@ public:
     {
         const DenseView<const V> from = dense_of(b);
         const DenseView<V> to = dense_of(c);
+        require_apart(from, to);
         using Scalar = spmm::Sum<V>;
         guard_.run([&] { plan_.run(static_cast<Scalar>(alpha), from, static_cast<Scalar>(beta), to); });
     }

@@ -21,6 +21,7 @@ public:
     {
         const auto from = span_of(x);
         const auto to = span_of(y);
+        require_apart(from, to);
         guard_.run([&] { plan_.run(static_cast<V>(alpha), from, static_cast<V>(beta), to); });
     }
 

@@ -28,6 +28,7 @@ public:
     {
         const auto from = span_of(b);
         const auto to = span_of(x);
+        if (from.data() != to.data()) require_apart(from, to);      // x may be b
         guard_.run([&] { plan_.solve(static_cast<V>(alpha), from, to); });
     }
 
@@ -35,6 +36,7 @@ public:
     {
         const DenseView<const V> from = dense_of(b);
         const DenseView<V> to = dense_of(x);
+        require_apart(from, to);
         guard_.run([&] { plan_.solve(static_cast<V>(alpha), from, to); });
     }
 

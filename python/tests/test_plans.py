@@ -70,6 +70,15 @@ def test_update_values(A, L):
             plan.update_values(np.ones(3))
 
 
+def test_values_in_another_order_are_refused(A, L):
+    """COO's values are not in the order of the CSR that was made of them."""
+    unsorted = (np.array([0, 2, 3]), np.array([1, 0, 1], np.int32), np.array([0.0, 2.0, 3.0]))
+    plans = [tulle.plan_spmv(A.tocoo()), tulle.plan_spmm(A.tobsr()), tulle.plan_spgemm(A, A.tocoo()), tulle.plan_solve_triangular(unsorted, shape=(2, 2), other_side="ignore")]
+    for plan in plans:
+        with pytest.raises(tulle.PlanMismatch, match="another order"):
+            plan.update_values(*([A.data] * (2 if isinstance(plan, tulle.SpgemmPlan) else 1)))
+
+
 def test_arrays_are_kept_alive(A):
     x, want = whole_numbers(80), A @ whole_numbers(80)
     indptr, indices, data = A.indptr.copy(), A.indices.copy(), A.data.copy()

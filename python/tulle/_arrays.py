@@ -7,6 +7,7 @@ offsets, and also takes 32-bit offsets. What does not have that form is copied, 
 """
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from typing import Any, Callable
@@ -72,7 +73,7 @@ def integers(a: Any, name: str) -> np.ndarray:
 class Sparse:
     """A sparse matrix as arrays: stored by rows, or by columns."""
 
-    __slots__ = ("by_column", "shape", "indptr", "indices", "data", "notes", "back", "source")
+    __slots__ = ("by_column", "shape", "indptr", "indices", "data", "notes", "back", "source", "converted")
 
     def __init__(self, by_column: bool, shape: tuple[int, int], indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, back: Callable, source: Any) -> None:
         self.by_column, self.shape = by_column, shape
@@ -80,6 +81,7 @@ class Sparse:
         self.notes: list[str] = []
         self.back = back          # (by_column, shape, indptr, indices, data) -> the caller's kind
         self.source = source
+        self.converted = ""       # why the values are in another order than the caller's; empty: they are not
 
     def in_library_form(self, dtype: np.dtype) -> "Sparse":
         """Arrays the library reads, values in `dtype`; what is copied is noted."""
@@ -137,6 +139,7 @@ class Sparse:
         csr.sum_duplicates()
         s = Sparse(self.by_column, self.shape, csr.indptr, csr.indices, csr.data, self.back, self.source)
         s.notes = self.notes + ["indices: not sorted or with repeats: copied, sorted and added up"]
+        s.converted = "its rows were not sorted or had repeats"
         return s
 
     def scipy(self) -> Any:
@@ -152,7 +155,7 @@ class Sparse:
 # ---- from the caller's kind
 
 
-def shape_of(shape: Any, rows: int | None = None) -> tuple[int, int]:
+def shape_of(shape: Any) -> tuple[int, int]:
     if shape is None:
         raise ShapeError("(indptr, indices, data) do not say how many columns there are", "give shape=(rows, columns)")
     r, c = (int(n) for n in shape)
@@ -172,9 +175,15 @@ def back_to_scipy(cls_csr: Any, cls_csc: Any) -> Callable:
     return back
 
 
-def from_scipy(A: Any) -> Sparse:
-    from scipy import sparse
+@functools.cache
+def back_to_arrays(arrays: bool) -> Callable:
+    """To SciPy's sparse arrays, or to its older matrices."""
+    from scipy import sparse as sp
 
+    return back_to_scipy(sp.csr_array, sp.csc_array) if arrays else back_to_scipy(sp.csr_matrix, sp.csc_matrix)
+
+
+def from_scipy(A: Any) -> Sparse:
     if A.ndim != 2:
         raise ShapeError(f"a sparse array must have two dimensions, not {A.ndim}")
     notes = []
@@ -183,10 +192,10 @@ def from_scipy(A: Any) -> Sparse:
         A_used = A.tocsr()
     else:
         A_used = A
-    plain = isinstance(A, sparse.sparray)
-    back = back_to_scipy(sparse.csr_array, sparse.csc_array) if plain else back_to_scipy(sparse.csr_matrix, sparse.csc_matrix)
+    back = back_to_arrays(isinstance(A, sys.modules["scipy.sparse"].sparray))
     s = Sparse(A_used.format == "csc", shape_of(A.shape), A_used.indptr, A_used.indices, A_used.data, back, A)
     s.notes = notes
+    s.converted = f"it was converted from {A.format} to csr" if notes else ""
     return s
 
 
@@ -212,6 +221,7 @@ def from_torch(A: Any) -> Sparse:
     indptr, indices = (A.ccol_indices(), A.row_indices()) if by_column else (A.crow_indices(), A.col_indices())
     s = Sparse(by_column, shape_of(A.shape), indptr.numpy(), indices.numpy(), A.values().detach().numpy(), back_to_torch, A)
     s.notes = notes
+    s.converted = "it was converted to CSR" if notes else ""
     return s
 
 

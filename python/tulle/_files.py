@@ -13,7 +13,7 @@ from typing import Any, Callable
 import numpy as np
 
 from . import _core
-from ._arrays import F32, F64, NAMES, Sparse, back_to_scipy, dtype_of, sparse
+from ._arrays import F32, F64, NAMES, Sparse, back_to_arrays, dtype_of, sparse
 from ._context import Context, context_of
 from ._errors import Error, NotBuilt, UnsupportedType
 
@@ -30,9 +30,7 @@ def _number(dtype: Any) -> str:
 
 
 def _csr_array(rows: int, cols: int, arrays: Any) -> Any:
-    from scipy import sparse as sp
-
-    return back_to_scipy(sp.csr_array, sp.csc_array)(False, (rows, cols), *arrays)
+    return back_to_arrays(True)(False, (rows, cols), *arrays)
 
 
 def _by_rows(A: Any, shape: Any) -> Sparse:

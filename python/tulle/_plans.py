@@ -15,7 +15,7 @@ import numpy as np
 from . import _core
 from ._arrays import F16, F32, F64, NAMES, common_dtype, dense, dtype_of, give_back, ready, sparse
 from ._context import Context, context_of
-from ._errors import Forked, InvalidValue, ShapeError, UnsupportedType
+from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
 
 _empty = np.empty
 _ndarray = np.ndarray
@@ -92,7 +92,7 @@ class Result:
 class Plan:
     """What all plans have in common."""
 
-    __slots__ = ("_plan", "_settings", "_values", "_notes", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "__weakref__")
+    __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "__weakref__")
     _settings: dict[str, Any]
     _dtype: np.dtype
     _matrix_dtype: np.dtype
@@ -123,6 +123,8 @@ class Plan:
         *data : array_like
             As many values as the matrix has, in the same order: what `A.data` is.
         """
+        if self._converted:
+            raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {self._converted}", "make the plan of a CSR or CSC matrix with sorted rows")
         arrays = tuple(contiguous(operand(d, self._matrix_dtype, (1,), "data")[0]) for d in data)
         self._call("update_values", *arrays)
         self._values = arrays
@@ -190,7 +192,7 @@ class SpmvPlan(Plan):
         make = getattr(_core, f"SpmvPlan_{NAMES[self._dtype]}{'_f32' if mixed else ''}")
         self._plan = make(ctx._core, a.compressed(ctx), s["transpose"], s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose"])
-        self._notes, self._values, self._run = a.notes, None, self._plan.run
+        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.run
 
     def __call__(self, x: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
         """The product with a vector.
@@ -208,12 +210,12 @@ class SpmvPlan(Plan):
         -------
         array of x's kind, or out
         """
-        if out is None and beta == 0.0 and type(x) is _ndarray:
-            y = _empty(self._rows, self._dtype)
+        if type(x) is _ndarray and (out is None and beta == 0.0 or type(out) is _ndarray):
+            y = _empty(self._rows, self._dtype) if out is None else out
             try:
-                self._run(x, y, alpha, 0.0)
+                self._run(x, y, alpha, beta)
                 return y
-            except (TypeError, Forked):          # another type, strides: looked at below
+            except (TypeError, Forked):          # another type, strides, overlap: looked at below
                 pass
         from_x, as_torch = operand(x, self._dtype, (1,), "x")
         result = Result(out, (self._rows,), self._dtype, beta, (from_x,), as_torch)
@@ -245,7 +247,7 @@ class SpmmPlan(Plan):
         make = getattr(_core, f"SpmmPlan_{NAMES[self._dtype]}")
         self._plan = make(ctx._core, a.compressed(ctx), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose"])
-        self._notes, self._values, self._run = a.notes, None, self._plan.run
+        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.run
 
     def __call__(self, B: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
         """The product with a dense matrix; rows or columns of B contiguous, others are copied.
@@ -263,10 +265,10 @@ class SpmmPlan(Plan):
         -------
         array of B's kind, or out
         """
-        if out is None and beta == 0.0 and type(B) is _ndarray and B.ndim == 2:
-            c = _empty((self._rows, B.shape[1]), self._dtype)
+        if type(B) is _ndarray and B.ndim == 2 and (out is None and beta == 0.0 or type(out) is _ndarray):
+            c = _empty((self._rows, B.shape[1]), self._dtype) if out is None else out
             try:
-                self._run(B, c, alpha, 0.0)
+                self._run(B, c, alpha, beta)
                 return c
             except (TypeError, Forked):
                 pass
@@ -302,7 +304,7 @@ class SpgemmPlan(Plan):
         self._plan = make(ctx._core, a.compressed(ctx), s["transpose_a"], b.compressed(ctx), s["transpose_b"], a.by_column, s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose_a"])[0], op_shape(b.shape, s["transpose_b"])[1]
         self._notes = [f"A: {n}" for n in a.notes] + [f"B: {n}" for n in b.notes]
-        self._values, self._run = None, self._plan.run
+        self._converted, self._values, self._run = a.converted or b.converted, None, self._plan.run
 
     def __call__(self) -> Any:
         """The product, as a new matrix of A's kind; only the numeric phase is done.
@@ -361,7 +363,7 @@ class TriangularPlan(Plan):
         make = getattr(_core, f"TriangularPlan_{NAMES[self._dtype]}")
         self._plan = make(ctx._core, view, s["lower"], s["transpose"], s["unit_diagonal"], s["other_side"] == "ignore", s["right_hand_sides"], s["expected_calls"], s["policy"])
         self._rows, self._cols = a.shape
-        self._notes, self._values, self._run = a.notes, None, self._plan.solve
+        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.solve
 
     def __call__(self, b: Any, out: Any = None, *, alpha: float = 1.0) -> Any:
         """Solves for one right-hand side, or for the columns of a matrix.
@@ -379,8 +381,8 @@ class TriangularPlan(Plan):
         -------
         array of b's kind, or out
         """
-        if out is None and type(b) is _ndarray and b.ndim == 1:
-            x = _empty(self._rows, self._dtype)
+        if type(b) is _ndarray and b.ndim == 1 and (out is None or type(out) is _ndarray):
+            x = _empty(self._rows, self._dtype) if out is None else out
             try:
                 self._run(b, x, alpha)
                 return x
