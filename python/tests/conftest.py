@@ -6,8 +6,10 @@ import pathlib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis.configuration import set_hypothesis_home_dir
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+set_hypothesis_home_dir(ROOT / "build/hypothesis")
 
 
 @pytest.fixture(scope="session")
