@@ -21,7 +21,7 @@ F16, F32, F64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 I32, I64 = np.dtype(np.int32), np.dtype(np.int64)
 MAX_INDEX = 2**31 - 1
 NAMES = {F16: "f16", F32: "f32", F64: "f64"}
-DTYPES = {"f16": F16, "f32": F32, "f64": F64}
+DTYPES: dict[str, np.dtype] = {"f16": F16, "f32": F32, "f64": F64}
 
 
 def dtype_of(dtype: Any) -> np.dtype:

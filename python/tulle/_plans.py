@@ -93,9 +93,16 @@ class Plan:
     """What all plans have in common."""
 
     __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "__weakref__")
-    _settings: dict[str, Any]
+    _plan: Any                                   # the library's
+    _run: Any                                    # its method
+    _settings: dict[str, Any]                    # what it was made with
+    _values: tuple[np.ndarray, ...] | None       # what update_values() gave last
+    _notes: list[str]
+    _converted: str
     _dtype: np.dtype
     _matrix_dtype: np.dtype
+    _rows: int
+    _cols: int
 
     def _build(self) -> None:
         raise NotImplementedError
