@@ -130,6 +130,7 @@ def test_malformed_factors_and_triangles(case):
 @pytest.mark.parametrize("indptr, indices, data, shape", [
     ([0, 1], [5], [1.0], (1, 3)), ([0, 1], [-1], [1.0], (1, 3)), ([0, 2, 1], [0, 0], [1.0, 1.0], (2, 2)), ([1, 1], [0], [1.0], (1, 1)), ([], [], [], (0, 0)),
     ([0, 2**40], [0], [1.0], (1, 1)), ([0, 1], [2**32], [1.0], (1, 3)), ([0, 1, 1], [0], [1.0], (1, 1)), ([0, -5, 1], [0], [1.0], (2, 2)),
+    ([0, 3, 1, 4], [0, 1, 2, 0], [1.0, 1.0, 1.0, 1.0], (3, 3)),
 ])
 def test_each_is_refused(indptr, indices, data, shape):
     for types in ((np.int64, np.int64), (np.int64, np.int32), (np.int32, np.int32)):

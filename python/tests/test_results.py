@@ -170,6 +170,17 @@ def test_out_may_overlap():
     want = A @ buffer[:, :4]
     tulle.spmm(A, buffer[:, :4], out=buffer[:, 2:6])
     np.testing.assert_array_equal(buffer[:, 2:6], want)
+    x, X, L, b = whole_numbers(31), whole_numbers((30, 8)), triangle(30), whole_numbers(31)
+    want = A @ x[:30], A @ X[:, :4], tulle.solve_triangular(L, b[:30])
+    tulle.plan_spmv(A)(x[:30], x[1:])
+    tulle.plan_spmm(A, 4)(X[:, :4], X[:, 2:6])
+    tulle.plan_solve_triangular(L)(b[:30], b[1:])
+    for got, right in zip((x[1:], X[:, 2:6], b[1:]), want):
+        np.testing.assert_array_equal(got, right)
+    b = whole_numbers((30, 2))
+    want = tulle.solve_triangular(L, b)
+    assert tulle.plan_solve_triangular(L)(b, b) is b                        # x may be b
+    np.testing.assert_array_equal(b, want)
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "sliced", "reversed", "transposed", "one column", "broadcast", "big-endian", "read-only"])
@@ -217,6 +228,14 @@ def test_unsorted_rows_and_repeats():
     np.testing.assert_allclose(L.toarray() @ tulle.solve_triangular(L, np.array([2.0, 9.0])), [2.0, 9.0])
     for before, after in zip(kept, (A.indptr, A.indices, A.data)):
         np.testing.assert_array_equal(before, after)                        # nothing of the caller's is sorted in place
+
+
+@pytest.mark.parametrize("indices, claims", [([0, 2, 0, 1], (True, True)), ([2, 0, 0, 1], (False, False)), ([1, 1, 0, 1], (True, False)), ([0, 1, 1, 0], (False, False))])
+@pytest.mark.parametrize("offset", [np.int32, np.int64])
+def test_order_is_looked_at(indices, claims, offset):
+    context = tulle.Context()
+    view = tulle._core.Compressed(context._core, False, 2, 3, np.array([0, 2, 4], offset), np.array(indices, np.int32), np.ones(4), True)
+    assert (view.sorted, view.unique) == claims
 
 
 def test_claims_of_scipy_are_not_trusted():
