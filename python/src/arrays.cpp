@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <pthread.h>
 
+#include <algorithm>
+
 #include "tulle/validate.hpp"
 
 namespace tulle::python {
@@ -13,35 +15,63 @@ namespace {
 std::atomic<int> generation = 0;
 const int watching = pthread_atfork(nullptr, nullptr, [] { ++generation; });
 
-// What a look through offsets and indices tells. Rows are independent of each other: `sound` is false as soon as anything would lead outside the arrays.
+// What a look through offsets and indices tells. `sound` is false as soon as anything would lead outside the arrays.
 struct Look {
     bool sound = true, sorted = true, unique = true;
 };
 
 template <class Offset>
+bool offsets_are_sound(const CpuQueue& q, const Offset* begin, index_t lines, offset_t nonzeros)
+{
+    if (begin[0] != 0 || begin[lines] != nonzeros) return false;
+    bool falls = false;
+#pragma omp parallel for num_threads(threads_for(q, lines)) schedule(static) reduction(|| : falls)
+    for (index_t i = 0; i < lines; ++i) falls = falls || begin[i + 1] < begin[i];
+    return !falls;
+}
+
+// Neighbours in the array of indices: the largest index, and how often one is smaller than, or the same as, the one before.
+struct Neighbours {
+    std::uint32_t most = 0;
+    offset_t falls = 0, repeats = 0;
+};
+
+Neighbours look_at_neighbours(const CpuQueue& q, const index_t* index, offset_t nonzeros)
+{
+    constexpr offset_t piece = 4096;                       // counts of a piece fit 32 bits, which vectors of indices have too
+    std::uint32_t most = 0;
+    offset_t falls = 0, repeats = 0;
+#pragma omp parallel for num_threads(threads_for(q, nonzeros)) schedule(static) reduction(max : most) reduction(+ : falls, repeats)
+    for (offset_t first = 0; first < nonzeros; first += piece) {
+        const offset_t last = std::min(nonzeros, first + piece);
+        std::uint32_t top = static_cast<std::uint32_t>(index[first]), down = 0, same = 0;
+        for (offset_t k = std::max<offset_t>(first, 1); k < last; ++k) {
+            top = std::max(top, static_cast<std::uint32_t>(index[k]));
+            down += index[k] < index[k - 1] ? 1u : 0u;
+            same += index[k] == index[k - 1] ? 1u : 0u;
+        }
+        most = std::max(most, top), falls += down, repeats += same;
+    }
+    return {most, falls, repeats};
+}
+
+// The same between rows, where the last index of a row stands before the first of the next: what is left of all falls and repeats is inside rows.
+template <class Offset>
 Look look_at(const CpuQueue& q, const Offset* begin, index_t lines, const index_t* index, offset_t nonzeros, index_t others)
 {
-    if (begin[0] != 0 || begin[lines] != nonzeros) return {.sound = false};
-    bool outside = false, falls = false, repeats = false;
-    const auto limit = static_cast<std::uint32_t>(others);
-#pragma omp parallel for num_threads(threads_for(q, nonzeros + lines)) schedule(static) reduction(|| : outside, falls, repeats)
+    if (!offsets_are_sound(q, begin, lines, nonzeros)) return {.sound = false};
+    const Neighbours all = look_at_neighbours(q, index, nonzeros);
+    if (nonzeros > 0 && all.most >= static_cast<std::uint32_t>(others)) return {.sound = false};
+    offset_t falls = 0, repeats = 0;
+#pragma omp parallel for num_threads(threads_for(q, lines)) schedule(static) reduction(+ : falls, repeats)
     for (index_t i = 0; i < lines; ++i) {
-        const offset_t first = begin[i], last = begin[i + 1];
-        if (first < 0 || last < first || last > nonzeros) {
-            outside = true;
-            continue;
-        }
-        std::uint32_t before = 0, bad = 0, down = 0, same = 0;
-        for (offset_t k = first; k < last; ++k) {
-            const auto c = static_cast<std::uint32_t>(index[k]);
-            bad |= c >= limit;
-            down |= c < before;
-            same |= c == before && k > first;
-            before = c;
-        }
-        outside = outside || bad != 0, falls = falls || down != 0, repeats = repeats || same != 0;
+        const Offset k = begin[i];
+        if (k == 0 || k == begin[i + 1]) continue;
+        falls += index[k] < index[k - 1] ? 1 : 0;
+        repeats += index[k] == index[k - 1] ? 1 : 0;
     }
-    return {!outside, !falls, !falls && !repeats};
+    const bool sorted = all.falls == falls;
+    return {true, sorted, sorted && all.repeats == repeats};
 }
 
 std::size_t bytes_of(nb::dlpack::dtype type) { return type.bits / 8u; }
