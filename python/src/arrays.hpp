@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "tulle/context.hpp"
-#include "tulle/csr32.hpp"
 #include "tulle/dense.hpp"
 #include "tulle/error.hpp"
 #include "tulle/float16.hpp"

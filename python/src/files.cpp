@@ -9,7 +9,7 @@
 #include "tulle/features.hpp"
 #include "tulle/generate.hpp"
 #include "tulle/io.hpp"
-#include "tulle/widen.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle::python {
 namespace {

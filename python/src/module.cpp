@@ -4,8 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
-#include "tulle/device_info.hpp"
-#include "tulle/queue.hpp"
+#include "tulle/memory.hpp"
 #include "tulle/text.hpp"
 #include "tulle/version.hpp"
 
