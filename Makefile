@@ -13,7 +13,14 @@ QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 # What CMake said about CUDA: one line where nvcc is here without a GPU.
 NOTE   := sed -n 's/^-- tulle: \(nvcc is here.*\)/tulle: \1/p' $(BUILD).configure.log >&2
 
-.PHONY: help docs demo test bench install clean check format reference asan tsan sim fuzz ci
+# The Python package: its environment, and how it is built there. LIBRARY=build/release takes the library of that build instead of building one.
+PYTHON  ?= python3
+LIBRARY ?=
+VENV    := build/python-venv
+PYTHON_BUILD := -C build-dir=build/python -C cmake.define.TULLE_PYTHON_CLI=ON -C cmake.define.TULLE_PYTHON_REFERENCE=ON \
+	$(if $(LIBRARY),-C cmake.define.tulle_DIR=$(abspath build/python-prefix/lib/cmake/tulle))
+
+.PHONY: help docs demo test bench install python wheel clean check format reference asan tsan sim fuzz ci
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +28,8 @@ help:
 	@echo "make test                  build and run all tests"
 	@echo "make bench                 time tulle and the baselines (SUITE=paper, real, quick or a file)"
 	@echo "make install PREFIX=dir    install library, headers, programs, manual and completions (now: $(PREFIX))"
+	@echo "make python                the Python package in an environment of its own (build/python-venv), and its tests"
+	@echo "make wheel                 the Python package as a wheel in build/wheels"
 	@echo "make check                 layers of the source tree; every header compiled alone"
 	@echo "make format                format all sources (clang-format 14)"
 	@echo "make reference             reference of the public headers (Doxygen): build/reference/html/index.html"
@@ -63,6 +72,21 @@ build/%/build.ninja:
 	@mkdir -p build/$*
 	@echo "configuring build/$*" >&2
 	@cmake --preset $* $(CONFIGURE) >build/$*.configure.log 2>&1 || { cat build/$*.configure.log; rm -f build/$*/build.ninja; exit 1; }
+
+python: $(VENV)/.ready
+	@tools/setup demo
+	@[ -z "$(LIBRARY)" ] || cmake --install $(LIBRARY) --prefix build/python-prefix >build/python-prefix.log
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) CMAKE_CXX_COMPILER_LAUNCHER=$$(command -v ccache) $(VENV)/bin/pip install --quiet --no-build-isolation --no-deps $(PYTHON_BUILD) .
+	TULLE_PYTHON_REFERENCE=build/python/reference $(VENV)/bin/python -m pytest -q $(PYTEST)
+
+wheel: $(VENV)/.ready
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(VENV)/bin/pip wheel --quiet --no-build-isolation --no-deps -C build-dir=build/python-wheel -w build/wheels .
+	@ls build/wheels
+
+$(VENV)/.ready: python/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r python/requirements.txt
+	@touch $@
 
 check:
 	@tools/setup ci

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""tulle beside SciPy in one process: SpMV, SpMM and SpGEMM on twins of the nsparse paper's matrices, and what a call costs on a small matrix.
+
+    build/python-venv/bin/python python/bench/compare_scipy.py [--threads 2] [--matrices cant,scircuit] [--rounds 7] [--overhead-only]
+
+Contenders take turns, each time is the best of the rounds, results are compared before anything is timed. SciPy has one thread. `plan` is a plan's call,
+`once` the call without one, which looks through the matrix first.
+"""
+import argparse
+import os
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+
+import tulle
+
+TWINS = "pdb1HYS,consph,cant,pwtk,rma10,qcd5_4,shipsec1,mac_econ,mc2depi,cop20k_A,scircuit,webbase-1M".split(",")
+
+
+def best_times(contenders, rounds, least=0.02):
+    """Seconds of one call of each, the best of some rounds in which they take turns."""
+    best = [float("inf")] * len(contenders)
+    repeats = []
+    for call in contenders:
+        begin = time.perf_counter()
+        call()
+        repeats.append(max(1, int(least / max(time.perf_counter() - begin, 1e-7))))
+    for _ in range(rounds):
+        for i, call in enumerate(contenders):
+            begin = time.perf_counter()
+            for _ in range(repeats[i]):
+                call()
+            best[i] = min(best[i], (time.perf_counter() - begin) / repeats[i])
+    return best
+
+
+def contenders_of(A, operation, columns, ctx):
+    rng = np.random.default_rng(1)
+    if operation == "spmv":
+        x = rng.standard_normal(A.shape[1])
+        plan = tulle.plan_spmv(A, context=ctx)
+        return [lambda: A @ x, lambda: plan(x), lambda: tulle.spmv(A, x, context=ctx)]
+    if operation == "spmm":
+        X = rng.standard_normal((A.shape[1], columns))
+        plan = tulle.plan_spmm(A, columns, context=ctx)
+        return [lambda: A @ X, lambda: plan(X), lambda: tulle.spmm(A, X, context=ctx)]
+    plan = tulle.plan_spgemm(A, A, context=ctx)
+    return [lambda: A @ A, lambda: plan(), lambda: tulle.spgemm(A, A, context=ctx)]
+
+
+def agree(results):
+    dense = [r if isinstance(r, np.ndarray) else r @ np.ones(r.shape[1]) for r in results]
+    scale = np.abs(dense[0]).max()
+    return all(np.abs(d - dense[0]).max() <= 1e-10 * scale for d in dense[1:])
+
+
+def compare(name, operation, columns, ctx, rounds):
+    A = tulle.generate(f"twin:{name}")
+    contenders = contenders_of(A, operation, columns, ctx)
+    if not agree([c() for c in contenders]):
+        raise SystemExit(f"{name} {operation}: results differ")
+    scipy_time, plan_time, once_time = best_times(contenders, rounds)
+    print(f"{operation:7} {name:10} {A.nnz:9} {scipy_time * 1e3:10.3f} {plan_time * 1e3:10.3f} {once_time * 1e3:10.3f} {scipy_time / plan_time:7.2f} {scipy_time / once_time:7.2f}", flush=True)
+    return scipy_time / plan_time, scipy_time / once_time
+
+
+def overhead():
+    """A plan's call on a small matrix: from Python, from C++, and SciPy's product."""
+    A = tulle.generate("stencil5:8")
+    x = np.ones(A.shape[1])
+    plan, M = tulle.plan_spmv(A), tulle.wrap(A)
+    y = np.empty(A.shape[0])
+    times = best_times([lambda: plan(x), lambda: plan(x, y), lambda: M @ x, lambda: tulle.spmv(A, x), lambda: A @ x], 30, 0.01)
+    empty = best_times([lambda: None], 30, 0.01)[0]
+    for name, seconds in zip(["plan(x)", "plan(x, out)", "wrap(A) @ x", "tulle.spmv(A, x)", "A @ x of SciPy"], times):
+        print(f"  {name:18} {(seconds - empty) * 1e6:8.2f} µs")
+    program = os.environ.get("TULLE_PYTHON_REFERENCE", "build/python/reference")
+    if os.path.exists(program):
+        with tempfile.TemporaryDirectory() as folder:
+            tulle.write(f"{folder}/a.tulle", A)
+            inside = float(subprocess.run([program, "time", f"{folder}/a.tulle"], capture_output=True, text=True, check=True).stdout) * 1e-9
+        print(f"  {'plan.run() in C++':18} {inside * 1e6:8.2f} µs; plan(x) takes {(times[0] - empty - inside) * 1e6:.2f} µs more")
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--threads", type=int, default=2)
+    options.add_argument("--matrices", default=",".join(TWINS))
+    options.add_argument("--operations", default="spmv,spmm,spgemm")
+    options.add_argument("--columns", type=int, default=32)
+    options.add_argument("--rounds", type=int, default=7)
+    options.add_argument("--overhead-only", action="store_true")
+    o = options.parse_args()
+    print(f"a call on a matrix of 64 rows (load {os.getloadavg()[0]:.1f}):")
+    overhead()
+    if o.overhead_only:
+        return
+    ctx = tulle.Context(threads=o.threads)
+    print(f"\n{o.threads} threads, double, SpMM with {o.columns} columns; milliseconds, and SciPy's time divided by tulle's")
+    print(f"{'':7} {'matrix':10} {'nonzeros':>9} {'SciPy':>10} {'plan':>10} {'once':>10} {'plan':>7} {'once':>7}")
+    for operation in o.operations.split(","):
+        ratios = [compare(name, operation, o.columns, ctx, o.rounds if operation != "spgemm" else 3) for name in o.matrices.split(",")]
+        means = np.exp(np.log(ratios).mean(axis=0))
+        print(f"{operation:7} geometric mean over {len(ratios)} matrices: plan {means[0]:.2f} x, once {means[1]:.2f} x; load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

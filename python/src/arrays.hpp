@@ -1,0 +1,213 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What Python hands over: contexts, and the arrays of sparse and dense matrices. Nothing is copied here; the Python side (tulle/_arrays.py) has brought
+// numbers, order of bytes and strides into a form the library reads. All pointers come from arrays that are kept alive by whoever keeps these objects.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <atomic>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tulle/context.hpp"
+#include "tulle/dense.hpp"
+#include "tulle/error.hpp"
+#include "tulle/float16.hpp"
+#include "tulle/outline.hpp"
+#include "tulle/text.hpp"
+
+template <>
+struct nanobind::detail::dtype_traits<tulle::Float16> {
+    static constexpr dlpack::dtype value{static_cast<std::uint8_t>(dlpack::dtype_code::Float), 16, 1};
+    static constexpr auto name = const_name("float16");
+};
+
+namespace tulle::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+// A process made by fork() has none of the threads that OpenMP believes to have. Each such process has another number.
+int fork_generation();
+
+// A plan from before a fork.
+class Forked : public Error { public: using Error::Error; };
+
+// A Context of the library that, after a fork, becomes one with a single thread.
+class Place {
+public:
+    Place(int threads, bool deterministic, std::size_t budget);
+    const Context& get();
+    int threads() const { return threads_; }
+    bool is_deterministic() const { return deterministic_; }
+    std::size_t budget() const { return budget_; }
+
+private:
+    Context make(int threads) const;
+
+    int threads_;
+    bool deterministic_;
+    std::size_t budget_;
+    int generation_ = fork_generation();
+    std::mutex mutex_;
+    Context ctx_;
+};
+
+// One-dimensional, contiguous, on the host; read-only ones are welcome where nothing is written.
+using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class V> using Input = nb::ndarray<const V, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class V> using Output = nb::ndarray<V, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class V> using DenseInput = nb::ndarray<const V, nb::ndim<2>, nb::device::cpu>;
+template <class V> using DenseOutput = nb::ndarray<V, nb::ndim<2>, nb::device::cpu>;
+
+// TypeError, so that the Python side makes an aligned copy.
+void require_aligned(const void* data, std::size_t bytes);
+
+template <class Nd>
+auto span_of(const Nd& a)
+{
+    using T = typename Nd::Scalar;
+    require_aligned(a.data(), sizeof(T));
+    return std::span<T>(a.data(), a.size());
+}
+
+// TypeError where an output lies over an input, so that the Python side computes beside it.
+void require_apart(const void* in, std::size_t in_bytes, const void* out, std::size_t out_bytes);
+
+template <class T, class U>
+void require_apart(std::span<T> in, std::span<U> out)
+{
+    require_apart(in.data(), in.size_bytes(), out.data(), out.size_bytes());
+}
+
+template <class T, class U>
+void require_apart(const DenseView<T>& in, const DenseView<U>& out)
+{
+    const auto bytes = [](const auto& a) { return static_cast<std::size_t>(matrix::count_reach(a.rows, a.cols, a.leading, a.layout, sizeof(*a.data))) * sizeof(*a.data); };
+    require_apart(in.data, bytes(in), out.data, bytes(out));
+}
+
+// Rows or columns contiguous, else TypeError: the Python side copies.
+struct Strided {
+    offset_t rows, cols, row_stride, col_stride;
+};
+std::pair<Layout, offset_t> layout_of(const Strided& a);
+index_t to_index(offset_t n, const char* what);
+
+template <class Nd>
+auto dense_of(const Nd& a)
+{
+    using T = typename Nd::Scalar;
+    require_aligned(a.data(), sizeof(T));
+    const Strided s{static_cast<offset_t>(a.shape(0)), static_cast<offset_t>(a.shape(1)), a.stride(0), a.stride(1)};
+    const auto [layout, leading] = layout_of(s);
+    return DenseView<T>{to_index(s.rows, "rows"), to_index(s.cols, "columns"), leading, layout, a.data()};
+}
+
+// The arrays of a CSR or CSC matrix, looked through once: offsets and indices are sound, and it is known whether rows are sorted and without repeats
+// (unsorted ones are not searched for repeats: they count as having some).
+class Compressed {
+public:
+    Compressed(Place& place, bool by_column, offset_t rows, offset_t cols, Array indptr, Array indices, Array value, bool check);
+
+    // The same pattern with other values.
+    Compressed with_values(Array value) const;
+
+    template <class V> AnyCsr<V> as_rows() const;                            // the arrays read as CSR: of A, or of A transposed if it is stored by columns
+    template <class Any, class V> Any stored() const;                        // as it is: a view of CSR or CSC
+
+    bool by_column;
+    index_t rows, cols;
+    bool sorted = false, unique = false;
+    offset_t nonzeros() const { return static_cast<offset_t>(indices.size()); }
+    bool narrow() const { return indptr.dtype() == nb::dtype<std::int32_t>(); }
+    index_t lines() const { return by_column ? cols : rows; }
+
+    Array indptr, indices, value;
+
+private:
+    void look(const Context& ctx);
+};
+
+template <class V>
+AnyCsr<V> Compressed::as_rows() const
+{
+    const index_t others = by_column ? rows : cols;
+    const auto* col = static_cast<const index_t*>(indices.data());
+    const auto* number = static_cast<const V*>(value.data());
+    if (value.dtype() != nb::dtype<V>()) throw nb::type_error("the values of the matrix have another type than the operation");
+    if (narrow()) return Csr32View<V>{lines(), others, nonzeros(), static_cast<const std::int32_t*>(indptr.data()), col, number, sorted, unique};
+    return CsrView<V>{lines(), others, nonzeros(), static_cast<const offset_t*>(indptr.data()), col, number, sorted, unique};
+}
+
+template <class Any, class V>
+Any Compressed::stored() const
+{
+    return std::visit([&](const auto& a) -> Any {
+        if (by_column) return transposed(a);
+        return a;
+    }, as_rows<V>());
+}
+
+// A result's array, handed to NumPy with its memory.
+template <class T>
+nb::object hand_over(Buffer<T>&& buffer)
+{
+    auto* owner = new Buffer<T>(std::move(buffer));
+    const nb::capsule keeper(owner, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owner->data(), {static_cast<std::size_t>(owner->size())}, keeper));
+}
+
+template <class V>
+nb::tuple hand_over(Csr<V>&& c)
+{
+    return nb::make_tuple(hand_over(std::move(c.row_begin)), hand_over(std::move(c.col)), hand_over(std::move(c.value)));
+}
+
+// What all plans have beside the library's: their arrays, a lock, and the process they were made in.
+class PlanGuard {
+public:
+    // Runs f without Python's lock and with the plan's own.
+    template <class F>
+    decltype(auto) run(F&& f)
+    {
+        if (generation_ != fork_generation()) throw Forked("this plan was made before the process forked, and its threads are gone", "make the plan in the new process");
+        const nb::gil_scoped_release free;
+        const std::lock_guard lock(mutex_);
+        return f();
+    }
+
+private:
+    int generation_ = fork_generation();
+    std::mutex mutex_;
+};
+
+// The candidate a user names: by its whole text ("rows, 8 lanes") or by its kernel ("rows"). ValueError lists what there is.
+template <class Policy, class Name>
+Policy find_policy(const std::vector<Policy>& candidates, const std::string& wanted, const Name& kernel)
+{
+    std::string all;
+    for (const Policy& p : candidates)
+        if (to_text(p) == wanted) return p;
+    for (const Policy& p : candidates) {
+        if (kernel(p) == wanted) return p;
+        all += concat(all.empty() ? "'" : ", '", to_text(p), "'");
+    }
+    throw ValueError(concat("there is no policy '", wanted, "' for this matrix"), concat("there are ", all));
+}
+
+void bind_arrays(nb::module_& m);
+void bind_errors();
+void bind_spmv(nb::module_& m);
+void bind_spmm(nb::module_& m);
+void bind_spgemm(nb::module_& m);
+void bind_sptrsv(nb::module_& m);
+void bind_files(nb::module_& m);
+
+}  // namespace tulle::python

@@ -1,0 +1,73 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""Documentation, stubs, the import."""
+import ast
+import doctest
+import importlib
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+import tulle
+from tulle import _core
+
+MODULES = ["tulle", "tulle._context", "tulle._operations", "tulle._files", "tulle._scipy", "tulle._plans", "tulle._operator"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    found = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.failed == 0
+
+
+def test_the_page_for_users():
+    """Every Python block of docs/python.md runs, one after the other."""
+    page = (ROOT / "docs/python.md").read_text()
+    names: dict = {}
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)
+    assert len(blocks) >= 3
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), names)
+
+
+def test_everything_public_is_documented():
+    for name in tulle.__all__:
+        thing = getattr(tulle, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isfunction(thing):
+            assert set(inspect.signature(thing).parameters) <= set(thing.__annotations__), f"{name}: parameters without a type"
+
+
+def test_the_stub_matches_the_module():
+    stub = ast.parse((pathlib.Path(tulle.__file__).parent / "_core.pyi").read_text())
+    told = {n.name for n in stub.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))} | {n.target.id for n in stub.body if isinstance(n, ast.AnnAssign)}
+    there = {n for n in dir(_core) if not n.startswith("_")}
+    assert told == there
+    for node in stub.body:
+        if isinstance(node, ast.ClassDef):
+            members = {n.name for n in node.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
+            assert members == {n for n in dir(getattr(_core, node.name)) if not n.startswith("_")}, node.name
+    assert (pathlib.Path(tulle.__file__).parent / "py.typed").exists()
+
+
+def test_import_is_quick_and_silent():
+    """What tulle adds to NumPy's own import, in processor time, the best of a few; SciPy is not imported."""
+    program = """
+import sys, time, numpy
+begin = time.process_time()
+import tulle
+took = time.process_time() - begin
+assert "scipy" not in sys.modules and "torch" not in sys.modules
+print(took)
+"""
+    times = []
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stderr == "" and len(done.stdout.splitlines()) == 1
+        times.append(float(done.stdout))
+    assert min(times) < 0.1, times

@@ -1,0 +1,62 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sparse linear algebra: products and triangular solves for SciPy's matrices, torch's sparse tensors and plain arrays.
+
+>>> import numpy as np, tulle
+>>> A = tulle.generate("stencil5:3")         # a scipy.sparse.csr_array; tulle.read("A.mtx") reads one
+>>> tulle.spmv(A, np.ones(9))                # A @ x, once
+array([2., 1., 2., 1., 0., 1., 2., 1., 2.])
+>>> plan = tulle.plan_spmv(A)                # looks at A once
+>>> y = plan(np.ones(9))                     # many times
+>>> M = tulle.wrap(A)                        # a LinearOperator, for SciPy's solvers
+>>> with tulle.scipy_backend():              # SciPy's own products, on tulle
+...     y = A @ np.ones(9)
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._context import Context
+from ._errors import (DeviceError, Error, FallbackWarning, FileError, Forked, FormatError, InvalidValue, NotBuilt, OutOfMemory, PlanMismatch, ShapeError, UnsupportedType)
+from ._files import build_info, doctor, generate, generators, info, read, spy, write
+from ._operations import plan_solve_triangular, plan_spgemm, plan_spmm, plan_spmv, solve_triangular, spgemm, spmm, spmv
+from ._plans import Plan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan
+from ._scipy import scipy_backend
+
+if TYPE_CHECKING:
+    from ._operator import Operator
+
+__version__: str = _core.version
+__all__ = [
+    "Context", "DeviceError", "Error", "FallbackWarning", "FileError", "Forked", "FormatError", "InvalidValue", "NotBuilt", "OutOfMemory", "Plan", "PlanMismatch",
+    "ShapeError", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "build_info", "doctor", "generate", "generators", "info",
+    "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "scipy_backend", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "wrap", "write",
+]
+
+
+def wrap(A: Any, *, shape: Any = None, dtype: Any = None, context: Context | None = None) -> Operator:
+    """A matrix with its plans, as a LinearOperator of SciPy: matvec, rmatvec, matmat, `@`, `.T`.
+
+    Parameters
+    ----------
+    A, shape, context
+        As for `spmv`.
+    dtype : optional
+        Of vectors and sums; that of A by default.
+
+    Returns
+    -------
+    Operator
+        Plans are made when they are first needed and kept.
+
+    Examples
+    --------
+    >>> import numpy as np, tulle
+    >>> M = tulle.wrap(tulle.generate("stencil5:3"))
+    >>> M.T @ np.ones(9)
+    array([2., 1., 2., 1., 0., 1., 2., 1., 2.])
+    """
+    from ._operator import Operator
+
+    return Operator(A, shape=shape, dtype=dtype, context=context)

@@ -1,0 +1,201 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading, writing, generating and looking at matrices; what was built and what machine this is."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import warnings
+from typing import Any, Callable
+
+import numpy as np
+
+from . import _core
+from ._arrays import F32, F64, NAMES, Sparse, back_to_arrays, dtype_of, sparse
+from ._context import Context, context_of
+from ._errors import Error, NotBuilt, UnsupportedType
+
+__all__ = ["read", "write", "generate", "generators", "info", "spy", "doctor", "build_info"]
+
+Progress = Callable[[float], Any]
+
+
+def _number(dtype: Any) -> str:
+    t = dtype_of(dtype)
+    if t not in (F32, F64):
+        raise UnsupportedType(f"matrices are read and made in float64 or float32, not in {t.name}")
+    return NAMES[t]
+
+
+def _csr_array(rows: int, cols: int, arrays: Any) -> Any:
+    return back_to_arrays(True)(False, (rows, cols), *arrays)
+
+
+def _by_rows(A: Any, shape: Any) -> Sparse:
+    """By rows, in one of the library's types."""
+    a = sparse(A, shape)
+    t = a.data.dtype.newbyteorder("=")
+    if t.kind == "c":
+        raise UnsupportedType("complex matrices cannot be looked at or written", "take A.real")
+    if a.by_column:
+        s = a.scipy()
+        s.check_format(full_check=True)
+        csr = s.tocsr()
+        a = Sparse(False, a.shape, csr.indptr, csr.indices, csr.data, a.back, A)
+    return a.in_library_form(F32 if t == F32 else F64)
+
+
+def read(file: str | os.PathLike, *, dtype: Any = "f64", format: str = "", random_values: int | None = None, real_part: bool = False, strict: bool = False,
+         progress: Progress | None = None, return_info: bool = False, context: Context | None = None) -> Any:
+    """Reads a matrix: Matrix Market, SuiteSparse archives, SciPy's .npz, .smtx, .tulle; .gz and .xz directly.
+
+    Parameters
+    ----------
+    file : path
+        The format follows from the name, or from `format`.
+    dtype : {"f64", "f32"}
+        Of the values.
+    random_values : int, optional
+        A seed: values of a file without values are random; otherwise they are 1.
+    real_part : bool
+        Take the real part of a complex file instead of refusing it.
+    strict : bool
+        `FormatError` where values do not fit their type, instead of a warning.
+    progress : callable, optional
+        Called with 0 … 1 now and then. Ctrl-C works while a file is read.
+    return_info : bool
+        Also return what the file said of itself.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, or (csr_array, dict)
+    """
+    ctx = context_of(context)
+    load = getattr(_core, f"read_{_number(dtype)}")
+    (rows, cols, arrays), said = load(ctx._core, os.fspath(file), format, random_values, real_part, strict, progress)
+    for sentence in said["warnings"]:
+        warnings.warn(sentence, stacklevel=2)
+    A = _csr_array(rows, cols, arrays)
+    return (A, said) if return_info else A
+
+
+def write(file: str | os.PathLike, A: Any, *, shape: Any = None, comment: str = "", symmetric: bool = False, pattern: bool = False, format: str = "",
+          progress: Progress | None = None, context: Context | None = None) -> None:
+    """Writes a matrix as Matrix Market, SciPy's .npz or .tulle; a write that fails leaves no half file behind.
+
+    Parameters
+    ----------
+    file : path
+        The format follows from the name, or from `format`.
+    A, shape
+        As for `spmv`.
+    comment : str
+        For formats that have comments.
+    symmetric : bool
+        Matrix Market: write the lower triangle of a symmetric matrix (checked).
+    pattern : bool
+        Matrix Market: leave the values out.
+    """
+    ctx = context_of(context)
+    a = _by_rows(A, shape)
+    save = getattr(_core, f"write_{NAMES[a.data.dtype]}")
+    save(ctx._core, os.fspath(file), a.compressed(ctx), comment, symmetric, pattern, format, progress)
+
+
+def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = None, context: Context | None = None) -> Any:
+    """A matrix made from a sentence, the same on every machine: "stencil7:100", "rmat:18,16,seed=7", "twin:cant". `generators` lists the kinds.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+
+    Examples
+    --------
+    >>> import tulle
+    >>> tulle.generate("stencil5:10").shape
+    (100, 100)
+    """
+    ctx = context_of(context)
+    return _csr_array(*getattr(_core, f"generate_{_number(dtype)}")(ctx._core, sentence, progress))
+
+
+def generators() -> list[tuple[str, str, str, str]]:
+    """Name, form, meaning and an example of every kind of matrix that `generate` makes."""
+    return _core.generators()
+
+
+def info(A: Any, *, shape: Any = None, context: Context | None = None) -> dict[str, Any]:
+    """What a matrix is like: row lengths, bandwidth, symmetry, dependency levels, products of A times A.
+
+    Examples
+    --------
+    >>> import tulle
+    >>> tulle.info(tulle.generate("stencil5:10"))["longest_row"]
+    5
+    """
+    ctx = context_of(context)
+    a = _by_rows(A, shape)
+    return getattr(_core, f"info_{NAMES[a.data.dtype]}")(ctx._core, a.compressed(ctx))
+
+
+def cli_program() -> str:
+    """The command line tool inside this package."""
+    program = pathlib.Path(__file__).parent / "bin" / "tulle"
+    if not program.exists():
+        raise NotBuilt("the command line tool is not part of this installation", "pip install . -C cmake.define.TULLE_PYTHON_CLI=ON (it needs CLI11, fmt and nlohmann-json)")
+    return str(program)
+
+
+def spy(A: Any, file: str | os.PathLike | None = None, *, shape: Any = None, options: tuple[str, ...] = ()) -> bytes | None:
+    """A picture of where the nonzeros are, drawn by the command line tool (`tulle spy`).
+
+    Parameters
+    ----------
+    file : path, optional
+        .png, .svg or .pdf; without it the bytes of a PNG are returned.
+    options : tuple of str
+        Further options of `tulle spy`.
+    """
+    program = cli_program()
+    with tempfile.TemporaryDirectory() as folder:
+        matrix, picture = os.path.join(folder, "matrix.tulle"), os.path.join(folder, "picture.png")
+        write(matrix, A, shape=shape)
+        done = subprocess.run([program, "spy", matrix, "-o", os.fspath(file or picture), "--quiet", *options], capture_output=True, text=True)
+        if done.returncode:
+            raise Error(done.stderr.strip() or f"tulle spy ended with {done.returncode}")
+        return None if file else pathlib.Path(picture).read_bytes()
+
+
+def build_info() -> dict[str, Any]:
+    """Version, compiler and backends of the library inside this package."""
+    return _core.build_info()
+
+
+def doctor() -> str:
+    """What was built, what is there, and what is not used and why.
+
+    Examples
+    --------
+    >>> import tulle
+    >>> print(tulle.doctor().splitlines()[0])
+    tulle 0.1.0
+    """
+    import scipy
+
+    built, machine = build_info(), _core.machine()
+    try:
+        program = cli_program()
+    except NotBuilt:
+        program = "not part of this installation"
+    lines = [
+        f"tulle {built['version']}",
+        f"  compiler   {built['compiler']}",
+        f"  threads    {machine['threads']} that this process may use (OMP_NUM_THREADS, affinity)",
+        f"  memory     {_core.human_bytes(machine['free_bytes'])} available",
+        "  GPU        not used: this package works on the CPU" + (", though the library was built with CUDA" if built["cuda"] else ""),
+        f"  program    {program}",
+        f"  beside     NumPy {np.__version__}, SciPy {scipy.__version__}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,329 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""The operations, done once, and the functions that make plans."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import F16, F32, F64, NAMES, Sparse, common_dtype, dense, dtype_of, fall_back, give_back, sparse
+from ._context import Context, context_of
+from ._errors import ShapeError
+from ._plans import Result, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
+
+__all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "plan_spmv", "plan_spmm", "plan_spgemm", "plan_solve_triangular"]
+
+
+def with_scipy(a: Sparse, transpose: bool) -> Any:
+    """A as SciPy's, looked through first: SciPy itself trusts indices."""
+    s = a.scipy()
+    s.check_format(full_check=True)
+    return s.T if transpose else s
+
+
+def once_dtype(wanted: Any, *given: np.dtype) -> np.dtype:
+    return dtype_of(wanted) if wanted is not None else common_dtype(*given)
+
+
+def scipy_product(a: Sparse, transpose: bool, x: np.ndarray, out: Any, alpha: float, beta: float, as_torch: bool) -> Any:
+    y = with_scipy(a, transpose) @ x
+    y = y if alpha == 1 else alpha * y
+    if out is None:
+        return give_back(y, as_torch)
+    target, _ = dense(out, "out")
+    target[...] = y if beta == 0 else y + beta * target
+    return out
+
+
+def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, dtype: Any = None, check: bool = True,
+         strict: bool = False, context: Context | None = None) -> Any:
+    """y = alpha op(A) x + beta y, once.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        SciPy's arrays and matrices, sparse tensors of torch on the CPU, or ``(indptr, indices, data)`` with `shape`.
+    x : array_like
+        As many numbers as op(A) has columns.
+    out : array, optional
+        Where the result goes; needed for `beta`.
+    shape : (int, int), optional
+        Of A, where A is ``(indptr, indices, data)``.
+    transpose : bool
+        Multiply with the transposed matrix.
+    alpha, beta : float
+        Factors.
+    dtype : optional
+        What to compute in; by default what NumPy makes of A's and x's types.
+    check : bool
+        Look through offsets and indices first. Without it a malformed matrix may crash the process, as it does in SciPy.
+    strict : bool
+        Raise `UnsupportedType` instead of letting SciPy do what tulle has no numbers for.
+    context : Context, optional
+        Where and how.
+
+    Returns
+    -------
+    array of x's kind, or out
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp, tulle
+    >>> A = sp.csr_array([[4.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 4.0]])
+    >>> tulle.spmv(A, np.array([1.0, 2.0, 3.0]))
+    array([ 2.,  4., 10.])
+    """
+    a = sparse(A, shape)
+    x_array, as_torch = dense(x, "x")
+    if x_array.ndim != 1:
+        raise ShapeError(f"x has {x_array.ndim} dimensions, not 1", "spmm multiplies with dense matrices")
+    t = once_dtype(dtype, a.data.dtype, x_array.dtype)
+    if t == F16:
+        return spmm(A, x_array[:, None], None if out is None else out[:, None], shape=shape, transpose=transpose, alpha=alpha, beta=beta, dtype=dtype, context=context)[:, 0]
+    if t not in (F32, F64):
+        fall_back("SpMV", t, strict)
+        return scipy_product(a, transpose, x_array, out, alpha, beta, as_torch)
+    mixed = t == F64 and a.data.dtype == F32
+    a.in_library_form(F32 if mixed else t)
+    ctx = context_of(context)
+    from_x, _ = operand(x_array, t, (1,), "x")
+    result = Result(out, (op_shape(a.shape, transpose)[0],), t, beta, (from_x,), as_torch)
+    multiply = getattr(_core, f"spmv_{NAMES[t]}{'_f32' if mixed else ''}")
+    multiply(ctx._core, a.compressed(ctx, check), transpose, contiguous(from_x), result.array, alpha, beta)
+    return result.give()
+
+
+def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, dtype: Any = None, check: bool = True,
+         strict: bool = False, context: Context | None = None) -> Any:
+    """C = alpha op(A) B + beta C with dense B and C, once. Parameters as for `spmv`; also in float16, with sums in float32.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp, tulle
+    >>> A = sp.csr_array([[1.0, 2.0], [0.0, 3.0]])
+    >>> tulle.spmm(A, np.array([[1.0, 0.0], [1.0, 1.0]]))
+    array([[3., 2.],
+           [3., 3.]])
+    """
+    a = sparse(A, shape)
+    b_array, as_torch = dense(B, "B")
+    if b_array.ndim != 2:
+        raise ShapeError(f"B has {b_array.ndim} dimensions, not 2", "spmv multiplies with vectors")
+    t = once_dtype(dtype, a.data.dtype, b_array.dtype)
+    if t not in (F16, F32, F64):
+        fall_back("SpMM", t, strict)
+        return scipy_product(a, transpose, b_array, out, alpha, beta, as_torch)
+    a.in_library_form(t)
+    ctx = context_of(context)
+    from_b, _ = operand(b_array, t, (2,), "B")
+    from_b = with_lines(from_b)
+    result = Result(out, (op_shape(a.shape, transpose)[0], from_b.shape[1]), t, beta, (from_b,), as_torch)
+    by_column = not from_b.flags.c_contiguous and from_b.flags.f_contiguous
+    plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(ctx._core, a.compressed(ctx, check), transpose, from_b.shape[1], by_column, 1.0, "")
+    plan.run(from_b, result.array, alpha, beta)
+    return result.give()
+
+
+def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None,
+           budget: int | str | None = None, check: bool = True, strict: bool = False, context: Context | None = None) -> Any:
+    """C = op(A) op(B), all sparse, once.
+
+    C has an entry wherever a product falls, also where the products cancel; its rows are sorted.
+
+    Parameters
+    ----------
+    A, B : sparse matrix
+        As for `spmv`.
+    shape_a, shape_b : (int, int), optional
+        Of matrices given as ``(indptr, indices, data)``.
+    transpose_a, transpose_b : bool
+        Multiply with the transposed matrix.
+    budget : int or str, optional
+        Bytes that may be held at once, C included, such as ``"2GiB"``; `OutOfMemory` says how many are needed.
+    dtype, check, strict, context
+        As for `spmv`.
+
+    Returns
+    -------
+    sparse matrix of A's kind: CSC if A is CSC, else CSR
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp, tulle
+    >>> A = sp.csr_array([[1.0, 2.0], [0.0, 3.0]])
+    >>> tulle.spgemm(A, A).toarray()
+    array([[1., 8.],
+           [0., 9.]])
+    """
+    a, b = sparse(A, shape_a), sparse(B, shape_b)
+    t = once_dtype(dtype, a.data.dtype, b.data.dtype)
+    if t not in (F32, F64):
+        fall_back("SpGEMM", t, strict)
+        c = (with_scipy(a, transpose_a) @ with_scipy(b, transpose_b)).asformat("csc" if a.by_column else "csr")
+        c.sum_duplicates()
+        return a.back(a.by_column, c.shape, c.indptr, c.indices, c.data)
+    a.in_library_form(t)
+    b.in_library_form(t)
+    ctx = context_of(context, budget)
+    c_shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
+    multiply = getattr(_core, f"spgemm_{NAMES[t]}")
+    arrays = multiply(ctx._core, a.compressed(ctx, check), transpose_a, b.compressed(ctx, check), transpose_b, a.by_column)
+    return a.back(a.by_column, c_shape, *arrays)
+
+
+def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", alpha: float = 1.0,
+                     shape: Any = None, dtype: Any = None, strict: bool = False, context: Context | None = None) -> Any:
+    """op(T) x = alpha b for a sparse triangle T, once.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        As for `spmv`; square.
+    b : array_like
+        A vector, or a matrix with a column for each right-hand side.
+    out : array, optional
+        Where x goes; may be b.
+    lower : bool
+        T is the lower triangle of A, before it is transposed; else the upper one.
+    unit_diagonal : bool
+        The diagonal is one, whatever is stored.
+    transpose : bool
+        Solve with the transposed triangle.
+    other_side : {"refuse", "ignore"}
+        What to do with entries on the other side of the diagonal: an error, or solve with one triangle of a general matrix.
+    alpha, shape, dtype, strict, context
+        As for `spmv`.
+
+    Returns
+    -------
+    array of b's kind, or out
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp, tulle
+    >>> L = sp.csr_array([[2.0, 0.0], [1.0, 4.0]])
+    >>> tulle.solve_triangular(L, np.array([2.0, 9.0]))
+    array([1., 2.])
+    """
+    a = sparse(A, shape)
+    b_array, as_torch = dense(b, "b")
+    t = once_dtype(dtype, a.data.dtype, b_array.dtype)
+    t = F64 if t.kind in "iub" else F32 if t == F16 else t
+    if t not in (F32, F64):
+        fall_back("SpTRSV", t, strict)
+        return scipy_solve(a, b_array, out, lower, unit_diagonal, transpose, other_side, alpha, as_torch)
+    many = b_array.shape[1] if b_array.ndim == 2 else 1
+    plan = TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=max(1, many), shape=shape, dtype=t,
+                          expected_calls=1, context=context)
+    return plan(b, out, alpha=alpha)
+
+
+def scipy_solve(a: Sparse, b: np.ndarray, out: Any, lower: bool, unit_diagonal: bool, transpose: bool, other_side: str, alpha: float, as_torch: bool) -> Any:
+    from scipy.sparse import tril, triu
+    from scipy.sparse.linalg import spsolve_triangular
+
+    s = with_scipy(a, False)
+    if other_side == "ignore":
+        s = (tril(s) if lower else triu(s)).tocsr()
+    x = alpha * spsolve_triangular((s.T if transpose else s).tocsr(), b, lower=lower != transpose, unit_diagonal=unit_diagonal)
+    if out is None:
+        return give_back(x, as_torch)
+    dense(out, "out")[0][...] = x
+    return out
+
+
+def plan_spmv(A: Any, *, shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", context: Context | None = None) -> SpmvPlan:
+    """A product with vectors, prepared for one matrix.
+
+    Parameters
+    ----------
+    A, shape, transpose, context
+        As for `spmv`.
+    dtype : optional
+        Of vectors and sums; that of A by default. A matrix of float32 with float64 is read as it is.
+    policy : str, optional
+        A kernel to use instead of what is chosen: "rows", "split", or the text that `SpmvPlan.policy` gives.
+
+    Returns
+    -------
+    SpmvPlan
+
+    Examples
+    --------
+    >>> import numpy as np, tulle
+    >>> p = tulle.plan_spmv(tulle.generate("stencil5:3"))
+    >>> p(np.ones(9))
+    array([2., 1., 2., 1., 0., 1., 2., 1., 2.])
+    """
+    return SpmvPlan(A, shape=shape, transpose=transpose, dtype=dtype, policy=policy, context=context)
+
+
+def plan_spmm(A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 1000,
+              context: Context | None = None) -> SpmmPlan:
+    """A product with dense matrices, prepared for one sparse matrix.
+
+    Parameters
+    ----------
+    n : int
+        Columns of B expected; any number can be multiplied.
+    order : {"C", "F"}
+        Of B expected: rows contiguous, or columns; the other one is slower.
+    expected_calls : float
+        Products that will follow: few are not worth much preparation.
+    A, shape, transpose, dtype, policy, context
+        As for `plan_spmv`; also float16.
+
+    Returns
+    -------
+    SpmmPlan
+    """
+    return SpmmPlan(A, n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
+
+
+def plan_spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",
+                budget: int | str | None = None, context: Context | None = None) -> SpgemmPlan:
+    """A product of two sparse matrices whose symbolic phase is done: `nnz` and `memory` are known before C is made.
+
+    Parameters
+    ----------
+    A, B, shape_a, shape_b, transpose_a, transpose_b, dtype, budget, context
+        As for `spgemm`.
+    policy : str, optional
+        A method to use instead of what is chosen: "dense", "hash", …
+
+    Returns
+    -------
+    SpgemmPlan
+
+    Examples
+    --------
+    >>> import tulle
+    >>> A = tulle.generate("stencil5:3")
+    >>> p = tulle.plan_spgemm(A, A)
+    >>> p.nnz, p().nnz
+    (61, 61)
+    """
+    return SpgemmPlan(A, B, shape_a=shape_a, shape_b=shape_b, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype, policy=policy, budget=budget, context=context)
+
+
+def plan_solve_triangular(A: Any, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", right_hand_sides: int = 1,
+                          shape: Any = None, dtype: Any = None, policy: str = "", expected_calls: float = 100, context: Context | None = None) -> TriangularPlan:
+    """Triangular solves, prepared for one triangle.
+
+    Parameters
+    ----------
+    A, lower, unit_diagonal, transpose, other_side, shape, context
+        As for `solve_triangular`.
+    right_hand_sides : int
+        That come at once; any number can be solved for.
+    dtype, policy, expected_calls
+        As for `plan_spmm`.
+
+    Returns
+    -------
+    TriangularPlan
+    """
+    return TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides, shape=shape, dtype=dtype,
+                          policy=policy, expected_calls=expected_calls, context=context)

@@ -1,0 +1,413 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans: an operation prepared for one matrix, done many times.
+
+A plan keeps the caller's arrays alive and reads them where they are: do not change indices while it lives, and call `update_values` after values have
+changed. A plan may be used by several threads: it has a lock, and Python's lock is free while it works. Plans can be pickled: what is stored is the matrix
+and how the plan was made, and it is made again where it arrives. After a fork a plan makes itself again with one thread.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import F16, F32, F64, NAMES, common_dtype, dense, dtype_of, give_back, ready, sparse
+from ._context import Context, context_of
+from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
+
+_empty = np.empty
+_ndarray = np.ndarray
+
+
+def plan_dtype(given: np.dtype, wanted: Any, allowed: tuple[np.dtype, ...], operation: str) -> np.dtype:
+    """The type a plan computes in: the one asked for, or that of the matrix."""
+    dtype = dtype_of(wanted) if wanted is not None else given.newbyteorder("=")
+    if dtype.kind in "iub" and wanted is None:
+        dtype = F64
+    if dtype not in allowed or given.kind == "c":
+        known = ", ".join(t.name for t in allowed)
+        raise UnsupportedType(f"tulle has no {operation} for {(given if given.kind == 'c' else dtype).name}", f"it has {known}: dtype= converts")
+    return dtype
+
+
+def operand(x: Any, dtype: np.dtype, ndim: tuple[int, ...], name: str) -> tuple[np.ndarray, bool]:
+    """An array of the right type; ValueError and TypeError say what does not fit."""
+    a, as_torch = dense(x, name)
+    if a.ndim not in ndim:
+        raise ShapeError(f"{name} has {a.ndim} dimensions, not {' or '.join(map(str, ndim))}")
+    if a.dtype.kind not in "fiub" or (a.dtype.kind == "f" and not np.can_cast(a.dtype, dtype, "safe")):
+        raise UnsupportedType(f"{name} is {a.dtype.name}, but {dtype.name} is computed", f"{name}.astype({str(dtype)!r}), or another dtype= for the plan")
+    return a if a.dtype == dtype else a.astype(dtype), as_torch
+
+
+def contiguous(a: np.ndarray) -> np.ndarray:
+    return a if ready(a) else np.array(a, dtype=a.dtype.newbyteorder("="), order="C", copy=True)
+
+
+def with_lines(a: np.ndarray) -> np.ndarray:
+    """Rows or columns contiguous, as the library's dense matrices are."""
+    lines = [(a.strides[1], a.strides[0], a.shape[1], a.shape[0]), (a.strides[0], a.strides[1], a.shape[0], a.shape[1])]
+    fits = any((step == a.itemsize or length <= 1) and (leap >= length * a.itemsize or many <= 1) and leap % a.itemsize == 0 for step, leap, length, many in lines)
+    return a if fits and a.flags.aligned and a.dtype.isnative else np.array(a, dtype=a.dtype.newbyteorder("="), order="C", copy=True)
+
+
+class Result:
+    """Where a result goes: a new array, the caller's, or an array beside the caller's that cannot be written directly."""
+
+    __slots__ = ("array", "out", "target", "as_torch")
+
+    def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype, beta: float, inputs: tuple[np.ndarray, ...], as_torch: bool) -> None:
+        self.out, self.target, self.as_torch = out, None, as_torch
+        if out is None:
+            if beta != 0:
+                raise InvalidValue("beta scales what is in out, but there is no out", "give out=, or leave beta out")
+            self.array = _empty(shape, dtype)
+            return
+        target, _ = dense(out, "out")
+        if not isinstance(out, _ndarray) and not as_torch and not np.may_share_memory(target, np.asarray(out)):
+            raise UnsupportedType(f"out cannot be written: {type(out).__name__}")
+        if target.shape != shape:
+            raise ShapeError(f"out has the shape {target.shape}, but the result has {shape}")
+        if target.dtype != dtype:
+            raise UnsupportedType(f"out is {target.dtype.name}, but the result is {dtype.name}")
+        if not target.flags.writeable:
+            raise InvalidValue("out is read-only")
+        self.target = target
+        direct = with_lines(target) is target if target.ndim == 2 else ready(target)
+        if direct and not any(np.may_share_memory(target, a) for a in inputs):
+            self.array = target
+        else:
+            self.array = np.array(target, dtype=dtype, order="C", copy=True)
+
+    def give(self) -> Any:
+        if self.target is None:
+            return give_back(self.array, self.as_torch)
+        if self.array is not self.target:
+            self.target[...] = self.array
+        return self.out
+
+
+class Plan:
+    """What all plans have in common."""
+
+    __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "__weakref__")
+    _plan: Any                                   # the library's
+    _run: Any                                    # its method
+    _settings: dict[str, Any]                    # what it was made with
+    _values: tuple[np.ndarray, ...] | None       # what update_values() gave last
+    _notes: list[str]
+    _converted: str
+    _dtype: np.dtype
+    _matrix_dtype: np.dtype
+    _rows: int
+    _cols: int
+
+    def _build(self) -> None:
+        raise NotImplementedError
+
+    def _remake(self) -> None:
+        """Again, as at first, with the values that came last."""
+        values = self._values
+        self._build()
+        if values is not None:
+            self.update_values(*values)
+
+    def _call(self, method: Any, *arguments: Any) -> Any:
+        """A method of the library's plan by its name; made again first if the process was forked."""
+        try:
+            return getattr(self._plan, method)(*arguments)
+        except Forked:
+            self._remake()
+            return getattr(self._plan, method)(*arguments)
+
+    def update_values(self, *data: Any) -> None:
+        """New numbers for the same pattern; nothing is analysed again.
+
+        Parameters
+        ----------
+        *data : array_like
+            As many values as the matrix has, in the same order: what `A.data` is.
+        """
+        if self._converted:
+            raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {self._converted}", "make the plan of a CSR or CSC matrix with sorted rows")
+        arrays = tuple(contiguous(operand(d, self._matrix_dtype, (1,), "data")[0]) for d in data)
+        self._call("update_values", *arrays)
+        self._values = arrays
+
+    def describe(self) -> str:
+        """What was chosen and why, what the plan keeps, what was copied and why."""
+        arrays = "\n".join(f"  {note}" for note in self._notes) or "  all used where they are"
+        return f"{self._plan.describe()}\narrays of the caller:\n{arrays}"
+
+    @property
+    def policy(self) -> str:
+        """What was chosen; the same text can be given as `policy=`."""
+        return self._plan.policy
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the plan beside the caller's arrays."""
+        return self._plan.nbytes
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of operands and results."""
+        return self._dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of op(A); of C for products of matrices."""
+        return self._rows, self._cols
+
+    def __repr__(self) -> str:
+        return f"<tulle.{type(self).__name__} {self._rows} x {self._cols}, {self._dtype.name}, {self.policy}>"
+
+    def __reduce__(self):
+        return _restore, (type(self), self._settings, self._values)
+
+
+def _restore(cls: type, settings: dict[str, Any], values: Any) -> Plan:
+    plan = cls(**settings)
+    if values is not None:
+        plan.update_values(*values)
+    return plan
+
+
+def op_shape(shape: tuple[int, int], transpose: bool) -> tuple[int, int]:
+    return shape[::-1] if transpose else shape
+
+
+class SpmvPlan(Plan):
+    """y = alpha op(A) x + beta y; made by `plan_spmv`."""
+
+    __slots__ = ()
+
+    def __init__(self, A: Any, *, shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", context: Context | None = None) -> None:
+        self._settings = dict(A=A, shape=shape, transpose=transpose, dtype=dtype, policy=policy, context=context)
+        self._build()
+
+    def _build(self) -> None:
+        s = self._settings
+        a = sparse(s["A"], s["shape"])
+        self._dtype = plan_dtype(a.data.dtype, s["dtype"], (F32, F64), "SpMV")
+        mixed = self._dtype == F64 and a.data.dtype == F32
+        self._matrix_dtype = F32 if mixed else self._dtype
+        a.in_library_form(self._matrix_dtype)
+        ctx = context_of(s["context"])
+        make = getattr(_core, f"SpmvPlan_{NAMES[self._dtype]}{'_f32' if mixed else ''}")
+        self._plan = make(ctx._core, a.compressed(ctx), s["transpose"], s["policy"])
+        self._rows, self._cols = op_shape(a.shape, s["transpose"])
+        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.run
+
+    def __call__(self, x: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
+        """The product with a vector.
+
+        Parameters
+        ----------
+        x : array_like
+            As many numbers as op(A) has columns.
+        out : array, optional
+            Where the result goes; needed for `beta`.
+        alpha, beta : float
+            y = alpha op(A) x + beta y.
+
+        Returns
+        -------
+        array of x's kind, or out
+        """
+        if type(x) is _ndarray and (out is None and beta == 0.0 or type(out) is _ndarray):
+            y = _empty(self._rows, self._dtype) if out is None else out
+            try:
+                self._run(x, y, alpha, beta)
+                return y
+            except (TypeError, Forked):          # another type, strides, overlap: looked at below
+                pass
+        from_x, as_torch = operand(x, self._dtype, (1,), "x")
+        result = Result(out, (self._rows,), self._dtype, beta, (from_x,), as_torch)
+        self._call("run", contiguous(from_x), result.array, alpha, beta)
+        return result.give()
+
+    run = __call__
+
+
+class SpmmPlan(Plan):
+    """C = alpha op(A) B + beta C with dense B and C; made by `plan_spmm`."""
+
+    __slots__ = ()
+
+    def __init__(self, A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 1000,
+                 context: Context | None = None) -> None:
+        if order not in ("C", "F"):
+            raise InvalidValue(f"order is 'C' (rows contiguous) or 'F' (columns contiguous), not {order!r}")
+        self._settings = dict(A=A, n=n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
+        self._build()
+
+    def _build(self) -> None:
+        s = self._settings
+        a = sparse(s["A"], s["shape"])
+        self._dtype = plan_dtype(a.data.dtype, s["dtype"], (F16, F32, F64), "SpMM")
+        self._matrix_dtype = self._dtype
+        a.in_library_form(self._dtype)
+        ctx = context_of(s["context"])
+        make = getattr(_core, f"SpmmPlan_{NAMES[self._dtype]}")
+        self._plan = make(ctx._core, a.compressed(ctx), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"])
+        self._rows, self._cols = op_shape(a.shape, s["transpose"])
+        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.run
+
+    def __call__(self, B: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
+        """The product with a dense matrix; rows or columns of B contiguous, others are copied.
+
+        Parameters
+        ----------
+        B : array_like
+            As many rows as op(A) has columns, any number of columns.
+        out : array, optional
+            Where the result goes; needed for `beta`.
+        alpha, beta : float
+            C = alpha op(A) B + beta C.
+
+        Returns
+        -------
+        array of B's kind, or out
+        """
+        if type(B) is _ndarray and B.ndim == 2 and (out is None and beta == 0.0 or type(out) is _ndarray):
+            c = _empty((self._rows, B.shape[1]), self._dtype) if out is None else out
+            try:
+                self._run(B, c, alpha, beta)
+                return c
+            except (TypeError, Forked):
+                pass
+        from_b, as_torch = operand(B, self._dtype, (2,), "B")
+        result = Result(out, (self._rows, from_b.shape[1]), self._dtype, beta, (from_b,), as_torch)
+        self._call("run", with_lines(from_b), result.array, alpha, beta)
+        return result.give()
+
+    run = __call__
+
+
+class SpgemmPlan(Plan):
+    """C = op(A) op(B), all sparse: the symbolic phase is done; made by `plan_spgemm`."""
+
+    __slots__ = ("_back", "_by_column")
+
+    def __init__(self, A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",
+                 budget: int | str | None = None, context: Context | None = None) -> None:
+        self._settings = dict(A=A, B=B, shape_a=shape_a, shape_b=shape_b, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype, policy=policy, budget=budget,
+                              context=context)
+        self._build()
+
+    def _build(self) -> None:
+        s = self._settings
+        a, b = sparse(s["A"], s["shape_a"]), sparse(s["B"], s["shape_b"])
+        self._dtype = plan_dtype(common_dtype(a.data.dtype, b.data.dtype), s["dtype"], (F32, F64), "SpGEMM")
+        self._matrix_dtype = self._dtype
+        a.in_library_form(self._dtype)
+        b.in_library_form(self._dtype)
+        ctx = context_of(s["context"], s["budget"])
+        make = getattr(_core, f"SpgemmPlan_{NAMES[self._dtype]}")
+        self._by_column, self._back = a.by_column, a.back
+        self._plan = make(ctx._core, a.compressed(ctx), s["transpose_a"], b.compressed(ctx), s["transpose_b"], a.by_column, s["policy"])
+        self._rows, self._cols = op_shape(a.shape, s["transpose_a"])[0], op_shape(b.shape, s["transpose_b"])[1]
+        self._notes = [f"A: {n}" for n in a.notes] + [f"B: {n}" for n in b.notes]
+        self._converted, self._values, self._run = a.converted or b.converted, None, self._plan.run
+
+    def __call__(self) -> Any:
+        """The product, as a new matrix of A's kind; only the numeric phase is done.
+
+        Returns
+        -------
+        sparse matrix of A's kind, sorted, without repeats
+        """
+        indptr, indices, data = self._call("run")
+        return self._back(self._by_column, self.shape, indptr, indices, data)
+
+    run = __call__
+
+    @property
+    def nnz(self) -> int:
+        """Nonzeros of C, exact, before anything of that size is allocated."""
+        return self._plan.nnz
+
+    @property
+    def products(self) -> int:
+        """Multiplications."""
+        return self._plan.products
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """Bytes of the result, of the plan, and held while it works."""
+        return self._plan.memory
+
+
+class TriangularPlan(Plan):
+    """op(T) x = alpha b for a triangle T; made by `plan_solve_triangular`."""
+
+    __slots__ = ()
+
+    def __init__(self, A: Any, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", right_hand_sides: int = 1,
+                 shape: Any = None, dtype: Any = None, policy: str = "", expected_calls: float = 100, context: Context | None = None) -> None:
+        if other_side not in ("refuse", "ignore"):
+            raise InvalidValue(f"other_side is 'refuse' or 'ignore', not {other_side!r}")
+        self._settings = dict(A=A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides, shape=shape,
+                              dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
+        self._build()
+
+    def _build(self) -> None:
+        s = self._settings
+        a = sparse(s["A"], s["shape"])
+        self._dtype = plan_dtype(a.data.dtype, s["dtype"], (F32, F64), "SpTRSV")
+        self._matrix_dtype = self._dtype
+        a.in_library_form(self._dtype)
+        ctx = context_of(s["context"])
+        if a.shape[0] != a.shape[1]:
+            raise ShapeError(f"a triangle is square, not {a.shape[0]} x {a.shape[1]}")
+        view = a.compressed(ctx)
+        if not (view.sorted and view.unique):
+            a = a.without_repeats().in_library_form(self._dtype)
+            view = a.compressed(ctx)
+        make = getattr(_core, f"TriangularPlan_{NAMES[self._dtype]}")
+        self._plan = make(ctx._core, view, s["lower"], s["transpose"], s["unit_diagonal"], s["other_side"] == "ignore", s["right_hand_sides"], s["expected_calls"], s["policy"])
+        self._rows, self._cols = a.shape
+        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.solve
+
+    def __call__(self, b: Any, out: Any = None, *, alpha: float = 1.0) -> Any:
+        """Solves for one right-hand side, or for the columns of a matrix.
+
+        Parameters
+        ----------
+        b : array_like
+            As many numbers, or rows, as T has rows.
+        out : array, optional
+            Where x goes; may be b.
+        alpha : float
+            op(T) x = alpha b.
+
+        Returns
+        -------
+        array of b's kind, or out
+        """
+        if type(b) is _ndarray and b.ndim == 1 and (out is None or type(out) is _ndarray):
+            x = _empty(self._rows, self._dtype) if out is None else out
+            try:
+                self._run(b, x, alpha)
+                return x
+            except (TypeError, Forked):
+                pass
+        from_b, as_torch = operand(b, self._dtype, (1, 2), "b")
+        if from_b.shape[0] != self._rows:
+            raise ShapeError(f"b has {from_b.shape[0]} rows, but the triangle has {self._rows}")
+        result = Result(out, from_b.shape, self._dtype, 0.0, (from_b,), as_torch)
+        if from_b.ndim == 1:
+            self._call("solve", contiguous(from_b), result.array, alpha)
+        else:
+            self._call("solve_many", with_lines(from_b), result.array, alpha)
+        return result.give()
+
+    solve = run = __call__
+
+    @property
+    def levels(self) -> int:
+        """Levels of rows, one after the other."""
+        return self._plan.levels
