@@ -1,6 +1,6 @@
-// tulle: sparse linear algebra on CPUs and GPUs
-// SPDX-License-Identifier: BSD-3-Clause
-// Reading, writing, generating and looking at matrices, for Python. Long work asks Python now and then whether the user has pressed Ctrl-C.
+// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // Reading, writing,
+generating and looking at matrices, for Python. Long work asks Python now and then whether the user // has pressed
+Ctrl-C.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,16 +11,14 @@
 #include "tulle/io.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle::python {
-namespace {
-
-// Called without Python's lock.
-Progress report_to(const nb::object& callback)
+namespace tulle::python
 {
-    return [&callback](double share) {
-        const nb::gil_scoped_acquire hold;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (!callback.is_none()) callback(share);
+    namespace {
+
+    // Called without Python's lock. Progress report_to(const nb::object& callback) { return [&callback](double share) {
+    const nb::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!callback.is_none()) callback(share);
     };
 }
 
@@ -34,7 +32,8 @@ nb::tuple give(Csr<V>&& a)
 nb::dict to_dict(const std::string& file, const io::FileInfo& info)
 {
     nb::dict d;
-    d["format"] = info.format, d["field"] = info.field, d["symmetry"] = info.symmetry, d["stored"] = info.stored, d["comment"] = info.comment, d["values"] = info.values;
+    d["format"] = info.format, d["field"] = info.field, d["symmetry"] = info.symmetry, d["stored"] = info.stored,
+    d["comment"] = info.comment, d["values"] = info.values;
     d["duplicates"] = info.duplicates.count;
     nb::list said;
     for (const io::Warning& w : io::warnings(file, info)) said.append(w.message);
@@ -43,8 +42,8 @@ nb::dict to_dict(const std::string& file, const io::FileInfo& info)
 }
 
 template <class V>
-nb::tuple read(Place& place, const std::string& file, const std::string& format, std::optional<std::uint64_t> random_values, bool real_part, bool strict,
-               const nb::object& progress)
+nb::tuple read(Place& place, const std::string& file, const std::string& format,
+               std::optional<std::uint64_t> random_values, bool real_part, bool strict, const nb::object& progress)
 {
     const Context& ctx = place.get();
     io::FileInfo info;
@@ -52,22 +51,27 @@ nb::tuple read(Place& place, const std::string& file, const std::string& format,
         const Progress report = report_to(progress);
         const nb::gil_scoped_release free;
         return io::read<V>(ctx, file,
-                           {.complex = real_part ? io::Complex::real_part : io::Complex::refuse, .random_values = random_values, .format = format, .strict = strict, .progress = report},
+                           {.complex = real_part ? io::Complex::real_part : io::Complex::refuse,
+                            .random_values = random_values,
+                            .format = format,
+                            .strict = strict,
+                            .progress = report},
                            &info);
     }();
     return nb::make_tuple(give(std::move(a)), to_dict(file, info));
 }
 
 template <class V>
-void write(Place& place, const std::string& file, const Compressed& a, const std::string& comment, bool symmetric, bool pattern, const std::string& format,
-           const nb::object& progress)
+void write(Place& place, const std::string& file, const Compressed& a, const std::string& comment, bool symmetric,
+           bool pattern, const std::string& format, const nb::object& progress)
 {
     const Context& ctx = place.get();
     const AnyCsr<V> view = a.as_rows<V>();
     const Progress report = report_to(progress);
     const nb::gil_scoped_release free;
     Buffer<offset_t> wide;
-    io::write(ctx, file, matrix::widened<CsrView<V>>(ctx, view, wide), {.comment = comment, .symmetric = symmetric, .pattern = pattern, .format = format, .progress = report});
+    io::write(ctx, file, matrix::widened<CsrView<V>>(ctx, view, wide),
+              {.comment = comment, .symmetric = symmetric, .pattern = pattern, .format = format, .progress = report});
 }
 
 template <class V>
@@ -94,9 +98,12 @@ nb::dict info(Place& place, const Compressed& a)
     }();
     nb::dict d;
     d["rows"] = f.row.rows, d["cols"] = f.row.cols, d["nnz"] = f.row.nonzeros, d["density"] = f.density;
-    d["shortest_row"] = f.row.shortest, d["longest_row"] = f.row.longest, d["mean_row"] = f.row.mean, d["row_deviation"] = f.row.deviation;
-    d["empty_rows"] = f.row.empty_rows, d["empty_cols"] = f.empty_cols, d["lower_bandwidth"] = f.lower_bandwidth, d["upper_bandwidth"] = f.upper_bandwidth;
-    d["diagonal"] = f.diagonal, d["pattern_symmetry"] = f.pattern_symmetry, d["value_symmetry"] = f.value_symmetry, d["lower_levels"] = f.lower_levels;
+    d["shortest_row"] = f.row.shortest, d["longest_row"] = f.row.longest, d["mean_row"] = f.row.mean,
+    d["row_deviation"] = f.row.deviation;
+    d["empty_rows"] = f.row.empty_rows, d["empty_cols"] = f.empty_cols, d["lower_bandwidth"] = f.lower_bandwidth,
+    d["upper_bandwidth"] = f.upper_bandwidth;
+    d["diagonal"] = f.diagonal, d["pattern_symmetry"] = f.pattern_symmetry, d["value_symmetry"] = f.value_symmetry,
+    d["lower_levels"] = f.lower_levels;
     d["products"] = f.products, d["sorted"] = a.sorted, d["unique"] = a.unique;
     return d;
 }
@@ -111,8 +118,10 @@ nb::list generators()
 template <class V>
 void bind(nb::module_& m, const std::string& suffix)
 {
-    m.def(("read_" + suffix).c_str(), &read<V>, "context"_a, "file"_a, "format"_a, "random_values"_a.none(), "real_part"_a, "strict"_a, "progress"_a.none());
-    m.def(("write_" + suffix).c_str(), &write<V>, "context"_a, "file"_a, "a"_a, "comment"_a, "symmetric"_a, "pattern"_a, "format"_a, "progress"_a.none());
+    m.def(("read_" + suffix).c_str(), &read<V>, "context"_a, "file"_a, "format"_a, "random_values"_a.none(),
+          "real_part"_a, "strict"_a, "progress"_a.none());
+    m.def(("write_" + suffix).c_str(), &write<V>, "context"_a, "file"_a, "a"_a, "comment"_a, "symmetric"_a, "pattern"_a,
+          "format"_a, "progress"_a.none());
     m.def(("generate_" + suffix).c_str(), &generate<V>, "context"_a, "sentence"_a, "progress"_a.none());
     m.def(("info_" + suffix).c_str(), &info<V>, "context"_a, "a"_a);
 }

@@ -1,41 +1,48 @@
-// tulle: sparse linear algebra on CPUs and GPUs
-// SPDX-License-Identifier: BSD-3-Clause
-// SpGEMM for Python. The library knows CSR: the arrays of a matrix stored by columns are those of its transpose by rows, and a C that shall be stored
-// by columns is computed as its transpose, op(B)' op(A)'. So no format needs a copy.
+// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // SpGEMM for Python. The
+library knows CSR
+    : the arrays of a matrix stored by columns are those of its transpose by  // rows, and a C that shall be
+          stored by columns is computed as its transpose,
+      op(B) ' op(A)'.So no format needs a copy.
 #include "tulle/spgemm.hpp"
 
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 
-namespace tulle::python {
-namespace {
+      namespace tulle::python
+{
+    namespace {
 
-Op op_of(bool transpose) { return transpose ? Op::transpose : Op::none; }
+    Op op_of(bool transpose) { return transpose ? Op::transpose : Op::none; }
 
-// The factors in the order in which they are multiplied.
-template <class V>
-struct Factors {
-    Factors(const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b, bool c_by_column)
-        : first(c_by_column ? b.as_rows<V>() : a.as_rows<V>()), second(c_by_column ? a.as_rows<V>() : b.as_rows<V>())
-    {
-        const Op of_a = op_of((transpose_a != a.by_column) != c_by_column), of_b = op_of((transpose_b != b.by_column) != c_by_column);
-        options.op_a = c_by_column ? of_b : of_a;
-        options.op_b = c_by_column ? of_a : of_b;
-        options.checked = false;
-    }
+    // The factors in the order in which they are multiplied. template <class V> struct Factors { Factors(const
+    // Compressed&
+a, bool transpose_a, const Compressed& b, bool transpose_b, bool c_by_column) : first(c_by_column ? b.as_rows<V>() :
+a.as_rows<V>()), second(c_by_column ? a.as_rows<V>() : b.as_rows<V>())
+{
+    const Op of_a = op_of((transpose_a != a.by_column) != c_by_column),
+             of_b = op_of((transpose_b != b.by_column) != c_by_column);
+    options.op_a = c_by_column ? of_b : of_a;
+    options.op_b = c_by_column ? of_a : of_b;
+    options.checked = false;
+}
 
-    AnyCsr<V> first, second;
-    spgemm::Options options;
+AnyCsr<V> first, second;
+spgemm::Options options;
 };
 
 template <class V>
 class SpgemmPlan {
 public:
-    SpgemmPlan(Place& place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b, bool c_by_column, const std::string& policy)
-        : a_(a), b_(b), transpose_a_(transpose_a), transpose_b_(transpose_b), c_by_column_(c_by_column), plan_(make(place.get(), factors(a, b), policy))
-    {
-    }
+    SpgemmPlan(Place& place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b,
+               bool c_by_column, const std::string& policy)
+        : a_(a),
+          b_(b),
+          transpose_a_(transpose_a),
+          transpose_b_(transpose_b),
+          c_by_column_(c_by_column),
+          plan_(make(place.get(), factors(a, b), policy))
+    {}
 
     nb::tuple run()
     {
@@ -49,7 +56,7 @@ public:
         const Factors<V> f = factors(next_a, next_b);
         guard_.run([&] {
             plan_.update_values(f.first, f.second);
-            std::swap(a_, next_a);      // what was kept until now goes when Python's lock is held again
+            std::swap(a_, next_a);  // what was kept until now goes when Python's lock is held again
             std::swap(b_, next_b);
         });
     }
@@ -70,14 +77,19 @@ public:
 private:
     using Plan = spgemm::Plan<V>;
 
-    Factors<V> factors(const Compressed& a, const Compressed& b) const { return {a, transpose_a_, b, transpose_b_, c_by_column_}; }
+    Factors<V> factors(const Compressed& a, const Compressed& b) const
+    {
+        return {a, transpose_a_, b, transpose_b_, c_by_column_};
+    }
 
     static Plan make(const Context& ctx, Factors<V> f, const std::string& policy)
     {
         const nb::gil_scoped_release free;
         if (!policy.empty())
-            f.options.force = find_policy(spgemm::candidates({.backend = ctx.backend(), .threads = ctx.host().threads, .deterministic = ctx.is_deterministic()}), policy,
-                                          [](const spgemm::Policy& p) { return spgemm::to_text(p.method); });
+            f.options.force = find_policy(spgemm::candidates({.backend = ctx.backend(),
+                                                              .threads = ctx.host().threads,
+                                                              .deterministic = ctx.is_deterministic()}),
+                                          policy, [](const spgemm::Policy& p) { return spgemm::to_text(p.method); });
         return Plan::make(ctx, f.first, f.second, f.options);
     }
 
@@ -88,7 +100,8 @@ private:
 };
 
 template <class V>
-nb::tuple multiply_once(Place& place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b, bool c_by_column)
+nb::tuple multiply_once(Place & place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b,
+                        bool c_by_column)
 {
     const Context& ctx = place.get();
     const Factors<V> f(a, transpose_a, b, transpose_b, c_by_column);
@@ -100,12 +113,12 @@ nb::tuple multiply_once(Place& place, const Compressed& a, bool transpose_a, con
 }
 
 template <class V>
-void bind(nb::module_& m, const char* plan, const char* once)
+void bind(nb::module_ & m, const char* plan, const char* once)
 {
     using P = SpgemmPlan<V>;
     nb::class_<P>(m, plan)
-        .def(nb::init<Place&, const Compressed&, bool, const Compressed&, bool, bool, const std::string&>(), "context"_a, "a"_a, "transpose_a"_a, "b"_a,
-             "transpose_b"_a, "c_by_column"_a, "policy"_a)
+        .def(nb::init<Place&, const Compressed&, bool, const Compressed&, bool, bool, const std::string&>(),
+             "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a, "c_by_column"_a, "policy"_a)
         .def("run", &P::run)
         .def("update_values", &P::update_values, "a"_a.noconvert(), "b"_a.noconvert())
         .def_prop_ro("policy", &P::policy)
