@@ -1,4 +1,5 @@
-// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
 #include "arrays.hpp"
 
 #include <nanobind/stl/string.h>
@@ -29,18 +30,20 @@ bool offsets_are_sound(const CpuQueue& q, const Offset* begin, index_t lines, of
     return !falls;
 }
 
-// Neighbours in the array of indices: the largest index, and how often one is smaller than, or the same as, the one //
-before.struct Neighbours {
+// Neighbours in the array of indices: the largest index, and how often one is smaller than, or the same as, the one
+// before.
+struct Neighbours {
     std::uint32_t most = 0;
     offset_t falls = 0, repeats = 0;
 };
 
 Neighbours look_at_neighbours(const CpuQueue& q, const index_t* index, offset_t nonzeros)
 {
-    constexpr offset_t piece = 4096;  // counts of a piece fit 32 bits, which vectors of indices have too std::uint32_t
-                                      // most = 0; offset_t falls = 0,
-    repeats = 0;
-#pragma omp parallel for num_threads(threads_for(q, nonzeros)) schedule(static) reduction(max : most) reduction(+ : falls, repeats)
+    constexpr offset_t piece = 4096;  // counts of a piece fit 32 bits, which vectors of indices have too
+    std::uint32_t most = 0;
+    offset_t falls = 0, repeats = 0;
+    const int threads = threads_for(q, nonzeros);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : most) reduction(+ : falls, repeats)
     for (offset_t first = 0; first < nonzeros; first += piece) {
         const offset_t last = std::min(nonzeros, first + piece);
         std::uint32_t top = static_cast<std::uint32_t>(index[first]), down = 0, same = 0;
@@ -55,8 +58,10 @@ Neighbours look_at_neighbours(const CpuQueue& q, const index_t* index, offset_t 
 }
 
 // The same between rows, where the last index of a row stands before the first of the next: what is left of all falls
-// and repeats is inside rows. template <class Offset> Look look_at(const CpuQueue& q, const Offset* begin, index_t
-lines, const index_t* index, offset_t nonzeros, index_t others)
+// and repeats is inside rows.
+template <class Offset>
+Look look_at(const CpuQueue& q, const Offset* begin, index_t lines, const index_t* index, offset_t nonzeros,
+             index_t others)
 {
     if (!offsets_are_sound(q, begin, lines, nonzeros)) return {.sound = false};
     const Neighbours all = look_at_neighbours(q, index, nonzeros);
@@ -115,82 +120,102 @@ void require_apart(const void* in, std::size_t in_bytes, const void* out, std::s
 }
 
 index_t to_index(offset_t n, const char* what)
-{ require(n >= 0 && n <= max_index, [&] { return concat(n, " ", what, "
-are more than tulle's matrices can have (", max_index, ")"); }); return static_cast<index_t>(n); }
+{
+    require(n >= 0 && n <= max_index,
+            [&] { return concat(n, " ", what, " are more than tulle's matrices can have (", max_index, ")"); });
+    return static_cast<index_t>(n);
+}
 
-std::pair<Layout, offset_t> layout_of(const Strided& a) {
-            if (a.rows == 0 || a.cols == 0) return {Layout::row_major, a.cols};
-            if (a.cols == 1 || a.col_stride == 1) {
-                const offset_t leading = a.rows == 1 ? a.cols : a.row_stride;
-                if (leading >= a.cols) return {Layout::row_major, leading};
-            }
-            if (a.rows == 1 || a.row_stride == 1) {
-                const offset_t leading = a.cols == 1 ? a.rows : a.col_stride;
-                if (leading >= a.rows) return {Layout::col_major, leading};
-            }
-            throw nb::type_error("neither the rows nor the columns of the array are contiguous"); }
+std::pair<Layout, offset_t> layout_of(const Strided& a)
+{
+    if (a.rows == 0 || a.cols == 0) return {Layout::row_major, a.cols};
+    if (a.cols == 1 || a.col_stride == 1) {
+        const offset_t leading = a.rows == 1 ? a.cols : a.row_stride;
+        if (leading >= a.cols) return {Layout::row_major, leading};
+    }
+    if (a.rows == 1 || a.row_stride == 1) {
+        const offset_t leading = a.cols == 1 ? a.rows : a.col_stride;
+        if (leading >= a.rows) return {Layout::col_major, leading};
+    }
+    throw nb::type_error("neither the rows nor the columns of the array are contiguous");
+}
 
 Compressed::Compressed(Place& place, bool columns, offset_t row_count, offset_t col_count, Array offsets, Array numbers,
-Array values, bool check) : by_column(columns), rows(to_index(row_count, "rows")), cols(to_index(col_count, "columns")),
-indptr(std::move(offsets)), indices(std::move(numbers)), value(std::move(values)) {
-            if (!narrow() && indptr.dtype() != nb::dtype<offset_t>())
-                throw nb::type_error("indptr must have integers of 32 or 64 bits");
-            if (indices.dtype() != nb::dtype<index_t>()) throw nb::type_error("indices must have integers of 32 bits");
-            for (const Array* a : {&indptr, &indices, &value})
-                require_aligned(a->data(), std::max<std::size_t>(1, bytes_of(a->dtype())));
-            require(indptr.size() == static_cast<std::size_t>(lines()) + 1, [&] {
-                return concat("indptr has ", indptr.size(), " entries, but a matrix with ", lines(),
-                              by_column ? " columns" : " rows", " needs ", offset_t{lines()} + 1);
-            });
-            require(indices.size() == value.size(),
-                    [&] { return concat("there are ", indices.size(), " indices, but ", value.size(), " values"); });
-            if (check) {
-                const Context& ctx = place.get();
-                const nb::gil_scoped_release free;
-                look(ctx);
-            } }
+                       Array values, bool check)
+    : by_column(columns),
+      rows(to_index(row_count, "rows")),
+      cols(to_index(col_count, "columns")),
+      indptr(std::move(offsets)),
+      indices(std::move(numbers)),
+      value(std::move(values))
+{
+    if (!narrow() && indptr.dtype() != nb::dtype<offset_t>())
+        throw nb::type_error("indptr must have integers of 32 or 64 bits");
+    if (indices.dtype() != nb::dtype<index_t>()) throw nb::type_error("indices must have integers of 32 bits");
+    for (const Array* a : {&indptr, &indices, &value})
+        require_aligned(a->data(), std::max<std::size_t>(1, bytes_of(a->dtype())));
+    require(indptr.size() == static_cast<std::size_t>(lines()) + 1, [&] {
+        return concat("indptr has ", indptr.size(), " entries, but a matrix with ", lines(),
+                      by_column ? " columns" : " rows", " needs ", offset_t{lines()} + 1);
+    });
+    require(indices.size() == value.size(),
+            [&] { return concat("there are ", indices.size(), " indices, but ", value.size(), " values"); });
+    if (check) {
+        const Context& ctx = place.get();
+        const nb::gil_scoped_release free;
+        look(ctx);
+    }
+}
 
-void Compressed::look(const Context& ctx) {
-            const auto* index = static_cast<const index_t*>(indices.data());
-            const index_t others = by_column ? rows : cols;
-            const CpuQueue q = ctx.host();
-            const Look found =
-                narrow()
-                    ? look_at(q, static_cast<const std::int32_t*>(indptr.data()), lines(), index, nonzeros(), others)
-                    : look_at(q, static_cast<const offset_t*>(indptr.data()), lines(), index, nonzeros(), others);
-            sorted = found.sorted, unique = found.unique;
-            if (found.sound) return;
-            sorted = unique = false;
-            const Buffer<float> numbers(q, nonzeros());  // the sentence about a
-            pattern is the
-                library's; values play no part const CsrView<float> none{lines(), others, nonzeros(), nullptr, index, numbers
-                    .data(),
-                false, false}; const auto check_columns_too = [&](const auto& a) {
-            by_column ? check(ctx, transposed(a)) : check(ctx, a); }; if (narrow()) {
-            check_columns_too(Csr32View<float>{lines(), others, nonzeros(),
-                                               static_cast<const std::int32_t*>(indptr.data()), index, numbers.data(),
-                                               false, false}); } else {
-            CsrView<float> wide = none;
-            wide.row_begin = static_cast<const offset_t*>(indptr.data());
-            check_columns_too(wide); } throw ValueError("the offsets
-or indices of the matrix changed while they were looked at"); }
+void Compressed::look(const Context& ctx)
+{
+    const auto* index = static_cast<const index_t*>(indices.data());
+    const index_t others = by_column ? rows : cols;
+    const CpuQueue q = ctx.host();
+    const Look found =
+        narrow() ? look_at(q, static_cast<const std::int32_t*>(indptr.data()), lines(), index, nonzeros(), others)
+                 : look_at(q, static_cast<const offset_t*>(indptr.data()), lines(), index, nonzeros(), others);
+    sorted = found.sorted, unique = found.unique;
+    if (found.sound) return;
+    sorted = unique = false;
+    const Buffer<float> numbers(q, nonzeros());  // the sentence about a pattern is the library's; values play no part
+    const CsrView<float> none{lines(), others, nonzeros(), nullptr, index, numbers.data(), false, false};
+    const auto check_columns_too = [&](const auto& a) { by_column ? check(ctx, transposed(a)) : check(ctx, a); };
+    if (narrow()) {
+        check_columns_too(Csr32View<float>{lines(), others, nonzeros(), static_cast<const std::int32_t*>(indptr.data()),
+                                           index, numbers.data(), false, false});
+    } else {
+        CsrView<float> wide = none;
+        wide.row_begin = static_cast<const offset_t*>(indptr.data());
+        check_columns_too(wide);
+    }
+    throw ValueError("the offsets or indices of the matrix changed while they were looked at");
+}
 
-Compressed Compressed::with_values(Array other) const { require(other.size() == value.size(), [&] { return concat("the
-plan's matrix has ", value.size(), " values, not ", other.size()); }); if (other.dtype() != value.dtype()) throw
-nb::type_error("the new values have another type than those of the plan's matrix"); require_aligned(other.data(),
-bytes_of(other.dtype())); Compressed next = *this; next.value = std::move(other); return next; }
+Compressed Compressed::with_values(Array other) const
+{
+    require(other.size() == value.size(),
+            [&] { return concat("the plan's matrix has ", value.size(), " values, not ", other.size()); });
+    if (other.dtype() != value.dtype())
+        throw nb::type_error("the new values have another type than those of the plan's matrix");
+    require_aligned(other.data(), bytes_of(other.dtype()));
+    Compressed next = *this;
+    next.value = std::move(other);
+    return next;
+}
 
-void bind_arrays(nb::module_& m) {
-                nb::class_<Place>(m, "Context")
-                    .def(nb::init<int, bool, std::size_t>(), "threads"_a, "deterministic"_a, "budget"_a)
-                    .def_prop_ro("name", [](Place& p) { return p.get().name(); })
-                    .def_prop_ro("peak_bytes", [](Place& p) { return p.get().peak_bytes(); });
-                nb::class_<Compressed>(m, "Compressed")
-                    .def(nb::init<Place&, bool, offset_t, offset_t, Array, Array, Array, bool>(), "context"_a,
-                         "by_column"_a, "rows"_a, "cols"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-                         "data"_a.noconvert(), "check"_a)
-                    .def_ro("sorted", &Compressed::sorted)
-                    .def_ro("unique", &Compressed::unique);
-                (void)watching; }
+void bind_arrays(nb::module_& m)
+{
+    nb::class_<Place>(m, "Context")
+        .def(nb::init<int, bool, std::size_t>(), "threads"_a, "deterministic"_a, "budget"_a)
+        .def_prop_ro("name", [](Place& p) { return p.get().name(); })
+        .def_prop_ro("peak_bytes", [](Place& p) { return p.get().peak_bytes(); });
+    nb::class_<Compressed>(m, "Compressed")
+        .def(nb::init<Place&, bool, offset_t, offset_t, Array, Array, Array, bool>(), "context"_a, "by_column"_a,
+             "rows"_a, "cols"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "check"_a)
+        .def_ro("sorted", &Compressed::sorted)
+        .def_ro("unique", &Compressed::unique);
+    (void)watching;
+}
 
-} // namespace tulle::python
+}  // namespace tulle::python

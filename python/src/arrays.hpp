@@ -1,10 +1,8 @@
-// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // What Python hands over:
-contexts, and the arrays of sparse and dense matrices.Nothing is copied here;
-the Python  // side (tulle/_arrays.py) has
-    brought numbers,
-    order of bytes and strides into a form the library reads
-        .All pointers  // come from arrays that are
-            kept alive by whoever keeps these objects.
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What Python hands over: contexts, and the arrays of sparse and dense matrices. Nothing is copied here; the Python
+// side (tulle/_arrays.py) has brought numbers, order of bytes and strides into a form the library reads. All pointers
+// come from arrays that are kept alive by whoever keeps these objects.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,8 +23,8 @@ the Python  // side (tulle/_arrays.py) has
 #include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 
-    template <>
-    struct nanobind::detail::dtype_traits<tulle::Float16> {
+template <>
+struct nanobind::detail::dtype_traits<tulle::Float16> {
     static constexpr dlpack::dtype value{static_cast<std::uint8_t>(dlpack::dtype_code::Float), 16, 1};
     static constexpr auto name = const_name("float16");
 };
@@ -39,28 +37,34 @@ using namespace nb::literals;
 // A process made by fork() has none of the threads that OpenMP believes to have. Each such process has another number.
 int fork_generation();
 
-// A plan from before a fork. class Forked : public Error { public: using Error::Error; };
-
-// A Context of the library that, after a fork, becomes one with a single thread. class Place { public: Place(int
-threads, bool deterministic, std::size_t budget);
-const Context& get();
-int threads() const { return threads_; }
-bool is_deterministic() const { return deterministic_; }
-std::size_t budget() const { return budget_; }
-
-private:
-Context make(int threads) const;
-
-int threads_;
-bool deterministic_;
-std::size_t budget_;
-int generation_ = fork_generation();
-std::mutex mutex_;
-Context ctx_;
+// A plan from before a fork.
+class Forked : public Error {
+public:
+    using Error::Error;
 };
 
-// One-dimensional, contiguous, on the host; read-only ones are welcome where nothing is written. using Array =
-nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// A Context of the library that, after a fork, becomes one with a single thread.
+class Place {
+public:
+    Place(int threads, bool deterministic, std::size_t budget);
+    const Context& get();
+    int threads() const { return threads_; }
+    bool is_deterministic() const { return deterministic_; }
+    std::size_t budget() const { return budget_; }
+
+private:
+    Context make(int threads) const;
+
+    int threads_;
+    bool deterministic_;
+    std::size_t budget_;
+    int generation_ = fork_generation();
+    std::mutex mutex_;
+    Context ctx_;
+};
+
+// One-dimensional, contiguous, on the host; read-only ones are welcome where nothing is written.
+using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class V>
 using Input = nb::ndarray<const V, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class V>
@@ -70,7 +74,8 @@ using DenseInput = nb::ndarray<const V, nb::ndim<2>, nb::device::cpu>;
 template <class V>
 using DenseOutput = nb::ndarray<V, nb::ndim<2>, nb::device::cpu>;
 
-// TypeError, so that the Python side makes an aligned copy. void require_aligned(const void* data, std::size_t bytes);
+// TypeError, so that the Python side makes an aligned copy.
+void require_aligned(const void* data, std::size_t bytes);
 
 template <class Nd>
 auto span_of(const Nd& a)
@@ -80,8 +85,8 @@ auto span_of(const Nd& a)
     return std::span<T>(a.data(), a.size());
 }
 
-// TypeError where an output lies over an input, so that the Python side computes beside it. void require_apart(const
-void* in, std::size_t in_bytes, const void* out, std::size_t out_bytes);
+// TypeError where an output lies over an input, so that the Python side computes beside it.
+void require_apart(const void* in, std::size_t in_bytes, const void* out, std::size_t out_bytes);
 
 template <class T, class U>
 void require_apart(std::span<T> in, std::span<U> out)
@@ -99,10 +104,10 @@ void require_apart(const DenseView<T>& in, const DenseView<U>& out)
     require_apart(in.data, bytes(in), out.data, bytes(out));
 }
 
-// Rows or columns contiguous, else TypeError: the Python side copies. struct Strided { offset_t rows, cols, row_stride,
-col_stride;
-}
-;
+// Rows or columns contiguous, else TypeError: the Python side copies.
+struct Strided {
+    offset_t rows, cols, row_stride, col_stride;
+};
 std::pair<Layout, offset_t> layout_of(const Strided& a);
 index_t to_index(offset_t n, const char* what);
 
@@ -117,11 +122,10 @@ auto dense_of(const Nd& a)
 }
 
 // The arrays of a CSR or CSC matrix, looked through once: offsets and indices are sound, and it is known whether rows
-// are sorted and without repeats (unsorted ones are not searched for repeats: they count as having some). class
-Compressed
-{
+// are sorted and without repeats (unsorted ones are not searched for repeats: they count as having some).
+class Compressed {
 public:
-    Compressed(Place & place, bool by_column, offset_t rows, offset_t cols, Array indptr, Array indices, Array value,
+    Compressed(Place& place, bool by_column, offset_t rows, offset_t cols, Array indptr, Array indices, Array value,
                bool check);
 
     // The same pattern with other values.
@@ -171,11 +175,14 @@ Any Compressed::stored() const
         as_rows<V>());
 }
 
-// A result's array, handed to NumPy with its memory. template <class T> nb::object hand_over(Buffer<T>&& buffer) {
-auto* owner = new Buffer<T>(std::move(buffer));
-const nb::capsule keeper(owner, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
-return nb::cast(
-    nb::ndarray<nb::numpy, T, nb::ndim<1>>(owner->data(), {static_cast<std::size_t>(owner->size())}, keeper));
+// A result's array, handed to NumPy with its memory.
+template <class T>
+nb::object hand_over(Buffer<T>&& buffer)
+{
+    auto* owner = new Buffer<T>(std::move(buffer));
+    const nb::capsule keeper(owner, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
+    return nb::cast(
+        nb::ndarray<nb::numpy, T, nb::ndim<1>>(owner->data(), {static_cast<std::size_t>(owner->size())}, keeper));
 }
 
 template <class V>
@@ -185,32 +192,47 @@ nb::tuple hand_over(Csr<V>&& c)
                           hand_over(std::move(c.value)));
 }
 
-// What all plans have beside the library's: their arrays, a lock, and the process they were made in. class PlanGuard {
-public:  // Runs f without Python's lock and with the plan's own. template <class F> decltype(auto) run(F&& f) { if
-(generation_ != fork_generation()) throw Forked("this plan was made before the process forked, and its threads are
-gone", "make the plan in the new process"); const nb::gil_scoped_release free; const std::lock_guard lock(mutex_);
-return f();
-}
+// What all plans have beside the library's: their arrays, a lock, and the process they were made in.
+class PlanGuard {
+public:
+    // Runs f without Python's lock and with the plan's own.
+    template <class F>
+    decltype(auto) run(F&& f)
+    {
+        if (generation_ != fork_generation())
+            throw Forked("this plan was made before the process forked, and its threads are gone",
+                         "make the plan in the new process");
+        const nb::gil_scoped_release free;
+        const std::lock_guard lock(mutex_);
+        return f();
+    }
 
 private:
-int generation_ = fork_generation();
-std::mutex mutex_;
-}
-;
+    int generation_ = fork_generation();
+    std::mutex mutex_;
+};
 
-// The candidate a user names: by its whole text ("rows, 8 lanes") or by its kernel ("rows"). ValueError lists what //
-there is.template <class Policy, class Name>
+// The candidate a user names: by its whole text ("rows, 8 lanes") or by its kernel ("rows"). ValueError lists what
+// there is.
+template <class Policy, class Name>
 Policy find_policy(const std::vector<Policy>& candidates, const std::string& wanted, const Name& kernel)
 {
     std::string all;
     for (const Policy& p : candidates)
         if (to_text(p) == wanted) return p;
     for (const Policy& p : candidates) {
-        if (kernel(p) == wanted) return p; all += concat(all.empty() ? "'" : ",
-'", to_text(p), "'"); } throw ValueError(concat("there is no policy '", wanted, "' for this matrix"), concat("there are
-", all)); }
+        if (kernel(p) == wanted) return p;
+        all += concat(all.empty() ? "'" : ", '", to_text(p), "'");
+    }
+    throw ValueError(concat("there is no policy '", wanted, "' for this matrix"), concat("there are ", all));
+}
 
-void bind_arrays(nb::module_& m); void bind_errors(); void bind_spmv(nb::module_& m); void bind_spmm(nb::module_& m);
-void bind_spgemm(nb::module_& m); void bind_sptrsv(nb::module_& m); void bind_files(nb::module_& m);
+void bind_arrays(nb::module_& m);
+void bind_errors();
+void bind_spmv(nb::module_& m);
+void bind_spmm(nb::module_& m);
+void bind_spgemm(nb::module_& m);
+void bind_sptrsv(nb::module_& m);
+void bind_files(nb::module_& m);
 
-    }  // namespace tulle::python
+}  // namespace tulle::python

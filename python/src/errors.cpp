@@ -1,49 +1,49 @@
-// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // The library's errors become
-the classes of tulle / _errors.py, which have a second base that Python programs know.
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's errors become the classes of tulle/_errors.py, which have a second base that Python programs know.
 #include "arrays.hpp"
 
 #include <nanobind/stl/string.h>
 
-                                   namespace tulle::python
+namespace tulle::python {
+namespace {
+
+nb::object make_error(const char* name, const Error& e)
 {
-    namespace {
-
-    nb::object make_error(const char* name, const Error& e)
-    {
-        nb::object error = nb::module_::import_("tulle._errors").attr(name)(e.message(), e.hint());
-        if (const auto* memory = dynamic_cast<const OutOfMemory*>(&e)) {
-            error.attr("needed") = memory->needed();
-            error.attr("available") = memory->available();
-        }
-        return error;
+    nb::object error = nb::module_::import_("tulle._errors").attr(name)(e.message(), e.hint());
+    if (const auto* memory = dynamic_cast<const OutOfMemory*>(&e)) {
+        error.attr("needed") = memory->needed();
+        error.attr("available") = memory->available();
     }
+    return error;
+}
 
-    const char* name_of(const Error& e)
-    {
-        if (dynamic_cast<const ShapeError*>(&e)) return "ShapeError";
-        if (dynamic_cast<const ValueError*>(&e)) return "InvalidValue";
-        if (dynamic_cast<const FormatError*>(&e)) return "FormatError";
-        if (dynamic_cast<const FileError*>(&e)) return "FileError";
-        if (dynamic_cast<const NotBuilt*>(&e)) return "NotBuilt";
-        if (dynamic_cast<const DeviceError*>(&e)) return "DeviceError";
-        if (dynamic_cast<const PlanMismatch*>(&e)) return "PlanMismatch";
-        if (dynamic_cast<const OutOfMemory*>(&e)) return "OutOfMemory";
-        if (dynamic_cast<const Forked*>(&e)) return "Forked";
-        return "Error";
+const char* name_of(const Error& e)
+{
+    if (dynamic_cast<const ShapeError*>(&e)) return "ShapeError";
+    if (dynamic_cast<const ValueError*>(&e)) return "InvalidValue";
+    if (dynamic_cast<const FormatError*>(&e)) return "FormatError";
+    if (dynamic_cast<const FileError*>(&e)) return "FileError";
+    if (dynamic_cast<const NotBuilt*>(&e)) return "NotBuilt";
+    if (dynamic_cast<const DeviceError*>(&e)) return "DeviceError";
+    if (dynamic_cast<const PlanMismatch*>(&e)) return "PlanMismatch";
+    if (dynamic_cast<const OutOfMemory*>(&e)) return "OutOfMemory";
+    if (dynamic_cast<const Forked*>(&e)) return "Forked";
+    return "Error";
+}
+
+void translate(const std::exception_ptr& thrown, void*)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const Error& e) {
+        const nb::object error = make_error(name_of(e), e);
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     }
+}
 
-    void translate(const std::exception_ptr& thrown, void*)
-    {
-        try {
-            std::rethrow_exception(thrown);
-        } catch (const Error& e) {
-            const nb::object error = make_error(name_of(e), e);
-            PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-        }
-    }
+}  // namespace
 
-    }  // namespace
-
-    void bind_errors() { nb::register_exception_translator(translate); }
+void bind_errors() { nb::register_exception_translator(translate); }
 
 }  // namespace tulle::python

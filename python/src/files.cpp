@@ -1,6 +1,7 @@
-// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // Reading, writing,
-generating and looking at matrices, for Python. Long work asks Python now and then whether the user // has pressed
-Ctrl-C.
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading, writing, generating and looking at matrices, for Python. Long work asks Python now and then whether the user
+// has pressed Ctrl-C.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,14 +12,16 @@ Ctrl-C.
 #include "tulle/io.hpp"
 #include "tulle/validate.hpp"
 
-namespace tulle::python
-{
-    namespace {
+namespace tulle::python {
+namespace {
 
-    // Called without Python's lock. Progress report_to(const nb::object& callback) { return [&callback](double share) {
-    const nb::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!callback.is_none()) callback(share);
+// Called without Python's lock.
+Progress report_to(const nb::object& callback)
+{
+    return [&callback](double share) {
+        const nb::gil_scoped_acquire hold;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!callback.is_none()) callback(share);
     };
 }
 

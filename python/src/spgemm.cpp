@@ -1,34 +1,34 @@
-// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // SpGEMM for Python. The
-library knows CSR
-    : the arrays of a matrix stored by columns are those of its transpose by  // rows, and a C that shall be
-          stored by columns is computed as its transpose,
-      op(B) ' op(A)'.So no format needs a copy.
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// SpGEMM for Python. The library knows CSR: the arrays of a matrix stored by columns are those of its transpose by
+// rows, and a C that shall be stored by columns is computed as its transpose, op(B)' op(A)'. So no format needs a copy.
 #include "tulle/spgemm.hpp"
 
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 
-      namespace tulle::python
-{
-    namespace {
+namespace tulle::python {
+namespace {
 
-    Op op_of(bool transpose) { return transpose ? Op::transpose : Op::none; }
+Op op_of(bool transpose) { return transpose ? Op::transpose : Op::none; }
 
-    // The factors in the order in which they are multiplied. template <class V> struct Factors { Factors(const
-    // Compressed&
-a, bool transpose_a, const Compressed& b, bool transpose_b, bool c_by_column) : first(c_by_column ? b.as_rows<V>() :
-a.as_rows<V>()), second(c_by_column ? a.as_rows<V>() : b.as_rows<V>())
-{
-    const Op of_a = op_of((transpose_a != a.by_column) != c_by_column),
-             of_b = op_of((transpose_b != b.by_column) != c_by_column);
-    options.op_a = c_by_column ? of_b : of_a;
-    options.op_b = c_by_column ? of_a : of_b;
-    options.checked = false;
-}
+// The factors in the order in which they are multiplied.
+template <class V>
+struct Factors {
+    Factors(const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b, bool c_by_column)
+        : first(c_by_column ? b.as_rows<V>() : a.as_rows<V>()),
+          second(c_by_column ? a.as_rows<V>() : b.as_rows<V>())
+    {
+        const Op of_a = op_of((transpose_a != a.by_column) != c_by_column),
+                 of_b = op_of((transpose_b != b.by_column) != c_by_column);
+        options.op_a = c_by_column ? of_b : of_a;
+        options.op_b = c_by_column ? of_a : of_b;
+        options.checked = false;
+    }
 
-AnyCsr<V> first, second;
-spgemm::Options options;
+    AnyCsr<V> first, second;
+    spgemm::Options options;
 };
 
 template <class V>
@@ -100,7 +100,7 @@ private:
 };
 
 template <class V>
-nb::tuple multiply_once(Place & place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b,
+nb::tuple multiply_once(Place& place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b,
                         bool c_by_column)
 {
     const Context& ctx = place.get();
@@ -113,7 +113,7 @@ nb::tuple multiply_once(Place & place, const Compressed& a, bool transpose_a, co
 }
 
 template <class V>
-void bind(nb::module_ & m, const char* plan, const char* once)
+void bind(nb::module_& m, const char* plan, const char* once)
 {
     using P = SpgemmPlan<V>;
     nb::class_<P>(m, plan)

@@ -1,95 +1,95 @@
-// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // SpMM for Python. A matrix
-stored by columns is read as the transposed one by rows.
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// SpMM for Python. A matrix stored by columns is read as the transposed one by rows.
 #include "tulle/spmm.hpp"
 
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 
-    namespace tulle::python
+namespace tulle::python {
+namespace {
+
+template <class V>
+class SpmmPlan {
+public:
+    SpmmPlan(Place& place, const Compressed& a, bool transpose, offset_t n, bool by_column, double calls,
+             const std::string& policy)
+        : a_(a),
+          plan_(make(place.get(), a, options_of(a, transpose, n, by_column, calls), policy))
+    {}
+
+    void run(const DenseInput<V>& b, const DenseOutput<V>& c, double alpha, double beta)
+    {
+        const DenseView<const V> from = dense_of(b);
+        const DenseView<V> to = dense_of(c);
+        require_apart(from, to);
+        using Scalar = spmm::Sum<V>;
+        guard_.run([&] { plan_.run(static_cast<Scalar>(alpha), from, static_cast<Scalar>(beta), to); });
+    }
+
+    void update_values(const Array& value)
+    {
+        Compressed next = a_.with_values(value);
+        guard_.run([&] {
+            plan_.update_values(next.as_rows<V>());
+            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        });
+    }
+
+    std::string policy() const { return spmm::to_text(plan_.policy()); }
+    std::string describe() const { return plan_.describe(); }
+    std::size_t bytes() const { return plan_.bytes(); }
+
+private:
+    using Plan = spmm::Plan<V>;
+
+    static spmm::Options options_of(const Compressed& a, bool transpose, offset_t n, bool by_column, double calls)
+    {
+        return {.op = transpose != a.by_column ? Op::transpose : Op::none,
+                .n = to_index(n, "columns of B"),
+                .b_layout = by_column ? Layout::col_major : Layout::row_major,
+                .expected_calls = calls,
+                .checked = false};
+    }
+
+    static Plan make(const Context& ctx, const Compressed& a, spmm::Options options, const std::string& policy)
+    {
+        const auto view = a.as_rows<V>();
+        const nb::gil_scoped_release free;
+        Plan plan = Plan::make(ctx, view, options);
+        if (policy.empty()) return plan;
+        options.force = find_policy(spmm::candidates(plan.features(), {.backend = ctx.backend()}), policy,
+                                    [](const spmm::Policy& p) { return spmm::to_text(p.kernel); });
+        return Plan::make(ctx, view, options);
+    }
+
+    Compressed a_;
+    PlanGuard guard_;
+    Plan plan_;
+};
+
+template <class V>
+void bind(nb::module_& m, const char* name)
 {
-    namespace {
+    using P = SpmmPlan<V>;
+    nb::class_<P>(m, name)
+        .def(nb::init<Place&, const Compressed&, bool, offset_t, bool, double, const std::string&>(), "context"_a,
+             "a"_a, "transpose"_a, "n"_a, "by_column"_a, "expected_calls"_a, "policy"_a)
+        .def("run", &P::run, "b"_a.noconvert(), "c"_a.noconvert(), "alpha"_a, "beta"_a)
+        .def("update_values", &P::update_values, "data"_a.noconvert())
+        .def_prop_ro("policy", &P::policy)
+        .def("describe", &P::describe)
+        .def_prop_ro("nbytes", &P::bytes);
+}
 
-    template <class V>
-    class SpmmPlan {
-    public:
-        SpmmPlan(Place& place, const Compressed& a, bool transpose, offset_t n, bool by_column, double calls,
-                 const std::string& policy)
-            : a_(a),
-              plan_(make(place.get(), a, options_of(a, transpose, n, by_column, calls), policy))
-        {}
+}  // namespace
 
-        void run(const DenseInput<V>& b, const DenseOutput<V>& c, double alpha, double beta)
-        {
-            const DenseView<const V> from = dense_of(b);
-            const DenseView<V> to = dense_of(c);
-            require_apart(from, to);
-            using Scalar = spmm::Sum<V>;
-            guard_.run([&] { plan_.run(static_cast<Scalar>(alpha), from, static_cast<Scalar>(beta), to); });
-        }
-
-        void update_values(const Array& value)
-        {
-            Compressed next = a_.with_values(value);
-            guard_.run([&] {
-                plan_.update_values(next.as_rows<V>());
-                std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
-            });
-        }
-
-        std::string policy() const { return spmm::to_text(plan_.policy()); }
-        std::string describe() const { return plan_.describe(); }
-        std::size_t bytes() const { return plan_.bytes(); }
-
-    private:
-        using Plan = spmm::Plan<V>;
-
-        static spmm::Options options_of(const Compressed& a, bool transpose, offset_t n, bool by_column, double calls)
-        {
-            return {.op = transpose != a.by_column ? Op::transpose : Op::none,
-                    .n = to_index(n, "columns of B"),
-                    .b_layout = by_column ? Layout::col_major : Layout::row_major,
-                    .expected_calls = calls,
-                    .checked = false};
-        }
-
-        static Plan make(const Context& ctx, const Compressed& a, spmm::Options options, const std::string& policy)
-        {
-            const auto view = a.as_rows<V>();
-            const nb::gil_scoped_release free;
-            Plan plan = Plan::make(ctx, view, options);
-            if (policy.empty()) return plan;
-            options.force = find_policy(spmm::candidates(plan.features(), {.backend = ctx.backend()}), policy,
-                                        [](const spmm::Policy& p) { return spmm::to_text(p.kernel); });
-            return Plan::make(ctx, view, options);
-        }
-
-        Compressed a_;
-        PlanGuard guard_;
-        Plan plan_;
-    };
-
-    template <class V>
-    void bind(nb::module_& m, const char* name)
-    {
-        using P = SpmmPlan<V>;
-        nb::class_<P>(m, name)
-            .def(nb::init<Place&, const Compressed&, bool, offset_t, bool, double, const std::string&>(), "context"_a,
-                 "a"_a, "transpose"_a, "n"_a, "by_column"_a, "expected_calls"_a, "policy"_a)
-            .def("run", &P::run, "b"_a.noconvert(), "c"_a.noconvert(), "alpha"_a, "beta"_a)
-            .def("update_values", &P::update_values, "data"_a.noconvert())
-            .def_prop_ro("policy", &P::policy)
-            .def("describe", &P::describe)
-            .def_prop_ro("nbytes", &P::bytes);
-    }
-
-    }  // namespace
-
-    void bind_spmm(nb::module_ & m)
-    {
-        bind<double>(m, "SpmmPlan_f64");
-        bind<float>(m, "SpmmPlan_f32");
-        bind<Float16>(m, "SpmmPlan_f16");
-    }
+void bind_spmm(nb::module_& m)
+{
+    bind<double>(m, "SpmmPlan_f64");
+    bind<float>(m, "SpmmPlan_f32");
+    bind<Float16>(m, "SpmmPlan_f16");
+}
 
 }  // namespace tulle::python

@@ -1,102 +1,101 @@
-// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // SpMV for Python: plans and
-products done once.The matrix was looked through when its arrays came in.
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// SpMV for Python: plans and products done once. The matrix was looked through when its arrays came in.
 #include "tulle/spmv.hpp"
 
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 
-    namespace tulle::python
-{
-    namespace {
+namespace tulle::python {
+namespace {
 
-    spmv::Options options_of(bool transpose) { return {.op = transpose ? Op::transpose : Op::none, .checked = false}; }
+spmv::Options options_of(bool transpose) { return {.op = transpose ? Op::transpose : Op::none, .checked = false}; }
 
-    template <class V, class M>
-    class SpmvPlan {
-    public:
-        SpmvPlan(Place& place, const Compressed& a, bool transpose, const std::string& policy)
-            : a_(a),
-              plan_(make(place.get(), a, transpose, policy))
-        {}
+template <class V, class M>
+class SpmvPlan {
+public:
+    SpmvPlan(Place& place, const Compressed& a, bool transpose, const std::string& policy)
+        : a_(a),
+          plan_(make(place.get(), a, transpose, policy))
+    {}
 
-        void run(const Input<V>& x, const Output<V>& y, double alpha, double beta)
-        {
-            const auto from = span_of(x);
-            const auto to = span_of(y);
-            require_apart(from, to);
-            guard_.run([&] { plan_.run(static_cast<V>(alpha), from, static_cast<V>(beta), to); });
-        }
-
-        void update_values(const Array& value)
-        {
-            Compressed next = a_.with_values(value);
-            guard_.run([&] {
-                plan_.update_values(next.template stored<spmv::AnyView<M>, M>());
-                std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
-            });
-        }
-
-        std::string policy() const { return spmv::to_text(plan_.policy()); }
-        std::string describe() const { return plan_.describe(); }
-        std::size_t bytes() const { return plan_.bytes(); }
-
-    private:
-        using Plan = spmv::Plan<V, M>;
-
-        static Plan make(const Context& ctx, const Compressed& a, bool transpose, const std::string& policy)
-        {
-            const auto view = a.template stored<spmv::AnyView<M>, M>();
-            spmv::Options options = options_of(transpose);
-            const nb::gil_scoped_release free;
-            Plan plan = Plan::make(ctx, view, options);
-            if (policy.empty()) return plan;
-            const auto all =
-                spmv::candidates(plan.features(), {.backend = ctx.backend(), .threads = ctx.host().threads});
-            options.force = find_policy(all, policy, [](const spmv::Policy& p) { return spmv::to_text(p.kernel); });
-            return Plan::make(ctx, view, options);
-        }
-
-        Compressed a_;
-        PlanGuard guard_;
-        Plan plan_;
-    };
-
-    template <class V, class M>
-    void multiply_once(Place& place, const Compressed& a, bool transpose, const Input<V>& x, const Output<V>& y,
-                       double alpha, double beta)
+    void run(const Input<V>& x, const Output<V>& y, double alpha, double beta)
     {
-        const Context& ctx = place.get();
-        const auto view = a.stored<spmv::AnyView<M>, M>();
         const auto from = span_of(x);
         const auto to = span_of(y);
+        require_apart(from, to);
+        guard_.run([&] { plan_.run(static_cast<V>(alpha), from, static_cast<V>(beta), to); });
+    }
+
+    void update_values(const Array& value)
+    {
+        Compressed next = a_.with_values(value);
+        guard_.run([&] {
+            plan_.update_values(next.template stored<spmv::AnyView<M>, M>());
+            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        });
+    }
+
+    std::string policy() const { return spmv::to_text(plan_.policy()); }
+    std::string describe() const { return plan_.describe(); }
+    std::size_t bytes() const { return plan_.bytes(); }
+
+private:
+    using Plan = spmv::Plan<V, M>;
+
+    static Plan make(const Context& ctx, const Compressed& a, bool transpose, const std::string& policy)
+    {
+        const auto view = a.template stored<spmv::AnyView<M>, M>();
+        spmv::Options options = options_of(transpose);
         const nb::gil_scoped_release free;
-        spmv::Plan<V, M>::once(ctx, view, static_cast<V>(alpha), from, static_cast<V>(beta), to, options_of(transpose));
+        Plan plan = Plan::make(ctx, view, options);
+        if (policy.empty()) return plan;
+        const auto all = spmv::candidates(plan.features(), {.backend = ctx.backend(), .threads = ctx.host().threads});
+        options.force = find_policy(all, policy, [](const spmv::Policy& p) { return spmv::to_text(p.kernel); });
+        return Plan::make(ctx, view, options);
     }
 
-    template <class V, class M>
-    void bind(nb::module_& m, const char* plan, const char* once)
-    {
-        using P = SpmvPlan<V, M>;
-        nb::class_<P>(m, plan)
-            .def(nb::init<Place&, const Compressed&, bool, const std::string&>(), "context"_a, "a"_a, "transpose"_a,
-                 "policy"_a)
-            .def("run", &P::run, "x"_a.noconvert(), "y"_a.noconvert(), "alpha"_a, "beta"_a)
-            .def("update_values", &P::update_values, "data"_a.noconvert())
-            .def_prop_ro("policy", &P::policy)
-            .def("describe", &P::describe)
-            .def_prop_ro("nbytes", &P::bytes);
-        m.def(once, &multiply_once<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a.noconvert(), "y"_a.noconvert(),
-              "alpha"_a, "beta"_a);
-    }
+    Compressed a_;
+    PlanGuard guard_;
+    Plan plan_;
+};
 
-    }  // namespace
+template <class V, class M>
+void multiply_once(Place& place, const Compressed& a, bool transpose, const Input<V>& x, const Output<V>& y,
+                   double alpha, double beta)
+{
+    const Context& ctx = place.get();
+    const auto view = a.stored<spmv::AnyView<M>, M>();
+    const auto from = span_of(x);
+    const auto to = span_of(y);
+    const nb::gil_scoped_release free;
+    spmv::Plan<V, M>::once(ctx, view, static_cast<V>(alpha), from, static_cast<V>(beta), to, options_of(transpose));
+}
 
-    void bind_spmv(nb::module_ & m)
-    {
-        bind<double, double>(m, "SpmvPlan_f64", "spmv_f64");
-        bind<float, float>(m, "SpmvPlan_f32", "spmv_f32");
-        bind<double, float>(m, "SpmvPlan_f64_f32", "spmv_f64_f32");
-    }
+template <class V, class M>
+void bind(nb::module_& m, const char* plan, const char* once)
+{
+    using P = SpmvPlan<V, M>;
+    nb::class_<P>(m, plan)
+        .def(nb::init<Place&, const Compressed&, bool, const std::string&>(), "context"_a, "a"_a, "transpose"_a,
+             "policy"_a)
+        .def("run", &P::run, "x"_a.noconvert(), "y"_a.noconvert(), "alpha"_a, "beta"_a)
+        .def("update_values", &P::update_values, "data"_a.noconvert())
+        .def_prop_ro("policy", &P::policy)
+        .def("describe", &P::describe)
+        .def_prop_ro("nbytes", &P::bytes);
+    m.def(once, &multiply_once<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a.noconvert(), "y"_a.noconvert(),
+          "alpha"_a, "beta"_a);
+}
+
+}  // namespace
+
+void bind_spmv(nb::module_& m)
+{
+    bind<double, double>(m, "SpmvPlan_f64", "spmv_f64");
+    bind<float, float>(m, "SpmvPlan_f32", "spmv_f32");
+    bind<double, float>(m, "SpmvPlan_f64_f32", "spmv_f64_f32");
+}
 
 }  // namespace tulle::python

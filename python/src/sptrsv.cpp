@@ -1,103 +1,103 @@
-// tulle: sparse linear algebra on CPUs and GPUs // SPDX-License-Identifier: BSD-3-Clause // Triangular solves for
-Python.A plan keeps copies of all it needs; the arrays are kept for new values.
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Triangular solves for Python. A plan keeps copies of all it needs; the arrays are kept for new values.
 #include "tulle/sptrsv.hpp"
 
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 
-namespace tulle::python
+namespace tulle::python {
+namespace {
+
+template <class V>
+class TriangularPlan {
+public:
+    TriangularPlan(Place& place, const Compressed& a, bool lower, bool transpose, bool unit_diagonal,
+                   bool ignore_other_side, offset_t right_hand_sides, double calls, const std::string& policy)
+        : a_(a),
+          plan_(make(place.get(), a,
+                     {.uplo = lower ? sptrsv::Uplo::lower : sptrsv::Uplo::upper,
+                      .op = transpose ? Op::transpose : Op::none,
+                      .unit_diagonal = unit_diagonal,
+                      .other_side = ignore_other_side ? sptrsv::OtherSide::ignore : sptrsv::OtherSide::refuse,
+                      .right_hand_sides = to_index(right_hand_sides, "right-hand sides"),
+                      .expected_calls = calls,
+                      .checked = false},
+                     policy))
+    {}
+
+    void solve(const Input<V>& b, const Output<V>& x, double alpha)
+    {
+        const auto from = span_of(b);
+        const auto to = span_of(x);
+        if (from.data() != to.data()) require_apart(from, to);  // x may be b
+        guard_.run([&] { plan_.solve(static_cast<V>(alpha), from, to); });
+    }
+
+    void solve_many(const DenseInput<V>& b, const DenseOutput<V>& x, double alpha)
+    {
+        const DenseView<const V> from = dense_of(b);
+        const DenseView<V> to = dense_of(x);
+        require_apart(from, to);
+        guard_.run([&] { plan_.solve(static_cast<V>(alpha), from, to); });
+    }
+
+    void update_values(const Array& value)
+    {
+        Compressed next = a_.with_values(value);
+        guard_.run([&] {
+            plan_.update_values(next.stored<sptrsv::AnyView<V>, V>());
+            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        });
+    }
+
+    std::string policy() const { return sptrsv::to_text(plan_.scheme()); }
+    std::string describe() const { return plan_.describe(); }
+    std::size_t bytes() const { return plan_.bytes(); }
+    index_t levels() const { return plan_.levels(); }
+
+private:
+    using Plan = sptrsv::Plan<V>;
+
+    static Plan make(const Context& ctx, const Compressed& a, sptrsv::Options options, const std::string& policy)
+    {
+        const auto view = a.stored<sptrsv::AnyView<V>, V>();
+        const nb::gil_scoped_release free;
+        if (!policy.empty())
+            options.force = find_policy(sptrsv::candidates(sptrsv::limits_of(ctx)), policy,
+                                        [](const sptrsv::Policy& p) { return sptrsv::to_text(p.kernel); });
+        return Plan::make(ctx, view, options);
+    }
+
+    Compressed a_;
+    PlanGuard guard_;
+    Plan plan_;
+};
+
+template <class V>
+void bind(nb::module_& m, const char* name)
 {
-    namespace {
+    using P = TriangularPlan<V>;
+    nb::class_<P>(m, name)
+        .def(nb::init<Place&, const Compressed&, bool, bool, bool, bool, offset_t, double, const std::string&>(),
+             "context"_a, "a"_a, "lower"_a, "transpose"_a, "unit_diagonal"_a, "ignore_other_side"_a,
+             "right_hand_sides"_a, "expected_calls"_a, "policy"_a)
+        .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
+        .def("solve_many", &P::solve_many, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
+        .def("update_values", &P::update_values, "data"_a.noconvert())
+        .def_prop_ro("policy", &P::policy)
+        .def("describe", &P::describe)
+        .def_prop_ro("nbytes", &P::bytes)
+        .def_prop_ro("levels", &P::levels);
+}
 
-    template <class V>
-    class TriangularPlan {
-    public:
-        TriangularPlan(Place& place, const Compressed& a, bool lower, bool transpose, bool unit_diagonal,
-                       bool ignore_other_side, offset_t right_hand_sides, double calls, const std::string& policy)
-            : a_(a),
-              plan_(make(place.get(), a,
-                         {.uplo = lower ? sptrsv::Uplo::lower : sptrsv::Uplo::upper,
-                          .op = transpose ? Op::transpose : Op::none,
-                          .unit_diagonal = unit_diagonal,
-                          .other_side = ignore_other_side ? sptrsv::OtherSide::ignore : sptrsv::OtherSide::refuse,
-                          .right_hand_sides = to_index(right_hand_sides, "right-hand sides"),
-                          .expected_calls = calls,
-                          .checked = false},
-                         policy))
-        {}
+}  // namespace
 
-        void solve(const Input<V>& b, const Output<V>& x, double alpha)
-        {
-            const auto from = span_of(b);
-            const auto to = span_of(x);
-            if (from.data() != to.data()) require_apart(from, to);  // x may be b
-            guard_.run([&] { plan_.solve(static_cast<V>(alpha), from, to); });
-        }
-
-        void solve_many(const DenseInput<V>& b, const DenseOutput<V>& x, double alpha)
-        {
-            const DenseView<const V> from = dense_of(b);
-            const DenseView<V> to = dense_of(x);
-            require_apart(from, to);
-            guard_.run([&] { plan_.solve(static_cast<V>(alpha), from, to); });
-        }
-
-        void update_values(const Array& value)
-        {
-            Compressed next = a_.with_values(value);
-            guard_.run([&] {
-                plan_.update_values(next.stored<sptrsv::AnyView<V>, V>());
-                std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
-            });
-        }
-
-        std::string policy() const { return sptrsv::to_text(plan_.scheme()); }
-        std::string describe() const { return plan_.describe(); }
-        std::size_t bytes() const { return plan_.bytes(); }
-        index_t levels() const { return plan_.levels(); }
-
-    private:
-        using Plan = sptrsv::Plan<V>;
-
-        static Plan make(const Context& ctx, const Compressed& a, sptrsv::Options options, const std::string& policy)
-        {
-            const auto view = a.stored<sptrsv::AnyView<V>, V>();
-            const nb::gil_scoped_release free;
-            if (!policy.empty())
-                options.force = find_policy(sptrsv::candidates(sptrsv::limits_of(ctx)), policy,
-                                            [](const sptrsv::Policy& p) { return sptrsv::to_text(p.kernel); });
-            return Plan::make(ctx, view, options);
-        }
-
-        Compressed a_;
-        PlanGuard guard_;
-        Plan plan_;
-    };
-
-    template <class V>
-    void bind(nb::module_& m, const char* name)
-    {
-        using P = TriangularPlan<V>;
-        nb::class_<P>(m, name)
-            .def(nb::init<Place&, const Compressed&, bool, bool, bool, bool, offset_t, double, const std::string&>(),
-                 "context"_a, "a"_a, "lower"_a, "transpose"_a, "unit_diagonal"_a, "ignore_other_side"_a,
-                 "right_hand_sides"_a, "expected_calls"_a, "policy"_a)
-            .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
-            .def("solve_many", &P::solve_many, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
-            .def("update_values", &P::update_values, "data"_a.noconvert())
-            .def_prop_ro("policy", &P::policy)
-            .def("describe", &P::describe)
-            .def_prop_ro("nbytes", &P::bytes)
-            .def_prop_ro("levels", &P::levels);
-    }
-
-    }  // namespace
-
-    void bind_sptrsv(nb::module_ & m)
-    {
-        bind<double>(m, "TriangularPlan_f64");
-        bind<float>(m, "TriangularPlan_f32");
-    }
+void bind_sptrsv(nb::module_& m)
+{
+    bind<double>(m, "TriangularPlan_f64");
+    bind<float>(m, "TriangularPlan_f32");
+}
 
 }  // namespace tulle::python
