@@ -252,7 +252,8 @@ TEST(Hints, NoTextOfTheLibraryReachesAUserWithColons)
             const std::string code = line.substr(0, comment);
             for (std::sregex_iterator at(code.begin(), code.end(), literal), end; at != end; ++at) {
                 const std::string text = (*at)[1];
-                if (!std::regex_search(text, names_a_member)) continue;
+                const bool of_compilers = text.starts_with("tulle: ");  // of a static_assert
+                if (of_compilers || !std::regex_search(text, names_a_member)) continue;
                 ++found;
                 EXPECT_TRUE(cli::has_translation(text)) << entry.path() << ": " << text;
                 EXPECT_EQ(cli::cli_hint(text).find("::"), std::string::npos) << text;
