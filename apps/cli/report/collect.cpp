@@ -26,7 +26,8 @@ std::string base64(const std::vector<unsigned char>& bytes)
     text.reserve((bytes.size() + 2) / 3 * 4);
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
-        const unsigned three = bytes[i] << 16u | (left > 1 ? bytes[i + 1] << 8u : 0u) | (left > 2 ? bytes[i + 2] : 0u);
+        const auto byte = [&](std::size_t b) { return b < left ? unsigned{bytes[i + b]} : 0u; };
+        const unsigned three = byte(0) << 16u | byte(1) << 8u | byte(2);
         for (std::size_t d = 0; d < 4; ++d) text += d <= left ? digits[three >> (18 - 6 * d) & 63u] : '=';
     }
     return text;
