@@ -19,19 +19,17 @@ namespace {
 
 constexpr Builds this_build = simt::under_tsan ? tsan : simt::under_asan ? asan : plain;
 constexpr const char* build_name = simt::under_tsan ? "tsan" : simt::under_asan ? "asan" : "plain";
-// Schedules tried until a bug shows; its correct twin runs under all of them, so under fewer.
 constexpr int seeds = this_build == plain ? 30 : this_build == asan ? 10 : 5;
-constexpr int seeds_of_twin = this_build == plain ? 10 : 3;
 
 struct Outcome {
     int status = 0;  // what the shell saw: 128 and more for a signal
     std::string output;
 };
 
-Outcome run_planted(const PlantedBug& bug, const char* variant, int schedules)
+Outcome run_planted(const PlantedBug& bug, const char* variant)
 {
     const std::string command = "'" TULLE_SIMT_PLANTED "' " + std::string(bug.name) + " " + variant + " " +
-                                std::to_string(schedules) + " 2>&1; echo status $?";
+                                std::to_string(seeds) + " 2>&1; echo status $?";
     Outcome outcome;
     FILE* const pipe = popen(command.c_str(), "r");
     std::array<char, 4096> piece;
@@ -66,7 +64,7 @@ TEST_P(Planted, IsCaught)
 {
     if (!(GetParam().caught_in & this_build))
         GTEST_SKIP() << "not a bug that the " << build_name << " build must catch";
-    const Outcome broken = run_planted(GetParam(), "broken", seeds);
+    const Outcome broken = run_planted(GetParam(), "broken");
     EXPECT_GT(broken.status, 0) << broken.output;
     EXPECT_NE(broken.status, 3) << broken.output;
     const bool in_its_words = broken.output.find(GetParam().says) != std::string::npos;
@@ -79,7 +77,7 @@ TEST_P(Planted, IsCaught)
 
 TEST_P(Planted, CorrectTwinIsRight)
 {
-    const Outcome correct = run_planted(GetParam(), "correct", seeds_of_twin);
+    const Outcome correct = run_planted(GetParam(), "correct");
     EXPECT_EQ(correct.status, 0) << correct.output;
     EXPECT_FALSE(reported(correct.output)) << correct.output;
 }
