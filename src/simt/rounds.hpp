@@ -73,10 +73,12 @@ constexpr bool look_at(bool holds, const char* file, int line, int column)
 #pragma clang diagnostic ignored "-Wkeyword-macro"
 #pragma clang diagnostic ignored "-Wreturn-type"  // behind a loop without an end
 #pragma clang diagnostic ignored "-Wshadow"
-#define for                                                                                \
-    (...) for (::tulle::simt::Rounds tulle_rounds(__FILE__, __LINE__, __builtin_COLUMN()); \
-               tulle_rounds.enter();) for (__VA_ARGS__) if (!tulle_rounds.begin_body())    \
-    {}                                                                                     \
-    else
-#define while \
-    (...) while (::tulle::simt::look_at(static_cast<bool>(__VA_ARGS__), __FILE__, __LINE__, __builtin_COLUMN()))
+// clang-format off
+#define for(...)                                                                                            \
+    for (::tulle::simt::Rounds tulle_rounds(__FILE__, __LINE__, __builtin_COLUMN()); tulle_rounds.enter();) \
+        for (__VA_ARGS__)                                                                                   \
+            if (!tulle_rounds.begin_body()) {                                                               \
+            } else
+#define while(...) \
+    while (::tulle::simt::look_at(static_cast<bool>(__VA_ARGS__), __FILE__, __LINE__, __builtin_COLUMN()))
+// clang-format on
