@@ -137,7 +137,7 @@ template <class V, class C>
 }
 
 // Rows [begin, end), widest blocks first: 128 bytes of sums in vectors as wide as the machine's registers. (Wider ones
-// are kept in memory by the compiler: 2.5 times as slow with 64 bytes on a Neoverse V1, whose registers have 16.)
+// are kept in memory by the compiler, as 64 bytes are on a Neoverse V1, whose registers have 16.)
 template <int RegisterBytes, class V, class C>
 [[gnu::always_inline]] inline void multiply_stretch(const CsrView<V>& a, offset_t begin, offset_t end,
                                                     const Operands<V, C>& o)
