@@ -75,6 +75,7 @@ Json line_of(const MatrixResult& result, const Entry& entry)
     if (entry.prepared.beside_result > 0) line["kept_beside_result_bytes"] = entry.prepared.beside_result;
     line["bytes"] = result.bytes;
     line["memory_gbps"] = number(result.memory_bandwidth);
+    for (const auto& [name, value] : result.features) line["features"][name] = value;
     put_times(line, result, entry);
     if (!entry.times.no_replay.empty()) line["no_graph"] = entry.times.no_replay;
     if (const std::string made = values_of(result.matrix); made != "stored") line["values"] = made;

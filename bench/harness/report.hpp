@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/harness/contender.hpp"
@@ -37,6 +38,7 @@ struct MatrixResult {
     std::string type, backend, device;
     std::size_t bytes = 0;        // compulsory
     double memory_bandwidth = 0;  // measured on an array beyond the caches, GB/s
+    std::vector<std::pair<std::string, double>> features = {};  // what our choice depends on; in JSON lines only
     std::vector<Entry> entries = {};
 };
 

@@ -64,6 +64,25 @@ std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions
     return all;
 }
 
+// What choose() looks at, for tools/fit_costs.py.
+template <class V>
+std::vector<std::pair<std::string, double>> features_of(const SpmmProblem<V>& problem)
+{
+    using Plan = spmm::Plan<V, typename SpmmProblem<V>::Result>;
+    const spmm::Features t =
+        Plan::make(problem.ctx, problem.a,
+                   {.n = problem.n, .math = problem.tf32 ? spmm::Math::tf32 : spmm::Math::exact})
+            .features();
+    return {{"n", t.n},
+            {"longest", static_cast<double>(t.longest)},
+            {"value_bytes", static_cast<double>(t.value_bytes)},
+            {"tensor", t.tensor},
+            {"order", static_cast<double>(t.order)},
+            {"panels", static_cast<double>(t.cost.panels)},
+            {"pairs", static_cast<double>(t.cost.pairs)},
+            {"tiles", static_cast<double>(t.cost.tiles)}};
+}
+
 template <class V>
 std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpmmOptions& options,
                                      double memory_bandwidth)
@@ -82,7 +101,8 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
                             ctx.backend() == Backend::cpu ? "cpu" : "cuda",
                             device_name(ctx),
                             problem.compulsory_bytes(),
-                            memory_bandwidth};
+                            memory_bandwidth,
+                            features_of(problem)};
         race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
             return enter(
                 ctx, contender, [&] { problem.poison(); },

@@ -100,6 +100,16 @@ std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions
     return all;
 }
 
+// What choose() looks at, for tools/fit_costs.py.
+template <class V>
+std::vector<std::pair<std::string, double>> features_of(const SpmvProblem<V>& problem)
+{
+    const spmv::RowFeatures row = spmv::Plan<V>::make(problem.ctx, problem.a).features().row;
+    return {{"longest", static_cast<double>(row.longest)}, {"widest", row.widest},
+            {"repeats", row.repeats},                      {"shifts", row.shifts},
+            {"padded", static_cast<double>(row.padded)},   {"steady", row.steady}};
+}
+
 template <class V>
 std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, const SpmvOptions& options,
                                      double memory_bandwidth)
@@ -115,7 +125,8 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
                         ctx.backend() == Backend::cpu ? "cpu" : "cuda",
                         device_name(ctx),
                         problem.compulsory_bytes(),
-                        memory_bandwidth};
+                        memory_bandwidth,
+                        features_of(problem)};
     race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
         return enter(
             ctx, contender, [&] { problem.poison_y(); },
