@@ -36,8 +36,8 @@ struct MatrixResult {
     index_t rows = 0, cols = 0;
     offset_t nonzeros = 0;
     std::string type, backend, device;
-    std::size_t bytes = 0;        // compulsory
-    double memory_bandwidth = 0;  // measured on an array beyond the caches, GB/s
+    std::size_t bytes = 0;                                      // compulsory
+    double memory_bandwidth = 0;                                // measured on an array beyond the caches, GB/s
     std::vector<std::pair<std::string, double>> features = {};  // what our choice depends on; in JSON lines only
     std::vector<Entry> entries = {};
 };

@@ -69,10 +69,9 @@ template <class V>
 std::vector<std::pair<std::string, double>> features_of(const SpmmProblem<V>& problem)
 {
     using Plan = spmm::Plan<V, typename SpmmProblem<V>::Result>;
-    const spmm::Features t =
-        Plan::make(problem.ctx, problem.a,
-                   {.n = problem.n, .math = problem.tf32 ? spmm::Math::tf32 : spmm::Math::exact})
-            .features();
+    const spmm::Features t = Plan::make(problem.ctx, problem.a,
+                                        {.n = problem.n, .math = problem.tf32 ? spmm::Math::tf32 : spmm::Math::exact})
+                                 .features();
     return {{"n", t.n},
             {"longest", static_cast<double>(t.longest)},
             {"value_bytes", static_cast<double>(t.value_bytes)},

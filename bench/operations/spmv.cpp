@@ -105,9 +105,12 @@ template <class V>
 std::vector<std::pair<std::string, double>> features_of(const SpmvProblem<V>& problem)
 {
     const spmv::RowFeatures row = spmv::Plan<V>::make(problem.ctx, problem.a).features().row;
-    return {{"longest", static_cast<double>(row.longest)}, {"widest", row.widest},
-            {"repeats", row.repeats},                      {"shifts", row.shifts},
-            {"padded", static_cast<double>(row.padded)},   {"steady", row.steady}};
+    return {{"longest", static_cast<double>(row.longest)},
+            {"widest", row.widest},
+            {"repeats", row.repeats},
+            {"shifts", row.shifts},
+            {"padded", static_cast<double>(row.padded)},
+            {"steady", row.steady}};
 }
 
 template <class V>

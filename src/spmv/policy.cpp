@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "base/math.hpp"
 #include "base/plural.hpp"
 #include "base/suggest.hpp"
+#include "spmv/fitted_costs.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
@@ -32,20 +35,10 @@ constexpr offset_t longest_lane = 64;
 constexpr offset_t small_launch = 1'500'000;
 // … and otherwise, beyond this many times as many, cutting rows into pieces is cheaper.
 constexpr int lane_excess = 4;
-// Rows with the columns of the row before are worth grouping from this share of the rows on, if they have this many
-// nonzeros.
-constexpr double repeats_for_groups = 0.5, mean_for_groups = 8;
-// Groups of rows this short have eight lanes; longer ones sixteen, or thirty-two and loads past the L1 where rows are
-// as long, or values as many.
-constexpr double short_group = 44, long_group = 96, streamed_bytes = 40e6;
-// Sliced ELL wins where most rows are the row before moved by one, short, and hardly padded.
+// On a CPU, sliced ELL wins where most rows are the row before moved by one, short, and hardly padded.
 constexpr double shifts_for_sell = 0.7, mean_for_sell = 32, padding_for_sell = 1.1;
 // Beyond this many places a nonzero it is not even offered, unless the matrix is small.
 constexpr offset_t most_padding = 16, small_padding = 65536;
-// Rows as even as this need no shared memory to be added up in, if a lane has no more than this of the longest; from
-// this mean length on, half the bytes for columns pay.
-constexpr double even_factor = 6, even_slack = 8, mean_for_narrow = 12;
-constexpr offset_t longest_even_lane = 16;
 // On a CPU a row may not exceed this share of a thread's fair part.
 constexpr double long_row_share_on_cpu = 0.25;
 // Sums side by side that stand for a vector of the CPU, whatever it holds.
@@ -64,6 +57,8 @@ bool by_rows(const Features& t)
 
 // Columns of 16 bits from the first of their row, offsets of 32.
 bool can_be_narrow(const RowFeatures& row) { return row.widest < 65536 && row.nonzeros <= max_index - 32; }
+
+bool can_be_sliced(const RowFeatures& row) { return row.padded <= most_padding * row.nonzeros + small_padding; }
 
 // The power of two nearest to n in ratio, 1 to 32.
 int nearest_lanes(double n)
@@ -125,27 +120,10 @@ std::string in_lengths(const RowFeatures& row)
                   fixed(row.mean, 1));
 }
 
-bool has_groups(const RowFeatures& row)
-{
-    return row.mean >= mean_for_groups && row.repeats >= repeats_for_groups * row.rows &&
-           row.longest <= longest_lane * 32;
-}
-
 bool has_shifts(const RowFeatures& row)
 {
     return row.shifts >= shifts_for_sell * row.rows && row.mean <= mean_for_sell &&
            static_cast<double>(row.padded) <= padding_for_sell * static_cast<double>(row.nonzeros);
-}
-
-bool is_even(const RowFeatures& row) { return static_cast<double>(row.longest) <= even_factor * row.mean + even_slack; }
-
-int lanes_for_groups(const RowFeatures& row)
-{
-    if (row.mean < short_group) return 8;
-    return row.mean >= long_group ||
-                   static_cast<double>(row.nonzeros) * static_cast<double>(row.value_bytes) > streamed_bytes
-               ? 32
-               : 16;
 }
 
 // Without preparation beyond the merge path.
@@ -171,19 +149,36 @@ Choice choose_on_cpu(const Features& t, const Limits& limits, bool copy)
     return choose_unprepared(t, limits, copy);
 }
 
+bool is_possible(const GpuCost& cost, const RowFeatures& row)
+{
+    if (cost.narrow && !can_be_narrow(row)) return false;
+    if (cost.kernel == Kernel::groups) return row.longest <= longest_in_group;
+    return cost.kernel != Kernel::sell || can_be_sliced(row);
+}
+
+struct Prediction {
+    const GpuCost* cost = nullptr;
+    double us = std::numeric_limits<double>::infinity();
+};
+
+// The fastest kernel as predicted, or the fastest that is not `another`.
+Prediction fastest(const RowFeatures& row, std::optional<Kernel> another = {})
+{
+    Prediction best;
+    for (const GpuCost& cost : fitted::gpu_costs)
+        if (const double us = microseconds_of(row, cost);
+            cost.kernel != another && is_possible(cost, row) && us < best.us)
+            best = {&cost, us};
+    return best;
+}
+
 Choice choose_on_gpu(const Features& t, const Limits& limits, bool copy)
 {
     if (!t.reused) return choose_unprepared(t, limits, copy);
-    const std::string share = concat("of ", t.row.rows, " rows ");
-    if (has_groups(t.row))
-        return {{Kernel::groups, lanes_for_groups(t.row), copy},
-                concat(share, t.row.repeats, " have the columns of the row before, which are then read once")};
-    if (has_shifts(t.row)) return {{Kernel::sell, 32, copy}, share_that_shifts(t.row)};
-    const int lanes = std::max(lanes_for_average(t.row), lanes_for_longest(t.row, longest_even_lane));
-    if (is_even(t.row))
-        return {{Kernel::rows, lanes, copy, t.row.mean >= mean_for_narrow && can_be_narrow(t.row)},
-                concat(in_lengths(t.row), ": rows are even")};
-    return {{Kernel::stream, 32, copy}, concat(in_lengths(t.row), ": rows are uneven and added up in shared memory")};
+    const Prediction best = fastest(t.row), second = fastest(t.row, best.cost->kernel);
+    return {{best.cost->kernel, best.cost->lanes, copy, best.cost->narrow},
+            concat(in_lengths(t.row), ": ", fixed(best.us, 1), " us predicted, ", fixed(second.us, 1), " by ",
+                   to_text(second.cost->kernel))};
 }
 
 Choice choose_by_rows(const Features& t, const Limits& limits, bool copy, const std::string& reason)
@@ -282,8 +277,7 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
     if (gpu) all.push_back({Kernel::stream, 32, copy});
     for (const int lanes : gpu ? std::vector{32} : std::vector{1, lanes_of_a_vector})
         for (const bool sort : {false, true})
-            if (t.row.padded <= most_padding * t.row.nonzeros + small_padding)
-                all.push_back({Kernel::sell, lanes, copy, false, sort});
+            if (can_be_sliced(t.row)) all.push_back({Kernel::sell, lanes, copy, false, sort});
     all.push_back({Kernel::split, 32, copy});
     if (!gpu) all.push_back({Kernel::split, lanes_of_a_vector, copy});
     std::erase_if(all, [&](const Policy& p) {
