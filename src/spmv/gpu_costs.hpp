@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a product costs on a GPU, kernel by kernel: a sum of constants (fitted_costs.hpp) times terms that each stand for
-// one thing a kernel waits for. tools/fit_costs.py computes the same terms.
+// What a product costs on a GPU, kernel by kernel: a sum of constants (fitted_costs.hpp) times terms that each stand
+// for one thing a kernel waits for. tools/fit_costs.py computes the same terms.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +26,9 @@ struct GpuCost {
 inline constexpr double cached_bytes = 40e6;
 
 // Start; path: steps of the longest row, one after the other; nonzeros, in millions, by the bytes they take; padding:
-// lanes that wait for the longest row of their warp; threads, in millions; megabytes beyond the cache. Of groups: groups
-// of rows with the same columns, their columns, and rows of a group one after the other. Of sell: columns that the row
-// before does not foresee. Of stream: how much longer the longest row is than the mean, as a power of two.
+// lanes that wait for the longest row of their warp; threads, in millions; megabytes beyond the cache. Of groups:
+// groups of rows with the same columns, their columns, and rows of a group one after the other. Of sell: columns that
+// the row before does not foresee. Of stream: how much longer the longest row is than the mean, as a power of two.
 inline std::array<double, gpu_terms> terms_of(const RowFeatures& row, const GpuCost& cost)
 {
     const double rows = row.rows, nonzeros = static_cast<double>(row.nonzeros), million = 1e6;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "base/plural.hpp"
 #include "base/suggest.hpp"
 #include "spmv/fitted_costs.hpp"
+#include "spmv/steps.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
@@ -235,6 +237,16 @@ double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes)
     const double steady = at_mean(costs.steady, row.mean, lane), changing = at_mean(costs.changing, row.mean, lane);
     return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing
                                                                   : RowCosts::never;
+}
+
+int lanes_after_trial(const std::array<double, RowCosts::lanes.size()>& tried, int lanes)
+{
+    const auto best = std::min_element(tried.begin(), tried.end());
+    const auto chosen = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) - RowCosts::lanes.begin();
+    if (*best >= RowCosts::never || chosen == std::ssize(tried)) return lanes;
+    return *best * worthwhile_gain < tried[static_cast<std::size_t>(chosen)]
+               ? RowCosts::lanes[static_cast<std::size_t>(best - tried.begin())]
+               : lanes;
 }
 
 std::string to_text(const RowCosts& costs)

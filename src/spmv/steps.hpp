@@ -150,6 +150,14 @@ Survey glance(const CudaQueue& q, const CsrView<M>& a, bool whole)
 
 // ---- kernels that read op(A) by rows ----
 
+// Nanoseconds for each row and nonzero of the row kernels with RowCosts::lanes, on parts of this matrix; all `never`
+// where it is too small for a trial or trials are forbidden (TULLE_CALIBRATE=off).
+template <class V, class M>
+std::array<double, RowCosts::lanes.size()> try_rows(const CpuQueue& q, const CsrView<M>& a);
+
+// The lanes that a trial recommends: those chosen without it, unless others were clearly faster.
+int lanes_after_trial(const std::array<double, RowCosts::lanes.size()>& tried, int lanes);
+
 inline constexpr index_t columns_of_16_bits = 65536;
 void narrow_offsets(const CudaQueue& q, const offset_t* from, std::int32_t* to, offset_t n);  // where they fit
 template <class M>

@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <vector>
+
+#include "spmv/steps.hpp"
 #include "tulle/error.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -209,6 +213,38 @@ TEST(ChooseSpmv, MeasuresTheMachineOnce)
     }
     EXPECT_FALSE(typical_costs().measured);
     EXPECT_EQ(typical_costs(), typical_costs());
+}
+
+TEST(ChooseSpmv, AClearlyFasterKernelWinsATrial)
+{
+    EXPECT_EQ(lanes_after_trial({1.0, 0.9, 0.8, 0.7}, 1), 8);
+    EXPECT_EQ(lanes_after_trial({1.0, 0.9, 0.97, RowCosts::never}, 1), 2);
+    EXPECT_EQ(lanes_after_trial({1.0, 0.96, 0.97, 0.98}, 1), 1) << "within the noise of a clock";
+    EXPECT_EQ(lanes_after_trial({RowCosts::never, RowCosts::never, RowCosts::never, RowCosts::never}, 4), 4)
+        << "nothing was tried";
+}
+
+TEST(ChooseSpmv, TriesRowKernelsOnLargeMatricesOnly)
+{
+    const CpuQueue q(1);
+    for (const index_t rows : {1000, 100'000}) {
+        std::vector<offset_t> row_begin{0};  // rows of 1 to 7 nonzeros in the first columns
+        std::vector<index_t> col;
+        for (index_t i = 0; i < rows; ++i) {
+            for (index_t k = 0; k <= i % 7; ++k) col.push_back(k);
+            row_begin.push_back(std::ssize(col));
+        }
+        const std::vector<double> value(col.size(), 1.0);
+        const CsrView<double> a{.rows = rows,
+                                .cols = 7,
+                                .nonzeros = std::ssize(col),
+                                .row_begin = row_begin.data(),
+                                .col = col.data(),
+                                .value = value.data()};
+        const auto tried = try_rows<double>(q, a);
+        for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(tried[lane]<RowCosts::never, rows> 1000);
+        for (const double cost : tried) EXPECT_GT(cost, 0);
+    }
 }
 
 TEST(ChooseSpmv, NarrowsColumnsWhereTheyFit)
