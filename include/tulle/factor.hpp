@@ -70,10 +70,10 @@ enum class Breakdown {
 
 /// How the last factorisation went.
 struct Report {
-    double shift = 0;                           ///< shift in use, as Options::shift
-    int attempts = 1;                           ///< factorisations until one succeeded
+    double shift = 0;                             ///< shift in use, as Options::shift
+    int attempts = 1;                             ///< factorisations until one succeeded
     Breakdown first_breakdown = Breakdown::none;  ///< breakdown of the first attempt
-    index_t first_row = -1;                     ///< row of that breakdown; -1: none
+    index_t first_row = -1;                       ///< row of that breakdown; -1: none
 };
 
 /// Name of a kind: "ilu0".

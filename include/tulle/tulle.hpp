@@ -15,9 +15,11 @@
 /// - C = op(A) op(B): tulle::spgemm::multiply(), tulle::spgemm::Plan, tulle::spgemm::TeamPlan
 /// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
 /// - Incomplete factorisations: tulle::factor::Plan
+/// - Algebraic multigrid: tulle::amg::Plan
 /// - Exceptions: error.hpp; times of phases: trace.hpp; version.hpp
 #pragma once
 
+#include "tulle/amg.hpp"
 #include "tulle/context.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/factor.hpp"

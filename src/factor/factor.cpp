@@ -38,8 +38,9 @@ struct Plan<V>::State {
 
     CsrView<V> factors() const
     {
-        return {pattern.rows,      pattern.rows, pattern.nonzeros(), pattern.row_begin.data(), pattern.col.data(),
-                value.data(), true,         true};
+        return {
+            pattern.rows, pattern.rows, pattern.nonzeros(), pattern.row_begin.data(), pattern.col.data(), value.data(),
+            true,         true};
     }
 };
 
@@ -64,9 +65,8 @@ void check_options(const Options& o)
 template <class V>
 void require_square(const CsrView<V>& a)
 {
-    require(a.rows == a.cols, [&] {
-        return concat("a matrix of ", a.rows, " x ", a.cols, " cannot be factorised: it is not square");
-    });
+    require(a.rows == a.cols,
+            [&] { return concat("a matrix of ", a.rows, " x ", a.cols, " cannot be factorised: it is not square"); });
 }
 
 template <class Queue>
@@ -137,8 +137,8 @@ void factorise(State& s, const CsrView<V>& a)
         found = attempt(s, a.value, shift);
         if (found.why == Breakdown::none) return;
     }
-    throw ValueError(concat("row ", found.row, ": ", to_text(found.why), ", with a shift of ", s.report.shift, " after ",
-                            s.report.attempts, plural(s.report.attempts, " attempt", " attempts")),
+    throw ValueError(concat("row ", found.row, ": ", to_text(found.why), ", with a shift of ", s.report.shift,
+                            " after ", s.report.attempts, plural(s.report.attempts, " attempt", " attempts")),
                      s.options.kind == Kind::ic0 ? "is the matrix symmetric and positive definite? Else use ilu0"
                                                  : "set shift or shift_attempts, or reorder the rows");
 }
@@ -165,10 +165,10 @@ void prepare_solves(State& s)
 std::string to_text(Kind kind)
 {
     switch (kind) {
-        case Kind::ilu0: return "ilu0";
-        case Kind::ic0: return "ic0";
-        case Kind::iluk: return "iluk";
-        case Kind::ilut: return "ilut";
+    case Kind::ilu0: return "ilu0";
+    case Kind::ic0: return "ic0";
+    case Kind::iluk: return "iluk";
+    case Kind::ilut: return "ilut";
     }
     return "unknown";
 }
@@ -176,10 +176,10 @@ std::string to_text(Kind kind)
 std::string to_text(Breakdown breakdown)
 {
     switch (breakdown) {
-        case Breakdown::none: return "no breakdown";
-        case Breakdown::zero_pivot: return "the pivot is zero";
-        case Breakdown::negative: return "the pivot is not positive";
-        case Breakdown::not_finite: return "an entry of the factors is not finite";
+    case Breakdown::none: return "no breakdown";
+    case Breakdown::zero_pivot: return "the pivot is zero";
+    case Breakdown::negative: return "the pivot is not positive";
+    case Breakdown::not_finite: return "an entry of the factors is not finite";
     }
     return "unknown";
 }
@@ -281,10 +281,10 @@ std::string Plan<V>::describe() const
     std::string kind = to_text(s.options.kind);
     if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
     if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
-    std::string text = concat(
-        "factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double", "\n  factors: ", rows(),
-        plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(), plural(s.pattern.nonzeros(), " entry; ", " entries; "),
-        "the matrix has ", s.nonzeros, "\n  levels:  ", s.first->levels(), " and ", s.second->levels(), " of the solves");
+    std::string text = concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double",
+                              "\n  factors: ", rows(), plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
+                              plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.nonzeros,
+                              "\n  levels:  ", s.first->levels(), " and ", s.second->levels(), " of the solves");
     text += r.shift == 0 ? std::string("\n  shift:   none") : concat("\n  shift:   ", r.shift, " of the diagonal");
     if (r.first_breakdown != Breakdown::none)
         text += concat(", after ", r.attempts, " attempts: row ", r.first_row, ": ", to_text(r.first_breakdown));

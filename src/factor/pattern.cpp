@@ -103,7 +103,10 @@ offset_t diagonal_place(const SortedRows& a, index_t i)
     return a.begin[i] + prim::lower_bound(a.col + a.begin[i], a.begin[i + 1] - a.begin[i], i);
 }
 
-bool has_diagonal(const SortedRows& a, index_t i, offset_t place) { return place < a.begin[i + 1] && a.col[place] == i; }
+bool has_diagonal(const SortedRows& a, index_t i, offset_t place)
+{
+    return place < a.begin[i + 1] && a.col[place] == i;
+}
 
 void check_rows(const CpuQueue& q, const SortedRows& a, MissingDiagonal missing)
 {
@@ -125,7 +128,11 @@ void check_rows(const CpuQueue& q, const SortedRows& a, MissingDiagonal missing)
 // The entries of A, the upper triangle left out for ic0, with a diagonal entry in each row.
 Pattern pattern_of_matrix(const CpuQueue& q, const SortedRows& a, bool lower)
 {
-    Pattern p{.rows = a.rows, .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1), .col = {}, .diagonal = {}, .source = {}};
+    Pattern p{.rows = a.rows,
+              .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1),
+              .col = {},
+              .diagonal = {},
+              .source = {}};
     p.diagonal = Buffer<offset_t>(q, a.rows);
     each_row(q, a.rows, [&](index_t i) {
         const offset_t place = diagonal_place(a, i);
@@ -353,7 +360,8 @@ private:
         const auto put = [&](index_t j) { p_.push(i, j, row_.source(j), row_.known(j)); };
         lower_.keep(most_, put);
         double& pivot = row_.known(i);
-        if (pivot == 0 || !std::isfinite(pivot)) pivot = mean > 0 && std::isfinite(mean) ? mean : 1;  // for the pattern only
+        if (pivot == 0 || !std::isfinite(pivot))
+            pivot = mean > 0 && std::isfinite(mean) ? mean : 1;  // for the pattern only
         put(i);
         upper_.keep(most_, put);
         p_.end_row(i);
@@ -376,10 +384,10 @@ Pattern find_pattern(const CpuQueue& q, const CsrView<V>& a, const Options& opti
     const SortedRows rows = sort_rows_of(q, a);
     check_rows(q, rows, options.missing_diagonal);
     switch (options.kind) {
-        case Kind::iluk: return pattern_of_levels(q, rows, options.level);
-        case Kind::ilut: return ThresholdPattern<V>(q, rows, a.value, options).find();
-        case Kind::ic0: return pattern_of_matrix(q, rows, true);
-        case Kind::ilu0: break;
+    case Kind::iluk: return pattern_of_levels(q, rows, options.level);
+    case Kind::ilut: return ThresholdPattern<V>(q, rows, a.value, options).find();
+    case Kind::ic0: return pattern_of_matrix(q, rows, true);
+    case Kind::ilu0: break;
     }
     return pattern_of_matrix(q, rows, false);
 }

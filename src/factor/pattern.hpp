@@ -30,9 +30,8 @@ struct Pattern {
 // No shift helps against an entry of A that is not finite.
 inline void require_finite_entry(index_t row, index_t col, double value)
 {
-    require<ValueError>(value - value == 0, [&] {
-        return concat("row ", row, ", column ", col, " of the matrix is not finite");
-    });
+    require<ValueError>(value - value == 0,
+                        [&] { return concat("row ", row, ", column ", col, " of the matrix is not finite"); });
 }
 
 // `a` is on the host; its values are read for ilut only.

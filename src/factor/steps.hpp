@@ -17,8 +17,7 @@ struct PatternView {
 
 inline PatternView view_of(const Pattern& p)
 {
-    return {p.rows, p.row_begin.data(), p.col.data(), p.diagonal.data(),
-            p.source.empty() ? nullptr : p.source.data()};
+    return {p.rows, p.row_begin.data(), p.col.data(), p.diagonal.data(), p.source.empty() ? nullptr : p.source.data()};
 }
 
 // The values of A in the pattern, zero where A has none, and `shift` added to the diagonal (Options::shift).

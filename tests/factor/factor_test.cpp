@@ -102,7 +102,8 @@ void expect_near(const std::vector<V>& a, const std::vector<V>& b, double factor
 {
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t i = 0; i < a.size(); ++i)
-        ASSERT_NEAR(a[i], b[i], factor * std::numeric_limits<V>::epsilon() * (1 + std::abs(double(b[i])))) << "at " << i;
+        ASSERT_NEAR(a[i], b[i], factor * std::numeric_limits<V>::epsilon() * (1 + std::abs(double(b[i]))))
+            << "at " << i;
 }
 
 const std::vector<Options> all_kinds{{.kind = Kind::ilu0},
@@ -163,7 +164,8 @@ TEST_P(FactorOn, FullFillInIsTheExactFactorisation)
     const auto x = test::test_vector<double>(a.rows, test::Values::integers, 5);
     std::vector<double> b(x.size(), 0);
     for (const auto& [i, j, v] : a.entries()) b[static_cast<std::size_t>(i)] += v * x[static_cast<std::size_t>(j)];
-    for (const Options& o : {Options{.kind = Kind::iluk, .level = 36}, Options{.kind = Kind::ilut, .drop = 0, .fill = 100}})
+    for (const Options& o :
+         {Options{.kind = Kind::iluk, .level = 36}, Options{.kind = Kind::ilut, .drop = 0, .fill = 100}})
         expect_near(applied(c, Plan<double>::make(c, there.view(), o), b), x, 1e4);
 }
 
@@ -262,7 +264,8 @@ TEST_P(FactorOn, NamesTheRowThatCannotBeFactorised)
     };
     using Entries = std::vector<std::tuple<index_t, index_t, double>>;
     const auto indefinite = csr_of<double>(3, 3, Entries{{0, 0, 1}, {1, 1, 1}, {1, 2, 2}, {2, 1, 2}, {2, 2, 1}});
-    EXPECT_NE(make(indefinite, {.kind = Kind::ic0, .shift_attempts = 0}).find("row 2: the pivot is not positive"), std::string::npos);
+    EXPECT_NE(make(indefinite, {.kind = Kind::ic0, .shift_attempts = 0}).find("row 2: the pivot is not positive"),
+              std::string::npos);
     const auto singular = csr_of<double>(3, 3, Entries{{0, 0, 1}, {1, 1, 1}, {1, 2, 1}, {2, 1, 1}, {2, 2, 1}});
     EXPECT_NE(make(singular, {.shift_attempts = 0}).find("row 2: the pivot is zero"), std::string::npos);
     const auto missing = csr_of<double>(2, 2, Entries{{0, 0, 1}, {1, 0, 1}});

@@ -146,8 +146,7 @@ FirstBreakdown factorize(const CpuQueue& q, const PatternView& p, const LevelOrd
     Failure failure(p.rows);
     const auto serial = [&] {
         Places places(p.row_begin, place.data());
-        for (index_t i = 0; i < p.rows && i < failure.row(); ++i)
-            failure.add(i, Eliminate::row(p, i, places, value));
+        for (index_t i = 0; i < p.rows && i < failure.row(); ++i) failure.add(i, Eliminate::row(p, i, places, value));
     };
     if (threads == 1) {
         serial();
