@@ -52,7 +52,7 @@ struct Options {
     double prolongator_damping = 4.0 / 3.0;   ///< over the spectral radius of D^-1 A; 0: plain aggregation
     index_t coarse_rows = 200;                ///< a level with at most so many rows is solved directly
     int most_levels = 20;                     ///< levels in all
-    bool checked = true;  ///< validate the matrix first; sizes and null pointers are always checked
+    bool checked = true;                      ///< validate the matrix first; sizes and null pointers are always checked
 };
 
 /// A level of the hierarchy, the finest first.

@@ -40,10 +40,10 @@ struct Plan<V>::State {
 
 namespace {
 
-constexpr double coarsening_stalls = 0.9;        // rows of the next level over those of this one
-constexpr index_t most_dense_rows = 3000;        // of a matrix that is inverted where coarsening stalls
-constexpr double smoothed_part = 6;              // Chebyshev: largest over smallest eigenvalue that is smoothed
-constexpr int coarse_sweeps = 4;                 // of the smoother on a coarsest level that is not inverted
+constexpr double coarsening_stalls = 0.9;  // rows of the next level over those of this one
+constexpr index_t most_dense_rows = 3000;  // of a matrix that is inverted where coarsening stalls
+constexpr double smoothed_part = 8;        // Chebyshev: largest over smallest eigenvalue that is smoothed
+constexpr int coarse_sweeps = 4;           // of the smoother on a coarsest level that is not inverted
 
 void check_options(const Options& o)
 {
@@ -56,9 +56,8 @@ void check_options(const Options& o)
     require<ValueError>(o.prolongator_damping >= 0 && o.prolongator_damping < 2, [&] {
         return concat("prolongator_damping is ", o.prolongator_damping, ", not from 0 to below 2");
     });
-    require<ValueError>(o.coarse_rows >= 1 && o.coarse_rows <= most_dense_rows, [&] {
-        return concat("coarse_rows is ", o.coarse_rows, ", not from 1 to ", most_dense_rows);
-    });
+    require<ValueError>(o.coarse_rows >= 1 && o.coarse_rows <= most_dense_rows,
+                        [&] { return concat("coarse_rows is ", o.coarse_rows, ", not from 1 to ", most_dense_rows); });
     require<ValueError>(o.most_levels >= 1, [&] { return concat("most_levels is ", o.most_levels, ", below 1"); });
 }
 
@@ -72,9 +71,8 @@ Buffer<V> first_near_null(const Context& ctx, index_t rows, const DenseView<cons
             for_each(q, rows, SetOnes<V>{ones.data()});
             return ones;
         });
-    require(given.rows == rows, [&] {
-        return concat("the near null space has ", given.rows, " rows, but the matrix has ", rows);
-    });
+    require(given.rows == rows,
+            [&] { return concat("the near null space has ", given.rows, " rows, but the matrix has ", rows); });
     require<ValueError>(given.layout == Layout::row_major && given.leading == given.cols,
                         "the near null space must be row-major without gaps");
     check_dense(given, "the near null space");
@@ -142,9 +140,8 @@ struct CycleOf {
             for (int n = 0; n < sweeps; ++n) smooth_chebyshev(l, r, z, from_zero && n == 0);
             return;
         }
-        const V factor = options.smoother == Smoother::l1_jacobi
-                             ? V(1)
-                             : static_cast<V>(l.largest > 0 ? 4.0 / 3.0 / l.largest : 1);
+        const V factor =
+            options.smoother == Smoother::l1_jacobi ? V(1) : static_cast<V>(l.largest > 0 ? 4.0 / 3.0 / l.largest : 1);
         for (int n = 0; n < sweeps * options.sweeps; ++n) {
             if (from_zero && n == 0) {
                 update(l, SmoothFirst<V>{l.inverse.data(), r.data(), factor, nullptr, z.data()});
@@ -170,8 +167,7 @@ struct CycleOf {
         if (from_zero) update(l, SmoothFirst<V>{l.inverse.data(), residual, first, l.direction.data(), z.data()});
         else update(l, SmoothNext<V>{l.inverse.data(), residual, V(0), first, l.direction.data(), z.data()});
         for (int k = 1; k < options.degree; ++k) {
-            if (from_zero && k == 1)
-                ctx.run([&](const auto& q) { copy(q, r.data(), l.residual.data(), l.a.rows); });
+            if (from_zero && k == 1) ctx.run([&](const auto& q) { copy(q, r.data(), l.residual.data(), l.a.rows); });
             l.multiply->run(V(-1), std::as_const(l.direction).span(), V(1), l.residual.span());
             const double next = 1 / (2 * sigma - rho);
             update(l, SmoothNext<V>{l.inverse.data(), l.residual.data(), static_cast<V>(next * rho),
@@ -208,9 +204,9 @@ struct CycleOf {
 std::string to_text(Smoother smoother)
 {
     switch (smoother) {
-        case Smoother::jacobi: return "jacobi";
-        case Smoother::l1_jacobi: return "l1_jacobi";
-        case Smoother::chebyshev: return "chebyshev";
+    case Smoother::jacobi: return "jacobi";
+    case Smoother::l1_jacobi: return "l1_jacobi";
+    case Smoother::chebyshev: return "chebyshev";
     }
     return "unknown";
 }
@@ -245,7 +241,8 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
         inspect(ctx, l, options, n == 0);
         make_vectors(ctx, l, options, n == 0);
         if (is_coarsest(l.a.rows, n, options)) break;
-        Csr<V> tentative = aggregate(ctx, l, options.strength / std::pow(2.0, static_cast<double>(n)), s.vectors, near_null);
+        Csr<V> tentative =
+            aggregate(ctx, l, options.strength / std::pow(2.0, static_cast<double>(n)), s.vectors, near_null);
         if (tentative.cols == 0 || tentative.cols > coarsening_stalls * l.a.rows) break;
         l.next.emplace();
         l.next->tentative = std::move(tentative);
@@ -341,10 +338,10 @@ template <class V>
 std::string Plan<V>::describe() const
 {
     const State& s = *state_;
-    std::string text = concat("amg on ", s.ctx.name(), ": smoothed aggregation, ", s.vectors,
-                              plural(s.vectors, " vector", " vectors"), " of the near null space, ",
-                              to_text(s.options.smoother), s.options.cycle == Cycle::v ? ", V-cycle" : ", W-cycle",
-                              sizeof(V) == 4 ? ", float" : ", double");
+    std::string text =
+        concat("amg on ", s.ctx.name(), ": smoothed aggregation, ", s.vectors, plural(s.vectors, " vector", " vectors"),
+               " of the near null space, ", to_text(s.options.smoother),
+               s.options.cycle == Cycle::v ? ", V-cycle" : ", W-cycle", sizeof(V) == 4 ? ", float" : ", double");
     for (std::size_t n = 0; n < s.levels.size(); ++n)
         text += concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
                        s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"),

@@ -85,8 +85,7 @@ Buffer<V> invert_dense(const Context& ctx, const CsrView<V>& a)
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 8) if (n > 64)
     for (index_t j = 0; j < n; ++j) solve_unit(m, n, j, x.row(j));
     for (index_t i = 0; i < n; ++i)
-        for (index_t j = 0; j < n; ++j)
-            inverse.data()[offset_t{j} * n + i] = static_cast<V>((x(i, j) + x(j, i)) / 2);
+        for (index_t j = 0; j < n; ++j) inverse.data()[offset_t{j} * n + i] = static_cast<V>((x(i, j) + x(j, i)) / 2);
     return ctx.run([&](const auto& q) { return to_queue(q, inverse.data(), inverse.size()); });
 }
 

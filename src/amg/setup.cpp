@@ -70,7 +70,8 @@ double estimate_radius(const Queue& q, const LevelData<V>& level)
         const double before = steps > 0 ? norm : 0;
         for_each(q, n,
                  LanczosStep<V>{y.data(), level.diagonal.data(), v.data(), steps > 0 ? u.data() : nullptr,
-                                static_cast<V>(alpha[static_cast<std::size_t>(steps)]), static_cast<V>(before), w.data()});
+                                static_cast<V>(alpha[static_cast<std::size_t>(steps)]), static_cast<V>(before),
+                                w.data()});
         norm = std::sqrt(std::max(0.0, dot(q, w, level.diagonal, true, part)));
         beta[static_cast<std::size_t>(steps++)] = norm;
         if (norm < 1e-6 * std::abs(alpha[0])) break;
@@ -82,7 +83,9 @@ double estimate_radius(const Queue& q, const LevelData<V>& level)
 
 const char* problem_text(index_t problem)
 {
-    return problem == 1 ? " has no diagonal entry, or two" : problem == 2 ? " has a diagonal entry that is not positive" : " has an entry that is not finite";
+    return problem == 1   ? " has no diagonal entry, or two"
+           : problem == 2 ? " has a diagonal entry that is not positive"
+                          : " has an entry that is not finite";
 }
 
 // --- Aggregation ---
@@ -147,7 +150,11 @@ Aggregates<V> find_aggregates(const Queue& q, const Strong<V>& strong, index_t n
 template <class Queue, class V>
 Csr<V> make_tentative(const Queue& q, const Aggregates<V>& aggregates, index_t n, index_t vectors, Buffer<V>& near_null)
 {
-    Csr<V> t{.rows = n, .cols = aggregates.count * vectors, .row_begin = Buffer<offset_t>(q, offset_t{n} + 1), .col = {}, .value = {}};
+    Csr<V> t{.rows = n,
+             .cols = aggregates.count * vectors,
+             .row_begin = Buffer<offset_t>(q, offset_t{n} + 1),
+             .col = {},
+             .value = {}};
     for_each(q, n, CountTentative{aggregates.of_row.data(), vectors, t.row_begin.data()});
     prim::exclusive_scan(q, t.row_begin.data(), t.row_begin.data(), n);
     const offset_t entries = read_value(q, t.row_begin.data() + n);
@@ -271,7 +278,8 @@ void coarsen(const Context& ctx, LevelData<V>& level, const Options& options, bo
 template <class V>
 std::size_t Transfer<V>::bytes() const
 {
-    std::size_t sum = tentative.bytes() + product.bytes() + prolongation.bytes() + restriction.bytes() + image.bytes() + source.bytes();
+    std::size_t sum = tentative.bytes() + product.bytes() + prolongation.bytes() + restriction.bytes() + image.bytes() +
+                      source.bytes();
     for (const auto* plan : {&smooth, &right, &left}) sum += *plan ? (*plan)->bytes() : 0;
     for (const auto* plan : {&down, &up}) sum += *plan ? (*plan)->bytes() : 0;
     return sum;
@@ -285,11 +293,11 @@ std::size_t LevelData<V>::bytes() const
     return sum;
 }
 
-#define TULLE_SETUP(V)                                                                                            \
-    template struct Transfer<V>;                                                                                  \
-    template struct LevelData<V>;                                                                                 \
-    template void inspect(const Context&, LevelData<V>&, const Options&, bool);                                   \
-    template Csr<V> aggregate(const Context&, const LevelData<V>&, double, index_t, Buffer<V>&);                  \
+#define TULLE_SETUP(V)                                                                           \
+    template struct Transfer<V>;                                                                 \
+    template struct LevelData<V>;                                                                \
+    template void inspect(const Context&, LevelData<V>&, const Options&, bool);                  \
+    template Csr<V> aggregate(const Context&, const LevelData<V>&, double, index_t, Buffer<V>&); \
     template void coarsen(const Context&, LevelData<V>&, const Options&, bool, Csr<V>&);
 TULLE_SETUP(float)
 TULLE_SETUP(double)

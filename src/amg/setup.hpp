@@ -14,8 +14,8 @@ namespace tulle::inline TULLE_ABI::amg {
 // The way from a level to the next coarser one. P = (I - w D^-1 A) T, R = P^T, coarse matrix R (A P).
 template <class V>
 struct Transfer {
-    Csr<V> tentative;  // T
-    Csr<V> product;    // A T; released without prolongator damping
+    Csr<V> tentative;                         // T
+    Csr<V> product;                           // A T; released without prolongator damping
     Csr<V> prolongation, restriction, image;  // P, R, A P
     Buffer<offset_t> source;                  // position in P of each entry of R
     std::optional<spgemm::Plan<V>> smooth, right, left;
@@ -27,7 +27,7 @@ struct Transfer {
 // A level: its matrix, what its smoother needs, and vectors of a cycle.
 template <class V>
 struct LevelData {
-    Csr<V> own;      // empty on the finest level, whose matrix is the caller's
+    Csr<V> own;  // empty on the finest level, whose matrix is the caller's
     CsrView<V> a;
     std::optional<spmv::Plan<V>> multiply;
     Buffer<V> diagonal, inverse, bound;
