@@ -29,9 +29,11 @@
 #include <variant>
 #include <vector>
 
+#include "tulle/amg.hpp"
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/factor.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/types.hpp"
 
@@ -92,14 +94,36 @@ struct Chebyshev {
     bool operator==(const Chebyshev&) const = default;
 };
 
+/// An incomplete factorisation (tulle/factor.hpp); shifted where it breaks down.
+struct Incomplete {
+    factor::Kind kind = factor::Kind::ilu0;  ///< ic0 for symmetric positive definite matrices
+    int level = 1;                           ///< iluk: highest level of fill-in
+    double drop = 1e-3;                      ///< ilut: entries below drop times the mean of their row are left out
+    double fill = 3;                         ///< ilut: limit of a row's entries, times half the mean row of A
+
+    /// Compares.
+    bool operator==(const Incomplete&) const = default;
+};
+
+/// Algebraic multigrid by smoothed aggregation (tulle/amg.hpp), for symmetric positive definite matrices.
+struct Amg {
+    amg::Smoother smoother = amg::Smoother::chebyshev;  ///< smoother of all levels
+    int degree = 2;                                     ///< of the Chebyshev smoother
+    double strength = 0.08;                             ///< of couplings inside an aggregate
+    amg::Cycle cycle = amg::Cycle::v;                   ///< order of the levels
+
+    /// Compares.
+    bool operator==(const Amg&) const = default;
+};
+
 /// The preconditioners.
-using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev>;
+using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomplete, Amg>;
 
 /// When a solve ends.
 struct Stop {
-    double relative = 1e-8;                                     ///< residual over the norm of b
-    double absolute = 0;                                        ///< residual; the larger of the two counts
-    offset_t iterations = 10'000;                               ///< the most iterations
+    double relative = 1e-8;                                    ///< residual over the norm of b
+    double absolute = 0;                                       ///< residual; the larger of the two counts
+    offset_t iterations = 10'000;                              ///< the most iterations
     double seconds = std::numeric_limits<double>::infinity();  ///< the most seconds, checked between iterations
     offset_t stagnation = 2000;  ///< iterations without a residual 1 % smaller than the smallest before; 0: no limit
     double divergence = 1e10;    ///< growth of the residual that ends a solve
@@ -166,12 +190,12 @@ struct Report {
     /// Norms of the residual: before the first iteration, after each one. The last is computed from b - A x, the others
     /// as the method tells them.
     std::vector<double> history;
-    double value = 0;           ///< p · A p or r · M r for the reasons that speak of them
-    std::string where;          ///< not_finite: "b", "the first guess" or "iteration 7"
-    std::string note;           ///< what else was done, such as another method tried; may be empty
-    double setup_seconds = 0;   ///< Plan::make() or the last update_values()
-    double iterate_seconds = 0; ///< iterations
-    double verify_seconds = 0;  ///< residuals computed anew
+    double value = 0;            ///< p · A p or r · M r for the reasons that speak of them
+    std::string where;           ///< not_finite: "b", "the first guess" or "iteration 7"
+    std::string note;            ///< what else was done, such as another method tried; may be empty
+    double setup_seconds = 0;    ///< Plan::make() or the last update_values()
+    double iterate_seconds = 0;  ///< iterations
+    double verify_seconds = 0;   ///< residuals computed anew
 
     /// Whether x is good enough.
     bool converged() const { return reason == Reason::converged; }
@@ -188,7 +212,8 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 /// The method of that name.
 /// @throws ValueError (with the names) if there is none.
 TULLE_API Method parse_method(std::string_view name);
-/// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3".
+/// A preconditioner from its name and parameter: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
+/// "ilut", "amg".
 /// @throws ValueError (with the names) if the text is wrong.
 TULLE_API Preconditioner parse_preconditioner(std::string_view text);
 /// All methods.
@@ -206,9 +231,9 @@ struct Features {
 
 /// A method and a preconditioner, and the reason for them.
 struct Choice {
-    Method method = Method::cg;            ///< the method
+    Method method = Method::cg;              ///< the method
     Preconditioner preconditioner = None{};  ///< the preconditioner
-    std::string why;                       ///< one sentence
+    std::string why;                         ///< one sentence
 };
 
 /// Chooses what a recipe leaves open. Pure: the same features and recipe give the same choice.
@@ -239,8 +264,8 @@ public:
     Plan& operator=(Plan&& other) noexcept;
     ~Plan();
 
-    /// Solves A x = b; waits for the result. Bad numbers are reasons in the report, not exceptions: x is then as good as
-    /// it got.
+    /// Solves A x = b; waits for the result. Bad numbers are reasons in the report, not exceptions: x is then as good
+    /// as it got.
     /// @param b rows() entries in the memory of the context.
     /// @param x rows() entries in the memory of the context; must not overlap b. Not read unless Recipe::guess.
     /// @param observe called from time to time; may be empty.

@@ -14,11 +14,15 @@
 /// - C = alpha op(A) B + beta C, B and C dense: tulle::spmm::multiply(), tulle::spmm::Plan, tulle::spmm::TeamPlan
 /// - C = op(A) op(B): tulle::spgemm::multiply(), tulle::spgemm::Plan, tulle::spgemm::TeamPlan
 /// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
+/// - Incomplete factorisations: tulle::factor::Plan
+/// - Algebraic multigrid: tulle::amg::Plan
 /// - Exceptions: error.hpp; times of phases: trace.hpp; version.hpp
 #pragma once
 
+#include "tulle/amg.hpp"
 #include "tulle/context.hpp"
 #include "tulle/convert.hpp"
+#include "tulle/factor.hpp"
 #include "tulle/features.hpp"
 #include "tulle/generate.hpp"
 #include "tulle/io.hpp"

@@ -44,7 +44,15 @@ struct PreconditionerText {
     std::string operator()(const Jacobi&) const { return "jacobi"; }
     std::string operator()(const BlockJacobi& p) const { return concat("block-jacobi:", p.rows); }
     std::string operator()(const Chebyshev& p) const { return concat("chebyshev:", p.degree); }
+    std::string operator()(const Incomplete& p) const
+    {
+        return p.kind == factor::Kind::iluk ? concat("iluk:", p.level) : factor::to_text(p.kind);
+    }
+    std::string operator()(const Amg&) const { return "amg"; }
 };
+
+// Below so many rows the diagonal is as good.
+constexpr index_t least_multigrid = 1000;
 
 bool needs_positive_definite(Method m)
 {
@@ -102,7 +110,13 @@ Preconditioner parse_preconditioner(std::string_view text)
     if (text == "jacobi") return Jacobi{};
     if (name == "block-jacobi") return BlockJacobi{parameter_of(text, rest, BlockJacobi{}.rows)};
     if (name == "chebyshev") return Chebyshev{.degree = parameter_of(text, rest, Chebyshev{}.degree)};
-    throw ValueError(concat("'", text, "' is no preconditioner"), "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE");
+    if (text == "ilu0") return Incomplete{.kind = factor::Kind::ilu0};
+    if (text == "ic0") return Incomplete{.kind = factor::Kind::ic0};
+    if (text == "ilut") return Incomplete{.kind = factor::Kind::ilut};
+    if (name == "iluk") return Incomplete{.kind = factor::Kind::iluk, .level = parameter_of(text, rest, 1)};
+    if (text == "amg") return Amg{};
+    throw ValueError(concat("'", text, "' is no preconditioner"),
+                     "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut or amg");
 }
 
 Choice choose(const Features& f, const Recipe& recipe)
@@ -114,7 +128,10 @@ Choice choose(const Features& f, const Recipe& recipe)
     else if (f.symmetric) c = {Method::minres, None{}, "symmetric, but not with a positive diagonal"};
     else c = {Method::bicgstab, None{}, "not symmetric"};
     if (recipe.preconditioner) c.preconditioner = *recipe.preconditioner;
-    else if (full && (positive || !needs_positive_definite(c.method))) c.preconditioner = Jacobi{};
+    else if (f.symmetric && positive && f.rows >= least_multigrid && needs_positive_definite(c.method))
+        c.preconditioner = Amg{};
+    else if (full && !needs_positive_definite(c.method)) c.preconditioner = Incomplete{};
+    else if (positive) c.preconditioner = Jacobi{};
     return c;
 }
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The preconditioners that are passes over vectors: none, the diagonal, diagonal blocks, a Chebyshev polynomial.
+// The preconditioners: none, the diagonal, diagonal blocks and a Chebyshev polynomial as passes over vectors;
+// incomplete factorisations and multigrid as plans of their modules.
 #include "solve/preconditioner.hpp"
 
 #include <cmath>
@@ -115,8 +116,7 @@ public:
         if (bad == 0) return;
         const offset_t block = first_bad(ctx_, inverse_, offset_t{rows_} * rows_);
         throw ValueError(concat("the diagonal block of ", rows_, " rows from row ", block * rows_,
-                                " (counted from 0) is singular, as are ", static_cast<offset_t>(bad),
-                                " blocks in all"),
+                                " (counted from 0) is singular, as are ", static_cast<offset_t>(bad), " blocks in all"),
                          "use blocks of another size or no preconditioner");
     }
     std::size_t bytes() const override { return inverse_.bytes(); }
@@ -156,7 +156,8 @@ public:
             const ChebyshevRecurrence::Step s = recurrence.next();
             ctx_.run([&](const auto& q) {
                 run_pass(q, d_.size(),
-                         ChebyshevStep<V>{d_.data(), residual, inverse_.data(), s.keep, s.take, z.data(), first, nullptr},
+                         ChebyshevStep<V>{d_.data(), residual, inverse_.data(), s.keep, s.take, z.data(), first,
+                                          nullptr},
                          {});
             });
         };
@@ -212,6 +213,37 @@ private:
     double highest_ = 1;
 };
 
+// A plan of another module: factor::Plan, amg::Plan.
+template <class V, class Other>
+class OtherPlan final : public PreconditionerPlan<V> {
+public:
+    explicit OtherPlan(Other plan) : plan_(std::move(plan)) {}
+    void apply(std::span<const V> r, std::span<V> z) override { plan_.apply(r, z); }
+    void update_values(const CsrView<V>& a) override { plan_.update_values(a); }
+    std::size_t bytes() const override { return plan_.bytes(); }
+    std::string describe() const override { return plan_.describe(); }
+
+private:
+    Other plan_;
+};
+
+template <class V>
+std::unique_ptr<PreconditionerPlan<V>> make_incomplete(const Context& ctx, const CsrView<V>& a, const Incomplete& p)
+{
+    const factor::Options options{.kind = p.kind, .level = p.level, .drop = p.drop, .fill = p.fill, .checked = false};
+    using Factor = factor::Plan<V>;
+    return std::make_unique<OtherPlan<V, Factor>>(Factor::make(ctx, a, options));
+}
+
+template <class V>
+std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrView<V>& a, const Amg& p)
+{
+    const amg::Options options{
+        .strength = p.strength, .smoother = p.smoother, .degree = p.degree, .cycle = p.cycle, .checked = false};
+    using Hierarchy = amg::Plan<V>;
+    return std::make_unique<OtherPlan<V, Hierarchy>>(Hierarchy::make(ctx, a, options));
+}
+
 }  // namespace
 
 template <class V>
@@ -229,6 +261,8 @@ std::unique_ptr<PreconditionerPlan<V>> make_preconditioner(const Context& ctx, c
         Made operator()(const Jacobi&) const { return std::make_unique<JacobiPlan<V>>(ctx, a); }
         Made operator()(const BlockJacobi& p) const { return std::make_unique<BlockJacobiPlan<V>>(ctx, a, p.rows); }
         Made operator()(const Chebyshev& p) const { return std::make_unique<ChebyshevPlan<V>>(ctx, a, product, p); }
+        Made operator()(const Incomplete& p) const { return make_incomplete(ctx, a, p); }
+        Made operator()(const Amg& p) const { return make_amg(ctx, a, p); }
     };
     return std::visit(Maker{ctx, a, product}, preconditioner);
 }

@@ -55,7 +55,8 @@ template <class V>
     while (at < here.nonzeros() && std::isfinite(here.value.data()[at])) ++at;
     const offset_t* begin = here.row_begin.data();
     const auto row = std::upper_bound(begin, begin + a.rows + 1, at) - begin - 1;
-    throw ValueError(concat("row ", row, " (counted from 0) of the matrix has a value that is not finite, as have other rows"),
+    throw ValueError(concat("row ", row,
+                            " (counted from 0) of the matrix has a value that is not finite, as have other rows"),
                      "look at the matrix with tulle validate --finite");
 }
 
@@ -96,6 +97,23 @@ std::unique_ptr<Iteration<V>> make_iteration(System<V>& system, const CsrView<V>
     }
     if constexpr (std::is_same_v<V, double>) return make_refinement(system, a, recipe);
     else throw ValueError("refinement computes residuals in double", "make a Plan<double>");
+}
+
+// The preconditioner. One that was chosen, not asked for, and cannot be made for these values is replaced by the
+// diagonal or none.
+template <class State>
+auto make_or_replace(State& s, const Preconditioner& wanted, bool chosen)
+{
+    try {
+        return make_preconditioner(s.ctx, s.a, s.system->product, wanted);
+    } catch (const ValueError& e) {
+        if (!chosen) throw;
+        s.choice.why += concat("; ", to_text(wanted), " cannot be made: ", e.message());
+    }
+    const bool positive = s.features.missing_diagonal == 0 && s.features.negative_diagonal == 0;
+    s.choice.preconditioner = positive ? Preconditioner(Jacobi{}) : Preconditioner(None{});
+    s.recipe.preconditioner = s.choice.preconditioner;
+    return make_preconditioner(s.ctx, s.a, s.system->product, s.choice.preconditioner);
 }
 
 // One solve: what its parts share.
@@ -243,9 +261,8 @@ private:
         report_.value = status.value;
         if (reason == Reason::not_finite) report_.where = concat("iteration ", report_.iterations);
         if (!other) return static_cast<void>(finish(reason));
-        report_.note = concat(report_.note, report_.note.empty() ? "" : "; ", to_text(s_.method), ": ",
-                              to_text(reason), " after ", report_.iterations, " iterations, went on with ",
-                              to_text(*other));
+        report_.note = concat(report_.note, report_.note.empty() ? "" : "; ", to_text(s_.method), ": ", to_text(reason),
+                              " after ", report_.iterations, " iterations, went on with ", to_text(*other));
         s_.iteration = make_iteration(*s_.system, s_.a, s_.recipe, *other);
         s_.method = report_.method = *other;
         restore_best();
@@ -280,17 +297,16 @@ private:
             status = look();
         }
         report_.iterate_seconds += trace::now() - begin;
-        report_.inner_iterations +=
-            s_.iteration->inner_iterations() - static_cast<offset_t>(inner);
+        report_.inner_iterations += s_.iteration->inner_iterations() - static_cast<offset_t>(inner);
         return status;
     }
 
     int block_size() const
     {
-        const int wanted = s_.recipe.check_every > 0                   ? s_.recipe.check_every
-                           : s_.ctx.backend() == Backend::cpu          ? 1
-                           : s_.method == Method::refinement           ? 1
-                                                                       : 16;
+        const int wanted = s_.recipe.check_every > 0          ? s_.recipe.check_every
+                           : s_.ctx.backend() == Backend::cpu ? 1
+                           : s_.method == Method::refinement  ? 1
+                                                              : 16;
         return std::min(wanted, most_unseen);
     }
 
@@ -383,11 +399,10 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
                                            .checked = {}});
     s->choice = choose(s->features, recipe);
     s->recipe.method = s->method = s->choice.method;
-    const Preconditioner outside =
-        s->method == Method::refinement ? Preconditioner(None{}) : s->choice.preconditioner;
+    const Preconditioner outside = s->method == Method::refinement ? Preconditioner(None{}) : s->choice.preconditioner;
     s->recipe.preconditioner = s->choice.preconditioner;
     s->system = std::make_unique<System<V>>(few, a);
-    s->system->preconditioner = make_preconditioner(few, a, s->system->product, outside);
+    s->system->preconditioner = make_or_replace(*s, outside, !recipe.preconditioner);
     s->iteration = make_iteration(*s->system, a, s->recipe, s->method);
     s->best = s->system->make_vector();
     s->checked = s->system->make_vector();
@@ -411,8 +426,10 @@ Report Plan<V>::solve(std::span<const V> b, std::span<V> x, const Observer& obse
 {
     const trace::Phase phase{"solve"};
     State& s = *state_;
-    require(std::ssize(b) == s.a.rows, [&] { return concat("b has ", b.size(), " entries, but A has ", s.a.rows, " rows"); });
-    require(std::ssize(x) == s.a.rows, [&] { return concat("x has ", x.size(), " entries, but A has ", s.a.rows, " columns"); });
+    require(std::ssize(b) == s.a.rows,
+            [&] { return concat("b has ", b.size(), " entries, but A has ", s.a.rows, " rows"); });
+    require(std::ssize(x) == s.a.rows,
+            [&] { return concat("x has ", x.size(), " entries, but A has ", s.a.rows, " columns"); });
     require<ValueError>(are_apart(b, x), "b and x overlap", "give x memory of its own");
     require_placed(s.ctx, b.data(), b.size(), s.known_b, "b");
     require_placed(s.ctx, x.data(), x.size(), s.known_x, "x");
@@ -482,10 +499,9 @@ std::string Plan<V>::describe() const
                       ? concat(", ", s.features.negative_diagonal, " negative diagonal entries")
                       : std::string(", nonzero diagonal"),
                   "\n  method:  ", to_text(*s.recipe.method), more.empty() ? "" : concat(", ", more),
-                  "\n  preconditioner: ", to_text(*s.recipe.preconditioner), " (",
-                  s.system->preconditioner->describe(), ")\n  why:     ", s.choice.why, "\n  iteration: ",
-                  each * (1 + s.system->preconditioner->products()), " products with A\n  keeps:   ",
-                  human_bytes(bytes()), " beside the matrix");
+                  "\n  preconditioner: ", to_text(*s.recipe.preconditioner), " (", s.system->preconditioner->describe(),
+                  ")\n  why:     ", s.choice.why, "\n  iteration: ", each * (1 + s.system->preconditioner->products()),
+                  " products with A\n  keeps:   ", human_bytes(bytes()), " beside the matrix");
 }
 
 template class Plan<float>;

@@ -10,7 +10,15 @@
 
 namespace tulle::inline TULLE_ABI::solve {
 
-enum class Halt : int { none, target, not_positive_definite, preconditioner_indefinite, breakdown, not_finite, diverged };
+enum class Halt : int {
+    none,
+    target,
+    not_positive_definite,
+    preconditioner_indefinite,
+    breakdown,
+    not_finite,
+    diverged
+};
 
 // Iterations that may be done between two looks of the host.
 inline constexpr int most_unseen = 64;

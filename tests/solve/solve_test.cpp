@@ -139,7 +139,8 @@ void expect_solved(const HostCsr<V>& a, const std::vector<V>& b, const Solved<V>
     EXPECT_LE(residual_of(a, s.x, b), relative * norm_of(b) + slack);
 }
 
-const std::vector<Preconditioner> all_preconditioners{None{}, Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2}};
+const std::vector<Preconditioner> all_preconditioners{None{}, Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2},
+                                                      Incomplete{}};
 
 template <class V>
 void check_all(const Context& ctx, double relative)
@@ -153,8 +154,9 @@ void check_all(const Context& ctx, double relative)
             SCOPED_TRACE(to_text(m) + ", " + to_text(p));
             const HostCsr<V>& a = general ? convective : symmetric;
             const std::vector<V> b = right_side(a);
-            const auto s = solve_with<V>(ctx, a, b,
-                                         {.method = m, .preconditioner = p, .stop = {.relative = relative}, .restart = 10});
+            const auto s =
+                solve_with<V>(ctx, a, b,
+                              {.method = m, .preconditioner = p, .stop = {.relative = relative}, .restart = 10});
             expect_solved(a, b, s, relative);
             const auto want = dense_solve(a, b);
             for (std::size_t i = 0; i < want.size(); ++i)
@@ -200,14 +202,25 @@ std::vector<BadCase> bad_cases()
         {"b has NaN", good, with_nan, with(Method::cg), Reason::not_finite},
         {"b has infinity", good, with_infinity, with(Method::gmres), Reason::not_finite},
         {"b is zero", good, std::vector<double>(9, 0), with({}), Reason::converged},
-        {"indefinite under cg", diagonal<double>({1, -1, 2}), {1, 1, 1}, with(Method::cg), Reason::not_positive_definite},
-        {"indefinite under pipelined cg", diagonal<double>({1, -1}), {1, 2}, with(Method::pipelined_cg),
+        {"indefinite under cg",
+         diagonal<double>({1, -1, 2}),
+         {1, 1, 1},
+         with(Method::cg),
          Reason::not_positive_definite},
-        {"indefinite preconditioner", diagonal<double>({1, -1}), {1, 2}, {.method = Method::cg, .preconditioner = Jacobi{}},
+        {"indefinite under pipelined cg",
+         diagonal<double>({1, -1}),
+         {1, 2},
+         with(Method::pipelined_cg),
+         Reason::not_positive_definite},
+        {"indefinite preconditioner",
+         diagonal<double>({1, -1}),
+         {1, 2},
+         {.method = Method::cg, .preconditioner = Jacobi{}},
          Reason::preconditioner_indefinite},
         {"zero diagonal", swap, two, with({}), Reason::converged},
         {"zero diagonal, not symmetric", skew, {1, 2}, with({}), Reason::converged},
-        {"iterations", grid<double>(6), std::vector<double>(36, 1), with(Method::cg, {.iterations = 3}), Reason::iterations},
+        {"iterations", grid<double>(6), std::vector<double>(36, 1), with(Method::cg, {.iterations = 3}),
+         Reason::iterations},
         {"no iterations", good, one, with(Method::gmres, {.iterations = 0}), Reason::iterations},
         {"seconds", good, one, with(Method::cg, {.seconds = 0}), Reason::seconds},
     };
@@ -334,7 +347,9 @@ TEST_P(SolveOn, EnergyNormOfTheErrorFallsInCg)
     for (offset_t k = 0; k < 8; ++k) {
         const auto s = solve_with<double>(ctx(), a, b, {.method = Method::cg, .stop = {.iterations = k}});
         long double energy = 0;
-        const auto error = [&](index_t i) { return want[static_cast<std::size_t>(i)] - s.x[static_cast<std::size_t>(i)]; };
+        const auto error = [&](index_t i) {
+            return want[static_cast<std::size_t>(i)] - s.x[static_cast<std::size_t>(i)];
+        };
         for (const auto& [i, j, v] : a.entries()) energy += error(i) * v * error(j);
         EXPECT_LT(energy, before) << k;
         before = energy;
@@ -371,12 +386,17 @@ TEST(Solve, IterationsAsOthers)
 {
     const Context c = Context::cpu(2);
     const Csr<double> a = io::generate<double>(c, "stencil7:32");
-    auto plan = Plan<double>::make(c, a.view());
+    auto plan = Plan<double>::make(c, a.view(), {.preconditioner = Jacobi{}});
     std::vector<double> b(static_cast<std::size_t>(a.rows), 1), x(b.size());
     const Report r = plan.solve(b, x);
     EXPECT_TRUE(r.converged());
     EXPECT_EQ(r.method, Method::cg);
     EXPECT_NEAR(static_cast<double>(r.iterations), 80, 4);
+    auto multigrid = Plan<double>::make(c, a.view());
+    EXPECT_EQ(to_text(*multigrid.recipe().preconditioner), "amg") << multigrid.describe();
+    EXPECT_LE(multigrid.solve(b, x).iterations, 16);
+    auto cholesky = Plan<double>::make(c, a.view(), {.preconditioner = Incomplete{.kind = factor::Kind::ic0}});
+    EXPECT_LE(cholesky.solve(b, x).iterations, 42);
 }
 
 TEST(Solve, ChoosesFromSymmetryAndDiagonal)
@@ -398,6 +418,8 @@ TEST(Solve, NamesReadBack)
 {
     for (const Method m : methods()) EXPECT_EQ(parse_method(to_text(m)), m);
     for (const Preconditioner& p : all_preconditioners) EXPECT_EQ(parse_preconditioner(to_text(p)), p);
+    for (const std::string text : {"ic0", "ilut", "iluk:2", "amg"})
+        EXPECT_EQ(to_text(parse_preconditioner(text)), text);
     EXPECT_THROW(parse_method("sor"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi:2"), ValueError);
     EXPECT_THROW(parse_preconditioner("chebyshev:x"), ValueError);

@@ -41,10 +41,7 @@ public:
         system_.pass(BicgstabDirection<V>{p_.data(), r, v_.data(), s, status});
     }
 
-    std::size_t bytes() const override
-    {
-        return 4 * shadow_.bytes() + y_.bytes() + z_.bytes() + scalars_.bytes();
-    }
+    std::size_t bytes() const override { return 4 * shadow_.bytes() + y_.bytes() + z_.bytes() + scalars_.bytes(); }
 
 private:
     const V* preconditioned(const V* from, Buffer<V>& to)

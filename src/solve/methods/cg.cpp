@@ -27,8 +27,7 @@ public:
     {
         x_ = x;
         if (!z_.empty()) system_.precondition(system_.residual.data(), z_.data());
-        system_.pass(
-            CgStart<V>{system_.residual.data(), z(), p_.data(), scalars_.data(), system_.status.data()});
+        system_.pass(CgStart<V>{system_.residual.data(), z(), p_.data(), scalars_.data(), system_.status.data()});
     }
 
     void iterate() override
@@ -85,15 +84,11 @@ public:
         if (!m_.empty()) system_.precondition(w_.data(), m_.data());
         const V* m = m_.empty() ? w_.data() : m_.data();
         multiply(m, n_.data());
-        system_.pass(
-            PipelinedStep<V>{v_, m, n_.data(), first_, scalars_.data(), system_.status.data()});
+        system_.pass(PipelinedStep<V>{v_, m, n_.data(), first_, scalars_.data(), system_.status.data()});
         first_ = false;
     }
 
-    std::size_t bytes() const override
-    {
-        return u_.bytes() + m_.bytes() + 6 * w_.bytes() + scalars_.bytes();
-    }
+    std::size_t bytes() const override { return u_.bytes() + m_.bytes() + 6 * w_.bytes() + scalars_.bytes(); }
 
 private:
     void multiply(const V* x, V* y)
@@ -163,7 +158,8 @@ Eigenvalues estimate_eigenvalues(System<V>& system, int steps)
             highest = std::max(highest, diagonal.back() + off.back() + (k > 0 ? off[off.size() - 2] : 0));
         }
         require<ValueError>(
-            status.halt == Halt::none || status.halt == Halt::target, [&] {
+            status.halt == Halt::none || status.halt == Halt::target,
+            [&] {
                 return concat("Chebyshev needs a symmetric positive definite matrix and preconditioner, but found ",
                               status.value, " for p · A p or r · M r");
             },

@@ -41,9 +41,9 @@ public:
         multiply(preconditioned(vector(done_)), w_.data());
         for (const bool second : {false, true}) {
             for (int first = 0; first < count; first += tulle::vector::most_sums)
-                system_.pass(GmresDots<V>{basis_.data(), system_.rows(), first, count, w_.data(), scalars_.dots, status});
-            system_.pass(
-                GmresSubtract<V>{basis_.data(), system_.rows(), count, w_.data(), second, scalars_, status});
+                system_.pass(
+                    GmresDots<V>{basis_.data(), system_.rows(), first, count, w_.data(), scalars_.dots, status});
+            system_.pass(GmresSubtract<V>{basis_.data(), system_.rows(), count, w_.data(), second, scalars_, status});
         }
         system_.pass(GmresNext<V>{w_.data(), vector(count), scalars_.length, status});
         ++done_;
@@ -76,16 +76,11 @@ private:
     static GmresScalars arrange(double* at, int* columns, int restart)
     {
         const offset_t line = offset_t{restart} + 1;
-        return {restart,
-                at,
-                at + line,
-                at + 6 * line + 1,
-                at + 2 * line,
-                at + 3 * line,
-                at + 4 * line,
-                at + 5 * line,
-                at + 6 * line,
-                columns};
+        return {restart,       at,
+                at + line,     at + 6 * line + 1,
+                at + 2 * line, at + 3 * line,
+                at + 4 * line, at + 5 * line,
+                at + 6 * line, columns};
     }
     V* vector(int k) { return basis_.data() + offset_t{k} * system_.rows(); }
     template <class Op>

@@ -15,7 +15,7 @@ struct ChebyshevStep {
     static constexpr int sums = 0;
     V* d;
     const V* r;
-    const V* inverse;  // null: D is the identity
+    const V* inverse;   // null: D is the identity
     double keep, take;  // keep == 0: d is not read
     V* x;
     bool set;

@@ -182,10 +182,7 @@ struct FillScattered {
     V* x;
 
     constexpr bool load() { return true; }
-    constexpr void at(offset_t i) const
-    {
-        x[i] = static_cast<V>(2 * unit(hash_of(1, i)) - 1);
-    }
+    constexpr void at(offset_t i) const { x[i] = static_cast<V>(2 * unit(hash_of(1, i)) - 1); }
 };
 
 }  // namespace tulle::inline TULLE_ABI::solve

@@ -1,0 +1,131 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// Algebraic multigrid by smoothed aggregation: a preconditioner for symmetric positive definite matrices; float and
+/// double.
+/// @code
+/// auto plan = tulle::amg::Plan<double>::make(ctx, A.view());
+/// plan.apply(r.span(), z.span());                     // one cycle from z = 0; allocates nothing
+/// plan.update_values(A.view());                       // new values, same pattern: aggregates and patterns are kept
+/// std::puts(plan.describe().c_str());
+/// @endcode
+/// Setup and cycle run where the context works. Arrays are in the memory of the context.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tulle/api.hpp"
+#include "tulle/context.hpp"
+#include "tulle/csr.hpp"
+#include "tulle/dense.hpp"
+#include "tulle/outline.hpp"
+#include "tulle/types.hpp"
+
+/// Algebraic multigrid.
+namespace tulle::inline TULLE_ABI::amg {
+
+/// The smoothers; all are symmetric.
+enum class Smoother {
+    jacobi,     ///< damped by 4/3 over the spectral radius of D^-1 A
+    l1_jacobi,  ///< divides by the sums of magnitudes of the rows: converges for every positive definite matrix
+    chebyshev,  ///< a Chebyshev polynomial of D^-1 A, of degree Options::degree
+};
+
+/// The order in which levels are visited.
+enum class Cycle {
+    v,  ///< each coarser level once
+    w   ///< each coarser level twice
+};
+
+/// Options of Plan::make().
+struct Options {
+    /// |a_ij| >= strength sqrt(|a_ii a_jj|): i and j may share an aggregate. Half as much on each coarser level.
+    double strength = 0.08;
+    Smoother smoother = Smoother::chebyshev;  ///< before and after the coarse correction
+    int degree = 2;                           ///< of the Chebyshev polynomial
+    int sweeps = 1;                           ///< of the Jacobi smoothers
+    Cycle cycle = Cycle::v;                   ///< order of the levels
+    double prolongator_damping = 4.0 / 3.0;   ///< over the spectral radius of D^-1 A; 0: plain aggregation
+    index_t coarse_rows = 200;                ///< a level with at most so many rows is solved directly
+    int most_levels = 20;                     ///< levels in all
+    bool checked = true;                      ///< validate the matrix first; sizes and null pointers are always checked
+};
+
+/// A level of the hierarchy, the finest first.
+struct Level {
+    index_t rows = 0;            ///< rows of its matrix
+    offset_t nonzeros = 0;       ///< nonzeros of its matrix
+    double spectral_radius = 0;  ///< of D^-1 A, estimated; 0 where it is not needed
+};
+
+/// Name of a smoother: "chebyshev".
+TULLE_API std::string to_text(Smoother smoother);
+
+/// An AMG hierarchy for one matrix.
+///
+/// A plan keeps the view: the caller's arrays must stay in place while the plan is used. After their values have
+/// changed, call update_values(). One thread at a time may use a plan.
+/// @tparam V value type: float or double.
+template <class V>
+class TULLE_API Plan {
+    static_assert(detail::require_value<V>());
+
+public:
+    /// Builds the hierarchy; waits.
+    /// @param ctx where the arrays are and the work is done; the plan keeps a copy.
+    /// @param a the matrix, in the memory of the context; kept as a view. Symmetric; no column may be stored twice.
+    /// @param options see Options.
+    /// @param near_null_space vectors that the matrix maps to almost zero, as columns, row-major without gaps, in the
+    /// memory of the context; not kept. Without any: constants.
+    /// @throws ShapeError if the matrix is not square, or the vectors have another number of rows.
+    /// @throws ValueError if the matrix is not valid, an entry is stored twice or not finite, a diagonal entry is
+    /// missing, zero or negative (it names the row), or an option is out of range.
+    /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
+    static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {},
+                     const DenseView<const V>& near_null_space = {});
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    Plan(Plan&& other) noexcept;
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    Plan& operator=(Plan&& other) noexcept;
+    ~Plan();
+
+    /// z = one cycle for A z = r from z = 0: a symmetric operator. Allocates nothing. On a GPU the work is queued on
+    /// the stream of the context and the call returns at once.
+    /// @param r rows() entries in the memory of the context.
+    /// @param z rows() entries in the memory of the context; must not overlap r.
+    /// @throws ShapeError if r or z has the wrong size.
+    /// @throws ValueError if r and z overlap or are null, or the last update_values() failed; DeviceError if they are
+    /// in other memory.
+    void apply(std::span<const V> r, std::span<V> z) const;
+
+    /// New values, perhaps at other addresses, for the same pattern. Aggregates and all patterns are kept. The pattern
+    /// is not compared.
+    /// @param a the matrix with the new values; kept as a view.
+    /// @throws PlanMismatch if shape or number of nonzeros differ.
+    /// @throws ValueError as make(): the plan cannot be applied until it gets values that can be used.
+    void update_values(const AnyCsr<V>& a);
+
+    /// The levels, the finest first.
+    const std::vector<Level>& levels() const;
+    /// Nonzeros of the matrices of all levels over those of the finest.
+    double operator_complexity() const;
+    /// The options of make().
+    const Options& options() const;
+    /// Levels, rows, nonzeros, complexity, smoother and memory, in several lines.
+    std::string describe() const;
+    /// Bytes held by the plan in the memory of the context in addition to the caller's matrix.
+    std::size_t bytes() const;
+    /// Rows of the matrix.
+    index_t rows() const;
+
+private:
+    struct State;
+    explicit Plan(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tulle::inline TULLE_ABI::amg

@@ -1,0 +1,143 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// Incomplete factorisations: A is about L U or L L^T, with L and U sparse; float and double.
+/// @code
+/// auto plan = tulle::factor::Plan<double>::make(ctx, A.view(), {.kind = tulle::factor::Kind::ic0});
+/// plan.apply(r.span(), z.span());                     // L L^T z = r: two triangular solves, allocates nothing
+/// plan.update_values(A.view());                       // new values, same pattern
+/// std::puts(plan.describe().c_str());
+/// @endcode
+/// All kinds fix a pattern first and then factorise on it: (L U)_ij = a_ij for all (i, j) of the pattern. The factors
+/// are exact on both backends, not iterated towards. Arrays are in the memory of the context.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "tulle/api.hpp"
+#include "tulle/context.hpp"
+#include "tulle/csr.hpp"
+#include "tulle/outline.hpp"
+#include "tulle/types.hpp"
+
+/// Incomplete factorisations.
+namespace tulle::inline TULLE_ABI::factor {
+
+/// The kinds of factorisations: which pattern L and U have.
+enum class Kind {
+    ilu0,  ///< L U on the pattern of A
+    ic0,   ///< L L^T on the pattern of the lower triangle of A, which must be symmetric; the upper one is not read
+    iluk,  ///< L U on the pattern of A and the fill-in up to Options::level
+    ilut,  ///< L U on the entries that are large: Options::drop and Options::fill
+};
+
+/// Diagonal entries that are not stored.
+enum class MissingDiagonal {
+    refuse,  ///< ValueError, with the row
+    add      ///< stored in the factors, with the value zero before the factorisation
+};
+
+/// Options of Plan::make().
+struct Options {
+    Kind kind = Kind::ilu0;  ///< which pattern L and U have
+    int level = 1;           ///< iluk: highest level of fill-in; 0 is ilu0
+    /// ilut: entries below drop times the mean magnitude of their row in A are left out.
+    double drop = 1e-3;
+    /// ilut: a row of L, and one of U, has at most fill times half as many entries as the mean row of A, and one more.
+    double fill = 3;
+    MissingDiagonal missing_diagonal = MissingDiagonal::refuse;  ///< diagonal entries that are not stored
+    /// Added to each diagonal entry, as a fraction of its magnitude (Manteuffel's shift). Where the entry is zero, the
+    /// largest magnitude of its row counts.
+    double shift = 0;
+    /// After a breakdown: so many further attempts, the first with first_shift, each other with four times the shift
+    /// before.
+    int shift_attempts = 10;
+    double first_shift = 1e-3;    ///< shift of the first attempt after a breakdown
+    double expected_calls = 100;  ///< apply() calls that will follow: few are not worth much analysis
+    bool checked = true;          ///< validate the matrix first; sizes and null pointers are always checked
+};
+
+/// Why a factorisation cannot continue.
+enum class Breakdown {
+    none,        ///< it could
+    zero_pivot,  ///< a pivot of L U is zero
+    negative,    ///< a pivot of L L^T is zero or negative: the matrix is not positive definite, or ic0 breaks down
+    not_finite,  ///< an entry is infinite or not a number
+};
+
+/// How the last factorisation went.
+struct Report {
+    double shift = 0;                             ///< shift in use, as Options::shift
+    int attempts = 1;                             ///< factorisations until one succeeded
+    Breakdown first_breakdown = Breakdown::none;  ///< breakdown of the first attempt
+    index_t first_row = -1;                       ///< row of that breakdown; -1: none
+};
+
+/// Name of a kind: "ilu0".
+TULLE_API std::string to_text(Kind kind);
+/// A breakdown as part of a sentence: "the pivot is zero".
+TULLE_API std::string to_text(Breakdown breakdown);
+
+/// An incomplete factorisation with its triangular solves.
+///
+/// A plan keeps copies of all it needs: the caller's matrix may be released. One thread at a time may use a plan.
+/// @tparam V value type: float or double.
+template <class V>
+class TULLE_API Plan {
+    static_assert(detail::require_value<V>());
+
+public:
+    /// Finds the pattern, factorises, and analyses both triangles; waits.
+    /// @param ctx where the arrays are and the work is done; the plan keeps a copy.
+    /// @param a the matrix, in the memory of the context; columns may be unsorted, but none may be stored twice.
+    /// @param options see Options.
+    /// @throws ShapeError if the matrix is not square.
+    /// @throws ValueError if the matrix is not valid, an entry is stored twice or not finite, a diagonal entry is
+    /// missing, an option is out of range, or the factorisation breaks down for all shifts; it names the row.
+    /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
+    static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {});
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    Plan(Plan&& other) noexcept;
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    Plan& operator=(Plan&& other) noexcept;
+    ~Plan();
+
+    /// z = U^-1 L^-1 r, or L^-T L^-1 r. Allocates nothing. On a GPU the work is queued on the stream of the context and
+    /// the call returns at once.
+    /// @param r rows() entries in the memory of the context.
+    /// @param z rows() entries in the memory of the context; may be r, but not overlap it otherwise.
+    /// @throws ShapeError if r or z has the wrong size.
+    /// @throws ValueError if r and z overlap or are null, or the last update_values() failed; DeviceError if they are
+    /// in other memory.
+    void apply(std::span<const V> r, std::span<V> z) const;
+
+    /// Factorises new values on the same pattern; no new analysis. The pattern is not compared. Shifts begin anew.
+    /// @param a the matrix with the new values, in the memory of the context.
+    /// @throws PlanMismatch if shape or number of nonzeros differ.
+    /// @throws ValueError as make(): the plan cannot be applied until it gets values that can be factorised.
+    void update_values(const AnyCsr<V>& a);
+
+    /// How the last factorisation went.
+    const Report& report() const;
+    /// The factors in one matrix, in the memory of the context, sorted; valid until the next update_values().
+    /// L U: the strict lower triangle is that of L, whose diagonal is one; the rest is U. ic0: L.
+    CsrView<V> factors() const;
+    /// The options of make().
+    const Options& options() const;
+    /// The kind, sizes, shift, breakdown and memory, in several lines.
+    std::string describe() const;
+    /// Bytes held by the plan in the memory of the context.
+    std::size_t bytes() const;
+    /// Rows of the matrix.
+    index_t rows() const;
+
+private:
+    struct State;
+    explicit Plan(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tulle::inline TULLE_ABI::factor

@@ -1,0 +1,306 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "amg/setup.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "amg/steps.hpp"
+#include "matrix/convert_steps.hpp"
+#include "prim/reduce.hpp"
+#include "prim/scan.hpp"
+#include "tulle/convert.hpp"
+#include "tulle/trace.hpp"
+
+namespace tulle::inline TULLE_ABI::amg {
+namespace {
+
+// --- The spectral radius of D^-1 A: Lanczos in the inner product of D ---
+
+constexpr int lanczos_steps = 10;
+constexpr double safety = 1.1;  // the estimate is from below
+
+// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection.
+double largest_eigenvalue(const double* diagonal, const double* beside, int n)
+{
+    double low = diagonal[0], high = diagonal[0];
+    for (int k = 0; k < n; ++k) {
+        const double reach = (k > 0 ? beside[k - 1] : 0) + (k + 1 < n ? beside[k] : 0);
+        high = std::max(high, diagonal[k] + reach);
+        low = std::max(low, diagonal[k]);
+    }
+    const auto all_below = [&](double x) {
+        double q = 1;
+        for (int k = 0; k < n; ++k) {
+            q = diagonal[k] - x - (k > 0 ? beside[k - 1] * beside[k - 1] / q : 0);
+            if (!(q < 0)) return false;
+        }
+        return true;
+    };
+    for (int step = 0; step < 60; ++step) {
+        const double middle = low + (high - low) / 2;
+        (all_below(middle) ? high : low) = middle;
+    }
+    return high;
+}
+
+template <class Queue, class V>
+double dot(const Queue& q, const Buffer<V>& x, const Buffer<V>& y, bool twice, Buffer<V>& part)
+{
+    for_each(q, x.size(), Multiply<V>{x.data(), y.data(), twice, part.data()});
+    return static_cast<double>(prim::sum(q, part.data(), part.size()));
+}
+
+template <class Queue, class V>
+double estimate_radius(const Queue& q, const LevelData<V>& level)
+{
+    const offset_t n = level.a.rows;
+    std::array<Buffer<V>, 5> room;
+    for (auto& b : room) b = Buffer<V>(q, n);
+    Buffer<V>&u = room[0], &v = room[1], &w = room[2], &y = room[3], &part = room[4];
+    std::array<double, lanczos_steps> alpha{}, beta{};
+    for_each(q, n, SetHashed<V>{v.data()});
+    double norm = std::sqrt(dot(q, v, level.diagonal, true, part));
+    int steps = 0;
+    while (steps < lanczos_steps && norm > 0 && std::isfinite(norm)) {
+        for_each(q, n, ScaleVector<V>{static_cast<V>(1 / norm), v.data()});
+        level.multiply->run(std::as_const(v).span(), y.span());
+        alpha[static_cast<std::size_t>(steps)] = dot(q, v, y, false, part);
+        const double before = steps > 0 ? norm : 0;
+        for_each(q, n,
+                 LanczosStep<V>{y.data(), level.diagonal.data(), v.data(), steps > 0 ? u.data() : nullptr,
+                                static_cast<V>(alpha[static_cast<std::size_t>(steps)]), static_cast<V>(before),
+                                w.data()});
+        norm = std::sqrt(std::max(0.0, dot(q, w, level.diagonal, true, part)));
+        beta[static_cast<std::size_t>(steps++)] = norm;
+        if (norm < 1e-6 * std::abs(alpha[0])) break;
+        std::swap(u, v);
+        std::swap(v, w);
+    }
+    return steps == 0 ? 0 : largest_eigenvalue(alpha.data(), beta.data(), steps);
+}
+
+const char* problem_text(index_t problem)
+{
+    return problem == 1   ? " has no diagonal entry, or two"
+           : problem == 2 ? " has a diagonal entry that is not positive"
+                          : " has an entry that is not finite";
+}
+
+// --- Aggregation ---
+
+template <class V>
+struct Strong {
+    Buffer<offset_t> begin;
+    Buffer<index_t> col;
+    Buffer<V> weight;
+    Graph view() const { return {begin.data(), col.data()}; }
+};
+
+template <class Queue, class V>
+Strong<V> find_strong(const Queue& q, const LevelData<V>& level, double strength)
+{
+    const index_t n = level.a.rows;
+    const double squared = strength * strength;
+    Strong<V> s{Buffer<offset_t>(q, offset_t{n} + 1), {}, {}};
+    for_each(q, n, CountStrong<V>{level.a, level.diagonal.data(), squared, s.begin.data()});
+    prim::exclusive_scan(q, s.begin.data(), s.begin.data(), n);
+    const offset_t strong = read_value(q, s.begin.data() + n);
+    s.col = Buffer<index_t>(q, strong);
+    s.weight = Buffer<V>(q, strong);
+    for_each(q, n,
+             FillStrong<V>{level.a, level.diagonal.data(), squared, s.begin.data(), s.col.data(), s.weight.data()});
+    return s;
+}
+
+// Numbers of the roots before each row: the scanned flags of a maximal independent set of distance two.
+template <class Queue>
+Buffer<offset_t> choose_roots(const Queue& q, const Graph& strong, index_t n)
+{
+    Buffer<Word> word(q, n), around(q, n);
+    Buffer<index_t> open(q, n);
+    for_each(q, n, StartSet{strong, word.data()});
+    do {
+        for_each(q, n, LargestAround{strong, word.data(), around.data()});
+        for_each(q, n, DecideSet{strong, around.data(), word.data(), open.data()});
+    } while (prim::maximum(q, open.data(), n, index_t{0}) > 0);  // the largest undecided word is always decided
+    Buffer<offset_t> number(q, offset_t{n} + 1);
+    for_each(q, n, FlagRoots{word.data(), number.data()});
+    prim::exclusive_scan(q, number.data(), number.data(), n);
+    return number;
+}
+
+template <class V>
+struct Aggregates {
+    index_t count;
+    Buffer<index_t> of_row;
+};
+
+template <class Queue, class V>
+Aggregates<V> find_aggregates(const Queue& q, const Strong<V>& strong, index_t n)
+{
+    const Buffer<offset_t> number = choose_roots(q, strong.view(), n);
+    Buffer<index_t> first(q, n), joined(q, n);
+    for_each(q, n, JoinRoot{strong.view(), number.data(), first.data()});
+    for_each(q, n, JoinNeighbour<V>{strong.view(), strong.weight.data(), first.data(), joined.data()});
+    return {static_cast<index_t>(read_value(q, number.data() + n)), std::move(joined)};
+}
+
+template <class Queue, class V>
+Csr<V> make_tentative(const Queue& q, const Aggregates<V>& aggregates, index_t n, index_t vectors, Buffer<V>& near_null)
+{
+    Csr<V> t{.rows = n,
+             .cols = aggregates.count * vectors,
+             .row_begin = Buffer<offset_t>(q, offset_t{n} + 1),
+             .col = {},
+             .value = {}};
+    for_each(q, n, CountTentative{aggregates.of_row.data(), vectors, t.row_begin.data()});
+    prim::exclusive_scan(q, t.row_begin.data(), t.row_begin.data(), n);
+    const offset_t entries = read_value(q, t.row_begin.data() + n);
+    t.col = Buffer<index_t>(q, entries);
+    t.value = Buffer<V>(q, entries);
+    Buffer<index_t> bin(q, n);
+    for_each(q, n, BinRows{aggregates.of_row.data(), aggregates.count, bin.data()});
+    const matrix::Groups rows = matrix::group(q, bin.data(), n, aggregates.count + 1);
+    Buffer<V> coarse(q, offset_t{t.cols} * vectors);
+    for_each(q, aggregates.count,
+             Orthonormalize<V>{rows.begin.data(), rows.source.data(), near_null.data(), vectors, t.row_begin.data(),
+                               t.col.data(), t.value.data(), coarse.data()});
+    near_null = std::move(coarse);
+    return t;
+}
+
+// --- Prolongator and Galerkin product ---
+
+// C = A B with a plan that is kept, or new values of C with the plan of before.
+template <class V>
+void multiply(const Context& ctx, std::optional<spgemm::Plan<V>>& plan, const CsrView<V>& a, const CsrView<V>& b,
+              bool fresh, Csr<V>& c)
+{
+    if (fresh) {
+        plan = spgemm::Plan<V>::make(ctx, a, b, {.checked = false});
+        c = plan->run();
+    } else {
+        plan->update_values(a, b);
+        plan->run(c);
+    }
+}
+
+template <class V>
+void smooth_prolongator(const Context& ctx, LevelData<V>& level, double damping, bool fresh)
+{
+    Transfer<V>& t = *level.next;
+    if (damping == 0) {
+        if (fresh) t.prolongation = to_csr(ctx, t.tentative.view());
+        return;
+    }
+    multiply(ctx, t.smooth, level.a, t.tentative.view(), fresh, t.product);
+    ctx.run([&](const auto& q) {
+        if (fresh) {
+            t.prolongation = Csr<V>::make(q, t.product.rows, t.product.cols, t.product.nonzeros());
+            copy(q, t.product.row_begin.data(), t.prolongation.row_begin.data(), t.product.row_begin.size());
+            copy(q, t.product.col.data(), t.prolongation.col.data(), t.product.col.size());
+        }
+        const V factor = level.spectral_radius > 0 ? static_cast<V>(damping / level.spectral_radius) : V(0);
+        for_each(q, t.product.rows,
+                 SmoothRow<V>{t.product.row_begin.data(), t.tentative.row_begin.data(), t.product.col.data(),
+                              t.tentative.col.data(), t.tentative.value.data(), level.diagonal.data(), factor,
+                              t.product.value.data(), t.prolongation.value.data()});
+    });
+}
+
+template <class V>
+void transpose_prolongator(const Context& ctx, Transfer<V>& t, bool fresh)
+{
+    if (fresh) t.restriction = transpose(ctx, t.prolongation.view(), &t.source);
+    else
+        ctx.run([&](const auto& q) {
+            matrix::gather(q, std::as_const(t.prolongation.value).data(), std::as_const(t.source).data(),
+                           t.source.size(), t.restriction.value.data());
+        });
+}
+
+}  // namespace
+
+template <class V>
+void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bool finest)
+{
+    const trace::Phase phase{"spectral radius"};
+    const index_t n = level.a.rows;
+    ctx.run([&](const auto& q) {
+        Buffer<index_t> problem(q, n);
+        for (Buffer<V>* b : {&level.diagonal, &level.inverse, &level.bound})
+            if (b->size() != n) *b = Buffer<V>(q, n);
+        for_each(q, n, InspectRow<V>{level.a, level.diagonal.data(), level.bound.data(), problem.data()});
+        if (finest && prim::maximum(q, problem.data(), n, index_t{0}) > 0) {
+            Buffer<index_t> here(ctx.host(), n);
+            download(q, problem.data(), here.data(), n);
+            const auto* row = std::find_if(here.data(), here.data() + n, [](index_t p) { return p > 0; });
+            throw ValueError(concat("row ", row - here.data(), problem_text(*row)),
+                             "AMG needs a symmetric positive definite matrix");
+        }
+        const bool l1 = options.smoother == Smoother::l1_jacobi;
+        for_each(q, n, InvertDiagonal<V>{level.diagonal.data(), level.bound.data(), l1, level.inverse.data()});
+        const auto bound = static_cast<double>(prim::maximum(q, level.bound.data(), n, V(0)));
+        const double estimate = estimate_radius(q, level);
+        level.spectral_radius = std::min(bound, estimate);
+        level.largest = std::min(bound, safety * estimate);
+    });
+}
+
+template <class V>
+Csr<V> aggregate(const Context& ctx, const LevelData<V>& level, double strength, index_t vectors, Buffer<V>& near_null)
+{
+    const trace::Phase phase{"aggregate"};
+    const index_t n = level.a.rows;
+    return ctx.run([&](const auto& q) {
+        const Strong<V> strong = find_strong(q, level, strength);
+        const Aggregates<V> found = find_aggregates(q, strong, n);
+        return make_tentative(q, found, n, vectors, near_null);
+    });
+}
+
+template <class V>
+void coarsen(const Context& ctx, LevelData<V>& level, const Options& options, bool fresh, Csr<V>& coarse)
+{
+    Transfer<V>& t = *level.next;
+    {
+        const trace::Phase phase{"prolongator"};
+        smooth_prolongator(ctx, level, options.prolongator_damping, fresh);
+        transpose_prolongator(ctx, t, fresh);
+    }
+    const trace::Phase phase{"Galerkin product"};
+    multiply(ctx, t.right, level.a, t.prolongation.view(), fresh, t.image);
+    multiply(ctx, t.left, t.restriction.view(), t.image.view(), fresh, coarse);
+}
+
+template <class V>
+std::size_t Transfer<V>::bytes() const
+{
+    std::size_t sum = tentative.bytes() + product.bytes() + prolongation.bytes() + restriction.bytes() + image.bytes() +
+                      source.bytes();
+    for (const auto* plan : {&smooth, &right, &left}) sum += *plan ? (*plan)->bytes() : 0;
+    for (const auto* plan : {&down, &up}) sum += *plan ? (*plan)->bytes() : 0;
+    return sum;
+}
+
+template <class V>
+std::size_t LevelData<V>::bytes() const
+{
+    std::size_t sum = own.bytes() + (multiply ? multiply->bytes() : 0) + (next ? next->bytes() : 0);
+    for (const Buffer<V>* b : {&diagonal, &inverse, &bound, &r, &z, &residual, &direction, &dense}) sum += b->bytes();
+    return sum;
+}
+
+#define TULLE_SETUP(V)                                                                           \
+    template struct Transfer<V>;                                                                 \
+    template struct LevelData<V>;                                                                \
+    template void inspect(const Context&, LevelData<V>&, const Options&, bool);                  \
+    template Csr<V> aggregate(const Context&, const LevelData<V>&, double, index_t, Buffer<V>&); \
+    template void coarsen(const Context&, LevelData<V>&, const Options&, bool, Csr<V>&);
+TULLE_SETUP(float)
+TULLE_SETUP(double)
+#undef TULLE_SETUP
+
+}  // namespace tulle::inline TULLE_ABI::amg

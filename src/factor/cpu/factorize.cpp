@@ -1,0 +1,203 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows are eliminated one after the other, or level by level by several threads. A thread remembers where each column
+// of its row stands, so that an entry of another row finds its place without a search. The order of operations is the
+// row's own: the same bits for any number of threads.
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <thread>
+
+#include "factor/shifted.hpp"
+#include "factor/steps.hpp"
+#include "matrix/inspect_steps.hpp"
+#include "prim/cpu/pieces.hpp"
+
+namespace tulle::inline TULLE_ABI::factor {
+namespace {
+
+// Entries of a mean level, for each thread, from which waiting for the others at its end pays off: a sixteenth of what
+// makes starting a thread worth it.
+constexpr offset_t starts_per_wait = 16;
+
+// Positions of the columns of one row; those of other rows may be left behind.
+class Places {
+public:
+    Places(const offset_t* begin, offset_t* place) : begin_(begin), place_(place) {}
+    void set(const PatternView& p, index_t row)
+    {
+        first_ = begin_[row];
+        end_ = begin_[row + 1];
+        for (offset_t k = first_; k < end_; ++k) place_[p.col[k]] = k;
+    }
+    offset_t of(index_t col) const { return place_[col]; }
+    bool has(offset_t place) const { return place >= first_ && place < end_; }
+
+private:
+    const offset_t* begin_;
+    offset_t* place_;
+    offset_t first_ = 0, end_ = 0;
+};
+
+template <class V>
+V residue_of(const PatternView& p, index_t i, const V* value)
+{
+    V sum = 0;
+    for (offset_t k = p.row_begin[i]; k < p.row_begin[i + 1]; ++k) sum += value[k] * V(0);
+    return sum;
+}
+
+// w_i = a_i - sum_k l_ik u_k, on the pattern.
+template <class V>
+struct EliminateLu {
+    static Breakdown row(const PatternView& p, index_t i, Places& places, V* value)
+    {
+        places.set(p, i);
+        const offset_t diagonal = p.diagonal[i];
+        for (offset_t k = p.row_begin[i]; k < diagonal; ++k) {
+            const index_t other = p.col[k];
+            const V factor = value[k] = value[k] / value[p.diagonal[other]];
+            for (offset_t t = p.diagonal[other] + 1; t < p.row_begin[other + 1]; ++t) {
+                const offset_t to = places.of(p.col[t]);
+                if (places.has(to)) value[to] -= factor * value[t];
+            }
+        }
+        return judge(value[diagonal], residue_of(p, i, value), false);
+    }
+};
+
+// l_ik = (a_ik - sum_j l_ij l_kj) / l_kk, on the pattern.
+template <class V>
+struct EliminateCholesky {
+    static Breakdown row(const PatternView& p, index_t i, Places& places, V* value)
+    {
+        places.set(p, i);
+        const offset_t diagonal = p.diagonal[i];
+        V pivot = value[diagonal];
+        for (offset_t k = p.row_begin[i]; k < diagonal; ++k) {
+            const index_t other = p.col[k];
+            V sum = value[k];
+            for (offset_t t = p.row_begin[other]; t < p.diagonal[other]; ++t) {
+                const offset_t at = places.of(p.col[t]);
+                if (places.has(at)) sum -= value[at] * value[t];
+            }
+            value[k] = sum / value[p.diagonal[other]];
+            pivot -= value[k] * value[k];
+        }
+        value[diagonal] = std::sqrt(pivot);
+        return judge(pivot, residue_of(p, i, value), true);
+    }
+};
+
+class Failure {
+public:
+    explicit Failure(index_t rows) : word_(breakdown_word(rows, Breakdown::none)) {}
+    void add(index_t row, Breakdown why)
+    {
+        if (why == Breakdown::none) return;
+        const long long word = breakdown_word(row, why);
+        long long known = word_.load(std::memory_order_relaxed);
+        while (word < known && !word_.compare_exchange_weak(known, word, std::memory_order_relaxed)) {}
+    }
+    index_t row() const { return get().row; }
+    FirstBreakdown get() const { return breakdown_of(word_.load(std::memory_order_relaxed)); }
+
+private:
+    std::atomic<long long> word_;
+};
+
+struct alignas(64) Passed {
+    std::atomic<offset_t> level{0};
+};
+
+void wait_for(const Passed& other, offset_t level)
+{
+    constexpr int spins_before_yielding = 2000;
+    for (int spins = 0; other.level.load(std::memory_order_acquire) < level; ++spins)
+        if (spins > spins_before_yielding) std::this_thread::yield();
+}
+
+// The thread's share of every level. Rows after one that broke down are left as they are.
+template <class Eliminate, class V>
+void work(const PatternView& p, const LevelOrder& levels, int me, int threads, Passed* passed, Places places, V* value,
+          Failure& failure)
+{
+    for (offset_t level = 0; level + 1 < levels.begin.size(); ++level) {
+        const offset_t begin = levels.begin.data()[level], rows = levels.begin.data()[level + 1] - begin;
+        for (int other = 0; other < threads; ++other) wait_for(passed[other], level);
+        for (offset_t n = begin + rows * me / threads; n < begin + rows * (me + 1) / threads; ++n) {
+            const index_t i = levels.order.data()[n];
+            if (i < failure.row()) failure.add(i, Eliminate::row(p, i, places, value));
+        }
+        passed[me].level.store(level + 1, std::memory_order_release);
+    }
+}
+
+template <class Eliminate, class V>
+FirstBreakdown factorize(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value)
+{
+    const int threads = levels.order.empty() ? 1 : q.threads;
+    Buffer<offset_t> place(q, offset_t{p.rows} * threads);
+    std::fill_n(place.data(), place.size(), offset_t{-1});
+    const auto passed = std::make_unique<Passed[]>(static_cast<std::size_t>(threads));
+    Failure failure(p.rows);
+    const auto serial = [&] {
+        Places places(p.row_begin, place.data());
+        for (index_t i = 0; i < p.rows && i < failure.row(); ++i) failure.add(i, Eliminate::row(p, i, places, value));
+    };
+    if (threads == 1) {
+        serial();
+        return failure.get();
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        const int me = omp_get_thread_num();
+        if (omp_get_num_threads() == threads)
+            work<Eliminate>(p, levels, me, threads, passed.get(),
+                            Places(p.row_begin, place.data() + offset_t{p.rows} * me), value, failure);
+        else if (me == 0) serial();
+    }
+    return failure.get();
+}
+
+}  // namespace
+
+LevelOrder order_levels(const CpuQueue& q, const PatternView& p)
+{
+    const offset_t nonzeros = p.row_begin[p.rows];
+    if (threads_for(q, nonzeros) == 1) return {};
+    Buffer<index_t> level(q, p.rows);
+    inspect::find_levels(q, p.row_begin, p.col, p.rows, level.data());
+    const offset_t levels = p.rows == 0 ? 0 : *std::max_element(level.data(), level.data() + p.rows);
+    if (levels == 0 || nonzeros / levels * starts_per_wait < 2 * q.work_per_thread) return {};
+    LevelOrder by{Buffer<index_t>(q, p.rows), Buffer<offset_t>(q, levels + 1)};
+    std::fill_n(by.begin.data(), levels + 1, offset_t{0});
+    for (index_t i = 0; i < p.rows; ++i) ++by.begin.data()[level.data()[i]];
+    for (offset_t l = 0; l < levels; ++l) by.begin.data()[l + 1] += by.begin.data()[l];
+    for (index_t i = 0; i < p.rows; ++i) by.order.data()[by.begin.data()[level.data()[i] - 1]++] = i;
+    for (offset_t l = levels; l > 0; --l) by.begin.data()[l] = by.begin.data()[l - 1];
+    by.begin.data()[0] = 0;
+    return by;
+}
+
+template <class V>
+FirstBreakdown factorize_lu(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value)
+{
+    return factorize<EliminateLu<V>>(q, p, levels, value);
+}
+
+template <class V>
+FirstBreakdown factorize_cholesky(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value)
+{
+    return factorize<EliminateCholesky<V>>(q, p, levels, value);
+}
+
+template FirstBreakdown factorize_lu(const CpuQueue&, const PatternView&, const LevelOrder&, float*);
+template FirstBreakdown factorize_lu(const CpuQueue&, const PatternView&, const LevelOrder&, double*);
+template FirstBreakdown factorize_cholesky(const CpuQueue&, const PatternView&, const LevelOrder&, float*);
+template FirstBreakdown factorize_cholesky(const CpuQueue&, const PatternView&, const LevelOrder&, double*);
+
+}  // namespace tulle::inline TULLE_ABI::factor

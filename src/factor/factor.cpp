@@ -1,0 +1,297 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// An incomplete factorisation, from a matrix to z.
+//
+//   pattern     where L and U have entries, found on the host (pattern.cpp)
+//   load        values of A in the pattern, with the shift (load_values)
+//   factorise   L U or L L^T on the pattern (factorize); after a breakdown again, with a larger shift
+//   analyse     both triangles, by SpTRSV; apply() is a solve with each
+#include "tulle/factor.hpp"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/plural.hpp"
+#include "device/placed.hpp"
+#include "factor/steps.hpp"
+#include "matrix/plan_checks.hpp"
+#include "tulle/sptrsv.hpp"
+#include "tulle/text.hpp"
+#include "tulle/trace.hpp"
+#include "tulle/transfer.hpp"
+#include "tulle/validate.hpp"
+
+namespace tulle::inline TULLE_ABI::factor {
+
+template <class V>
+struct Plan<V>::State {
+    Context ctx;
+    Options options;
+    offset_t nonzeros;  // of A
+    Pattern pattern;
+    LevelOrder levels;
+    Buffer<V> value;
+    Report report = {};
+    bool usable = false;
+    std::optional<sptrsv::Plan<V>> first = {}, second = {};  // solved in this order
+
+    CsrView<V> factors() const
+    {
+        return {
+            pattern.rows, pattern.rows, pattern.nonzeros(), pattern.row_begin.data(), pattern.col.data(), value.data(),
+            true,         true};
+    }
+};
+
+namespace {
+
+constexpr double shift_growth = 4;
+
+void check_options(const Options& o)
+{
+    require<ValueError>(o.level >= 0, [&] { return concat("the level of fill-in is ", o.level, ", below zero"); });
+    require<ValueError>(o.drop >= 0, [&] { return concat("drop is ", o.drop, ", not a number from zero on"); });
+    require<ValueError>(o.fill >= 0 && o.fill <= 1e6,
+                        [&] { return concat("fill is ", o.fill, ", not a number from 0 to 1e6"); });
+    require<ValueError>(o.shift >= 0 && std::isfinite(o.shift),
+                        [&] { return concat("shift is ", o.shift, ", not a finite number from zero on"); });
+    require<ValueError>(o.shift_attempts >= 0 && o.shift_attempts <= 100,
+                        [&] { return concat("shift_attempts is ", o.shift_attempts, ", not from 0 to 100"); });
+    require<ValueError>(o.first_shift > 0 && std::isfinite(o.first_shift),
+                        [&] { return concat("first_shift is ", o.first_shift, ", not a finite number above zero"); });
+}
+
+template <class V>
+void require_square(const CsrView<V>& a)
+{
+    require(a.rows == a.cols,
+            [&] { return concat("a matrix of ", a.rows, " x ", a.cols, " cannot be factorised: it is not square"); });
+}
+
+template <class Queue>
+Pattern upload_pattern(const Queue& q, const Pattern& here)
+{
+    const auto there = [&]<class T>(const Buffer<T>& b) {
+        return b.empty() ? Buffer<T>() : to_queue(q, b.data(), b.size());
+    };
+    Pattern p{.rows = here.rows, .row_begin = there(here.row_begin), .col = {}, .diagonal = {}, .source = {}};
+    p.col = Buffer<index_t>(q, here.col.size());
+    upload(q, here.col.data(), p.col.data(), here.col.size());
+    p.diagonal = there(here.diagonal);
+    p.source = there(here.source);
+    return p;
+}
+
+template <class V>
+Pattern pattern_on(const CpuQueue& q, const Context&, const CsrView<V>& a, const Options& options)
+{
+    return find_pattern(q, a, options);
+}
+
+template <class V>
+Pattern pattern_on(const CudaQueue& q, const Context& ctx, const CsrView<V>& a, const Options& options)
+{
+    const Csr<V> here = to_host(ctx, a);
+    return upload_pattern(q, find_pattern(ctx.host(), here.view(), options));
+}
+
+// Says which entry of A is not finite, if one is: no shift helps against that.
+template <class V>
+void require_finite(const Context& ctx, const CsrView<V>& a)
+{
+    const Csr<V> here = to_host(ctx, a);
+    for (index_t i = 0; i < a.rows; ++i)
+        for (offset_t k = here.row_begin.data()[i]; k < here.row_begin.data()[i + 1]; ++k)
+            require_finite_entry(i, here.col.data()[k], static_cast<double>(here.value.data()[k]));
+}
+
+template <class V, class State>
+FirstBreakdown attempt(State& s, const V* value, double shift)
+{
+    const bool cholesky = s.options.kind == Kind::ic0;
+    return s.ctx.run([&](const auto& q) {
+        const PatternView p = view_of(s.pattern);
+        load_values(q, p, value, shift, cholesky, s.value.data());
+        return cholesky ? factorize_cholesky(q, p, s.levels, s.value.data())
+                        : factorize_lu(q, p, s.levels, s.value.data());
+    });
+}
+
+// Factorises, with larger shifts as long as it breaks down.
+template <class V, class State>
+void factorise(State& s, const CsrView<V>& a)
+{
+    const trace::Phase phase{"factorise"};
+    const Options& o = s.options;
+    s.report = {.shift = o.shift};
+    FirstBreakdown found = attempt(s, a.value, o.shift);
+    if (found.why == Breakdown::none) return;
+    require_finite(s.ctx, a);
+    s.report.first_breakdown = found.why;
+    s.report.first_row = found.row;
+    for (double shift = std::max(o.first_shift, o.shift * shift_growth); s.report.attempts <= o.shift_attempts;
+         shift *= shift_growth) {
+        ++s.report.attempts;
+        s.report.shift = shift;
+        found = attempt(s, a.value, shift);
+        if (found.why == Breakdown::none) return;
+    }
+    throw ValueError(concat("row ", found.row, ": ", to_text(found.why), ", with a shift of ", s.report.shift,
+                            " after ", s.report.attempts, plural(s.report.attempts, " attempt", " attempts")),
+                     s.options.kind == Kind::ic0 ? "is the matrix symmetric and positive definite? Else use ilu0"
+                                                 : "set shift or shift_attempts, or reorder the rows");
+}
+
+template <class V, class State>
+void prepare_solves(State& s)
+{
+    const trace::Phase phase{"triangles"};
+    const bool cholesky = s.options.kind == Kind::ic0;
+    sptrsv::Options o{.uplo = sptrsv::Uplo::lower,
+                      .unit_diagonal = !cholesky,
+                      .other_side = sptrsv::OtherSide::ignore,
+                      .expected_calls = s.options.expected_calls,
+                      .checked = false};
+    s.first = sptrsv::Plan<V>::make(s.ctx, s.factors(), o);
+    if (cholesky) o.op = Op::transpose;
+    else o.uplo = sptrsv::Uplo::upper;
+    o.unit_diagonal = false;
+    s.second = sptrsv::Plan<V>::make(s.ctx, s.factors(), o);
+}
+
+}  // namespace
+
+std::string to_text(Kind kind)
+{
+    switch (kind) {
+    case Kind::ilu0: return "ilu0";
+    case Kind::ic0: return "ic0";
+    case Kind::iluk: return "iluk";
+    case Kind::ilut: return "ilut";
+    }
+    return "unknown";
+}
+
+std::string to_text(Breakdown breakdown)
+{
+    switch (breakdown) {
+    case Breakdown::none: return "no breakdown";
+    case Breakdown::zero_pivot: return "the pivot is zero";
+    case Breakdown::negative: return "the pivot is not positive";
+    case Breakdown::not_finite: return "an entry of the factors is not finite";
+    }
+    return "unknown";
+}
+
+template <class V>
+Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
+{}
+template <class V>
+Plan<V>::Plan(Plan&&) noexcept = default;
+template <class V>
+Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
+template <class V>
+Plan<V>::~Plan() = default;
+
+template <class V>
+Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options& options)
+{
+    check_options(options);
+    Buffer<offset_t> wide;
+    const auto a = std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(ctx, m, wide); }, given);
+    require_square(a);
+    if (options.checked) check(ctx, a);
+    auto state = std::make_unique<State>(
+        State{.ctx = ctx, .options = options, .nonzeros = a.nonzeros, .pattern = {}, .levels = {}, .value = {}});
+    State& s = *state;
+    ctx.run([&](const auto& q) {
+        const trace::Phase phase{"pattern"};
+        s.pattern = pattern_on(q, ctx, a, options);
+        s.levels = order_levels(q, view_of(s.pattern));
+        s.value = Buffer<V>(q, s.pattern.nonzeros());
+    });
+    factorise(s, a);
+    prepare_solves<V>(s);
+    s.usable = true;
+    return Plan(std::move(state));
+}
+
+template <class V>
+void Plan<V>::apply(std::span<const V> r, std::span<V> z) const
+{
+    const State& s = *state_;
+    require<ValueError>(s.usable, "the plan has no factors: the last update_values was refused",
+                        "call update_values with values that can be factorised");
+    require(std::ssize(r) == rows(),
+            [&] { return concat("r has ", r.size(), " entries, but the matrix has ", rows(), " rows"); });
+    require(std::ssize(z) == rows(),
+            [&] { return concat("z has ", z.size(), " entries, but the matrix has ", rows(), " rows"); });
+    s.first->solve(r, z);
+    s.second->solve(z, z);
+}
+
+template <class V>
+void Plan<V>::update_values(const AnyCsr<V>& given)
+{
+    State& s = *state_;
+    Buffer<offset_t> wide;
+    const auto a = std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(s.ctx, m, wide); }, given);
+    matrix::require_same_size({rows(), rows(), s.nonzeros}, matrix::size_of(a));
+    s.usable = false;
+    factorise(s, a);
+    s.first->update_values(s.factors());
+    s.second->update_values(s.factors());
+    s.usable = true;
+}
+
+template <class V>
+const Report& Plan<V>::report() const
+{
+    return state_->report;
+}
+template <class V>
+CsrView<V> Plan<V>::factors() const
+{
+    return state_->factors();
+}
+template <class V>
+const Options& Plan<V>::options() const
+{
+    return state_->options;
+}
+template <class V>
+index_t Plan<V>::rows() const
+{
+    return state_->pattern.rows;
+}
+
+template <class V>
+std::size_t Plan<V>::bytes() const
+{
+    const State& s = *state_;
+    return s.pattern.bytes() + s.levels.bytes() + s.value.bytes() + s.first->bytes() + s.second->bytes();
+}
+
+template <class V>
+std::string Plan<V>::describe() const
+{
+    const State& s = *state_;
+    const Report& r = s.report;
+    std::string kind = to_text(s.options.kind);
+    if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
+    if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
+    std::string text = concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double",
+                              "\n  factors: ", rows(), plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
+                              plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.nonzeros,
+                              "\n  levels:  ", s.first->levels(), " and ", s.second->levels(), " of the solves");
+    text += r.shift == 0 ? std::string("\n  shift:   none") : concat("\n  shift:   ", r.shift, " of the diagonal");
+    if (r.first_breakdown != Breakdown::none)
+        text += concat(", after ", r.attempts, " attempts: row ", r.first_row, ": ", to_text(r.first_breakdown));
+    return text + concat("\n  order:   the same bits every time\n  keeps:   ", human_bytes(bytes()));
+}
+
+template class Plan<float>;
+template class Plan<double>;
+
+}  // namespace tulle::inline TULLE_ABI::factor

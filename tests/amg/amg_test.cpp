@@ -1,0 +1,321 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tulle/amg.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "amg/rows.hpp"
+#include "amg/setup.hpp"
+#include "factor/matrices.hpp"
+#include "support/backends.hpp"
+#include "support/faults.hpp"
+
+namespace tulle {
+namespace {
+
+using amg::Cycle;
+using amg::Options;
+using amg::Plan;
+using amg::Smoother;
+using test::csr_of;
+using test::host_vector;
+using test::HostCsr;
+using test::laplacian;
+using Vector = std::vector<double>;
+
+template <class V>
+std::vector<V> applied(const Context& c, const Plan<V>& plan, const std::vector<V>& r)
+{
+    const auto there = to_device<V>(c, r);
+    auto z = c.run([&](const auto& q) { return Buffer<V>(q, plan.rows()); });
+    plan.apply(there.span(), z.span());
+    return host_vector(c, z);
+}
+
+template <class V>
+std::vector<V> product(const HostCsr<V>& a, const std::vector<V>& x)
+{
+    std::vector<V> y(x.size(), 0);
+    for (std::size_t i = 0; i < y.size(); ++i)
+        for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k)
+            y[i] += a.value[k] * x[static_cast<std::size_t>(a.col[k])];
+    return y;
+}
+
+template <class V>
+double dot(const std::vector<V>& x, const std::vector<V>& y)
+{
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += double(x[i]) * double(y[i]);
+    return sum;
+}
+
+// Iterations of preconditioned CG until the residual is 1e-8 of that of x = 0, with b = 1.
+template <class V>
+int iterations_of_cg(const Context& c, const HostCsr<V>& a, const Plan<V>& plan, double tolerance = 1e-8)
+{
+    const auto n = static_cast<std::size_t>(a.rows);
+    std::vector<V> x(n, 0), r(n, 1), z = applied(c, plan, r), p = z;
+    double rz = dot(r, z);
+    const double goal = tolerance * std::sqrt(dot(r, r));
+    for (int iteration = 1; iteration <= 200; ++iteration) {
+        const auto q = product(a, p);
+        const auto alpha = static_cast<V>(rz / dot(p, q));
+        for (std::size_t i = 0; i < n; ++i) {
+            x[i] += alpha * p[i];
+            r[i] -= alpha * q[i];
+        }
+        if (std::sqrt(dot(r, r)) <= goal) return iteration;
+        z = applied(c, plan, r);
+        const double next = dot(r, z);
+        for (std::size_t i = 0; i < n; ++i) p[i] = z[i] + static_cast<V>(next / rz) * p[i];
+        rz = next;
+    }
+    return 1000;
+}
+
+template <class V>
+int iterations_on(const Context& c, const HostCsr<V>& a, const Options& o = {}, double tolerance = 1e-8)
+{
+    const auto there = to_device(c, a.view());
+    return iterations_of_cg(c, a, Plan<V>::make(c, there.view(), o), tolerance);
+}
+
+const std::vector<Options> all_options{{.smoother = Smoother::jacobi, .coarse_rows = 20},
+                                       {.smoother = Smoother::l1_jacobi, .sweeps = 2, .coarse_rows = 20},
+                                       {.smoother = Smoother::chebyshev, .coarse_rows = 20},
+                                       {.degree = 3, .cycle = Cycle::w, .coarse_rows = 5},
+                                       {.prolongator_damping = 0, .coarse_rows = 20},
+                                       {.coarse_rows = 5, .most_levels = 2}};
+
+class AmgOn : public test::OnBackend {};
+TULLE_ON_BACKENDS(AmgOn);
+
+// Not on simulated GPUs: too large.
+TEST(Amg, NeedsAsManyIterationsOnEveryGrid)
+{
+    const Context c = Context::cpu(2);
+    const int small = iterations_on(c, laplacian<double>(16, 16, 16)),
+              large = iterations_on(c, laplacian<double>(48, 48, 48));
+    EXPECT_LE(small, 11);
+    EXPECT_LE(large, 13);  // PyAMG: 11 for 64^3
+    EXPECT_LE(large, 1.5 * small);
+    EXPECT_LE(iterations_on(c, laplacian<double>(100, 100, 1)), 14);
+    EXPECT_LE(iterations_on(c, laplacian<double>(100, 100, 1, 0.001)), 25);
+}
+
+TEST_P(AmgOn, PreconditionsCg)
+{
+    const Context c = ctx();
+    const auto a = laplacian<double>(9, 8, 7);
+    for (const auto& o : all_options) {
+        SCOPED_TRACE(to_text(o.smoother));
+        EXPECT_LE(iterations_on(c, a, o), 30);
+    }
+    EXPECT_LE(iterations_on(c, laplacian<float>(9, 8, 7), {}, 1e-5), 12);
+}
+
+TEST_P(AmgOn, IsSymmetricAndPositiveDefinite)
+{
+    const Context c = ctx();
+    const auto a = laplacian<double>(7, 6, 5, 0.1);
+    const auto there = to_device(c, a.view());
+    for (const auto& o : all_options) {
+        SCOPED_TRACE(to_text(o.smoother));
+        const auto plan = Plan<double>::make(c, there.view(), o);
+        const auto x = test::test_vector<double>(a.rows, test::Values::integers, 1),
+                   y = test::test_vector<double>(a.rows, test::Values::integers, 2);
+        const auto mx = applied(c, plan, x), my = applied(c, plan, y);
+        EXPECT_NEAR(dot(mx, y), dot(x, my), 1e-12 * std::sqrt(dot(mx, mx) * dot(y, y)));
+        EXPECT_GT(dot(x, mx), 0);
+        EXPECT_GT(dot(y, my), 0);
+    }
+}
+
+TEST_P(AmgOn, GivesTheSameHierarchyAsOneThread)
+{
+    const Context c = ctx(), one = Context::cpu(1);
+    const auto a = laplacian<double>(10, 9, 5);
+    const auto here = to_device(one, a.view()), there = to_device(c, a.view());
+    const auto p = Plan<double>::make(one, here.view(), {.coarse_rows = 10}),
+               q = Plan<double>::make(c, there.view(), {.coarse_rows = 10});
+    ASSERT_EQ(p.levels().size(), q.levels().size());
+    ASSERT_GE(p.levels().size(), 3u);
+    for (std::size_t n = 0; n < p.levels().size(); ++n) {
+        EXPECT_EQ(p.levels()[n].rows, q.levels()[n].rows);
+        EXPECT_EQ(p.levels()[n].nonzeros, q.levels()[n].nonzeros);
+        EXPECT_NEAR(p.levels()[n].spectral_radius, q.levels()[n].spectral_radius, 1e-10);
+    }
+    const auto r = test::test_vector<double>(a.rows, test::Values::integers, 3);
+    const auto x = applied(one, p, r), y = applied(c, q, r);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-10);
+}
+
+TEST_P(AmgOn, UpdatesValuesAsANewPlanWould)
+{
+    const Context c = ctx();
+    auto a = laplacian<double>(8, 7, 6);
+    const auto first = to_device(c, a.view());
+    auto plan = Plan<double>::make(c, first.view(), {.coarse_rows = 20});
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)  // little enough for the same aggregates
+        for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k)
+            a.value[k] = 3 * a.value[k] + (a.col[k] == static_cast<index_t>(i) ? 1e-4 * double(i % 3) : 0);
+    const auto second = to_device(c, a.view());
+    plan.update_values(second.view());
+    const auto fresh = Plan<double>::make(c, second.view(), {.coarse_rows = 20});
+    ASSERT_EQ(plan.levels().size(), fresh.levels().size());
+    const auto r = test::test_vector<double>(a.rows, test::Values::integers, 3);
+    const auto x = applied(c, plan, r), y = applied(c, fresh, r);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-12 * (1 + std::abs(y[i])));
+    EXPECT_GT(plan.bytes(), 0u);
+    EXPECT_NE(plan.describe().find("operator complexity"), std::string::npos);
+}
+
+// Every row with a connection is in an aggregate; T^T T = I and T times the coarse vectors gives the fine ones.
+TEST_P(AmgOn, TentativeProlongatorKeepsTheNearNullSpace)
+{
+    const Context c = ctx();
+    const auto a = laplacian<double>(9, 8, 3);
+    const auto there = to_device(c, a.view());
+    const index_t vectors = 2;
+    Vector b;
+    for (index_t i = 0; i < a.rows; ++i) b.insert(b.end(), {1.0, double(i % 9)});
+    amg::LevelData<double> level;
+    level.a = there.view();
+    level.multiply = spmv::Plan<double>::make(c, level.a);
+    amg::inspect(c, level, {}, true);
+    auto near_null = to_device<double>(c, b);
+    const auto t = amg::aggregate(c, level, 0.08, vectors, near_null);
+    const auto host = test::host_of(c, t);
+    const auto coarse = host_vector(c, near_null);
+    ASSERT_LT(t.cols, a.rows / 2);
+    std::vector<Vector> gram(static_cast<std::size_t>(t.cols), Vector(static_cast<std::size_t>(t.cols), 0));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i) {
+        ASSERT_EQ(host.row_begin[i + 1] - host.row_begin[i], vectors);
+        for (std::size_t v = 0; v < 2; ++v) {
+            double sum = 0;
+            for (auto k = static_cast<std::size_t>(host.row_begin[i]);
+                 k < static_cast<std::size_t>(host.row_begin[i + 1]); ++k) {
+                sum += host.value[k] * coarse[static_cast<std::size_t>(host.col[k]) * 2 + v];
+                for (auto l = static_cast<std::size_t>(host.row_begin[i]);
+                     l < static_cast<std::size_t>(host.row_begin[i + 1]); ++l)
+                    gram[static_cast<std::size_t>(host.col[k])][static_cast<std::size_t>(host.col[l])] +=
+                        v == 0 ? host.value[k] * host.value[l] : 0;
+            }
+            ASSERT_NEAR(sum, b[i * 2 + v], 1e-12);
+        }
+    }
+    for (std::size_t i = 0; i < gram.size(); ++i)
+        for (std::size_t j = 0; j < gram.size(); ++j) ASSERT_NEAR(gram[i][j], i == j ? 1 : 0, 1e-12);
+    const auto plan = Plan<double>::make(c, there.view(), {.coarse_rows = 10},
+                                         {a.rows, vectors, vectors, Layout::row_major, to_device<double>(c, b).data()});
+    EXPECT_LE(iterations_of_cg(c, a, plan), 30);
+}
+
+// No two roots of an aggregate are within distance two, and every row is within distance two of one.
+TEST(Amg, RootsAreAMaximalIndependentSetOfDistanceTwo)
+{
+    const auto a = laplacian<double>(13, 11, 1);
+    const auto n = static_cast<std::size_t>(a.rows);
+    const amg::Graph g{a.row_begin.data(), a.col.data()};
+    std::vector<amg::Word> word(n), around(n);
+    std::vector<index_t> open(n);
+    const auto all = [&](const auto& step) {
+        for (offset_t i = 0; i < a.rows; ++i) step(i);
+    };
+    all(amg::StartSet{g, word.data()});
+    do {
+        all(amg::LargestAround{g, word.data(), around.data()});
+        all(amg::DecideSet{g, around.data(), word.data(), open.data()});
+    } while (*std::max_element(open.begin(), open.end()) > 0);
+    for (std::size_t i = 0; i < n; ++i) {
+        std::set<index_t> within;
+        for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k) {
+            const auto j = static_cast<std::size_t>(a.col[k]);
+            within.insert(a.col.begin() + a.row_begin[j], a.col.begin() + a.row_begin[j + 1]);
+        }
+        const auto roots = std::count_if(within.begin(), within.end(), [&](index_t j) {
+            return amg::state_of(word[static_cast<std::size_t>(j)]) == amg::in;
+        });
+        if (amg::state_of(word[i]) == amg::in) EXPECT_EQ(roots, 1);
+        else EXPECT_GE(roots, 1);
+    }
+}
+
+TEST_P(AmgOn, TakesEmptyDiagonalAndSingularMatrices)
+{
+    const Context c = ctx();
+    const auto none = to_device(c, csr_of<double>(0, 0, {}).view());
+    EXPECT_TRUE(applied(c, Plan<double>::make(c, none.view()), {}).empty());
+    const auto one = to_device(c, csr_of<double>(1, 1, {{0, 0, 4.0}}).view());
+    EXPECT_EQ(applied(c, Plan<double>::make(c, one.view()), {2.0}), Vector{0.5});
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < 300; ++i) entries.emplace_back(i, i, 2.0);
+    const auto diagonal = to_device(c, csr_of<double>(300, 300, entries).view());
+    const auto alone = Plan<double>::make(c, diagonal.view());
+    EXPECT_EQ(alone.levels().size(), 1u);
+    EXPECT_GT(applied(c, alone, Vector(300, 1.0))[0], 0.2);
+    auto neumann = laplacian<double>(40, 1, 1);  // rows sum to zero
+    neumann.value.front() = neumann.value.back() = 1;
+    const auto singular = to_device(c, neumann.view());
+    Vector r(40, 0);
+    r.front() = 1;
+    r.back() = -1;
+    const auto z = applied(c, Plan<double>::make(c, singular.view()), r), back = product(neumann, z);
+    for (std::size_t i = 0; i < 40; ++i) EXPECT_NEAR(back[i], r[i], 1e-9);
+}
+
+TEST_P(AmgOn, RefusesWhatItCannotUse)
+{
+    const Context c = ctx();
+    using Entries = std::vector<std::tuple<index_t, index_t, double>>;
+    const auto message = [&](index_t rows, index_t cols, const Entries& entries, const Options& o = {}) -> std::string {
+        const auto a = to_device(c, csr_of<double>(rows, cols, entries).view());
+        try {
+            Plan<double>::make(c, a.view(), o);
+        } catch (const Error& e) {
+            return e.what();
+        }
+        return "nothing was thrown";
+    };
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_NE(message(2, 3, {{0, 0, 1}, {1, 1, 1}}).find("not square"), std::string::npos);
+    EXPECT_NE(message(2, 2, {{0, 0, 1}, {1, 0, 1}}).find("row 1 has no diagonal"), std::string::npos);
+    EXPECT_NE(message(2, 2, {{0, 0, 1}, {1, 1, 0}}).find("row 1 has a diagonal entry that is not positive"),
+              std::string::npos);
+    EXPECT_NE(message(2, 2, {{0, 0, 1}, {1, 1, nan}}).find("row 1 has an entry that is not finite"), std::string::npos);
+    EXPECT_NE(message(2, 2, {{0, 0, 1}, {1, 1, 1}, {1, 1, 1}}).find("row 1"), std::string::npos);
+    EXPECT_NE(message(1, 1, {{0, 0, 1}}, {.strength = 2}).find("strength"), std::string::npos);
+    EXPECT_NE(message(1, 1, {{0, 0, 1}}, {.degree = 0}).find("degree"), std::string::npos);
+
+    auto a = laplacian<double>(30, 1, 1);
+    const auto there = to_device(c, a.view());
+    auto plan = Plan<double>::make(c, there.view(), {.coarse_rows = 4});
+    auto good = to_device<double>(c, Vector(30, 1.0)), other = to_device<double>(c, Vector(30, 1.0));
+    EXPECT_THROW(plan.apply(good.span().first(29), other.span()), ShapeError);
+    EXPECT_THROW(plan.apply(good.span(), good.span()), ValueError);
+    const auto larger = to_device(c, laplacian<double>(31, 1, 1).view());
+    EXPECT_THROW(plan.update_values(larger.view()), PlanMismatch);
+    a.value[0] = -1;
+    const auto bad = to_device(c, a.view());
+    EXPECT_THROW(plan.update_values(bad.view()), ValueError);
+    EXPECT_THROW(plan.apply(good.span(), other.span()), ValueError);
+    plan.update_values(there.view());
+    plan.apply(good.span(), other.span());
+    EXPECT_THROW(Plan<double>::make(c, there.view(), {}, {29, 1, 1, Layout::row_major, good.data()}), ShapeError);
+}
+
+TEST_P(AmgOn, FailedAllocationsLeaveNothingBehind)
+{
+    const Context c = ctx();
+    const auto a = to_device(c, laplacian<double>(12, 1, 1).view());
+    test::expect_clean_failures(c, [&] { Plan<double>::make(c, a.view(), {.coarse_rows = 5}); });
+}
+
+}  // namespace
+}  // namespace tulle
