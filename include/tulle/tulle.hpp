@@ -27,6 +27,7 @@
 #include "tulle/generate.hpp"
 #include "tulle/io.hpp"
 #include "tulle/partition.hpp"
+#include "tulle/solve.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spgemm_team.hpp"
 #include "tulle/spmm.hpp"

@@ -1,0 +1,301 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// Solvers: A x = b for a square sparse matrix by preconditioned Krylov methods, float and double.
+/// @code
+/// auto plan = tulle::solve::Plan<double>::make(ctx, A.view());         // method and preconditioner chosen from A
+/// const tulle::solve::Report r = plan.solve(b.span(), x.span());       // x = 0 to begin with
+/// if (!r.converged()) std::puts(r.text().c_str());
+///
+/// using namespace tulle::solve;
+/// auto cg = Plan<double>::make(ctx, A.view(), {.method = Method::cg,
+///                                              .preconditioner = BlockJacobi{4},
+///                                              .stop = {.relative = 1e-10, .iterations = 500, .seconds = 60}});
+/// cg.update_values(A.view());                                          // new values, same pattern
+/// @endcode
+/// Arrays are in the memory of the context (tulle/transfer.hpp copies them there). Recipes are plain data. A plan gives
+/// the same bits every time, on a CPU for any number of threads unless the product chosen for A depends on it
+/// (docs/determinism.md). "Converged" means that b - A x was computed and is small enough.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tulle/amg.hpp"
+#include "tulle/api.hpp"
+#include "tulle/context.hpp"
+#include "tulle/csr.hpp"
+#include "tulle/factor.hpp"
+#include "tulle/outline.hpp"
+#include "tulle/types.hpp"
+
+/// Solvers of linear systems.
+namespace tulle::inline TULLE_ABI::solve {
+
+/// The methods.
+enum class Method {
+    cg,            ///< conjugate gradients; A symmetric positive definite
+    pipelined_cg,  ///< the same with one reduction an iteration (Ghysels, Vanroose), less accurate
+    minres,        ///< minimal residuals (Paige, Saunders); A symmetric, the preconditioner positive definite
+    bicgstab,      ///< stabilised biconjugate gradients (van der Vorst)
+    gmres,         ///< restarted generalised minimal residuals (Saad, Schultz), preconditioned from the right
+    fgmres,        ///< the same for a preconditioner that changes from step to step; keeps twice as many vectors
+    chebyshev,     ///< Chebyshev iteration without dot products in its recurrence; A symmetric positive definite
+    refinement     ///< iterative refinement: residuals in double, an inner method in float; for Plan<double>
+};
+
+/// Why a solve ended.
+enum class Reason {
+    converged,                  ///< the residual b - A x, computed anew, is small enough
+    iterations,                 ///< Stop::iterations
+    seconds,                    ///< Stop::seconds
+    stagnated,                  ///< no progress: singular, or a tolerance below what the arithmetic can reach
+    diverged,                   ///< the residual has grown by Stop::divergence
+    not_positive_definite,      ///< p · A p is not above zero (Report::value)
+    preconditioner_indefinite,  ///< r · M r is not above zero (Report::value)
+    not_finite                  ///< NaN or infinity in b, in the first guess, or by overflow (Report::where)
+};
+
+/// No preconditioner.
+struct None {
+    /// Compares.
+    bool operator==(const None&) const = default;
+};
+
+/// The diagonal of A.
+struct Jacobi {
+    /// Compares.
+    bool operator==(const Jacobi&) const = default;
+};
+
+/// Blocks of consecutive rows on the diagonal of A, inverted.
+struct BlockJacobi {
+    int rows = 8;  ///< rows of a block, 1 to 32
+
+    /// Compares.
+    bool operator==(const BlockJacobi&) const = default;
+};
+
+/// A Chebyshev polynomial in the matrix scaled by its diagonal.
+struct Chebyshev {
+    int degree = 3;      ///< products with A in one application, plus one
+    double ratio = 30;   ///< largest eigenvalue over the smallest one that the polynomial aims at
+    double highest = 0;  ///< largest eigenvalue of the scaled matrix; 0: estimated
+
+    /// Compares.
+    bool operator==(const Chebyshev&) const = default;
+};
+
+/// An incomplete factorisation (tulle/factor.hpp); shifted where it breaks down.
+struct Incomplete {
+    factor::Kind kind = factor::Kind::ilu0;  ///< ic0 for symmetric positive definite matrices
+    int level = 1;                           ///< iluk: highest level of fill-in
+    double drop = 1e-3;                      ///< ilut: entries below drop times the mean of their row are left out
+    double fill = 3;                         ///< ilut: limit of a row's entries, times half the mean row of A
+
+    /// Compares.
+    bool operator==(const Incomplete&) const = default;
+};
+
+/// Algebraic multigrid by smoothed aggregation (tulle/amg.hpp), for symmetric positive definite matrices.
+struct Amg {
+    amg::Smoother smoother = amg::Smoother::chebyshev;  ///< smoother of all levels
+    int degree = 2;                                     ///< of the Chebyshev smoother
+    double strength = 0.08;                             ///< of couplings inside an aggregate
+    amg::Cycle cycle = amg::Cycle::v;                   ///< order of the levels
+
+    /// Compares.
+    bool operator==(const Amg&) const = default;
+};
+
+/// The preconditioners.
+using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomplete, Amg>;
+
+/// When a solve ends.
+struct Stop {
+    double relative = 1e-8;                                    ///< residual over the norm of b
+    double absolute = 0;                                       ///< residual; the larger of the two counts
+    offset_t iterations = 10'000;                              ///< the most iterations
+    double seconds = std::numeric_limits<double>::infinity();  ///< the most seconds, checked between iterations
+    offset_t stagnation = 2000;  ///< iterations without a residual 1 % smaller than the smallest before; 0: no limit
+    double divergence = 1e10;    ///< growth of the residual that ends a solve
+
+    /// Compares.
+    bool operator==(const Stop&) const = default;
+};
+
+/// Eigenvalues of the preconditioned matrix for Method::chebyshev.
+struct Eigenvalues {
+    double lowest = 0;   ///< 0: estimated by a few steps of the Lanczos method
+    double highest = 0;  ///< 0: estimated by a few steps of the Lanczos method
+
+    /// Compares.
+    bool operator==(const Eigenvalues&) const = default;
+};
+
+/// The solver in float inside Method::refinement; it has the preconditioner of the recipe.
+struct Inner {
+    std::optional<Method> method = {};  ///< empty: chosen
+    double relative = 1e-4;             ///< its tolerance
+    offset_t iterations = 1000;         ///< its iterations in one step of refinement
+
+    /// Compares.
+    bool operator==(const Inner&) const = default;
+};
+
+/// What to do.
+struct Recipe {
+    std::optional<Method> method = {};                  ///< empty: chosen from symmetry and diagonal
+    std::optional<Preconditioner> preconditioner = {};  ///< empty: chosen
+    Stop stop = {};                                     ///< when to end
+    int restart = 30;                                   ///< gmres, fgmres: vectors kept before a restart
+    bool guess = false;                                 ///< x has a first guess; otherwise it is not read
+    Eigenvalues eigenvalues = {};                       ///< chebyshev
+    Inner inner = {};                                   ///< refinement
+    int check_every = 0;  ///< iterations between looks at the residual by the host; 0: 1 on a CPU, 16 on a GPU
+
+    /// Compares.
+    bool operator==(const Recipe&) const = default;
+};
+
+/// Where a solve stands; given to an Observer.
+struct Standing {
+    offset_t iterations = 0;  ///< iterations done
+    double residual = 0;      ///< norm of the residual, as the method tells it
+    double target = 0;        ///< norm that is small enough
+    double seconds = 0;       ///< since the solve began
+};
+
+/// Called whenever the host looks at the residual, from the calling thread. May be empty.
+using Observer = std::function<void(const Standing&)>;
+
+/// How a solve went.
+struct Report {
+    Reason reason = Reason::converged;  ///< why it ended
+    offset_t iterations = 0;            ///< iterations done
+    offset_t inner_iterations = 0;      ///< refinement: iterations of the inner method
+    int restarts = 0;                   ///< times that the method began anew from b - A x, restarts of gmres included
+    Method method = Method::cg;         ///< the method that made the last iteration
+    double residual = 0;                ///< norm of b - A x, computed at the end
+    double relative = 0;                ///< the same over the norm of b; 0 if b is zero
+    double target = 0;                  ///< norm that was asked for
+    /// Norms of the residual: before the first iteration, after each one. The last is computed from b - A x, the others
+    /// as the method tells them.
+    std::vector<double> history;
+    double value = 0;            ///< p · A p or r · M r for the reasons that speak of them
+    std::string where;           ///< not_finite: "b", "the first guess" or "iteration 7"
+    std::string note;            ///< what else was done, such as another method tried; may be empty
+    double setup_seconds = 0;    ///< Plan::make() or the last update_values()
+    double iterate_seconds = 0;  ///< iterations
+    double verify_seconds = 0;   ///< residuals computed anew
+
+    /// Whether x is good enough.
+    bool converged() const { return reason == Reason::converged; }
+    /// The report as a sentence.
+    TULLE_API std::string text() const;
+};
+
+/// Name of a method: "bicgstab".
+TULLE_API std::string to_text(Method method);
+/// Name of a reason: "not positive definite".
+TULLE_API std::string to_text(Reason reason);
+/// A preconditioner with its parameters: "block-jacobi:8".
+TULLE_API std::string to_text(const Preconditioner& preconditioner);
+/// The method of that name.
+/// @throws ValueError (with the names) if there is none.
+TULLE_API Method parse_method(std::string_view name);
+/// A preconditioner from its name and parameter: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
+/// "ilut", "amg".
+/// @throws ValueError (with the names) if the text is wrong.
+TULLE_API Preconditioner parse_preconditioner(std::string_view text);
+/// All methods.
+TULLE_API std::vector<Method> methods();
+
+/// What is seen of a matrix before a method is chosen.
+struct Features {
+    index_t rows = 0;                ///< rows and columns
+    offset_t nonzeros = 0;           ///< stored values
+    bool symmetric = false;          ///< the values are, up to rounding
+    offset_t empty_rows = 0;         ///< rows without entries
+    offset_t missing_diagonal = 0;   ///< rows without a diagonal entry, or with a zero there
+    offset_t negative_diagonal = 0;  ///< rows with a negative diagonal entry
+};
+
+/// A method and a preconditioner, and the reason for them.
+struct Choice {
+    Method method = Method::cg;              ///< the method
+    Preconditioner preconditioner = None{};  ///< the preconditioner
+    std::string why;                         ///< one sentence
+};
+
+/// Chooses what a recipe leaves open. Pure: the same features and recipe give the same choice.
+TULLE_API Choice choose(const Features& features, const Recipe& recipe);
+
+/// A solver prepared for one matrix.
+///
+/// A plan keeps the view: the caller's arrays must stay in place while the plan is used. One thread at a time may use a
+/// plan.
+/// @tparam V float or double.
+template <class V>
+class TULLE_API Plan {
+    static_assert(detail::require_value<V>());
+
+public:
+    /// Looks at the matrix, chooses what the recipe leaves open, and sets up product, preconditioner and vectors.
+    /// @param ctx where the arrays are and the work is done; the plan keeps a copy.
+    /// @param a the matrix, in the memory of the context; kept as a view.
+    /// @param recipe see Recipe.
+    /// @throws ShapeError if the matrix is not square.
+    /// @throws ValueError if the matrix is not valid or has NaN or infinity, if the recipe is wrong, or if the
+    /// preconditioner cannot be made (zero or missing diagonal, singular block; the row is named).
+    /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
+    static Plan make(const Context& ctx, const AnyCsr<V>& a, const Recipe& recipe = {});
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    Plan(Plan&& other) noexcept;
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    Plan& operator=(Plan&& other) noexcept;
+    ~Plan();
+
+    /// Solves A x = b; waits for the result. Bad numbers are reasons in the report, not exceptions: x is then as good
+    /// as it got.
+    /// @param b rows() entries in the memory of the context.
+    /// @param x rows() entries in the memory of the context; must not overlap b. Not read unless Recipe::guess.
+    /// @param observe called from time to time; may be empty.
+    /// @throws ShapeError if b or x has the wrong size.
+    /// @throws ValueError if b and x overlap or are null; DeviceError if they are in other memory.
+    /// @throws OutOfMemory if another method had to be tried and its vectors do not fit.
+    Report solve(std::span<const V> b, std::span<V> x, const Observer& observe = {});
+
+    /// New values, perhaps at other addresses, for the same pattern: product and preconditioner are filled anew, method
+    /// and kind of preconditioner stay.
+    /// @param a the matrix with the new values; kept as a view.
+    /// @throws PlanMismatch if shape or number of nonzeros differ.
+    /// @throws ValueError as make().
+    void update_values(const AnyCsr<V>& a);
+
+    /// The recipe with method and preconditioner filled in.
+    const Recipe& recipe() const;
+    /// What was seen of the matrix.
+    const Features& features() const;
+    /// The choice, the reason, the cost of an iteration and the memory kept, in several lines.
+    std::string describe() const;
+    /// Bytes held by the plan in addition to the caller's matrix.
+    std::size_t bytes() const;
+    /// Rows and columns of A.
+    index_t rows() const;
+
+private:
+    struct State;
+    explicit Plan(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tulle::inline TULLE_ABI::solve

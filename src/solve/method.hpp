@@ -1,0 +1,108 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What every method offers to the solver, and what it is given. A method puts iterations on the queue; the solver
+// decides how many, looks at the status between them, and begins anew where that is needed.
+#pragma once
+
+#include <memory>
+
+#include "solve/preconditioner.hpp"
+#include "tulle/memory.hpp"
+#include "vector/vector.hpp"
+
+namespace tulle::inline TULLE_ABI::solve {
+
+// The system and the parts that all methods share.
+template <class V>
+class System {
+public:
+    System(const Context& ctx, const CsrView<V>& a);
+
+    void update_values(const CsrView<V>& a) { product.update_values(a); }
+    std::size_t bytes() const
+    {
+        return product.bytes() + buffer.bytes() + residual.bytes() + made.bytes() + summed.bytes() + status.bytes();
+    }
+    index_t rows() const { return product.rows(); }
+
+    // A pass over all entries.
+    template <class Op>
+    void pass(const Op& op)
+    {
+        ctx.run([&](const auto& q) { run_pass(q, rows(), op, buffer.space()); });
+    }
+    // y = A x.
+    void multiply(const Buffer<V>& x, Buffer<V>& y) const { product.run(x.span(), y.span()); }
+    // y = A x, with y · x and y · y.
+    ProductDots<V> multiply_with_dots(const V* x, V* y);
+    // z = M r.
+    void precondition(const V* r, V* z)
+    {
+        preconditioner->apply({r, static_cast<std::size_t>(rows())}, {z, static_cast<std::size_t>(rows())});
+    }
+    Buffer<V> make_vector() const
+    {
+        return ctx.run([&](const auto& q) { return Buffer<V>(q, rows()); });
+    }
+    // r = b - A x, and its norm; waits. zero: x is.
+    double compute_residual(std::span<const V> b, std::span<const V> x, bool zero, Buffer<V>& r);
+    double norm_of(const V* x);
+
+    Context ctx;
+    spmv::Plan<V> product;
+    std::unique_ptr<PreconditionerPlan<V>> preconditioner;
+    vector::PassBuffer buffer;
+    Buffer<V> residual;
+    Buffer<V> made;         // dot products of the product with A
+    Buffer<double> summed;  // or of a pass of their own
+    Buffer<Status> status;
+};
+
+template <class V>
+class Iteration {
+public:
+    Iteration() = default;
+    Iteration(const Iteration&) = delete;
+    Iteration& operator=(const Iteration&) = delete;
+    virtual ~Iteration() = default;
+
+    // Begins at x, whose residual is System::residual and whose norm is in the status. `attempt` counts beginnings
+    // after a breakdown without progress.
+    virtual void start(V* x, int attempt) = 0;
+    // Puts one iteration on the queue; without effect after a halt.
+    virtual void iterate() = 0;
+    // Brings x up to date.
+    virtual void finish() {}
+    // Iterations after which it must begin anew.
+    virtual offset_t cycle() const { return max_offset; }
+    // Whether x is up to date after every iteration.
+    virtual bool keeps_x() const { return true; }
+    virtual offset_t inner_iterations() const { return 0; }
+    virtual void update_values(const CsrView<V>&) {}
+    virtual std::size_t bytes() const = 0;
+    virtual std::string describe() const { return {}; }
+};
+
+template <class V>
+std::unique_ptr<Iteration<V>> make_cg(System<V>& system);
+template <class V>
+std::unique_ptr<Iteration<V>> make_pipelined_cg(System<V>& system);
+template <class V>
+std::unique_ptr<Iteration<V>> make_minres(System<V>& system);
+template <class V>
+std::unique_ptr<Iteration<V>> make_bicgstab(System<V>& system);
+// flexible: FGMRES.
+template <class V>
+std::unique_ptr<Iteration<V>> make_gmres(System<V>& system, int restart, bool flexible);
+template <class V>
+std::unique_ptr<Iteration<V>> make_chebyshev(System<V>& system, const Eigenvalues& eigenvalues);
+// Refinement of a double system with a float solver.
+std::unique_ptr<Iteration<double>> make_refinement(System<double>& system, const CsrView<double>& a,
+                                                   const Recipe& recipe);
+
+// Extreme eigenvalues of M A, or of D A with the given diagonal, by the Lanczos method in the form of CG.
+// ValueError where the matrix is found not to be positive definite.
+template <class V>
+Eigenvalues estimate_eigenvalues(System<V>& system, int steps);
+
+}  // namespace tulle::inline TULLE_ABI::solve

@@ -1,0 +1,211 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Passes of conjugate gradients (Hestenes, Stiefel 1952) and of the pipelined variant (Ghysels, Vanroose, Parallel
+// Computing 40(7), 2014, algorithm 3).
+#pragma once
+
+#include "solve/status.hpp"
+#include "vector/pass.hpp"
+
+namespace tulle::inline TULLE_ABI::solve {
+
+struct CgScalars {
+    double rho;  // r · z
+    double alpha, beta;
+};
+
+// The next rho, once r · z is known.
+constexpr void continue_cg(Status* status, CgScalars* s, double rz)
+{
+    if (!(rz > 0)) halt(status, Halt::preconditioner_indefinite, rz);
+    s->beta = rz / s->rho;
+    s->rho = rz;
+}
+
+// p = z.
+template <class V>
+struct CgStart {
+    static constexpr int sums = 1;
+    const V* r;
+    const V* z;
+    V* p;
+    CgScalars* s;
+    Status* status;
+
+    constexpr bool load() { return status->halt == Halt::none; }
+    constexpr vector::Sums<1> at(offset_t i) const
+    {
+        p[i] = z[i];
+        return {{static_cast<double>(r[i]) * z[i]}};
+    }
+    constexpr void finish(bool on, const double* sum) const
+    {
+        if (!on) return;
+        s->rho = sum[0];
+        if (!(sum[0] > 0)) halt(status, Halt::preconditioner_indefinite, sum[0]);
+    }
+};
+
+// r -= alpha q; z = D r where the preconditioner is a diagonal.
+template <class V>
+struct CgResidual {
+    static constexpr int sums = 2;
+    const V* q;
+    V* r;
+    const V* inverse;  // null: z is made otherwise
+    V* z;              // r itself without a preconditioner
+    bool complete;     // z is known after this pass
+    ProductDots<V> dots;
+    CgScalars* s;
+    Status* status;
+    double alpha = 0;
+
+    constexpr bool load()
+    {
+        if (status->halt != Halt::none) return false;
+        const double curvature = dots[0];
+        alpha = s->rho / curvature;
+        return curvature > 0 && is_finite(alpha);
+    }
+    constexpr vector::Sums<2> at(offset_t i) const
+    {
+        const V next = static_cast<V>(r[i] - alpha * q[i]);
+        r[i] = next;
+        if (inverse) z[i] = inverse[i] * next;
+        return {{static_cast<double>(next) * next, inverse ? static_cast<double>(next) * z[i] : 0.0}};
+    }
+    constexpr void finish(bool on, const double* sum) const
+    {
+        status->performed = on;
+        if (!on) return halt(status, Halt::not_positive_definite, dots[0]);
+        s->alpha = alpha;
+        record(status, root(sum[0]));
+        if (complete && status->halt == Halt::none) continue_cg(status, s, inverse ? sum[1] : sum[0]);
+    }
+};
+
+// r · z for a preconditioner that is not a diagonal.
+template <class V>
+struct CgPreconditioned {
+    static constexpr int sums = 1;
+    const V* r;
+    const V* z;
+    CgScalars* s;
+    Status* status;
+
+    constexpr bool load() { return status->halt == Halt::none; }
+    constexpr vector::Sums<1> at(offset_t i) const { return {{static_cast<double>(r[i]) * z[i]}}; }
+    constexpr void finish(bool on, const double* sum) const
+    {
+        if (on) continue_cg(status, s, sum[0]);
+    }
+};
+
+// x += alpha p; p = z + beta p.
+template <class V>
+struct CgDirection {
+    static constexpr int sums = 0;
+    V* x;
+    const V* z;
+    V* p;
+    const CgScalars* s;
+    const Status* status;
+    double alpha = 0, beta = 0;
+
+    constexpr bool load()
+    {
+        alpha = s->alpha;
+        beta = s->beta;
+        return status->performed != 0;
+    }
+    constexpr void at(offset_t i) const
+    {
+        const double direction = p[i];
+        x[i] = static_cast<V>(x[i] + alpha * direction);
+        p[i] = static_cast<V>(z[i] + beta * direction);
+    }
+};
+
+// Vectors of pipelined CG, with the names of the paper.
+template <class V>
+struct PipelinedVectors {
+    V *x, *r, *u, *w, *z, *q, *s, *p;
+};
+
+// One pass does it all; m = M w and n = A m are known.
+template <class V>
+struct PipelinedStep {
+    static constexpr int sums = 3;
+    PipelinedVectors<V> v;
+    const V* m;
+    const V* n;
+    bool first;
+    CgScalars* s;  // rho: r · u
+    Status* status;
+    double alpha = 0, beta = 0;
+
+    constexpr bool load()
+    {
+        if (status->halt != Halt::none) return false;
+        alpha = s->alpha;
+        beta = s->beta;
+        return true;
+    }
+    constexpr V next(const V* from, V* to, offset_t i) const
+    {
+        to[i] = first ? from[i] : static_cast<V>(from[i] + beta * to[i]);
+        return to[i];
+    }
+    constexpr vector::Sums<3> at(offset_t i) const
+    {
+        const double z = next(n, v.z, i), q = next(m, v.q, i), s_ = next(v.w, v.s, i), p = next(v.u, v.p, i);
+        v.x[i] = static_cast<V>(v.x[i] + alpha * p);
+        v.r[i] = static_cast<V>(v.r[i] - alpha * s_);
+        if (v.u != v.r) v.u[i] = static_cast<V>(v.u[i] - alpha * q);
+        v.w[i] = static_cast<V>(v.w[i] - alpha * z);
+        const double r = v.r[i], u = v.u[i];
+        return {{r * r, r * u, static_cast<double>(v.w[i]) * u}};
+    }
+    constexpr void finish(bool on, const double* sum) const;
+};
+
+// alpha and beta of the next step from r · u and w · u.
+constexpr void continue_pipelined(Status* status, CgScalars* s, double ru, double wu, bool first)
+{
+    const double beta = first ? 0 : ru / s->rho;
+    const double curvature = first ? wu : wu - beta * ru / s->alpha;
+    if (!(ru > 0)) halt(status, Halt::preconditioner_indefinite, ru);
+    if (!(curvature > 0)) halt(status, Halt::not_positive_definite, curvature);
+    s->beta = beta;
+    s->alpha = ru / curvature;
+    s->rho = ru;
+}
+
+template <class V>
+constexpr void PipelinedStep<V>::finish(bool on, const double* sum) const
+{
+    if (!on) return;
+    record(status, root(sum[0]));
+    if (status->halt == Halt::none) continue_pipelined(status, s, sum[1], sum[2], false);
+}
+
+template <class V>
+struct PipelinedStart {
+    static constexpr int sums = 2;
+    const V *r, *u, *w;
+    CgScalars* s;
+    Status* status;
+
+    constexpr bool load() { return status->halt == Halt::none; }
+    constexpr vector::Sums<2> at(offset_t i) const
+    {
+        const double a = u[i];
+        return {{r[i] * a, w[i] * a}};
+    }
+    constexpr void finish(bool on, const double* sum) const
+    {
+        if (on) continue_pipelined(status, s, sum[0], sum[1], true);
+    }
+};
+
+}  // namespace tulle::inline TULLE_ABI::solve

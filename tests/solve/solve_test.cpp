@@ -1,0 +1,429 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Every method with every preconditioner on every backend, against a dense solve; bad input by a table; properties.
+#include "tulle/solve.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "support/backends.hpp"
+#include "support/faults.hpp"
+#include "support/host_matrix.hpp"
+#include "tulle/error.hpp"
+#include "tulle/generate.hpp"
+#include "tulle/transfer.hpp"
+
+namespace tulle::inline TULLE_ABI::solve {
+namespace {
+
+using namespace tulle::test;
+
+class SolveOn : public OnBackend {};
+
+template <class V>
+using Entries = std::vector<std::tuple<index_t, index_t, V>>;
+
+// A five-point Laplacian on an n x n grid, with convection to one side.
+template <class V>
+HostCsr<V> grid(index_t n, double convection = 0)
+{
+    Entries<V> e;
+    const auto at = [&](index_t i, index_t j) { return i * n + j; };
+    for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j < n; ++j) {
+            if (i > 0) e.emplace_back(at(i, j), at(i - 1, j), V(-1));
+            if (j > 0) e.emplace_back(at(i, j), at(i, j - 1), static_cast<V>(-1 - convection));
+            e.emplace_back(at(i, j), at(i, j), V(4));
+            if (j + 1 < n) e.emplace_back(at(i, j), at(i, j + 1), static_cast<V>(-1 + convection));
+            if (i + 1 < n) e.emplace_back(at(i, j), at(i + 1, j), V(-1));
+        }
+    return csr_of<V>(n * n, n * n, e);
+}
+
+template <class V>
+HostCsr<V> diagonal(const std::vector<V>& d)
+{
+    Entries<V> e;
+    const auto n = static_cast<index_t>(d.size());
+    for (index_t i = 0; i < n; ++i) e.emplace_back(i, i, d[static_cast<std::size_t>(i)]);
+    return csr_of<V>(n, n, e);
+}
+
+template <class V>
+std::vector<V> right_side(const HostCsr<V>& a)
+{
+    std::vector<V> b(static_cast<std::size_t>(a.rows));
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<V>(1 + static_cast<double>(i % 7) / 4);
+    return b;
+}
+
+// Gaussian elimination with pivots, in long double.
+template <class V>
+std::vector<long double> dense_solve(const HostCsr<V>& a, const std::vector<V>& b)
+{
+    const auto n = static_cast<std::size_t>(a.rows);
+    std::vector<std::vector<long double>> m(n, std::vector<long double>(n + 1, 0));
+    for (const auto& [i, j, v] : a.entries()) m[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] += v;
+    for (std::size_t i = 0; i < n; ++i) m[i][n] = b[i];
+    for (std::size_t k = 0; k < n; ++k) {
+        std::size_t pivot = k;
+        for (std::size_t i = k + 1; i < n; ++i)
+            if (std::abs(m[i][k]) > std::abs(m[pivot][k])) pivot = i;
+        std::swap(m[k], m[pivot]);
+        for (std::size_t i = k + 1; i < n; ++i) {
+            const long double f = m[i][k] / m[k][k];
+            for (std::size_t j = k; f != 0 && j <= n; ++j) m[i][j] -= f * m[k][j];
+        }
+    }
+    std::vector<long double> x(n);
+    for (std::size_t k = n; k-- > 0;) {
+        x[k] = m[k][n];
+        for (std::size_t j = k + 1; j < n; ++j) x[k] -= m[k][j] * x[j];
+        x[k] /= m[k][k];
+    }
+    return x;
+}
+
+template <class V>
+struct Solved {
+    Report report;
+    std::vector<V> x;
+    std::string text;
+};
+
+template <class V>
+Solved<V> solve_with(const Context& ctx, const HostCsr<V>& a, const std::vector<V>& b, const Recipe& recipe,
+                     V start = std::numeric_limits<V>::quiet_NaN())
+{
+    const Csr<V> there = to_device(ctx, a.view());
+    const auto b_there = to_device<V>(ctx, std::span<const V>(b));
+    const std::vector<V> first(b.size(), start);
+    auto x = to_device<V>(ctx, std::span<const V>(first));
+    auto plan = Plan<V>::make(ctx, there.view(), recipe);
+    Solved<V> s{plan.solve(b_there.span(), x.span()), {}, plan.describe()};
+    s.x = host_vector(ctx, x);
+    return s;
+}
+
+template <class V>
+double residual_of(const HostCsr<V>& a, const std::vector<V>& x, const std::vector<V>& b)
+{
+    std::vector<long double> r(b.begin(), b.end());
+    for (const auto& [i, j, v] : a.entries())
+        r[static_cast<std::size_t>(i)] -= static_cast<long double>(v) * x[static_cast<std::size_t>(j)];
+    long double sum = 0;
+    for (const long double v : r) sum += v * v;
+    return static_cast<double>(std::sqrt(sum));
+}
+
+template <class V>
+double norm_of(const std::vector<V>& b)
+{
+    return static_cast<double>(std::sqrt(std::inner_product(b.begin(), b.end(), b.begin(), 0.0L)));
+}
+
+// The report of a converged solve tells the truth.
+template <class V>
+void expect_solved(const HostCsr<V>& a, const std::vector<V>& b, const Solved<V>& s, double relative)
+{
+    EXPECT_TRUE(s.report.converged()) << s.report.text();
+    EXPECT_EQ(static_cast<offset_t>(s.report.history.size()), s.report.iterations + 1);
+    const double slack = 1e3 * std::numeric_limits<V>::epsilon() * norm_of(b);
+    EXPECT_LE(s.report.residual, s.report.target);
+    EXPECT_NEAR(residual_of(a, s.x, b), s.report.residual, slack);
+    EXPECT_LE(residual_of(a, s.x, b), relative * norm_of(b) + slack);
+}
+
+const std::vector<Preconditioner> all_preconditioners{None{}, Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2},
+                                                      Incomplete{}};
+
+template <class V>
+void check_all(const Context& ctx, double relative)
+{
+    const HostCsr<V> symmetric = grid<V>(7), convective = grid<V>(7, 0.4);
+    for (const Method m : methods()) {
+        const bool general = m == Method::bicgstab || m == Method::gmres || m == Method::fgmres;
+        for (const Preconditioner& p : all_preconditioners) {
+            if (m == Method::refinement && sizeof(V) == 4) continue;
+            if (build::simulated && !is_in_sample(to_text(m) + to_text(p) + std::to_string(sizeof(V)), 3)) continue;
+            SCOPED_TRACE(to_text(m) + ", " + to_text(p));
+            const HostCsr<V>& a = general ? convective : symmetric;
+            const std::vector<V> b = right_side(a);
+            const auto s =
+                solve_with<V>(ctx, a, b,
+                              {.method = m, .preconditioner = p, .stop = {.relative = relative}, .restart = 10});
+            expect_solved(a, b, s, relative);
+            const auto want = dense_solve(a, b);
+            for (std::size_t i = 0; i < want.size(); ++i)
+                ASSERT_NEAR(static_cast<double>(s.x[i]), static_cast<double>(want[i]), 100 * relative) << i;
+        }
+    }
+}
+
+TEST_P(SolveOn, EveryMethodWithEveryPreconditioner)
+{
+    check_all<double>(ctx(), 1e-9);
+    check_all<float>(ctx(), 1e-4);
+}
+
+// ---- bad input: what is asked, and the reason ----
+
+struct BadCase {
+    std::string name;
+    HostCsr<double> a;
+    std::vector<double> b;
+    Recipe recipe;
+    Reason reason;
+};
+
+std::vector<BadCase> bad_cases()
+{
+    const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+    const HostCsr<double> good = grid<double>(3);
+    const std::vector<double> one(9, 1), two{1, 1};
+    std::vector<double> with_nan = one, with_infinity = one;
+    with_nan[4] = nan;
+    with_infinity[8] = inf;
+    const auto with = [](std::optional<Method> m, Stop stop = {}) {
+        return Recipe{.method = m, .preconditioner = None{}, .stop = stop};
+    };
+    const HostCsr<double> swap = csr_of<double>(2, 2, {{0, 1, 1.0}, {1, 0, 1.0}});
+    const HostCsr<double> skew = csr_of<double>(2, 2, {{0, 1, 1.0}, {1, 0, -1.0}});
+    const HostCsr<double> empty_row = diagonal<double>({1, 2, 3});
+    HostCsr<double> hole = empty_row;
+    hole.value[1] = 0;
+    const Stop short_stop{.stagnation = 50};
+    std::vector<BadCase> all{
+        {"b has NaN", good, with_nan, with(Method::cg), Reason::not_finite},
+        {"b has infinity", good, with_infinity, with(Method::gmres), Reason::not_finite},
+        {"b is zero", good, std::vector<double>(9, 0), with({}), Reason::converged},
+        {"indefinite under cg",
+         diagonal<double>({1, -1, 2}),
+         {1, 1, 1},
+         with(Method::cg),
+         Reason::not_positive_definite},
+        {"indefinite under pipelined cg",
+         diagonal<double>({1, -1}),
+         {1, 2},
+         with(Method::pipelined_cg),
+         Reason::not_positive_definite},
+        {"indefinite preconditioner",
+         diagonal<double>({1, -1}),
+         {1, 2},
+         {.method = Method::cg, .preconditioner = Jacobi{}},
+         Reason::preconditioner_indefinite},
+        {"zero diagonal", swap, two, with({}), Reason::converged},
+        {"zero diagonal, not symmetric", skew, {1, 2}, with({}), Reason::converged},
+        {"iterations", grid<double>(6), std::vector<double>(36, 1), with(Method::cg, {.iterations = 3}),
+         Reason::iterations},
+        {"no iterations", good, one, with(Method::gmres, {.iterations = 0}), Reason::iterations},
+        {"seconds", good, one, with(Method::cg, {.seconds = 0}), Reason::seconds},
+    };
+    for (const Method m : {Method::minres, Method::bicgstab, Method::gmres, Method::fgmres}) {
+        all.push_back({"singular, " + to_text(m), hole, {1, 1, 1}, with(m, short_stop), Reason::stagnated});
+        all.push_back({"unreachable, " + to_text(m), grid<double>(5), std::vector<double>(25, 1),
+                       with(m, {.relative = 1e-30, .stagnation = 50}), Reason::stagnated});
+    }
+    for (const Method m : {Method::cg, Method::pipelined_cg})
+        all.push_back({"unreachable, " + to_text(m), grid<double>(5), std::vector<double>(25, 1),
+                       with(m, {.relative = 1e-30, .stagnation = 50}), Reason::stagnated});
+    return all;
+}
+
+TEST_P(SolveOn, BadInputHasANamedReason)
+{
+    for (const BadCase& c : bad_cases()) {
+        SCOPED_TRACE(c.name);
+        const auto s = solve_with<double>(ctx(), c.a, c.b, c.recipe);
+        if (c.name.starts_with("singular")) EXPECT_FALSE(s.report.converged());  // how it ends depends on rounding
+        else EXPECT_EQ(s.report.reason, c.reason) << s.report.text();
+        for (const double v : s.x) EXPECT_TRUE(std::isfinite(v));
+        if (std::isfinite(norm_of(c.b))) {
+            EXPECT_NEAR(s.report.residual, residual_of(c.a, s.x, c.b), 1e-12 * (1 + norm_of(c.b)));
+            EXPECT_LE(s.report.residual, norm_of(c.b) * (1 + 1e-12)) << "worse than x = 0";
+        }
+        EXPECT_FALSE(s.report.text().empty());
+    }
+}
+
+TEST_P(SolveOn, SingularUnderCgEnds)
+{
+    HostCsr<double> a = grid<double>(4);
+    for (std::size_t k = 0; k < a.col.size(); ++k) a.value[k] = 0;
+    const auto s = solve_with<double>(ctx(), a, right_side(a), {.method = Method::cg, .preconditioner = None{}});
+    EXPECT_EQ(s.report.reason, Reason::not_positive_definite) << s.report.text();
+}
+
+TEST_P(SolveOn, RefusesWhatCannotBeSolved)
+{
+    const Context c = ctx();
+    const auto make = [&](const HostCsr<double>& a, const Recipe& recipe) {
+        const Csr<double> there = to_device(c, a.view());
+        Plan<double>::make(c, there.view(), recipe);
+    };
+    EXPECT_THROW(make(csr_of<double>(2, 3, {{0, 0, 1.0}}), {}), ShapeError);
+    HostCsr<double> nan = grid<double>(3);
+    nan.value[20] = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_THROW(make(nan, {}), ValueError);
+    const HostCsr<double> no_diagonal = csr_of<double>(2, 2, {{0, 1, 1.0}, {1, 0, 1.0}});
+    EXPECT_THROW(make(no_diagonal, {.preconditioner = Jacobi{}}), ValueError);
+    EXPECT_THROW(make(no_diagonal, {.preconditioner = Chebyshev{}}), ValueError);
+    const HostCsr<double> singular_block = csr_of<double>(2, 2, {{0, 0, 1.0}, {0, 1, 1.0}, {1, 0, 1.0}, {1, 1, 1.0}});
+    EXPECT_THROW(make(singular_block, {.preconditioner = BlockJacobi{2}}), ValueError);
+    EXPECT_THROW(make(no_diagonal, {.preconditioner = BlockJacobi{33}}), ValueError);
+    EXPECT_THROW(make(no_diagonal, {.stop = {.relative = -1}}), ValueError);
+    EXPECT_THROW(make(no_diagonal, {.restart = 0}), ValueError);
+    try {
+        make(diagonal<double>({1, 0, 3}), {.preconditioner = Jacobi{}});
+    } catch (const ValueError& e) {
+        EXPECT_NE(std::string(e.what()).find("row 1"), std::string::npos) << e.what();
+    }
+    const HostCsr<double> good = grid<double>(3);
+    const Csr<double> there = to_device(c, good.view());
+    auto plan = Plan<double>::make(c, there.view());
+    auto v = to_device<double>(c, std::span<const double>(std::vector<double>(9, 1)));
+    auto shorter = to_device<double>(c, std::span<const double>(std::vector<double>(8, 1)));
+    EXPECT_THROW(plan.solve(v.span(), v.span()), ValueError);
+    EXPECT_THROW(plan.solve(shorter.span(), v.span()), ShapeError);
+}
+
+TEST_P(SolveOn, BlocksThatSwapRowsAreInverted)
+{
+    const HostCsr<double> a =
+        csr_of<double>(3, 3, {{0, 1, 2.0}, {1, 0, 1.0}, {1, 1, 1.0}, {2, 2, 5.0}});  // a pivot below, a block cut short
+    const auto s = solve_with<double>(ctx(), a, {2, 3, 5}, {.method = Method::gmres, .preconditioner = BlockJacobi{2}});
+    EXPECT_EQ(s.report.iterations, 1) << s.report.text();
+    EXPECT_NEAR(s.x[0], 2, 1e-14);
+    EXPECT_NEAR(s.x[1], 1, 1e-14);
+    EXPECT_NEAR(s.x[2], 1, 1e-14);
+}
+
+TEST_P(SolveOn, NewValuesAndAFirstGuess)
+{
+    const Context c = ctx();
+    HostCsr<double> a = grid<double>(6);
+    const Csr<double> first = to_device(c, a.view());
+    auto plan = Plan<double>::make(c, first.view(), {.stop = {.relative = 1e-10}, .guess = true});
+    for (double& v : a.value) v *= 4;
+    const Csr<double> second = to_device(c, a.view());
+    plan.update_values(second.view());
+    const std::vector<double> b = right_side(a);
+    const auto b_there = to_device<double>(c, std::span<const double>(b));
+    auto x = to_device<double>(c, std::span<const double>(std::vector<double>(36, 1)));
+    const Report r = plan.solve(b_there.span(), x.span());
+    EXPECT_TRUE(r.converged()) << r.text();
+    EXPECT_LE(residual_of(a, host_vector(c, x), b), 1e-9 * norm_of(b));
+    const Report again = plan.solve(b_there.span(), x.span());
+    EXPECT_EQ(again.iterations, 0);
+    const Csr<double> other = to_device(c, grid<double>(5).view());
+    EXPECT_THROW(plan.update_values(other.view()), PlanMismatch);
+}
+
+// The host may look every time or seldom: the iterations are the same.
+TEST_P(SolveOn, LooksOfTheHostDoNotMatter)
+{
+    const HostCsr<double> a = grid<double>(6, 0.3);
+    for (const Method m : {Method::bicgstab, Method::gmres}) {
+        const auto often = solve_with<double>(ctx(), a, right_side(a), {.method = m, .check_every = 1});
+        const auto seldom = solve_with<double>(ctx(), a, right_side(a), {.method = m, .check_every = 50});
+        EXPECT_EQ(often.report.iterations, seldom.report.iterations);
+        EXPECT_EQ(often.report.history, seldom.report.history);
+        EXPECT_EQ(often.x, seldom.x);
+    }
+}
+
+// CG minimises the energy norm of the error over growing spaces.
+TEST_P(SolveOn, EnergyNormOfTheErrorFallsInCg)
+{
+    const HostCsr<double> a = grid<double>(5);
+    const std::vector<double> b = right_side(a);
+    const auto want = dense_solve(a, b);
+    long double before = std::numeric_limits<long double>::infinity();
+    for (offset_t k = 0; k < 8; ++k) {
+        const auto s = solve_with<double>(ctx(), a, b, {.method = Method::cg, .stop = {.iterations = k}});
+        long double energy = 0;
+        const auto error = [&](index_t i) {
+            return want[static_cast<std::size_t>(i)] - s.x[static_cast<std::size_t>(i)];
+        };
+        for (const auto& [i, j, v] : a.entries()) energy += error(i) * v * error(j);
+        EXPECT_LT(energy, before) << k;
+        before = energy;
+    }
+}
+
+TEST_P(SolveOn, AllocationsThatFailLeaveNothing)
+{
+    const Context c = ctx();
+    const HostCsr<double> a = grid<double>(3);
+    const Csr<double> there = to_device(c, a.view());
+    const auto b = to_device<double>(c, std::span<const double>(right_side(a)));
+    auto x = to_device<double>(c, std::span<const double>(right_side(a)));
+    expect_clean_failures(c, [&] {
+        Plan<double>::make(c, there.view(), {.preconditioner = BlockJacobi{2}}).solve(b.span(), x.span());
+    });
+}
+
+TULLE_ON_BACKENDS(SolveOn);
+
+TEST(Solve, SameBitsForAnyNumberOfThreads)
+{
+    const HostCsr<double> a = grid<double>(40);
+    const auto one = solve_with<double>(Context::cpu(1).deterministic(), a, right_side(a), {});
+    for (const int threads : {2, 3}) {
+        const auto more = solve_with<double>(Context::cpu(threads).deterministic(), a, right_side(a), {});
+        EXPECT_EQ(more.x, one.x);
+        EXPECT_EQ(more.report.history, one.report.history);
+    }
+}
+
+// Iterations to 1e-8 for b = 1, as other libraries need them (SciPy's cg with the diagonal: 159 for stencil7:64).
+TEST(Solve, IterationsAsOthers)
+{
+    const Context c = Context::cpu(2);
+    const Csr<double> a = io::generate<double>(c, "stencil7:32");
+    auto plan = Plan<double>::make(c, a.view(), {.preconditioner = Jacobi{}});
+    std::vector<double> b(static_cast<std::size_t>(a.rows), 1), x(b.size());
+    const Report r = plan.solve(b, x);
+    EXPECT_TRUE(r.converged());
+    EXPECT_EQ(r.method, Method::cg);
+    EXPECT_NEAR(static_cast<double>(r.iterations), 80, 4);
+    auto multigrid = Plan<double>::make(c, a.view());
+    EXPECT_EQ(to_text(*multigrid.recipe().preconditioner), "amg") << multigrid.describe();
+    EXPECT_LE(multigrid.solve(b, x).iterations, 16);
+    auto cholesky = Plan<double>::make(c, a.view(), {.preconditioner = Incomplete{.kind = factor::Kind::ic0}});
+    EXPECT_LE(cholesky.solve(b, x).iterations, 42);
+}
+
+TEST(Solve, ChoosesFromSymmetryAndDiagonal)
+{
+    const Features spd{.rows = 4, .nonzeros = 4, .symmetric = true};
+    EXPECT_EQ(choose(spd, {}).method, Method::cg);
+    Features indefinite = spd;
+    indefinite.negative_diagonal = 1;
+    EXPECT_EQ(choose(indefinite, {}).method, Method::minres);
+    EXPECT_EQ(choose(indefinite, {}).preconditioner, Preconditioner(None{}));
+    Features general = spd;
+    general.symmetric = false;
+    EXPECT_EQ(choose(general, {}).method, Method::bicgstab);
+    general.missing_diagonal = 1;
+    EXPECT_EQ(choose(general, {}).preconditioner, Preconditioner(None{}));
+}
+
+TEST(Solve, NamesReadBack)
+{
+    for (const Method m : methods()) EXPECT_EQ(parse_method(to_text(m)), m);
+    for (const Preconditioner& p : all_preconditioners) EXPECT_EQ(parse_preconditioner(to_text(p)), p);
+    for (const std::string text : {"ic0", "ilut", "iluk:2", "amg"})
+        EXPECT_EQ(to_text(parse_preconditioner(text)), text);
+    EXPECT_THROW(parse_method("sor"), ValueError);
+    EXPECT_THROW(parse_preconditioner("jacobi:2"), ValueError);
+    EXPECT_THROW(parse_preconditioner("chebyshev:x"), ValueError);
+}
+
+}  // namespace
+}  // namespace tulle::inline TULLE_ABI::solve
