@@ -128,17 +128,16 @@ public:
     /// @param c one entry for each nonzero, in the order of A; may be the values of A, must not overlap X or Y.
     /// @throws ShapeError if sizes or leading dimensions do not fit.
     /// @throws ValueError if arrays overlap or are null; DeviceError if they are in other memory.
-    void run(Scalar alpha, const DenseView<const V>& x, const DenseView<const V>& y, Scalar beta,
-             std::span<C> c) const;
+    void run(Scalar alpha, const DenseView<const V>& x, const DenseView<const V>& y, Scalar beta, std::span<C> c) const;
     /// c = (X Y^T) at the positions of A; as above.
     void run(const DenseView<const V>& x, const DenseView<const V>& y, std::span<C> c) const
     {
         run(Scalar(1), x, y, Scalar(0), c);
     }
 
-    /// Sparse attention: H = S V, where row i of S is the softmax of alpha dot(row i of Q, row j of K) over the nonzeros
-    /// (i, j) of A. Scores are computed once and never stored. With Options::scaled a score is multiplied by the
-    /// value of A before the softmax. A row without nonzeros gives zeros. On a GPU the call returns at once.
+    /// Sparse attention: H = S V, where row i of S is the softmax of alpha dot(row i of Q, row j of K) over the
+    /// nonzeros (i, j) of A. Scores are computed once and never stored. With Options::scaled a score is multiplied by
+    /// the value of A before the softmax. A row without nonzeros gives zeros. On a GPU the call returns at once.
     /// @param alpha factor of the scores, such as 1 / sqrt(k).
     /// @param q rows() rows, any number k of columns.
     /// @param k cols() rows, as many columns as Q.

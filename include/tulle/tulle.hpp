@@ -15,6 +15,7 @@
 /// - C = op(A) op(B): tulle::spgemm::multiply(), tulle::spgemm::Plan, tulle::spgemm::TeamPlan
 /// - c = alpha (X Y^T) at the positions of A + beta c, and sparse attention: tulle::sddmm::multiply(),
 /// tulle::sddmm::Plan
+/// - semirings, masks and graph algorithms: graph.hpp
 /// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
 /// - Exceptions: error.hpp; times of phases: trace.hpp; version.hpp
 #pragma once
@@ -23,6 +24,7 @@
 #include "tulle/convert.hpp"
 #include "tulle/features.hpp"
 #include "tulle/generate.hpp"
+#include "tulle/graph.hpp"
 #include "tulle/io.hpp"
 #include "tulle/partition.hpp"
 #include "tulle/sddmm.hpp"

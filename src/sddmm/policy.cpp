@@ -41,9 +41,9 @@ void check_policy(const Policy& policy, Backend backend)
     if (std::find(all.begin(), all.end(), policy) != all.end()) return;
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);
-    throw ValueError(
-        concat("the policy '", to_text(policy), "' is not for a ", backend == Backend::cpu ? "CPU" : "GPU"),
-        concat("possible here: ", possible));
+    throw ValueError(concat("the policy '", to_text(policy), "' is not for a ",
+                            backend == Backend::cpu ? "CPU" : "GPU"),
+                     concat("possible here: ", possible));
 }
 
 std::string to_text(const Policy& policy)

@@ -33,8 +33,8 @@ struct Plan<V, C>::State {
     Options options;
     Features features;
     Choice choice;
-    Buffer<index_t> row;          // of each nonzero, on a GPU
-    const void* known[4] = {};    // arrays already found to be in the right memory
+    Buffer<index_t> row;        // of each nonzero, on a GPU
+    const void* known[4] = {};  // arrays already found to be in the right memory
     const V* factor() const { return options.scaled ? a.value : nullptr; }
 };
 
@@ -92,13 +92,12 @@ void require_operands(State& s, const DenseView<const V>& x, const DenseView<con
 }
 
 template <class State, class V, class C>
-void require_attention(State& s, const DenseView<const V>& q, const DenseView<const V>& k,
-                       const DenseView<const V>& v, const DenseView<C>& h)
+void require_attention(State& s, const DenseView<const V>& q, const DenseView<const V>& k, const DenseView<const V>& v,
+                       const DenseView<C>& h)
 {
     require_factors(s, q, k, "Q", "K");
-    require<ValueError>(v.cols >= 0 && v.cols <= most_attended, [&] {
-        return concat("V has ", v.cols, " columns, but must have 0 to ", most_attended);
-    });
+    require<ValueError>(v.cols >= 0 && v.cols <= most_attended,
+                        [&] { return concat("V has ", v.cols, " columns, but must have 0 to ", most_attended); });
     matrix::require_shape(v, s.features.cols, v.cols, "V");
     matrix::require_shape(h, s.features.rows, v.cols, "H");
     require_apart(matrix::reach(q), matrix::reach(h), "Q", "H");
@@ -143,15 +142,14 @@ Plan<V, C> Plan<V, C>::make(const Context& all, const AnyCsr<V>& given, const Op
     if (options.checked) matrix::check_matrix(ctx, a);
     if (options.force) check_policy(*options.force, ctx.backend());
     const Features features{a.rows, a.cols, a.nonzeros, options.k, sizeof(V)};
-    auto s = std::make_unique<State>(
-        State{.ctx = ctx,
-              .a = a,
-              .wide = std::move(wide),
-              .options = options,
-              .features = features,
-              .choice = options.force ? Choice{*options.force, "asked for by the caller"}
-                                      : choose(features, ctx.backend()),
-              .row = {}});
+    auto s = std::make_unique<State>(State{.ctx = ctx,
+                                           .a = a,
+                                           .wide = std::move(wide),
+                                           .options = options,
+                                           .features = features,
+                                           .choice = options.force ? Choice{*options.force, "asked for by the caller"}
+                                                                   : choose(features, ctx.backend()),
+                                           .row = {}});
     prepare(*s);
     return Plan(std::move(s));
 }
@@ -231,8 +229,8 @@ std::string Plan<V, C>::describe() const
     return concat("sddmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros,
                   plural(t.nonzeros, " nonzero", " nonzeros"), s.options.scaled ? " with their values" : "", ", ", t.k,
                   plural(t.k, " column", " columns"), " expected, ", matrix::type_name<V>(),
-                  std::is_same_v<V, C> ? "" : " to " + matrix::type_name<C>(), "\n  chosen: ",
-                  to_text(s.choice.policy), "\n  why:    ", s.choice.why, "\n  order:  the same bits every time",
+                  std::is_same_v<V, C> ? "" : " to " + matrix::type_name<C>(), "\n  chosen: ", to_text(s.choice.policy),
+                  "\n  why:    ", s.choice.why, "\n  order:  the same bits every time",
                   "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()),
                   "\n  also possible: ", others.empty() ? "nothing else" : others);
 }

@@ -28,8 +28,10 @@ HostDense<C> attended(const Context& ctx, const HostCsr<V>& a, const Options& op
 {
     const auto there = to_device(ctx, a.view());
     Lent<V> q_there(ctx, q, form), k_there(ctx, k, {}), v_there(ctx, v, form);
-    Lent<C> h_there(ctx, {a.rows, v.cols, std::vector<C>(static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(v.cols),
-                                                         static_cast<C>(std::nanf("")))},
+    Lent<C> h_there(ctx,
+                    {a.rows, v.cols,
+                     std::vector<C>(static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(v.cols),
+                                    static_cast<C>(std::nanf("")))},
                     form);
     Plan<V, C>::make(ctx, there.view(), options)
         .attend(static_cast<Sum<V>>(alpha), q_there.view(), k_there.view(), v_there.view(), h_there.view());

@@ -33,8 +33,8 @@ void check_ends(const Context& ctx, const HostCsr<double>& in_double, index_t k,
             const Exact<C> c(ctx, std::vector<C>(a.col.size(), static_cast<C>(3.0)), edge, 1);
             multiply(ctx, there.view(), Sum<V>(1), x_there.of, y_there.of, Sum<V>(2), c.span(),
                      {.scaled = true, .force = policy});
-            ASSERT_TRUE(is_sampled(a, true, {1, 2}, x, y, std::vector<C>(a.col.size(), static_cast<C>(3.0)), c.take(),
-                                   true));
+            ASSERT_TRUE(
+                is_sampled(a, true, {1, 2}, x, y, std::vector<C>(a.col.size(), static_cast<C>(3.0)), c.take(), true));
         }
 }
 
@@ -46,8 +46,9 @@ TEST_P(SddmmEndsOn, NonzerosAndColumnsAroundEveryBatch)
             for (const Edge edge : {Edge::end, Edge::begin}) {
                 if (edge == Edge::begin && c.backend() == Backend::cuda) continue;
                 const index_t length = along_rows ? size : 3, k = along_rows ? 5 : size;
-                const auto a = matrix_of_lengths<double>(size % 2 == 0 ? std::vector{1, length, 1} : std::vector{length},
-                                                         length, 5);
+                const auto a =
+                    matrix_of_lengths<double>(size % 2 == 0 ? std::vector{1, length, 1} : std::vector{length}, length,
+                                              5);
                 for_each_type([&](auto v, auto to) { check_ends<decltype(v), decltype(to)>(c, a, k, edge, 60); });
             }
 }

@@ -56,8 +56,8 @@ template <class V, class C>
         const bool right = exact ? is == static_cast<long double>(static_cast<C>(static_cast<double>(want)))
                                  : std::abs(is - want) <= bound;
         if (!right)
-            return ::testing::AssertionFailure() << "c[" << p << "] at (" << i << ", " << j << ") is " << is
-                                                 << ", not " << want << "; bound " << bound;
+            return ::testing::AssertionFailure() << "c[" << p << "] at (" << i << ", " << j << ") is " << is << ", not "
+                                                 << want << "; bound " << bound;
         ++p;
     }
     return ::testing::AssertionSuccess();
@@ -73,7 +73,8 @@ template <class V, class C>
     const auto entries = a.entries();
     for (index_t i = 0; i < a.rows; ++i) {
         const auto row = static_cast<std::size_t>(i);
-        const auto begin = static_cast<std::size_t>(a.row_begin[row]), end = static_cast<std::size_t>(a.row_begin[row + 1]);
+        const auto begin = static_cast<std::size_t>(a.row_begin[row]),
+                   end = static_cast<std::size_t>(a.row_begin[row + 1]);
         std::vector<long double> score;
         long double largest = 0, error = 0, total = 0;
         for (std::size_t p = begin; p < end; ++p) {

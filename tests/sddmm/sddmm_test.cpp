@@ -45,8 +45,9 @@ void check_battery(const Context& ctx, Values values)
             for (const Policy& policy : candidates(ctx.backend()))
                 for (const bool scaled : {false, true}) {
                     ++turn;
-                    const std::string what = name + ", " + name_of<V>() + " to " + name_of<C>() + ", k = " +
-                                             std::to_string(k) + ", " + to_text(policy) + (scaled ? ", scaled" : "");
+                    const std::string what = name + ", " + name_of<V>() + " to " + name_of<C>() +
+                                             ", k = " + std::to_string(k) + ", " + to_text(policy) +
+                                             (scaled ? ", scaled" : "");
                     if (turn % (build::simulated ? 1 : 3) != 0 || !is_drawn(what, 40)) continue;
                     SCOPED_TRACE(what);
                     const Form form_x{turn % 4 == 3 ? Layout::col_major : Layout::row_major, turn % 3 * 4,
@@ -160,7 +161,8 @@ TEST_P(SddmmOn, WithoutAlphaNothingIsReadButC)
     const auto before = a.value;
     a.value.assign(a.value.size(), std::nan(""));
     const auto there = to_device(c, a.view());
-    const HostDense<double> x{30, 2, std::vector<double>(60, std::nan(""))}, y{20, 2, std::vector<double>(40, INFINITY)};
+    const HostDense<double> x{30, 2, std::vector<double>(60, std::nan(""))},
+        y{20, 2, std::vector<double>(40, INFINITY)};
     Lent<double> x_there(c, x, {}), y_there(c, y, {});
     auto to = there_of(c, before);
     multiply(c, there.view(), 0, x_there.view(), y_there.view(), 3, to.span(), {.scaled = true});
@@ -244,10 +246,8 @@ TEST_P(SddmmOn, RefusesWhatDoesNotFit)
     EXPECT_EQ(message_of<ShapeError>([&] { run(x(3, 4, 4), y(2, 4), 2); }), "c has 2 entries, but A has 3 nonzeros");
     EXPECT_EQ(message_of<ShapeError>([&] { run(x(3, 4, 3), y(2, 4), 3); }),
               "the leading dimension of X is 3, but its rows have 4 entries");
-    EXPECT_EQ(message_of<ValueError>([&] { plan.run(x(3, 4, 4), y(2, 4), std::span(d + 11, 3)); }),
-              "X and c overlap");
-    EXPECT_EQ(message_of<ValueError>([&] { plan.run(x(3, 4, 4), y(2, 4), std::span(d + 48, 3)); }),
-              "Y and c overlap");
+    EXPECT_EQ(message_of<ValueError>([&] { plan.run(x(3, 4, 4), y(2, 4), std::span(d + 11, 3)); }), "X and c overlap");
+    EXPECT_EQ(message_of<ValueError>([&] { plan.run(x(3, 4, 4), y(2, 4), std::span(d + 48, 3)); }), "Y and c overlap");
     EXPECT_EQ(message_of<ValueError>([&] {
                   plan.run({3, 4, 4, Layout::row_major, nullptr}, y(2, 4), std::span(d + 80, 3));
               }),

@@ -76,8 +76,7 @@ void sample(const CpuQueue& q, const CsrView<V>& a, const index_t*, int, const S
 {
     const auto stretch = best_stretch<V, C>();
 #pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t)
-        stretch(a, a.nonzeros * t / q.threads, a.nonzeros * (t + 1) / q.threads, o);
+    for (int t = 0; t < q.threads; ++t) stretch(a, a.nonzeros * t / q.threads, a.nonzeros * (t + 1) / q.threads, o);
 }
 
 template void sample(const CpuQueue&, const CsrView<double>&, const index_t*, int, const Sampled<double, double>&);

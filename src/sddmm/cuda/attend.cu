@@ -24,7 +24,7 @@ __device__ inline S minus_infinity()
 
 // Nonzeros of a row that a warp has at once.
 template <int Lanes>
-inline constexpr int scores_at_once = 32 / Lanes * batch<Lanes>;
+inline constexpr int scores_at_once = 32 / Lanes* batch<Lanes>;
 
 // The lane that has the score of nonzero i of those.
 template <int Lanes>
