@@ -70,11 +70,11 @@ TULLE_API offset_t count_triangles(const Context& ctx, const CsrView<double>& a)
 
 /// Options of pagerank(); the defaults are NetworkX's.
 struct RankOptions {
-    double damping = 0.85;                   ///< probability of following an edge
-    double tolerance = 1e-6;                 ///< converged when the 1-norm of the change is below n * tolerance
-    int iterations = 100;                    ///< at most
-    std::span<const double> personal = {};   ///< where a jump goes, in proportion; empty: anywhere
-    std::span<const double> dangling = {};   ///< where a vertex without edges goes; empty: as a jump
+    double damping = 0.85;                  ///< probability of following an edge
+    double tolerance = 1e-6;                ///< converged when the 1-norm of the change is below n * tolerance
+    int iterations = 100;                   ///< at most
+    std::span<const double> personal = {};  ///< where a jump goes, in proportion; empty: anywhere
+    std::span<const double> dangling = {};  ///< where a vertex without edges goes; empty: as a jump
 };
 
 /// Result of an iteration.
@@ -87,8 +87,8 @@ struct Ranking {
 /// PageRank by NetworkX's definition. Edges lead away from their row; weights count in proportion; an edge that is
 /// stored twice has the sum of its weights.
 /// @throws ShapeError if A is not square or a vector has another size; ValueError if A is not valid, a weight is
-/// negative or not finite, an option is out of range, or a vector has a negative entry or adds up to nothing; NotBuilt on
-/// a GPU.
+/// negative or not finite, an option is out of range, or a vector has a negative entry or adds up to nothing; NotBuilt
+/// on a GPU.
 TULLE_API Ranking pagerank(const Context& ctx, const CsrView<double>& a, const RankOptions& options = {});
 
 /// Hubs and authorities.
@@ -126,8 +126,8 @@ struct Paths {
 
 /// Shortest paths from `source` by min-plus products with the vertices that changed. Weights of zero are allowed; an
 /// edge that is stored twice has the smaller weight.
-/// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or NaN, or there is no such
-/// vertex; NotBuilt on a GPU.
+/// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or NaN, or there is no
+/// such vertex; NotBuilt on a GPU.
 TULLE_API Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t source);
 
 /// The connected component of each vertex, named by its smallest vertex. Directions of edges are ignored.

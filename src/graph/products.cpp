@@ -3,9 +3,9 @@
 // Products over semirings: with a vector, and of two matrices under a mask.
 //
 // Masked: row by row (Gustavson). A thread has an array as long as B is wide in which the columns of the mask's row are
-// marked; products elsewhere are passed by. Sums of a row have the places of the mask's entries, so nothing grows beyond
-// the mask; at the end the places without a product are closed up. Under the complement the marked columns are passed
-// by instead, and rows are counted before they are filled.
+// marked; products elsewhere are passed by. Sums of a row have the places of the mask's entries, so nothing grows
+// beyond the mask; at the end the places without a product are closed up. Under the complement the marked columns are
+// passed by instead, and rows are counted before they are filled.
 #include <omp.h>
 
 #include <algorithm>
@@ -156,7 +156,8 @@ private:
 };
 
 template <class S, class V>
-Csr<V> multiply_complement(const Context& ctx, const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const CsrView<V>& mask)
+Csr<V> multiply_complement(const Context& ctx, const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
+                           const CsrView<V>& mask)
 {
     Complement<S, V> product(q, a, b, mask);
     Buffer<offset_t> begin(q, offset_t{a.rows} + 1);

@@ -107,7 +107,10 @@ HubsAndAuthorities hits(const Context& ctx, const CsrView<double>& a, double tol
     const Csr<double> back = transpose(ctx, a);
     const auto forth_plan = spmv::Plan<double>::make(ctx, a, {.checked = false});
     const auto back_plan = spmv::Plan<double>::make(ctx, back.view(), {.checked = false});
-    HubsAndAuthorities r{.hub = distribution({}, a.rows, ""), .authority = {}, .iterations = 0, .converged = a.rows == 0};
+    HubsAndAuthorities r{.hub = distribution({}, a.rows, ""),
+                         .authority = {},
+                         .iterations = 0,
+                         .converged = a.rows == 0};
     r.authority.assign(r.hub.size(), 0.0);
     Vector next(r.hub.size());
     while (!r.converged && r.iterations < iterations) {

@@ -73,14 +73,14 @@ template <class V, class Go>
 auto with_semiring(Semiring semiring, Go&& go)
 {
     switch (semiring) {
-        case Semiring::plus_times: return go(PlusTimes<V>{});
-        case Semiring::min_plus: return go(MinPlus<V>{});
-        case Semiring::max_plus: return go(MaxPlus<V>{});
-        case Semiring::max_min: return go(MaxMin<V>{});
-        case Semiring::or_and: return go(OrAnd<V>{});
-        case Semiring::plus_pair: return go(PlusPair<V>{});
-        case Semiring::min_first: return go(MinFirst<V>{});
-        case Semiring::plus_second: return go(PlusSecond<V>{});
+    case Semiring::plus_times: return go(PlusTimes<V>{});
+    case Semiring::min_plus: return go(MinPlus<V>{});
+    case Semiring::max_plus: return go(MaxPlus<V>{});
+    case Semiring::max_min: return go(MaxMin<V>{});
+    case Semiring::or_and: return go(OrAnd<V>{});
+    case Semiring::plus_pair: return go(PlusPair<V>{});
+    case Semiring::min_first: return go(MinFirst<V>{});
+    case Semiring::plus_second: return go(PlusSecond<V>{});
     }
     throw ValueError("there is no such semiring");
 }

@@ -38,7 +38,7 @@ Csr<double> direct_by_degree(const CpuQueue& q, const CsrView<double>& a)
     Buffer<offset_t> begin(q, offset_t{a.rows} + 1);
     for (index_t v = 0; v < a.rows; ++v)
         begin.data()[rank_of(v)] = std::count_if(a.col + a.row_begin[v], a.col + a.row_begin[v + 1],
-                                          [&](index_t u) { return rank_of(u) > rank_of(v); });
+                                                 [&](index_t u) { return rank_of(u) > rank_of(v); });
     prim::exclusive_scan(q, begin.data(), begin.data(), a.rows);
     Csr<double> l = Csr<double>::make(q, a.rows, a.rows, begin.data()[a.rows]);
     std::fill_n(l.value.data(), l.value.size(), 1.0);

@@ -50,16 +50,16 @@ void require_factors(State& s, const DenseView<const V>& x, const DenseView<cons
     matrix::require_shape(y, s.features.cols, x.cols, y_name);
 }
 
-using Stretch = std::pair<std::uintptr_t, std::uintptr_t>;
+using Reach = std::pair<std::uintptr_t, std::uintptr_t>;
 
 template <class T>
-Stretch reach_of(std::span<T> all)
+Reach reach_of(std::span<T> all)
 {
     const auto begin = reinterpret_cast<std::uintptr_t>(all.data());
     return {begin, begin + all.size_bytes()};
 }
 
-void require_apart(const Stretch& a, const Stretch& b, const char* a_name, const char* b_name)
+void require_apart(const Reach& a, const Reach& b, const char* a_name, const char* b_name)
 {
     const bool apart = a.second <= b.first || b.second <= a.first || a.first == a.second || b.first == b.second;
     require<ValueError>(
@@ -69,7 +69,7 @@ void require_apart(const Stretch& a, const Stretch& b, const char* a_name, const
 template <class State, class V>
 void require_dense_placed(State& s, const DenseView<V>& m, int which, const char* name)
 {
-    const Stretch at = matrix::reach(m);
+    const Reach at = matrix::reach(m);
     require_placed(s.ctx, m.data, at.second - at.first, s.known[which], name);
 }
 
@@ -81,7 +81,7 @@ void require_operands(State& s, const DenseView<const V>& x, const DenseView<con
         return concat("c has ", c.size(), plural(std::ssize(c), " entry", " entries"), ", but A has ",
                       s.features.nonzeros, plural(s.features.nonzeros, " nonzero", " nonzeros"));
     });
-    const Stretch results = reach_of(c);
+    const Reach results = reach_of(c);
     require_apart(matrix::reach(x), results, "X", "c");
     require_apart(matrix::reach(y), results, "Y", "c");
     const bool in_place = std::is_same_v<V, C> && static_cast<const void*>(c.data()) == s.a.value;

@@ -14,33 +14,33 @@ namespace {
 
 using namespace tulle::test;
 
-constexpr Semiring all_semirings[] = {Semiring::plus_times, Semiring::min_plus,  Semiring::max_plus,
-                                      Semiring::max_min,    Semiring::or_and,    Semiring::plus_pair,
+constexpr Semiring all_semirings[] = {Semiring::plus_times, Semiring::min_plus,   Semiring::max_plus,
+                                      Semiring::max_min,    Semiring::or_and,     Semiring::plus_pair,
                                       Semiring::min_first,  Semiring::plus_second};
 
 double times(Semiring s, double a, double b)
 {
     switch (s) {
-        case Semiring::plus_times: return a * b;
-        case Semiring::min_plus:
-        case Semiring::max_plus: return a + b;
-        case Semiring::max_min: return std::min(a, b);
-        case Semiring::or_and: return a != 0 && b != 0;
-        case Semiring::plus_pair: return 1;
-        case Semiring::min_first: return a;
-        default: return b;
+    case Semiring::plus_times: return a * b;
+    case Semiring::min_plus:
+    case Semiring::max_plus: return a + b;
+    case Semiring::max_min: return std::min(a, b);
+    case Semiring::or_and: return a != 0 && b != 0;
+    case Semiring::plus_pair: return 1;
+    case Semiring::min_first: return a;
+    default: return b;
     }
 }
 
 double add(Semiring s, double a, double b)
 {
     switch (s) {
-        case Semiring::min_plus:
-        case Semiring::min_first: return std::min(a, b);
-        case Semiring::max_plus:
-        case Semiring::max_min: return std::max(a, b);
-        case Semiring::or_and: return a != 0 || b != 0;
-        default: return a + b;
+    case Semiring::min_plus:
+    case Semiring::min_first: return std::min(a, b);
+    case Semiring::max_plus:
+    case Semiring::max_min: return std::max(a, b);
+    case Semiring::or_and: return a != 0 || b != 0;
+    default: return a + b;
     }
 }
 
@@ -175,7 +175,8 @@ HostCsr<double> graph_of(index_t n, const std::vector<std::tuple<index_t, index_
 TEST(Triangles, AreCounted)
 {
     const Context c = Context::cpu(2);
-    const auto complete = matrix_where<double>(10, 10, Values::integers, 1, [](index_t i, index_t j) { return i != j; });
+    const auto complete =
+        matrix_where<double>(10, 10, Values::integers, 1, [](index_t i, index_t j) { return i != j; });
     EXPECT_EQ(count_triangles(c, complete.view()), 120);
     EXPECT_EQ(count_triangles(c, graph_of(4, {{0, 1, 1.}, {1, 2, 1.}, {2, 3, 1.}, {3, 0, 1.}}, true).view()), 0);
     EXPECT_EQ(count_triangles(c, graph_of(5, {{0, 1, 1.}, {1, 2, 1.}, {0, 2, 1.}, {2, 3, 1.}}, true).view()), 1);
@@ -218,7 +219,8 @@ TEST(PageRank, IsThatOfTheDefinition)
     EXPECT_NEAR(v[3], base, 1e-13);
     EXPECT_NEAR(v[0] + v[1] + v[2] + v[3] + v[4], 1, 1e-13);
     const std::vector<double> personal{0, 0, 0, 2, 0}, dangling{1, 0, 0, 0, 0};
-    const Ranking p = pagerank(c, a.view(), {.tolerance = 1e-15, .iterations = 1000, .personal = personal, .dangling = dangling});
+    const Ranking p =
+        pagerank(c, a.view(), {.tolerance = 1e-15, .iterations = 1000, .personal = personal, .dangling = dangling});
     EXPECT_NEAR(p.value[3], 0.15, 1e-13);
     EXPECT_NEAR(p.value[4], 0, 1e-13);
     EXPECT_FALSE(pagerank(c, a.view(), {.tolerance = 0, .iterations = 3}).converged);
@@ -242,7 +244,8 @@ TEST(Hits, AreTheSingularVectors)
 TEST(BreadthFirst, FindsLevelsAndSmallestParents)
 {
     const Context c = Context::cpu(2);
-    const auto a = graph_of(7, {{0, 2, 1.}, {0, 1, 1.}, {1, 3, 1.}, {2, 3, 1.}, {3, 4, 1.}, {5, 0, 1.}, {0, 0, 1.}}, false);
+    const auto a =
+        graph_of(7, {{0, 2, 1.}, {0, 1, 1.}, {1, 3, 1.}, {2, 3, 1.}, {3, 4, 1.}, {5, 0, 1.}, {0, 0, 1.}}, false);
     const Levels r = breadth_first(c, a.view(), 0);
     EXPECT_EQ(r.level, (std::vector<index_t>{0, 1, 1, 2, 3, -1, -1}));
     EXPECT_EQ(r.parent, (std::vector<index_t>{-1, 0, 0, 1, 3, -1, -1}));
@@ -269,7 +272,7 @@ TEST(ShortestPaths, AreThoseOfAllEdgesAllRounds)
         index_t at = v, steps = 0;
         while (r.parent[static_cast<std::size_t>(at)] >= 0 && steps++ < 60) at = r.parent[static_cast<std::size_t>(at)];
         EXPECT_LT(steps, 60) << "parents of " << v << " go round";
-        if (want[static_cast<std::size_t>(v)] < INFINITY) EXPECT_EQ(at, 3);
+        EXPECT_EQ(at == 3, want[static_cast<std::size_t>(v)] < INFINITY);
     }
     auto negative = a;
     negative.value[5] = -1;
