@@ -13,6 +13,9 @@
 /// - y = alpha op(A) x + beta y: tulle::spmv::multiply(), tulle::spmv::Plan, tulle::spmv::TeamPlan
 /// - C = alpha op(A) B + beta C, B and C dense: tulle::spmm::multiply(), tulle::spmm::Plan, tulle::spmm::TeamPlan
 /// - C = op(A) op(B): tulle::spgemm::multiply(), tulle::spgemm::Plan, tulle::spgemm::TeamPlan
+/// - c = alpha (X Y^T) at the positions of A + beta c, and sparse attention: tulle::sddmm::multiply(),
+/// tulle::sddmm::Plan
+/// - semirings, masks and graph algorithms: graph.hpp
 /// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
 /// - Incomplete factorisations: tulle::factor::Plan
 /// - Algebraic multigrid: tulle::amg::Plan
@@ -25,9 +28,11 @@
 #include "tulle/factor.hpp"
 #include "tulle/features.hpp"
 #include "tulle/generate.hpp"
+#include "tulle/graph.hpp"
 #include "tulle/io.hpp"
 #include "tulle/partition.hpp"
 #include "tulle/solve.hpp"
+#include "tulle/sddmm.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spgemm_team.hpp"
 #include "tulle/spmm.hpp"

@@ -4,18 +4,16 @@
 // matrix that is to be transposed.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <utility>
 
 #include "device/cuda_devices.hpp"
 #include "device/placed.hpp"
 #include "matrix/convert_steps.hpp"
+#include "matrix/dense_checks.hpp"
 #include "spmm/steps.hpp"
 #include "tulle/context.hpp"
 #include "tulle/spmm.hpp"
 #include "tulle/text.hpp"
-#include "tulle/validate.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
 
@@ -36,21 +34,8 @@ inline Limits limits_of(const Context& ctx)
     return limits;
 }
 
-template <class V>
-std::string type_name()
-{
-    if constexpr (std::is_same_v<V, Float16>) return "f16";
-    else if constexpr (std::is_same_v<V, Bfloat16>) return "bf16";
-    else return sizeof(V) == 4 ? "f32" : "f64";
-}
-
-// Sizes and arrays are known to be sound. Nobody looks at the numbers, which may be NaN.
-template <class V>
-void check_matrix(const Context& ctx, const CsrView<V>& a)
-{
-    const Findings found = validate_pattern(ctx, a);
-    require<ValueError>(found.ok(), found.problem);
-}
+using matrix::check_matrix;
+using matrix::type_name;
 
 // A transposed, by rows: entries by their columns, stably.
 template <class V>
@@ -73,23 +58,8 @@ Csr<V> turn(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>& source)
     });
 }
 
-// The addresses between which a matrix lies.
-template <class V>
-std::pair<std::uintptr_t, std::uintptr_t> reach(const DenseView<V>& m)
-{
-    const auto begin = reinterpret_cast<std::uintptr_t>(m.data);
-    return {begin,
-            begin + static_cast<std::size_t>(matrix::count_reach(m.rows, m.cols, m.leading, m.layout, sizeof(V))) *
-                        sizeof(V)};
-}
-
-template <class V>
-void require_shape(const DenseView<V>& m, index_t rows, index_t cols, std::string_view name)
-{
-    require(m.rows == rows && m.cols == cols,
-            [&] { return concat(name, " is ", m.rows, " x ", m.cols, ", but must be ", rows, " x ", cols); });
-    check_dense(m, name);
-}
+using matrix::reach;
+using matrix::require_shape;
 
 // Of an op(A) of rows x cols; addresses found to be where the context works are kept in known_b and known_c.
 template <class V, class C>

@@ -368,6 +368,23 @@ void add_spmm(std::vector<Call<View>>& all)
 }
 
 template <class View>
+void add_sddmm(std::vector<Call<View>>& all)
+{
+    for (const bool checked : {true, false})
+        all.push_back({"sddmm::Plan::make",
+                       [=](const Context& c, const View& a) { (void)sddmm::Plan<V>::make(c, a, {.checked = checked}); },
+                       false, checked});
+    all.push_back({"sddmm::Plan::update_values",
+                   [](const Context& c, const View& a) {
+                       const Matrices m(c);
+                       auto plan = sddmm::Plan<V>::make(c, m.view<View>(false));
+                       plan.update_values(a);
+                       c.synchronize();
+                   },
+                   false, false});
+}
+
+template <class View>
 void add_spgemm(std::vector<Call<View>>& all)
 {
     for (const bool checked : {true, false})
@@ -458,6 +475,7 @@ std::vector<Call<CsrView<V>>> calls()
     add_spmv(all);
     add_spmv_team(all);
     add_spmm(all);
+    add_sddmm(all);
     add_spgemm(all);
     add_sptrsv(all);
     return all;
@@ -472,6 +490,7 @@ std::vector<Call<Csr32View<V>>> calls()
     add_spmv(all);
     add_spmv_team(all);
     add_spmm(all);
+    add_sddmm(all);
     add_spgemm(all);
     add_sptrsv(all);
     return all;
@@ -547,6 +566,15 @@ std::vector<Call<DenseView<const V>>> calls()
                        const Matrices m(c);
                        const Operands o(c);
                        spmm::multiply(c, m.csr_there.view(), o.b(), writable(b));
+                       c.synchronize();
+                   },
+                   false, false});
+    all.push_back({"sddmm with such a Y",
+                   [](const Context& c, const View& y) {
+                       const Matrices m(c);
+                       Operands o(c);
+                       Buffer<V> to = c.run([&](const auto& q) { return Buffer<V>(q, m.csr_there.nonzeros()); });
+                       sddmm::multiply(c, m.csr_there.view(), o.c(), y, to.span());
                        c.synchronize();
                    },
                    false, false});

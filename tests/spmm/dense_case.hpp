@@ -22,36 +22,19 @@ namespace tulle::inline TULLE_ABI::spmm::test {
 using tulle::test::battery;
 using tulle::test::csr_of;
 using tulle::test::dense;
+using tulle::test::for_each_type;
 using tulle::test::Form;
 using tulle::test::HostCsr;
 using tulle::test::HostDense;
+using tulle::test::in_type;
 using tulle::test::is_drawn;
 using tulle::test::Lent;
 using tulle::test::matrix_where;
+using tulle::test::name_of;
 using tulle::test::random_matrix;
 using tulle::test::same_bits;
+using tulle::test::Scalars;
 using tulle::test::Values;
-
-template <class V>
-std::string name_of()
-{
-    return std::is_same_v<V, Float16> ? "f16" : std::is_same_v<V, Bfloat16> ? "bf16" : sizeof(V) == 4 ? "f32" : "f64";
-}
-
-// The same matrix with numbers of another type.
-template <class V>
-HostCsr<V> in_type(const HostCsr<double>& a, double scale = 1)
-{
-    HostCsr<V> b{.rows = a.rows,
-                 .cols = a.cols,
-                 .row_begin = a.row_begin,
-                 .col = a.col,
-                 .value = {},
-                 .sorted = a.sorted,
-                 .unique = a.unique};
-    for (const double v : a.value) b.value.push_back(static_cast<V>(scale * v));
-    return b;
-}
 
 // A float as tf32 has it: 10 bits of fraction, ties away from zero.
 inline float tf32_of(float value)
@@ -62,10 +45,6 @@ inline float tf32_of(float value)
     std::memcpy(&value, &bits, 4);
     return value;
 }
-
-struct Scalars {
-    double alpha = 1, beta = 0;
-};
 
 // Whether `got` is alpha op(A) B + beta C: exactly, where sums are, or within the bound. `tensor`: the sums are a
 // tensor core's, with inputs in tf32.
@@ -127,18 +106,6 @@ template <class V, class C>
                        << name_of<V>() << " C(" << i << ", " << n << ") is " << is << ", not " << must;
         }
     return ::testing::AssertionSuccess();
-}
-
-// go(V, C) for every pair of types there is.
-template <class Go>
-void for_each_type(Go&& go)
-{
-    go(double(), double());
-    go(float(), float());
-    go(Float16(), Float16());
-    go(Float16(), float());
-    go(Bfloat16(), Bfloat16());
-    go(Bfloat16(), float());
 }
 
 }  // namespace tulle::inline TULLE_ABI::spmm::test

@@ -15,6 +15,43 @@
 
 namespace tulle::test {
 
+template <class V>
+std::string name_of()
+{
+    return std::is_same_v<V, Float16> ? "f16" : std::is_same_v<V, Bfloat16> ? "bf16" : sizeof(V) == 4 ? "f32" : "f64";
+}
+
+// The same matrix with numbers of another type.
+template <class V>
+HostCsr<V> in_type(const HostCsr<double>& a, double scale = 1)
+{
+    HostCsr<V> b{.rows = a.rows,
+                 .cols = a.cols,
+                 .row_begin = a.row_begin,
+                 .col = a.col,
+                 .value = {},
+                 .sorted = a.sorted,
+                 .unique = a.unique};
+    for (const double v : a.value) b.value.push_back(static_cast<V>(scale * v));
+    return b;
+}
+
+struct Scalars {
+    double alpha = 1, beta = 0;
+};
+
+// go(V, C) for every pair of types there is.
+template <class Go>
+void for_each_type(Go&& go)
+{
+    go(double(), double());
+    go(float(), float());
+    go(Float16(), Float16());
+    go(Float16(), float());
+    go(Bfloat16(), Bfloat16());
+    go(Bfloat16(), float());
+}
+
 struct Form {
     Layout layout = Layout::row_major;
     index_t gap = 0;          // entries between lines

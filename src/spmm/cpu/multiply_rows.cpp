@@ -7,6 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/machine.hpp"
+#include "base/vector.hpp"
 #include "prim/merge_path.hpp"
 #include "spmm/steps.hpp"
 
@@ -15,65 +17,8 @@
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
-// `Count` numbers side by side; the compiler takes as many registers as it needs.
-template <class S, int Count>
-struct VectorOf {
-    typedef S type __attribute__((vector_size(Count * sizeof(S))));
-};
-template <class S, int Count>
-using Vector = typename VectorOf<S, Count>::type;
-
-template <class To, class From>
-[[gnu::always_inline]] inline To bits_as(const From& from)
-{
-    To to;
-    std::memcpy(&to, &from, sizeof(To));
-    return to;
-}
-
-// Numbers from memory, as those that are added up.
-template <int Count>
-[[gnu::always_inline]] inline Vector<double, Count> load(const double* from)
-{
-    Vector<double, Count> v;
-    std::memcpy(&v, from, sizeof(v));
-    return v;
-}
-
-template <int Count>
-[[gnu::always_inline]] inline Vector<float, Count> load(const float* from)
-{
-    Vector<float, Count> v;
-    std::memcpy(&v, from, sizeof(v));
-    return v;
-}
-
-template <int Count>
-[[gnu::always_inline]] inline Vector<std::int32_t, Count> load_halves(const void* from)
-{
-    Vector<std::uint16_t, Count> v;
-    std::memcpy(&v, from, sizeof(v));
-    return __builtin_convertvector(v, Vector<std::int32_t, Count>);
-}
-
-template <int Count>
-[[gnu::always_inline]] inline Vector<float, Count> load(const Bfloat16* from)
-{
-    return bits_as<Vector<float, Count>>(load_halves<Count>(from) << 16);
-}
-
-// As detail::f16_value, without branches.
-template <int Count>
-[[gnu::always_inline]] inline Vector<float, Count> load(const Float16* from)
-{
-    using Ints = Vector<std::int32_t, Count>;
-    const Ints half = load_halves<Count>(from), magnitude = half & 0x7fff;
-    const Ints small = bits_as<Ints>(__builtin_convertvector(magnitude, Vector<float, Count>) * 0x1p-24f);
-    const Ints usual = (magnitude << 13) + (112 << 23), beyond = magnitude << 13 | 0x7f800000;
-    const Ints is_small = magnitude < 0x400, is_usual = magnitude < 0x7c00;  // all bits set where true
-    const Ints large = (is_usual & usual) | (~is_usual & beyond);
-    return bits_as<Vector<float, Count>>((half & 0x8000) << 16 | (is_small & small) | (~is_small & large));
-}
+using simd::load;
+using simd::Vector;
 
 template <class V, class C>
 [[gnu::always_inline]] inline void put(const Operands<V, C>& o, offset_t row, offset_t j, Sum<V> sum)
@@ -176,23 +121,13 @@ template <class V, class C>
     multiply_stretch<64>(a, begin, end, o);
 }
 
-enum class Machine { plain, avx2, avx512 };
-
-Machine ask_machine()
-{
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        return Machine::avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Machine::avx2 : Machine::plain;
-}
-
 template <class V, class C>
 auto best_stretch()
 {
-    static const Machine machine = ask_machine();
-    return machine == Machine::avx512 ? &multiply_avx512<V, C>
-           : machine == Machine::avx2 ? &multiply_avx2<V, C>
-                                      : &multiply_plain<V, C>;
+    const simd::Machine machine = simd::machine();
+    return machine == simd::Machine::avx512 ? &multiply_avx512<V, C>
+           : machine == simd::Machine::avx2 ? &multiply_avx2<V, C>
+                                            : &multiply_plain<V, C>;
 }
 
 #else

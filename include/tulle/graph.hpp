@@ -1,0 +1,137 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// Graphs: products over semirings and under masks, and what is built of them: triangles, PageRank, HITS, breadth-first
+/// search, shortest paths, connected components.
+/// @code
+/// auto C = tulle::graph::multiply_masked(ctx, Semiring::plus_pair, L.view(), L.view(), L.view());   // C<L> = L L
+/// offset_t n = tulle::graph::count_triangles(ctx, A.view());
+/// auto r = tulle::graph::pagerank(ctx, A.view());               // r.value, r.iterations
+/// auto p = tulle::graph::shortest_paths(ctx, A.view(), 0);      // p.distance, p.parent
+/// @endcode
+/// A graph of n vertices is a square CSR matrix: an entry (i, j) is an edge from i to j, its value the weight. Vertices
+/// are counted from 0. A vertex without entries is isolated and an ordinary vertex. All of this runs on the CPU; a
+/// context of a GPU is refused with NotBuilt. Results do not depend on the number of threads.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tulle/api.hpp"
+#include "tulle/context.hpp"
+#include "tulle/csr.hpp"
+#include "tulle/types.hpp"
+
+/// Products over semirings and under masks, and graph algorithms.
+namespace tulle::inline TULLE_ABI::graph {
+
+/// An addition with its identity, and a multiplication. The first operand of a product is the entry of A.
+enum class Semiring {
+    plus_times,   ///< +, 0; a * b
+    min_plus,     ///< min, +infinity; a + b: shortest paths
+    max_plus,     ///< max, -infinity; a + b: longest paths
+    max_min,      ///< max, -infinity; min(a, b): widest paths
+    or_and,       ///< or, 0; 1 where a and b are both not zero: reachability
+    plus_pair,    ///< +, 0; 1 for every pair: counts products
+    min_first,    ///< min, +infinity; a
+    plus_second,  ///< +, 0; b
+};
+
+/// Name of a semiring.
+TULLE_API std::string to_text(Semiring semiring);
+/// The semiring of that name.
+/// @throws ValueError (with the names) if there is none.
+TULLE_API Semiring parse_semiring(std::string_view name);
+
+/// y = A x over a semiring: y[i] is the semiring's sum of a(i, j) times x[j] over the stored entries of row i; the
+/// identity of the addition where there are none.
+/// @throws ShapeError if sizes do not fit; ValueError if the matrix is not valid or x and y overlap; NotBuilt on a GPU.
+template <class V>
+TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a,
+                        std::type_identity_t<std::span<const V>> x, std::type_identity_t<std::span<V>> y);
+
+/// C<M> = A B over a semiring: the entries of A B at the positions of M, or with `complement` at all others. Only those
+/// are computed and stored: the memory is O(nonzeros of M) without, and that of C with complement. C has an entry where
+/// the mask allows it and there is a product. Rows of C are in the order of those of M, with complement sorted. Values
+/// of M are not read.
+/// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid, or M stores a position twice; NotBuilt
+/// on a GPU; OutOfMemory.
+template <class V>
+TULLE_API Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
+                                 const CsrView<V>& mask, bool complement = false);
+
+/// Number of triangles of an undirected graph: sets of three vertices with all three edges. Self loops do not count,
+/// an edge that is stored twice counts once, weights are not read.
+/// @throws ShapeError if A is not square; ValueError if A is not valid or its pattern is not symmetric, that is, the
+/// graph is directed; NotBuilt on a GPU.
+TULLE_API offset_t count_triangles(const Context& ctx, const CsrView<double>& a);
+
+/// Options of pagerank(); the defaults are NetworkX's.
+struct RankOptions {
+    double damping = 0.85;                  ///< probability of following an edge
+    double tolerance = 1e-6;                ///< converged when the 1-norm of the change is below n * tolerance
+    int iterations = 100;                   ///< at most
+    std::span<const double> personal = {};  ///< where a jump goes, in proportion; empty: anywhere
+    std::span<const double> dangling = {};  ///< where a vertex without edges goes; empty: as a jump
+};
+
+/// Result of an iteration.
+struct Ranking {
+    std::vector<double> value;  ///< one for each vertex; they add up to 1
+    int iterations = 0;         ///< done
+    bool converged = false;     ///< the tolerance was met
+};
+
+/// PageRank by NetworkX's definition. Edges lead away from their row; weights count in proportion; an edge that is
+/// stored twice has the sum of its weights.
+/// @throws ShapeError if A is not square or a vector has another size; ValueError if A is not valid, a weight is
+/// negative or not finite, an option is out of range, or a vector has a negative entry or adds up to nothing; NotBuilt
+/// on a GPU.
+TULLE_API Ranking pagerank(const Context& ctx, const CsrView<double>& a, const RankOptions& options = {});
+
+/// Hubs and authorities.
+struct HubsAndAuthorities {
+    std::vector<double> hub;        ///< h is proportional to A a; adds up to 1
+    std::vector<double> authority;  ///< a is proportional to A^T h; adds up to 1
+    int iterations = 0;             ///< done
+    bool converged = false;         ///< the tolerance was met
+};
+
+/// HITS by power iteration, from equal hubs.
+/// @param ctx where the work is done.
+/// @param a the graph.
+/// @param tolerance converged when the 1-norm of the change of h is below it.
+/// @param iterations at most.
+/// @throws ShapeError if A is not square; ValueError as pagerank(); NotBuilt on a GPU.
+TULLE_API HubsAndAuthorities hits(const Context& ctx, const CsrView<double>& a, double tolerance = 1e-8,
+                                  int iterations = 1000);
+
+/// Breadth-first search.
+struct Levels {
+    std::vector<index_t> level;   ///< edges from the source; -1: not reached
+    std::vector<index_t> parent;  ///< the smallest vertex one level up with an edge here; -1: none
+};
+
+/// Breadth-first search along the edges from `source`; weights are not read.
+/// @throws ShapeError if A is not square; ValueError if A is not valid or there is no such vertex; NotBuilt on a GPU.
+TULLE_API Levels breadth_first(const Context& ctx, const CsrView<double>& a, index_t source);
+
+/// Shortest paths.
+struct Paths {
+    std::vector<double> distance;  ///< from the source; +infinity: not reached
+    std::vector<index_t> parent;   ///< the vertex before on a shortest path; -1: none
+};
+
+/// Shortest paths from `source` by min-plus products with the vertices that changed. Weights of zero are allowed; an
+/// edge that is stored twice has the smaller weight.
+/// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or NaN, or there is no
+/// such vertex; NotBuilt on a GPU.
+TULLE_API Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t source);
+
+/// The connected component of each vertex, named by its smallest vertex. Directions of edges are ignored.
+/// @throws ShapeError if A is not square; ValueError if A is not valid; NotBuilt on a GPU.
+TULLE_API std::vector<index_t> components(const Context& ctx, const CsrView<double>& a);
+
+}  // namespace tulle::inline TULLE_ABI::graph

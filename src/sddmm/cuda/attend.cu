@@ -1,0 +1,178 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A warp for a row of H, with a running softmax: the slices of the warp compute the scores of a batch of nonzeros each
+// (dots.cuh), every lane turns the score it got into a weight relative to the largest so far, and the warp adds rows of
+// V. For the rows of V the warp is divided into teams that take nonzeros by turns; a lane has four columns of every
+// `Team` runs. Sums are added up in a fixed order.
+#include <cmath>
+
+#include "base/constant.hpp"
+#include "base/math.hpp"
+#include "sddmm/cuda/dots.cuh"
+
+namespace tulle::inline TULLE_ABI::sddmm {
+namespace {
+
+constexpr int threads_per_block = 128;
+constexpr unsigned whole_warp = 0xffffffffu;
+
+template <class S>
+__device__ inline S minus_infinity()
+{
+    return -std::numeric_limits<S>::infinity();
+}
+
+// Nonzeros of a row that a warp has at once.
+template <int Lanes>
+inline constexpr int scores_at_once = 32 / Lanes* batch<Lanes>;
+
+// The lane that has the score of nonzero i of those.
+template <int Lanes>
+__device__ inline int lane_of_score(int i)
+{
+    return i / batch<Lanes> * Lanes + i % batch<Lanes> * (Lanes / batch<Lanes>);
+}
+
+// What a lane has added up: its columns of `weights times rows of V`, for the nonzeros of its team.
+template <int Runs, class S>
+struct Running {
+    S largest, total;
+    S sum[Runs * run_length];
+};
+
+// The four columns from j on of a row of V; what is beyond the last is zero.
+template <class V>
+__device__ inline Run<V> load_columns(const Strided<const V>& v, bool whole, index_t row, index_t j, index_t width)
+{
+    const V* from = v.data + row * v.row + j * v.col;
+    if (whole && j + run_length <= width) return *reinterpret_cast<const Run<V>*>(from);
+    Run<V> run = {};
+    for (int c = 0; c < run_length; ++c)
+        if (j + c < width) run.value[c] = from[c * v.col];
+    return run;
+}
+
+// Scales what was added up before to the largest score there is now.
+template <int Runs, class S>
+__device__ inline S move_base(S largest, Running<Runs, S>& r)
+{
+    const S base = largest == minus_infinity<S>() ? S(0) : largest;
+    const S scale = std::exp(r.largest - base);
+    r.total *= scale;
+#pragma unroll
+    for (int c = 0; c < Runs * run_length; ++c) r.sum[c] *= scale;
+    r.largest = largest;
+    return base;
+}
+
+// The largest of all lanes' scores and of what was largest before. A score that is not a number is left to its weight.
+template <class S>
+__device__ inline S largest_of(S score, S before)
+{
+    S largest = score > before ? score : before;
+    for (int distance = 16; distance > 0; distance /= 2) {
+        const S other = __shfl_xor_sync(whole_warp, largest, distance);
+        largest = other > largest ? other : largest;
+    }
+    return largest;
+}
+
+// Adds `count` rows of V with the weights that lanes have.
+template <int Lanes, int Team, int Runs, class V, class C>
+__device__ inline void add_rows(const Attention<V, C>& o, int count, Sum<V> weight, index_t col,
+                                Running<Runs, Sum<V>>& r)
+{
+    const int lane = static_cast<int>(threadIdx.x) % 32, team = lane / Team;
+    const bool whole = o.v.col == 1 && can_load_runs(o.v.data, o.v.row);
+    for (int i = 0; i < count; i += 32 / Team) {
+        const int mine = i + team, from = lane_of_score<Lanes>(mine < count ? mine : count - 1);
+        const Sum<V> w = __shfl_sync(whole_warp, weight, from);
+        const index_t row = __shfl_sync(whole_warp, col, from);
+        if (mine >= count) continue;
+#pragma unroll
+        for (int t = 0; t < Runs; ++t) {
+            const Run<V> run = load_columns(o.v, whole, row, (t * Team + lane % Team) * run_length, o.width);
+#pragma unroll
+            for (int c = 0; c < run_length; ++c) r.sum[t * run_length + c] += w * widen(run.value[c]);
+        }
+    }
+}
+
+// Adds the teams up and writes the row of H.
+template <int Team, int Runs, class V, class C>
+__device__ inline void put_row(const Attention<V, C>& o, index_t row, bool empty, Running<Runs, Sum<V>>& r)
+{
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int distance = Team; distance < 32; distance *= 2)
+#pragma unroll
+        for (int c = 0; c < Runs * run_length; ++c) r.sum[c] += __shfl_xor_sync(whole_warp, r.sum[c], distance);
+    if (lane >= Team) return;
+#pragma unroll
+    for (int t = 0; t < Runs; ++t)
+#pragma unroll
+        for (int c = 0; c < run_length; ++c)
+            if (const index_t j = (t * Team + lane) * run_length + c; j < o.width)
+                o.h.data[row * o.h.row + j * o.h.col] =
+                    Narrow<C>::from(empty ? Sum<V>(0) : r.sum[t * run_length + c] / r.total);
+}
+
+//   grid: ceil(rows * 32 / threads)      shared memory: none      H: every row once
+template <int Lanes, int Team, int Runs, class V, class C>
+__global__ void __launch_bounds__(threads_per_block) attend_kernel(CsrView<V> a, Attention<V, C> o)
+{
+    using S = Sum<V>;
+    constexpr int at_once = scores_at_once<Lanes>;
+    const offset_t number = global_thread() / 32;
+    if (number >= a.rows) return;  // all lanes of the warp
+    const auto row = static_cast<index_t>(number);
+    const int lane = static_cast<int>(threadIdx.x) % 32, slice = lane / Lanes, in_slice = lane % Lanes;
+    const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
+    Running<Runs, S> r{.largest = minus_infinity<S>(), .total = 0, .sum = {}};
+    for (offset_t p = begin; p < end; p += at_once) {
+        const int count = end - p < at_once ? static_cast<int>(end - p) : at_once;
+        const auto within = [&](int i) { return p + (i < count ? i : count - 1); };
+        const offset_t asked = within(slice * batch<Lanes> + (in_slice < batch<Lanes> ? in_slice : 0));
+        const S dot = slice_dots<Lanes>(o.q, o.k, o.depth, row, a.col[asked]);
+        const int mine = slice * batch<Lanes> + nonzero_of_lane<Lanes>();
+        const offset_t at = within(mine);
+        const S product = o.value ? o.alpha * (dot * widen(o.value[at])) : o.alpha * dot;
+        const S score = mine < count ? product : minus_infinity<S>();
+        const S base = move_base(largest_of(score, r.largest), r);
+        const S weight = mine < count ? std::exp(score - base) : S(0);
+        const bool counts = in_slice % (Lanes / batch<Lanes>) == 0;  // one of the lanes that have the same
+        r.total += slice_sum<32>(counts ? weight : S(0));
+        add_rows<Lanes, Team, Runs>(o, count, weight, a.col[at], r);
+    }
+    put_row<Team, Runs>(o, row, begin == end, r);
+}
+
+template <int Team, int Runs, class V, class C>
+void attend_with(const CudaQueue& q, const CsrView<V>& a, const Attention<V, C>& o)
+{
+    const offset_t depth_bytes = static_cast<offset_t>(sizeof(V)) * o.depth;
+    with_constant<8, 32>(depth_bytes <= 256 ? 8 : 32, [&](auto lanes) {
+        launch(q, one_thread_each(offset_t{a.rows} * 32, threads_per_block), attend_kernel<lanes(), Team, Runs, V, C>,
+               a, o);
+    });
+}
+
+}  // namespace
+
+template <class V, class C>
+void attend(const CudaQueue& q, const CsrView<V>& a, const Attention<V, C>& o)
+{
+    if (o.width <= 8 * run_length) return attend_with<8, 1>(q, a, o);
+    if (o.width <= 32 * run_length) return attend_with<32, 1>(q, a, o);
+    static_assert(most_attended <= 32 * 4 * run_length);
+    attend_with<32, 4>(q, a, o);
+}
+
+template void attend(const CudaQueue&, const CsrView<double>&, const Attention<double, double>&);
+template void attend(const CudaQueue&, const CsrView<float>&, const Attention<float, float>&);
+template void attend(const CudaQueue&, const CsrView<Float16>&, const Attention<Float16, Float16>&);
+template void attend(const CudaQueue&, const CsrView<Float16>&, const Attention<Float16, float>&);
+template void attend(const CudaQueue&, const CsrView<Bfloat16>&, const Attention<Bfloat16, Bfloat16>&);
+template void attend(const CudaQueue&, const CsrView<Bfloat16>&, const Attention<Bfloat16, float>&);
+
+}  // namespace tulle::inline TULLE_ABI::sddmm

@@ -1,0 +1,126 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A slice of lanes computes the products of a batch of nonzeros: every lane has some columns of X and Y, 16 bytes of
+// each at once where they are so aligned, and the lanes' sums are exchanged by halves, so that a batch costs little
+// more than one shuffle a nonzero.
+#pragma once
+
+#include "device/cuda/float16.cuh"
+#include "device/cuda/kernel.cuh"
+#include "sddmm/steps.hpp"
+
+namespace tulle::inline TULLE_ABI::sddmm {
+
+// Nonzeros that a slice asks for at once.
+template <int Lanes>
+inline constexpr int batch = Lanes < 8 ? Lanes : 8;
+
+template <class V>
+struct alignas(16) Pack {
+    static constexpr int size = 16 / sizeof(V);
+    V value[size];
+};
+
+// Whether every row is whole packs.
+template <class V>
+__device__ inline bool has_packs(const Strided<const V>& m, index_t k)
+{
+    return m.col == 1 && k % Pack<V>::size == 0 && m.row % Pack<V>::size == 0 &&
+           reinterpret_cast<std::uintptr_t>(m.data) % sizeof(Pack<V>) == 0;
+}
+
+template <class V>
+__device__ inline Pack<V> load_pack(const V* from)
+{
+    return *reinterpret_cast<const Pack<V>*>(from);
+}
+
+template <class V>
+__device__ inline void add_pack(const Pack<V>& x, const Pack<V>& y, Sum<V>& sum)
+{
+#pragma unroll
+    for (int c = 0; c < Pack<V>::size; ++c) sum += widen(x.value[c]) * widen(y.value[c]);
+}
+
+// This lane's part of the products of rows `row` of X and `col` of Y.
+template <int Lanes, class V>
+__device__ inline void add_packs(const Strided<const V>& x, const Strided<const V>& y, index_t k,
+                                 const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
+                                 Sum<V> (&sum)[batch<Lanes>])
+{
+    constexpr int size = Pack<V>::size;
+    bool same_row = true;
+#pragma unroll
+    for (int i = 1; i < batch<Lanes>; ++i) same_row = same_row && row[i] == row[0];
+    for (index_t j = static_cast<index_t>(threadIdx.x % Lanes) * size; j < k; j += Lanes * size) {
+        Pack<V> there[batch<Lanes>];
+#pragma unroll
+        for (int i = 0; i < batch<Lanes>; ++i) there[i] = load_pack(y.data + col[i] * y.row + j);
+        Pack<V> here = load_pack(x.data + row[0] * x.row + j);
+#pragma unroll
+        for (int i = 0; i < batch<Lanes>; ++i) {
+            if (!same_row) here = load_pack(x.data + row[i] * x.row + j);
+            add_pack(here, there[i], sum[i]);
+        }
+    }
+}
+
+// The same number by number, whatever the strides.
+template <int Lanes, class V>
+__device__ inline void add_numbers(const Strided<const V>& x, const Strided<const V>& y, index_t k,
+                                   const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
+                                   Sum<V> (&sum)[batch<Lanes>])
+{
+    for (index_t j = static_cast<index_t>(threadIdx.x % Lanes); j < k; j += Lanes)
+#pragma unroll
+        for (int i = 0; i < batch<Lanes>; ++i)
+            sum[i] += widen(x.data[row[i] * x.row + j * x.col]) * widen(y.data[col[i] * y.row + j * y.col]);
+}
+
+// Adds up over the lanes of a slice. Lane l gets the whole sum of nonzero l / (Lanes / batch). Every sum is added up
+// in the same order. All 32 lanes must call.
+template <int Lanes, class S>
+__device__ inline S exchange_sums(S (&sum)[batch<Lanes>])
+{
+    const int lane = static_cast<int>(threadIdx.x) % Lanes;
+    int distance = Lanes / 2;
+#pragma unroll
+    for (int half = batch<Lanes> / 2; half > 0; half /= 2, distance /= 2) {
+        const bool upper = (lane & distance) != 0;
+#pragma unroll
+        for (int i = 0; i < half; ++i) {
+            const S given = upper ? sum[i] : sum[i + half], kept = upper ? sum[i + half] : sum[i];
+            sum[i] = kept + __shfl_xor_sync(0xffffffffu, given, distance);
+        }
+    }
+#pragma unroll
+    for (; distance > 0; distance /= 2) sum[0] += __shfl_xor_sync(0xffffffffu, sum[0], distance);
+    return sum[0];
+}
+
+// The nonzero of the batch whose sum this lane gets; lanes of equal number get the same.
+template <int Lanes>
+__device__ inline int nonzero_of_lane()
+{
+    return static_cast<int>(threadIdx.x) % Lanes / (Lanes / batch<Lanes>);
+}
+
+// The sum of nonzero_of_lane(), for the nonzeros that the slice's first lanes have the row and column of: lane i of
+// the slice those of nonzero i. All 32 lanes must call.
+template <int Lanes, class V>
+__device__ inline Sum<V> slice_dots(const Strided<const V>& x, const Strided<const V>& y, index_t k, index_t my_row,
+                                    index_t my_col)
+{
+    index_t row[batch<Lanes>], col[batch<Lanes>];
+    Sum<V> sum[batch<Lanes>] = {};
+#pragma unroll
+    for (int i = 0; i < batch<Lanes>; ++i) {
+        row[i] = __shfl_sync(0xffffffffu, my_row, i, Lanes);
+        col[i] = __shfl_sync(0xffffffffu, my_col, i, Lanes);
+    }
+    if (has_packs(x, k) && has_packs(y, k)) add_packs<Lanes>(x, y, k, row, col, sum);
+    else add_numbers<Lanes>(x, y, k, row, col, sum);
+    return exchange_sums<Lanes>(sum);
+}
+
+}  // namespace tulle::inline TULLE_ABI::sddmm

@@ -1,0 +1,59 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of the sampled product and of attention, once per queue. V is the type of A and the dense matrices, C that
+// of the results.
+#pragma once
+
+#include "tulle/csr.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/sddmm.hpp"
+
+namespace tulle::inline TULLE_ABI::sddmm {
+
+// A dense matrix by its strides: entry (i, j) stands at data[i * row + j * col].
+template <class V>
+struct Strided {
+    V* data;
+    offset_t row, col;
+};
+
+template <class V>
+Strided<V> strided(const DenseView<V>& m)
+{
+    const bool by_rows = m.layout == Layout::row_major;
+    return {m.data, by_rows ? m.leading : 1, by_rows ? 1 : m.leading};
+}
+
+// `value` is null where the values of A are no factor.
+template <class V, class C>
+struct Sampled {
+    Sum<V> alpha, beta;
+    Strided<const V> x, y;
+    index_t k;
+    const V* value;
+    C* c;
+};
+
+// Scores are alpha dot(row of Q, row of K) [value of A].
+template <class V, class C>
+struct Attention {
+    Sum<V> alpha;
+    Strided<const V> q, k, v;
+    index_t depth, width;  // columns of Q and K; of V and H
+    const V* value;
+    Strided<C> h;
+};
+
+// Every nonzero of A; alpha is not zero. `row` is the row of each nonzero, for a GPU only.
+template <class V, class C>
+void sample(const CpuQueue& q, const CsrView<V>& a, const index_t* row, int lanes, const Sampled<V, C>& o);
+template <class V, class C>
+void sample(const CudaQueue& q, const CsrView<V>& a, const index_t* row, int lanes, const Sampled<V, C>& o);
+
+// Every row of H.
+template <class V, class C>
+void attend(const CpuQueue& q, const CsrView<V>& a, const Attention<V, C>& o);
+template <class V, class C>
+void attend(const CudaQueue& q, const CsrView<V>& a, const Attention<V, C>& o);
+
+}  // namespace tulle::inline TULLE_ABI::sddmm

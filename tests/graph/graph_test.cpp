@@ -1,0 +1,298 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Products over semirings and under masks by plain loops; algorithms on graphs whose answers are known.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "support/battery.hpp"
+#include "tulle/graph.hpp"
+
+namespace tulle::inline TULLE_ABI::graph {
+namespace {
+
+using namespace tulle::test;
+
+constexpr Semiring all_semirings[] = {Semiring::plus_times, Semiring::min_plus,   Semiring::max_plus,
+                                      Semiring::max_min,    Semiring::or_and,     Semiring::plus_pair,
+                                      Semiring::min_first,  Semiring::plus_second};
+
+double times(Semiring s, double a, double b)
+{
+    switch (s) {
+    case Semiring::plus_times: return a * b;
+    case Semiring::min_plus:
+    case Semiring::max_plus: return a + b;
+    case Semiring::max_min: return std::min(a, b);
+    case Semiring::or_and: return a != 0 && b != 0;
+    case Semiring::plus_pair: return 1;
+    case Semiring::min_first: return a;
+    default: return b;
+    }
+}
+
+double add(Semiring s, double a, double b)
+{
+    switch (s) {
+    case Semiring::min_plus:
+    case Semiring::min_first: return std::min(a, b);
+    case Semiring::max_plus:
+    case Semiring::max_min: return std::max(a, b);
+    case Semiring::or_and: return a != 0 || b != 0;
+    default: return a + b;
+    }
+}
+
+using Entries = std::map<std::pair<index_t, index_t>, double>;
+
+Entries product(Semiring s, const HostCsr<double>& a, const HostCsr<double>& b)
+{
+    Entries c;
+    for (const auto& [i, k, x] : a.entries())
+        for (offset_t p = b.row_begin[static_cast<std::size_t>(k)]; p < b.row_begin[static_cast<std::size_t>(k) + 1];
+             ++p) {
+            const double v = times(s, x, b.value[static_cast<std::size_t>(p)]);
+            const auto [at, is_new] = c.try_emplace({i, b.col[static_cast<std::size_t>(p)]}, v);
+            if (!is_new) at->second = add(s, at->second, v);
+        }
+    return c;
+}
+
+Entries entries_of(const Context& c, const Csr<double>& m)
+{
+    Entries all;
+    for (const auto& [i, j, v] : host_of(c, m).entries()) EXPECT_TRUE(all.try_emplace({i, j}, v).second);
+    return all;
+}
+
+// A product under a mask is the whole product with a filter after it.
+TEST(MaskedProduct, IsTheProductWithAFilterAfterIt)
+{
+    for (const int threads : {1, 4}) {
+        const Context c = Context::cpu(threads);
+        const auto a = shuffled_with_duplicates(random_matrix<double>(60, 50, 0.1, Values::integers, 1), 7);
+        const auto b = random_matrix<double>(50, 70, 0.1, Values::integers, 2);
+        const auto mask = random_matrix<double>(60, 70, 0.2, Values::integers, 3);
+        for (const Semiring s : all_semirings)
+            for (const bool complement : {false, true}) {
+                SCOPED_TRACE(to_text(s) + (complement ? ", complement" : ""));
+                Entries want = product(s, a, b), allowed;
+                for (const auto& [i, j, v] : mask.entries()) allowed[{i, j}] = v;
+                std::erase_if(want, [&](const auto& e) { return (allowed.count(e.first) > 0) == complement; });
+                const Csr<double> got = multiply_masked(c, s, a.view(), b.view(), mask.view(), complement);
+                EXPECT_EQ(entries_of(c, got), want);
+                EXPECT_TRUE(got.sorted);
+            }
+    }
+}
+
+// (A B)^T under M^T is B^T A^T, where the multiplication commutes.
+TEST(MaskedProduct, TransposesWithItsMask)
+{
+    const Context c = Context::cpu(2);
+    const auto turned = [](const HostCsr<double>& m) {
+        std::vector<std::tuple<index_t, index_t, double>> t;
+        for (const auto& [i, j, v] : m.entries()) t.emplace_back(j, i, v);
+        return csr_of<double>(m.cols, m.rows, t);
+    };
+    const auto a = random_matrix<double>(30, 20, 0.2, Values::integers, 1),
+               b = random_matrix<double>(20, 40, 0.2, Values::integers, 2),
+               m = random_matrix<double>(30, 40, 0.3, Values::integers, 3);
+    const auto at = turned(a), bt = turned(b), mt = turned(m);
+    for (const Semiring s : {Semiring::plus_times, Semiring::min_plus, Semiring::max_min, Semiring::plus_pair}) {
+        Entries back;
+        for (const auto& [at_ji, v] : entries_of(c, multiply_masked(c, s, bt.view(), at.view(), mt.view())))
+            back[{at_ji.second, at_ji.first}] = v;
+        EXPECT_EQ(entries_of(c, multiply_masked(c, s, a.view(), b.view(), m.view())), back) << to_text(s);
+    }
+}
+
+TEST(MaskedProduct, TakesMemoryByTheMask)
+{
+    const Context c = Context::cpu(1);
+    const auto full = matrix_where<double>(300, 300, Values::integers, 1, [](index_t, index_t) { return true; });
+    const auto mask = csr_of<double>(300, 300, {{7, 8, 1.0}});
+    const Csr<double> got = multiply_masked(c, Semiring::plus_pair, full.view(), full.view(), mask.view());
+    EXPECT_EQ(entries_of(c, got), (Entries{{{7, 8}, 300.0}}));
+    EXPECT_LT(c.peak_bytes(), 300u * 300u * 8u / 10u);
+}
+
+TEST(SemiringProduct, WithAVectorIsTheSumOverRows)
+{
+    const Context c = Context::cpu(3);
+    for (const auto& [name, a] : battery<double>(Values::integers))
+        for (const Semiring s : all_semirings) {
+            SCOPED_TRACE(name + ", " + to_text(s));
+            const auto x = test_vector<double>(a.cols, Values::integers, 5);
+            std::vector<double> y(static_cast<std::size_t>(a.rows), 99);
+            multiply(c, s, a.view(), x, y);
+            std::map<index_t, double> want;
+            for (const auto& [i, j, v] : a.entries()) {
+                const double p = times(s, v, x[static_cast<std::size_t>(j)]);
+                const auto [at, is_new] = want.try_emplace(i, p);
+                if (!is_new) at->second = add(s, at->second, p);
+            }
+            const double none = s == Semiring::min_plus || s == Semiring::min_first ? INFINITY
+                                : s == Semiring::max_plus || s == Semiring::max_min ? -INFINITY
+                                                                                    : 0;
+            for (index_t i = 0; i < a.rows; ++i)
+                EXPECT_EQ(y[static_cast<std::size_t>(i)], want.count(i) ? want[i] : none) << i;
+        }
+}
+
+TEST(Semirings, HaveNames)
+{
+    for (const Semiring s : all_semirings) EXPECT_EQ(parse_semiring(to_text(s)), s);
+    EXPECT_THROW(parse_semiring("plus_plus"), ValueError);
+}
+
+TEST(MaskedProduct, RefusesWhatDoesNotFit)
+{
+    const Context c = Context::cpu(1);
+    const auto a = random_matrix<double>(6, 5, 0.5, Values::integers, 1),
+               b = random_matrix<double>(5, 7, 0.5, Values::integers, 2),
+               m = random_matrix<double>(6, 7, 0.5, Values::integers, 2);
+    EXPECT_THROW(multiply_masked(c, Semiring::min_plus, b.view(), a.view(), m.view()), ShapeError);
+    EXPECT_THROW(multiply_masked(c, Semiring::min_plus, a.view(), b.view(), a.view()), ShapeError);
+    auto twice = m;
+    twice.unique = false;
+    EXPECT_THROW(multiply_masked(c, Semiring::min_plus, a.view(), b.view(), twice.view()), ValueError);
+    auto bad = b;
+    bad.col[0] = 7;
+    EXPECT_THROW(multiply_masked(c, Semiring::min_plus, a.view(), bad.view(), m.view()), ValueError);
+}
+
+HostCsr<double> graph_of(index_t n, const std::vector<std::tuple<index_t, index_t, double>>& edges, bool both)
+{
+    auto all = edges;
+    for (const auto& [i, j, w] : edges)
+        if (both) all.emplace_back(j, i, w);
+    std::sort(all.begin(), all.end());
+    return csr_of<double>(n, n, all);
+}
+
+TEST(Triangles, AreCounted)
+{
+    const Context c = Context::cpu(2);
+    const auto complete =
+        matrix_where<double>(10, 10, Values::integers, 1, [](index_t i, index_t j) { return i != j; });
+    EXPECT_EQ(count_triangles(c, complete.view()), 120);
+    EXPECT_EQ(count_triangles(c, graph_of(4, {{0, 1, 1.}, {1, 2, 1.}, {2, 3, 1.}, {3, 0, 1.}}, true).view()), 0);
+    EXPECT_EQ(count_triangles(c, graph_of(5, {{0, 1, 1.}, {1, 2, 1.}, {0, 2, 1.}, {2, 3, 1.}}, true).view()), 1);
+    EXPECT_EQ(count_triangles(c, csr_of<double>(0, 0, {}).view()), 0);
+    // Self loops, an edge stored twice, weights that cancel.
+    auto noisy = graph_of(3, {{0, 1, 1.}, {1, 2, 5.}, {0, 2, -5.}, {0, 1, -1.}}, true).entries();
+    noisy.emplace_back(1, 1, 1.0);
+    EXPECT_EQ(count_triangles(c, csr_of<double>(3, 3, noisy).view()), 1);
+    EXPECT_THROW(count_triangles(c, graph_of(3, {{0, 1, 1.}}, false).view()), ValueError);
+    EXPECT_THROW(count_triangles(c, csr_of<double>(2, 3, {}).view()), ShapeError);
+}
+
+TEST(Triangles, AreATraceOfTheCube)
+{
+    const Context c = Context::cpu(2);
+    const auto a = matrix_where<double>(80, 80, Values::integers, 1, [](index_t i, index_t j) {
+        return i != j && unit(hash_of(3, std::min(i, j), std::max(i, j))) < 0.2;
+    });
+    double closed = 0;
+    for (const auto& [at, n] : product(Semiring::plus_pair, a, a))
+        for (offset_t p = a.row_begin[static_cast<std::size_t>(at.first)];
+             p < a.row_begin[static_cast<std::size_t>(at.first) + 1]; ++p)
+            if (a.col[static_cast<std::size_t>(p)] == at.second) closed += n;
+    EXPECT_EQ(count_triangles(c, a.view()), static_cast<offset_t>(closed) / 6);
+}
+
+// NetworkX 3: pagerank(nx.DiGraph([(0,1),(0,2),(1,2),(2,0),(3,2)]) with vertex 4 alone, tol=1e-14).
+TEST(PageRank, IsThatOfTheDefinition)
+{
+    const Context c = Context::cpu(2);
+    const auto a = graph_of(5, {{0, 1, 1.}, {0, 2, 1.}, {1, 2, 1.}, {2, 0, 1.}, {3, 2, 1.}}, false);
+    const Ranking r = pagerank(c, a.view(), {.tolerance = 1e-15, .iterations = 1000});
+    EXPECT_TRUE(r.converged);
+    // r = 0.85 (P^T r + r[4] / 5) + 0.15 / 5, which the result must satisfy.
+    const auto& v = r.value;
+    const double base = 0.03 + 0.85 * v[4] / 5;
+    EXPECT_NEAR(v[0], base + 0.85 * v[2], 1e-13);
+    EXPECT_NEAR(v[1], base + 0.85 * v[0] / 2, 1e-13);
+    EXPECT_NEAR(v[2], base + 0.85 * (v[0] / 2 + v[1] + v[3]), 1e-13);
+    EXPECT_NEAR(v[3], base, 1e-13);
+    EXPECT_NEAR(v[0] + v[1] + v[2] + v[3] + v[4], 1, 1e-13);
+    const std::vector<double> personal{0, 0, 0, 2, 0}, dangling{1, 0, 0, 0, 0};
+    const Ranking p =
+        pagerank(c, a.view(), {.tolerance = 1e-15, .iterations = 1000, .personal = personal, .dangling = dangling});
+    EXPECT_NEAR(p.value[3], 0.15, 1e-13);
+    EXPECT_NEAR(p.value[4], 0, 1e-13);
+    EXPECT_FALSE(pagerank(c, a.view(), {.tolerance = 0, .iterations = 3}).converged);
+    EXPECT_THROW(pagerank(c, a.view(), {.damping = 1.5}), ValueError);
+    EXPECT_THROW(pagerank(c, a.view(), {.personal = std::span(personal).first(3)}), ShapeError);
+    EXPECT_THROW(pagerank(c, graph_of(2, {{0, 1, -1.}}, false).view()), ValueError);
+}
+
+TEST(Hits, AreTheSingularVectors)
+{
+    const Context c = Context::cpu(2);
+    const auto a = graph_of(4, {{0, 1, 1.}, {0, 2, 1.}, {1, 2, 1.}, {3, 2, 1.}}, false);
+    const HubsAndAuthorities r = hits(c, a.view(), 1e-15, 1000);
+    EXPECT_TRUE(r.converged);
+    // A^T A restricted to {1, 2} is [1 1; 1 3]: largest eigenvalue 2 + sqrt 2, vector (1, 1 + sqrt 2).
+    EXPECT_NEAR(r.authority[2] / r.authority[1], 1 + std::sqrt(2.0), 1e-12);
+    EXPECT_NEAR(r.hub[1], r.hub[3], 1e-15);
+    EXPECT_NEAR(r.hub[0] / r.hub[1], (2 + std::sqrt(2.0)) / (1 + std::sqrt(2.0)), 1e-12);
+}
+
+TEST(BreadthFirst, FindsLevelsAndSmallestParents)
+{
+    const Context c = Context::cpu(2);
+    const auto a =
+        graph_of(7, {{0, 2, 1.}, {0, 1, 1.}, {1, 3, 1.}, {2, 3, 1.}, {3, 4, 1.}, {5, 0, 1.}, {0, 0, 1.}}, false);
+    const Levels r = breadth_first(c, a.view(), 0);
+    EXPECT_EQ(r.level, (std::vector<index_t>{0, 1, 1, 2, 3, -1, -1}));
+    EXPECT_EQ(r.parent, (std::vector<index_t>{-1, 0, 0, 1, 3, -1, -1}));
+    EXPECT_THROW(breadth_first(c, a.view(), 7), ValueError);
+    EXPECT_THROW(breadth_first(c, a.view(), -1), ValueError);
+}
+
+// Bellman and Ford's plain rounds over all edges.
+TEST(ShortestPaths, AreThoseOfAllEdgesAllRounds)
+{
+    const Context c = Context::cpu(2);
+    auto a = random_matrix<double>(60, 60, 0.06, Values::integers, 9);
+    for (double& w : a.value) w = std::abs(w);  // zeros among them
+    const Paths r = shortest_paths(c, a.view(), 3);
+    std::vector<double> want(60, INFINITY);
+    want[3] = 0;
+    for (int round = 0; round < 60; ++round)
+        for (const auto& [i, j, w] : a.entries())
+            want[static_cast<std::size_t>(j)] =
+                std::min(want[static_cast<std::size_t>(j)], want[static_cast<std::size_t>(i)] + w);
+    EXPECT_EQ(r.distance, want);
+    for (index_t v = 0; v < 60; ++v) {
+        EXPECT_EQ(r.parent[static_cast<std::size_t>(v)] < 0, v == 3 || want[static_cast<std::size_t>(v)] == INFINITY);
+        index_t at = v, steps = 0;
+        while (r.parent[static_cast<std::size_t>(at)] >= 0 && steps++ < 60) at = r.parent[static_cast<std::size_t>(at)];
+        EXPECT_LT(steps, 60) << "parents of " << v << " go round";
+        EXPECT_EQ(at == 3, want[static_cast<std::size_t>(v)] < INFINITY);
+    }
+    auto negative = a;
+    negative.value[5] = -1;
+    EXPECT_THROW(shortest_paths(c, negative.view(), 3), ValueError);
+    negative.value[5] = std::nan("");
+    EXPECT_THROW(shortest_paths(c, negative.view(), 3), ValueError);
+}
+
+TEST(Components, AreNamedByTheirSmallestVertex)
+{
+    const Context c = Context::cpu(1);
+    const auto a = graph_of(7, {{5, 1, 1.}, {2, 6, 1.}, {6, 4, 1.}, {3, 3, 1.}}, false);
+    EXPECT_EQ(components(c, a.view()), (std::vector<index_t>{0, 1, 2, 3, 2, 1, 2}));
+}
+
+TEST(Graphs, AreNotYetOnAGpu)
+{
+    if (!why_no_cuda().empty()) GTEST_SKIP() << why_no_cuda();
+    EXPECT_THROW(components(Context::cuda(0), csr_of<double>(1, 1, {}).view()), NotBuilt);
+}
+
+}  // namespace
+}  // namespace tulle::inline TULLE_ABI::graph

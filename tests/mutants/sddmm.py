@@ -1,0 +1,27 @@
+"""Mutations of SDDMM and of sparse attention."""
+from mutants import mutant
+
+BATTERY = "*SddmmOn.IsExactForIntegers/cuda*"
+ATTENTION = "*AttentionOn.IsTheSoftmax*/cuda*"
+
+
+def sddmm(name, file, old, new, filter=BATTERY, **more):
+    return mutant("sddmm: " + name, file, old, new, test="sddmm", filter=filter, seeds=more.pop("seeds", [1, 2, 3]), **more)
+
+
+MUTANTS = [
+    sddmm("a batch in several rows takes the first one's row of X", "src/sddmm/cuda/dots.cuh", "if (!same_row) here", "if (false) here"),
+    sddmm("sums are exchanged over too few lanes", "src/sddmm/cuda/dots.cuh", "for (; distance > 0; distance /= 2) sum[0] +=", "for (; distance > 1; distance /= 2) sum[0] +="),
+    sddmm("lanes give away what they should keep", "src/sddmm/cuda/dots.cuh", "given = upper ? sum[i] : sum[i + half]", "given = upper ? sum[i + half] : sum[i]"),
+    sddmm("unaligned rows are loaded as packs", "src/sddmm/cuda/dots.cuh", "m.col == 1 && k % Pack<V>::size == 0 &&", "m.col == 1 &&"),
+    sddmm("beta of zero reads c", "src/sddmm/cuda/sample.cu", "o.beta == 0 ? product : product + o.beta * widen(o.c[p])", "product + o.beta * widen(o.c[p])"),
+    sddmm("values of A are no factor", "src/sddmm/cuda/sample.cu", "o.value ? o.alpha * (dot * widen(o.value[p]))", "o.value ? o.alpha * dot"),
+    sddmm("results beyond the last", "src/sddmm/cuda/sample.cu", "if (p >= nonzeros || lane", "if (p > nonzeros || lane", filter="*SddmmEndsOn*/cuda*:" + BATTERY),
+    sddmm("cpu: the last nonzeros of a row", "src/sddmm/cpu/row_dots.hpp", "for (; p < end; ++p) {", "for (; p + 1 < end; ++p) {", filter="*IsExactForIntegers/cpu"),
+    sddmm("cpu: columns after the last vector", "src/sddmm/cpu/row_dots.hpp", "for (index_t t = j; t < k; ++t) rest", "for (index_t t = j; t + 1 < k; ++t) rest", filter="*IsExactForIntegers/cpu"),
+    sddmm("attention: sums are not scaled to the new base", "src/sddmm/cuda/attend.cu", "r.sum[c] *= scale;", "r.sum[c] *= S(1);", filter="*AttentionOn.ScoresMayBeFar*/cuda*"),
+    sddmm("attention: scores of lanes with the same count twice", "src/sddmm/cuda/attend.cu", "slice_sum<32>(counts ? weight : S(0))", "slice_sum<32>(weight)", filter=ATTENTION),
+    sddmm("attention: teams are not added up", "src/sddmm/cuda/attend.cu", "for (int distance = Team; distance < 32; distance *= 2)\n#pragma unroll", "for (int distance = Team; distance < 16; distance *= 2)\n#pragma unroll", filter=ATTENTION),
+    sddmm("attention: empty rows are divided by nothing", "src/sddmm/cuda/attend.cu", "empty ? Sum<V>(0) : r.sum", "false ? Sum<V>(0) : r.sum", filter="*EqualScores*/cuda*"),
+    sddmm("attention, cpu: the largest score is not kept", "src/sddmm/cpu/attend.cpp", "    r.largest = largest;\n}", "}", filter="*AttentionOn.*/cpu"),
+]

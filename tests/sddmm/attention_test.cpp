@@ -1,0 +1,121 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// H = softmax(alpha Q K^T at the positions of A) V: every type, widths on both sides of every kernel's, long and empty
+// rows, scores far from zero.
+#include "sddmm/sampled_case.hpp"
+
+#include "support/backends.hpp"
+
+namespace tulle::inline TULLE_ABI::sddmm {
+namespace {
+
+using namespace test;
+
+class AttentionOn : public tulle::test::OnBackend {};
+
+// Short, long, empty rows, and a position stored twice.
+template <class V>
+HostCsr<V> pattern()
+{
+    return in_type<V>(matrix_where<double>(23, 150, Values::reals, 4, [](index_t i, index_t j) {
+        return i == 7 || (i % 5 != 2 && (i * 31 + j * 7) % 29 < i % 4 * 3 + 1);
+    }));
+}
+
+template <class V, class C>
+HostDense<C> attended(const Context& ctx, const HostCsr<V>& a, const Options& options, double alpha,
+                      const HostDense<V>& q, const HostDense<V>& k, const HostDense<V>& v, const Form& form)
+{
+    const auto there = to_device(ctx, a.view());
+    Lent<V> q_there(ctx, q, form), k_there(ctx, k, {}), v_there(ctx, v, form);
+    Lent<C> h_there(ctx,
+                    {a.rows, v.cols,
+                     std::vector<C>(static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(v.cols),
+                                    static_cast<C>(std::nanf("")))},
+                    form);
+    Plan<V, C>::make(ctx, there.view(), options)
+        .attend(static_cast<Sum<V>>(alpha), q_there.view(), k_there.view(), v_there.view(), h_there.view());
+    return h_there.take();
+}
+
+TEST_P(AttentionOn, IsTheSoftmaxOfTheScoresTimesV)
+{
+    const auto c = ctx();
+    for_each_type([&](auto from, auto to) {
+        using V = decltype(from);
+        using C = decltype(to);
+        const auto a = pattern<V>();
+        int turn = 0;
+        for (const auto& [depth, width] : {std::pair{1, 1}, {16, 32}, {33, 33}, {64, 128}, {128, 129}, {40, 7}})
+            for (const bool scaled : {false, true}) {
+                ++turn;
+                const std::string what = name_of<V>() + " to " + name_of<C>() + ", " + std::to_string(depth) + " and " +
+                                         std::to_string(width) + " columns" + (scaled ? ", scaled" : "");
+                if (!is_drawn(what, 5)) continue;
+                SCOPED_TRACE(what);
+                const Form form{turn % 5 == 1 ? Layout::col_major : Layout::row_major, turn % 2 * 4,
+                                turn % 3 == 2 ? 61u : 64u};
+                const auto q = dense<V>(a.rows, depth, Values::reals, 1), k = dense<V>(a.cols, depth, Values::reals, 2),
+                           v = dense<V>(a.cols, width, Values::reals, 3);
+                const double alpha = scaled ? 0x1p-15 : 0.25;
+                EXPECT_TRUE(is_attended(a, scaled, alpha, q, k, v,
+                                        attended<V, C>(c, a, {.k = depth, .scaled = scaled}, alpha, q, k, v, form)));
+            }
+    });
+}
+
+// Where exp of a score alone would be infinite or zero, in every order of the nonzeros.
+TEST_P(AttentionOn, ScoresMayBeFarFromZero)
+{
+    const auto c = ctx();
+    const index_t n = 70;
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < 3; ++i)
+        for (index_t j = 0; j < n; ++j) entries.emplace_back(i, j, 1.0);
+    const auto a = csr_of<double>(3, n, entries);
+    HostDense<double> q{3, 1, {30, -30, 0}}, k{n, 1, {}};
+    for (index_t j = 0; j < n; ++j) k.at.push_back(j - 20);
+    const auto v = dense<double>(n, 5, Values::reals, 3);
+    EXPECT_TRUE(is_attended(a, false, 1, q, k, v, attended<double, double>(c, a, {}, 1, q, k, v, {})));
+}
+
+TEST_P(AttentionOn, EqualScoresGiveTheMean)
+{
+    const auto c = ctx();
+    const auto a = csr_of<float>(3, 4, {{0, 0, 1.f}, {0, 2, 1.f}, {2, 3, 1.f}});
+    const HostDense<float> q{3, 1, {0, 0, 5}}, k{4, 1, {1, 2, 3, 4}}, v{4, 2, {2, 4, 9, 9, 4, 8, 7, 1}};
+    const auto h = attended<float, float>(c, a, {}, 1, q, k, v, {});
+    EXPECT_EQ(h.at, (std::vector<float>{3, 6, 0, 0, 7, 1}));
+}
+
+TEST_P(AttentionOn, AScoreThatIsNoNumberStaysInItsRow)
+{
+    const auto c = ctx();
+    const auto a = csr_of<float>(2, 3, {{0, 0, 1.f}, {0, 1, 1.f}, {1, 1, 1.f}, {1, 2, 1.f}});
+    const HostDense<float> q{2, 1, {1, 1}}, k{3, 1, {std::nanf(""), 1, 1}}, v{3, 1, {1, 2, 4}};
+    const auto h = attended<float, float>(c, a, {}, 1, q, k, v, {});
+    EXPECT_TRUE(std::isnan(h(0, 0)));
+    EXPECT_EQ(h(1, 0), 3.0f);
+}
+
+TEST_P(AttentionOn, RefusesWhatDoesNotFit)
+{
+    const auto c = ctx();
+    const auto there = to_device(c, csr_of<float>(2, 3, {{0, 0, 1.f}}).view());
+    const auto plan = Plan<float>::make(c, there.view());
+    auto data = to_device<float>(c, std::span<const float>(std::vector<float>(4000)));
+    const auto m = [&](index_t rows, index_t cols, offset_t at) {
+        return DenseView<float>{rows, cols, cols, Layout::row_major, data.data() + at};
+    };
+    EXPECT_THROW(plan.attend(1, m(3, 4, 0), m(3, 4, 100), m(3, 4, 200), m(2, 4, 300)), ShapeError);
+    EXPECT_THROW(plan.attend(1, m(2, 4, 0), m(3, 5, 100), m(3, 4, 200), m(2, 4, 300)), ShapeError);
+    EXPECT_THROW(plan.attend(1, m(2, 4, 0), m(3, 4, 100), m(3, 4, 200), m(2, 5, 300)), ShapeError);
+    EXPECT_THROW(plan.attend(1, m(2, 4, 0), m(3, 4, 100), m(3, 4, 200), m(2, 4, 205)), ValueError);
+    EXPECT_THROW(plan.attend(1, m(2, 4, 0), m(3, 4, 100), m(3, 513, 200), m(2, 513, 2500)), ValueError);
+    plan.attend(1, m(2, 4, 0), m(3, 4, 100), m(3, 512, 200), m(2, 512, 2000));
+}
+
+TULLE_ON_BACKENDS(AttentionOn);
+
+}  // namespace
+}  // namespace tulle::inline TULLE_ABI::sddmm
