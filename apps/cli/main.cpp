@@ -54,12 +54,12 @@ void add_convert(Parser& parser, ConvertOptions& o)
 {
     CLI::App* verb =
         parser.verb("convert",
-                    "From any format to another; the name of the new file says which (.mtx .npz .tulle ...).",
+                    "From any format to another; the name of the new file says which (.mtx .npz .tulle .petsc ...).",
                     "tulle convert matrix.mtx.xz matrix.npz\ntulle convert matrix.mtx matrix.tulle --type f32\ntulle "
                     "convert lattice.npz lattice.mtx --symmetric");
     parser.matrix(verb, o.matrix);
     verb->add_option("to", o.to, "the file to write; - is stdout")->required()->option_text("FILE");
-    parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle");
+    parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle, petsc");
     Parser::type(verb, o.type);
     verb->add_flag("--symmetric", o.symmetric,
                    "Matrix Market: write the lower triangle only (the matrix must be symmetric)");
@@ -77,7 +77,7 @@ void add_gen(Parser& parser, GenOptions& o)
                                  "--stats\ntulle gen twin:all --stats    the twelve twins beside the paper's figures");
     verb->add_option("sentence", o.sentence, "what to make, like stencil7:100 or twin:cant")->option_text("SENTENCE");
     verb->add_option("-o,--out", o.to, "the file to write; its name says the format; - is stdout")->option_text("FILE");
-    parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle");
+    parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle, petsc");
     verb->add_flag("--list", o.list, "show the sentences there are");
     verb->add_flag("--stats", o.stats, "describe the matrix instead of writing it");
     Parser::type(verb, o.type);

@@ -8,6 +8,8 @@
 /// - .npz: SciPy sparse CSR, CSC or COO; written as CSR
 /// - .smtx .smtx.gz .smtx.xz: Deep Learning Matrix Collection, pattern only
 /// - .tulle: binary format of tulle, versioned, with checksums, mapped into memory
+/// - .petsc .petsc.gz: PETSc's binary format, AIJ matrices; read with indices of 32 or 64 bits, values in single or
+///   double precision (the first matrix of the file)
 ///
 /// "-" is standard input or output. Where the name gives no format (standard input, a pipe), the reader goes by the
 /// contents, and output to a pipe, a device or standard output is Matrix Market; ReadOptions::format and

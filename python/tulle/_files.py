@@ -49,7 +49,7 @@ def _by_rows(A: Any, shape: Any) -> Sparse:
 
 def read(file: str | os.PathLike, *, dtype: Any = "f64", format: str = "", random_values: int | None = None, real_part: bool = False, strict: bool = False,
          progress: Progress | None = None, return_info: bool = False, context: Context | None = None) -> Any:
-    """Reads a matrix: Matrix Market, SuiteSparse archives, SciPy's .npz, .smtx, .tulle; .gz and .xz directly.
+    """Reads a matrix: Matrix Market, SuiteSparse archives, SciPy's .npz, .smtx, .petsc, .tulle; .gz and .xz directly.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def read(file: str | os.PathLike, *, dtype: Any = "f64", format: str = "", rando
 
 def write(file: str | os.PathLike, A: Any, *, shape: Any = None, comment: str = "", symmetric: bool = False, pattern: bool = False, format: str = "",
           progress: Progress | None = None, context: Context | None = None) -> None:
-    """Writes a matrix as Matrix Market, SciPy's .npz or .tulle; a write that fails leaves no half file behind.
+    """Writes a matrix as Matrix Market, SciPy's .npz, .petsc or .tulle; a write that fails leaves no half file behind.
 
     Parameters
     ----------

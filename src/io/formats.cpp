@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "io/formats/petsc.hpp"
 #include "io/text.hpp"
 #include "tulle/text.hpp"
 
@@ -23,6 +24,8 @@ constexpr std::array formats{
     Format{".smtx.gz", Contents::smtx, Packing::gz, true},
     Format{".smtx.xz", Contents::smtx, Packing::xz, false},
     Format{".tulle", Contents::binary, Packing::none, true},
+    Format{".petsc", Contents::petsc, Packing::none, true},
+    Format{".petsc.gz", Contents::petsc, Packing::gz, true},
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -87,6 +90,7 @@ std::optional<Contents> contents_of(std::string_view bytes)
 {
     if (bytes.starts_with("\x89TULLE\r\n")) return Contents::binary;
     if (bytes.starts_with("PK\x03\x04")) return Contents::npz;
+    if (is_petsc(bytes)) return Contents::petsc;
     if (bytes.starts_with("\xef\xbb\xbf")) bytes.remove_prefix(3);
     if (lower(bytes.substr(0, 14)) == "%%matrixmarket") return Contents::matrix_market;
     return begins_with_sizes(bytes) ? std::optional(Contents::smtx) : std::nullopt;

@@ -13,7 +13,7 @@
 
 namespace tulle::inline TULLE_ABI::io {
 
-enum class Contents { matrix_market, npz, smtx, binary };
+enum class Contents { matrix_market, npz, smtx, binary, petsc };
 enum class Packing { none, gz, xz, tar_gz };
 
 struct Format {

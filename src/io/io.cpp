@@ -10,6 +10,7 @@
 #include "io/formats/binary.hpp"
 #include "io/formats/matrix_market.hpp"
 #include "io/formats/npz.hpp"
+#include "io/formats/petsc.hpp"
 #include "io/formats/smtx.hpp"
 #include "io/limits.hpp"
 #include "io/narrowing.hpp"
@@ -38,8 +39,9 @@ Csr<V> parse(const CpuQueue& q, const Source& source, Contents contents, const R
     const trace::Phase phase{"parse"};
     if (contents == Contents::matrix_market) return read_matrix_market<V>(q, source, options, info);
     if (contents == Contents::smtx) return read_smtx<V>(q, source, options, info);
-    Csr<V> a =
-        contents == Contents::npz ? read_npz<V>(q, source, options, info) : read_binary<V>(q, source, options, info);
+    Csr<V> a = contents == Contents::npz     ? read_npz<V>(q, source, options, info)
+               : contents == Contents::petsc ? read_petsc<V>(q, source, options, info)
+                                             : read_binary<V>(q, source, options, info);
     report_narrowing(q, a, options, info);
     return a;
 }
@@ -93,6 +95,7 @@ void write_contents(const CpuQueue& q, Sink& sink, Contents contents, const CsrV
     case Contents::matrix_market: return write_matrix_market(q, sink, a, options);
     case Contents::npz: return write_npz(q, sink, a, options);
     case Contents::smtx: return write_smtx(q, sink, a, options);
+    case Contents::petsc: return write_petsc(q, sink, a, options);
     case Contents::binary: break;
     }
     write_binary(q, sink, a, options);

@@ -35,7 +35,7 @@ TEST_F(StreamsOfTheTool, AMatrixGoesThroughPipesInEveryFormat)
 {
     file("a.mtx", small);
     const auto plain = json("info a.mtx");
-    for (const char* format : {"mtx", "npz", "tulle", "mtx.gz"}) {
+    for (const char* format : {"mtx", "npz", "tulle", "petsc", "mtx.gz"}) {
         SCOPED_TRACE(format);
         const Outcome run =
             shell(std::string("tulle convert - - --output-format ") + format + " -q <a.mtx | tulle info - --json");

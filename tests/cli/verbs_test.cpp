@@ -87,7 +87,7 @@ TEST_F(Verbs, ValidateAcceptsASoundMatrix)
 
 TEST_F(Verbs, ConvertThereAndBack)
 {
-    for (const char* format : {"copy.npz", "copy.tulle", "copy.mtx"}) {
+    for (const char* format : {"copy.npz", "copy.tulle", "copy.petsc", "copy.mtx"}) {
         SCOPED_TRACE(format);
         const auto made = json("convert " + small() + " " + format);
         EXPECT_EQ(made["nonzeros"], 5);

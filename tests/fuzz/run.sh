@@ -3,7 +3,7 @@
 # With fewer jobs than targets all run at once, for so much longer that each has its seconds of a core: no core stands idle at the end.
 # What a run finds new stays in BUILD/fuzz-found. A failure ends the script; its input and log stay in BUILD/fuzz-crashes.
 set -uo pipefail
-targets=(matrix_market npz smtx binary archive)
+targets=(matrix_market npz smtx binary petsc archive)
 jobs=${3:-1}
 export seconds=$((${1:-30} * ${#targets[@]} / (jobs < ${#targets[@]} ? jobs : ${#targets[@]})))
 here=$(cd "$(dirname "$0")" && pwd)

@@ -4,6 +4,8 @@
 #include "io/formats.hpp"
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <limits>
 
 #include "base/hash.hpp"
@@ -23,7 +25,8 @@ class Formats : public InFolder {};
 TEST_F(Formats, SamplesOfOthersAreRead)
 {
     for (const char* name : {"sample.mtx", "sample.mtx.gz", "sample.mtx.xz", "sample.tar.gz", "renamed.tar.gz",
-                             "long_name.tar.gz", "csr.npz", "csc.npz", "coo.npz", "csr_float32.npz", "zip64.npz"}) {
+                             "long_name.tar.gz", "csr.npz", "csc.npz", "coo.npz", "csr_float32.npz", "zip64.npz",
+                             "sample.petsc", "sample_rhs.petsc", "sample64.petsc"}) {
         SCOPED_TRACE(name);
         try {
             EXPECT_EQ(entries_of(io::read<double>(Context::cpu(2), samples / name)), sample_entries);
@@ -31,6 +34,39 @@ TEST_F(Formats, SamplesOfOthersAreRead)
             std::cout << e.message() << "\n";
         }
     }
+}
+
+std::string bytes_of(const fs::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// sample.petsc and sample64.petsc were written by PETSc's MatView, configured with indices of 32 and of 64 bits.
+TEST_F(Formats, PetscFilesAreThoseOfPetsc)
+{
+    const Context ctx = Context::cpu(1);
+    io::FileInfo info;
+    const Csr<double> a = io::read<double>(ctx, samples / "sample.petsc", {}, &info);
+    EXPECT_EQ(info.format, "PETSc AIJ double");
+    EXPECT_EQ(info.stored, 4);
+    io::write(ctx, path("again.petsc"), a.view());
+    EXPECT_EQ(bytes_of(path("again.petsc")), bytes_of(samples / "sample.petsc"));
+    io::read<double>(ctx, samples / "sample64.petsc", {}, &info);
+    EXPECT_EQ(info.format, "PETSc AIJ double, 64-bit indices");
+    fs::copy_file(samples / "sample64.petsc", path("matrix.dat"));
+    EXPECT_EQ(entries_of(io::read<double>(ctx, path("matrix.dat"))), sample_entries);
+}
+
+TEST_F(Formats, PetscFilesOfSinglePrecision)
+{
+    std::string bytes = bytes_of(samples / "sample.petsc").substr(0, 44);
+    bytes += std::string("\x3f\xc0\0\0\xc0\0\0\0\x3e\x80\0\0\x40\x80\0\0", 16);
+    io::FileInfo info;
+    EXPECT_EQ(entries_of(io::read<double>(Context::cpu(1), file("single.petsc", bytes), {}, &info)), sample_entries);
+    EXPECT_EQ(info.format, "PETSc AIJ float");
+    bytes += bytes_of(samples / "sample_rhs.petsc").substr(76);
+    EXPECT_EQ(entries_of(io::read<double>(Context::cpu(1), file("both.petsc", bytes))), sample_entries);
 }
 
 TEST_F(Formats, IntegersAndOldNamesInNpz)
@@ -54,7 +90,7 @@ template <class V>
 void expect_round_trips(const fs::path& folder, const HostCsr<V>& a)
 {
     const Csr<V> expected = canonical(a);
-    for (const char* name : {"a.mtx", "a.mtx.gz", "a.npz", "a.tulle", "A.MTX"}) {
+    for (const char* name : {"a.mtx", "a.mtx.gz", "a.npz", "a.tulle", "a.petsc", "a.petsc.gz", "A.MTX"}) {
         SCOPED_TRACE(name);
         for (const int threads : {1, 4}) {
             const Context ctx = Context::cpu(threads);
@@ -134,7 +170,7 @@ TEST_F(Formats, EveryBufferOfAWriterIsFilledMoreThanTwice)
                                  unit(hash_of(4, i, k)) - 0.5);
     const auto a = csr_of<double>(30000, 1000, std::move(entries));
     const Context ctx = Context::cpu(1);
-    for (const char* name : {"a.mtx", "a.mtx.gz", "a.npz", "a.tulle"}) {
+    for (const char* name : {"a.mtx", "a.mtx.gz", "a.npz", "a.tulle", "a.petsc"}) {
         SCOPED_TRACE(name);
         try {
             io::write(ctx, path(name), a.view());

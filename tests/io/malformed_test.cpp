@@ -144,7 +144,8 @@ TEST_F(MalformedFile, FilesThatCannotBeOpened)
         io::read<double>(Context::cpu(1), path("matrix.txt"));
     } catch (const FileError& e) {
         EXPECT_EQ(e.hint(),
-                  "name the format; known are .mtx .mtx.gz .mtx.xz .tar.gz .tgz .npz .smtx .smtx.gz .smtx.xz .tulle");
+                  "name the format; known are .mtx .mtx.gz .mtx.xz .tar.gz .tgz .npz .smtx .smtx.gz .smtx.xz .tulle "
+                  ".petsc .petsc.gz");
     }
 }
 

@@ -10,6 +10,7 @@
 #include "io/formats/binary.hpp"
 #include "io/formats/matrix_market.hpp"
 #include "io/formats/npz.hpp"
+#include "io/formats/petsc.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/text.hpp"
 #include "tulle/validate.hpp"
@@ -64,6 +65,8 @@ void expect_round_trips()
                          [](const CpuQueue& q, Text& to, const CsrView<V>& a) { io::write_npz(q, to, a, {}); });
     expect_round_trip<V>("a.tulle",
                          [](const CpuQueue& q, Text& to, const CsrView<V>& a) { io::write_binary(q, to, a, {}); });
+    expect_round_trip<V>("a.petsc",
+                         [](const CpuQueue& q, Text& to, const CsrView<V>& a) { io::write_petsc(q, to, a, {}); });
 }
 
 TEST(Property, WhatIsWrittenIsRead)

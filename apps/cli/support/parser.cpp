@@ -95,9 +95,10 @@ void Parser::verbose(CLI::App* verb)
 
 void Parser::matrix(CLI::App* verb, Source& source, bool required, const Source* second)
 {
-    verb->add_option("matrix", source.text,
-                     "a file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle; - is stdin) or a sentence (stencil7:100; "
-                     "tulle gen --list)")
+    verb->add_option(
+            "matrix", source.text,
+            "a file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle .petsc; - is stdin) or a sentence (stencil7:100; "
+            "tulle gen --list)")
         ->required(required)
         ->option_text("MATRIX");
     verb->add_flag("--real-part", source.real_part, "take the real part of a complex file instead of refusing it");

@@ -36,7 +36,7 @@ bool names_generator(const std::string& name)
     for (const io::Generator& g : io::generators()) kinds.push_back(g.name);
     throw FileError(concat("there is no file '", text, "'"),
                     did_you_mean(before(text, ':'), kinds) +
-                        "give a matrix file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle) or a sentence like "
+                        "give a matrix file (.mtx .mtx.gz .mtx.xz .tar.gz .npz .smtx .tulle .petsc) or a sentence like "
                         "stencil7:100; 'tulle gen --list' shows all");
 }
 
@@ -110,7 +110,7 @@ std::string Source::name() const
     if (is_stdin()) return "stdin";
     if (is_sentence()) return text.rfind("twin:", 0) == 0 ? text.substr(5) : text;
     const std::string file = std::filesystem::path(text).filename().string();
-    for (const char* ending : {".mtx", ".tar.gz", ".npz", ".smtx", ".tulle"})
+    for (const char* ending : {".mtx", ".tar.gz", ".npz", ".smtx", ".tulle", ".petsc"})
         if (const auto at = file.rfind(ending); at != file.npos && at > 0) return file.substr(0, at);
     return file;
 }

@@ -164,7 +164,7 @@ void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
     verb->add_flag("--verify", o.verify, "compare C x with A (B x), row by row; exit code 1 if a bound is broken");
     verb->add_option("--seed", o.seed, "of x")->option_text("N");
     verb->add_option("--out", o.to, "write C to a file; - is stdout")->option_text("FILE");
-    parser.output(verb, o.to, o.to_format, "mtx (the default for - and pipes), mtx.gz, npz, tulle");
+    parser.output(verb, o.to, o.to_format, "mtx (the default for - and pipes), mtx.gz, npz, tulle, petsc");
     parser.effective(
         verb, "--verbose", [&o] { return o.devices == 0 && o.chunks.empty(); }, "with --devices or --chunks");
     parser.effective(

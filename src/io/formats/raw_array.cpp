@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/formats/raw_array.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -40,9 +42,10 @@ decltype(auto) with_type(Number type, F&& f)
 template <class S>
 S load(const RawArray& from, offset_t k)
 {
-    S value;
-    std::memcpy(&value, from.data + k * static_cast<offset_t>(sizeof(S)), sizeof(S));
-    return value;
+    std::array<char, sizeof(S)> bytes;
+    std::memcpy(bytes.data(), from.data + k * static_cast<offset_t>(sizeof(S)), sizeof(S));
+    if (from.order != std::endian::native) std::reverse(bytes.begin(), bytes.end());
+    return std::bit_cast<S>(bytes);
 }
 
 template <class S>

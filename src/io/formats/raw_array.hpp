@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <limits>
 #include <string>
 
@@ -26,6 +27,7 @@ struct RawArray {
     Number type;
     const char* data;
     offset_t size;
+    std::endian order = std::endian::native;
 };
 
 // Whole numbers from low to high. T is index_t or offset_t.
