@@ -233,6 +233,7 @@ void bind_spmv(nb::module_& m);
 void bind_spmm(nb::module_& m);
 void bind_spgemm(nb::module_& m);
 void bind_sptrsv(nb::module_& m);
+void bind_solve(nb::module_& m);
 void bind_files(nb::module_& m);
 
 }  // namespace tulle::python

@@ -47,5 +47,6 @@ NB_MODULE(_core, m)
     bind_spmm(m);
     bind_spgemm(m);
     bind_sptrsv(m);
+    bind_solve(m);
     bind_files(m);
 }

@@ -1,6 +1,6 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse linear algebra: products and triangular solves for SciPy's matrices, torch's sparse tensors and plain arrays.
+"""Sparse linear algebra: products, triangular solves and solvers for SciPy's matrices, torch's sparse tensors and plain arrays.
 
 >>> import numpy as np, tulle
 >>> A = tulle.generate("stencil5:3")         # a scipy.sparse.csr_array; tulle.read("A.mtx") reads one
@@ -8,6 +8,7 @@
 array([2., 1., 2., 1., 0., 1., 2., 1., 2.])
 >>> plan = tulle.plan_spmv(A)                # looks at A once
 >>> y = plan(np.ones(9))                     # many times
+>>> x, report = tulle.solve(A, np.ones(9))   # A x = b; report says how it went
 >>> M = tulle.wrap(A)                        # a LinearOperator, for SciPy's solvers
 >>> with tulle.scipy_backend():              # SciPy's own products, on tulle
 ...     y = A @ np.ones(9)
@@ -20,8 +21,8 @@ from . import _core
 from ._context import Context
 from ._errors import (DeviceError, Error, FallbackWarning, FileError, Forked, FormatError, InvalidValue, NotBuilt, OutOfMemory, PlanMismatch, ShapeError, UnsupportedType)
 from ._files import build_info, doctor, generate, generators, info, read, spy, write
-from ._operations import plan_solve_triangular, plan_spgemm, plan_spmm, plan_spmv, solve_triangular, spgemm, spmm, spmv
-from ._plans import Plan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan
+from ._operations import plan_solve, plan_solve_triangular, plan_spgemm, plan_spmm, plan_spmv, solve, solve_triangular, spgemm, spmm, spmv
+from ._plans import Plan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan
 from ._scipy import scipy_backend
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 __version__: str = _core.version
 __all__ = [
     "Context", "DeviceError", "Error", "FallbackWarning", "FileError", "Forked", "FormatError", "InvalidValue", "NotBuilt", "OutOfMemory", "Plan", "PlanMismatch",
-    "ShapeError", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "build_info", "doctor", "generate", "generators", "info",
-    "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "scipy_backend", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "wrap", "write",
+    "ShapeError", "SolveReport", "SolverPlan", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "build_info", "doctor", "generate", "generators", "info",
+    "plan_solve", "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "scipy_backend", "solve", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "wrap", "write",
 ]
 
 

@@ -142,6 +142,16 @@ class Sparse:
         s.converted = "its rows were not sorted or had repeats"
         return s
 
+    def by_rows(self) -> "Sparse":
+        """Itself, or a copy in CSR of what is stored by columns."""
+        if not self.by_column:
+            return self
+        csr = self.scipy().tocsr()
+        s = Sparse(False, self.shape, csr.indptr, csr.indices, csr.data, self.back, self.source)
+        s.notes = self.notes + ["csc: converted to csr"]
+        s.converted = "it was converted from csc to csr"
+        return s
+
     def scipy(self) -> Any:
         """As SciPy's, for what tulle does not have."""
         from scipy import sparse

@@ -11,7 +11,7 @@ from . import _core
 from ._arrays import F16, F32, F64, NAMES, Sparse, common_dtype, dense, dtype_of, fall_back, give_back, sparse
 from ._context import Context, context_of
 from ._errors import ShapeError
-from ._plans import Result, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
+from ._plans import Result, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
 
 __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "plan_spmv", "plan_spmm", "plan_spgemm", "plan_solve_triangular"]
 
@@ -327,3 +327,73 @@ def plan_solve_triangular(A: Any, *, lower: bool = True, unit_diagonal: bool = F
     """
     return TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides, shape=shape, dtype=dtype,
                           policy=policy, expected_calls=expected_calls, context=context)
+
+
+def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: float = 1e-8, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"), restart: int = 30,
+               guess: bool = False, shape: Any = None, dtype: Any = None, context: Context | None = None) -> SolverPlan:
+    """A solver of A x = b, prepared for one matrix.
+
+    Parameters
+    ----------
+    A, shape, context
+        As for `spmv`; square.
+    method : str, optional
+        "cg", "pipelined_cg", "minres", "bicgstab", "gmres", "fgmres", "chebyshev" or "refinement"; chosen from the symmetry and the diagonal of A if left out.
+    preconditioner : str, optional
+        "none", "jacobi", "block-jacobi:8", "chebyshev:3", "ilu0", "ic0", "iluk:1", "ilut" or "amg"; chosen if left out.
+    rtol, atol : float
+        The norm of b - A x that is small enough: the larger of rtol times the norm of b, and atol.
+    maxiter : int
+        The most iterations.
+    seconds : float
+        The most seconds.
+    restart : int
+        gmres, fgmres: vectors kept before a restart.
+    guess : bool
+        `out` has a first guess when the plan is called.
+    dtype : optional
+        float64 or float32; that of A by default.
+
+    Returns
+    -------
+    SolverPlan
+        `plan(b)` gives x and a report; `plan.update_values(A.data)` takes new values.
+
+    Examples
+    --------
+    >>> import numpy as np, tulle
+    >>> plan = tulle.plan_solve(tulle.generate("stencil5:30"), preconditioner="amg")
+    >>> x, report = plan(np.ones(900))
+    >>> report.converged
+    True
+    """
+    return SolverPlan(A, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, maxiter=maxiter, seconds=seconds, restart=restart, guess=guess, shape=shape, dtype=dtype,
+                      context=context)
+
+
+def solve(A: Any, b: Any, out: Any = None, **options: Any) -> tuple[Any, SolveReport]:
+    """A x = b, once, by a preconditioned Krylov method.
+
+    Parameters
+    ----------
+    A, b, out
+        As for `plan_solve` and its plan.
+    **options
+        As for `plan_solve`.
+
+    Returns
+    -------
+    x : array of b's kind, or out
+        As good as it got.
+    report : SolveReport
+        True where x is good enough; says why otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np, tulle
+    >>> A = tulle.generate("stencil5:30")
+    >>> x, report = tulle.solve(A, A @ np.ones(900))
+    >>> bool(report), bool(np.allclose(x, 1))
+    (True, True)
+    """
+    return SolverPlan(A, **options)(b, out)

@@ -411,3 +411,90 @@ class TriangularPlan(Plan):
     def levels(self) -> int:
         """Levels of rows, one after the other."""
         return self._plan.levels
+
+
+class SolveReport:
+    """How a solve went: `reason`, `converged`, `iterations`, `relative` (the true residual over the norm of b), `history` (norms of the residual, the first
+    before any iteration), `method`, seconds by phase, and `text`, all of it as a sentence. True where it converged.
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = {**fields, "history": np.array(fields["history"])}
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise AttributeError(f"a report has no {name}; it has {', '.join(self._fields)}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fields]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._fields
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+
+    def __bool__(self) -> bool:
+        return self._fields["converged"]
+
+    def __repr__(self) -> str:
+        return f"SolveReport({self._fields['text']})"
+
+
+class SolverPlan(Plan):
+    """A x = b by a preconditioned Krylov method; made by `plan_solve`."""
+
+    __slots__ = ()
+
+    def __init__(self, A: Any, *, method: str = "", preconditioner: str = "", rtol: float = 1e-8, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"),
+                 restart: int = 30, guess: bool = False, shape: Any = None, dtype: Any = None, context: Context | None = None) -> None:
+        self._settings = dict(A=A, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, maxiter=maxiter, seconds=seconds, restart=restart, guess=guess,
+                              shape=shape, dtype=dtype, context=context)
+        self._build()
+
+    def _build(self) -> None:
+        s = self._settings
+        a = sparse(s["A"], s["shape"]).by_rows()
+        self._dtype = plan_dtype(a.data.dtype, s["dtype"], (F32, F64), "solver")
+        self._matrix_dtype = self._dtype
+        a.in_library_form(self._dtype)
+        ctx = context_of(s["context"])
+        view = a.compressed(ctx)
+        if not (view.sorted and view.unique):
+            a = a.without_repeats().in_library_form(self._dtype)
+            view = a.compressed(ctx)
+        make = getattr(_core, f"SolverPlan_{NAMES[self._dtype]}")
+        self._plan = make(ctx._core, view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"])
+        self._rows, self._cols = a.shape
+        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.solve
+
+    def __call__(self, b: Any, out: Any = None) -> tuple[Any, SolveReport]:
+        """Solves for one right-hand side.
+
+        Parameters
+        ----------
+        b : array_like
+            As many numbers as A has rows.
+        out : array, optional
+            Where x goes, with the first guess in it if the plan was made with guess=True.
+
+        Returns
+        -------
+        x : array of b's kind, or out
+            As good as it got, whatever the report says.
+        report : SolveReport
+        """
+        from_b, as_torch = operand(b, self._dtype, (1,), "b")
+        if from_b.shape[0] != self._rows:
+            raise ShapeError(f"b has {from_b.shape[0]} rows, but the matrix has {self._rows}")
+        if self._settings["guess"] and out is None:
+            raise InvalidValue("the plan begins with a guess, but there is none", "out= holds the guess, and x afterwards")
+        result = Result(out, from_b.shape, self._dtype, 0.0, (from_b,), as_torch)
+        report = self._call("solve", contiguous(from_b), result.array)
+        return result.give(), SolveReport(report)
+
+    solve = run = __call__

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int32_t matrix_class = 1211216;
 // PETSc numbers its classes of objects from 1211211 on; those that are written to files stand below this.
 constexpr std::int64_t first_class = 1211211, last_class = 1211310;
-constexpr offset_t write_at_once = offset_t{1} << 16;
+constexpr offset_t entries_at_once = offset_t{1} << 16;
 
 template <class T>
 std::array<char, sizeof(T)> big_endian(T number)
@@ -125,8 +125,8 @@ template <class T, class F>
 void write_array(Sink& sink, offset_t n, F&& number)
 {
     std::string bytes;
-    for (offset_t begin = 0; begin < n; begin += write_at_once) {
-        const offset_t end = std::min(n, begin + write_at_once);
+    for (offset_t begin = 0; begin < n; begin += entries_at_once) {
+        const offset_t end = std::min(n, begin + entries_at_once);
         bytes.resize(static_cast<std::size_t>(end - begin) * sizeof(T));
         for (offset_t k = begin; k < end; ++k) {
             const auto one = big_endian(static_cast<T>(number(k)));

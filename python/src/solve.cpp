@@ -1,0 +1,118 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Solvers for Python. A plan keeps the arrays of the matrix; the report of a solve goes back as a dictionary.
+#include "tulle/solve.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <exception>
+
+#include "arrays.hpp"
+
+namespace tulle::python {
+namespace {
+
+nb::dict as_dict(const solve::Report& r)
+{
+    nb::dict d;
+    d["reason"] = solve::to_text(r.reason), d["converged"] = r.converged(), d["method"] = solve::to_text(r.method);
+    d["iterations"] = r.iterations, d["inner_iterations"] = r.inner_iterations, d["restarts"] = r.restarts;
+    d["residual"] = r.residual, d["relative"] = r.relative, d["target"] = r.target;
+    d["value"] = r.value, d["where"] = r.where, d["note"] = r.note, d["text"] = r.text();
+    d["setup_seconds"] = r.setup_seconds, d["iterate_seconds"] = r.iterate_seconds;
+    d["verify_seconds"] = r.verify_seconds;
+    nb::list history;
+    for (const double norm : r.history) history.append(norm);
+    d["history"] = history;
+    return d;
+}
+
+// Ctrl-C ends a solve where it asks; Python's lock is taken for a moment.
+void stop_on_interrupt(const solve::Standing&)
+{
+    const nb::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+template <class V>
+class SolverPlan {
+public:
+    SolverPlan(Place& place, const Compressed& a, const std::string& method, const std::string& preconditioner,
+               double relative, double absolute, offset_t iterations, double seconds, int restart, bool guess)
+        : a_(a),
+          plan_(make(place.get(), a, method, preconditioner,
+                     {.stop = {.relative = relative, .absolute = absolute, .iterations = iterations, .seconds = seconds},
+                      .restart = restart,
+                      .guess = guess}))
+    {}
+
+    nb::dict solve(const Input<V>& b, const Output<V>& x)
+    {
+        const auto from = span_of(b);
+        const auto to = span_of(x);
+        require_apart(from, to);
+        solve::Report report;
+        guard_.run([&] { report = plan_.solve(from, to, stop_on_interrupt); });
+        return as_dict(report);
+    }
+
+    void update_values(const Array& value)
+    {
+        Compressed next = a_.with_values(value);
+        guard_.run([&] {
+            plan_.update_values(next.as_rows<V>());
+            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        });
+    }
+
+    std::string policy() const
+    {
+        const solve::Recipe& r = plan_.recipe();
+        return solve::to_text(*r.method) + " with " + solve::to_text(*r.preconditioner);
+    }
+    std::string describe() const { return plan_.describe(); }
+    std::size_t bytes() const { return plan_.bytes(); }
+
+private:
+    using Plan = solve::Plan<V>;
+
+    static Plan make(const Context& ctx, const Compressed& a, const std::string& method,
+                     const std::string& preconditioner, solve::Recipe recipe)
+    {
+        const auto view = a.as_rows<V>();
+        const nb::gil_scoped_release free;
+        if (!method.empty()) recipe.method = solve::parse_method(method);
+        if (!preconditioner.empty()) recipe.preconditioner = solve::parse_preconditioner(preconditioner);
+        return Plan::make(ctx, view, recipe);
+    }
+
+    Compressed a_;
+    PlanGuard guard_;
+    Plan plan_;
+};
+
+template <class V>
+void bind(nb::module_& m, const char* name)
+{
+    using P = SolverPlan<V>;
+    nb::class_<P>(m, name)
+        .def(nb::init<Place&, const Compressed&, const std::string&, const std::string&, double, double, offset_t,
+                      double, int, bool>(),
+             "context"_a, "a"_a, "method"_a, "preconditioner"_a, "relative"_a, "absolute"_a, "iterations"_a,
+             "seconds"_a, "restart"_a, "guess"_a)
+        .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert())
+        .def("update_values", &P::update_values, "data"_a.noconvert())
+        .def_prop_ro("policy", &P::policy)
+        .def("describe", &P::describe)
+        .def_prop_ro("nbytes", &P::bytes);
+}
+
+}  // namespace
+
+void bind_solve(nb::module_& m)
+{
+    bind<double>(m, "SolverPlan_f64");
+    bind<float>(m, "SolverPlan_f32");
+}
+
+}  // namespace tulle::python
