@@ -19,7 +19,8 @@ void for_each(const CudaQueue& q, offset_t n, const Step& step);
     F(LargestAround)                                                                                                   \
     F(DecideSet)                                                                                                       \
     F(FlagRoots)                                                                                                       \
-    F(JoinRoot) F(CountTentative) F(BinRows) F(InspectRow<float>) F(InvertDiagonal<float>) F(CountStrong<float>)       \
+    F(JoinRoot)                                                                                                        \
+    F(CountTentative) F(BinRows) F(InspectRow<float>) F(InvertDiagonal<float>) F(CountStrong<float>)                   \
         F(FillStrong<float>) F(JoinNeighbour<float>) F(Orthonormalize<float>) F(SmoothRow<float>) F(SetOnes<float>)    \
             F(SetHashed<float>) F(Multiply<float>) F(LanczosStep<float>) F(ScaleVector<float>) F(SmoothFirst<float>)   \
                 F(SmoothNext<float>) F(MultiplyDense<float>) F(InspectRow<double>) F(InvertDiagonal<double>)           \
