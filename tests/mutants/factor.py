@@ -15,6 +15,8 @@ MUTANTS = [
     mutant("factor lu: the last entry of the other row left out", "src/factor/cuda/factorize.cu", "t < p.row_begin[other + 1]; t += 32", "t < p.row_begin[other + 1] - 1; t += 32", REPRODUCES),
     mutant("factor lu of the CPU: places of other rows count", "src/factor/cpu/factorize.cpp", "return place >= first_ && place < end_;", "return place >= 0;", REPRODUCES),
     mutant("factor cholesky: products are added", "src/factor/cpu/factorize.cpp", "sum -= value[at] * value[t];", "sum += value[at] * value[t];", "*ReproducesTheMatrixOnThePattern/cpu*"),
+    mutant("factor pattern: columns stored twice are taken", "src/factor/cuda/find_pattern.cu", "ascending && j > last", "ascending && j >= last", ROW),
+    mutant("factor pattern: the diagonal of a lower triangle left out", "src/factor/cuda/find_pattern.cu", "(lower ? found + 1 : end)", "(lower ? found : end)", REPRODUCES),
     mutant("factor: a negative pivot is taken", "src/factor/shifted.hpp", "if (cholesky && pivot <= V(0)) return Breakdown::negative;", "", ROW),
     mutant("factor: a zero pivot is taken", "src/factor/shifted.hpp", "return pivot == V(0) ? Breakdown::zero_pivot", "return false ? Breakdown::zero_pivot", ROW),
     mutant("factor: shifts go towards zero", "src/factor/shifted.hpp", "? diagonal - step : diagonal + step", "? diagonal + step : diagonal - step", ROW),
