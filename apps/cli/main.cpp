@@ -14,6 +14,7 @@
 #include "apps/cli/support/parser.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/completion.hpp"
+#include "apps/cli/verbs/graph.hpp"
 #include "apps/cli/verbs/manual.hpp"
 #include "apps/cli/verbs/spgemm.hpp"
 #include "apps/cli/verbs/spmm.hpp"
@@ -326,6 +327,7 @@ struct Wishes {
     SpmmOptions spmm;
     ExplainSpmmOptions spmm_explained;
     TuneSptrsvOptions tune;
+    GraphWishes graph;
     DoctorOptions doctor;
     ReportOptions report;
     DemoOptions demo;
@@ -345,6 +347,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_tune(parser, wishes.tune);
     add_plan(parser, wishes.plan, wishes.spgemm_plan);
     add_explain(parser, wishes.spmm_explained, wishes.spgemm_explained);
+    add_graph(parser, wishes.graph);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);
     add_hidden(parser, wishes.shell);
