@@ -45,8 +45,8 @@ void triangles(const Session& session, const TrianglesOptions& o)
         result.update({{"triangles", count}, {"seconds", seconds}});
         return print(session, result);
     }
-    session.console.print(fmt::format("{}: {} in {}\n", o.matrix.name(), counted(count, "triangle", "triangles"),
-                                      seconds_text(seconds)));
+    session.console.print(
+        fmt::format("{}: {} in {}\n", o.matrix.name(), counted(count, "triangle", "triangles"), seconds_text(seconds)));
 }
 
 // The vertices with the largest values, equal ones by number.
@@ -56,9 +56,7 @@ std::vector<std::size_t> first_by(const std::vector<double>& value, int top)
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto n = std::min(order.size(), static_cast<std::size_t>(top));
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
-                      [&](std::size_t u, std::size_t v) {
-                          return value[u] != value[v] ? value[u] > value[v] : u < v;
-                      });
+                      [&](std::size_t u, std::size_t v) { return value[u] != value[v] ? value[u] > value[v] : u < v; });
     order.resize(n);
     return order;
 }
@@ -75,8 +73,8 @@ Ranks ranks_of(const Context& ctx, const CsrView<double>& a, const RankOptions& 
         graph::HubsAndAuthorities r = graph::hits(ctx, a, o.tolerance, o.iterations);
         return {std::move(r.authority), std::move(r.hub), r.iterations, r.converged};
     }
-    graph::Ranking r = graph::pagerank(
-        ctx, a, {.damping = o.damping, .tolerance = o.tolerance, .iterations = o.iterations});
+    graph::Ranking r =
+        graph::pagerank(ctx, a, {.damping = o.damping, .tolerance = o.tolerance, .iterations = o.iterations});
     return {std::move(r.value), {}, r.iterations, r.converged};
 }
 
@@ -116,7 +114,8 @@ void rank(const Session& session, const RankOptions& o)
     if (!o.to.empty()) write_numbers<double>(o.to, r.value);
     if (o.to != "-") print_ranks(session, o, loaded.matrix.view(), r, seconds);
     require<CheckFailed>(r.converged, [&] {
-        return concat(o.method, " has not converged after ", r.iterations, " iterations; see --iterations, --tolerance");
+        return concat(o.method, " has not converged after ", r.iterations,
+                      " iterations; see --iterations, --tolerance");
     });
 }
 
@@ -125,7 +124,8 @@ std::vector<double> distances_of(const Context& ctx, const CsrView<double>& a, c
     if (o.weighted) return graph::shortest_paths(ctx, a, o.source).distance;
     const graph::Levels r = graph::breadth_first(ctx, a, o.source);
     std::vector<double> all;
-    for (const index_t level : r.level) all.push_back(level < 0 ? static_cast<double>(INFINITY) : static_cast<double>(level));
+    for (const index_t level : r.level)
+        all.push_back(level < 0 ? static_cast<double>(INFINITY) : static_cast<double>(level));
     return all;
 }
 
