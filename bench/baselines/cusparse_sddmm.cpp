@@ -68,8 +68,8 @@ public:
 
     void run()
     {
-        check(cusparseSDDMM(handle_.get(), none_, op_y_, &one_, x_.get(), y_.get(), &zero_, c_.get(),
-                            cuda_type<Result>, CUSPARSE_SDDMM_ALG_DEFAULT, work_.data()));
+        check(cusparseSDDMM(handle_.get(), none_, op_y_, &one_, x_.get(), y_.get(), &zero_, c_.get(), cuda_type<Result>,
+                            CUSPARSE_SDDMM_ALG_DEFAULT, work_.data()));
     }
 
 private:

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// One c = X Y^T at the positions of A as every contender gets it, and whether a c is right: on some nonzeros, within the
-// bound of base/error_bound.hpp. Values of A do not matter.
+// One c = X Y^T at the positions of A as every contender gets it, and whether a c is right: on some nonzeros, within
+// the bound of base/error_bound.hpp. Values of A do not matter.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ public:
     using Result = std::conditional_t<sizeof(V) == 2, float, V>;
 
     template <class From>
-    SddmmProblem(const Context& context, const Csr<From>& matrix, index_t columns) : ctx(context), k(columns)
+    SddmmProblem(const Context& context, const Csr<From>& matrix, index_t columns) : ctx(context),
+                                                                                     k(columns)
     {
         CpuQueue q;
         host = Csr<V>::make(q, matrix.rows, matrix.cols, matrix.nonzeros());

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle triangles, tulle rank, tulle paths.
+// tulle triangles, tulle rank, tulle paths, tulle run sddmm.
 #include <algorithm>
 
 #include "program.hpp"
@@ -25,6 +25,15 @@ TEST_F(Graph, TrianglesAreCounted)
     EXPECT_NE(directed.code, 0);
     EXPECT_NE(directed.err.find("directed"), std::string::npos) << directed.err;
     EXPECT_EQ(tulle("triangles uniform:30,20,3").code, 2) << "not square";
+}
+
+TEST_F(Graph, SampledProductsAreChecked)
+{
+    for (const char* options : {"", "-k 7 --scaled", "--type f16", "--type f32 -k 100"}) {
+        SCOPED_TRACE(options);
+        const auto done = parsed(tulle(std::string("run sddmm stencil5:12 --verify --repeat 2 --json ") + options));
+        EXPECT_LE(done["results"][0]["worst_error"], 1);
+    }
 }
 
 TEST_F(Graph, RanksAddUpAndAreWritten)
