@@ -16,6 +16,7 @@
 #include "bench/operations/collect.hpp"
 #include "bench/operations/partition.hpp"
 #include "bench/operations/roofline.hpp"
+#include "bench/operations/sddmm.hpp"
 #include "bench/operations/spgemm.hpp"
 #include "bench/operations/spmm.hpp"
 #include "bench/operations/spmv.hpp"
@@ -174,6 +175,23 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
     add_cold(app, o.wish);
 }
 
+void add_sddmm(CLI::App& app, SddmmOptions& o)
+{
+    add_race(app, o, "Files or generator sentences; none: the suite quick");
+    app.add_option("--type", o.type, "f64, f32, f16 or bf16; the last two with sums and results in f32")
+        ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}))
+        ->capture_default_str();
+    app.add_option("--k", o.columns, "Columns of X and Y")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--against", o.against, "Baselines: plain (a loop, on the CPU), cusparse")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; \"8 lanes\"");
+    add_cold(app, o.wish);
+}
+
 void add_collect(CLI::App& app, CollectOptions& o)
 {
     app.add_option("operation", o.operation, "sptrsv or spgemm")
@@ -229,6 +247,9 @@ int parse_and_run(int argc, char** argv)
     SpmmOptions spmm;
     CLI::App* spmm_command = app.add_subcommand("spmm", "C = A B with a dense B: ours and the baselines");
     add_spmm(*spmm_command, spmm);
+    SddmmOptions sddmm;
+    CLI::App* sddmm_command = app.add_subcommand("sddmm", "c = X Y^T at the positions of A: ours and the baselines");
+    add_sddmm(*sddmm_command, sddmm);
     add_timing(*roof_command, roofline);
     cli::check_arguments(app, {argv + 1, argv + argc});
     try {
@@ -236,12 +257,13 @@ int parse_and_run(int argc, char** argv)
     } catch (const CLI::ParseError& fault) {
         return app.exit(fault) == 0 ? 0 : 2;
     }
-    set_value_type(*spmm_command ? spmm.type : "");
+    set_value_type(*spmm_command ? spmm.type : *sddmm_command ? sddmm.type : "");
     if (*collect_command) return collect.operation == "spgemm" ? collect_spgemm(collect) : collect_sptrsv(collect);
     if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
     if (*spgemm_command) return bench_spgemm(spgemm);
     if (*spmm_command) return bench_spmm(spmm);
+    if (*sddmm_command) return bench_sddmm(sddmm);
     return *spmv_command ? bench_spmv(spmv) : bench_roof(roofline);
 }
 

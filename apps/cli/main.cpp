@@ -14,7 +14,9 @@
 #include "apps/cli/support/parser.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/completion.hpp"
+#include "apps/cli/verbs/graph.hpp"
 #include "apps/cli/verbs/manual.hpp"
+#include "apps/cli/verbs/sddmm.hpp"
 #include "apps/cli/verbs/spgemm.hpp"
 #include "apps/cli/verbs/spmm.hpp"
 #include "apps/cli/verbs/sptrsv.hpp"
@@ -189,7 +191,8 @@ void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
     parser.when(verb, [&o](const Session& session) { run_spmv(session, o); });
 }
 
-void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv, SpgemmOptions& spgemm, SpmmOptions& spmm)
+void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv, SpgemmOptions& spgemm, SpmmOptions& spmm,
+             SddmmOptions& sddmm)
 {
     CLI::App* run = parser.verb("run", "Does an operation, times it, and checks it with --verify.",
                                 "tulle run spmv matrix.mtx --verify\ntulle run spmv --help");
@@ -198,6 +201,7 @@ void add_run(Parser& parser, SpmvOptions& o, RunSptrsvOptions& sptrsv, SpgemmOpt
     add_run_sptrsv(parser, run, sptrsv);
     add_run_spgemm(parser, run, spgemm);
     add_run_spmm(parser, run, spmm);
+    add_run_sddmm(parser, run, sddmm);
 }
 
 void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
@@ -324,8 +328,10 @@ struct Wishes {
     RunSptrsvOptions sptrsv;
     SpgemmOptions spgemm, spgemm_plan, spgemm_explained;
     SpmmOptions spmm;
+    SddmmOptions sddmm;
     ExplainSpmmOptions spmm_explained;
     TuneSptrsvOptions tune;
+    GraphWishes graph;
     DoctorOptions doctor;
     ReportOptions report;
     DemoOptions demo;
@@ -341,10 +347,11 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_convert(parser, wishes.convert);
     add_gen(parser, wishes.gen);
     add_spy(parser, wishes.spy);
-    add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm, wishes.spmm);
+    add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm, wishes.spmm, wishes.sddmm);
     add_tune(parser, wishes.tune);
     add_plan(parser, wishes.plan, wishes.spgemm_plan);
     add_explain(parser, wishes.spmm_explained, wishes.spgemm_explained);
+    add_graph(parser, wishes.graph);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);
     add_hidden(parser, wishes.shell);

@@ -309,7 +309,7 @@ TEST_F(Usage, BashCompletes)
     };
     if (std::system("command -v bash >/dev/null") != 0) GTEST_SKIP() << "no bash here";
     EXPECT_EQ(completed("tulle val", 1), "validate\n");
-    EXPECT_EQ(completed("tulle run \"\"", 2), "spmv sptrsv spgemm spmm\n");
+    EXPECT_EQ(completed("tulle run \"\"", 2), "spmv sptrsv spgemm spmm sddmm\n");
     EXPECT_EQ(completed("tulle run spmv A.mtx --ver", 4), "--verify --verbose\n");
     EXPECT_EQ(completed("tulle run spmv A.mtx --format c", 5), "csr csc coo\n");
     EXPECT_EQ(completed("tulle run spmv A.mtx --out \"\"", 5), "\n") << "files are bash's own";

@@ -97,20 +97,6 @@ Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<
     return worst;
 }
 
-template <class Run>
-void time_runs(int repeat, const Run& run, DenseResult& result)
-{
-    std::vector<double> times;
-    for (int k = 0; k < repeat; ++k) {
-        const double from = trace::now();
-        run();
-        times.push_back(trace::now() - from);
-    }
-    std::sort(times.begin(), times.end());
-    result.median = times[times.size() / 2];
-    result.best = times.front();
-}
-
 }  // namespace
 
 template <class V>

@@ -4,6 +4,7 @@
 // For run, explain and demo.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -11,6 +12,7 @@
 
 #include "apps/cli/support/reference.hpp"
 #include "apps/cli/verbs/spmm.hpp"
+#include "tulle/trace.hpp"
 
 namespace tulle::cli {
 
@@ -62,6 +64,21 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& problem, 
 template <class V>
 DenseResult measure_on_team(const Session& session, const Context& like, const DenseProblem<V>& problem,
                             const SpmmOptions& options);
+
+// The median and the best of some runs.
+template <class Run>
+void time_runs(int repeat, const Run& run, DenseResult& result)
+{
+    std::vector<double> times;
+    for (int k = 0; k < repeat; ++k) {
+        const double from = trace::now();
+        run();
+        times.push_back(trace::now() - from);
+    }
+    std::sort(times.begin(), times.end());
+    result.median = times[times.size() / 2];
+    result.best = times.front();
+}
 
 // work(V()) for the type of A and B that the options name; tf32 is float.
 template <class Work>

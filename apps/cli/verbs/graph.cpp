@@ -1,0 +1,213 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle triangles, tulle rank, tulle paths: what graph.hpp computes, on the CPU.
+#include "apps/cli/verbs/graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "apps/cli/support/failure.hpp"
+#include "apps/cli/support/json.hpp"
+#include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/numbers_file.hpp"
+#include "apps/cli/support/progress.hpp"
+#include "tulle/graph.hpp"
+#include "tulle/text.hpp"
+#include "tulle/trace.hpp"
+
+namespace tulle::cli {
+namespace {
+
+// What `work` gives, and the seconds it took.
+template <class Work>
+auto timed(const Session& session, const char* doing, double& seconds, Work&& work)
+{
+    const Activity activity(session.console, doing);
+    const double begin = trace::now();
+    auto result = work();
+    seconds = trace::now() - begin;
+    return result;
+}
+
+void triangles(const Session& session, const TrianglesOptions& o)
+{
+    const Context ctx = session.host();
+    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    double seconds = 0;
+    const offset_t count =
+        timed(session, "counting", seconds, [&] { return graph::count_triangles(ctx, loaded.matrix.view()); });
+    if (session.settings.json) {
+        Json result = about(o.matrix, loaded.matrix.view());
+        result.update({{"triangles", count}, {"seconds", seconds}});
+        return print(session, result);
+    }
+    session.console.print(
+        fmt::format("{}: {} in {}\n", o.matrix.name(), counted(count, "triangle", "triangles"), seconds_text(seconds)));
+}
+
+// The vertices with the largest values, equal ones by number.
+std::vector<std::size_t> first_by(const std::vector<double>& value, int top)
+{
+    std::vector<std::size_t> order(value.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto n = std::min(order.size(), static_cast<std::size_t>(top));
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
+                      [&](std::size_t u, std::size_t v) { return value[u] != value[v] ? value[u] > value[v] : u < v; });
+    order.resize(n);
+    return order;
+}
+
+struct Ranks {
+    std::vector<double> value, hub;  // hub: of hits, beside the authorities
+    int iterations = 0;
+    bool converged = false;
+};
+
+Ranks ranks_of(const Context& ctx, const CsrView<double>& a, const RankOptions& o)
+{
+    if (o.method == "hits") {
+        graph::HubsAndAuthorities r = graph::hits(ctx, a, o.tolerance, o.iterations);
+        return {std::move(r.authority), std::move(r.hub), r.iterations, r.converged};
+    }
+    graph::Ranking r =
+        graph::pagerank(ctx, a, {.damping = o.damping, .tolerance = o.tolerance, .iterations = o.iterations});
+    return {std::move(r.value), {}, r.iterations, r.converged};
+}
+
+void print_ranks(const Session& session, const RankOptions& o, const CsrView<double>& a, const Ranks& r, double seconds)
+{
+    const std::vector<std::size_t> order = first_by(r.value, o.top);
+    if (session.settings.json) {
+        Json list = Json::array();
+        for (const std::size_t v : order) {
+            Json line{{"vertex", v}, {"value", r.value[v]}};
+            if (!r.hub.empty()) line["hub"] = r.hub[v];
+            list.push_back(line);
+        }
+        Json result = about(o.matrix, a);
+        result.update({{"method", o.method},
+                       {"iterations", r.iterations},
+                       {"converged", r.converged},
+                       {"seconds", seconds},
+                       {"top", list}});
+        return print(session, result);
+    }
+    Table table({{"vertex"}, {o.method == "hits" ? "authority" : "rank"}, {o.method == "hits" ? "hub" : ""}});
+    for (const std::size_t v : order)
+        table.add({std::to_string(v), fmt::format("{:.10f}", r.value[v]),
+                   r.hub.empty() ? "" : fmt::format("{:.10f}", r.hub[v])});
+    session.console.print(fmt::format("{} of {}: {} in {}\n", o.method, o.matrix.name(),
+                                      counted(r.iterations, "iteration", "iterations"), seconds_text(seconds)) +
+                          table.text(session.console));
+}
+
+void rank(const Session& session, const RankOptions& o)
+{
+    const Context ctx = session.host();
+    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    double seconds = 0;
+    const Ranks r = timed(session, "ranking", seconds, [&] { return ranks_of(ctx, loaded.matrix.view(), o); });
+    if (!o.to.empty()) write_numbers<double>(o.to, r.value);
+    if (o.to != "-") print_ranks(session, o, loaded.matrix.view(), r, seconds);
+    require<CheckFailed>(r.converged, [&] {
+        return concat(o.method, " has not converged after ", r.iterations,
+                      " iterations; see --iterations, --tolerance");
+    });
+}
+
+std::vector<double> distances_of(const Context& ctx, const CsrView<double>& a, const PathsOptions& o)
+{
+    if (o.weighted) return graph::shortest_paths(ctx, a, o.source).distance;
+    const graph::Levels r = graph::breadth_first(ctx, a, o.source);
+    std::vector<double> all;
+    for (const index_t level : r.level)
+        all.push_back(level < 0 ? static_cast<double>(INFINITY) : static_cast<double>(level));
+    return all;
+}
+
+void paths(const Session& session, const PathsOptions& o)
+{
+    const Context ctx = session.host();
+    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    double seconds = 0;
+    const std::vector<double> distance =
+        timed(session, "searching", seconds, [&] { return distances_of(ctx, loaded.matrix.view(), o); });
+    if (!o.to.empty()) write_numbers<double>(o.to, distance);
+    if (o.to == "-") return;
+    double farthest = 0;
+    const auto reached = std::count_if(distance.begin(), distance.end(), [](double d) { return d < INFINITY; });
+    for (const double d : distance)
+        if (d < INFINITY) farthest = std::max(farthest, d);
+    if (session.settings.json) {
+        Json result = about(o.matrix, loaded.matrix.view());
+        result.update({{"source", o.source}, {"reached", reached}, {"farthest", farthest}, {"seconds", seconds}});
+        return print(session, result);
+    }
+    session.console.print(fmt::format("from vertex {} of {}: {} of {} reached, the farthest at {}, in {}\n", o.source,
+                                      o.matrix.name(), reached, counted(loaded.matrix.rows, "vertex", "vertices"),
+                                      farthest, seconds_text(seconds)));
+}
+
+void add_triangles(Parser& parser, TrianglesOptions& o)
+{
+    CLI::App* verb = parser.verb("triangles", "Counts the triangles of an undirected graph.",
+                                 "tulle triangles graph.mtx\ntulle triangles graph.mtx --json");
+    parser.matrix(verb, o.matrix);
+    parser.when(verb, [&o](const Session& session) { triangles(session, o); });
+}
+
+void add_rank(Parser& parser, RankOptions& o)
+{
+    CLI::App* verb = parser.verb("rank", "Ranks the vertices of a graph: PageRank or HITS.",
+                                 "tulle rank graph.mtx\ntulle rank graph.mtx --tolerance 1e-12 --out ranks.txt\n"
+                                 "tulle rank graph.mtx --method hits --iterations 1000");
+    parser.matrix(verb, o.matrix);
+    verb->add_option("--method", o.method, "pagerank (the default) or hits")
+        ->check(one_of({"pagerank", "hits"}))
+        ->option_text("METHOD");
+    verb->add_option("--damping", o.damping, "pagerank: probability of following an edge (0.85)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->option_text("X");
+    verb->add_option("--tolerance", o.tolerance, "of the change: pagerank n times this, hits this (1e-6)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->option_text("X");
+    verb->add_option("--iterations", o.iterations, "at most (100); exit code 1 if they do not suffice")
+        ->check(CLI::Range(1, 1'000'000))
+        ->option_text("N");
+    verb->add_option("--top", o.top, "vertices to print (10)")->check(CLI::Range(0, 1'000'000))->option_text("N");
+    verb->add_option("--out", o.to, "write all ranks (authorities) to a file, one a line; - is stdout")
+        ->option_text("FILE");
+    parser.output(o.to);
+    parser.effective(
+        verb, "--damping", [&o] { return o.method == "pagerank"; }, "with --method hits");
+    parser.when(verb, [&o](const Session& session) { rank(session, o); });
+}
+
+void add_paths(Parser& parser, PathsOptions& o)
+{
+    CLI::App* verb = parser.verb("paths", "Distances from a vertex: in edges, or along shortest paths.",
+                                 "tulle paths graph.mtx --source 0\n"
+                                 "tulle paths graph.mtx --source 0 --weighted --out distances.txt");
+    parser.matrix(verb, o.matrix);
+    verb->add_option("--source", o.source, "the vertex to begin with, counted from 0 (0)")->option_text("N");
+    verb->add_flag("--weighted", o.weighted, "values are lengths, which must not be negative");
+    verb->add_option("--out", o.to, "write all distances to a file, one a line, inf where not reached; - is stdout")
+        ->option_text("FILE");
+    parser.output(o.to);
+    parser.when(verb, [&o](const Session& session) { paths(session, o); });
+}
+
+}  // namespace
+
+void add_graph(Parser& parser, GraphWishes& wishes)
+{
+    add_triangles(parser, wishes.triangles);
+    add_rank(parser, wishes.rank);
+    add_paths(parser, wishes.paths);
+}
+
+}  // namespace tulle::cli

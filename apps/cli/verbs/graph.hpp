@@ -1,0 +1,41 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The verbs about graphs: triangles, rank, paths.
+#pragma once
+
+#include <string>
+
+#include "apps/cli/support/parser.hpp"
+#include "apps/cli/support/source.hpp"
+#include "tulle/types.hpp"
+
+namespace tulle::cli {
+
+struct TrianglesOptions {
+    Source matrix;
+};
+
+struct RankOptions {
+    Source matrix;
+    std::string method = "pagerank", to;  // pagerank or hits; to: the values, one a line
+    double damping = 0.85, tolerance = 1e-6;
+    int iterations = 100;
+    int top = 10;  // vertices to print
+};
+
+struct PathsOptions {
+    Source matrix;
+    index_t source = 0;
+    bool weighted = false;  // shortest paths instead of levels
+    std::string to;         // levels or distances, one a line
+};
+
+struct GraphWishes {
+    TrianglesOptions triangles;
+    RankOptions rank;
+    PathsOptions paths;
+};
+
+void add_graph(Parser& parser, GraphWishes& wishes);
+
+}  // namespace tulle::cli
