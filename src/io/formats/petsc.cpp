@@ -60,8 +60,10 @@ Header read_header(const Source& source)
         source.fail(bytes.data() + at, what, hint);
     };
     const std::size_t width = index_bytes_of(bytes);
-    if (width == 0) fail(0, concat("this is not a matrix in PETSc's binary format: it does not begin with ", matrix_class));
-    if (bytes.size() < 4 * width) fail(bytes.size(), concat("the file ends inside of its header of ", 4 * width, " bytes"));
+    if (width == 0)
+        fail(0, concat("this is not a matrix in PETSc's binary format: it does not begin with ", matrix_class));
+    if (bytes.size() < 4 * width)
+        fail(bytes.size(), concat("the file ends inside of its header of ", 4 * width, " bytes"));
     const auto number = [&](std::size_t k) {
         return width == 4 ? std::int64_t{load<std::int32_t>(bytes, k * 4)} : load<std::int64_t>(bytes, k * 8);
     };
@@ -70,7 +72,8 @@ Header read_header(const Source& source)
         fail(width, concat("the number of rows ", h.rows, " is outside 0 … ", max_index));
     if (h.cols < 0 || h.cols > max_index)
         fail(2 * width, concat("the number of columns ", h.cols, " is outside 0 … ", max_index));
-    if (h.nonzeros == -1) fail(3 * width, "the matrix is stored dense, only AIJ is read", "convert it with MatConvert to MATAIJ");
+    if (h.nonzeros == -1)
+        fail(3 * width, "the matrix is stored dense, only AIJ is read", "convert it with MatConvert to MATAIJ");
     const auto present = static_cast<std::int64_t>(bytes.size() / width);
     if (h.nonzeros < 0 || h.nonzeros > present)
         fail(3 * width, concat(h.nonzeros, " entries are not in a file of ", bytes.size(), " bytes"));
@@ -151,7 +154,8 @@ Csr<V> read_petsc(const CpuQueue& q, const Source& source, const ReadOptions& op
 {
     const Header h = read_header(source);
     const Number type = value_type(source, h);
-    info.format = concat("PETSc AIJ ", type == Number::f4 ? "float" : "double", h.index_bytes == 8 ? ", 64-bit indices" : "");
+    info.format =
+        concat("PETSc AIJ ", type == Number::f4 ? "float" : "double", h.index_bytes == 8 ? ", 64-bit indices" : "");
     info.stored = h.nonzeros;
     const char* bytes = source.bytes().data();
     const RawArray lengths{&source, "row length", h.index_type(), bytes + h.lengths_at(), h.rows, std::endian::big};
@@ -172,10 +176,8 @@ Csr<V> read_petsc(const CpuQueue& q, const Source& source, const ReadOptions& op
 template <class V>
 void write_petsc(const CpuQueue&, Sink& sink, const CsrView<V>& a, const WriteOptions& options)
 {
-    if (a.nonzeros <= max_index)
-        write_pattern<std::int32_t>(sink, a);
-    else
-        write_pattern<std::int64_t>(sink, a);
+    if (a.nonzeros <= max_index) write_pattern<std::int32_t>(sink, a);
+    else write_pattern<std::int64_t>(sink, a);
     write_array<double>(sink, a.nonzeros, [&](offset_t k) { return a.value[k]; });
     if (options.progress) options.progress(1.0);
 }
