@@ -11,6 +11,7 @@ decltype(_MatOps::assemblyend) base_assembly_end = nullptr;
 decltype(_MatOps::productsetfromoptions) base_product = nullptr;
 
 constexpr const char* convert_name = "MatConvert_mpiaijtulle_mpiaij_C";
+constexpr const char* convert_back_name = "MatConvert_mpiaij_mpiaijtulle_C";
 // Found by the names of both types: MPIAIJ's functions serve ours as well.
 constexpr const char* dispatch[][2]{
     {"MatProductSetFromOptions_mpiaij_mpidense_C", "MatProductSetFromOptions_mpiaijtulle_mpidense_C"},
@@ -34,19 +35,15 @@ PetscErrorCode assembly_end(Mat a, MatAssemblyType type)
     PetscFunctionReturn(0);
 }
 
-// PETSc's algorithm "backend" calls the products of the local blocks, which are tulle's. "nonscalable", its default for
-// small matrices, ends in an invalid free where the blocks are of a subtype of SeqAIJ (seen with 3.18), and is refused.
+// MPIAIJ's algorithms. "backend" calls the products of the local blocks, which are tulle's, and forgets the block
+// sizes.
 PetscErrorCode set_product(Mat c)
 {
-    PetscBool same = PETSC_FALSE;
+    PetscBool backend = PETSC_FALSE;
     PetscFunctionBegin;
-    PetscCall(PetscStrcmp(c->product->alg, MATPRODUCTALGORITHMDEFAULT, &same));
-    if (same) PetscCall(MatProductSetAlgorithm(c, "backend"));
     PetscCall((*base_product)(c));
-    PetscCall(PetscStrcmp(c->product->alg, "nonscalable", &same));
-    PetscCheck(!same, PetscObjectComm(reinterpret_cast<PetscObject>(c)), PETSC_ERR_SUP,
-               "tulle: matrices of type %s have no product by the algorithm nonscalable; use backend or scalable",
-               mpi_type);
+    PetscCall(PetscStrcmp(c->product->alg, "backend", &backend));
+    if (backend && !c->preallocated) PetscCall(set_block_sizes(c));
     PetscFunctionReturn(0);
 }
 
@@ -62,16 +59,20 @@ PetscErrorCode convert_to_mpiaij(Mat a, MatType, MatReuse reuse, Mat* to)
     b->ops->productsetfromoptions = base_product;
     const auto object = reinterpret_cast<PetscObject>(b);
     PetscCall(PetscObjectComposeFunction(object, convert_name, nullptr));
+    PetscCall(PetscObjectComposeFunction(object, convert_back_name, nullptr));
     for (const auto& names : dispatch) PetscCall(PetscObjectComposeFunction(object, names[1], nullptr));
     PetscCall(PetscObjectChangeTypeName(object, MATMPIAIJ));
     PetscFunctionReturn(0);
 }
+
+PetscErrorCode convert_to_mpiaijtulle(Mat a, MatType, MatReuse reuse, Mat* to);
 
 PetscErrorCode compose_functions(Mat a)
 {
     const auto object = reinterpret_cast<PetscObject>(a);
     PetscFunctionBegin;
     PetscCall(PetscObjectComposeFunction(object, convert_name, convert_to_mpiaij));
+    PetscCall(PetscObjectComposeFunction(object, convert_back_name, convert_to_mpiaijtulle));
     for (const auto& names : dispatch) {
         PetscErrorCode (*of_mpiaij)(Mat) = nullptr;
         PetscCall(PetscObjectQueryFunction(object, names[0], &of_mpiaij));

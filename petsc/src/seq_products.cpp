@@ -103,19 +103,6 @@ PetscErrorCode set_shape(Mat c, PetscInt rows, PetscInt cols, MatType type)
     PetscFunctionReturn(0);
 }
 
-// Those of the factors' rows and columns: multigrid for systems of equations reads them.
-PetscErrorCode set_block_sizes(Mat c)
-{
-    const Mat_Product* p = c->product;
-    PetscInt rows_a = 1, cols_a = 1, rows_b = 1, cols_b = 1;
-    PetscFunctionBegin;
-    PetscCall(MatGetBlockSizes(p->A, &rows_a, &cols_a));
-    PetscCall(MatGetBlockSizes(p->B, &rows_b, &cols_b));
-    const PetscInt rows = p->type == MATPRODUCT_PtAP ? cols_b : p->type == MATPRODUCT_AtB ? cols_a : rows_a;
-    PetscCall(MatSetBlockSizes(c, rows, p->type == MATPRODUCT_ABt ? rows_b : cols_b));
-    PetscFunctionReturn(0);
-}
-
 // Pattern and values in one go: the values of A and B are there already, or are computed again by the numeric phase.
 PetscErrorCode symbolic(Mat c)
 {
@@ -204,6 +191,18 @@ PetscErrorCode dense_symbolic(Mat c)
 }
 
 }  // namespace
+
+PetscErrorCode set_block_sizes(Mat c)
+{
+    const Mat_Product* p = c->product;
+    PetscInt rows_a = 1, cols_a = 1, rows_b = 1, cols_b = 1;
+    PetscFunctionBegin;
+    PetscCall(MatGetBlockSizes(p->A, &rows_a, &cols_a));
+    PetscCall(MatGetBlockSizes(p->B, &rows_b, &cols_b));
+    const PetscInt rows = p->type == MATPRODUCT_PtAP ? cols_b : p->type == MATPRODUCT_AtB ? cols_a : rows_a;
+    PetscCall(MatSetBlockSizes(c, rows, p->type == MATPRODUCT_ABt ? rows_b : cols_b));
+    PetscFunctionReturn(0);
+}
 
 PetscErrorCode set_seq_product(Mat c)
 {

@@ -107,7 +107,7 @@ PetscErrorCode assembly_end(Mat a, MatAssemblyType type)
 
 constexpr const char* composed[]{"MatConvert_seqaijtulle_seqaij_C", "MatProductSetFromOptions_seqaijtulle_seqdense_C",
                                  "MatProductSetFromOptions_seqaijtulle_seqaij_C",
-                                 "MatProductSetFromOptions_seqaij_seqaijtulle_C"};
+                                 "MatProductSetFromOptions_seqaij_seqaijtulle_C", "MatConvert_seqaij_seqaijtulle_C"};
 
 PetscErrorCode remove_state(Mat a)
 {
@@ -144,9 +144,9 @@ PetscErrorCode convert_to_seqaij(Mat a, MatType, MatReuse reuse, Mat* to)
     PetscFunctionReturn(0);
 }
 
-// Products that are not ours are SeqAIJ's, and so are those that PETSc's own algorithms for MPIAIJ are made of: they
-// write into the arrays of their factors and of C without telling. Those that a program asks for (MatMatMult, MatPtAP)
-// are marked.
+// Products that are not ours are SeqAIJ's, and so are those that some of PETSc's algorithms for MPIAIJ are made of:
+// they write into the arrays of their factors without telling. Those that a program asks for (MatMatMult, MatPtAP) are
+// marked.
 PetscErrorCode set_product(Mat c)
 {
     PetscFunctionBegin;
@@ -257,6 +257,7 @@ PetscErrorCode convert_to_seqaijtulle(Mat a, MatType, MatReuse reuse, Mat* to)
     PetscCall(PetscObjectComposeFunction(object, composed[1], set_seq_dense_product));
     PetscCall(PetscObjectComposeFunction(object, composed[2], set_product));
     PetscCall(PetscObjectComposeFunction(object, composed[3], set_product));
+    PetscCall(PetscObjectComposeFunction(object, composed[4], convert_to_seqaijtulle));  // MatSetType asks the target
     PetscCall(PetscObjectChangeTypeName(object, seq_type));
     PetscFunctionReturn(0);
 }

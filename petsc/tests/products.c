@@ -8,8 +8,14 @@ static PetscErrorCode expect_near(Mat A, Mat B, const char *what)
 {
   Mat D;
   PetscReal difference, norm;
+  PetscInt rows, cols, rows_right, cols_right;
+  PetscBool sparse;
 
   PetscFunctionBeginUser;
+  PetscCall(MatGetBlockSizes(A, &rows, &cols));
+  PetscCall(MatGetBlockSizes(B, &rows_right, &cols_right));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)B, &sparse, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCheck(!sparse || (rows == rows_right && cols == cols_right), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: blocks of %" PetscInt_FMT " x %" PetscInt_FMT ", not %" PetscInt_FMT " x %" PetscInt_FMT, what, rows, cols, rows_right, cols_right);
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &D));
   PetscCall(MatNorm(B, NORM_FROBENIUS, &norm));
   PetscCall(MatAXPY(D, -1.0, B, DIFFERENT_NONZERO_PATTERN));
@@ -53,6 +59,7 @@ static PetscErrorCode make(MatType type, PetscInt rows, PetscInt cols, PetscInt 
   PetscFunctionBeginUser;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, cols));
+  PetscCall(MatSetBlockSizes(*A, 3, cols == rows ? 3 : 2));
   PetscCall(MatSetType(*A, MATAIJ));
   if (!type) PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSeqAIJSetPreallocation(*A, cols, NULL));
@@ -128,17 +135,21 @@ static PetscErrorCode compare_products(Mat A, Mat B, Mat P, Mat Q, Mat X, Mat Y,
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode make_dense(PetscInt rows, PetscInt cols, Mat *X)
+/* The rows are distributed as the rows or columns of A. */
+static PetscErrorCode make_dense(Mat A, PetscBool columns, PetscInt cols, Mat *X)
 {
+  PetscInt rows_here, cols_here;
+
   PetscFunctionBeginUser;
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, rows, cols, NULL, X));
+  PetscCall(MatGetLocalSize(A, &rows_here, &cols_here));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, columns ? cols_here : rows_here, PETSC_DECIDE, PETSC_DETERMINE, cols, NULL, X));
   PetscCall(MatSetRandom(*X, NULL));
   PetscFunctionReturn(0);
 }
 
 int main(int argc, char **argv)
 {
-  const PetscInt n = 60, m = 23;
+  const PetscInt n = 60, m = 22;
   Mat A, B, P, Q, X, Y, copy;
   Products p = {NULL, NULL, NULL, NULL, NULL};
   PetscInt k;
@@ -149,8 +160,8 @@ int main(int argc, char **argv)
   PetscCall(make(MATAIJ, n, n, 5, &B));
   PetscCall(make(NULL, n, m, 2, &P));
   PetscCall(make(MATAIJ, n, m, 2, &Q));
-  PetscCall(make_dense(m, 6, &X));
-  PetscCall(make_dense(n, 3, &Y));
+  PetscCall(make_dense(P, PETSC_TRUE, 6, &X));
+  PetscCall(make_dense(P, PETSC_FALSE, 3, &Y));
   for (k = 0; k < 3; k++) { /* new values each time */
     PetscCall(compare_vectors(A, B));
     PetscCall(compare_vectors(P, Q));
