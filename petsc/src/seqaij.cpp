@@ -144,9 +144,9 @@ PetscErrorCode convert_to_seqaij(Mat a, MatType, MatReuse reuse, Mat* to)
     PetscFunctionReturn(0);
 }
 
-// Products that are not ours are SeqAIJ's, and so are those that some of PETSc's algorithms for MPIAIJ are made of:
-// they write into the arrays of their factors without telling. Those that a program asks for (MatMatMult, MatPtAP) are
-// marked.
+// Products that are not ours are SeqAIJ's. Ours are those that a program asks for (MatMatMult, MatPtAP): PETSc marks
+// them, and their values are there in the symbolic phase. Of others (MatProductCreate, parts of PETSc's algorithms for
+// MPIAIJ) that is not known, and the numeric phase here relies on object states to see new values.
 PetscErrorCode set_product(Mat c)
 {
     PetscFunctionBegin;
