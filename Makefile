@@ -20,7 +20,7 @@ VENV    := build/python-venv
 PYTHON_BUILD := -C build-dir=build/python -C cmake.define.TULLE_PYTHON_CLI=ON -C cmake.define.TULLE_PYTHON_REFERENCE=ON \
 	$(if $(LIBRARY),-C cmake.define.tulle_DIR=$(abspath build/python-prefix/lib/cmake/tulle))
 
-.PHONY: help docs demo test bench install python wheel clean check format reference asan tsan sim fuzz ci
+.PHONY: cluster-test help docs demo test bench install python wheel clean check format reference asan tsan sim fuzz ci
 .DEFAULT_GOAL := help
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make test                  build and run all tests"
 	@echo "make bench                 time tulle and the baselines (SUITE=paper, real, quick or a file)"
 	@echo "make install PREFIX=dir    install library, headers, programs, manual and completions (now: $(PREFIX))"
+	@echo "make cluster-test          the PETSc plugin under mpirun, PETSc's own examples among the programs (needs libpetsc-real-dev)"
 	@echo "make python                the Python package in an environment of its own (build/python-venv), and its tests"
 	@echo "make wheel                 the Python package as a wheel in build/wheels"
 	@echo "make check                 layers of the source tree; every header compiled alone"
@@ -54,6 +55,12 @@ test:
 	@$(NOTE)
 	cmake --build $(BUILD) -j $(JOBS)
 	@tools/run_tests $(BUILD) -j $(JOBS)
+
+cluster-test:
+	@tools/setup ci
+	@$(MAKE) -s --no-print-directory -B $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target tulle_petsc petsc_programs $(QUIET)
+	petsc/tests/run $(BUILD)
 
 bench:
 	@tools/setup test

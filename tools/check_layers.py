@@ -19,7 +19,7 @@ import tempfile
 
 LAYERS = [["base"], ["device", "model"], ["prim"], ["matrix"], ["io"], ["partition"], ["vector", "spmv", "spmm", "spgemm", "sptrsv", "sddmm"], ["factor", "graph"], ["amg"], ["solve"]]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-ON_TOP = ["apps", "bench", "examples", "tools", "python", "gpu"]      # tests may look inside: they link the modules they speak of
+ON_TOP = ["apps", "bench", "examples", "tools", "python", "petsc", "gpu"]      # tests may look inside: they link the modules they speak of
 SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

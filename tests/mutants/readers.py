@@ -22,7 +22,7 @@ MUTANTS = [
     io("the banner's case counts", "src/io/text.cpp", "return to_lower(x) == to_lower(y);", "return x == y;", "*ToleratesWhatIsHarmless*"),
     io("the byte order mark stays", "src/io/text.cpp", "text.bytes.remove_prefix(3);", "text.bytes.remove_prefix(0);", "*AByteOrderMark*"),
     io("PETSc: the lengths of rows need not add up", "src/io/formats/petsc.cpp", "if (sum != nonzeros)", "if (false)", "*EveryFileOfTheCorpus*"),
-    io("PETSc: anything may follow the values", "src/io/formats/petsc.cpp", "return next >= first_class && next <= last_class;", "return true;", "*EveryFileOfTheCorpus*"),
+    io("PETSc: anything may follow the values", "src/io/formats/petsc.cpp", "return next >= first_class && next <= last_class;", "return next >= first_class || next <= last_class;", "*EveryFileOfTheCorpus*"),
     io("PETSc: values are doubles", "src/io/formats/petsc.cpp", "if (ends_at(rest, bytes, h.index_bytes)) return type;", "if (ends_at(rest, bytes, h.index_bytes)) return Number::f8;", "*PetscFilesOfSingle*"),
     io("PETSc: the columns may be cut", "src/io/formats/petsc.cpp", "if (h.values_at() > bytes.size())", "if (h.columns_at() > bytes.size())", "*EveryFileOfTheCorpus*"),
 ]

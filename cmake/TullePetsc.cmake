@@ -1,0 +1,23 @@
+# The PETSc plugin: TULLE_HAS_PETSC says that it is built. AUTO leaves it out of builds for tests of something else (sanitizers, simulated GPU) and where tulle is a
+# part of another project.
+set(TULLE_HAS_PETSC OFF)
+set(wanted ${TULLE_PETSC})
+if(TULLE_PETSC STREQUAL "AUTO" AND (TULLE_SANITIZE OR TULLE_COVERAGE OR TULLE_SIMULATED OR NOT PROJECT_IS_TOP_LEVEL))
+  set(wanted OFF)
+endif()
+if(NOT wanted STREQUAL "OFF")
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(PETSC QUIET PETSc>=3.18)
+  endif()
+  if(PETSC_FOUND)
+    enable_language(C)      # FindMPI asks the C compiler
+    find_package(MPI QUIET COMPONENTS C)
+  endif()
+  if(PETSC_FOUND AND MPI_C_FOUND)
+    set(TULLE_HAS_PETSC ON)
+    message(STATUS "tulle: PETSc ${PETSC_VERSION}, plugin built")
+  elseif(wanted STREQUAL "ON")
+    message(FATAL_ERROR "TULLE_PETSC=ON, but PETSc 3.18 or newer (pkg-config PETSc) or MPI was not found. Debian: libpetsc-real-dev")
+  endif()
+endif()
