@@ -50,7 +50,8 @@ int main(int count, char** words)
 {
     using namespace tulle::solve;
     const auto ctx = tulle::Context::cpu();
-    const auto A = convection_diffusion(ctx, count > 1 ? std::atoi(words[1]) : 60, count > 2 ? std::atof(words[2]) : 100);
+    const auto A =
+        convection_diffusion(ctx, count > 1 ? std::atoi(words[1]) : 60, count > 2 ? std::atof(words[2]) : 100);
     const std::vector<double> b(static_cast<std::size_t>(A.rows), 1.0);
     std::vector<double> x(b.size());
     bool good = true;

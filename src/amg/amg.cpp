@@ -42,7 +42,7 @@ namespace {
 
 constexpr double coarsening_stalls = 0.9;  // rows of the next level over those of this one
 constexpr index_t most_dense_rows = 3000;  // of a matrix that is inverted where coarsening stalls
-constexpr double smoothed_part = 6;        // Chebyshev: largest over smallest eigenvalue that is smoothed
+constexpr double smoothed_part = 8;        // Chebyshev: largest over smallest eigenvalue that is smoothed
 constexpr int coarse_sweeps = 4;           // of the smoother on a coarsest level that is not inverted
 
 void check_options(const Options& o)

@@ -89,7 +89,7 @@ struct CountStrong {
     }
 };
 
-// Column and magnitude of every strong connection.
+// Column of every strong connection, and its weight a_ij^2 / (a_ii a_jj), which scaling does not change.
 template <class V>
 struct FillStrong {
     CsrView<V> a;
@@ -105,7 +105,7 @@ struct FillStrong {
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
             if (is_strong(a, diagonal, squared, i, k)) {
                 col[to] = a.col[k];
-                weight[to++] = magnitude(a.value[k]);
+                weight[to++] = a.value[k] / diagonal[i] * (a.value[k] / diagonal[a.col[k]]);
             }
     }
 };

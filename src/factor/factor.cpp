@@ -92,6 +92,9 @@ Pattern pattern_on(const CpuQueue& q, const Context&, const CsrView<V>& a, const
 template <class V>
 Pattern pattern_on(const CudaQueue& q, const Context& ctx, const CsrView<V>& a, const Options& options)
 {
+    const bool lower = options.kind == Kind::ic0;
+    if (lower || options.kind == Kind::ilu0)
+        if (auto there = find_pattern_there(q, a.row_begin, a.col, a.rows, a.nonzeros, lower)) return std::move(*there);
     const Csr<V> here = to_host(ctx, a);
     return upload_pattern(q, find_pattern(ctx.host(), here.view(), options));
 }

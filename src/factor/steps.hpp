@@ -3,6 +3,8 @@
 // The steps of a factorisation, once per backend. Arrays are in the queue's memory.
 #pragma once
 
+#include <optional>
+
 #include "factor/pattern.hpp"
 
 namespace tulle::inline TULLE_ABI::factor {
@@ -19,6 +21,11 @@ inline PatternView view_of(const Pattern& p)
 {
     return {p.rows, p.row_begin.data(), p.col.data(), p.diagonal.data(), p.source.empty() ? nullptr : p.source.data()};
 }
+
+// The pattern of A, or of its lower triangle, on a GPU; nothing where rows are not sorted, have an entry twice or no
+// diagonal entry: find_pattern() takes those, or says what is wrong.
+std::optional<Pattern> find_pattern_there(const CudaQueue& q, const offset_t* row_begin, const index_t* col,
+                                          index_t rows, offset_t nonzeros, bool lower);
 
 // The values of A in the pattern, zero where A has none, and `shift` added to the diagonal (Options::shift).
 template <class V>

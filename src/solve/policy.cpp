@@ -164,7 +164,8 @@ void check_recipe(const Recipe& r, bool is_double)
         number(p->rows >= 1 && p->rows <= 32, "blocks must have 1 to 32 rows");
     if (const auto* p = std::get_if<Chebyshev>(&*r.preconditioner))
         number(p->degree >= 1 && p->degree <= 100 && p->ratio > 1 && p->highest >= 0,
-               "the degree of a Chebyshev polynomial must be 1 to 100, its ratio above 1, its highest eigenvalue 0 or more");
+               "the degree of a Chebyshev polynomial must be 1 to 100, its ratio above 1, its highest eigenvalue 0 or "
+               "more");
 }
 
 std::string Report::text() const

@@ -86,6 +86,16 @@ int iterations_on(const Context& c, const HostCsr<V>& a, const Options& o = {}, 
     return iterations_of_cg(c, a, Plan<V>::make(c, there.view(), o), tolerance);
 }
 
+void expect_symmetric(const Context& c, const Plan<double>& plan)
+{
+    const auto x = test::test_vector<double>(plan.rows(), test::Values::integers, 1),
+               y = test::test_vector<double>(plan.rows(), test::Values::integers, 2);
+    const auto mx = applied(c, plan, x), my = applied(c, plan, y);
+    EXPECT_NEAR(dot(mx, y), dot(x, my), 1e-12 * std::sqrt(dot(mx, mx) * dot(y, y)));
+    EXPECT_GT(dot(x, mx), 0);
+    EXPECT_GT(dot(y, my), 0);
+}
+
 const std::vector<Options> all_options{{.smoother = Smoother::jacobi, .coarse_rows = 20},
                                        {.smoother = Smoother::l1_jacobi, .sweeps = 2, .coarse_rows = 20},
                                        {.smoother = Smoother::chebyshev, .coarse_rows = 20},
@@ -112,12 +122,14 @@ TEST(Amg, NeedsAsManyIterationsOnEveryGrid)
 TEST_P(AmgOn, PreconditionsCg)
 {
     const Context c = ctx();
-    const auto a = laplacian<double>(9, 8, 7);
+    const auto a = laplacian<double>(8, 6, 5);
+    unsigned number = 0;
     for (const auto& o : all_options) {
+        if (!test::has_turn(number++)) continue;
         SCOPED_TRACE(to_text(o.smoother));
         EXPECT_LE(iterations_on(c, a, o), 30);
     }
-    EXPECT_LE(iterations_on(c, laplacian<float>(9, 8, 7), {}, 1e-5), 12);
+    EXPECT_LE(iterations_on(c, laplacian<float>(8, 6, 5), {.coarse_rows = 20}, 1e-5), 12);
 }
 
 TEST_P(AmgOn, IsSymmetricAndPositiveDefinite)
@@ -128,12 +140,7 @@ TEST_P(AmgOn, IsSymmetricAndPositiveDefinite)
     for (const auto& o : all_options) {
         SCOPED_TRACE(to_text(o.smoother));
         const auto plan = Plan<double>::make(c, there.view(), o);
-        const auto x = test::test_vector<double>(a.rows, test::Values::integers, 1),
-                   y = test::test_vector<double>(a.rows, test::Values::integers, 2);
-        const auto mx = applied(c, plan, x), my = applied(c, plan, y);
-        EXPECT_NEAR(dot(mx, y), dot(x, my), 1e-12 * std::sqrt(dot(mx, mx) * dot(y, y)));
-        EXPECT_GT(dot(x, mx), 0);
-        EXPECT_GT(dot(y, my), 0);
+        expect_symmetric(c, plan);
     }
 }
 
@@ -159,19 +166,24 @@ TEST_P(AmgOn, GivesTheSameHierarchyAsOneThread)
 TEST_P(AmgOn, UpdatesValuesAsANewPlanWould)
 {
     const Context c = ctx();
-    auto a = laplacian<double>(8, 7, 6);
-    const auto first = to_device(c, a.view());
-    auto plan = Plan<double>::make(c, first.view(), {.coarse_rows = 20});
-    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)  // little enough for the same aggregates
+    const auto a = laplacian<double>(8, 7, 6);
+    auto scaled = a, other = a;
+    for (double& v : scaled.value) v *= 4;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
         for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k)
-            a.value[k] = 3 * a.value[k] + (a.col[k] == static_cast<index_t>(i) ? 1e-4 * double(i % 3) : 0);
-    const auto second = to_device(c, a.view());
-    plan.update_values(second.view());
-    const auto fresh = Plan<double>::make(c, second.view(), {.coarse_rows = 20});
-    ASSERT_EQ(plan.levels().size(), fresh.levels().size());
+            if (a.col[k] == static_cast<index_t>(i)) other.value[k] += double(i % 5);
+    const auto first = to_device(c, a.view()), second = to_device(c, scaled.view()), third = to_device(c, other.view());
+    const Options o{.coarse_rows = 20};
+    auto plan = Plan<double>::make(c, first.view(), o);
     const auto r = test::test_vector<double>(a.rows, test::Values::integers, 3);
-    const auto x = applied(c, plan, r), y = applied(c, fresh, r);
-    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-12 * (1 + std::abs(y[i])));
+    const auto before = applied(c, plan, r);
+    plan.update_values(second.view());  // as strong as before: the same aggregates
+    EXPECT_TRUE(test::same_bits(applied(c, plan, r), applied(c, Plan<double>::make(c, second.view(), o), r)));
+    plan.update_values(third.view());
+    expect_symmetric(c, plan);
+    EXPECT_LE(iterations_of_cg(c, other, plan), 8);
+    plan.update_values(first.view());
+    EXPECT_TRUE(test::same_bits(applied(c, plan, r), before));
     EXPECT_GT(plan.bytes(), 0u);
     EXPECT_NE(plan.describe().find("operator complexity"), std::string::npos);
 }

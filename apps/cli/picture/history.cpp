@@ -102,8 +102,7 @@ void write_history(const std::string& file, const HistoryPlot& plot)
                   static_cast<int>(f.top + f.height + f.pt(70)));
     canvas.text({.x = f.left, .y = f.pt(40), .text = plot.title, .size = f.pt(25), .bold = true});
     canvas.text({.x = f.left, .y = f.pt(70), .text = plot.subtitle, .size = f.pt(18), .colour = grey});
-    if (plot.target > 0)
-        canvas.line(f.left, f.y(plot.target), f.left + f.width, f.y(plot.target), f.pt(1.2), grey);
+    if (plot.target > 0) canvas.line(f.left, f.y(plot.target), f.left + f.width, f.y(plot.target), f.pt(1.2), grey);
     for (std::size_t k = 1; k < plot.residual.size(); ++k)
         if (std::isfinite(plot.residual[k - 1]) && std::isfinite(plot.residual[k]))
             canvas.line(f.x(k - 1), f.y(plot.residual[k - 1]), f.x(k), f.y(plot.residual[k]), f.pt(2.4), curve_colour);

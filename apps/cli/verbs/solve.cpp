@@ -114,8 +114,11 @@ Outcome solve_on(const Session& session, const Context& ctx, const CsrView<V>& a
     auto left = ctx.run([&](const auto& q) { return Buffer<V>(q, a.rows); });
     auto plan = solve::Plan<V>::make(ctx, there.view(), recipe_of(o));
     Way way(work.progress());
-    Outcome outcome{plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { way(s); }), plan.describe(),
-                    {}, to_text(*plan.recipe().preconditioner), plan.bytes()};
+    Outcome outcome{plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { way(s); }),
+                    plan.describe(),
+                    {},
+                    to_text(*plan.recipe().preconditioner),
+                    plan.bytes()};
     outcome.method = to_text(outcome.report.method);
     const Buffer<V> here = to_host<V>(ctx, std::as_const(left).span());
     x.assign(here.span().begin(), here.span().end());
@@ -144,11 +147,17 @@ Json to_json(const Outcome& o)
 void print_table(const Session& session, const SolveOptions& o, const std::string& sizes, const Outcome& outcome)
 {
     const solve::Report& r = outcome.report;
-    Table table({{"method", Align::left}, {"preconditioner", Align::left}, {"iterations"}, {"relative residual"},
-                 {"setup"}, {"solve"}, {"result", Align::left}});
+    Table table({{"method", Align::left},
+                 {"preconditioner", Align::left},
+                 {"iterations"},
+                 {"relative residual"},
+                 {"setup"},
+                 {"solve"},
+                 {"result", Align::left}});
     table.add({outcome.method, outcome.preconditioner, grouped(r.iterations), fmt::format("{:.2e}", r.relative),
                seconds_text(r.setup_seconds), seconds_text(r.iterate_seconds + r.verify_seconds), to_text(r.reason)});
-    std::string text = session.console.styled(fmt::format("A x = b, A = {}: {}\n", o.matrix.name(), sizes), Style::bold);
+    std::string text =
+        session.console.styled(fmt::format("A x = b, A = {}: {}\n", o.matrix.name(), sizes), Style::bold);
     text += table.text(session.console) + "\n" + shown(session, outcome.description);
     if (!r.note.empty()) text += "  note:    " + r.note + "\n";
     session.console.print(text);
@@ -163,8 +172,8 @@ void solve_as(const Session& session, const SolveOptions& o)
     const std::vector<V> b = right_side<V>(session, host, o, a.rows);
     std::vector<V> x;
     const Outcome outcome = solve_on(session, ctx, a, b, x, o);
-    const std::string sizes = fmt::format("{}, {}", shape_text(a.rows, a.cols),
-                                          counted(a.nonzeros, "nonzero", "nonzeros"));
+    const std::string sizes =
+        fmt::format("{}, {}", shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
     if (session.settings.json) {
         Json result = about(o.matrix, a);
         result.update({{"backend", ctx.name()}, {"type", o.type}});

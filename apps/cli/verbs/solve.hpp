@@ -12,11 +12,11 @@ namespace tulle::cli {
 
 struct SolveOptions {
     Source matrix;
-    std::string rhs;                                     // empty: ones; a Matrix Market file, or one number a line
-    std::string method, preconditioner;                  // empty: chosen
+    std::string rhs;                     // empty: ones; a Matrix Market file, or one number a line
+    std::string method, preconditioner;  // empty: chosen
     std::string backend = "cpu", type = "f64";
-    std::string to, plot;                                // x; a picture of the residuals
-    double tolerance = 1e-8, seconds = 0;                // seconds: 0 is no limit
+    std::string to, plot;                  // x; a picture of the residuals
+    double tolerance = 1e-8, seconds = 0;  // seconds: 0 is no limit
     offset_t iterations = 10'000;
     int restart = 30;
 };

@@ -1,0 +1,32 @@
+"""Mutations of incomplete factorisations and AMG, each with the test that must catch it."""
+
+
+def mutant(name, file, old, new, filter, test="factor", build="sim", **more):
+    return {"name": name, "file": file, "old": old, "new": new, "test": test, "filter": filter, "build": build, **more}
+
+
+REPRODUCES = "*ReproducesTheMatrixOnThePattern/c*:*GivesTheSameFactorsAsOneThread/c*"
+ROW = "*NamesTheRowThatCannotBeFactorised/c*:*RetriesWithAShiftAndReportsIt/c*"
+UPDATE = "*UpdatesValuesAsANewPlanWould/c*"
+SYMMETRIC = "*IsSymmetricAndPositiveDefinite/c*:*PreconditionsCg/c*"
+
+MUTANTS = [
+    mutant("factor lu: a warp does not wait for the rows it needs", "src/factor/cuda/factorize.cu", "while (load_acquire(done) == 0) {}", "load_acquire(done);", REPRODUCES),
+    mutant("factor lu: the last entry of the other row left out", "src/factor/cuda/factorize.cu", "t < p.row_begin[other + 1]; t += 32", "t < p.row_begin[other + 1] - 1; t += 32", REPRODUCES),
+    mutant("factor lu of the CPU: places of other rows count", "src/factor/cpu/factorize.cpp", "return place >= first_ && place < end_;", "return place >= 0;", REPRODUCES),
+    mutant("factor cholesky: products are added", "src/factor/cpu/factorize.cpp", "sum -= value[at] * value[t];", "sum += value[at] * value[t];", "*ReproducesTheMatrixOnThePattern/cpu*"),
+    mutant("factor pattern: columns stored twice are taken", "src/factor/cuda/find_pattern.cu", "ascending && j > last", "ascending && j >= last", ROW),
+    mutant("factor pattern: the diagonal of a lower triangle left out", "src/factor/cuda/find_pattern.cu", "(lower ? found + 1 : end)", "(lower ? found : end)", REPRODUCES),
+    mutant("factor: a negative pivot is taken", "src/factor/shifted.hpp", "if (cholesky && pivot <= V(0)) return Breakdown::negative;", "", ROW),
+    mutant("factor: a zero pivot is taken", "src/factor/shifted.hpp", "return pivot == V(0) ? Breakdown::zero_pivot", "return false ? Breakdown::zero_pivot", ROW),
+    mutant("factor: shifts go towards zero", "src/factor/shifted.hpp", "? diagonal - step : diagonal + step", "? diagonal + step : diagonal - step", ROW),
+    mutant("factor iluk: levels are not added", "src/factor/pattern.cpp", "row.known(k) + p.known[t] + 1;", "row.known(k) + 1;", "*FullFillIn*/c*:*LevelsOfFillIn*"),
+    mutant("factor update: the second triangle keeps its values", "src/factor/factor.cpp", "s.second->update_values(s.factors());", "", UPDATE),
+    mutant("amg: roots within distance one only", "src/amg/rows.hpp", "const Word other = around[strong.col[k]];", "const Word other = around[i];", "Amg.Roots*", test="amg"),
+    mutant("amg: a root beside an undecided one", "src/amg/rows.hpp", "if (most == word[i]) word[i] = with_state(word[i], in);", "if (most >= word[i]) word[i] = with_state(word[i], in);", "Amg.Roots*", test="amg"),
+    mutant("amg: the prolongator is not orthonormal", "src/amg/rows.hpp", "entry(n, c) -= part * entry(n, d);", "entry(n, c) -= part;", "*TentativeProlongator*/c*", test="amg"),
+    mutant("amg: the smoother after is not that before", "src/amg/amg.cpp", "        smooth(l, r, z, false, 1);", "        smooth(l, r, z, false, 2);", SYMMETRIC, test="amg"),
+    mutant("amg update: the restriction keeps its values", "src/amg/setup.cpp", "t.source.size(), t.restriction.value.data());", "0, t.restriction.value.data());", UPDATE, test="amg"),
+    mutant("amg update: the coarsest inverse is kept", "src/amg/amg.cpp", "if (!last.dense.empty()) last.dense =", "if (false) last.dense =", UPDATE, test="amg"),
+    mutant("amg: a diagonal that is not positive is taken", "src/amg/rows.hpp", "own > V(0) ? 0 : 2;", "0;", "*RefusesWhatItCannotUse/c*", test="amg"),
+]
