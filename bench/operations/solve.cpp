@@ -44,7 +44,8 @@ std::vector<Contender> contenders_for(SolveProblem& problem, const SolveOptions&
         all.push_back(our_solve(problem, concat("tulle ", text), recipe));
     }
     if constexpr (has_eigen)
-        if (problem.ctx.backend() == Backend::cpu && std::count(options.against.begin(), options.against.end(), "eigen"))
+        if (problem.ctx.backend() == Backend::cpu &&
+            std::count(options.against.begin(), options.against.end(), "eigen"))
             append(all, eigen_solve(problem, symmetric));
     return all;
 }
