@@ -17,6 +17,7 @@
 #include "bench/operations/partition.hpp"
 #include "bench/operations/roofline.hpp"
 #include "bench/operations/sddmm.hpp"
+#include "bench/operations/solve.hpp"
 #include "bench/operations/spgemm.hpp"
 #include "bench/operations/spmm.hpp"
 #include "bench/operations/spmv.hpp"
@@ -35,6 +36,7 @@ constexpr const char* examples =
     "  tulle-bench spmv --suite real --cold --json out.jsonl   figures for docs (tools/bench_table.py out.jsonl)\n"
     "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves beside cuSPARSE SpSV; --rhs 32: SpSM\n"
     "  tulle-bench sptrsv twin:cant --policy ablation          what each idea is worth\n"
+    "  tulle-bench solve stencil7:64 --preconditioner ic0      systems beside Eigen's iterative solvers\n"
     "  tulle-bench partition --suite paper                     cutting into 8 parts beside one upload, and what each "
     "part takes alone\n"
     "  tulle-bench roof                                        how fast this machine reads and copies memory\n";
@@ -135,6 +137,19 @@ void add_sptrsv(CLI::App& app, SptrsvOptions& o)
     add_cold(app, o.wish);
 }
 
+void add_solve(CLI::App& app, SolveOptions& o)
+{
+    add_race(app, o, "Files or generator sentences of square matrices; none: the suite quick");
+    app.add_option("--against", o.against, "Baselines: eigen")->delimiter(',')->capture_default_str();
+    app.add_option("--preconditioner", o.preconditioners,
+                   "Preconditioners beside the chosen one, as tulle solve has them")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--tolerance", o.tolerance, "Residual over the norm of b")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+}
+
 void add_partition(CLI::App& app, PartitionOptions& o)
 {
     add_race(app, o, "Files or generator sentences; none: the suite quick");
@@ -229,6 +244,9 @@ int parse_and_run(int argc, char** argv)
     CLI::App* sptrsv_command =
         app.add_subcommand("sptrsv",
                            "L x = b for the lower triangle of a matrix: ours and the baselines, analysis and solve");
+    SolveOptions solve;
+    CLI::App* solve_command = app.add_subcommand("solve", "A x = b: setup and solve, ours and the baselines");
+    add_solve(*solve_command, solve);
     PartitionOptions partition;
     CLI::App* partition_command =
         app.add_subcommand("partition",
@@ -261,6 +279,7 @@ int parse_and_run(int argc, char** argv)
     if (*collect_command) return collect.operation == "spgemm" ? collect_spgemm(collect) : collect_sptrsv(collect);
     if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);
+    if (*solve_command) return bench_solve(solve);
     if (*spgemm_command) return bench_spgemm(spgemm);
     if (*spmm_command) return bench_spmm(spmm);
     if (*sddmm_command) return bench_sddmm(sddmm);

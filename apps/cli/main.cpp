@@ -17,6 +17,7 @@
 #include "apps/cli/verbs/graph.hpp"
 #include "apps/cli/verbs/manual.hpp"
 #include "apps/cli/verbs/sddmm.hpp"
+#include "apps/cli/verbs/solve.hpp"
 #include "apps/cli/verbs/spgemm.hpp"
 #include "apps/cli/verbs/spmm.hpp"
 #include "apps/cli/verbs/sptrsv.hpp"
@@ -132,6 +133,45 @@ void add_spy(Parser& parser, SpyOptions& o)
     parser.effective(
         verb, "--seed", [&o] { return o.permute == "random"; }, "without --permute random");
     parser.when(verb, [&o](const Session& session) { o.levels ? spy_levels(session, o) : spy(session, o); });
+}
+
+void add_solve(Parser& parser, SolveOptions& o)
+{
+    CLI::App* verb = parser.verb(
+        "solve", "Solves A x = b; exit code 1 unless the residual b - A x is small enough.",
+        "tulle solve matrix.mtx\ntulle solve matrix.mtx --rhs b.mtx --output x.mtx --tolerance 1e-10\ntulle "
+        "solve stencil7:50 --method cg --preconditioner ic0 --plot history.png");
+    parser.matrix(verb, o.matrix);
+    verb->add_option("--rhs", o.rhs, "b: a Matrix Market file with one column, or one number a line (ones)")
+        ->option_text("FILE");
+    verb->add_option("--method", o.method,
+                     "cg, pipelined-cg, minres, bicgstab, gmres, fgmres, chebyshev or refinement (chosen from A)")
+        ->option_text("NAME");
+    verb->add_option("--preconditioner", o.preconditioner,
+                     "none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut or amg (chosen)")
+        ->option_text("NAME");
+    verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("X");
+    verb->add_option("--max-iterations", o.iterations, "the most iterations (10000)")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("N");
+    verb->add_option("--max-seconds", o.seconds, "the most seconds; 0 is no limit")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("X");
+    verb->add_option("--restart", o.restart, "gmres and fgmres: vectors before a restart (30)")
+        ->check(CLI::Range(1, 1000))
+        ->option_text("N");
+    verb->add_option("--output", o.to, "write x: Matrix Market, or one number a line")->option_text("FILE");
+    parser.output(o.to);
+    verb->add_option("--plot", o.plot, "draw the residuals, .png, .svg or .pdf")->option_text("FILE");
+    verb->add_option("--backend", o.backend, "cpu (the default) or cuda")
+        ->check(one_of({"cpu", "cuda"}))
+        ->option_text("WHERE");
+    Parser::type(verb, o.type);
+    parser.verbose(verb);
+    parser.device(verb, [&o] { return o.backend != "cpu"; });
+    parser.when(verb, [&o](const Session& session) { solve(session, o); });
 }
 
 void add_spmv_choices(CLI::App* verb, SpmvOptions& o)
@@ -323,6 +363,7 @@ struct Wishes {
     ConvertOptions convert;
     GenOptions gen;
     SpyOptions spy;
+    SolveOptions solve;
     SpmvOptions spmv;
     PlanOptions plan;
     RunSptrsvOptions sptrsv;
@@ -347,6 +388,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_convert(parser, wishes.convert);
     add_gen(parser, wishes.gen);
     add_spy(parser, wishes.spy);
+    add_solve(parser, wishes.solve);
     add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm, wishes.spmm, wishes.sddmm);
     add_tune(parser, wishes.tune);
     add_plan(parser, wishes.plan, wishes.spgemm_plan);

@@ -146,25 +146,26 @@ std::optional<Method> fallback_of(Method method, Reason reason)
 void check_recipe(const Recipe& r, bool is_double)
 {
     const auto number = [](bool ok, std::string_view what) { require<ValueError>(ok, what); };
-    number(r.stop.relative >= 0 && std::isfinite(r.stop.relative), "Stop::relative must be 0 or more");
-    number(r.stop.absolute >= 0 && std::isfinite(r.stop.absolute), "Stop::absolute must be 0 or more");
-    number(r.stop.iterations >= 0, "Stop::iterations must be 0 or more");
-    number(r.stop.seconds >= 0, "Stop::seconds must be 0 or more");
-    number(r.stop.stagnation >= 0, "Stop::stagnation must be 0 or more");
-    number(r.stop.divergence > 1, "Stop::divergence must be above 1");
-    number(r.restart >= 1 && r.restart <= 1000, "Recipe::restart must be 1 to 1000");
-    number(r.check_every >= 0, "Recipe::check_every must be 0 or more");
-    number(r.eigenvalues.lowest >= 0 && r.eigenvalues.highest >= 0, "Recipe::eigenvalues must be 0 or more");
-    number(r.inner.relative > 0 && r.inner.relative < 1, "Inner::relative must be above 0 and below 1");
-    number(r.inner.method != Method::refinement, "Inner::method cannot be refinement again");
+    number(r.stop.relative >= 0 && std::isfinite(r.stop.relative), "stop.relative must be 0 or more");
+    number(r.stop.absolute >= 0 && std::isfinite(r.stop.absolute), "stop.absolute must be 0 or more");
+    number(r.stop.iterations >= 0, "stop.iterations must be 0 or more");
+    number(r.stop.seconds >= 0, "stop.seconds must be 0 or more");
+    number(r.stop.stagnation >= 0, "stop.stagnation must be 0 or more");
+    number(r.stop.divergence > 1, "stop.divergence must be above 1");
+    number(r.restart >= 1 && r.restart <= 1000, "restart must be 1 to 1000");
+    number(r.check_every >= 0, "check_every must be 0 or more");
+    number(r.eigenvalues.lowest >= 0 && r.eigenvalues.highest >= 0, "eigenvalues must be 0 or more");
+    number(r.inner.relative > 0 && r.inner.relative < 1, "inner.relative must be above 0 and below 1");
+    number(r.inner.method != Method::refinement, "inner.method cannot be refinement again");
     if (r.method == Method::refinement)
         require<ValueError>(is_double, "refinement computes residuals in double", "make a Plan<double>");
     if (!r.preconditioner) return;
     if (const auto* p = std::get_if<BlockJacobi>(&*r.preconditioner))
-        number(p->rows >= 1 && p->rows <= 32, "BlockJacobi::rows must be 1 to 32");
+        number(p->rows >= 1 && p->rows <= 32, "blocks must have 1 to 32 rows");
     if (const auto* p = std::get_if<Chebyshev>(&*r.preconditioner))
         number(p->degree >= 1 && p->degree <= 100 && p->ratio > 1 && p->highest >= 0,
-               "Chebyshev::degree must be 1 to 100, Chebyshev::ratio above 1, Chebyshev::highest 0 or more");
+               "the degree of a Chebyshev polynomial must be 1 to 100, its ratio above 1, its highest eigenvalue 0 or "
+               "more");
 }
 
 std::string Report::text() const

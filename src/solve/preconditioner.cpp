@@ -27,7 +27,7 @@ public:
     }
     void update_values(const CsrView<V>&) override {}
     std::size_t bytes() const override { return 0; }
-    std::string describe() const override { return "none"; }
+    std::string describe() const override { return "no preconditioner"; }
     bool is_identity() const override { return true; }
 
 private:
@@ -80,7 +80,7 @@ public:
     }
     void update_values(const CsrView<V>& a) override { invert_diagonal(ctx_, a, inverse_); }
     std::size_t bytes() const override { return inverse_.bytes(); }
-    std::string describe() const override { return "the diagonal"; }
+    std::string describe() const override { return "preconditioner: the diagonal"; }
     const V* inverse_diagonal() const override { return inverse_.data(); }
 
 private:
@@ -120,7 +120,10 @@ public:
                          "use blocks of another size or no preconditioner");
     }
     std::size_t bytes() const override { return inverse_.bytes(); }
-    std::string describe() const override { return concat(blocks(), " diagonal blocks of ", rows_, " rows"); }
+    std::string describe() const override
+    {
+        return concat("preconditioner: ", blocks(), " diagonal blocks of ", rows_, " rows");
+    }
 
 private:
     offset_t blocks() const { return ceil_div(n_, offset_t{rows_}); }
@@ -178,7 +181,7 @@ public:
     std::size_t bytes() const override { return inverse_.bytes() + d_.bytes() + residual_.bytes(); }
     std::string describe() const override
     {
-        return concat("Chebyshev polynomial of degree ", options_.degree - 1, " for eigenvalues from ",
+        return concat("preconditioner: Chebyshev polynomial of degree ", options_.degree - 1, " for eigenvalues from ",
                       highest_ / options_.ratio, " to ", highest_, " of the matrix scaled by its diagonal");
     }
     double products() const override { return options_.degree - 1; }

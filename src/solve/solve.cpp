@@ -499,9 +499,10 @@ std::string Plan<V>::describe() const
                       ? concat(", ", s.features.negative_diagonal, " negative diagonal entries")
                       : std::string(", nonzero diagonal"),
                   "\n  method:  ", to_text(*s.recipe.method), more.empty() ? "" : concat(", ", more),
-                  "\n  preconditioner: ", to_text(*s.recipe.preconditioner), " (", s.system->preconditioner->describe(),
-                  ")\n  why:     ", s.choice.why, "\n  iteration: ", each * (1 + s.system->preconditioner->products()),
-                  " products with A\n  keeps:   ", human_bytes(bytes()), " beside the matrix");
+                  "\n  preconditioner: ", to_text(*s.recipe.preconditioner), "\n  why:     ", s.choice.why,
+                  "\n  iteration: ", each * (1 + s.system->preconditioner->products()),
+                  " products with A\n  keeps:   ", human_bytes(bytes()), " beside the matrix\n",
+                  s.system->preconditioner->describe());
 }
 
 template class Plan<float>;

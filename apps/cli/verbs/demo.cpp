@@ -19,10 +19,15 @@
 #include "apps/cli/verbs/spmm.hpp"
 #include "apps/cli/verbs/sptrsv.hpp"
 #include "tulle/context.hpp"
+#include "tulle/generate.hpp"
+#include "tulle/solve.hpp"
 #include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::cli {
 namespace {
+
+constexpr const char* demo_system = "stencil7:20";
 
 // What one operation did on one backend.
 struct Outcome {
@@ -100,6 +105,29 @@ Outcome multiply_dense(const Stage& stage, const Context& ctx)
             .good = r.good};
 }
 
+// The demonstration's matrix may be singular: Poisson's equation on a cube is solved instead.
+Outcome solve_system(const Stage& stage, const Context& ctx)
+{
+    const Csr<double> a = io::generate<double>(stage.host, demo_system);
+    const std::vector<double> ones(static_cast<std::size_t>(a.rows), 1.0);
+    const Csr<double> there = to_device(ctx, a.view());
+    const auto b = to_device<double>(ctx, std::span<const double>(ones));
+    auto x = to_device<double>(ctx, std::span<const double>(ones));
+    auto plan = solve::Plan<double>::make(ctx, there.view());
+    const solve::Report r = plan.solve(b.span(), x.span());
+    const double seconds = r.setup_seconds + r.iterate_seconds + r.verify_seconds;
+    const double touched = static_cast<double>(r.iterations + 1) * static_cast<double>(a.bytes());
+    return {.operation = concat("A x = b, ", demo_system),
+            .backend = ctx.name(),
+            .policy = concat(to_text(r.method), ", ", to_text(*plan.recipe().preconditioner)),
+            .check = fmt::format("{} in {}, residual {:.1e}", to_text(r.reason),
+                                 counted(r.iterations, "iteration", "iterations"), r.relative),
+            .seconds = seconds,
+            .bytes_per_second = seconds > 0 ? touched / seconds : 0,
+            .on_cpu = ctx.backend() == Backend::cpu,
+            .good = r.converged()};
+}
+
 struct Operation {
     Outcome (*perform)(const Stage&, const Context&);
     bool square;             // wants as many rows as columns
@@ -108,7 +136,8 @@ struct Operation {
 constexpr std::array operations{Operation{multiply_vector, false, max_offset},
                                 Operation{multiply_dense, false, max_offset},
                                 Operation{multiply_matrix, true, 300'000'000},
-                                Operation{solve_triangle, true, max_offset}};
+                                Operation{solve_triangle, true, max_offset},
+                                Operation{solve_system, false, max_offset}};
 
 std::vector<Outcome> perform(const Stage& stage)
 {

@@ -1,0 +1,208 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle solve: reads a system, solves it with progress on the terminal, and tells how that went; exit code 1 unless it
+// converged.
+#include "apps/cli/verbs/solve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "apps/cli/picture/history.hpp"
+#include "apps/cli/picture/plot.hpp"
+#include "apps/cli/support/describe.hpp"
+#include "apps/cli/support/failure.hpp"
+#include "apps/cli/support/json.hpp"
+#include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/numbers_file.hpp"
+#include "apps/cli/support/progress.hpp"
+#include "apps/cli/support/store.hpp"
+#include "apps/cli/support/whole_file.hpp"
+#include "tulle/solve.hpp"
+#include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
+
+namespace tulle::cli {
+namespace {
+
+bool is_matrix_market(std::string_view file)
+{
+    return file.ends_with(".mtx") || file.ends_with(".mtx.gz") || file.ends_with(".mtx.xz");
+}
+
+// A matrix of one column.
+template <class V>
+std::vector<V> column_of(const Session& session, const Context& host, const std::string& file, index_t rows)
+{
+    const Loaded<V> loaded = load<V>(session, host, {.text = file});
+    const CsrView<V> m = loaded.matrix.view();
+    require<FormatError>(m.rows == rows && m.cols == 1, [&] {
+        return concat(file, ": a right-hand side must be ", rows, " x 1, not ", m.rows, " x ", m.cols);
+    });
+    std::vector<V> b(static_cast<std::size_t>(rows), V(0));
+    for (index_t i = 0; i < rows; ++i)
+        for (offset_t k = m.row_begin[i]; k < m.row_begin[i + 1]; ++k) b[static_cast<std::size_t>(i)] += m.value[k];
+    return b;
+}
+
+template <class V>
+std::vector<V> right_side(const Session& session, const Context& host, const SolveOptions& o, index_t rows)
+{
+    if (o.rhs.empty()) return std::vector<V>(static_cast<std::size_t>(rows), V(1));
+    if (is_matrix_market(o.rhs)) return column_of<V>(session, host, o.rhs, rows);
+    return read_numbers<V>(o.rhs, rows);
+}
+
+template <class V>
+void write_solution(const Session& session, const Context& host, const std::string& file, const std::vector<V>& x)
+{
+    if (!is_matrix_market(file)) return write_numbers<V>(file, x);
+    const auto n = static_cast<index_t>(x.size());
+    std::vector<offset_t> begin(x.size() + 1);
+    std::iota(begin.begin(), begin.end(), offset_t{0});
+    const std::vector<index_t> col(x.size(), 0);
+    store(session, host, file, CsrView<V>{n, 1, n, begin.data(), col.data(), x.data()});
+}
+
+solve::Recipe recipe_of(const SolveOptions& o)
+{
+    solve::Recipe recipe{.stop = {.relative = o.tolerance, .iterations = o.iterations}, .restart = o.restart};
+    if (o.seconds > 0) recipe.stop.seconds = o.seconds;
+    try {
+        if (!o.method.empty()) recipe.method = solve::parse_method(o.method);
+        if (!o.preconditioner.empty()) recipe.preconditioner = solve::parse_preconditioner(o.preconditioner);
+    } catch (const ValueError& e) {
+        throw UsageError(e.message(), e.hint());
+    }
+    return recipe;
+}
+
+// How far the residual has come on a logarithmic scale.
+class Way {
+public:
+    explicit Way(Progress progress) : progress_(std::move(progress)) {}
+    void operator()(const solve::Standing& s)
+    {
+        if (first_ == 0) first_ = s.residual;
+        if (!progress_ || !(s.residual > 0) || !(s.target > 0) || !(first_ > s.target)) return;
+        best_ = std::max(best_, std::log(first_ / s.residual) / std::log(first_ / s.target));
+        progress_(std::clamp(best_, 0.0, 1.0));
+    }
+
+private:
+    Progress progress_;
+    double first_ = 0, best_ = 0;
+};
+
+struct Outcome {
+    solve::Report report;
+    std::string description, method, preconditioner;
+    std::size_t bytes = 0;
+};
+
+template <class V>
+Outcome solve_on(const Session& session, const Context& ctx, const CsrView<V>& a, const std::vector<V>& b,
+                 std::vector<V>& x, const SolveOptions& o)
+{
+    Activity work(session.console, "solving");
+    const Csr<V> there = to_device(ctx, a);
+    const auto right = to_device<V>(ctx, std::span<const V>(b));
+    auto left = ctx.run([&](const auto& q) { return Buffer<V>(q, a.rows); });
+    auto plan = solve::Plan<V>::make(ctx, there.view(), recipe_of(o));
+    Way way(work.progress());
+    Outcome outcome{plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { way(s); }),
+                    plan.describe(),
+                    {},
+                    to_text(*plan.recipe().preconditioner),
+                    plan.bytes()};
+    outcome.method = to_text(outcome.report.method);
+    const Buffer<V> here = to_host<V>(ctx, std::as_const(left).span());
+    x.assign(here.span().begin(), here.span().end());
+    return outcome;
+}
+
+Json to_json(const Outcome& o)
+{
+    const solve::Report& r = o.report;
+    return {{"reason", to_text(r.reason)},
+            {"converged", r.converged()},
+            {"method", o.method},
+            {"preconditioner", o.preconditioner},
+            {"iterations", r.iterations},
+            {"restarts", r.restarts},
+            {"residual", r.residual},
+            {"relative_residual", r.relative},
+            {"setup_seconds", r.setup_seconds},
+            {"iterate_seconds", r.iterate_seconds},
+            {"verify_seconds", r.verify_seconds},
+            {"plan_bytes", o.bytes},
+            {"note", r.note.empty() ? Json() : Json(r.note)},
+            {"history", r.history}};
+}
+
+void print_table(const Session& session, const SolveOptions& o, const std::string& sizes, const Outcome& outcome)
+{
+    const solve::Report& r = outcome.report;
+    Table table({{"method", Align::left},
+                 {"preconditioner", Align::left},
+                 {"iterations"},
+                 {"relative residual"},
+                 {"setup"},
+                 {"solve"},
+                 {"result", Align::left}});
+    table.add({outcome.method, outcome.preconditioner, grouped(r.iterations), fmt::format("{:.2e}", r.relative),
+               seconds_text(r.setup_seconds), seconds_text(r.iterate_seconds + r.verify_seconds), to_text(r.reason)});
+    std::string text =
+        session.console.styled(fmt::format("A x = b, A = {}: {}\n", o.matrix.name(), sizes), Style::bold);
+    text += table.text(session.console) + "\n" + shown(session, outcome.description);
+    if (!r.note.empty()) text += "  note:    " + r.note + "\n";
+    session.console.print(text);
+}
+
+template <class V>
+void solve_as(const Session& session, const SolveOptions& o)
+{
+    const Context ctx = session.contexts(o.backend).front(), host = session.host();
+    const Loaded<V> loaded = load<V>(session, host, o.matrix);
+    const CsrView<V> a = loaded.matrix.view();
+    const std::vector<V> b = right_side<V>(session, host, o, a.rows);
+    std::vector<V> x;
+    const Outcome outcome = solve_on(session, ctx, a, b, x, o);
+    const std::string sizes =
+        fmt::format("{}, {}", shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
+    if (session.settings.json) {
+        Json result = about(o.matrix, a);
+        result.update({{"backend", ctx.name()}, {"type", o.type}});
+        result.update(to_json(outcome));
+        print(session, result);
+    } else print_table(session, o, sizes, outcome);
+    if (!o.to.empty()) write_solution(session, host, o.to, x);
+    if (!o.plot.empty()) {
+        picture::HistoryPlot plot{.title = o.matrix.name(),
+                                  .subtitle = fmt::format("{}, {}", outcome.method, outcome.preconditioner),
+                                  .residual = outcome.report.history,
+                                  .target = o.tolerance};
+        const double scale = outcome.report.relative > 0 ? outcome.report.relative / outcome.report.residual : 1;
+        for (double& r : plot.residual) r *= scale;
+        picture::write_history(o.plot, plot);
+    }
+    require<CheckFailed>(
+        outcome.report.converged(), [&] { return concat(o.matrix.text, ": ", outcome.report.text()); },
+        "try another --method or --preconditioner, a larger --tolerance or more --max-iterations");
+}
+
+}  // namespace
+
+void solve(const Session& session, const SolveOptions& options)
+{
+    if (!options.plot.empty()) picture::check_picture(options.plot);
+    if (!options.to.empty()) check_writable(options.to);
+    recipe_of(options);  // names are checked before a file is read
+    options.type == "f32" ? solve_as<float>(session, options) : solve_as<double>(session, options);
+}
+
+}  // namespace tulle::cli

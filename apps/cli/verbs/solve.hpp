@@ -1,0 +1,25 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle solve: A x = b.
+#pragma once
+
+#include <string>
+
+#include "apps/cli/support/session.hpp"
+#include "apps/cli/support/source.hpp"
+
+namespace tulle::cli {
+
+struct SolveOptions {
+    Source matrix;
+    std::string rhs;                     // empty: ones; a Matrix Market file, or one number a line
+    std::string method, preconditioner;  // empty: chosen
+    std::string backend = "cpu", type = "f64";
+    std::string to, plot;                  // x; a picture of the residuals
+    double tolerance = 1e-8, seconds = 0;  // seconds: 0 is no limit
+    offset_t iterations = 10'000;
+    int restart = 30;
+};
+void solve(const Session& session, const SolveOptions& options);
+
+}  // namespace tulle::cli

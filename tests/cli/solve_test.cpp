@@ -1,0 +1,65 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// tulle solve: the table, the JSON result, files that are read and written, exit codes.
+#include <cmath>
+
+#include "cli/program.hpp"
+
+namespace tulle::test {
+namespace {
+
+TEST_F(Program, SolveTellsHowItWent)
+{
+    const Outcome run = tulle("solve stencil7:6 --method cg --preconditioner jacobi");
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_NE(run.out.find("converged"), std::string::npos) << run.out;
+    const auto result = json("solve stencil7:6 --tolerance 1e-10");
+    EXPECT_TRUE(result["converged"].get<bool>());
+    EXPECT_LE(result["relative_residual"].get<double>(), 1e-10);
+    EXPECT_EQ(result["history"].size(), result["iterations"].get<std::size_t>() + 1);
+    EXPECT_EQ(result["method"], "cg");
+}
+
+TEST_F(Program, SolveReadsAndWritesVectors)
+{
+    std::ofstream(folder / "a.mtx") << "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 4\n";
+    std::ofstream(folder / "b.mtx") << "%%MatrixMarket matrix array real general\n2 1\n4\n8\n";
+    std::ofstream(folder / "b.txt") << "4\n8\n";
+    for (const std::string b : {"b.mtx", "b.txt"}) {
+        const Outcome run = tulle("solve a.mtx --rhs " + b + " --output x.txt --quiet");
+        EXPECT_EQ(run.code, 0) << run.err;
+        std::ifstream in(folder / "x.txt");
+        double x = 0, y = 0;
+        in >> x >> y;
+        EXPECT_NEAR(x, 1, 1e-7);
+        EXPECT_NEAR(y, 2, 1e-7);
+    }
+    EXPECT_EQ(tulle("solve a.mtx --output x.mtx").code, 0);
+    EXPECT_EQ(json("info x.mtx")["cols"], 1);
+    std::ofstream(folder / "long.mtx") << "%%MatrixMarket matrix array real general\n3 1\n4\n8\n1\n";
+    EXPECT_EQ(tulle("solve a.mtx --rhs long.mtx").code, 3);
+}
+
+TEST_F(Program, SolveEndsWithTheCodeOfItsReason)
+{
+    const Outcome few = tulle("solve stencil7:8 --preconditioner none --max-iterations 2");
+    EXPECT_EQ(few.code, 1);
+    EXPECT_NE(few.err.find("limit of iterations"), std::string::npos) << few.err;
+    EXPECT_EQ(tulle("solve stencil7:6 --method sor").code, 2);
+    EXPECT_EQ(tulle("solve stencil7:6 --preconditioner amg:x").code, 2);
+    EXPECT_EQ(tulle("solve stencil7:6 --tolerance -1").code, 2);
+    EXPECT_EQ(tulle("solve missing.mtx").code, 3);
+}
+
+#ifdef TULLE_CLI_CAIRO
+TEST_F(Program, SolveDrawsItsHistory)
+{
+    EXPECT_EQ(tulle("solve stencil7:6 --plot history.svg").code, 0);
+    const std::string picture = text_of(folder / "history.svg");
+    EXPECT_NE(picture.find("<svg"), std::string::npos);
+    EXPECT_EQ(tulle("solve stencil7:6 --plot history.gif").code, 2);
+}
+#endif
+
+}  // namespace
+}  // namespace tulle::test
