@@ -12,7 +12,6 @@ LOOKS = "*LooksOfTheHostDoNotMatter/c*"
 
 MUTANTS = [
     mutant("pass: the counter of blocks is not set back", "src/vector/cuda/pass.cuh", "            *space.arrived = 0;  // for the next pass\n", "", DOTS, test="vector"),
-    mutant("pass: the first block adds up", "src/vector/cuda/pass.cuh", "arrive(space.arrived) == static_cast<int>(gridDim.x) - 1", "arrive(space.arrived) == 0", DOTS, test="vector"),
     mutant("pass of a CPU: the rest of a piece left out", "src/vector/cpu/pass.hpp", "for (int lane = 0; i < end; ++i, ++lane) add(i, lane);", "", DOTS, test="vector"),
     mutant("cg: x is updated after a halt", "src/solve/ops/cg.hpp", "        return status->performed != 0;", "        return true;", LOOKS + ":" + BAD + ":" + ALL),
     mutant("solve: convergence as the method tells it", "src/solve/solve.cpp", "if (true_ <= report_.target) return finish(Reason::converged);", "if (report_.restarts > 0 || true_ <= report_.target) return finish(Reason::converged);", BAD + ":" + ALL),
