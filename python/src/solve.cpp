@@ -40,10 +40,11 @@ public:
     SolverPlan(Place& place, const Compressed& a, const std::string& method, const std::string& preconditioner,
                double relative, double absolute, offset_t iterations, double seconds, int restart, bool guess)
         : a_(a),
-          plan_(make(place.get(), a, method, preconditioner,
-                     {.stop = {.relative = relative, .absolute = absolute, .iterations = iterations, .seconds = seconds},
-                      .restart = restart,
-                      .guess = guess}))
+          plan_(
+              make(place.get(), a, method, preconditioner,
+                   {.stop = {.relative = relative, .absolute = absolute, .iterations = iterations, .seconds = seconds},
+                    .restart = restart,
+                    .guess = guess}))
     {}
 
     nb::dict solve(const Input<V>& b, const Output<V>& x)

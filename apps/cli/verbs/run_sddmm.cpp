@@ -40,7 +40,10 @@ std::vector<V> numbers(index_t rows, index_t k, std::uint64_t seed)
 template <class V>
 SampledProblem<V> make_sampled(const CsrView<LoadedAs<V>>& a, const SddmmOptions& o)
 {
-    SampledProblem<V> p{{}, {}, numbers<V>(a.rows, o.k, hash_of(o.seed, 1)), numbers<V>(a.cols, o.k, hash_of(o.seed, 2))};
+    SampledProblem<V> p{{},
+                        {},
+                        numbers<V>(a.rows, o.k, hash_of(o.seed, 1)),
+                        numbers<V>(a.cols, o.k, hash_of(o.seed, 2))};
     for (offset_t i = 0; i < a.nonzeros; ++i) p.value.push_back(static_cast<V>(a.value[i]));
     p.a = {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, p.value.data(), a.sorted, a.unique};
     return p;
@@ -64,7 +67,8 @@ Verdict check(const SampledProblem<V>& p, const SddmmOptions& o, std::span<const
             }
             const auto is = static_cast<double>(c[static_cast<std::size_t>(at)]);
             // Twice the bound in f64: the plain product has as large an error.
-            const double share = error_bound::share(is, sum, 2 * error_bound::of_sum(o.k + 1, magnitude, sum, rounding));
+            const double share =
+                error_bound::share(is, sum, 2 * error_bound::of_sum(o.k + 1, magnitude, sum, rounding));
             if (!(share <= worst.worst)) worst = {share, at, is, sum};
         }
     return worst;
@@ -178,9 +182,8 @@ void add_run_sddmm(Parser& parser, CLI::App* run, SddmmOptions& o)
     verb->add_option("--seed", o.seed, "of X and Y")->option_text("N");
     parser.device(verb, [&o] { return o.backend != "cpu"; });
     parser.verbose(verb);
-    parser.when(verb, [&o](const Session& session) {
-        with_type(o.type, [&](auto v) { run_as<decltype(v)>(session, o); });
-    });
+    parser.when(verb,
+                [&o](const Session& session) { with_type(o.type, [&](auto v) { run_as<decltype(v)>(session, o); }); });
 }
 
 }  // namespace tulle::cli
