@@ -382,7 +382,7 @@ TEST(Solve, SameBitsForAnyNumberOfThreads)
     }
 }
 
-// Iterations to 1e-8 for b = 1, as other libraries need them (SciPy's cg with the diagonal: 159 for stencil7:64).
+// Iterations to 1e-8 for b = 1 beside SciPy's cg, which needs 79; the others are bounds that ours has met.
 TEST(Solve, IterationsAsOthers)
 {
     const Context c = Context::cpu(2);
@@ -392,7 +392,7 @@ TEST(Solve, IterationsAsOthers)
     const Report r = plan.solve(b, x);
     EXPECT_TRUE(r.converged());
     EXPECT_EQ(r.method, Method::cg);
-    EXPECT_NEAR(static_cast<double>(r.iterations), 80, 4);
+    EXPECT_NEAR(static_cast<double>(r.iterations), 79, 2);
     auto multigrid = Plan<double>::make(c, a.view());
     EXPECT_EQ(to_text(*multigrid.recipe().preconditioner), "amg") << multigrid.describe();
     EXPECT_LE(multigrid.solve(b, x).iterations, 16);

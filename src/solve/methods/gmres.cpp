@@ -22,6 +22,7 @@ public:
             w_ = Buffer<V>(q, n);
             doubles_ = Buffer<double>(q, GmresScalars::doubles(restart));
             columns_ = Buffer<int>(q, 1);
+            fill_zero(q, basis_.data(), basis_.size());  // iterations enqueued after a halt read vectors never written
         });
         scalars_ = arrange(doubles_.data(), columns_.data(), restart);
     }
