@@ -13,6 +13,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "matrix/plan_checks.hpp"
 #include "solve/method.hpp"
@@ -490,7 +491,7 @@ std::string Plan<V>::describe() const
     const State& s = *state_;
     const std::string more = s.iteration->describe();
     const bool symmetric = s.features.symmetric;
-    const double each = s.method == Method::bicgstab ? 2 : 1;
+    const double products = (s.method == Method::bicgstab ? 2 : 1) * (1 + s.system->preconditioner->products());
     return concat("solve on ", s.ctx.name(), ": ", s.a.rows, " unknowns, ", s.a.nonzeros, " stored values, ",
                   sizeof(V) == 4 ? "float" : "double", "\n  matrix:  ", symmetric ? "symmetric" : "not symmetric",
                   s.features.missing_diagonal > 0
@@ -500,8 +501,8 @@ std::string Plan<V>::describe() const
                       : std::string(", nonzero diagonal"),
                   "\n  method:  ", to_text(*s.recipe.method), more.empty() ? "" : concat(", ", more),
                   "\n  preconditioner: ", to_text(*s.recipe.preconditioner), "\n  why:     ", s.choice.why,
-                  "\n  iteration: ", each * (1 + s.system->preconditioner->products()),
-                  " products with A\n  keeps:   ", human_bytes(bytes()), " beside the matrix\n",
+                  "\n  iteration: ", products, plural(products, " product", " products"),
+                  " with A\n  keeps:   ", human_bytes(bytes()), " beside the matrix\n",
                   s.system->preconditioner->describe());
 }
 

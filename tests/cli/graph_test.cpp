@@ -10,12 +10,6 @@ namespace {
 
 class Graph : public Program {};
 
-nlohmann::json parsed(const Outcome& done)
-{
-    EXPECT_EQ(done.code, 0) << done.err;
-    return nlohmann::json::parse(done.out);
-}
-
 TEST_F(Graph, TrianglesAreCounted)
 {
     // Every point of a nine-point stencil on n x n points closes 4 triangles with each square of four.

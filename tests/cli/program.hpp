@@ -20,6 +20,13 @@ struct Outcome {
     std::string out, err;
 };
 
+// What a program that succeeded printed with --json.
+inline nlohmann::json parsed(const Outcome& done)
+{
+    EXPECT_EQ(done.code, 0) << done.err;
+    return nlohmann::json::parse(done.out);
+}
+
 inline std::string text_of(const std::filesystem::path& file)
 {
     std::ifstream in(file, std::ios::binary);

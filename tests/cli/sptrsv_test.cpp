@@ -9,12 +9,6 @@ namespace {
 
 class Sptrsv : public Program {};
 
-nlohmann::json parsed(const Outcome& done)
-{
-    EXPECT_EQ(done.code, 0) << done.err;
-    return nlohmann::json::parse(done.out);
-}
-
 TEST_F(Sptrsv, SolvesAndChecksEveryTriangle)
 {
     for (const char* options : {"", "--upper", "--lower --transpose", "--upper --transpose --unit-diagonal",
