@@ -5,6 +5,7 @@
 #include "simt/sanitizers.hpp"
 #include "tulle/context.hpp"
 #include "tulle/memory.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {
@@ -135,7 +136,7 @@ TEST_F(ExitCodes, OneForAFailedCheck)
 
 TEST_F(ExitCodes, ThreeWhenStdoutIsFull)
 {
-    const std::string line = std::string("'") + TULLE_CLI_PROGRAM + "' doctor >/dev/full 2>/dev/null";
+    const std::string line = concat("'", TULLE_CLI_PROGRAM, "' doctor >/dev/full 2>/dev/null");
     if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
     EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 3);
 }

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cli/program.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::test {
 namespace {
@@ -164,8 +165,8 @@ TEST_F(StreamsOfTheTool, ASignalLeavesNoFile)
         // stopped by chance instead, early and late
         for (const char* after : {"0.02", "0.2", "0.5"}) {
             const Outcome run =
-                shell(std::string("'") + TULLE_CLI_PROGRAM + "' gen stencil27:70 -o big.mtx --threads 1 -q & sleep " +
-                      after + "; kill -" + signal + " $! 2>/dev/null; wait $!; echo $?");
+                shell(concat("'", TULLE_CLI_PROGRAM, "' gen stencil27:70 -o big.mtx --threads 1 -q & sleep ", after,
+                             "; kill -", signal, " $! 2>/dev/null; wait $!; echo $?"));
             std::filesystem::remove(folder / "big.mtx");
             EXPECT_EQ(files(), 3u) << "stdout, stderr, script; " << run.out;
         }
