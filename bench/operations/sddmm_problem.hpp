@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "base/error_bound.hpp"
@@ -90,7 +91,7 @@ public:
 private:
     static constexpr index_t rows_to_check = 200;
 
-    std::vector<V> numbers(index_t rows, int seed) const
+    std::vector<V> numbers(index_t rows, std::uint64_t seed) const
     {
         std::vector<V> all(static_cast<std::size_t>(rows) * static_cast<std::size_t>(k));
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<V>(2 * unit(hash_of(seed, i)) - 1);

@@ -134,6 +134,15 @@ TEST_P(FactorOn, ReproducesTheMatrixOnThePattern)
     }
 }
 
+// Rows with more entries before the diagonal than a warp has lanes.
+TEST_P(FactorOn, ReproducesLongRows)
+{
+    for (const Kind kind : {Kind::ic0, Kind::ilu0}) {
+        const auto a = dominant<double>(40, 1, true, 9);
+        expect_reproduces(a, factors_of(ctx(), a, {.kind = kind}), kind == Kind::ic0);
+    }
+}
+
 TEST_P(FactorOn, GivesTheSameFactorsAsOneThread)
 {
     const Context c = ctx();

@@ -13,6 +13,7 @@
 #include "support/backends.hpp"
 #include "support/guarded.hpp"
 #include "tulle/transfer.hpp"
+#include "vector/pass.hpp"
 
 namespace tulle::inline TULLE_ABI::vector {
 namespace {
@@ -57,9 +58,9 @@ std::vector<double> dots(const Context& ctx, const std::vector<V>& x, const std:
 }
 
 template <class V>
-void check_dots(const Context& ctx)
+void check_dots(const Context& ctx, const std::vector<offset_t>& lengths)
 {
-    for (const offset_t n : sizes) {
+    for (const offset_t n : lengths) {
         const auto x = numbers<V>(n, 1), y = numbers<V>(n, 2);
         long double xy = 0, yy = 0, magnitude = 0;
         for (std::size_t i = 0; i < x.size(); ++i) {
@@ -76,8 +77,13 @@ void check_dots(const Context& ctx)
 
 TEST_P(VectorOn, DotsOfEverySize)
 {
-    check_dots<double>(ctx());
-    check_dots<float>(ctx());
+    check_dots<double>(ctx(), sizes);
+    check_dots<float>(ctx(), sizes);
+}
+
+TEST_P(VectorOn, DotsOfMoreBlocksThanABlockHasThreads)
+{
+    check_dots<double>(ctx(), {offset_t{threads_of_block} * threads_of_block * entries_of_thread + 1});
 }
 
 TEST_P(VectorOn, AxpbyWritesEveryEntryAndNothingElse)
