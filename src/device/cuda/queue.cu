@@ -113,7 +113,7 @@ void throw_cuda_error(cudaError_t error, const char* file, int line)
 {
     (void)cudaGetLastError();  // told here, and not again by the next launch
     std::string name = file;
-    name = name.substr(name.rfind("tulle/") == std::string::npos ? 0 : name.rfind("tulle/"));
+    if (const std::size_t folder = name.rfind("/src/"); folder != std::string::npos) name.erase(0, folder + 1);
 #ifdef TULLE_SIM
     const std::string detail = simt::last_fault();
 #else
