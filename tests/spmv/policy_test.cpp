@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "spmv/steps.hpp"
@@ -245,6 +246,23 @@ TEST(ChooseSpmv, TriesRowKernelsOnLargeMatricesOnly)
         for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(tried[lane]<RowCosts::never, rows> 1000);
         for (const double cost : tried) EXPECT_GT(cost, 0);
     }
+}
+
+// Parts inside one row have nothing to multiply: their times would be noise.
+TEST(ChooseSpmv, TriesNothingOnAVeryLongRow)
+{
+    const offset_t nonzeros = 600'000;
+    const std::vector<offset_t> row_begin{0, nonzeros};
+    std::vector<index_t> col(static_cast<std::size_t>(nonzeros));
+    std::iota(col.begin(), col.end(), 0);
+    const std::vector<double> value(col.size(), 1.0);
+    const CsrView<double> a{.rows = 1,
+                            .cols = 600'000,
+                            .nonzeros = nonzeros,
+                            .row_begin = row_begin.data(),
+                            .col = col.data(),
+                            .value = value.data()};
+    for (const double cost : try_rows<double>(CpuQueue(1), a)) EXPECT_EQ(cost, RowCosts::never);
 }
 
 TEST(ChooseSpmv, NarrowsColumnsWhereTheyFit)

@@ -5,7 +5,8 @@
 // learns lengths that it sees again, and after its data and x were read once, because the first kernel would otherwise
 // pay for the others. The parts that took longest do not count: a thread may have been interrupted there.
 #include <algorithm>
-#include <vector>
+#include <array>
+#include <numeric>
 
 #include "device/calibrate.hpp"
 #include "spmv/cpu/stretch.hpp"
@@ -26,42 +27,63 @@ V touch(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, const V
     return sum;
 }
 
+using Costs = std::array<double, RowCosts::lanes.size()>;
+
+constexpr Costs nothing_tried()
+{
+    Costs costs{};
+    costs.fill(RowCosts::never);
+    return costs;
+}
+
+// Seconds of every kernel on the rows between two points; the order changes with `first`.
+template <class V, class M>
+Costs seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, std::size_t first,
+                 const Vectors<V>& v)
+{
+    Costs seconds = nothing_tried();
+    v.y[0] = touch(a, from, to, v.x);  // so that it is read indeed
+    for (std::size_t turn = 0; turn < seconds.size(); ++turn) {
+        const std::size_t lane = (turn + first) % seconds.size();
+        if (RowCosts::lanes[lane] == 8 && !has_gathers()) continue;
+        const double before = thread_seconds();
+        multiply_stretch(a, {}, from, to, RowCosts::lanes[lane], v);
+        seconds[lane] = thread_seconds() - before;
+    }
+    return seconds;
+}
+
+// Nanoseconds a step, from the parts that took least.
+double cost_of_parts(std::array<double, parts> seconds)
+{
+    std::sort(seconds.begin(), seconds.end());
+    const double sum = std::accumulate(seconds.begin(), seconds.begin() + parts_that_count, 0.0);
+    return sum / (parts_that_count * part_steps) * 1e9;
+}
+
 }  // namespace
 
 template <class V, class M>
-std::array<double, RowCosts::lanes.size()> try_rows(const CpuQueue& q, const CsrView<M>& a)
+Costs try_rows(const CpuQueue& q, const CsrView<M>& a)
 {
-    std::array<double, RowCosts::lanes.size()> costs;
-    costs.fill(RowCosts::never);
     const offset_t work = a.rows + a.nonzeros;
-    if (work < worth_trying || !may_calibrate()) return costs;
+    if (work < worth_trying || !may_calibrate()) return nothing_tried();
     Buffer<V> x(q, a.cols), y(q, a.rows);
     std::fill_n(x.data(), a.cols, V(1));
-    const Vectors<V> v{V(1), x.data(), V(0), y.data()};
     const auto point_at = [&](offset_t step) {
         const offset_t row = prim::merge_point(a.row_begin, a.rows, a.nonzeros, step).row;
         return prim::MergePoint{row, a.row_begin[row]};
     };
-    std::array<std::vector<double>, RowCosts::lanes.size()> seconds;
-    for (int part = 0; part < parts; ++part) {
-        const offset_t step = (work - part_steps) / parts * part;
+    std::array<std::array<double, parts>, RowCosts::lanes.size()> seconds;
+    for (std::size_t part = 0; part < parts; ++part) {
+        const offset_t step = (work - part_steps) / parts * static_cast<offset_t>(part);
         const prim::MergePoint from = point_at(step), to = point_at(step + part_steps);
-        y.data()[0] = touch(a, from, to, x.data());  // so that it is read indeed
-        for (std::size_t turn = 0; turn < costs.size(); ++turn) {
-            const std::size_t lane = (turn + static_cast<std::size_t>(part)) % costs.size();
-            if (RowCosts::lanes[lane] == 8 && !has_gathers()) continue;
-            const double before = thread_seconds();
-            multiply_stretch(a, {}, from, to, RowCosts::lanes[lane], v);
-            seconds[lane].push_back(thread_seconds() - before);
-        }
+        if (to.row - from.row + to.nonzero - from.nonzero < part_steps / 2) return nothing_tried();  // a very long row
+        const Costs tried = seconds_of(a, from, to, part, Vectors<V>{V(1), x.data(), V(0), y.data()});
+        for (std::size_t lane = 0; lane < tried.size(); ++lane) seconds[lane][part] = tried[lane];
     }
-    for (std::size_t lane = 0; lane < costs.size(); ++lane) {
-        if (seconds[lane].empty()) continue;
-        std::sort(seconds[lane].begin(), seconds[lane].end());
-        double sum = 0;
-        for (int k = 0; k < parts_that_count; ++k) sum += seconds[lane][static_cast<std::size_t>(k)];
-        costs[lane] = sum / (parts_that_count * part_steps) * 1e9;
-    }
+    Costs costs{};
+    std::transform(seconds.begin(), seconds.end(), costs.begin(), cost_of_parts);
     return costs;
 }
 
