@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solvers: beside SciPy's direct solver, reasons for what cannot be solved, new values, pickling, kinds of matrices."""
 import pickle
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -98,3 +100,29 @@ def test_errors():
     bad.data[3] = np.inf
     with pytest.raises(tulle.InvalidValue):
         tulle.solve(bad, np.ones(25))
+
+
+class Interrupt(Exception):
+    pass
+
+
+def test_a_signal_ends_a_solve():
+    def handler(*_):
+        raise Interrupt
+
+    A = tulle.generate("stencil5:300")
+    plan = tulle.plan_solve(A, method="cg", preconditioner="none", rtol=1e-300, maxiter=10**6)
+    b = np.ones(A.shape[0])
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        begin = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(Interrupt):
+            plan(b)
+        interrupted = time.perf_counter() - begin
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    begin = time.perf_counter()
+    _, report = plan(b)                              # the plan is whole
+    assert report.reason == "stagnated" and interrupted < time.perf_counter() - begin

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An incomplete factorisation, from a matrix to z.
 //
-//   pattern     where L and U have entries, found on the host (pattern.cpp)
+//   pattern     where L and U have entries: on a GPU of ILU(0) and IC(0) there (cuda/find_pattern.cu), else on the host
+//               (pattern.cpp)
 //   load        values of A in the pattern, with the shift (load_values)
 //   factorise   L U or L L^T on the pattern (factorize); after a breakdown again, with a larger shift
 //   analyse     both triangles, by SpTRSV; apply() is a solve with each

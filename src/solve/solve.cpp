@@ -47,17 +47,17 @@ struct Plan<V>::State {
 
 namespace {
 
-// ValueError that names the first value that is not finite.
+// ValueError that names the first of so many rows with values that are not finite.
 template <class V>
-[[noreturn]] void refuse_values(const Context& ctx, const CsrView<V>& a)
+[[noreturn]] void refuse_values(const Context& ctx, const CsrView<V>& a, offset_t rows)
 {
     const Csr<V> here = to_host(ctx, a);
     offset_t at = 0;
     while (at < here.nonzeros() && std::isfinite(here.value.data()[at])) ++at;
     const offset_t* begin = here.row_begin.data();
     const auto row = std::upper_bound(begin, begin + a.rows + 1, at) - begin - 1;
-    throw ValueError(concat("row ", row,
-                            " (counted from 0) of the matrix has a value that is not finite, as have other rows"),
+    throw ValueError(concat(rows, plural(rows, " row", " rows"), " of the matrix ", plural(rows, "has", "have"),
+                            " values that are not finite, first row ", row, " (counted from 0)"),
                      "look at the matrix with tulle validate --finite");
 }
 
@@ -73,7 +73,7 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
         run_pass(q, a.rows, InspectRows<V>{a, tolerance, result.data()}, buffer.space());
         download(q, result.data(), found, 5);
     });
-    if (found[0] > 0) refuse_values(ctx, a);
+    if (found[0] > 0) refuse_values(ctx, a, static_cast<offset_t>(found[0]));
     return {.rows = a.rows,
             .nonzeros = a.nonzeros,
             .symmetric = found[4] == 0,
@@ -283,7 +283,7 @@ private:
     Status iterate()
     {
         const double begin = trace::now();
-        const double inner = static_cast<double>(s_.iteration->inner_iterations());
+        const offset_t inner = s_.iteration->inner_iterations();
         Status status{};
         status.norm = true_;
         status.target = report_.target;
@@ -298,7 +298,7 @@ private:
             status = look();
         }
         report_.iterate_seconds += trace::now() - begin;
-        report_.inner_iterations += s_.iteration->inner_iterations() - static_cast<offset_t>(inner);
+        report_.inner_iterations += s_.iteration->inner_iterations() - inner;
         return status;
     }
 
@@ -502,8 +502,8 @@ std::string Plan<V>::describe() const
                   "\n  method:  ", to_text(*s.recipe.method), more.empty() ? "" : concat(", ", more),
                   "\n  preconditioner: ", to_text(*s.recipe.preconditioner), "\n  why:     ", s.choice.why,
                   "\n  iteration: ", products, plural(products, " product", " products"),
-                  " with A\n  keeps:   ", human_bytes(bytes()), " beside the matrix\n",
-                  s.system->preconditioner->describe());
+                  " with A, beside what the preconditioner does on its own\n  keeps:   ", human_bytes(bytes()),
+                  " beside the matrix\n", s.system->preconditioner->describe());
 }
 
 template class Plan<float>;

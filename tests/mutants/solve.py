@@ -13,6 +13,7 @@ LOOKS = "*LooksOfTheHostDoNotMatter/c*"
 MUTANTS = [
     mutant("pass: the counter of blocks is not set back", "src/vector/cuda/pass.cuh", "            *space.arrived = 0;  // for the next pass\n", "", DOTS, test="vector"),
     mutant("pass of a CPU: the rest of a piece left out", "src/vector/cpu/pass.hpp", "for (int lane = 0; i < end; ++i, ++lane) add(i, lane);", "", DOTS, test="vector"),
+    mutant("cg: curvature of any sign", "src/solve/ops/cg.hpp", "return curvature > 0 && is_finite(alpha);", "return is_finite(alpha);", "*NegativeDefiniteUnderCgIsTold/c*"),
     mutant("cg: x is updated after a halt", "src/solve/ops/cg.hpp", "        return status->performed != 0;", "        return true;", LOOKS + ":" + BAD + ":" + ALL),
     mutant("solve: convergence as the method tells it", "src/solve/solve.cpp", "if (true_ <= report_.target) return finish(Reason::converged);", "if (report_.restarts > 0 || true_ <= report_.target) return finish(Reason::converged);", BAD + ":" + ALL),
     mutant("gmres: orthogonalised against all but the last", "src/solve/ops/gmres.hpp", "for (int k = 0; k < count; ++k) next -= s.dots[k]", "for (int k = 0; k < count - 1; ++k) next -= s.dots[k]", LOOKS + ":" + ALL),

@@ -260,6 +260,26 @@ TEST_P(SolveOn, SingularUnderCgEnds)
     EXPECT_EQ(s.report.reason, Reason::not_positive_definite) << s.report.text();
 }
 
+// On every backend, also where bad cases are drawn.
+TEST_P(SolveOn, NegativeDefiniteUnderCgIsTold)
+{
+    HostCsr<double> a = grid<double>(4);
+    for (double& v : a.value) v = -v;
+    const auto s = solve_with<double>(ctx(), a, right_side(a), {.method = Method::cg, .preconditioner = None{}});
+    EXPECT_EQ(s.report.reason, Reason::not_positive_definite) << s.report.text();
+    EXPECT_LT(s.report.value, 0);
+}
+
+TEST_P(SolveOn, AnEmptyRowHasNoSolutionAndAnEnd)
+{
+    const HostCsr<double> a = csr_of<double>(3, 3, {{0, 0, 1.0}, {2, 2, 3.0}});
+    const auto s = solve_with<double>(ctx(), a, {1, 1, 1}, {});
+    EXPECT_FALSE(s.report.converged()) << s.report.text();
+    for (const double v : s.x) EXPECT_TRUE(std::isfinite(v));
+    const auto there = to_device(ctx(), a.view());
+    EXPECT_EQ(Plan<double>::make(ctx(), there.view()).features().empty_rows, 1);
+}
+
 TEST_P(SolveOn, RefusesWhatCannotBeSolved)
 {
     const Context c = ctx();
