@@ -6,6 +6,8 @@
     tools/fit_costs.py             writes the headers
     tools/fit_costs.py --check     exit 1 when a header differs from what bench/results gives; CI runs this
     tools/fit_costs.py --show      measured and predicted times, line by line
+    tools/fit_costs.py --collect LINES.jsonl    makes bench/results/spmv-h200-choices.jsonl.gz of the lines of
+                                                tulle-bench spmv --backend cuda --policy all --cold --repeat 5 --json LINES.jsonl
     tools/fit_costs.py --self-test
 
 A model is seconds = sum of constant * feature of the matrix. Its constants minimise the squares of log(predicted / measured), so that a triangle of 60,000
@@ -134,6 +136,24 @@ def spmv_terms(line, policy):
     return [terms[name] for name in SPMV_TERMS]
 
 
+def choices_of(lines):
+    """A line a matrix, with the microseconds of every policy in a graph and with a cold cache, from the lines of tulle-bench."""
+    matrices = {}
+    for line in lines:
+        if line["operation"] != "spmv" or line["role"] != "ours" or line["status"] != "ok" or line["contender"] == "tulle" or "graph" not in line or "cold" not in line:
+            continue
+        matrix = matrices.setdefault(line["matrix"], {**{key: line[key] for key in ("operation", "matrix", "rows", "cols", "nonzeros", "type", "device")},
+                                                      "features": {name: int(value) for name, value in line["features"].items()}, "us_graph_cold": {}})
+        matrix["us_graph_cold"][line["contender"].removeprefix("tulle ")] = [round(line[way]["us_median"], 3) for way in ("graph", "cold")]
+    return matrices.values()
+
+
+def collect(path):
+    lines = choices_of(map(json.loads, pathlib.Path(path).read_text().splitlines()))
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    (ROOT / "bench/results" / SPMV["data"]).write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
 def spmv_runs():
     """[(line, {policy: microseconds})]: in a graph and with a cold cache, the geometric mean of both."""
     lines = [json.loads(line) for line in gzip.decompress((ROOT / "bench/results" / SPMV["data"]).read_bytes()).decode().splitlines()]
@@ -240,6 +260,9 @@ def self_test():
     found = least_squares([[row[0], row[1] / 1e6, -row[2] / 1e5] for row in rows], [2 + 3 * row[1] / 1e6 for row in rows])
     assert abs(found[0] - 2) < 1e-4 and abs(found[1] - 3) < 1e-4 and abs(found[2]) < 1e-4, found
     assert spmv_policy("rows, 8 lanes, narrow columns") == ("rows", 8, True) and spmv_policy("stream") == ("stream", 32, False)
+    run = {"operation": "spmv", "role": "ours", "status": "ok", "matrix": "m", "rows": 1, "cols": 1, "nonzeros": 1, "type": "f64", "device": "d", "features": {"longest": 1.0},
+           "contender": "tulle stream", "graph": {"us_median": 1.5}, "cold": {"us_median": 2.5}}
+    assert [line["us_graph_cold"] for line in choices_of([run, {**run, "contender": "tulle"}, {**run, "role": "baseline"}])] == [{"stream": [1.5, 2.5]}]
     assert levels_of({"policy": "83 of 690 levels: tasks"}) == 690
     print("fit_costs: self-test passed")
 
@@ -248,11 +271,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--check", "--show", "--self-test"):
         parser.add_argument(name, action="store_true")
+    parser.add_argument("--collect", metavar="LINES.jsonl")
     args = parser.parse_args()
     if args.self_test:
         return self_test()
     if args.show:
         return show()
+    if args.collect:
+        return collect(args.collect)
     for header, text in [(group["header"], text_of(group)) for group in MODELS] + [(SPMV["header"], spmv_text())]:
         path = ROOT / header
         if not args.check:
