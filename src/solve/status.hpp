@@ -4,9 +4,8 @@
 // time. After a halt the passes of further iterations leave everything as it is.
 #pragma once
 
-#include <cmath>
-
 #include "tulle/types.hpp"
+#include "vector/pass.hpp"
 
 namespace tulle::inline TULLE_ABI::solve {
 
@@ -33,14 +32,8 @@ struct Status {
     double history[most_unseen];
 };
 
-constexpr bool is_finite(double x) { return x - x == 0; }
-
-// Square roots of sums that rounding may have made negative.
-template <class T = double>
-constexpr T root(T x)
-{
-    return x > 0 ? std::sqrt(x) : x;
-}
+using vector::is_finite;
+using vector::root;
 
 constexpr void halt(Status* s, Halt why, double value)
 {

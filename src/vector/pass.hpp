@@ -9,18 +9,33 @@
 //     constexpr Sums<sums> at(offset_t i) const;              the work at entry i, and its share of each sum
 //     constexpr void finish(bool on, const double* sum) const;      once, after all entries, with what load() returned
 //
+// An operation that writes what it reads, where a GPU must have more loads in flight, has two parts instead of at(i):
+//
+//     constexpr Loaded fetch(offset_t i) const;               what entry i needs
+//     constexpr Sums<sums> at(offset_t i, const Loaded& loaded) const;
+//
 // Without sums, at() returns nothing and there is no finish(). Sums are taken in double in an order that depends on n
 // alone: the same bits every time, on a CPU for any number of threads. finish() writes scalars that later passes load,
 // so that no number has to travel to the host.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/math.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::vector {
+
+constexpr bool is_finite(double x) { return x - x == 0; }
+
+// Square roots of sums that rounding may have made negative.
+template <class T = double>
+constexpr T root(T x)
+{
+    return x > 0 ? std::sqrt(x) : x;
+}
 
 // Shares of one entry.
 template <int Count>
@@ -30,10 +45,24 @@ struct Sums {
 
 inline constexpr int most_sums = 8;
 
+template <class Op>
+concept Fetches = requires(const Op& op, offset_t i)
+{
+    op.at(i, op.fetch(i));
+};
+
+// The work at entry i.
+template <class Op>
+constexpr auto work_at(const Op& op, offset_t i)
+{
+    if constexpr (Fetches<Op>) return op.at(i, op.fetch(i));
+    else return op.at(i);
+}
+
 // Partial sums: those of pieces of so many entries on a CPU, those of blocks on a GPU.
 inline constexpr offset_t entries_of_piece = 4096;
 inline constexpr int threads_of_block = 256, entries_of_thread = 4;
-inline constexpr offset_t most_blocks = 2048;
+inline constexpr offset_t most_blocks = 1024;  // about what a large GPU holds at once
 
 constexpr offset_t blocks_for(offset_t n)
 {

@@ -31,4 +31,42 @@ void convert(const CpuQueue& q, offset_t n, const From* from, To* to, const doub
 template <class From, class To>
 void convert(const CudaQueue& q, offset_t n, const From* from, To* to, const double* scale = nullptr);
 
+// A fixed vector with entries from -1 to 1.
+template <class V>
+void fill_scattered(const CpuQueue& q, offset_t n, V* x);
+template <class V>
+void fill_scattered(const CudaQueue& q, offset_t n, V* x);
+
+// The Lanczos method for D^-1 A in the inner product of D. Scalars stay in the memory of the queue: all steps can be
+// put on it without waiting. A step:
+//
+//     y = A w;  lanczos_alpha(w, y);  lanczos_next(y, D, w, u);  swap(u, w)
+inline constexpr int most_lanczos_steps = 16;
+inline constexpr double invariant = 1e-6;  // of the first alpha: a norm below it ends the method
+
+struct Lanczos {
+    int steps;  // done
+    bool on;    // further ones make sense
+    double norm, norm_before;
+    double alpha[most_lanczos_steps], beta[most_lanczos_steps];  // of the tridiagonal matrix: diagonal, beside it
+};
+
+template <class V>
+void lanczos_start(const CpuQueue& q, offset_t n, const V* diagonal, const V* w, Lanczos* state,
+                   const PassSpace& space);
+template <class V>
+void lanczos_start(const CudaQueue& q, offset_t n, const V* diagonal, const V* w, Lanczos* state,
+                   const PassSpace& space);
+template <class V>
+void lanczos_alpha(const CpuQueue& q, offset_t n, const V* w, const V* y, Lanczos* state, const PassSpace& space);
+template <class V>
+void lanczos_alpha(const CudaQueue& q, offset_t n, const V* w, const V* y, Lanczos* state, const PassSpace& space);
+// u: the w before; gets the next one.
+template <class V>
+void lanczos_next(const CpuQueue& q, offset_t n, const V* y, const V* diagonal, const V* w, V* u, Lanczos* state,
+                  const PassSpace& space);
+template <class V>
+void lanczos_next(const CudaQueue& q, offset_t n, const V* y, const V* diagonal, const V* w, V* u, Lanczos* state,
+                  const PassSpace& space);
+
 }  // namespace tulle::inline TULLE_ABI::vector

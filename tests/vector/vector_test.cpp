@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -126,6 +127,37 @@ TEST(VectorSums, SameBitsForAnyNumberOfThreads)
     const auto x = numbers<double>(100'003, 5), y = numbers<double>(100'003, 6);
     const auto one = dots(Context::cpu(1), x, y);
     for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(dots(Context::cpu(threads), x, y), one) << threads;
+}
+
+// A diagonal matrix with three different values: the method ends after three steps with its eigenvalues.
+TEST_P(VectorOn, LanczosEndsWithTheSpectrum)
+{
+    const offset_t n = 3000;
+    const Context here = ctx();
+    std::vector<double> a(n), ones(n, 2.0);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 2.0 * static_cast<double>(1 + i % 3);
+    const Lanczos found = here.run([&](const auto& q) {
+        const Buffer<double> matrix = there(here, a), d = there(here, ones);
+        Buffer<double> w(q, n), u(q, n), y(q, n);
+        Buffer<Lanczos> state(q, 1);
+        PassBuffer sums(q, n);
+        fill_scattered(q, n, w.data());
+        lanczos_start(q, n, d.data(), std::as_const(w).data(), state.data(), sums.space());
+        for (int step = 0; step < 6; ++step) {
+            multiply(q, n, matrix.data(), std::as_const(w).data(), y.data());
+            lanczos_alpha(q, n, std::as_const(w).data(), std::as_const(y).data(), state.data(), sums.space());
+            lanczos_next(q, n, std::as_const(y).data(), d.data(), std::as_const(w).data(), u.data(), state.data(),
+                         sums.space());
+            std::swap(u, w);
+        }
+        return read_value(q, std::as_const(state).data());
+    });
+    ASSERT_EQ(found.steps, 3);
+    EXPECT_FALSE(found.on);
+    const double* p = found.alpha;
+    EXPECT_NEAR(p[0] + p[1] + p[2], 1 + 2 + 3, 1e-12);  // the trace
+    const double b0 = found.beta[0] * found.beta[0], b1 = found.beta[1] * found.beta[1];
+    EXPECT_NEAR(p[0] * p[1] * p[2] - p[0] * b1 - p[2] * b0, 6, 1e-12);  // the determinant
 }
 
 }  // namespace

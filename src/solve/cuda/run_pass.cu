@@ -24,7 +24,6 @@ template void run_pass(const CudaQueue&, offset_t, const InspectRows<float>&, co
 template void run_pass(const CudaQueue&, offset_t, const InvertDiagonal<float>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const InvertBlock<float>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const MultiplyBlocks<float>&, const vector::PassSpace&);
-template void run_pass(const CudaQueue&, offset_t, const FillScattered<float>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const CgStart<float>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const CgResidual<float>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const CgPreconditioned<float>&, const vector::PassSpace&);
@@ -53,7 +52,6 @@ template void run_pass(const CudaQueue&, offset_t, const InspectRows<double>&, c
 template void run_pass(const CudaQueue&, offset_t, const InvertDiagonal<double>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const InvertBlock<double>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const MultiplyBlocks<double>&, const vector::PassSpace&);
-template void run_pass(const CudaQueue&, offset_t, const FillScattered<double>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const CgStart<double>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const CgResidual<double>&, const vector::PassSpace&);
 template void run_pass(const CudaQueue&, offset_t, const CgPreconditioned<double>&, const vector::PassSpace&);

@@ -135,7 +135,7 @@ Eigenvalues estimate_eigenvalues(System<V>& system, int steps)
 {
     Cg<V> cg(system);
     Buffer<V> x = system.make_vector();
-    system.pass(FillScattered<V>{system.residual.data()});
+    system.ctx.run([&](const auto& q) { vector::fill_scattered(q, system.rows(), system.residual.data()); });
     const double norm = system.norm_of(system.residual.data());
     return system.ctx.run([&](const auto& q) {
         fill_zero(q, x.data(), x.size());

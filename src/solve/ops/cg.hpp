@@ -67,9 +67,13 @@ struct CgResidual {
         alpha = s->rho / curvature;
         return curvature > 0 && is_finite(alpha);
     }
-    constexpr vector::Sums<2> at(offset_t i) const
+    struct Loaded {
+        V q, r;
+    };
+    constexpr Loaded fetch(offset_t i) const { return {q[i], r[i]}; }
+    constexpr vector::Sums<2> at(offset_t i, const Loaded& loaded) const
     {
-        const V next = static_cast<V>(r[i] - alpha * q[i]);
+        const V next = static_cast<V>(loaded.r - alpha * loaded.q);
         r[i] = next;
         if (inverse) z[i] = inverse[i] * next;
         return {{static_cast<double>(next) * next, inverse ? static_cast<double>(next) * z[i] : 0.0}};
@@ -118,11 +122,15 @@ struct CgDirection {
         beta = s->beta;
         return status->performed != 0;
     }
-    constexpr void at(offset_t i) const
+    struct Loaded {
+        V x, z, p;
+    };
+    constexpr Loaded fetch(offset_t i) const { return {x[i], z[i], p[i]}; }
+    constexpr void at(offset_t i, const Loaded& loaded) const
     {
-        const double direction = p[i];
-        x[i] = static_cast<V>(x[i] + alpha * direction);
-        p[i] = static_cast<V>(z[i] + beta * direction);
+        const double direction = loaded.p;
+        x[i] = static_cast<V>(loaded.x + alpha * direction);
+        p[i] = static_cast<V>(loaded.z + beta * direction);
     }
 };
 

@@ -175,14 +175,4 @@ struct MultiplyBlocks {
     }
 };
 
-// A vector of numbers in [-1, 1) that depend on the position alone: the start of eigenvalue estimates.
-template <class V>
-struct FillScattered {
-    static constexpr int sums = 0;
-    V* x;
-
-    constexpr bool load() { return true; }
-    constexpr void at(offset_t i) const { x[i] = static_cast<V>(2 * unit(hash_of(1, i)) - 1); }
-};
-
 }  // namespace tulle::inline TULLE_ABI::solve

@@ -16,7 +16,7 @@ void add_piece(const Op& op, offset_t begin, offset_t end, double* sum)
 {
     double partial[Op::sums][lanes_of_piece] = {};
     const auto add = [&](offset_t i, int lane) {
-        const Sums<Op::sums> share = op.at(i);
+        const Sums<Op::sums> share = work_at(op, i);
         for (int s = 0; s < Op::sums; ++s) partial[s][lane] += share.of[s];
     };
     offset_t i = begin;
@@ -36,7 +36,7 @@ void pass(const CpuQueue& q, offset_t n, Op op, const PassSpace& space)
     if constexpr (Op::sums == 0) {
         if (!on) return;
         prim::each_piece(q, prim::piece_per_thread(q, n), [&](offset_t, offset_t begin, offset_t end) {
-            for (offset_t i = begin; i < end; ++i) op.at(i);
+            for (offset_t i = begin; i < end; ++i) work_at(op, i);
         });
     } else {
         const prim::Pieces pieces = prim::pieces_of(on ? n : 0, entries_of_piece);

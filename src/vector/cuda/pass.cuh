@@ -9,15 +9,20 @@
 
 namespace tulle::inline TULLE_ABI::vector {
 
-// Sum over the block, to thread 0. `room`: a number per warp.
-__device__ inline double sum_of_block(double value, double* room)
+constexpr int warps_of_block = threads_of_block / 32;
+
+// Sums over the block: thread s has sum s, for s < Count. `room`: Count numbers per warp.
+template <int Count>
+__device__ double sums_of_block(const double* sum, double* room)
 {
-    const double sum = slice_sum<32>(value);
-    if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = sum;
+    for (int s = 0; s < Count; ++s) {
+        const double of_warp = slice_sum<32>(sum[s]);
+        if (threadIdx.x % 32 == 0) room[s * warps_of_block + threadIdx.x / 32] = of_warp;
+    }
     __syncthreads();
     double total = 0;
-    if (threadIdx.x == 0)
-        for (int w = 0; w < threads_of_block / 32; ++w) total += room[w];
+    if (threadIdx.x < Count)
+        for (int w = 0; w < warps_of_block; ++w) total += room[threadIdx.x * warps_of_block + w];
     __syncthreads();
     return total;
 }
@@ -26,42 +31,67 @@ __device__ inline double sum_of_block(double value, double* room)
 template <int Count>
 __device__ bool arrive_with(const double* sum, const PassSpace& space, double* room, int* is_last)
 {
-    for (int s = 0; s < Count; ++s) {
-        const double total = sum_of_block(sum[s], room);
-        if (threadIdx.x == 0) space.partial[static_cast<offset_t>(blockIdx.x) * Count + s] = total;
+    const double total = sums_of_block<Count>(sum, room);
+    if (threadIdx.x < 32) {
+        if (threadIdx.x < Count) space.partial[threadIdx.x * static_cast<offset_t>(gridDim.x) + blockIdx.x] = total;
+        __syncwarp();
+        if (threadIdx.x == 0) *is_last = arrive(space.arrived) == static_cast<int>(gridDim.x) - 1;
     }
-    if (threadIdx.x == 0) *is_last = arrive(space.arrived) == static_cast<int>(gridDim.x) - 1;
     __syncthreads();
     return *is_last != 0;
 }
 
-//   grid: blocks_for(n)      shared memory: a number per warp      vectors: every entry once      scalars: by finish()
+constexpr int entries_at_once = 4;
+
+// The work of this thread, a call of take() for each entry, in order; loads of several entries first where they can be
+// told apart.
+template <class Op, class Take>
+__device__ void each_entry(const Op& op, offset_t n, Take&& take)
+{
+    const offset_t step = static_cast<offset_t>(gridDim.x) * threads_of_block;
+    if constexpr (Fetches<Op>) {
+        for (offset_t i = global_thread(); i < n; i += entries_at_once * step) {
+            decltype(op.fetch(i)) loaded[entries_at_once];
+#pragma unroll
+            for (int u = 0; u < entries_at_once; ++u)
+                if (i + u * step < n) loaded[u] = op.fetch(i + u * step);
+#pragma unroll
+            for (int u = 0; u < entries_at_once; ++u)
+                if (i + u * step < n) take(i + u * step, loaded[u]);
+        }
+    } else {
+        for (offset_t i = global_thread(); i < n; i += step) take(i);
+    }
+}
+
+//   grid: blocks_for(n)      shared memory: sums per warp      vectors: every entry once      scalars: by finish()
 template <class Op>
 __global__ void __launch_bounds__(threads_of_block) pass_kernel(offset_t n, Op op, PassSpace space)
 {
     const bool on = op.load();
-    const offset_t step = static_cast<offset_t>(gridDim.x) * threads_of_block;
     if constexpr (Op::sums == 0) {
-        if (!on) return;
-        for (offset_t i = global_thread(); i < n; i += step) op.at(i);
+        if (on) each_entry(op, n, [&](auto... entry) { op.at(entry...); });
     } else {
-        TULLE_SHARED(double, room, threads_of_block / 32);
+        TULLE_SHARED(double, room, Op::sums* warps_of_block);
         TULLE_SHARED(int, is_last, 1);
         double sum[Op::sums] = {};
-        for (offset_t i = global_thread(); on && i < n; i += step) {
-            const Sums<Op::sums> share = op.at(i);
-            for (int s = 0; s < Op::sums; ++s) sum[s] += share.of[s];
-        }
+        if (on)
+            each_entry(op, n, [&](auto... entry) {
+                const Sums<Op::sums> share = op.at(entry...);
+                for (int s = 0; s < Op::sums; ++s) sum[s] += share.of[s];
+            });
         if (!arrive_with<Op::sums>(sum, space, room, is_last)) return;
         for (int s = 0; s < Op::sums; ++s) {
             sum[s] = 0;
             for (unsigned b = threadIdx.x; b < gridDim.x; b += threads_of_block)
-                sum[s] += space.partial[static_cast<offset_t>(b) * Op::sums + s];
-            sum[s] = sum_of_block(sum[s], room);
+                sum[s] += space.partial[s * static_cast<offset_t>(gridDim.x) + b];
         }
+        const double total = sums_of_block<Op::sums>(sum, room);
+        if (threadIdx.x < Op::sums) room[threadIdx.x] = total;
+        __syncthreads();
         if (threadIdx.x == 0) {
             *space.arrived = 0;  // for the next pass
-            op.finish(on, sum);
+            op.finish(on, room);
         }
     }
 }

@@ -31,6 +31,32 @@ void convert(const CudaQueue& q, offset_t n, const From* from, To* to, const dou
     pass(q, n, Convert<From, To>{from, to, scale}, {});
 }
 
+template <class V>
+void fill_scattered(const CudaQueue& q, offset_t n, V* x)
+{
+    pass(q, n, FillScattered<V>{x}, {});
+}
+
+template <class V>
+void lanczos_start(const CudaQueue& q, offset_t n, const V* diagonal, const V* w, Lanczos* state,
+                   const PassSpace& space)
+{
+    pass(q, n, LanczosStart<V>{diagonal, w, state}, space);
+}
+
+template <class V>
+void lanczos_alpha(const CudaQueue& q, offset_t n, const V* w, const V* y, Lanczos* state, const PassSpace& space)
+{
+    pass(q, n, LanczosAlpha<V>{w, y, state}, space);
+}
+
+template <class V>
+void lanczos_next(const CudaQueue& q, offset_t n, const V* y, const V* diagonal, const V* w, V* u, Lanczos* state,
+                  const PassSpace& space)
+{
+    pass(q, n, LanczosNext<V>{y, diagonal, w, u, state}, space);
+}
+
 template void dot(const CudaQueue&, offset_t, const float*, const float*, double*, const PassSpace&);
 template void dot(const CudaQueue&, offset_t, const double*, const double*, double*, const PassSpace&);
 template void axpby(const CudaQueue&, offset_t, double, const float*, double, float*);
@@ -39,5 +65,15 @@ template void multiply(const CudaQueue&, offset_t, const float*, const float*, f
 template void multiply(const CudaQueue&, offset_t, const double*, const double*, double*);
 template void convert(const CudaQueue&, offset_t, const double*, float*, const double*);
 template void convert(const CudaQueue&, offset_t, const float*, double*, const double*);
+template void fill_scattered(const CudaQueue&, offset_t, float*);
+template void lanczos_start(const CudaQueue&, offset_t, const float*, const float*, Lanczos*, const PassSpace&);
+template void lanczos_alpha(const CudaQueue&, offset_t, const float*, const float*, Lanczos*, const PassSpace&);
+template void lanczos_next(const CudaQueue&, offset_t, const float*, const float*, const float*, float*, Lanczos*,
+                           const PassSpace&);
+template void fill_scattered(const CudaQueue&, offset_t, double*);
+template void lanczos_start(const CudaQueue&, offset_t, const double*, const double*, Lanczos*, const PassSpace&);
+template void lanczos_alpha(const CudaQueue&, offset_t, const double*, const double*, Lanczos*, const PassSpace&);
+template void lanczos_next(const CudaQueue&, offset_t, const double*, const double*, const double*, double*, Lanczos*,
+                           const PassSpace&);
 
 }  // namespace tulle::inline TULLE_ABI::vector
