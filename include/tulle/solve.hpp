@@ -105,12 +105,20 @@ struct Incomplete {
     bool operator==(const Incomplete&) const = default;
 };
 
+/// In which type a preconditioner of a double system computes.
+enum class Precision {
+    automatic,  ///< float where the range of the diagonal allows it
+    as_matrix,  ///< as the system
+    in_float    ///< float: about half the memory and time
+};
+
 /// Algebraic multigrid by smoothed aggregation (tulle/amg.hpp), for symmetric positive definite matrices.
 struct Amg {
     amg::Smoother smoother = amg::Smoother::chebyshev;  ///< smoother of all levels
     int degree = 2;                                     ///< of the Chebyshev smoother
     double strength = 0.08;                             ///< of couplings inside an aggregate
     amg::Cycle cycle = amg::Cycle::v;                   ///< order of the levels
+    Precision precision = Precision::automatic;         ///< of matrices and vectors of the hierarchy
 
     /// Compares.
     bool operator==(const Amg&) const = default;

@@ -133,6 +133,14 @@ struct CycleOf {
         l.multiply->run(V(-1), z, V(1), l.residual.span());
     }
 
+    // The same after smooth(). The Chebyshev smoother leaves r - A (z - direction) behind, unless it has no products.
+    void find_smoothed_residual(LevelData<V>& l, std::span<const V> r, std::span<const V> z, bool from_zero) const
+    {
+        const bool known = options.smoother == Smoother::chebyshev && (options.degree > 1 || !from_zero);
+        if (known) l.multiply->run(V(-1), std::as_const(l.direction).span(), V(1), l.residual.span());
+        else find_residual(l, r, z);
+    }
+
     // Improves z; from_zero: z is not read, and taken to be zero.
     void smooth(LevelData<V>& l, std::span<const V> r, std::span<V> z, bool from_zero, int sweeps) const
     {
@@ -178,8 +186,8 @@ struct CycleOf {
 
     void solve_coarsest(LevelData<V>& l, std::span<const V> r, std::span<V> z, bool from_zero) const
     {
-        if (l.dense.empty()) return smooth(l, r, z, from_zero, coarse_sweeps);
-        update(l, MultiplyDense<V>{l.dense.data(), r.data(), l.a.rows, z.data()});
+        if (l.direct) return l.direct->run(r, z);
+        smooth(l, r, z, from_zero, coarse_sweeps);
     }
 
     // z: a cycle from z, or from zero.
@@ -188,7 +196,7 @@ struct CycleOf {
         LevelData<V>& l = *level[n];
         if (!l.next) return solve_coarsest(l, r, z, from_zero);
         smooth(l, r, z, from_zero, 1);
-        find_residual(l, r, z);
+        find_smoothed_residual(l, r, z, from_zero);
         LevelData<V>& coarse = *level[n + 1];
         l.next->down->run(std::as_const(l.residual).span(), coarse.r.span());
         run(n + 1, std::as_const(coarse.r).span(), coarse.z.span(), true);
@@ -253,8 +261,11 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
         s.level.push_back(std::move(coarse));
     }
     LevelData<V>& last = *s.level.back();
-    if (a.rows > 0 && last.a.rows <= std::max(options.coarse_rows, std::min(most_dense_rows, a.rows - 1)))
-        last.dense = invert_dense(ctx, last.a);
+    if (a.rows > 0 && last.a.rows <= std::max(options.coarse_rows, std::min(most_dense_rows, a.rows - 1))) {
+        const trace::Phase phase{"invert"};
+        last.solution = invert_dense(ctx, last.a);
+        last.direct = spmv::Plan<V>::make(ctx, last.solution.view(), {.checked = false});
+    }
     for (const auto& l : s.level) s.levels.push_back({l->a.rows, l->a.nonzeros, l->spectral_radius});
     s.usable = true;
     return Plan(std::move(state));
@@ -281,7 +292,10 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
         l.next->up->update_values(l.next->prolongation.view());
     }
     LevelData<V>& last = *s.level.back();
-    if (!last.dense.empty()) last.dense = invert_dense(s.ctx, last.a);
+    if (last.direct) {
+        last.solution = invert_dense(s.ctx, last.a);
+        last.direct->update_values(last.solution.view());
+    }
     s.usable = true;
 }
 
@@ -346,7 +360,7 @@ std::string Plan<V>::describe() const
         text += concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
                        s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"),
                        ", spectral radius ", fixed(s.levels[n].spectral_radius, 3));
-    text += concat("\n  coarsest: ", s.level.back()->dense.empty() ? "smoothed" : "solved directly");
+    text += concat("\n  coarsest: ", s.level.back()->direct ? "solved directly" : "smoothed");
     return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3),
                          "\n  order:    the same bits every time\n  keeps:    ", human_bytes(bytes()));
 }

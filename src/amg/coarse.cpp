@@ -4,6 +4,7 @@
 // nothing beside its diagonal entry belongs to a direction in which the matrix is singular; the inverse is zero there.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "amg/setup.hpp"
 #include "tulle/transfer.hpp"
@@ -11,7 +12,11 @@
 namespace tulle::inline TULLE_ABI::amg {
 namespace {
 
-constexpr double singular = 1e-12;  // of the diagonal entry
+// Of the diagonal entry; values in float are not known any better.
+template <class V>
+constexpr double singular = sizeof(V) == 4 ? 1e-6 : 1e-12;
+
+constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 class DenseMatrix {
 public:
@@ -38,23 +43,21 @@ void load_symmetric(const CsrView<V>& a, DenseMatrix& m)
         }
 }
 
-// Lower triangle: L with unit diagonal; diagonal: 1 / D, zero where the pivot is next to nothing.
-void factorise(DenseMatrix& m, index_t n)
+// Both triangles: L with unit diagonal, below as it is and above transposed; diagonal: 1 / D, zero where the pivot is
+// next to nothing. Every inner loop goes along a row.
+void factorise(DenseMatrix& m, index_t n, const std::vector<double>& least)
 {
-    for (index_t i = 0; i < n; ++i) {
-        const double own = m(i, i);
-        double pivot = own;
-        for (index_t j = 0; j < i; ++j) {  // row i holds l_ij d_j until it is divided
-            double sum = m(i, j);
-            for (index_t k = 0; k < j; ++k) sum -= m(i, k) * m(j, k);
-            m(i, j) = sum;
+    for (index_t k = 0; k < n; ++k) {
+        const double pivot = m(k, k), inverse = std::abs(pivot) > least[at(k)] ? 1 / pivot : 0;
+        m(k, k) = inverse;
+        const double* column = m.row(k);  // the row, which is the column: d_k l_jk
+        for (index_t i = k + 1; i < n; ++i) {
+            const double l = column[i] * inverse;
+            double* row = m.row(i);
+            for (index_t j = i; j < n; ++j) row[j] -= l * column[j];
+            row[k] = l;
         }
-        for (index_t j = 0; j < i; ++j) {
-            const double l = m(i, j) * m(j, j);
-            pivot -= l * m(i, j);
-            m(i, j) = l;
-        }
-        m(i, i) = std::abs(pivot) > singular * std::abs(own) ? 1 / pivot : 0;
+        for (index_t i = k + 1; i < n; ++i) m(k, i) *= inverse;
     }
 }
 
@@ -63,33 +66,44 @@ void solve_unit(DenseMatrix& m, index_t n, index_t j, double* x)
 {
     std::fill_n(x, n, 0.0);
     x[j] = 1;
-    for (index_t i = j + 1; i < n; ++i)
-        for (index_t k = j; k < i; ++k) x[i] -= m(i, k) * x[k];
+    const auto subtract = [&](index_t k, index_t first, index_t last) {
+        const double* row = m.row(k);
+        const double factor = x[k];
+        for (index_t i = first; i < last; ++i) x[i] -= factor * row[i];
+    };
+    for (index_t k = j; k < n; ++k) subtract(k, k + 1, n);
     for (index_t i = 0; i < n; ++i) x[i] *= m(i, i);
-    for (index_t i = n; i-- > 0;)
-        for (index_t k = 0; k < i; ++k) x[k] -= m(i, k) * x[i];
+    for (index_t k = n; k-- > 0;) subtract(k, 0, k);
 }
 
 }  // namespace
 
 template <class V>
-Buffer<V> invert_dense(const Context& ctx, const CsrView<V>& a)
+Csr<V> invert_dense(const Context& ctx, const CsrView<V>& a)
 {
     const CpuQueue host = ctx.host();
     const index_t n = a.rows;
     const Csr<V> here = to_host(ctx, a);
     DenseMatrix m(host, n), x(host, n);
     load_symmetric(here.view(), m);
-    factorise(m, n);
-    Buffer<V> inverse(host, offset_t{n} * n);
+    std::vector<double> least(at(n));  // pivots
+    for (index_t i = 0; i < n; ++i) least[at(i)] = singular<V> * std::abs(m(i, i));
+    factorise(m, n, least);
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 8) if (n > 64)
     for (index_t j = 0; j < n; ++j) solve_unit(m, n, j, x.row(j));
-    for (index_t i = 0; i < n; ++i)
-        for (index_t j = 0; j < n; ++j) inverse.data()[offset_t{j} * n + i] = static_cast<V>((x(i, j) + x(j, i)) / 2);
-    return ctx.run([&](const auto& q) { return to_queue(q, inverse.data(), inverse.size()); });
+    Csr<V> inverse = Csr<V>::make(host, n, n, offset_t{n} * n);
+    for (index_t i = 0; i < n; ++i) {
+        inverse.row_begin.data()[i + 1] = offset_t{i + 1} * n;
+        for (index_t j = 0; j < n; ++j) {
+            inverse.col.data()[offset_t{i} * n + j] = j;
+            inverse.value.data()[offset_t{i} * n + j] = static_cast<V>((x(i, j) + x(j, i)) / 2);
+        }
+    }
+    inverse.row_begin.data()[0] = 0;
+    return to_device(ctx, inverse.view());
 }
 
-template Buffer<float> invert_dense(const Context&, const CsrView<float>&);
-template Buffer<double> invert_dense(const Context&, const CsrView<double>&);
+template Csr<float> invert_dense(const Context&, const CsrView<float>&);
+template Csr<double> invert_dense(const Context&, const CsrView<double>&);
 
 }  // namespace tulle::inline TULLE_ABI::amg

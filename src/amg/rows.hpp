@@ -336,42 +336,6 @@ struct SetOnes {
     constexpr void operator()(offset_t i) const { to[i] = V(1); }
 };
 
-// A fixed vector with entries from -1 to 1.
-template <class V>
-struct SetHashed {
-    V* to;
-    constexpr void operator()(offset_t i) const { to[i] = static_cast<V>(2 * unit(hash_of(1, i)) - 1); }
-};
-
-// part[i] = x_i y_i, or x_i d_i x_i where y is the diagonal and `twice` is set.
-template <class V>
-struct Multiply {
-    const V *x, *y;
-    bool twice;
-    V* part;
-    constexpr void operator()(offset_t i) const { part[i] = twice ? x[i] * x[i] * y[i] : x[i] * y[i]; }
-};
-
-// w = D^-1 y - a v - b u for Lanczos in the inner product of D; u may be null.
-template <class V>
-struct LanczosStep {
-    const V *y, *diagonal, *v, *u;
-    V a, b;
-    V* w;
-    constexpr void operator()(offset_t i) const
-    {
-        const V d = diagonal[i] > V(0) ? y[i] / diagonal[i] : V(0);
-        w[i] = d - a * v[i] - (u ? b * u[i] : V(0));
-    }
-};
-
-template <class V>
-struct ScaleVector {
-    V factor;
-    V* x;
-    constexpr void operator()(offset_t i) const { x[i] *= factor; }
-};
-
 // --- Smoothers. D^-1 is `inverse` ---
 
 // d = factor D^-1 r, z = d.
@@ -402,20 +366,6 @@ struct SmoothNext {
             d[i] = step;
         }
         z[i] += step;
-    }
-};
-
-// z = M r for a dense matrix stored by columns.
-template <class V>
-struct MultiplyDense {
-    const V *m, *r;
-    index_t rows;
-    V* z;
-    constexpr void operator()(offset_t i) const
-    {
-        V sum = 0;
-        for (index_t j = 0; j < rows; ++j) sum += m[offset_t{j} * rows + i] * r[j];
-        z[i] = sum;
     }
 };
 

@@ -12,6 +12,7 @@
 #include "prim/scan.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/trace.hpp"
+#include "vector/vector.hpp"
 
 namespace tulle::inline TULLE_ABI::amg {
 namespace {
@@ -46,39 +47,26 @@ double largest_eigenvalue(const double* diagonal, const double* beside, int n)
 }
 
 template <class Queue, class V>
-double dot(const Queue& q, const Buffer<V>& x, const Buffer<V>& y, bool twice, Buffer<V>& part)
-{
-    for_each(q, x.size(), Multiply<V>{x.data(), y.data(), twice, part.data()});
-    return static_cast<double>(prim::sum(q, part.data(), part.size()));
-}
-
-template <class Queue, class V>
 double estimate_radius(const Queue& q, const LevelData<V>& level)
 {
     const offset_t n = level.a.rows;
-    std::array<Buffer<V>, 5> room;
+    std::array<Buffer<V>, 3> room;
     for (auto& b : room) b = Buffer<V>(q, n);
-    Buffer<V>&u = room[0], &v = room[1], &w = room[2], &y = room[3], &part = room[4];
-    std::array<double, lanczos_steps> alpha{}, beta{};
-    for_each(q, n, SetHashed<V>{v.data()});
-    double norm = std::sqrt(dot(q, v, level.diagonal, true, part));
-    int steps = 0;
-    while (steps < lanczos_steps && norm > 0 && std::isfinite(norm)) {
-        for_each(q, n, ScaleVector<V>{static_cast<V>(1 / norm), v.data()});
-        level.multiply->run(std::as_const(v).span(), y.span());
-        alpha[static_cast<std::size_t>(steps)] = dot(q, v, y, false, part);
-        const double before = steps > 0 ? norm : 0;
-        for_each(q, n,
-                 LanczosStep<V>{y.data(), level.diagonal.data(), v.data(), steps > 0 ? u.data() : nullptr,
-                                static_cast<V>(alpha[static_cast<std::size_t>(steps)]), static_cast<V>(before),
-                                w.data()});
-        norm = std::sqrt(std::max(0.0, dot(q, w, level.diagonal, true, part)));
-        beta[static_cast<std::size_t>(steps++)] = norm;
-        if (norm < 1e-6 * std::abs(alpha[0])) break;
-        std::swap(u, v);
-        std::swap(v, w);
+    Buffer<V>&w = room[0], &u = room[1], &y = room[2];
+    vector::PassBuffer sums(q, n);
+    Buffer<vector::Lanczos> state(q, 1);
+    const V* diagonal = level.diagonal.data();
+    vector::fill_scattered(q, n, w.data());
+    vector::lanczos_start(q, n, diagonal, std::as_const(w).data(), state.data(), sums.space());
+    for (int step = 0; step < lanczos_steps; ++step) {
+        level.multiply->run(std::as_const(w).span(), y.span());
+        vector::lanczos_alpha(q, n, std::as_const(w).data(), std::as_const(y).data(), state.data(), sums.space());
+        vector::lanczos_next(q, n, std::as_const(y).data(), diagonal, std::as_const(w).data(), u.data(), state.data(),
+                             sums.space());
+        std::swap(u, w);
     }
-    return steps == 0 ? 0 : largest_eigenvalue(alpha.data(), beta.data(), steps);
+    const vector::Lanczos found = read_value(q, std::as_const(state).data());
+    return found.steps == 0 ? 0 : largest_eigenvalue(found.alpha, found.beta, found.steps);
 }
 
 const char* problem_text(index_t problem)
@@ -288,8 +276,9 @@ std::size_t Transfer<V>::bytes() const
 template <class V>
 std::size_t LevelData<V>::bytes() const
 {
-    std::size_t sum = own.bytes() + (multiply ? multiply->bytes() : 0) + (next ? next->bytes() : 0);
-    for (const Buffer<V>* b : {&diagonal, &inverse, &bound, &r, &z, &residual, &direction, &dense}) sum += b->bytes();
+    std::size_t sum = own.bytes() + (multiply ? multiply->bytes() : 0) + (next ? next->bytes() : 0) + solution.bytes() +
+                      (direct ? direct->bytes() : 0);
+    for (const Buffer<V>* b : {&diagonal, &inverse, &bound, &r, &z, &residual, &direction}) sum += b->bytes();
     return sum;
 }
 

@@ -33,7 +33,8 @@ struct LevelData {
     Buffer<V> diagonal, inverse, bound;
     double spectral_radius = 0, largest = 0;  // of D^-1 A, estimated; upper end of the smoother's interval
     Buffer<V> r, z, residual, direction;
-    Buffer<V> dense;  // inverse of the coarsest matrix, by columns; empty where it is too large
+    Csr<V> solution;  // inverse of the coarsest matrix with all its entries; empty where that would be too large
+    std::optional<spmv::Plan<V>> direct;  // multiplies with it
     std::optional<Transfer<V>> next;
 
     std::size_t bytes() const;
@@ -52,9 +53,9 @@ Csr<V> aggregate(const Context& ctx, const LevelData<V>& level, double strength,
 template <class V>
 void coarsen(const Context& ctx, LevelData<V>& level, const Options& options, bool fresh, Csr<V>& coarse);
 
-// The inverse of a small matrix, dense, by columns; computed on the host. Directions in which the matrix is singular
+// The inverse of a small matrix, all entries stored; computed on the host. Directions in which the matrix is singular
 // are left out.
 template <class V>
-Buffer<V> invert_dense(const Context& ctx, const CsrView<V>& a);
+Csr<V> invert_dense(const Context& ctx, const CsrView<V>& a);
 
 }  // namespace tulle::inline TULLE_ABI::amg

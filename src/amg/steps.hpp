@@ -18,12 +18,11 @@ void for_each(const CudaQueue& q, offset_t n, const Step& step);
 #define TULLE_AMG_STEPS(F) \
     F(StartSet) F(LargestAround) F(DecideSet) F(FlagRoots) F(JoinRoot) F(CountTentative) F(BinRows) \
     F(InspectRow<float>) F(InvertDiagonal<float>) F(CountStrong<float>) F(FillStrong<float>) F(JoinNeighbour<float>) \
-    F(Orthonormalize<float>) F(SmoothRow<float>) F(SetOnes<float>) F(SetHashed<float>) F(Multiply<float>) \
-    F(LanczosStep<float>) F(ScaleVector<float>) F(SmoothFirst<float>) F(SmoothNext<float>) F(MultiplyDense<float>) \
+    F(Orthonormalize<float>) F(SmoothRow<float>) F(SetOnes<float>) \
+    F(SmoothFirst<float>) F(SmoothNext<float>) \
     F(InspectRow<double>) F(InvertDiagonal<double>) F(CountStrong<double>) F(FillStrong<double>) \
-    F(JoinNeighbour<double>) F(Orthonormalize<double>) F(SmoothRow<double>) F(SetOnes<double>) F(SetHashed<double>) \
-    F(Multiply<double>) F(LanczosStep<double>) F(ScaleVector<double>) F(SmoothFirst<double>) F(SmoothNext<double>) \
-    F(MultiplyDense<double>)
+    F(JoinNeighbour<double>) F(Orthonormalize<double>) F(SmoothRow<double>) F(SetOnes<double>) \
+    F(SmoothFirst<double>) F(SmoothNext<double>)
 // clang-format on
 
 }  // namespace tulle::inline TULLE_ABI::amg

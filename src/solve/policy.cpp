@@ -48,7 +48,12 @@ struct PreconditionerText {
     {
         return p.kind == factor::Kind::iluk ? concat("iluk:", p.level) : factor::to_text(p.kind);
     }
-    std::string operator()(const Amg&) const { return "amg"; }
+    std::string operator()(const Amg& p) const
+    {
+        return p.precision == Precision::as_matrix  ? "amg:double"
+               : p.precision == Precision::in_float ? "amg:float"
+                                                    : "amg";
+    }
 };
 
 // Below so many rows the diagonal is as good.
@@ -115,8 +120,12 @@ Preconditioner parse_preconditioner(std::string_view text)
     if (text == "ilut") return Incomplete{.kind = factor::Kind::ilut};
     if (name == "iluk") return Incomplete{.kind = factor::Kind::iluk, .level = parameter_of(text, rest, 1)};
     if (text == "amg") return Amg{};
-    throw ValueError(concat("'", text, "' is no preconditioner"),
-                     "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut or amg");
+    if (text == "amg:double") return Amg{.precision = Precision::as_matrix};
+    if (text == "amg:float") return Amg{.precision = Precision::in_float};
+    throw ValueError(
+        concat("'", text, "' is no preconditioner"),
+        "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut, amg, amg:float or "
+        "amg:double");
 }
 
 Choice choose(const Features& f, const Recipe& recipe)

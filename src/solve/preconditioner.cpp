@@ -5,10 +5,13 @@
 #include "solve/preconditioner.hpp"
 
 #include <cmath>
+#include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/math.hpp"
+#include "prim/reduce.hpp"
 #include "solve/chebyshev.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -193,7 +196,7 @@ private:
         return ctx_.run([&](const auto& q) {
             vector::PassBuffer buffer(q, d_.size());
             Buffer<double> square(q, 2);
-            run_pass(q, d_.size(), FillScattered<V>{d_.data()}, {});
+            vector::fill_scattered(q, d_.size(), d_.data());
             double before = 0, after = 0;
             for (int k = 0; k <= power_steps; ++k) {
                 const V* d = d_.data();
@@ -238,13 +241,105 @@ std::unique_ptr<PreconditionerPlan<V>> make_incomplete(const Context& ctx, const
     return std::make_unique<OtherPlan<V, Factor>>(Factor::make(ctx, a, options));
 }
 
+amg::Options amg_options(const Amg& p)
+{
+    return {.strength = p.strength, .smoother = p.smoother, .degree = p.degree, .cycle = p.cycle, .checked = false};
+}
+
+// Multigrid in float for a double system: half the memory traffic. Matrix and residuals are scaled into the range of
+// float.
+class SinglePrecisionAmg final : public PreconditionerPlan<double> {
+public:
+    SinglePrecisionAmg(const Context& ctx, const CsrView<double>& a, double largest, const Amg& p)
+        : ctx_(ctx),
+          largest_(largest),
+          values_(ctx.run([&](const auto& q) { return Buffer<float>(q, a.nonzeros); })),
+          scale_(ctx.run([&](const auto& q) { return Buffer<double>(q, 2); })),
+          plan_(amg::Plan<float>::make(ctx, in_float(a), amg_options(p)))
+    {
+        ctx.run([&](const auto& q) {
+            r_ = Buffer<float>(q, a.rows);
+            z_ = Buffer<float>(q, a.rows);
+        });
+        begin(1);
+    }
+    void begin(double norm) override
+    {
+        const double to_one = std::isnormal(norm) ? std::ldexp(1.0, -std::ilogb(norm)) : 1;
+        const double scale[2] = {to_one, matrix_scale() / to_one};
+        ctx_.run([&](const auto& q) { upload(q, scale, scale_.data(), 2); });
+    }
+    void apply(std::span<const double> r, std::span<double> z) override
+    {
+        ctx_.run([&](const auto& q) { vector::convert(q, r_.size(), r.data(), r_.data(), scale_.data()); });
+        plan_.apply(r_.span(), z_.span());
+        ctx_.run([&](const auto& q) {
+            vector::convert(q, z_.size(), std::as_const(z_).data(), z.data(), scale_.data() + 1);
+        });
+    }
+    void update_values(const CsrView<double>& a) override
+    {
+        plan_.update_values(in_float(a));
+        begin(1);
+    }
+    std::size_t bytes() const override
+    {
+        return values_.bytes() + r_.bytes() + z_.bytes() + scale_.bytes() + plan_.bytes();
+    }
+    std::string describe() const override { return plan_.describe(); }
+
+private:
+    double matrix_scale() const { return std::ldexp(1.0, -std::ilogb(largest_)); }
+    // The matrix with its values in float, the largest diagonal entry between 1 and 2.
+    CsrView<float> in_float(const CsrView<double>& a)
+    {
+        const double scale = matrix_scale();
+        ctx_.run([&](const auto& q) {
+            upload(q, &scale, scale_.data(), 1);
+            vector::convert(q, a.nonzeros, a.value, values_.data(), scale_.data());
+        });
+        return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, values_.data(), a.sorted, a.unique};
+    }
+
+    Context ctx_;
+    double largest_;
+    Buffer<float> values_, r_, z_;
+    Buffer<double> scale_;
+    amg::Plan<float> plan_;
+};
+
+struct Range {
+    double least, most;
+};
+
+// Of a diagonal that can be inverted.
+template <class V>
+Range diagonal_range(const Context& ctx, const CsrView<V>& a)
+{
+    Buffer<V> inverse = ctx.run([&](const auto& q) { return Buffer<V>(q, a.rows); });
+    invert_diagonal(ctx, a, inverse);
+    return ctx.run([&](const auto& q) {
+        constexpr V none = std::numeric_limits<V>::max();
+        return Range{1.0 / prim::maximum(q, std::as_const(inverse).data(), a.rows, -none),
+                     1.0 / prim::minimum(q, std::as_const(inverse).data(), a.rows, none)};
+    });
+}
+
+// Squares of what float must hold beside each other: products of diagonal entries.
+constexpr double widest_for_float = 1e12;
+
 template <class V>
 std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrView<V>& a, const Amg& p)
 {
-    const amg::Options options{
-        .strength = p.strength, .smoother = p.smoother, .degree = p.degree, .cycle = p.cycle, .checked = false};
+    if constexpr (std::is_same_v<V, double>)
+        if (p.precision != Precision::as_matrix && a.rows > 0) {
+            const Range diagonal = diagonal_range(ctx, a);
+            const bool fits = diagonal.least > 0 && diagonal.most <= widest_for_float * diagonal.least;
+            if (p.precision == Precision::in_float || fits)
+                return std::make_unique<SinglePrecisionAmg>(ctx, a, diagonal.most, p);
+        }
     using Hierarchy = amg::Plan<V>;
-    return std::make_unique<OtherPlan<V, Hierarchy>>(Hierarchy::make(ctx, a, options));
+    return std::make_unique<OtherPlan<V, Hierarchy>>(Hierarchy::make(ctx, a, amg_options(p)));
 }
 
 }  // namespace

@@ -139,6 +139,7 @@ public:
         rounding_ = 1e3 * std::numeric_limits<V>::epsilon() * norm;
         if (!s_.recipe.guess || norm == 0) clear_x();
         if (!std::isfinite(norm)) return refuse("b");
+        s_.system->preconditioner->begin(norm);
         verify(!s_.recipe.guess || norm == 0);
         if (!std::isfinite(true_)) return refuse("the first guess");
         report_.history = {true_};
@@ -307,9 +308,13 @@ private:
         const int wanted = s_.recipe.check_every > 0          ? s_.recipe.check_every
                            : s_.ctx.backend() == Backend::cpu ? 1
                            : s_.method == Method::refinement  ? 1
+                           : is_expensive()                   ? 2
                                                               : 16;
         return std::min(wanted, most_unseen);
     }
+
+    // Whether an iteration in vain costs more than a look: a cycle of multigrid is a few dozen kernels.
+    bool is_expensive() const { return std::holds_alternative<Amg>(*s_.recipe.preconditioner); }
 
     void put(const Status& status)
     {

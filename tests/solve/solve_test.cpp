@@ -313,6 +313,38 @@ TEST_P(SolveOn, RefusesWhatCannotBeSolved)
     EXPECT_THROW(plan.solve(shorter.span(), v.span()), ShapeError);
 }
 
+// Numbers far outside of what float can hold are scaled before and after.
+TEST_P(SolveOn, MultigridInFloatForAnyScaleOfADoubleSystem)
+{
+    for (const double scale : {1.0, 1e-60, 1e60}) {
+        HostCsr<double> a = grid<double>(20);
+        for (double& v : a.value) v *= scale;
+        std::vector<double> b = right_side(a);
+        for (double& v : b) v /= scale;
+        Recipe recipe{.method = Method::cg, .preconditioner = Amg{.precision = Precision::in_float}};
+        const auto in_float = solve_with(ctx(), a, b, recipe);
+        EXPECT_EQ(in_float.report.reason, Reason::converged) << scale;
+        recipe.preconditioner = Amg{.precision = Precision::as_matrix};
+        EXPECT_LE(in_float.report.iterations, solve_with(ctx(), a, b, recipe).report.iterations + 1) << scale;
+    }
+}
+
+TEST_P(SolveOn, MultigridInFloatWhereTheDiagonalAllowsIt)
+{
+    const Context here = ctx();
+    const auto describe = [&](double last) {
+        HostCsr<double> a = grid<double>(8);
+        for (std::size_t k = 0; k < a.value.size(); ++k)
+            if (a.col[k] == a.rows - 1 || static_cast<offset_t>(k) >= a.row_begin[static_cast<std::size_t>(a.rows - 1)])
+                a.value[k] *= last;
+        const Csr<double> there = to_device(here, a.view());
+        const Recipe recipe{.method = Method::cg, .preconditioner = Amg{}};
+        return Plan<double>::make(here, there.view(), recipe).describe();
+    };
+    EXPECT_NE(describe(1).find("V-cycle, float"), std::string::npos);
+    EXPECT_NE(describe(1e-13).find("V-cycle, double"), std::string::npos);
+}
+
 TEST_P(SolveOn, BlocksThatSwapRowsAreInverted)
 {
     const HostCsr<double> a =
@@ -439,7 +471,7 @@ TEST(Solve, NamesReadBack)
 {
     for (const Method m : methods()) EXPECT_EQ(parse_method(to_text(m)), m);
     for (const Preconditioner& p : all_preconditioners) EXPECT_EQ(parse_preconditioner(to_text(p)), p);
-    for (const std::string text : {"ic0", "ilut", "iluk:2", "amg"})
+    for (const std::string text : {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double"})
         EXPECT_EQ(to_text(parse_preconditioner(text)), text);
     EXPECT_THROW(parse_method("sor"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi:2"), ValueError);
