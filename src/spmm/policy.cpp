@@ -27,17 +27,23 @@ constexpr std::array dense_widths{64, narrowest_panel};
 constexpr std::array most_parts{8, 4, 2, 1};
 constexpr offset_t panels_of(const Features& t) { return ceil_div(offset_t{t.rows}, offset_t{panel_rows}); }
 
-// Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster, more of them
-// where panels are too few to hide their latencies; tf32 moves twice the bytes and fills tiles half as deep.
-constexpr double least_reuse(const Features& t, const Limits& limits)
+// Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster; fewer in f16
+// where B is too large to stay in the L2 cache beside everything else. tf32 moves twice the bytes and fills tiles half
+// as deep.
+constexpr double much_reuse = 4.5, some_reuse = 1.7;
+constexpr offset_t large_operand = offset_t{20} << 20;
+constexpr double least_reuse(const Features& t)
 {
-    if (t.value_bytes != 2) return 4.5;
-    return panels_of(t) > 2 * limits.multiprocessors ? 1.7 : 2;
+    const bool large = offset_t{t.cols} * t.n * t.value_bytes > large_operand;
+    return t.value_bytes == 2 && large ? some_reuse : much_reuse;
 }
 // A panel that needs so many of all rows of B may as well take them all, without lists; where all is done in a few
-// microseconds, far fewer (measured).
+// microseconds, far fewer (measured), if rows one by one take longer.
 constexpr offset_t few_places = offset_t{1} << 22;
-constexpr double least_share(const Features& t) { return offset_t{t.rows} * t.cols <= few_places ? 0.3 : 0.6; }
+constexpr double least_share = 0.6, least_share_of_few = 0.3;
+// Measured: microseconds of a small matrix, whose rows or blocks all run at once.
+constexpr double time_of_rows(const Features& t) { return 1.75 + 0.062 * static_cast<double>(t.longest); }
+constexpr double time_of_dense(const Features& t) { return 2 + 0.0035 * t.cols; }
 // Measured: chunks of columns that are worth a block of a dense matrix, and those that are long for one.
 constexpr offset_t least_chunks = 4, most_chunks = 16;
 // A small matrix of short rows is done before a panel's stages have begun to come in.
@@ -64,6 +70,12 @@ double share_of_columns(const Features& t)
     return all > 0 ? static_cast<double>(t.cost.pairs) / all : 0;
 }
 
+bool is_nearly_dense(const Features& t)
+{
+    if (offset_t{t.rows} * t.cols > few_places) return share_of_columns(t) >= least_share;
+    return share_of_columns(t) >= least_share_of_few && time_of_dense(t) < time_of_rows(t);
+}
+
 bool is_small(const Features& t, const Limits& limits)
 {
     return t.longest <= 2 * short_row && t.nonzeros < short_row * t.rows && panels_of(t) <= limits.multiprocessors;
@@ -85,10 +97,16 @@ constexpr offset_t few_nonzeros = 8;
 // email-Enron).
 constexpr int longest_piece(const Features& t) { return t.value_bytes == 2 ? 48 : 64; }
 
+// Measured on an H200 with 123 real matrices, f32 and f16 (docs/experiments/spmm.md): a longest row of so many
+// nonzeros, or so many times what a slice of a warp has to do, is not too long for one.
+constexpr offset_t not_long = 56;
+constexpr double times_the_share = 2.4;
+// And so many rows, or lines, of a multiprocessor are few enough for a warp each where B is narrow.
+constexpr offset_t few_rows = 24, few_lines = 20;
+
 // The shortest lines, of rows and nonzeros, that are all walked at once (Fashion, f16, 128 columns on an H200: 11.8 us
-// by lines of 48, which are; 13.4 by 32, which are not; 12.9 by 64), or the longest; 0 where rows are even, the longest
-// at most a third longer than what all others have (measured: Fashion, 256 columns, 123 beside 79, takes 21.2 us by
-// rows and 18.7 by lines), and long enough or few.
+// by lines of 48, which are; 13.4 by 32, which are not; 12.9 by 64), or the longest; 0 where no row is long, and rows
+// have some nonzeros or are few.
 int piece_for(const Features& t, const Limits& limits)
 {
     const int lanes = lanes_for(t);
@@ -98,16 +116,27 @@ int piece_for(const Features& t, const Limits& limits)
     int piece = pieces[1];
     for (const int longer : pieces)
         if (piece < share && longer <= longest_piece(t)) piece = std::max(piece, longer);
-    const bool even = 3 * t.longest <= 4 * std::max(offset_t{pieces[1]}, share),
-               fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece;
+    const double longest = static_cast<double>(std::max(t.longest, offset_t{0}));
+    const bool even = longest <= std::max(static_cast<double>(not_long), times_the_share * static_cast<double>(share)),
+               fills_rows = t.nonzeros >= few_nonzeros * t.rows || share < piece || t.longest <= pieces[1];
     return even && fills_rows ? 0 : piece;
+}
+
+// The lanes of a row or line: those that its columns fill, or a warp where there are too few to fill all warps.
+int lanes_of_rows(const Features& t, const Limits& limits, int piece)
+{
+    const int lanes = lanes_for(t);
+    const bool few = piece == 0 ? t.rows <= few_rows * limits.multiprocessors
+                                : (t.nonzeros + t.rows) / piece <= few_lines * limits.multiprocessors;
+    return lanes == lane_counts[1] && few ? lane_counts.back() : lanes;
 }
 
 // Row by row, as the rest beside tiles.
 Policy rows_for(Kernel kernel, OrderKind order, int width, const Features& t, const Limits& limits)
 {
     if (!on_gpu(limits)) return {kernel, 1, order, width};
-    return {kernel, lanes_for(t), order, width, 1, piece_for(t, limits)};
+    const int piece = piece_for(t, limits);
+    return {kernel, lanes_of_rows(t, limits, piece), order, width, 1, piece};
 }
 
 // The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more
@@ -164,11 +193,11 @@ Choice choose(const Features& t, const Limits& limits)
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
     if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
-    if (share_of_columns(t) >= least_share(t))
+    if (is_nearly_dense(t))
         return {dense_for(t, limits),
                 concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
-    if (reuse(t) < least_reuse(t, limits)) return {rows, concat(share, ", too few")};
+    if (reuse(t) < least_reuse(t)) return {rows, concat(share, ", too few")};
     if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
     return {policy_of(Kernel::panels, t, limits), share};
 }

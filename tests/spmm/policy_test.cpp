@@ -26,15 +26,15 @@ Features traits_of(offset_t nonzeros, double reuse, index_t n = 128)
 
 TEST(SpmmPolicy, PanelsWhereRowsShareColumns)
 {
-    EXPECT_EQ(choose(traits_of(1'000'000, 4), gpu).policy.kernel, Kernel::panels);
+    EXPECT_EQ(choose(traits_of(1'000'000, 6), gpu).policy.kernel, Kernel::panels);
     EXPECT_EQ(choose(traits_of(1'000'000, 1.1), gpu).policy.kernel, Kernel::rows);
     Features many = traits_of(1'000'000, 1.8);
-    EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::rows) << "157 panels are few";
-    many.rows = 100'000;
+    EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::rows) << "B stays in the cache";
+    many.cols = 100'000;
     EXPECT_EQ(choose(many, gpu).policy.kernel, Kernel::panels);
-    EXPECT_EQ(choose(traits_of(1'000'000, 4), cpu).policy, (Policy{Kernel::rows, 1, OrderKind::natural}));
-    EXPECT_EQ(choose(traits_of(1'000'000, 4, 8), gpu).policy.kernel, Kernel::rows) << "too few columns";
-    Features exact = traits_of(1'000'000, 4), once = exact, twice = exact, packed = exact;
+    EXPECT_EQ(choose(traits_of(1'000'000, 6), cpu).policy, (Policy{Kernel::rows, 1, OrderKind::natural}));
+    EXPECT_EQ(choose(traits_of(1'000'000, 6, 8), gpu).policy.kernel, Kernel::rows) << "too few columns";
+    Features exact = traits_of(1'000'000, 6), once = exact, twice = exact, packed = exact;
     exact.tensor = false;
     once.expected_calls = 1;
     twice.unique = false;
@@ -50,12 +50,23 @@ TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
 {
     for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{
              {0, 2}, {1, 2}, {8, 2}, {9, 8}, {32, 8}, {33, 32}, {128, 32}, {1000, 32}}) {
-        Features t = traits_of(1000, 1, n);
+        Features t = traits_of(1'000'000, 1, n);
         t.tensor = false;
         t.value_bytes = 4;
         EXPECT_EQ(choose(t, gpu).policy.lanes, lanes) << n;
     }
     EXPECT_EQ(choose(traits_of(1000, 1, 33), gpu).policy.lanes, 32) << "numbers of 16 bits";
+    const auto lanes = [](index_t rows, offset_t nonzeros, offset_t longest) {
+        return policy_of(
+                   Kernel::rows,
+                   {.rows = rows, .cols = rows, .nonzeros = nonzeros, .longest = longest, .n = 32, .value_bytes = 4},
+                   gpu)
+            .lanes;
+    };
+    EXPECT_EQ(lanes(24 * gpu.multiprocessors, 20'000, 20), 32) << "a warp for each of few rows";
+    EXPECT_EQ(lanes(24 * gpu.multiprocessors + 1, 20'000, 20), 8);
+    EXPECT_EQ(lanes(2000, 23'570, 279), 32) << "G37: a warp for each of few lines";
+    EXPECT_EQ(lanes(8297, 103'689, 893), 8) << "wiki-Vote";
 }
 
 // A graph with hubs, one with short rows, and meshes: lines where one row would take longer than all others, or rows
@@ -80,14 +91,14 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
     EXPECT_EQ(piece(0, 0, 0, 32), 0);
     EXPECT_EQ(
         policy_of(Kernel::rows,
-                  {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 123, .n = 128, .value_bytes = 8},
+                  {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 200, .n = 128, .value_bytes = 8},
                   gpu)
             .piece,
         64)
         << "24 warps a multiprocessor";
     EXPECT_EQ(
         policy_of(Kernel::rows,
-                  {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 123, .n = 128, .value_bytes = 2},
+                  {.rows = 13'000, .cols = 13'000, .nonzeros = 180'000, .longest = 200, .n = 128, .value_bytes = 2},
                   gpu)
             .piece,
         48)
@@ -106,7 +117,7 @@ TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
                                                                                        {100'000, 32, 32},
                                                                                        {2048, 128, 32},
                                                                                        {25'000, 128, 64}}) {
-        Features t = traits_of(1'000'000, 4, n);
+        Features t = traits_of(1'000'000, 6, n);
         t.rows = rows;
         t.cols = 100'000;
         EXPECT_EQ(choose(t, gpu).policy.width, width) << rows << " rows, " << n << " columns";
@@ -116,7 +127,7 @@ TEST(SpmmPolicy, AsWideAsThereAreBlocksFor)
 // What is small is done by rows before panels have begun; tf32 needs more reuse than numbers of 16 bits.
 TEST(SpmmPolicy, RowsForTheSmallAndTheWide)
 {
-    Features small = traits_of(20'000, 4), dense = traits_of(400'000, 4), hub = small, tf32 = traits_of(1'000'000, 4);
+    Features small = traits_of(20'000, 6), dense = traits_of(400'000, 6), hub = small, tf32 = traits_of(1'000'000, 4);
     small.rows = dense.rows = hub.rows = 1000;
     dense.cols = 100'000;
     hub.longest = 1000;
@@ -145,6 +156,7 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
         Features t = traits_of(offset_t{rows} * cols / 4, 1, n);
         t.rows = rows;
         t.cols = cols;
+        t.longest = cols / 2;
         t.cost.pairs = static_cast<offset_t>(share * ((rows + 63) / 64) * cols);
         return choose(t, gpu).policy;
     };
@@ -162,6 +174,11 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
     EXPECT_THROW(check_policy(dense(32, 2), traits_of(1000, 1), {Backend::cuda, 132, false}), ValueError);
     EXPECT_EQ(pruned(512, 512, 0.2).kernel, Kernel::panels);
     EXPECT_EQ(pruned(20'000, 1024, 0.5).kernel, Kernel::panels);
+    Features even = traits_of(39'980, 1);  // G31: short rows are done sooner than all columns
+    even.rows = even.cols = 2000;
+    even.longest = 40;
+    even.cost.pairs = 29'800;
+    EXPECT_EQ(choose(even, gpu).policy.kernel, Kernel::rows);
 }
 
 TEST(SpmmPolicy, CountsPanelsOnlyWhereTheyCanBeUsed)
