@@ -74,7 +74,7 @@ def read(file: str | os.PathLike, *, dtype: Any = "f64", format: str = "", rando
     """
     ctx = context_of(context)
     load = getattr(_core, f"read_{_number(dtype)}")
-    (rows, cols, arrays), said = load(ctx._core, os.fspath(file), format, random_values, real_part, strict, progress)
+    (rows, cols, arrays), said = load(ctx._place(-1, 0), os.fspath(file), format, random_values, real_part, strict, progress)
     for sentence in said["warnings"]:
         warnings.warn(sentence, stacklevel=2)
     A = _csr_array(rows, cols, arrays)
@@ -101,7 +101,7 @@ def write(file: str | os.PathLike, A: Any, *, shape: Any = None, comment: str = 
     ctx = context_of(context)
     a = _by_rows(A, shape)
     save = getattr(_core, f"write_{NAMES[a.data.dtype]}")
-    save(ctx._core, os.fspath(file), a.compressed(ctx), comment, symmetric, pattern, format, progress)
+    save(ctx._place(-1, 0), os.fspath(file), a.compressed(ctx), comment, symmetric, pattern, format, progress)
 
 
 def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = None, context: Context | None = None) -> Any:
@@ -118,7 +118,7 @@ def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = N
     (100, 100)
     """
     ctx = context_of(context)
-    return _csr_array(*getattr(_core, f"generate_{_number(dtype)}")(ctx._core, sentence, progress))
+    return _csr_array(*getattr(_core, f"generate_{_number(dtype)}")(ctx._place(-1, 0), sentence, progress))
 
 
 def generators() -> list[tuple[str, str, str, str]]:
@@ -137,7 +137,7 @@ def info(A: Any, *, shape: Any = None, context: Context | None = None) -> dict[s
     """
     ctx = context_of(context)
     a = _by_rows(A, shape)
-    return getattr(_core, f"info_{NAMES[a.data.dtype]}")(ctx._core, a.compressed(ctx))
+    return getattr(_core, f"info_{NAMES[a.data.dtype]}")(ctx._place(-1, 0), a.compressed(ctx))
 
 
 def cli_program() -> str:
