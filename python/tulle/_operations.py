@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, sparse
 from ._context import Context, context_of
-from ._errors import ShapeError, UnsupportedType
+from ._errors import InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, NAMES, Foreign, ResultAt, adopt, operand_at
 from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
 
@@ -19,6 +19,9 @@ __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "
 
 def with_scipy(a: Sparse, transpose: bool) -> Any:
     """A as SciPy's, looked through first: SciPy itself trusts indices."""
+    begin = np.asarray(a.indptr)
+    if begin.size and (begin[0] != 0 or (begin[1:] < begin[:-1]).any()):
+        raise InvalidValue("the offsets in indptr do not begin at 0 or fall")      # SciPy does not look where the last one is not above 0
     s = a.scipy()
     s.check_format(full_check=True)
     return s.T if transpose else s
