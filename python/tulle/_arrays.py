@@ -279,6 +279,13 @@ def sparse(A: Any, shape: Any = None) -> Sparse | Foreign:
     raise UnsupportedType(f"{type(A).__name__} is no sparse matrix that tulle knows", hint)
 
 
+def on_host(a: Sparse | Foreign) -> Sparse:
+    """The matrix, for what only reads the host's memory."""
+    if a.framework is not None:
+        raise UnsupportedType(f"the matrix is in arrays of {a.framework.name}, but this reads NumPy's", "bring it to the host, in float64 or float32: A.get() in CuPy, A.cpu() in torch")
+    return a
+
+
 # ---- dense arrays
 
 
