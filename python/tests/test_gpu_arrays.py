@@ -134,3 +134,107 @@ def test_another_stream_comes_before_and_goes_on_after():
     address = lambda a: a.__cuda_array_interface__["data"][0]
     plan._plan.run_at(address(x), 40, address(y), 40, 1.0, 0.0, 1 if not _core.gpus()[0]["simulated"] else 0)
     np.testing.assert_array_equal(y.numpy(), A @ np.ones(40))
+
+
+def test_new_values_for_every_plan():
+    A, L = random_matrix(40, 40, 0.1), triangle(40)
+    x, X = whole_numbers(40), whole_numbers((40, 4))
+    new, arrays, lower = Foreign(2 * A.data), on_gpu(A), on_gpu(L)
+    spmm = tulle.plan_spmm(arrays, 4, shape=A.shape)
+    spmm.update_values(new)
+    np.testing.assert_array_equal(spmm(Foreign(X)).numpy(), 2 * (A @ X))
+    spgemm = tulle.plan_spgemm(arrays, arrays, shape_a=A.shape, shape_b=A.shape)
+    spgemm.update_values(new, arrays[2])
+    np.testing.assert_array_equal(spgemm()[2].numpy(), 2 * tulle.plan_spgemm(A, A)().data)
+    scaled = tulle.plan_sddmm(arrays, 4, shape=A.shape, scaled=True)
+    before = scaled(Foreign(X), Foreign(X)).numpy()
+    scaled.update_values(new)
+    np.testing.assert_array_equal(scaled(Foreign(X), Foreign(X)).numpy(), 2 * before)
+    solve = tulle.plan_solve_triangular(lower, shape=L.shape)
+    solve.update_values(Foreign(2 * L.data))
+    np.testing.assert_allclose(2 * (L @ solve(Foreign(x)).numpy()), x)
+    with pytest.raises(ValueError):
+        spmm.update_values(Foreign(np.ones(3)))
+
+
+# ---- a module that looks like CuPy, with arrays in the library's memory: all but CuPy itself
+
+
+class Pointer:
+    def __init__(self, ptr):
+        self.ptr = ptr
+
+
+def make_cupy(asked):
+    import types
+
+    cupy, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
+
+    class ndarray:
+        __module__ = "cupy"
+
+        def __init__(self, a):
+            self.kept = tulle.to_device(a)
+            self.shape, self.dtype, self.ndim, self.itemsize, self.strides = a.shape, a.dtype, a.ndim, a.itemsize, a.strides
+            self.data, self.device = Pointer(self.kept._bytes.address), types.SimpleNamespace(id=0)
+
+        @property
+        def __cuda_array_interface__(self):
+            return self.kept.__cuda_array_interface__
+
+        def get(self):
+            return self.kept.numpy()
+
+        def astype(self, dtype, order="K"):
+            asked.append(("astype", np.dtype(dtype)))
+            return ndarray(np.ascontiguousarray(self.get().astype(dtype)))
+
+        def min(self):
+            return self.get().min()
+
+        def max(self):
+            return self.get().max()
+
+    class Device:
+        def __init__(self, number):
+            asked.append(("device", number))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    def empty(shape, dtype):
+        asked.append(("empty", shape))
+        return ndarray(np.zeros(shape, dtype))
+
+    cuda.Device, cuda.get_current_stream = Device, lambda: types.SimpleNamespace(ptr=0, is_capturing=lambda: False)
+    cupy.cuda, cupy.ndarray, cupy.empty, cupy.ascontiguousarray = cuda, ndarray, empty, lambda a: a
+    return cupy
+
+
+def test_a_framework_makes_results_and_converts(monkeypatch):
+    import sys
+
+    from tulle import _frameworks
+
+    asked = []
+    cupy = make_cupy(asked)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(_frameworks, "_frameworks", {})
+    A = random_matrix(30, 20, 0.2)
+    arrays = tuple(cupy.ndarray(a) for a in (A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data))
+    plan = tulle.plan_spmv(arrays, shape=A.shape)
+    assert ("astype", np.dtype(np.int32)) in asked and "indices: int64: copied as int32" in plan.describe()
+    y = plan(cupy.ndarray(whole_numbers(20)))
+    assert type(y) is cupy.ndarray and ("empty", (30,)) in asked and ("device", 0) in asked
+    np.testing.assert_array_equal(y.get(), A @ whole_numbers(20))
+    y = plan(cupy.ndarray(whole_numbers(20).astype(np.int32)))
+    assert ("astype", np.dtype(np.float64)) in asked
+    np.testing.assert_array_equal(y.get(), A @ whole_numbers(20))
+    bad = cupy.ndarray(np.full(A.nnz, 2**40))
+    with pytest.raises(tulle.InvalidValue, match="outside"):
+        tulle.plan_spmv((arrays[0], bad, arrays[2]), shape=A.shape)
+    C = tulle.spgemm(arrays, arrays, shape_a=A.shape, shape_b=A.shape, transpose_b=True)
+    np.testing.assert_array_equal(sp.csr_array((C[2].get(), C[1].get(), C[0].get()), shape=(30, 30)).toarray(), (A @ A.T).toarray())
