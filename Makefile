@@ -20,7 +20,7 @@ VENV    := build/python-venv
 PYTHON_BUILD := -C build-dir=build/python -C cmake.define.TULLE_PYTHON_CLI=ON -C cmake.define.TULLE_PYTHON_REFERENCE=ON \
 	$(if $(LIBRARY),-C cmake.define.tulle_DIR=$(abspath build/python-prefix/lib/cmake/tulle))
 
-.PHONY: cluster-test help docs demo test bench install python wheel clean check format reference asan tsan sim fuzz ci
+.PHONY: cluster-test help docs demo test bench install python python-torch python-sim notebooks wheel clean check format reference asan tsan sim fuzz ci
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,9 @@ help:
 	@echo "make install PREFIX=dir    install library, headers, programs, manual and completions (now: $(PREFIX))"
 	@echo "make cluster-test          the PETSc plugin under mpirun, PETSc's own examples among the programs (needs libpetsc-real-dev)"
 	@echo "make python                the Python package in an environment of its own (build/python-venv), and its tests"
+	@echo "make python-torch          its tests of tulle.torch, with torch installed (large)"
+	@echo "make python-sim            its tests with arrays on the simulated GPU"
+	@echo "make notebooks             the notebooks of docs/notebooks, executed, in build/notebooks"
 	@echo "make wheel                 the Python package as a wheel in build/wheels"
 	@echo "make check                 layers of the source tree; every header compiled alone"
 	@echo "make format                format all sources (clang-format 14)"
@@ -85,6 +88,25 @@ python: $(VENV)/.ready
 	@[ -z "$(LIBRARY)" ] || cmake --install $(LIBRARY) --prefix build/python-prefix >build/python-prefix.log
 	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) CMAKE_CXX_COMPILER_LAUNCHER=$$(command -v ccache) $(VENV)/bin/pip install --quiet --no-build-isolation --no-deps $(PYTHON_BUILD) .
 	TULLE_PYTHON_REFERENCE=build/python/reference $(VENV)/bin/python -m pytest -q $(PYTEST)
+
+# torch is large: its tests are skipped where it is missing. TORCH= names another version.
+TORCH ?= torch
+python-torch: $(VENV)/.ready
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(TORCH)
+	$(MAKE) --no-print-directory python PYTEST="python/tests/test_torch.py python/tests/test_plans.py"
+
+# Arrays on a GPU, on the simulated one.
+python-sim: $(VENV)/.ready
+	cmake --preset sim -DTULLE_BUILD_PYTHON=ON -Dnanobind_DIR=$$($(VENV)/bin/python -m nanobind --cmake_dir) -DPython_EXECUTABLE=$(abspath $(VENV)/bin/python)
+	cmake --build build/sim -j $(JOBS) --target _core
+	PYTHONPATH=build/sim/python/package $(VENV)/bin/python -m pytest -q python/tests/test_gpu_arrays.py python/tests/test_sddmm.py
+
+# Executed in Jupyter's kernel, with their outputs, in build/notebooks; the package must be there (make python).
+notebooks: $(VENV)/.ready
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check nbclient ipykernel
+	@mkdir -p build/notebooks && cp docs/notebooks/*.ipynb build/notebooks
+	$(VENV)/bin/jupyter-execute --kernel_name=python3 --inplace build/notebooks/*.ipynb
+	@ls build/notebooks
 
 wheel: $(VENV)/.ready
 	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(VENV)/bin/pip wheel --quiet --no-build-isolation --no-deps -C build-dir=build/python-wheel -w build/wheels .

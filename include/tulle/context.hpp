@@ -98,6 +98,12 @@ public:
     /// Waits for all work of the queue.
     /// @throws DeviceError if the work failed.
     void synchronize() const;
+    /// On a GPU: work queued on this context from now on begins after what is queued on another stream of the same GPU
+    /// until now; the host does not wait. On the CPU nothing happens.
+    void start_after(CUstream_st* other) const;
+    /// On a GPU: work queued on another stream of the same GPU from now on begins after what is queued on this context
+    /// until now; the host does not wait. On the CPU nothing happens.
+    void finish_before(CUstream_st* other) const;
     /// This context with no more CPU threads than pay off for so much work (threads_for()); on a GPU the same context.
     /// @param work entries, rows or bytes touched.
     Context for_work(offset_t work) const;

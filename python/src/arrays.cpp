@@ -80,6 +80,17 @@ Look look_at(const CpuQueue& q, const Offset* begin, index_t lines, const index_
 
 std::size_t bytes_of(nb::dlpack::dtype type) { return type.bits / 8u; }
 
+nb::dlpack::dtype type_named(const std::string& name)
+{
+    if (name == "f64") return nb::dtype<double>();
+    if (name == "f32") return nb::dtype<float>();
+    if (name == "f16") return nb::dtype<Float16>();
+    if (name == "bf16") return nb::dtype<Bfloat16>();
+    if (name == "i64") return nb::dtype<offset_t>();
+    if (name == "i32") return nb::dtype<std::int32_t>();
+    throw nb::type_error("no such type of numbers");
+}
+
 }  // namespace
 
 int fork_generation() { return generation.load(std::memory_order_relaxed); }
@@ -91,6 +102,17 @@ Place::Place(int threads, bool deterministic, std::size_t budget)
       ctx_(make(generation_ > 0 ? 1 : threads))
 {}
 
+Place::Place(int device, Address stream, bool deterministic, std::size_t budget)
+    : device_(device),
+      stream_(stream),
+      threads_(0),
+      deterministic_(deterministic),
+      budget_(budget),
+      ctx_(Context::cuda(device, stream_at(stream)))
+{
+    ctx_.budget(budget_).deterministic(deterministic_);
+}
+
 Context Place::make(int threads) const
 {
     Context ctx = Context::cpu(threads);
@@ -101,6 +123,9 @@ Context Place::make(int threads) const
 const Context& Place::get()
 {
     if (generation_ != fork_generation()) {
+        if (on_gpu())
+            throw DeviceError("the process was forked, and CUDA does not work in the new one",
+                              "start processes with multiprocessing's \"spawn\"");
         const std::lock_guard lock(mutex_);
         ctx_ = make(1);
         generation_ = fork_generation();
@@ -153,7 +178,7 @@ Compressed::Compressed(Place& place, bool columns, offset_t row_count, offset_t 
         throw nb::type_error("indptr must have integers of 32 or 64 bits");
     if (indices.dtype() != nb::dtype<index_t>()) throw nb::type_error("indices must have integers of 32 bits");
     for (const Array* a : {&indptr, &indices, &value})
-        require_aligned(a->data(), std::max<std::size_t>(1, bytes_of(a->dtype())));
+        if (a->size() > 0) require_aligned(a->data(), std::max<std::size_t>(1, bytes_of(a->dtype())));
     require(indptr.size() == static_cast<std::size_t>(lines()) + 1, [&] {
         return concat("indptr has ", indptr.size(), " entries, but a matrix with ", lines(),
                       by_column ? " columns" : " rows", " needs ", offset_t{lines()} + 1);
@@ -163,8 +188,55 @@ Compressed::Compressed(Place& place, bool columns, offset_t row_count, offset_t 
     if (check) {
         const Context& ctx = place.get();
         const nb::gil_scoped_release free;
-        look(ctx);
+        place.on_gpu() ? look_on_gpu(ctx) : look(ctx);
     }
+}
+
+Array array_at(Address a, offset_t size, const std::string& type, int device, nb::handle owner)
+{
+    const std::size_t shape[] = {static_cast<std::size_t>(size)};
+    const bool on_gpu = device >= 0;
+    return Array(reinterpret_cast<void*>(a), 1, shape, owner, nullptr, type_named(type),
+                 on_gpu ? nb::device::cuda::value : nb::device::cpu::value, on_gpu ? device : 0);
+}
+
+Compressed Compressed::at(Place& place, bool by_column, offset_t rows, offset_t cols, offset_t nonzeros, Address indptr,
+                          const std::string& offsets, Address indices, Address value, const std::string& type,
+                          nb::handle owner, bool check)
+{
+    const index_t lines = to_index(by_column ? cols : rows, by_column ? "columns" : "rows");
+    const offset_t entries = offset_t{lines} + 1;
+    std::shared_ptr<Buffer<offset_t>> wide;
+    std::string form = offsets;
+    if (place.on_gpu() && offsets == "i32") {
+        wide = place.get().run([&](const auto& q) {
+            auto buffer = std::make_shared<Buffer<offset_t>>(q, entries);
+            matrix::widen_offsets(q, reinterpret_cast<const std::int32_t*>(indptr), entries, buffer->data());
+            return buffer;
+        });
+        indptr = reinterpret_cast<Address>(wide->data()), form = "i64";
+    }
+    const int device = place.device();
+    Compressed c(place, by_column, rows, cols, array_at(indptr, entries, form, device, owner),
+                 array_at(indices, nonzeros, "i32", device, owner), array_at(value, nonzeros, type, device, owner),
+                 check);
+    c.wide_ = std::move(wide);
+    return c;
+}
+
+void Compressed::look_on_gpu(const Context& ctx)
+{
+    const CsrView<float> pattern{lines(),
+                                 by_column ? rows : cols,
+                                 nonzeros(),
+                                 static_cast<const offset_t*>(indptr.data()),
+                                 static_cast<const index_t*>(indices.data()),
+                                 static_cast<const float*>(value.data()),
+                                 false,
+                                 false};
+    const Findings found = validate_pattern(ctx, pattern);  // reads no values
+    require<ValueError>(found.ok(), found.problem);
+    sorted = found.sorted, unique = found.unique;
 }
 
 void Compressed::look(const Context& ctx)
@@ -204,15 +276,39 @@ Compressed Compressed::with_values(Array other) const
     return next;
 }
 
+Compressed Compressed::with_values_at(Address other, offset_t size, nb::handle owner) const
+{
+    const bool on_gpu = value.device_type() != nb::device::cpu::value;
+    const std::size_t shape[] = {static_cast<std::size_t>(size)};
+    return with_values(Array(reinterpret_cast<void*>(other), 1, shape, owner, nullptr, value.dtype(),
+                             value.device_type(), on_gpu ? value.device_id() : 0));
+}
+
 void bind_arrays(nb::module_& m)
 {
     nb::class_<Place>(m, "Context")
         .def(nb::init<int, bool, std::size_t>(), "threads"_a, "deterministic"_a, "budget"_a)
+        .def(nb::init<int, Address, bool, std::size_t>(), "device"_a, "stream"_a, "deterministic"_a, "budget"_a)
+        .def("synchronize",
+             [](Place& p) {
+                 const Context& ctx = p.get();
+                 const nb::gil_scoped_release free;
+                 ctx.synchronize();
+             })
         .def_prop_ro("name", [](Place& p) { return p.get().name(); })
         .def_prop_ro("peak_bytes", [](Place& p) { return p.get().peak_bytes(); });
     nb::class_<Compressed>(m, "Compressed")
-        .def(nb::init<Place&, bool, offset_t, offset_t, Array, Array, Array, bool>(), "context"_a, "by_column"_a,
-             "rows"_a, "cols"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "check"_a)
+        .def(
+            "__init__",
+            [](Compressed* self, Place& place, bool by_column, offset_t rows, offset_t cols, const HostArray& indptr,
+               const HostArray& indices, const HostArray& value, bool check) {
+                new (self) Compressed(place, by_column, rows, cols, any_place(indptr), any_place(indices),
+                                      any_place(value), check);
+            },
+            "context"_a, "by_column"_a, "rows"_a, "cols"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+            "data"_a.noconvert(), "check"_a)
+        .def_static("at", &Compressed::at, "context"_a, "by_column"_a, "rows"_a, "cols"_a, "nonzeros"_a, "indptr"_a,
+                    "offsets"_a, "indices"_a, "data"_a, "type"_a, "owner"_a, "check"_a)
         .def_ro("sorted", &Compressed::sorted)
         .def_ro("unique", &Compressed::unique);
     (void)watching;

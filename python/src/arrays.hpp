@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What Python hands over: contexts, and the arrays of sparse and dense matrices. Nothing is copied here; the Python
 // side (tulle/_arrays.py) has brought numbers, order of bytes and strides into a form the library reads. All pointers
-// come from arrays that are kept alive by whoever keeps these objects.
+// come from arrays that are kept alive by whoever keeps these objects. Arrays on a GPU come as addresses, sizes and
+// strides (tulle/_frameworks.py): asking for DLPack would wait for another stream.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -22,6 +24,12 @@
 #include "tulle/float16.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/text.hpp"
+
+template <>
+struct nanobind::detail::dtype_traits<tulle::Bfloat16> {
+    static constexpr dlpack::dtype value{static_cast<std::uint8_t>(dlpack::dtype_code::Bfloat), 16, 1};
+    static constexpr auto name = const_name("bfloat16");
+};
 
 template <>
 struct nanobind::detail::dtype_traits<tulle::Float16> {
@@ -43,17 +51,26 @@ public:
     using Error::Error;
 };
 
-// A Context of the library that, after a fork, becomes one with a single thread.
+// Where an array begins, or a stream, as Python knows it.
+using Address = std::uintptr_t;
+inline CUstream_st* stream_at(Address a) { return reinterpret_cast<CUstream_st*>(a); }
+
+// A Context of the library. On the CPU, after a fork, it becomes one with a single thread; on a GPU it works on a
+// stream of the caller's.
 class Place {
 public:
     Place(int threads, bool deterministic, std::size_t budget);
+    Place(int device, Address stream, bool deterministic, std::size_t budget);
     const Context& get();
-    int threads() const { return threads_; }
-    bool is_deterministic() const { return deterministic_; }
-    std::size_t budget() const { return budget_; }
+    bool on_gpu() const { return device_ >= 0; }
+    int device() const { return device_; }
+    Address stream() const { return stream_; }
 
 private:
     Context make(int threads) const;
+
+    int device_ = -1;
+    Address stream_ = 0;
 
     int threads_;
     bool deterministic_;
@@ -63,8 +80,11 @@ private:
     Context ctx_;
 };
 
-// One-dimensional, contiguous, on the host; read-only ones are welcome where nothing is written.
-using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// One-dimensional and contiguous; read-only ones are welcome where nothing is written. What nanobind takes from Python
+// is on the host.
+using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig>;
+using HostArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+inline Array any_place(const HostArray& a) { return Array(a.handle()); }
 template <class V>
 using Input = nb::ndarray<const V, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class V>
@@ -121,6 +141,29 @@ auto dense_of(const Nd& a)
     return DenseView<T>{to_index(s.rows, "rows"), to_index(s.cols, "columns"), leading, layout, a.data()};
 }
 
+template <class T>
+std::span<T> span_at(Address a, offset_t size)
+{
+    return {reinterpret_cast<T*>(a), static_cast<std::size_t>(size)};
+}
+
+// A dense matrix by its address; strides in entries.
+struct DenseAt {
+    Address address;
+    Strided form;
+};
+
+template <class T>
+DenseView<T> dense_at(const DenseAt& a)
+{
+    const auto [layout, leading] = layout_of(a.form);
+    return {to_index(a.form.rows, "rows"), to_index(a.form.cols, "columns"), leading, layout,
+            reinterpret_cast<T*>(a.address)};
+}
+
+// An array by its address, which `owner` keeps; `type` is "f64", "f32", "f16", "bf16", "i64" or "i32".
+Array array_at(Address a, offset_t size, const std::string& type, int device, nb::handle owner);
+
 // The arrays of a CSR or CSC matrix, looked through once: offsets and indices are sound, and it is known whether rows
 // are sorted and without repeats (unsorted ones are not searched for repeats: they count as having some).
 class Compressed {
@@ -128,8 +171,14 @@ public:
     Compressed(Place& place, bool by_column, offset_t rows, offset_t cols, Array indptr, Array indices, Array value,
                bool check);
 
+    // The same by addresses. On a GPU, offsets of 32 bits are widened here.
+    static Compressed at(Place& place, bool by_column, offset_t rows, offset_t cols, offset_t nonzeros, Address indptr,
+                         const std::string& offsets, Address indices, Address value, const std::string& type,
+                         nb::handle owner, bool check);
+
     // The same pattern with other values.
     Compressed with_values(Array value) const;
+    Compressed with_values_at(Address value, offset_t size, nb::handle owner) const;
 
     template <class V>
     AnyCsr<V> as_rows() const;  // the arrays read as CSR: of A, or of A transposed if it is stored by columns
@@ -147,6 +196,9 @@ public:
 
 private:
     void look(const Context& ctx);
+    void look_on_gpu(const Context& ctx);
+
+    std::shared_ptr<Buffer<offset_t>> wide_;  // offsets that were widened
 };
 
 template <class V>
@@ -192,9 +244,26 @@ nb::tuple hand_over(Csr<V>&& c)
                           hand_over(std::move(c.value)));
 }
 
-// What all plans have beside the library's: their arrays, a lock, and the process they were made in.
+// What all plans have beside the library's: a lock, the process they were made in, and on a GPU their stream.
 class PlanGuard {
 public:
+    explicit PlanGuard(Place& place) : ctx_(place.get()), stream_(place.stream()) {}
+
+    // Where the caller works on another stream, that one's work comes before, and goes on after.
+    template <class F>
+    void run_on(Address stream, F&& f)
+    {
+        run([&] {
+            if (stream == stream_) return f();
+            ctx_.start_after(stream_at(stream));
+            f();
+            ctx_.finish_before(stream_at(stream));
+        });
+    }
+
+    const Context& context() const { return ctx_; }
+    Address stream() const { return stream_; }
+
     // Runs f without Python's lock and with the plan's own.
     template <class F>
     decltype(auto) run(F&& f)
@@ -208,6 +277,8 @@ public:
     }
 
 private:
+    Context ctx_;
+    Address stream_;
     int generation_ = fork_generation();
     std::mutex mutex_;
 };
@@ -233,6 +304,8 @@ void bind_spmv(nb::module_& m);
 void bind_spmm(nb::module_& m);
 void bind_spgemm(nb::module_& m);
 void bind_sptrsv(nb::module_& m);
+void bind_sddmm(nb::module_& m);
+void bind_device(nb::module_& m);
 void bind_solve(nb::module_& m);
 void bind_files(nb::module_& m);
 

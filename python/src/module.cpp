@@ -16,6 +16,7 @@ nb::dict build_info()
     nb::dict d;
     d["version"] = build::version, d["compiler"] = TULLE_PYTHON_COMPILER, d["openmp"] = _OPENMP;
     d["cuda"] = build::has_cuda, d["cuda_architectures"] = build::cuda_architectures;
+    d["simulated_gpu"] = build::simulated;
     return d;
 }
 
@@ -47,6 +48,8 @@ NB_MODULE(_core, m)
     bind_spmm(m);
     bind_spgemm(m);
     bind_sptrsv(m);
+    bind_sddmm(m);
+    bind_device(m);
     bind_solve(m);
     bind_files(m);
 }

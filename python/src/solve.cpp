@@ -40,6 +40,7 @@ public:
     SolverPlan(Place& place, const Compressed& a, const std::string& method, const std::string& preconditioner,
                double relative, double absolute, offset_t iterations, double seconds, int restart, bool guess)
         : a_(a),
+          guard_(place),
           plan_(
               make(place.get(), a, method, preconditioner,
                    {.stop = {.relative = relative, .absolute = absolute, .iterations = iterations, .seconds = seconds},
@@ -57,13 +58,18 @@ public:
         return as_dict(report);
     }
 
-    void update_values(const Array& value)
+    nb::dict solve_at(Address b, Address x, offset_t size, Address stream)
     {
-        Compressed next = a_.with_values(value);
-        guard_.run([&] {
-            plan_.update_values(next.as_rows<V>());
-            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
-        });
+        solve::Report report;
+        guard_.run_on(stream,
+                      [&] { report = plan_.solve(span_at<const V>(b, size), span_at<V>(x, size), stop_on_interrupt); });
+        return as_dict(report);
+    }
+
+    void update_values(const HostArray& value) { update(a_.with_values(any_place(value)), guard_.stream()); }
+    void update_values_at(Address value, offset_t size, nb::handle owner, Address stream)
+    {
+        update(a_.with_values_at(value, size, owner), stream);
     }
 
     std::string policy() const
@@ -76,6 +82,14 @@ public:
 
 private:
     using Plan = solve::Plan<V>;
+
+    void update(Compressed next, Address stream)
+    {
+        guard_.run_on(stream, [&] {
+            plan_.update_values(next.as_rows<V>());
+            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        });
+    }
 
     static Plan make(const Context& ctx, const Compressed& a, const std::string& method,
                      const std::string& preconditioner, solve::Recipe recipe)
@@ -102,7 +116,9 @@ void bind(nb::module_& m, const char* name)
              "context"_a, "a"_a, "method"_a, "preconditioner"_a, "relative"_a, "absolute"_a, "iterations"_a,
              "seconds"_a, "restart"_a, "guess"_a)
         .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert())
+        .def("solve_at", &P::solve_at, "b"_a, "x"_a, "size"_a, "stream"_a)
         .def("update_values", &P::update_values, "data"_a.noconvert())
+        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
         .def_prop_ro("policy", &P::policy)
         .def("describe", &P::describe)
         .def_prop_ro("nbytes", &P::bytes);

@@ -31,6 +31,30 @@ struct Factors {
     spgemm::Options options;
 };
 
+// A product on a GPU, in the library's memory until it is copied into arrays of the caller's framework.
+template <class V>
+class Product {
+public:
+    Product(const Context& ctx, Csr<V>&& c) : ctx_(ctx), c_(std::move(c)) {}
+
+    void copy_to(Address indptr, Address indices, Address data, Address stream) const
+    {
+        const nb::gil_scoped_release free;
+        ctx_.start_after(stream_at(stream));
+        ctx_.run([&](const auto& q) {
+            copy(q, c_.row_begin.data(), reinterpret_cast<offset_t*>(indptr), c_.row_begin.size());
+            copy(q, c_.col.data(), reinterpret_cast<index_t*>(indices), c_.col.size());
+            copy(q, c_.value.data(), reinterpret_cast<V*>(data), c_.value.size());
+        });
+        ctx_.finish_before(stream_at(stream));
+    }
+    offset_t nonzeros() const { return c_.col.size(); }
+
+private:
+    Context ctx_;
+    Csr<V> c_;
+};
+
 template <class V>
 class SpgemmPlan {
 public:
@@ -41,6 +65,7 @@ public:
           transpose_a_(transpose_a),
           transpose_b_(transpose_b),
           c_by_column_(c_by_column),
+          guard_(place),
           plan_(make(place.get(), factors(a, b), policy))
     {}
 
@@ -50,15 +75,20 @@ public:
         return hand_over(std::move(c));
     }
 
-    void update_values(const Array& a, const Array& b)
+    Product<V> run_at(Address stream)
     {
-        Compressed next_a = a_.with_values(a), next_b = b_.with_values(b);
-        const Factors<V> f = factors(next_a, next_b);
-        guard_.run([&] {
-            plan_.update_values(f.first, f.second);
-            std::swap(a_, next_a);  // what was kept until now goes when Python's lock is held again
-            std::swap(b_, next_b);
-        });
+        Csr<V> c;
+        guard_.run_on(stream, [&] { c = plan_.run(); });
+        return {guard_.context(), std::move(c)};
+    }
+
+    void update_values(const HostArray& a, const HostArray& b)
+    {
+        update(a_.with_values(any_place(a)), b_.with_values(any_place(b)), guard_.stream());
+    }
+    void update_values_at(Address a, offset_t a_size, Address b, offset_t b_size, nb::handle owner, Address stream)
+    {
+        update(a_.with_values_at(a, a_size, owner), b_.with_values_at(b, b_size, owner), stream);
     }
 
     std::string policy() const { return spgemm::to_text(plan_.policy()); }
@@ -80,6 +110,16 @@ private:
     Factors<V> factors(const Compressed& a, const Compressed& b) const
     {
         return {a, transpose_a_, b, transpose_b_, c_by_column_};
+    }
+
+    void update(Compressed next_a, Compressed next_b, Address stream)
+    {
+        const Factors<V> f = factors(next_a, next_b);
+        guard_.run_on(stream, [&] {
+            plan_.update_values(f.first, f.second);
+            std::swap(a_, next_a);  // what was kept until now goes when Python's lock is held again
+            std::swap(b_, next_b);
+        });
     }
 
     static Plan make(const Context& ctx, Factors<V> f, const std::string& policy)
@@ -113,21 +153,39 @@ nb::tuple multiply_once(Place& place, const Compressed& a, bool transpose_a, con
 }
 
 template <class V>
-void bind(nb::module_& m, const char* plan, const char* once)
+Product<V> multiply_once_at(Place& place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b,
+                            bool c_by_column)
+{
+    const Context& ctx = place.get();
+    const Factors<V> f(a, transpose_a, b, transpose_b, c_by_column);
+    const nb::gil_scoped_release free;
+    return {ctx, spgemm::Plan<V>::once(ctx, f.first, f.second, f.options)};
+}
+
+template <class V>
+void bind(nb::module_& m, const std::string& plan, const std::string& once)
 {
     using P = SpgemmPlan<V>;
-    nb::class_<P>(m, plan)
+    nb::class_<Product<V>>(m, (plan + "_product").c_str())
+        .def("copy_to", &Product<V>::copy_to, "indptr"_a, "indices"_a, "data"_a, "stream"_a)
+        .def_prop_ro("nnz", &Product<V>::nonzeros);
+    nb::class_<P>(m, plan.c_str())
         .def(nb::init<Place&, const Compressed&, bool, const Compressed&, bool, bool, const std::string&>(),
              "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a, "c_by_column"_a, "policy"_a)
         .def("run", &P::run)
+        .def("run_at", &P::run_at, "stream"_a)
         .def("update_values", &P::update_values, "a"_a.noconvert(), "b"_a.noconvert())
+        .def("update_values_at", &P::update_values_at, "a"_a, "a_size"_a, "b"_a, "b_size"_a, "owner"_a, "stream"_a)
         .def_prop_ro("policy", &P::policy)
         .def("describe", &P::describe)
         .def_prop_ro("nbytes", &P::bytes)
         .def_prop_ro("nnz", &P::nonzeros)
         .def_prop_ro("products", &P::products)
         .def_prop_ro("memory", &P::memory);
-    m.def(once, &multiply_once<V>, "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a, "c_by_column"_a);
+    m.def(once.c_str(), &multiply_once<V>, "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a,
+          "c_by_column"_a);
+    m.def((once + "_at").c_str(), &multiply_once_at<V>, "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a,
+          "c_by_column"_a);
 }
 
 }  // namespace

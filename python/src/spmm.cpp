@@ -16,6 +16,7 @@ public:
     SpmmPlan(Place& place, const Compressed& a, bool transpose, offset_t n, bool by_column, double calls,
              const std::string& policy)
         : a_(a),
+          guard_(place),
           plan_(make(place.get(), a, options_of(a, transpose, n, by_column, calls), policy))
     {}
 
@@ -28,13 +29,18 @@ public:
         guard_.run([&] { plan_.run(static_cast<Scalar>(alpha), from, static_cast<Scalar>(beta), to); });
     }
 
-    void update_values(const Array& value)
+    void run_at(const DenseAt& b, const DenseAt& c, double alpha, double beta, Address stream)
     {
-        Compressed next = a_.with_values(value);
-        guard_.run([&] {
-            plan_.update_values(next.as_rows<V>());
-            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
-        });
+        const DenseView<const V> from = dense_at<const V>(b);
+        const DenseView<V> to = dense_at<V>(c);
+        using Scalar = spmm::Sum<V>;
+        guard_.run_on(stream, [&] { plan_.run(static_cast<Scalar>(alpha), from, static_cast<Scalar>(beta), to); });
+    }
+
+    void update_values(const HostArray& value) { update(a_.with_values(any_place(value)), guard_.stream()); }
+    void update_values_at(Address value, offset_t size, nb::handle owner, Address stream)
+    {
+        update(a_.with_values_at(value, size, owner), stream);
     }
 
     std::string policy() const { return spmm::to_text(plan_.policy()); }
@@ -43,6 +49,14 @@ public:
 
 private:
     using Plan = spmm::Plan<V>;
+
+    void update(Compressed next, Address stream)
+    {
+        guard_.run_on(stream, [&] {
+            plan_.update_values(next.as_rows<V>());
+            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        });
+    }
 
     static spmm::Options options_of(const Compressed& a, bool transpose, offset_t n, bool by_column, double calls)
     {
@@ -77,7 +91,9 @@ void bind(nb::module_& m, const char* name)
         .def(nb::init<Place&, const Compressed&, bool, offset_t, bool, double, const std::string&>(), "context"_a,
              "a"_a, "transpose"_a, "n"_a, "by_column"_a, "expected_calls"_a, "policy"_a)
         .def("run", &P::run, "b"_a.noconvert(), "c"_a.noconvert(), "alpha"_a, "beta"_a)
+        .def("run_at", &P::run_at, "b"_a, "c"_a, "alpha"_a, "beta"_a, "stream"_a)
         .def("update_values", &P::update_values, "data"_a.noconvert())
+        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
         .def_prop_ro("policy", &P::policy)
         .def("describe", &P::describe)
         .def_prop_ro("nbytes", &P::bytes);
@@ -90,6 +106,7 @@ void bind_spmm(nb::module_& m)
     bind<double>(m, "SpmmPlan_f64");
     bind<float>(m, "SpmmPlan_f32");
     bind<Float16>(m, "SpmmPlan_f16");
+    bind<Bfloat16>(m, "SpmmPlan_bf16");
 }
 
 }  // namespace tulle::python

@@ -17,6 +17,7 @@ class SpmvPlan {
 public:
     SpmvPlan(Place& place, const Compressed& a, bool transpose, const std::string& policy)
         : a_(a),
+          guard_(place),
           plan_(make(place.get(), a, transpose, policy))
     {}
 
@@ -28,13 +29,17 @@ public:
         guard_.run([&] { plan_.run(static_cast<V>(alpha), from, static_cast<V>(beta), to); });
     }
 
-    void update_values(const Array& value)
+    void run_at(Address x, offset_t x_size, Address y, offset_t y_size, double alpha, double beta, Address stream)
     {
-        Compressed next = a_.with_values(value);
-        guard_.run([&] {
-            plan_.update_values(next.template stored<spmv::AnyView<M>, M>());
-            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        guard_.run_on(stream, [&] {
+            plan_.run(static_cast<V>(alpha), span_at<const V>(x, x_size), static_cast<V>(beta), span_at<V>(y, y_size));
         });
+    }
+
+    void update_values(const HostArray& value) { update(a_.with_values(any_place(value)), guard_.stream()); }
+    void update_values_at(Address value, offset_t size, nb::handle owner, Address stream)
+    {
+        update(a_.with_values_at(value, size, owner), stream);
     }
 
     std::string policy() const { return spmv::to_text(plan_.policy()); }
@@ -43,6 +48,14 @@ public:
 
 private:
     using Plan = spmv::Plan<V, M>;
+
+    void update(Compressed next, Address stream)
+    {
+        guard_.run_on(stream, [&] {
+            plan_.update_values(next.template stored<spmv::AnyView<M>, M>());
+            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        });
+    }
 
     static Plan make(const Context& ctx, const Compressed& a, bool transpose, const std::string& policy)
     {
@@ -74,19 +87,34 @@ void multiply_once(Place& place, const Compressed& a, bool transpose, const Inpu
 }
 
 template <class V, class M>
-void bind(nb::module_& m, const char* plan, const char* once)
+void multiply_once_at(Place& place, const Compressed& a, bool transpose, Address x, offset_t x_size, Address y,
+                      offset_t y_size, double alpha, double beta)
+{
+    const Context& ctx = place.get();
+    const auto view = a.stored<spmv::AnyView<M>, M>();
+    const nb::gil_scoped_release free;
+    spmv::Plan<V, M>::once(ctx, view, static_cast<V>(alpha), span_at<const V>(x, x_size), static_cast<V>(beta),
+                           span_at<V>(y, y_size), options_of(transpose));
+}
+
+template <class V, class M>
+void bind(nb::module_& m, const char* plan, const std::string& once)
 {
     using P = SpmvPlan<V, M>;
     nb::class_<P>(m, plan)
         .def(nb::init<Place&, const Compressed&, bool, const std::string&>(), "context"_a, "a"_a, "transpose"_a,
              "policy"_a)
         .def("run", &P::run, "x"_a.noconvert(), "y"_a.noconvert(), "alpha"_a, "beta"_a)
+        .def("run_at", &P::run_at, "x"_a, "x_size"_a, "y"_a, "y_size"_a, "alpha"_a, "beta"_a, "stream"_a)
         .def("update_values", &P::update_values, "data"_a.noconvert())
+        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
         .def_prop_ro("policy", &P::policy)
         .def("describe", &P::describe)
         .def_prop_ro("nbytes", &P::bytes);
-    m.def(once, &multiply_once<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a.noconvert(), "y"_a.noconvert(),
+    m.def(once.c_str(), &multiply_once<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a.noconvert(), "y"_a.noconvert(),
           "alpha"_a, "beta"_a);
+    m.def((once + "_at").c_str(), &multiply_once_at<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a, "x_size"_a, "y"_a,
+          "y_size"_a, "alpha"_a, "beta"_a);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ public:
     TriangularPlan(Place& place, const Compressed& a, bool lower, bool transpose, bool unit_diagonal,
                    bool ignore_other_side, offset_t right_hand_sides, double calls, const std::string& policy)
         : a_(a),
+          guard_(place),
           plan_(make(place.get(), a,
                      {.uplo = lower ? sptrsv::Uplo::lower : sptrsv::Uplo::upper,
                       .op = transpose ? Op::transpose : Op::none,
@@ -43,13 +44,23 @@ public:
         guard_.run([&] { plan_.solve(static_cast<V>(alpha), from, to); });
     }
 
-    void update_values(const Array& value)
+    void solve_at(Address b, Address x, offset_t size, double alpha, Address stream)
     {
-        Compressed next = a_.with_values(value);
-        guard_.run([&] {
-            plan_.update_values(next.stored<sptrsv::AnyView<V>, V>());
-            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
-        });
+        guard_.run_on(stream,
+                      [&] { plan_.solve(static_cast<V>(alpha), span_at<const V>(b, size), span_at<V>(x, size)); });
+    }
+
+    void solve_many_at(const DenseAt& b, const DenseAt& x, double alpha, Address stream)
+    {
+        const DenseView<const V> from = dense_at<const V>(b);
+        const DenseView<V> to = dense_at<V>(x);
+        guard_.run_on(stream, [&] { plan_.solve(static_cast<V>(alpha), from, to); });
+    }
+
+    void update_values(const HostArray& value) { update(a_.with_values(any_place(value)), guard_.stream()); }
+    void update_values_at(Address value, offset_t size, nb::handle owner, Address stream)
+    {
+        update(a_.with_values_at(value, size, owner), stream);
     }
 
     std::string policy() const { return sptrsv::to_text(plan_.scheme()); }
@@ -59,6 +70,14 @@ public:
 
 private:
     using Plan = sptrsv::Plan<V>;
+
+    void update(Compressed next, Address stream)
+    {
+        guard_.run_on(stream, [&] {
+            plan_.update_values(next.stored<sptrsv::AnyView<V>, V>());
+            std::swap(a_, next);  // what was kept until now goes when Python's lock is held again
+        });
+    }
 
     static Plan make(const Context& ctx, const Compressed& a, sptrsv::Options options, const std::string& policy)
     {
@@ -85,7 +104,10 @@ void bind(nb::module_& m, const char* name)
              "right_hand_sides"_a, "expected_calls"_a, "policy"_a)
         .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
         .def("solve_many", &P::solve_many, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
+        .def("solve_at", &P::solve_at, "b"_a, "x"_a, "size"_a, "alpha"_a, "stream"_a)
+        .def("solve_many_at", &P::solve_many_at, "b"_a, "x"_a, "alpha"_a, "stream"_a)
         .def("update_values", &P::update_values, "data"_a.noconvert())
+        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
         .def_prop_ro("policy", &P::policy)
         .def("describe", &P::describe)
         .def_prop_ro("nbytes", &P::bytes)

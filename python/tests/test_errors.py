@@ -53,8 +53,11 @@ def test_singular_triangles():
 
 
 def test_devices_and_threads():
-    with pytest.raises(tulle.NotBuilt):
-        tulle.Context(device="cuda")
+    for name in ("gpu", "cuda:x", "cpu:1", ""):
+        with pytest.raises(tulle.InvalidValue, match="device is"):
+            tulle.Context(device=name)
+    with pytest.raises(tulle.DeviceError, match="on the host"):
+        tulle.spmv(random_matrix(5, 7), whole_numbers(7), context=tulle.Context("cuda"))
     with pytest.raises(tulle.InvalidValue):
         tulle.Context(threads=-1)
     assert tulle.Context(threads=2).name == "cpu:2"

@@ -77,6 +77,16 @@ def test_the_command_line_tool(tmp_path):
 
 
 @pytest.mark.skipif(not has_program(), reason="the command line tool is not part of this installation")
+def test_report(tmp_path):
+    page = tulle.report(tulle.generate("stencil5:10"))
+    assert page.html.lstrip().lower().startswith("<!doctype html") and "</html>" in page.html
+    assert page._repr_html_().startswith("<iframe srcdoc=") and '<!doctype' not in page._repr_html_().lower()      # escaped
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    assert "tulle.Report" in repr(page)
+
+
+@pytest.mark.skipif(not has_program(), reason="the command line tool is not part of this installation")
 def test_spy(tmp_path):
     A = tulle.generate("stencil5:10")
     try:

@@ -1,6 +1,8 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """Malformed arrays: an exception or a right result, never a crash and never a wrong one."""
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -164,3 +166,12 @@ def test_what_is_no_matrix():
             tulle.spmv(A, x)
         with pytest.raises((TypeError, ValueError)):
             tulle.plan_spmv(A)(x)
+
+
+def test_offsets_that_fall_below_zero_do_not_reach_scipy():
+    """SciPy's own check passes what says to have no nonzeros."""
+    arrays = (np.array([0, 4, -1], np.int32), np.zeros(4, np.int32), np.zeros(4, complex))
+    for call in (lambda: tulle.spmv(arrays, np.ones(1), shape=(2, 1)), lambda: tulle.spmm(arrays, np.ones((1, 1)), shape=(2, 1))):
+        with pytest.raises(tulle.InvalidValue, match="fall"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call()

@@ -1,6 +1,6 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse linear algebra: products, triangular solves and solvers for SciPy's matrices, torch's sparse tensors and plain arrays.
+"""Sparse linear algebra: products, triangular solves and solvers for SciPy's matrices, sparse matrices of CuPy and torch on GPUs, and plain arrays.
 
 >>> import numpy as np, tulle
 >>> A = tulle.generate("stencil5:3")         # a scipy.sparse.csr_array; tulle.read("A.mtx") reads one
@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._context import Context
 from ._errors import (DeviceError, Error, FallbackWarning, FileError, Forked, FormatError, InvalidValue, NotBuilt, OutOfMemory, PlanMismatch, ShapeError, UnsupportedType)
-from ._files import build_info, doctor, generate, generators, info, read, spy, write
-from ._operations import plan_solve, plan_solve_triangular, plan_spgemm, plan_spmm, plan_spmv, solve, solve_triangular, spgemm, spmm, spmv
-from ._plans import Plan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan
+from ._frameworks import DeviceArray, to_device
+from ._files import Report, build_info, doctor, generate, generators, info, read, report, spy, write
+from ._operations import attention, plan_sddmm, plan_solve, plan_solve_triangular, plan_spgemm, plan_spmm, plan_spmv, sddmm, solve, solve_triangular, spgemm, spmm, spmv
+from ._plans import Plan, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan
 from ._scipy import scipy_backend
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 
 __version__: str = _core.version
 __all__ = [
-    "Context", "DeviceError", "Error", "FallbackWarning", "FileError", "Forked", "FormatError", "InvalidValue", "NotBuilt", "OutOfMemory", "Plan", "PlanMismatch",
-    "ShapeError", "SolveReport", "SolverPlan", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "build_info", "doctor", "generate", "generators", "info",
-    "plan_solve", "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "scipy_backend", "solve", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "wrap", "write",
+    "Context", "DeviceArray", "DeviceError", "Error", "FallbackWarning", "FileError", "Forked", "FormatError", "InvalidValue", "NotBuilt", "OutOfMemory", "Plan", "PlanMismatch", "Report",
+    "SddmmPlan", "ShapeError", "SolveReport", "SolverPlan", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "attention", "build_info", "doctor", "generate", "generators", "info",
+    "plan_sddmm", "plan_solve", "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "report", "scipy_backend", "sddmm", "solve", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "to_device", "wrap", "write",
 ]
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From what callers have to arrays the library reads, and back to the caller's kind.
 
-Sparse matrices: SciPy's arrays and matrices, sparse tensors of torch on the CPU, `(indptr, indices, data)`. The library has 32-bit indices and 64-bit
+Sparse matrices: SciPy's arrays and matrices, sparse tensors of torch, `(indptr, indices, data)`; those on GPUs go by their addresses (_frameworks.py). The library has 32-bit indices and 64-bit
 offsets, and also takes 32-bit offsets. What does not have that form is copied, and a note says what and why. Nothing of the caller's is ever changed.
 """
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 
 from . import _core
 from ._errors import FallbackWarning, InvalidValue, ShapeError, UnsupportedType
+from ._frameworks import BF16, F16, F32, F64, I32, I64, NAMES, Foreign, foreign, name_of
 
-F16, F32, F64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
-I32, I64 = np.dtype(np.int32), np.dtype(np.int64)
 MAX_INDEX = 2**31 - 1
-NAMES = {F16: "f16", F32: "f32", F64: "f64"}
-DTYPES: dict[str, np.dtype] = {"f16": F16, "f32": F32, "f64": F64}
+DTYPES: dict[str, np.dtype] = {name: dtype for dtype, name in NAMES.items()}
 
 
 def dtype_of(dtype: Any) -> np.dtype:
-    """float64 from "f64", "float64", numpy.float64, torch.float64."""
+    """float64 from "f64", "float64", numpy.float64, torch.float64; also "bf16", "bfloat16", torch.bfloat16."""
     if isinstance(dtype, str) and dtype in DTYPES:
         return DTYPES[dtype]
     if type(dtype).__module__ == "torch":
         dtype = str(dtype).removeprefix("torch.")
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return BF16
     return np.dtype(dtype)
 
 
@@ -83,6 +83,16 @@ class Sparse:
         self.source = source
         self.converted = ""       # why the values are in another order than the caller's; empty: they are not
 
+    framework = None              # arrays go by themselves, not by their addresses
+    device = -1
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.data.dtype
+
+    def place(self, context: Any) -> _core.Context:
+        return context._place(-1, 0)
+
     def in_library_form(self, dtype: np.dtype) -> "Sparse":
         """Arrays the library reads, values in `dtype`; what is copied is noted."""
         self._take_offsets()
@@ -130,7 +140,7 @@ class Sparse:
 
     def compressed(self, context: Any, check: bool = True) -> _core.Compressed:
         """The library's view; offsets and indices are looked through unless `check` is false."""
-        return _core.Compressed(context._core, self.by_column, *self.shape, self.indptr, self.indices, self.data, check)
+        return _core.Compressed(self.place(context), self.by_column, *self.shape, self.indptr, self.indices, self.data, check)
 
     def without_repeats(self) -> "Sparse":
         """A copy with sorted rows and entries at the same position added up."""
@@ -220,7 +230,7 @@ def from_torch(A: Any) -> Sparse:
     import torch
 
     if A.device.type != "cpu":
-        raise UnsupportedType(f"the tensor is on {A.device}", "this package works on the CPU: A.cpu()")
+        raise UnsupportedType(f"the tensor is on {A.device}", "tulle works on the CPU and on CUDA devices: A.cpu()")
     if A.dim() != 2:
         raise ShapeError(f"a sparse tensor must have two dimensions, not {A.dim()}")
     notes = []
@@ -249,8 +259,11 @@ def from_arrays(A: Any, shape: Any) -> Sparse:
     return Sparse(False, shape_of(shape), integers(indptr, "indptr"), integers(indices, "indices"), one_dimensional(data, "data"), back, A)
 
 
-def sparse(A: Any, shape: Any = None) -> Sparse:
+def sparse(A: Any, shape: Any = None) -> Sparse | Foreign:
     """A sparse matrix of any kind there is."""
+    by_address = foreign(A, shape) if type(A) in (tuple, list) or "torch" in sys.modules or "cupyx.scipy.sparse" in sys.modules else None
+    if by_address is not None:
+        return by_address
     if type(A) is tuple or type(A) is list:
         if len(A) != 3:
             raise ShapeError(f"a matrix as arrays is (indptr, indices, data), not {len(A)} things")
@@ -266,6 +279,13 @@ def sparse(A: Any, shape: Any = None) -> Sparse:
     raise UnsupportedType(f"{type(A).__name__} is no sparse matrix that tulle knows", hint)
 
 
+def on_host(a: Sparse | Foreign) -> Sparse:
+    """The matrix, for what only reads the host's memory."""
+    if a.framework is not None:
+        raise UnsupportedType(f"the matrix is in arrays of {a.framework.name}, but this reads NumPy's", "bring it to the host, in float64 or float32: A.get() in CuPy, A.cpu() in torch")
+    return a
+
+
 # ---- dense arrays
 
 
@@ -275,7 +295,7 @@ def dense(x: Any, name: str) -> tuple[np.ndarray, bool]:
         return x, False
     if is_torch(x):
         if x.device.type != "cpu":
-            raise UnsupportedType(f"{name} is on {x.device}", "this package works on the CPU: x.cpu()")
+            raise UnsupportedType(f"{name} is on {x.device}, but the matrix is on the host", "both must be on the same device")
         return x.detach().numpy(), True
     if not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__"):
         return np.from_dlpack(x), False
@@ -297,19 +317,22 @@ def give_back(a: np.ndarray, as_torch: bool) -> Any:
 
 
 def common_dtype(*dtypes: np.dtype) -> np.dtype:
+    if BF16 in dtypes:
+        others = [d for d in dtypes if d != BF16]
+        return BF16 if not others else F32 if all(d in (F16, F32) for d in others) else F64
     return np.result_type(*(d.newbyteorder("=") for d in dtypes))
 
 
 _warned: set[str] = set()
 
 
-def fall_back(operation: str, dtype: np.dtype, strict: bool) -> None:
-    """Says, once for each operation and type, that SciPy does the work; UnsupportedType where the caller forbids it."""
-    what = f"tulle has no {operation} for {dtype.name}"
+def fall_back(operation: str, dtype: np.dtype, strict: bool, who: str = "SciPy") -> None:
+    """Says, once for each operation and type, that SciPy (or the caller's framework) does the work; UnsupportedType where the caller forbids it."""
+    what = f"tulle has no {operation} for {name_of(dtype)}"
     if dtype.kind not in "biufc":
         raise UnsupportedType(what)
     if strict:
-        raise UnsupportedType(what, "convert to float64 or float32, or leave strict=True out: SciPy does it then")
+        raise UnsupportedType(what, f"convert to float64 or float32, or leave strict=True out: {who} does it then")
     if what not in _warned:
         _warned.add(what)
-        warnings.warn(f"{what}: SciPy does it", FallbackWarning, stacklevel=4)
+        warnings.warn(f"{what}: {who} does it", FallbackWarning, stacklevel=4)

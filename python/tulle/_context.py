@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from . import _core
-from ._errors import InvalidValue, NotBuilt
+from ._errors import DeviceError, InvalidValue
 
 
 def to_bytes(budget: int | str | None) -> int:
@@ -24,7 +24,7 @@ class Context:
     Parameters
     ----------
     device : str
-        "cpu". GPU arrays are not supported by this version of the package.
+        "cpu", "cuda" (arrays on any GPU) or "cuda:0". Work is done where the arrays are: this says which arrays are meant.
     threads : int
         Threads of the CPU; 0 takes all that this process may use.
     deterministic : bool
@@ -39,24 +39,39 @@ class Context:
     Context(device='cpu', threads=2, deterministic=False, budget=1073741824)
     """
 
-    __slots__ = ("_core", "_settings")
+    __slots__ = ("_core", "_settings", "_places")
 
     def __init__(self, device: str = "cpu", threads: int = 0, deterministic: bool = False, budget: int | str | None = None) -> None:
-        if device != "cpu":
-            raise NotBuilt(f"this package works on the CPU, not on {device!r}", 'use device="cpu"; the C++ library and the program tulle can use GPUs')
         held = to_bytes(budget)
-        self._core = _core.Context(threads, deterministic, held)
+        kind, _, number = device.partition(":")
+        if kind not in ("cpu", "cuda") or number and not (kind == "cuda" and number.isdigit()):
+            raise InvalidValue(f"device is 'cpu', 'cuda' or 'cuda:0', not {device!r}")
+        self._places = {}
+        self._core = _core.Context(threads, deterministic, held) if kind == "cpu" else None
         self._settings = (device, threads, deterministic, None if held == _core.unlimited else held)
+
+    def _place(self, device: int, stream: int):
+        """The library's context for arrays on the CPU (-1), or on a GPU and a stream of the caller's."""
+        if device < 0 and self._core is not None:
+            return self._core
+        place = self._places.get((device, stream))
+        if place is None:
+            name = self._settings[0]
+            if device < 0 or name not in ("cuda", f"cuda:{device}"):
+                raise DeviceError(f"the context is for {name}, but the arrays are on {'the host' if device < 0 else f'cuda:{device}'}", "leave context= out, or bring the arrays there")
+            _, _, deterministic, budget = self._settings
+            place = self._places[device, stream] = _core.Context(device, stream, deterministic, to_bytes(budget))
+        return place
 
     @property
     def name(self) -> str:
-        """As the library calls it, with the number of threads: "cpu:8"."""
-        return self._core.name
+        """As the library calls it, with the number of threads ("cpu:8"), or as it was made ("cuda:0")."""
+        return self._core.name if self._core is not None else self._settings[0]
 
     @property
     def peak_bytes(self) -> int:
         """The most bytes held at once so far."""
-        return self._core.peak_bytes
+        return max((p.peak_bytes for p in ([self._core] if self._core is not None else self._places.values())), default=0)
 
     def __repr__(self) -> str:
         return "Context(device={!r}, threads={}, deterministic={}, budget={})".format(*self._settings)
@@ -65,17 +80,17 @@ class Context:
         return Context, self._settings
 
 
-_default: Context | None = None
+_defaults: dict[bool, Context] = {}
 
 
-def context_of(context: Context | None, budget: int | str | None = None) -> Context:
-    """The caller's context, or the usual one; with a budget of its own where one is asked for."""
-    global _default
+def context_of(context: Context | None, budget: int | str | None = None, device: int = -1) -> Context:
+    """The caller's context, or the usual one for arrays on the CPU (-1) or a GPU; with a budget of its own where one is asked for."""
     if budget is not None:
-        device, threads, deterministic, _ = (context or context_of(None))._settings
-        return Context(device, threads, deterministic, budget)
+        name, threads, deterministic, _ = (context or context_of(None, device=device))._settings
+        return Context(name, threads, deterministic, budget)
     if context is not None:
         return context
-    if _default is None:
-        _default = Context()
-    return _default
+    on_gpu = device >= 0
+    if on_gpu not in _defaults:
+        _defaults[on_gpu] = Context("cuda" if on_gpu else "cpu")
+    return _defaults[on_gpu]

@@ -3,6 +3,7 @@
 """Reading, writing, generating and looking at matrices; what was built and what machine this is."""
 from __future__ import annotations
 
+import html
 import os
 import pathlib
 import subprocess
@@ -13,11 +14,11 @@ from typing import Any, Callable
 import numpy as np
 
 from . import _core
-from ._arrays import F32, F64, NAMES, Sparse, back_to_arrays, dtype_of, sparse
+from ._arrays import F32, F64, NAMES, Sparse, back_to_arrays, dtype_of, on_host, sparse
 from ._context import Context, context_of
 from ._errors import Error, NotBuilt, UnsupportedType
 
-__all__ = ["read", "write", "generate", "generators", "info", "spy", "doctor", "build_info"]
+__all__ = ["read", "write", "generate", "generators", "info", "spy", "report", "Report", "doctor", "build_info"]
 
 Progress = Callable[[float], Any]
 
@@ -35,7 +36,7 @@ def _csr_array(rows: int, cols: int, arrays: Any) -> Any:
 
 def _by_rows(A: Any, shape: Any) -> Sparse:
     """By rows, in one of the library's types."""
-    a = sparse(A, shape)
+    a = on_host(sparse(A, shape))
     t = a.data.dtype.newbyteorder("=")
     if t.kind == "c":
         raise UnsupportedType("complex matrices cannot be looked at or written", "take A.real")
@@ -74,7 +75,7 @@ def read(file: str | os.PathLike, *, dtype: Any = "f64", format: str = "", rando
     """
     ctx = context_of(context)
     load = getattr(_core, f"read_{_number(dtype)}")
-    (rows, cols, arrays), said = load(ctx._core, os.fspath(file), format, random_values, real_part, strict, progress)
+    (rows, cols, arrays), said = load(ctx._place(-1, 0), os.fspath(file), format, random_values, real_part, strict, progress)
     for sentence in said["warnings"]:
         warnings.warn(sentence, stacklevel=2)
     A = _csr_array(rows, cols, arrays)
@@ -101,7 +102,7 @@ def write(file: str | os.PathLike, A: Any, *, shape: Any = None, comment: str = 
     ctx = context_of(context)
     a = _by_rows(A, shape)
     save = getattr(_core, f"write_{NAMES[a.data.dtype]}")
-    save(ctx._core, os.fspath(file), a.compressed(ctx), comment, symmetric, pattern, format, progress)
+    save(ctx._place(-1, 0), os.fspath(file), a.compressed(ctx), comment, symmetric, pattern, format, progress)
 
 
 def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = None, context: Context | None = None) -> Any:
@@ -118,7 +119,7 @@ def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = N
     (100, 100)
     """
     ctx = context_of(context)
-    return _csr_array(*getattr(_core, f"generate_{_number(dtype)}")(ctx._core, sentence, progress))
+    return _csr_array(*getattr(_core, f"generate_{_number(dtype)}")(ctx._place(-1, 0), sentence, progress))
 
 
 def generators() -> list[tuple[str, str, str, str]]:
@@ -137,7 +138,7 @@ def info(A: Any, *, shape: Any = None, context: Context | None = None) -> dict[s
     """
     ctx = context_of(context)
     a = _by_rows(A, shape)
-    return getattr(_core, f"info_{NAMES[a.data.dtype]}")(ctx._core, a.compressed(ctx))
+    return getattr(_core, f"info_{NAMES[a.data.dtype]}")(ctx._place(-1, 0), a.compressed(ctx))
 
 
 def cli_program() -> str:
@@ -168,6 +169,52 @@ def spy(A: Any, file: str | os.PathLike | None = None, *, shape: Any = None, opt
         return None if file else pathlib.Path(picture).read_bytes()
 
 
+class Report:
+    """A page about a matrix; shown where notebooks show HTML. Made by `report`."""
+
+    __slots__ = ("html",)
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="720" style="border: 1px solid #ccc"></iframe>'
+
+    def save(self, file: str | os.PathLike) -> None:
+        """Writes the page."""
+        pathlib.Path(file).write_text(self.html, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<tulle.Report, {len(self.html)} characters of HTML; save(file) writes them>"
+
+
+def report(A: Any, *, run: bool = False, shape: Any = None, options: tuple[str, ...] = ()) -> Report:
+    """All about a matrix on one page: its map, histograms, what would be chosen and why; made by the command line tool (`tulle report`).
+
+    Parameters
+    ----------
+    A, shape
+        As for `spmv`.
+    run : bool
+        Also time the operations.
+    options : tuple of str
+        Further options of `tulle report`.
+
+    Returns
+    -------
+    Report
+        The last value of a notebook's cell shows it.
+    """
+    program = cli_program()
+    with tempfile.TemporaryDirectory() as folder:
+        matrix, page = os.path.join(folder, "matrix.tulle"), os.path.join(folder, "report.html")
+        write(matrix, A, shape=shape)
+        done = subprocess.run([program, "report", matrix, "-o", page, "--quiet", *(["--run"] if run else []), *options], capture_output=True, text=True)
+        if done.returncode:
+            raise Error(done.stderr.strip() or f"tulle report ended with {done.returncode}")
+        return Report(pathlib.Path(page).read_text(encoding="utf-8"))
+
+
 def build_info() -> dict[str, Any]:
     """Version, compiler and backends of the library inside this package."""
     return _core.build_info()
@@ -194,7 +241,8 @@ def doctor() -> str:
         f"  compiler   {built['compiler']}",
         f"  threads    {machine['threads']} that this process may use (OMP_NUM_THREADS, affinity)",
         f"  memory     {_core.human_bytes(machine['free_bytes'])} available",
-        "  GPU        not used: this package works on the CPU" + (", though the library was built with CUDA" if built["cuda"] else ""),
+        *(f"  GPU        cuda:{g['device']}, {g['name']}, compute capability {g['compute']}, {_core.human_bytes(g['bytes'])}, for arrays that are there" for g in _core.gpus()),
+        *([f"  GPU        not used: {_core.why_no_gpu()}"] if not _core.gpus() else []),
         f"  program    {program}",
         f"  beside     NumPy {np.__version__}, SciPy {scipy.__version__}",
     ]

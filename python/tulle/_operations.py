@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import F16, F32, F64, NAMES, Sparse, common_dtype, dense, dtype_of, fall_back, give_back, sparse
+from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, sparse
 from ._context import Context, context_of
-from ._errors import ShapeError
-from ._plans import Result, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
+from ._errors import InvalidValue, ShapeError, UnsupportedType
+from ._frameworks import BF16, F16, F32, F64, NAMES, Foreign, ResultAt, adopt, operand_at
+from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
 
-__all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "plan_spmv", "plan_spmm", "plan_spgemm", "plan_solve_triangular"]
+__all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular"]
 
 
 def with_scipy(a: Sparse, transpose: bool) -> Any:
     """A as SciPy's, looked through first: SciPy itself trusts indices."""
+    begin = np.asarray(a.indptr)
+    if begin.size and (begin[0] != 0 or (begin[1:] < begin[:-1]).any()):
+        raise InvalidValue("the offsets in indptr do not begin at 0 or fall")      # SciPy does not look where the last one is not above 0
     s = a.scipy()
     s.check_format(full_check=True)
     return s.T if transpose else s
@@ -76,23 +80,62 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     array([ 2.,  4., 10.])
     """
     a = sparse(A, shape)
+    if a.framework is not None:
+        return spmv_at(a, x, out, transpose, alpha, beta, dtype, check, strict, context)
     x_array, as_torch = dense(x, "x")
     if x_array.ndim != 1:
         raise ShapeError(f"x has {x_array.ndim} dimensions, not 1", "spmm multiplies with dense matrices")
-    t = once_dtype(dtype, a.data.dtype, x_array.dtype)
+    t = once_dtype(dtype, a.dtype, x_array.dtype)
     if t == F16:
         return spmm(A, x_array[:, None], None if out is None else out[:, None], shape=shape, transpose=transpose, alpha=alpha, beta=beta, dtype=dtype, context=context)[:, 0]
     if t not in (F32, F64):
         fall_back("SpMV", t, strict)
         return scipy_product(a, transpose, x_array, out, alpha, beta, as_torch)
-    mixed = t == F64 and a.data.dtype == F32
+    mixed = t == F64 and a.dtype == F32
     a.in_library_form(F32 if mixed else t)
     ctx = context_of(context)
     from_x, _ = operand(x_array, t, (1,), "x")
     result = Result(out, (op_shape(a.shape, transpose)[0],), t, beta, (from_x,), as_torch)
     multiply = getattr(_core, f"spmv_{NAMES[t]}{'_f32' if mixed else ''}")
-    multiply(ctx._core, a.compressed(ctx, check), transpose, contiguous(from_x), result.array, alpha, beta)
+    multiply(a.place(ctx), a.compressed(ctx, check), transpose, contiguous(from_x), result.array, alpha, beta)
     return result.give()
+
+
+def dtype_at(wanted: Any, a: Foreign, *operands: Any) -> np.dtype:
+    """What to compute in, from a matrix and arrays that go by address."""
+    if wanted is not None:
+        return dtype_of(wanted)
+    found = [adopt(x) for x in operands]
+    return common_dtype(a.dtype, *(f.dtype(x) for f, x in (pair for pair in found if pair is not None)))
+
+
+def framework_product(a: Foreign, transpose: bool, x: Any, out: Any, alpha: float, beta: float) -> Any:
+    """What tulle has no numbers for, by the framework of the matrix."""
+    if a.tuple:
+        raise UnsupportedType("tulle has no such numbers, and (indptr, indices, data) belong to no framework that could multiply", "give a sparse matrix, or other numbers")
+    y = alpha * ((a.source.T if transpose else a.source) @ x)
+    if out is None:
+        return y
+    out[...] = y + beta * out if beta != 0 else y
+    return out
+
+
+def spmv_at(a: Foreign, x: Any, out: Any, transpose: bool, alpha: float, beta: float, dtype: Any, check: bool, strict: bool, context: Context | None) -> Any:
+    t = dtype_at(dtype, a, x)
+    if t in (F16, BF16):
+        return spmm(a.source, x[:, None], None if out is None else out[:, None], shape=a.shape, transpose=transpose, alpha=alpha, beta=beta, dtype=t, context=context)[:, 0]
+    if t not in (F32, F64):
+        fall_back("SpMV", t, strict, a.framework.name)
+        return framework_product(a, transpose, x, out, alpha, beta)
+    mixed = t == F64 and a.dtype == F32
+    a.in_library_form(F32 if mixed else t)
+    ctx = context_of(context, device=a.device)
+    f, x = operand_at(x, t, (1,), a.device, "x")
+    rows = op_shape(a.shape, transpose)[0]
+    y = ResultAt(f, out, (rows,), t, beta, a.device)
+    multiply = getattr(_core, f"spmv_{NAMES[t]}{'_f32' if mixed else ''}_at")
+    multiply(a.place(ctx), a.compressed(ctx, check), transpose, f.address(x), f.shape(x)[0], y.address, rows, alpha, beta)
+    return y.give()
 
 
 def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, dtype: Any = None, check: bool = True,
@@ -108,10 +151,16 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
            [3., 3.]])
     """
     a = sparse(A, shape)
+    if a.framework is not None:
+        t = dtype_at(dtype, a, B)
+        if t not in NAMES:
+            fall_back("SpMM", t, strict, a.framework.name)
+            return framework_product(a, transpose, B, out, alpha, beta)
+        return SpmmPlan(A, columns_of(B), shape=shape, transpose=transpose, dtype=t, expected_calls=1, context=context)(B, out, alpha=alpha, beta=beta)
     b_array, as_torch = dense(B, "B")
     if b_array.ndim != 2:
         raise ShapeError(f"B has {b_array.ndim} dimensions, not 2", "spmv multiplies with vectors")
-    t = once_dtype(dtype, a.data.dtype, b_array.dtype)
+    t = once_dtype(dtype, a.dtype, b_array.dtype)
     if t not in (F16, F32, F64):
         fall_back("SpMM", t, strict)
         return scipy_product(a, transpose, b_array, out, alpha, beta, as_torch)
@@ -121,7 +170,7 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     from_b = with_lines(from_b)
     result = Result(out, (op_shape(a.shape, transpose)[0], from_b.shape[1]), t, beta, (from_b,), as_torch)
     by_column = not from_b.flags.c_contiguous and from_b.flags.f_contiguous
-    plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(ctx._core, a.compressed(ctx, check), transpose, from_b.shape[1], by_column, 1.0, "")
+    plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(a.place(ctx), a.compressed(ctx, check), transpose, from_b.shape[1], by_column, 1.0, "")
     plan.run(from_b, result.array, alpha, beta)
     return result.give()
 
@@ -158,7 +207,11 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
            [0., 9.]])
     """
     a, b = sparse(A, shape_a), sparse(B, shape_b)
-    t = once_dtype(dtype, a.data.dtype, b.data.dtype)
+    if (a.framework is None) != (b.framework is None) or a.device != b.device:
+        raise UnsupportedType("A and B are not on the same device")
+    t = once_dtype(dtype, a.dtype, b.dtype)
+    if a.framework is not None:
+        return spgemm_at(a, b, transpose_a, transpose_b, t, budget, check, strict, context)
     if t not in (F32, F64):
         fall_back("SpGEMM", t, strict)
         c = (with_scipy(a, transpose_a) @ with_scipy(b, transpose_b)).asformat("csc" if a.by_column else "csr")
@@ -169,8 +222,99 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
     ctx = context_of(context, budget)
     c_shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
     multiply = getattr(_core, f"spgemm_{NAMES[t]}")
-    arrays = multiply(ctx._core, a.compressed(ctx, check), transpose_a, b.compressed(ctx, check), transpose_b, a.by_column)
+    arrays = multiply(a.place(ctx), a.compressed(ctx, check), transpose_a, b.compressed(ctx, check), transpose_b, a.by_column)
     return a.back(a.by_column, c_shape, *arrays)
+
+
+def spgemm_at(a: Foreign, b: Foreign, transpose_a: bool, transpose_b: bool, t: np.dtype, budget: Any, check: bool, strict: bool, context: Context | None) -> Any:
+    if t not in (F32, F64):
+        fall_back("SpGEMM", t, strict, a.framework.name)
+        return framework_product(a, transpose_a, b.source.T if transpose_b else b.source, None, 1, 0)
+    a.in_library_form(t)
+    b.in_library_form(t)
+    ctx = context_of(context, budget, a.device)
+    shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
+    multiply = getattr(_core, f"spgemm_{NAMES[t]}_at")
+    return a.fetch(multiply(a.place(ctx), a.compressed(ctx, check), transpose_a, b.compressed(ctx, check), transpose_b, a.by_column), shape)
+
+
+def sddmm(A: Any, X: Any, Y: Any, *, scaled: bool = False, alpha: float = 1.0, shape: Any = None, dtype: Any = None, context: Context | None = None) -> Any:
+    """C = alpha (X Y') at the positions of A, once: sampled dense-dense matrix product.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        As for `spmv`. Its values are a factor with `scaled`, else they are not read.
+    X, Y : array_like
+        A row for each row of A, and a row for each column of A; as many columns. float64, float32, float16; bfloat16 of torch.
+    scaled : bool
+        Multiply the results by the values of A.
+    alpha, shape, context
+        As for `spmv`.
+    dtype : optional
+        What to compute in; that of X and Y by default.
+
+    Returns
+    -------
+    sparse matrix of A's kind, with A's pattern: CSC if A is CSC, else CSR; SciPy's have no float16, and get float32
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp, tulle
+    >>> A = sp.csr_array([[1.0, 0.0], [1.0, 1.0]])
+    >>> tulle.sddmm(A, np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 1.0], [0.0, 2.0]])).toarray()
+    array([[3., 0.],
+           [7., 8.]])
+    """
+    a = sparse(A, shape)
+    t = dtype_of(dtype) if dtype is not None else pair_dtype(a, X, Y)
+    plan = SddmmPlan(A, columns_of(X), scaled=scaled, shape=shape, dtype=t, context=context)
+    values = plan(X, Y, alpha=alpha)
+    if a.framework is not None:
+        return a.back(a.by_column, a.shape, a.framework.astype(a.indptr, np.dtype(np.int64)), a.indices, values)
+    values = dense(values, "values")[0]
+    if t == F16 and not isinstance(A, (tuple, list)):
+        values = values.astype(np.float32)       # SciPy's matrices have no float16
+    return a.back(a.by_column, a.shape, np.array(a.indptr), np.array(a.indices), values)
+
+
+def attention(A: Any, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float | None = None, scaled: bool = False, shape: Any = None, dtype: Any = None,
+              context: Context | None = None) -> Any:
+    """Sparse attention, once: H = S V, where a row of S is the softmax of alpha Q K' over the nonzeros of that row of A. Scores are never stored.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        By rows; as for `spmv`. With `scaled`, scores are multiplied by its values before the softmax.
+    Q, K, V : array_like
+        A row of Q for each row of A, rows of K and V for each column.
+    out : array, optional
+        Where H goes.
+    alpha : float, optional
+        Factor of the scores; one over the root of the columns of Q by default.
+    shape, dtype, context
+        As for `sddmm`.
+
+    Returns
+    -------
+    array of Q's kind, or out
+    """
+    a = sparse(A, shape)
+    t = dtype_of(dtype) if dtype is not None else pair_dtype(a, Q, K, V)
+    return SddmmPlan(A, columns_of(Q), scaled=scaled, shape=shape, dtype=t, context=context).attend(Q, K, V, out, alpha=alpha)
+
+
+def columns_of(X: Any) -> int:
+    found = adopt(X)
+    shape = found[0].shape(found[1]) if found is not None else np.shape(X)
+    return int(shape[1]) if len(shape) == 2 else 1
+
+
+def pair_dtype(a: Any, *operands: Any) -> np.dtype:
+    """What dense operands are computed in; whole numbers in double."""
+    found = [adopt(x) for x in operands]
+    t = common_dtype(*(dense(x, "X")[0].dtype if pair is None else pair[0].dtype(pair[1]) for x, pair in zip(operands, found)))
+    return F64 if t.kind in "iub" else t
 
 
 def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", alpha: float = 1.0,
@@ -208,8 +352,13 @@ def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, uni
     array([1., 2.])
     """
     a = sparse(A, shape)
+    if a.framework is not None:
+        t = dtype_at(dtype, a, b)
+        t = F64 if t.kind in "iub" else F32 if t in (F16, BF16) else t
+        return TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=max(1, columns_of(b)), shape=shape, dtype=t,
+                              expected_calls=1, context=context)(b, out, alpha=alpha)
     b_array, as_torch = dense(b, "b")
-    t = once_dtype(dtype, a.data.dtype, b_array.dtype)
+    t = once_dtype(dtype, a.dtype, b_array.dtype)
     t = F64 if t.kind in "iub" else F32 if t == F16 else t
     if t not in (F32, F64):
         fall_back("SpTRSV", t, strict)
@@ -280,6 +429,35 @@ def plan_spmm(A: Any, n: int = 32, *, order: str = "C", shape: Any = None, trans
     SpmmPlan
     """
     return SpmmPlan(A, n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
+
+
+def plan_sddmm(A: Any, k: int = 32, *, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> SddmmPlan:
+    """SDDMM and sparse attention, prepared for one sparse matrix.
+
+    Parameters
+    ----------
+    A, shape, policy, context
+        As for `plan_spmv`.
+    k : int
+        Columns of X and Y expected; any number can be multiplied.
+    scaled : bool
+        Results are multiplied by the values of A.
+    dtype : optional
+        float64, float32, float16 or bfloat16; that of A by default.
+
+    Returns
+    -------
+    SddmmPlan
+        Called with X and Y it gives an array of values, in the order of A's; `attend` is sparse attention.
+
+    Examples
+    --------
+    >>> import numpy as np, tulle
+    >>> p = tulle.plan_sddmm(tulle.generate("stencil5:3"), 4)
+    >>> p(np.ones((9, 4)), np.ones((9, 4)))[:3]
+    array([4., 4., 4.])
+    """
+    return SddmmPlan(A, k, scaled=scaled, shape=shape, dtype=dtype, policy=policy, context=context)
 
 
 def plan_spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",

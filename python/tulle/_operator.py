@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import F32, F64, sparse
+from ._arrays import F32, F64, on_host, sparse
 from ._context import Context
 from ._errors import ShapeError
 from ._plans import SpmmPlan, SpmvPlan, plan_dtype
@@ -21,7 +21,7 @@ class Operator(LinearOperator):
     __array_priority__ = 1000.0          # SciPy's matrices and NumPy's arrays leave products with it to it
 
     def __init__(self, A: Any, *, shape: Any = None, dtype: Any = None, context: Context | None = None, transposed: bool = False, shared: tuple[dict, list] | None = None) -> None:
-        a = sparse(A, shape)
+        a = on_host(sparse(A, shape))
         self._tulle_matrix = A if shape is None else a.scipy()
         self._context, self._transposed = context, transposed
         self._plans, self._values = shared or ({}, [])          # plans, and what update_values() gave; shared with the transposed operator

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import F16, F32, F64, NAMES, common_dtype, dense, dtype_of, give_back, ready, sparse
+from ._arrays import common_dtype, dense, dtype_of, give_back, ready, sparse
 from ._context import Context, context_of
 from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
+from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture
 
 _empty = np.empty
 _ndarray = np.ndarray
@@ -27,8 +28,8 @@ def plan_dtype(given: np.dtype, wanted: Any, allowed: tuple[np.dtype, ...], oper
     if dtype.kind in "iub" and wanted is None:
         dtype = F64
     if dtype not in allowed or given.kind == "c":
-        known = ", ".join(t.name for t in allowed)
-        raise UnsupportedType(f"tulle has no {operation} for {(given if given.kind == 'c' else dtype).name}", f"it has {known}: dtype= converts")
+        known = ", ".join(name_of(t) for t in allowed)
+        raise UnsupportedType(f"tulle has no {operation} for {name_of(given if given.kind == 'c' else dtype)}", f"it has {known}: dtype= converts")
     return dtype
 
 
@@ -92,7 +93,7 @@ class Result:
 class Plan:
     """What all plans have in common."""
 
-    __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "__weakref__")
+    __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "_framework", "_device", "_stream", "__weakref__")
     _plan: Any                                   # the library's
     _run: Any                                    # its method
     _settings: dict[str, Any]                    # what it was made with
@@ -103,6 +104,26 @@ class Plan:
     _matrix_dtype: np.dtype
     _rows: int
     _cols: int
+    _framework: Any                              # of a matrix that goes by addresses, else None
+    _device: int                                 # -1: the host
+    _stream: int                                 # on a GPU: where the plan was made
+
+    def _settle(self, a: Any, run: Any) -> None:
+        """Keeps what is known of the matrix."""
+        self._notes, self._converted, self._values = a.notes, a.converted, None
+        self._framework, self._device = a.framework, a.device
+        self._stream = 0 if a.framework is None else a.framework.stream(a.device)
+        self._run = run if a.framework is None else None
+
+    def _stream_now(self, framework: Any) -> int:
+        """The caller's current stream. A plan of the default stream moves to the first other one that calls: the default one cannot be captured into graphs."""
+        if self._device < 0:
+            return 0
+        stream = framework.stream(self._device)
+        if stream != self._stream and self._stream == 0 and framework is self._framework:
+            refuse_capture(framework)
+            self._remake()
+        return stream
 
     def _build(self) -> None:
         raise NotImplementedError
@@ -132,9 +153,17 @@ class Plan:
         """
         if self._converted:
             raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {self._converted}", "make the plan of a CSR or CSC matrix with sorted rows")
+        if self._framework is not None:
+            return self._update_at(data)
         arrays = tuple(contiguous(operand(d, self._matrix_dtype, (1,), "data")[0]) for d in data)
         self._call("update_values", *arrays)
         self._values = arrays
+
+    def _update_at(self, data: tuple[Any, ...]) -> None:
+        found = [operand_at(d, self._matrix_dtype, (1,), self._device, "data") for d in data]
+        places = [n for f, a in found for n in (f.address(a), f.shape(a)[0])]
+        self._call("update_values_at", *places, tuple(a for _, a in found), self._stream_now(found[0][0]))
+        self._values = data
 
     def describe(self) -> str:
         """What was chosen and why, what the plan keeps, what was copied and why."""
@@ -162,7 +191,7 @@ class Plan:
         return self._rows, self._cols
 
     def __repr__(self) -> str:
-        return f"<tulle.{type(self).__name__} {self._rows} x {self._cols}, {self._dtype.name}, {self.policy}>"
+        return f"<tulle.{type(self).__name__} {self._rows} x {self._cols}, {name_of(self._dtype)}, {self.policy}>"
 
     def __reduce__(self):
         return _restore, (type(self), self._settings, self._values)
@@ -191,15 +220,15 @@ class SpmvPlan(Plan):
     def _build(self) -> None:
         s = self._settings
         a = sparse(s["A"], s["shape"])
-        self._dtype = plan_dtype(a.data.dtype, s["dtype"], (F32, F64), "SpMV")
-        mixed = self._dtype == F64 and a.data.dtype == F32
+        self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "SpMV")
+        mixed = self._dtype == F64 and a.dtype == F32
         self._matrix_dtype = F32 if mixed else self._dtype
         a.in_library_form(self._matrix_dtype)
-        ctx = context_of(s["context"])
+        ctx = context_of(s["context"], device=a.device)
         make = getattr(_core, f"SpmvPlan_{NAMES[self._dtype]}{'_f32' if mixed else ''}")
-        self._plan = make(ctx._core, a.compressed(ctx), s["transpose"], s["policy"])
+        self._plan = make(a.place(ctx), a.compressed(ctx), s["transpose"], s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose"])
-        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.run
+        self._settle(a, self._plan.run)
 
     def __call__(self, x: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
         """The product with a vector.
@@ -224,10 +253,19 @@ class SpmvPlan(Plan):
                 return y
             except (TypeError, Forked):          # another type, strides, overlap: looked at below
                 pass
+        if self._framework is not None:
+            return self._multiply_at(x, out, alpha, beta)
         from_x, as_torch = operand(x, self._dtype, (1,), "x")
         result = Result(out, (self._rows,), self._dtype, beta, (from_x,), as_torch)
         self._call("run", contiguous(from_x), result.array, alpha, beta)
         return result.give()
+
+    def _multiply_at(self, x: Any, out: Any, alpha: float, beta: float) -> Any:
+        f, x = operand_at(x, self._dtype, (1,), self._device, "x")
+        stream = self._stream_now(f)
+        y = ResultAt(f, out, (self._rows,), self._dtype, beta, self._device)
+        self._call("run_at", f.address(x), f.shape(x)[0], y.address, self._rows, alpha, beta, stream)
+        return y.give()
 
     run = __call__
 
@@ -247,14 +285,14 @@ class SpmmPlan(Plan):
     def _build(self) -> None:
         s = self._settings
         a = sparse(s["A"], s["shape"])
-        self._dtype = plan_dtype(a.data.dtype, s["dtype"], (F16, F32, F64), "SpMM")
+        self._dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SpMM")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
-        ctx = context_of(s["context"])
+        ctx = context_of(s["context"], device=a.device)
         make = getattr(_core, f"SpmmPlan_{NAMES[self._dtype]}")
-        self._plan = make(ctx._core, a.compressed(ctx), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"])
+        self._plan = make(a.place(ctx), a.compressed(ctx), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose"])
-        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.run
+        self._settle(a, self._plan.run)
 
     def __call__(self, B: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
         """The product with a dense matrix; rows or columns of B contiguous, others are copied.
@@ -279,10 +317,19 @@ class SpmmPlan(Plan):
                 return c
             except (TypeError, Forked):
                 pass
+        if self._framework is not None:
+            return self._multiply_at(B, out, alpha, beta)
         from_b, as_torch = operand(B, self._dtype, (2,), "B")
         result = Result(out, (self._rows, from_b.shape[1]), self._dtype, beta, (from_b,), as_torch)
         self._call("run", with_lines(from_b), result.array, alpha, beta)
         return result.give()
+
+    def _multiply_at(self, B: Any, out: Any, alpha: float, beta: float) -> Any:
+        f, B = operand_at(B, self._dtype, (2,), self._device, "B")
+        stream = self._stream_now(f)
+        C = ResultAt(f, out, (self._rows, f.shape(B)[1]), self._dtype, beta, self._device)
+        self._call("run_at", dense_at(f, B), C.dense(), alpha, beta, stream)
+        return C.give()
 
     run = __call__
 
@@ -290,7 +337,7 @@ class SpmmPlan(Plan):
 class SpgemmPlan(Plan):
     """C = op(A) op(B), all sparse: the symbolic phase is done; made by `plan_spgemm`."""
 
-    __slots__ = ("_back", "_by_column")
+    __slots__ = ("_back", "_by_column", "_matrix")
 
     def __init__(self, A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",
                  budget: int | str | None = None, context: Context | None = None) -> None:
@@ -301,17 +348,18 @@ class SpgemmPlan(Plan):
     def _build(self) -> None:
         s = self._settings
         a, b = sparse(s["A"], s["shape_a"]), sparse(s["B"], s["shape_b"])
-        self._dtype = plan_dtype(common_dtype(a.data.dtype, b.data.dtype), s["dtype"], (F32, F64), "SpGEMM")
+        self._dtype = plan_dtype(common_dtype(a.dtype, b.dtype), s["dtype"], (F32, F64), "SpGEMM")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
         b.in_library_form(self._dtype)
-        ctx = context_of(s["context"], s["budget"])
+        ctx = context_of(s["context"], s["budget"], a.device)
         make = getattr(_core, f"SpgemmPlan_{NAMES[self._dtype]}")
-        self._by_column, self._back = a.by_column, a.back
-        self._plan = make(ctx._core, a.compressed(ctx), s["transpose_a"], b.compressed(ctx), s["transpose_b"], a.by_column, s["policy"])
+        self._by_column, self._back, self._matrix = a.by_column, a.back, a
+        self._plan = make(a.place(ctx), a.compressed(ctx), s["transpose_a"], b.compressed(ctx), s["transpose_b"], a.by_column, s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose_a"])[0], op_shape(b.shape, s["transpose_b"])[1]
+        self._settle(a, self._plan.run)
         self._notes = [f"A: {n}" for n in a.notes] + [f"B: {n}" for n in b.notes]
-        self._converted, self._values, self._run = a.converted or b.converted, None, self._plan.run
+        self._converted = a.converted or b.converted
 
     def __call__(self) -> Any:
         """The product, as a new matrix of A's kind; only the numeric phase is done.
@@ -320,6 +368,8 @@ class SpgemmPlan(Plan):
         -------
         sparse matrix of A's kind, sorted, without repeats
         """
+        if self._framework is not None:
+            return self._matrix.fetch(self._call("run_at", self._stream_now(self._framework)), self.shape)
         indptr, indices, data = self._call("run")
         return self._back(self._by_column, self.shape, indptr, indices, data)
 
@@ -357,10 +407,10 @@ class TriangularPlan(Plan):
     def _build(self) -> None:
         s = self._settings
         a = sparse(s["A"], s["shape"])
-        self._dtype = plan_dtype(a.data.dtype, s["dtype"], (F32, F64), "SpTRSV")
+        self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "SpTRSV")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
-        ctx = context_of(s["context"])
+        ctx = context_of(s["context"], device=a.device)
         if a.shape[0] != a.shape[1]:
             raise ShapeError(f"a triangle is square, not {a.shape[0]} x {a.shape[1]}")
         view = a.compressed(ctx)
@@ -368,9 +418,9 @@ class TriangularPlan(Plan):
             a = a.without_repeats().in_library_form(self._dtype)
             view = a.compressed(ctx)
         make = getattr(_core, f"TriangularPlan_{NAMES[self._dtype]}")
-        self._plan = make(ctx._core, view, s["lower"], s["transpose"], s["unit_diagonal"], s["other_side"] == "ignore", s["right_hand_sides"], s["expected_calls"], s["policy"])
+        self._plan = make(a.place(ctx), view, s["lower"], s["transpose"], s["unit_diagonal"], s["other_side"] == "ignore", s["right_hand_sides"], s["expected_calls"], s["policy"])
         self._rows, self._cols = a.shape
-        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.solve
+        self._settle(a, self._plan.solve)
 
     def __call__(self, b: Any, out: Any = None, *, alpha: float = 1.0) -> Any:
         """Solves for one right-hand side, or for the columns of a matrix.
@@ -395,6 +445,8 @@ class TriangularPlan(Plan):
                 return x
             except (TypeError, Forked):
                 pass
+        if self._framework is not None:
+            return self._solve_at(b, out, alpha)
         from_b, as_torch = operand(b, self._dtype, (1, 2), "b")
         if from_b.shape[0] != self._rows:
             raise ShapeError(f"b has {from_b.shape[0]} rows, but the triangle has {self._rows}")
@@ -404,6 +456,19 @@ class TriangularPlan(Plan):
         else:
             self._call("solve_many", with_lines(from_b), result.array, alpha)
         return result.give()
+
+    def _solve_at(self, b: Any, out: Any, alpha: float) -> Any:
+        f, b = operand_at(b, self._dtype, (1, 2), self._device, "b")
+        shape = f.shape(b)
+        if shape[0] != self._rows:
+            raise ShapeError(f"b has {shape[0]} rows, but the triangle has {self._rows}")
+        stream = self._stream_now(f)
+        x = ResultAt(f, out, shape, self._dtype, 0.0, self._device)
+        if len(shape) == 1:
+            self._call("solve_at", f.address(b), x.address, self._rows, alpha, stream)
+        else:
+            self._call("solve_many_at", dense_at(f, b), x.dense(), alpha, stream)
+        return x.give()
 
     solve = run = __call__
 
@@ -459,18 +524,18 @@ class SolverPlan(Plan):
     def _build(self) -> None:
         s = self._settings
         a = sparse(s["A"], s["shape"]).by_rows()
-        self._dtype = plan_dtype(a.data.dtype, s["dtype"], (F32, F64), "solver")
+        self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "solver")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
-        ctx = context_of(s["context"])
+        ctx = context_of(s["context"], device=a.device)
         view = a.compressed(ctx)
         if not (view.sorted and view.unique):
             a = a.without_repeats().in_library_form(self._dtype)
             view = a.compressed(ctx)
         make = getattr(_core, f"SolverPlan_{NAMES[self._dtype]}")
-        self._plan = make(ctx._core, view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"])
+        self._plan = make(a.place(ctx), view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"])
         self._rows, self._cols = a.shape
-        self._notes, self._converted, self._values, self._run = a.notes, a.converted, None, self._plan.solve
+        self._settle(a, self._plan.solve)
 
     def __call__(self, b: Any, out: Any = None) -> tuple[Any, SolveReport]:
         """Solves for one right-hand side.
@@ -488,13 +553,137 @@ class SolverPlan(Plan):
             As good as it got, whatever the report says.
         report : SolveReport
         """
+        if self._settings["guess"] and out is None:
+            raise InvalidValue("the plan begins with a guess, but there is none", "out= holds the guess, and x afterwards")
+        if self._framework is not None:
+            return self._solve_at(b, out)
         from_b, as_torch = operand(b, self._dtype, (1,), "b")
         if from_b.shape[0] != self._rows:
             raise ShapeError(f"b has {from_b.shape[0]} rows, but the matrix has {self._rows}")
-        if self._settings["guess"] and out is None:
-            raise InvalidValue("the plan begins with a guess, but there is none", "out= holds the guess, and x afterwards")
         result = Result(out, from_b.shape, self._dtype, 0.0, (from_b,), as_torch)
         report = self._call("solve", contiguous(from_b), result.array)
         return result.give(), SolveReport(report)
 
+    def _solve_at(self, b: Any, out: Any) -> tuple[Any, SolveReport]:
+        f, b = operand_at(b, self._dtype, (1,), self._device, "b")
+        if f.shape(b)[0] != self._rows:
+            raise ShapeError(f"b has {f.shape(b)[0]} rows, but the matrix has {self._rows}")
+        stream = self._stream_now(f)
+        x = ResultAt(f, out, (self._rows,), self._dtype, 0.0, self._device)
+        report = self._call("solve_at", f.address(b), x.address, self._rows, stream)
+        return x.give(), SolveReport(report)
+
     solve = run = __call__
+
+
+class SddmmPlan(Plan):
+    """c = alpha (X Y') at the positions of A + beta c, and sparse attention; made by `plan_sddmm`."""
+
+    __slots__ = ("_nnz", "_plain")
+
+    def __init__(self, A: Any, k: int = 32, *, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> None:
+        self._settings = dict(A=A, k=k, scaled=scaled, shape=shape, dtype=dtype, policy=policy, context=context)
+        self._build()
+
+    def _build(self) -> None:
+        s = self._settings
+        a = sparse(s["A"], s["shape"])
+        self._dtype = self._matrix_dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SDDMM")
+        a.in_library_form(self._dtype)
+        ctx = context_of(s["context"], device=a.device)
+        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(a.place(ctx), a.compressed(ctx), s["k"], s["scaled"], s["policy"])
+        self._rows, self._cols = a.shape
+        self._nnz, self._plain = a.indices.shape[0] if a.framework is None else a.framework.shape(a.indices)[0], not a.by_column
+        self._settle(a, self._plan.run)
+
+    def _check(self, first: Any, second: Any, names: str) -> None:
+        for shape, rows, name in ((first, self._rows, names[0]), (second, self._cols, names[1])):
+            if shape[0] != rows:
+                raise ShapeError(f"{name} has {shape[0]} rows, not {rows}")
+        if first[1] != second[1]:
+            raise ShapeError(f"{names[0]} has {first[1]} columns, but {names[1]} has {second[1]}")
+
+    def __call__(self, X: Any, Y: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
+        """The products of rows of X and rows of Y, one for each nonzero of A.
+
+        Parameters
+        ----------
+        X, Y : array_like
+            A row for each row of A, and a row for each column of A; as many columns.
+        out : array, optional
+            Where the values go; needed for `beta`.
+        alpha, beta : float
+            c = alpha (X Y') at the positions of A + beta c.
+
+        Returns
+        -------
+        array of X's kind, or out
+            In the order of the plan's matrix: together with its indptr and indices it is a matrix.
+        """
+        if self._framework is not None:
+            return self._multiply_at(X, Y, out, alpha, beta)
+        x, as_torch = operand(X, self._dtype, (2,), "X")
+        y, _ = operand(Y, self._dtype, (2,), "Y")
+        self._check(x.shape, y.shape, "XY")
+        x, y = with_lines(x), with_lines(y)
+        result = Result(out, (self._nnz,), self._dtype, beta, (x, y), as_torch)
+        self._call("run", x, y, result.array, alpha, beta)
+        return result.give()
+
+    def _multiply_at(self, X: Any, Y: Any, out: Any, alpha: float, beta: float) -> Any:
+        f, X = operand_at(X, self._dtype, (2,), self._device, "X")
+        g, Y = operand_at(Y, self._dtype, (2,), self._device, "Y")
+        self._check(f.shape(X), g.shape(Y), "XY")
+        stream = self._stream_now(f)
+        c = ResultAt(f, out, (self._nnz,), self._dtype, beta, self._device)
+        self._call("run_at", dense_at(f, X), dense_at(g, Y), c.address, self._nnz, alpha, beta, stream)
+        return c.give()
+
+    run = __call__
+
+    def attend(self, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float | None = None) -> Any:
+        """Sparse attention: H = S V, where a row of S is the softmax of alpha Q K' over the nonzeros of that row of A. Scores are never stored.
+
+        Parameters
+        ----------
+        Q, K, V : array_like
+            A row of Q for each row of A, rows of K and V for each column.
+        out : array, optional
+            Where H goes.
+        alpha : float, optional
+            Factor of the scores; one over the root of the columns of Q by default.
+
+        Returns
+        -------
+        array of Q's kind, or out
+        """
+        if not self._plain:
+            raise UnsupportedType("attention needs a matrix stored by rows", "make the plan of A.tocsr()")
+        if self._framework is not None:
+            return self._attend_at(Q, K, V, out, alpha)
+        q, as_torch = operand(Q, self._dtype, (2,), "Q")
+        k, v = operand(K, self._dtype, (2,), "K")[0], operand(V, self._dtype, (2,), "V")[0]
+        self._check(q.shape, k.shape, "QK")
+        self._check((self._rows, 1), (v.shape[0], 1), "QV")
+        q, k, v = with_lines(q), with_lines(k), with_lines(v)
+        result = Result(out, (self._rows, v.shape[1]), self._dtype, 0.0, (q, k, v), as_torch)
+        self._call("attend", q, k, v, result.array, factor_of(alpha, q.shape[1]))
+        return result.give()
+
+    def _attend_at(self, Q: Any, K: Any, V: Any, out: Any, alpha: float | None) -> Any:
+        (f, q), (g, k), (h, v) = (operand_at(a, self._dtype, (2,), self._device, name) for a, name in ((Q, "Q"), (K, "K"), (V, "V")))
+        self._check(f.shape(q), g.shape(k), "QK")
+        self._check((self._rows, 1), (h.shape(v)[0], 1), "QV")
+        stream = self._stream_now(f)
+        to = ResultAt(f, out, (self._rows, h.shape(v)[1]), self._dtype, 0.0, self._device)
+        self._call("attend_at", dense_at(f, q), dense_at(g, k), dense_at(h, v), to.dense(), factor_of(alpha, f.shape(q)[1]), stream)
+        return to.give()
+
+    @property
+    def nnz(self) -> int:
+        """Nonzeros of A: values of a result."""
+        return self._nnz
+
+
+def factor_of(alpha: float | None, columns: int) -> float:
+    return alpha if alpha is not None else 1.0 / max(columns, 1) ** 0.5

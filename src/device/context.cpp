@@ -48,6 +48,20 @@ void Context::synchronize() const
     run([](const auto& q) { tulle::synchronize(q); });
 }
 
+void Context::start_after(CUstream_st* other) const
+{
+    if constexpr (build::has_cuda) {
+        if (const auto* q = std::get_if<CudaQueue>(&queue_)) cuda::order_streams(q->device, other, q->stream);
+    }
+}
+
+void Context::finish_before(CUstream_st* other) const
+{
+    if constexpr (build::has_cuda) {
+        if (const auto* q = std::get_if<CudaQueue>(&queue_)) cuda::order_streams(q->device, q->stream, other);
+    }
+}
+
 Context Context::for_work(offset_t work) const
 {
     Context smaller = *this;

@@ -35,6 +35,8 @@ inline DeviceLimits device_limits(const Context& ctx)
 
 CudaQueue open_queue(int device);  // with a stream of its own
 CudaQueue open_queue(int device, CUstream_st* stream);
+// What is queued on `later` from now on begins after what is queued on `earlier` until now.
+void order_streams(int device, CUstream_st* earlier, CUstream_st* later);
 std::vector<GpuInfo> list_devices(std::string& why_not);
 bool is_device_pointer(const void* data, int device);
 

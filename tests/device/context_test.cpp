@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <limits>
+#include <type_traits>
 
 #include "support/backends.hpp"
 #include "tulle/memory.hpp"
@@ -95,6 +96,32 @@ TEST(Context, UsesTheCallersStream)
         const int there = 42;
         EXPECT_EQ(read_value(q, to_queue(q, &there, 1).data()), 42);
     });
+}
+
+// Without the order, the copy would see what comes before or after.
+TEST(Context, FollowsAnotherStreamAndIsFollowed)
+{
+    if (cuda_devices().empty()) GTEST_SKIP() << why_no_cuda();
+    const Context one = Context::cuda(0), other = Context::cuda(0);
+    constexpr offset_t n = 1 << 20;
+    const auto stream_of = [](const auto& q) -> CUstream_st* {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) return q.stream;
+        return nullptr;
+    };
+    one.run([&](const auto& q) {
+        Buffer<unsigned char> from(q, n), to(q, n);
+        for (unsigned char round = 1; round <= 8; ++round) {
+            fill_bytes(q, from.data(), round, n);
+            other.start_after(stream_of(q));
+            other.run([&](const auto& r) { copy(r, from.data(), to.data(), n); });
+            other.finish_before(stream_of(q));
+            fill_bytes(q, from.data(), 0, n);
+            EXPECT_EQ(read_value(q, to.data() + n - 1), round);
+        }
+    });
+    const Context cpu = Context::cpu(1);
+    cpu.start_after(nullptr);
+    cpu.finish_before(nullptr);
 }
 
 class TeamOf : public ::testing::TestWithParam<int> {};

@@ -1,0 +1,240 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays on a GPU without any framework: `__cuda_array_interface__` in, `DeviceArray` out. Runs on a real GPU, and on the simulated one of a build with
+TULLE_CUDA=SIM (`make python-sim`); what torch and CuPy add is in tests/gpu and test_frameworks.py.
+"""
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random_matrix, triangle, whole_numbers
+
+import tulle
+from tulle import _core
+
+pytestmark = pytest.mark.skipif(not _core.gpus(), reason=f"there is no GPU: {_core.why_no_gpu()}")
+
+
+class Foreign:
+    """Somebody's array: the interface, and nothing else."""
+
+    def __init__(self, a):
+        self.kept = tulle.to_device(a)
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.kept.__cuda_array_interface__
+
+
+def on_gpu(A):
+    return tuple(Foreign(a) for a in (A.indptr, A.indices, A.data))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("wide", [True, False])
+def test_spmv(dtype, wide):
+    A = random_matrix(60, 40, 0.1, dtype)
+    x = whole_numbers(40, dtype)
+    arrays = (Foreign(A.indptr.astype(np.int64 if wide else np.int32)), Foreign(A.indices), Foreign(A.data))
+    y = tulle.spmv(arrays, Foreign(x), shape=A.shape)
+    assert isinstance(y, tulle.DeviceArray) and y.dtype == dtype
+    np.testing.assert_array_equal(y.numpy(), A @ x)
+    plan = tulle.plan_spmv(arrays, shape=A.shape)
+    np.testing.assert_array_equal(plan(Foreign(x)).numpy(), A @ x)
+    assert ("all used where they are" in plan.describe()) == wide and ("widened" in plan.describe()) != wide
+    out = tulle.to_device(np.ones(60, dtype))
+    assert plan(Foreign(x), out, alpha=2.0, beta=3.0) is out
+    np.testing.assert_array_equal(out.numpy(), 2 * (A @ x) + 3)
+    transposed = tulle.plan_spmv(arrays, shape=A.shape, transpose=True)
+    np.testing.assert_array_equal(transposed(Foreign(whole_numbers(60, dtype))).numpy(), A.T @ whole_numbers(60, dtype))
+    plan.update_values(Foreign(2 * A.data))
+    np.testing.assert_array_equal(plan(Foreign(x)).numpy(), 2 * (A @ x))
+
+
+def test_spmm_and_sddmm_and_attention():
+    A = random_matrix(40, 30, 0.15, np.float32)
+    B, X, Y = whole_numbers((30, 8), np.float32), whole_numbers((40, 8), np.float32), whole_numbers((30, 8), np.float32, seed=8)
+    arrays = on_gpu(A)
+    np.testing.assert_array_equal(tulle.spmm(arrays, Foreign(B), shape=A.shape).numpy(), A @ B)
+    np.testing.assert_array_equal(tulle.plan_spmm(arrays, 8, shape=A.shape)(Foreign(B)).numpy(), A @ B)
+    half = tulle.plan_spmm(on_gpu(A.astype(np.float32).astype(np.float32)), 8, shape=A.shape, transpose=True)(Foreign(X))
+    np.testing.assert_array_equal(half.numpy(), A.T @ X)
+    plan = tulle.plan_sddmm(arrays, 8, shape=A.shape)
+    rows = np.repeat(np.arange(40), np.diff(A.indptr))
+    np.testing.assert_array_equal(plan(Foreign(X), Foreign(Y)).numpy(), (X @ Y.T)[rows, A.indices])
+    small = [(v / 8).astype(np.float32) for v in (X, Y, B)]
+    np.testing.assert_allclose(plan.attend(*(Foreign(v) for v in small)).numpy(), tulle.attention(A, *small), atol=1e-5)
+
+
+def test_spgemm():
+    A = random_matrix(40, 40, 0.1)
+    for C in (tulle.spgemm(on_gpu(A), on_gpu(A), shape_a=A.shape, shape_b=A.shape), tulle.plan_spgemm(on_gpu(A), on_gpu(A), shape_a=A.shape, shape_b=A.shape)()):
+        indptr, indices, data = (a.numpy() for a in C)
+        np.testing.assert_array_equal(sp.csr_array((data, indices, indptr), shape=A.shape).toarray(), (A @ A).toarray())
+
+
+def test_triangular_and_solve():
+    L = triangle(50)
+    b = np.random.default_rng(5).standard_normal((50, 3))
+    plan = tulle.plan_solve_triangular(on_gpu(L), shape=L.shape)
+    np.testing.assert_allclose(L @ plan(Foreign(b[:, 0].copy())).numpy(), b[:, 0])
+    np.testing.assert_allclose(L @ plan(Foreign(b)).numpy(), b)
+    A = tulle.generate("stencil5:8")
+    x, report = tulle.solve(on_gpu(A), Foreign(A @ np.ones(64)), shape=A.shape, method="cg", preconditioner="jacobi")
+    assert report and np.allclose(x.numpy(), 1, atol=1e-6)
+
+
+def test_arrays_are_kept_alive():
+    A = random_matrix(30, 30, 0.2)
+    arrays = on_gpu(A)
+    plan = tulle.plan_spmv(arrays, shape=A.shape)
+    watch = weakref.ref(arrays[2].kept)
+    del arrays
+    gc.collect()
+    assert watch() is not None
+    np.testing.assert_array_equal(plan(Foreign(np.ones(30))).numpy(), A @ np.ones(30))
+    del plan
+    gc.collect()
+    assert watch() is None
+
+
+def test_what_is_refused():
+    A = random_matrix(20, 20, 0.2)
+    arrays = on_gpu(A)
+    plan = tulle.plan_spmv(arrays, shape=A.shape)
+    with pytest.raises(tulle.UnsupportedType, match="on the host"):
+        plan(np.ones(20))
+    with pytest.raises(tulle.UnsupportedType, match="cannot be converted"):
+        tulle.plan_spmv((arrays[0], Foreign(A.indices.astype(np.int64)), arrays[2]), shape=A.shape)
+    with pytest.raises(tulle.UnsupportedType):
+        tulle.plan_spmv(A)(Foreign(np.ones(20)))
+    with pytest.raises(tulle.ShapeError):
+        plan(Foreign(np.ones(19)))
+    with pytest.raises(tulle.ShapeError):
+        plan(Foreign(np.ones(20)), tulle.to_device(np.ones(19)))
+    bad = A.indices.copy()
+    bad[3] = 20
+    with pytest.raises(tulle.InvalidValue):
+        tulle.plan_spmv((arrays[0], Foreign(bad), arrays[2]), shape=A.shape)
+    with pytest.raises(tulle.DeviceError):
+        tulle.plan_spmv(arrays, shape=A.shape, context=tulle.Context("cpu"))
+    with pytest.raises(tulle.DeviceError):
+        tulle.plan_spmv(A, context=tulle.Context("cuda"))
+    with pytest.raises(tulle.OutOfMemory):
+        tulle.spgemm(arrays, arrays, shape_a=A.shape, shape_b=A.shape, budget=64)
+
+
+def test_another_stream_comes_before_and_goes_on_after():
+    """The plan's own stream is ordered after the caller's, and before what the caller does next."""
+    A = random_matrix(40, 40, 0.1)
+    plan = tulle.plan_spmv(on_gpu(A), shape=A.shape)
+    x, y = tulle.to_device(np.ones(40)), tulle.to_device(np.zeros(40))
+    address = lambda a: a.__cuda_array_interface__["data"][0]
+    plan._plan.run_at(address(x), 40, address(y), 40, 1.0, 0.0, 1 if not _core.gpus()[0]["simulated"] else 0)
+    np.testing.assert_array_equal(y.numpy(), A @ np.ones(40))
+
+
+def test_new_values_for_every_plan():
+    A, L = random_matrix(40, 40, 0.1), triangle(40)
+    x, X = whole_numbers(40), whole_numbers((40, 4))
+    new, arrays, lower = Foreign(2 * A.data), on_gpu(A), on_gpu(L)
+    spmm = tulle.plan_spmm(arrays, 4, shape=A.shape)
+    spmm.update_values(new)
+    np.testing.assert_array_equal(spmm(Foreign(X)).numpy(), 2 * (A @ X))
+    spgemm = tulle.plan_spgemm(arrays, arrays, shape_a=A.shape, shape_b=A.shape)
+    spgemm.update_values(new, arrays[2])
+    np.testing.assert_array_equal(spgemm()[2].numpy(), 2 * tulle.plan_spgemm(A, A)().data)
+    scaled = tulle.plan_sddmm(arrays, 4, shape=A.shape, scaled=True)
+    before = scaled(Foreign(X), Foreign(X)).numpy()
+    scaled.update_values(new)
+    np.testing.assert_array_equal(scaled(Foreign(X), Foreign(X)).numpy(), 2 * before)
+    solve = tulle.plan_solve_triangular(lower, shape=L.shape)
+    solve.update_values(Foreign(2 * L.data))
+    np.testing.assert_allclose(2 * (L @ solve(Foreign(x)).numpy()), x)
+    with pytest.raises(ValueError):
+        spmm.update_values(Foreign(np.ones(3)))
+
+
+# ---- a module that looks like CuPy, with arrays in the library's memory: all but CuPy itself
+
+
+class Pointer:
+    def __init__(self, ptr):
+        self.ptr = ptr
+
+
+def make_cupy(asked):
+    import types
+
+    cupy, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
+
+    class ndarray:
+        __module__ = "cupy"
+
+        def __init__(self, a):
+            self.kept = tulle.to_device(a)
+            self.shape, self.dtype, self.ndim, self.itemsize, self.strides = a.shape, a.dtype, a.ndim, a.itemsize, a.strides
+            self.data, self.device = Pointer(self.kept._bytes.address), types.SimpleNamespace(id=0)
+
+        @property
+        def __cuda_array_interface__(self):
+            return self.kept.__cuda_array_interface__
+
+        def get(self):
+            return self.kept.numpy()
+
+        def astype(self, dtype, order="K"):
+            asked.append(("astype", np.dtype(dtype)))
+            return ndarray(np.ascontiguousarray(self.get().astype(dtype)))
+
+        def min(self):
+            return self.get().min()
+
+        def max(self):
+            return self.get().max()
+
+    class Device:
+        def __init__(self, number):
+            asked.append(("device", number))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    def empty(shape, dtype):
+        asked.append(("empty", shape))
+        return ndarray(np.zeros(shape, dtype))
+
+    cuda.Device, cuda.get_current_stream = Device, lambda: types.SimpleNamespace(ptr=0, is_capturing=lambda: False)
+    cupy.cuda, cupy.ndarray, cupy.empty, cupy.ascontiguousarray = cuda, ndarray, empty, lambda a: a
+    return cupy
+
+
+def test_a_framework_makes_results_and_converts(monkeypatch):
+    import sys
+
+    from tulle import _frameworks
+
+    asked = []
+    cupy = make_cupy(asked)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(_frameworks, "_frameworks", {})
+    A = random_matrix(30, 20, 0.2)
+    arrays = tuple(cupy.ndarray(a) for a in (A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data))
+    plan = tulle.plan_spmv(arrays, shape=A.shape)
+    assert ("astype", np.dtype(np.int32)) in asked and "indices: int64: copied as int32" in plan.describe()
+    y = plan(cupy.ndarray(whole_numbers(20)))
+    assert type(y) is cupy.ndarray and ("empty", (30,)) in asked and ("device", 0) in asked
+    np.testing.assert_array_equal(y.get(), A @ whole_numbers(20))
+    y = plan(cupy.ndarray(whole_numbers(20).astype(np.int32)))
+    assert ("astype", np.dtype(np.float64)) in asked
+    np.testing.assert_array_equal(y.get(), A @ whole_numbers(20))
+    bad = cupy.ndarray(np.full(A.nnz, 2**40))
+    with pytest.raises(tulle.InvalidValue, match="outside"):
+        tulle.plan_spmv((arrays[0], bad, arrays[2]), shape=A.shape)
+    C = tulle.spgemm(arrays, arrays, shape_a=A.shape, shape_b=A.shape, transpose_b=True)
+    np.testing.assert_array_equal(sp.csr_array((C[2].get(), C[1].get(), C[0].get()), shape=(30, 30)).toarray(), (A @ A.T).toarray())

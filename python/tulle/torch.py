@@ -1,0 +1,514 @@
+# tulle: sparse linear algebra on CPUs and GPUs
+# SPDX-License-Identifier: BSD-3-Clause
+"""Differentiable sparse operations for PyTorch: custom operators with fake implementations and gradients, on the CPU and on GPUs.
+
+>>> import torch, tulle.torch as tt                                         # doctest: +SKIP
+>>> A = tt.CSR(crow, col, values, (rows, cols))                              # doctest: +SKIP
+>>> C = tt.spmm(A, B)                # gradients go to values and to B          # doctest: +SKIP
+
+Operators take the arrays of a matrix, not sparse tensors, whose values() stops gradients. Backward passes need memory in the order of the nonzeros and the dense
+operands: values get an SDDMM, never a dense matrix. Plans are made once for each pattern, and once for its transpose, and kept (`clear_plans` drops them): a pattern
+that is changed in place is noticed. All operators work under torch.compile; spmm, sddmm and attention follow torch.autocast.
+"""
+from __future__ import annotations
+
+import collections
+import threading
+from typing import Any, Callable, NamedTuple
+
+import torch
+
+from . import _operations as plain
+from ._errors import InvalidValue, ShapeError
+
+__all__ = ["CSR", "GAT", "GCN", "attention", "clear_plans", "from_edges", "sddmm", "softmax_rows", "solve_triangular", "spgemm", "spmm", "spmv"]
+
+_HALF = (torch.float16, torch.bfloat16)
+
+
+class CSR(NamedTuple):
+    """The arrays of a sparse matrix by rows.
+
+    Attributes
+    ----------
+    crow, col : Tensor
+        Offsets of rows and columns, of 32 or 64 bits.
+    values : Tensor
+        May require gradients.
+    shape : (int, int)
+    """
+
+    crow: torch.Tensor
+    col: torch.Tensor
+    values: torch.Tensor
+    shape: tuple[int, int]
+
+    def to_dense(self) -> torch.Tensor:
+        """A dense copy, differentiable in the values."""
+        rows = row_of_nonzeros(self.crow, self.col.numel())
+        return self.values.new_zeros(self.shape).index_put((rows, self.col.long()), self.values, accumulate=True)
+
+
+def as_csr(A: Any) -> CSR:
+    if isinstance(A, CSR):
+        return A
+    if isinstance(A, torch.Tensor) and A.layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo):
+        if A.requires_grad:
+            raise InvalidValue("no gradient goes through the values() of a sparse tensor", "give CSR(crow, col, values, shape), where values requires the gradient")
+        A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
+        return CSR(A.crow_indices(), A.col_indices(), A.values(), tuple(A.shape))
+    raise InvalidValue(f"{type(A).__name__} is no sparse matrix", "give tulle.torch.CSR(crow, col, values, shape), or a sparse tensor")
+
+
+def row_of_nonzeros(crow: torch.Tensor, nonzeros: int) -> torch.Tensor:
+    """The row of every nonzero."""
+    return torch.repeat_interleave(torch.arange(crow.numel() - 1, device=crow.device), crow.long().diff(), output_size=nonzeros)
+
+
+# ---- plans
+
+
+class _Entry:
+    __slots__ = ("plan", "kept", "lock")
+
+    def __init__(self, plan: Any, kept: tuple[torch.Tensor, ...]) -> None:
+        self.plan, self.kept, self.lock = plan, kept, threading.Lock()
+
+
+MOST_PLANS = 128
+_plans: "collections.OrderedDict[tuple, _Entry]" = collections.OrderedDict()
+_lock = threading.Lock()
+
+
+def clear_plans() -> None:
+    """Drops all plans that are kept, and with them the patterns they hold."""
+    with _lock:
+        _plans.clear()
+
+
+def _stamp(t: torch.Tensor) -> tuple:
+    """The same as long as the tensor has the same numbers at the same place."""
+    return t.data_ptr(), t.numel(), t.dtype, -1 if t.is_inference() else t._version
+
+
+def _find(key: tuple, make: Callable[[], _Entry]) -> _Entry:
+    with _lock:
+        entry = _plans.get(key)
+        if entry is not None:
+            _plans.move_to_end(key)
+            return entry
+    entry = make()
+    with _lock:
+        _plans[key] = entry
+        while len(_plans) > MOST_PLANS:
+            _plans.popitem(last=False)
+    return entry
+
+
+def _pattern(crow: torch.Tensor, col: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The pattern with columns of 32 bits, made once for all plans with it."""
+    if col.dtype == torch.int32:
+        return crow, col
+    key = ("pattern", col.device, *_stamp(col))
+
+    def narrow() -> _Entry:
+        if col.numel() and (int(col.max()) > 2**31 - 1 or int(col.min()) < 0):
+            raise InvalidValue("a column is outside what 32 bits hold")
+        return _Entry(col.to(torch.int32), (col,))
+
+    return crow, _find(key, narrow).plan
+
+
+def _planned(kind: str, patterns: tuple[tuple[torch.Tensor, torch.Tensor], ...], values: tuple[torch.Tensor, ...], more: tuple, make: Callable[..., Any], run: Callable[[Any], Any]) -> Any:
+    """Runs with the plan of these patterns, brought up to date with the values."""
+    key = (kind, values[0].dtype, values[0].device, more, *(_stamp(t) for pattern in patterns for t in pattern))
+
+    def build() -> _Entry:
+        arrays = [(*_pattern(*pattern), v.detach()) for pattern, v in zip(patterns, values)]
+        return _Entry(make(*arrays), tuple(t for pattern in patterns for t in pattern))
+
+    entry = _find(key, build)
+    with entry.lock:
+        entry.plan.update_values(*(v.detach().contiguous() for v in values))      # always: who writes through .data is not noticed otherwise
+        return run(entry.plan)
+
+
+# ---- operators
+
+
+_library = torch.library.Library("tulle", "DEF")
+_library.define("spmv(Tensor crow, Tensor col, Tensor values, Tensor x, int rows, int cols, bool transpose) -> Tensor")
+_library.define("spmm(Tensor crow, Tensor col, Tensor values, Tensor b, int rows, int cols, bool transpose) -> Tensor")
+_library.define("sddmm(Tensor crow, Tensor col, Tensor x, Tensor y) -> Tensor")
+_library.define("attention(Tensor crow, Tensor col, Tensor q, Tensor k, Tensor v, float alpha) -> Tensor")
+_library.define("solve_triangular(Tensor crow, Tensor col, Tensor values, Tensor b, bool lower, bool unit_diagonal, bool transpose) -> Tensor")
+_library.define("spgemm(Tensor crow_a, Tensor col_a, Tensor values_a, Tensor crow_b, Tensor col_b, Tensor values_b, int rows, int inner, int cols) -> (Tensor, Tensor, Tensor)")
+
+
+def _on_devices(name: str) -> Callable:
+    def register(f: Callable) -> Callable:
+        for device in ("CPU", "CUDA"):
+            _library.impl(name, f, device)
+        return f
+
+    return register
+
+
+@_on_devices("spmv")
+def _spmv(crow, col, values, x, rows, cols, transpose):
+    x = x.detach()
+    return _planned("spmv", ((crow, col),), (values,), (rows, cols, transpose), lambda a: plain.plan_spmv(a, shape=(rows, cols), transpose=transpose), lambda plan: plan(x))
+
+
+@_on_devices("spmm")
+def _spmm(crow, col, values, b, rows, cols, transpose):
+    b = b.detach()
+    columns = b.shape[1]
+    return _planned("spmm", ((crow, col),), (values,), (rows, cols, transpose, columns), lambda a: plain.plan_spmm(a, max(1, columns), shape=(rows, cols), transpose=transpose), lambda plan: plan(b))
+
+
+def _sddmm_plan(crow, col, x, y, run):
+    shape = (x.shape[0], y.shape[0])
+    key = ("sddmm", x.dtype, x.device, shape, x.shape[1], _stamp(crow), _stamp(col))
+
+    def build() -> _Entry:
+        narrow = _pattern(crow, col)
+        unread = torch.empty(col.numel(), dtype=x.dtype, device=x.device)        # without scaled=, values of A are not read
+        return _Entry(plain.plan_sddmm((*narrow, unread), max(1, x.shape[1]), shape=shape), (crow, col))
+
+    entry = _find(key, build)
+    with entry.lock:
+        return run(entry.plan)
+
+
+@_on_devices("sddmm")
+def _sddmm(crow, col, x, y):
+    x, y = x.detach(), y.detach()
+    return _sddmm_plan(crow, col, x, y, lambda plan: plan(x, y))
+
+
+@_on_devices("attention")
+def _attention(crow, col, q, k, v, alpha):
+    q, k, v = q.detach(), k.detach(), v.detach()
+    return _sddmm_plan(crow, col, q, k, lambda plan: plan.attend(q, k, v, alpha=alpha))
+
+
+@_on_devices("solve_triangular")
+def _solve_triangular(crow, col, values, b, lower, unit_diagonal, transpose):
+    n, b = crow.numel() - 1, b.detach()
+    many = b.shape[1] if b.dim() == 2 else 1
+    make = lambda a: plain.plan_solve_triangular(a, shape=(n, n), lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, right_hand_sides=max(1, many))
+    return _planned("solve_triangular", ((crow, col),), (values,), (lower, unit_diagonal, transpose, many), make, lambda plan: plan(b))
+
+
+@_on_devices("spgemm")
+def _spgemm(crow_a, col_a, values_a, crow_b, col_b, values_b, rows, inner, cols):
+    make = lambda a, b: plain.plan_spgemm(a, b, shape_a=(rows, inner), shape_b=(inner, cols))
+    crow, col, values = _planned("spgemm", ((crow_a, col_a), (crow_b, col_b)), (values_a, values_b), (rows, inner, cols), make, lambda plan: plan())
+    return crow.to(crow_a.dtype), col.to(col_a.dtype), values
+
+
+@torch.library.register_fake("tulle::spmv", lib=_library)
+def _(crow, col, values, x, rows, cols, transpose):
+    return x.new_empty((cols if transpose else rows,))
+
+
+@torch.library.register_fake("tulle::spmm", lib=_library)
+def _(crow, col, values, b, rows, cols, transpose):
+    return b.new_empty((cols if transpose else rows, b.shape[1]))
+
+
+@torch.library.register_fake("tulle::sddmm", lib=_library)
+def _(crow, col, x, y):
+    return x.new_empty((col.shape[0],))
+
+
+@torch.library.register_fake("tulle::attention", lib=_library)
+def _(crow, col, q, k, v, alpha):
+    return v.new_empty((q.shape[0], v.shape[1]))
+
+
+@torch.library.register_fake("tulle::solve_triangular", lib=_library)
+def _(crow, col, values, b, lower, unit_diagonal, transpose):
+    return b.new_empty(b.shape)
+
+
+@torch.library.register_fake("tulle::spgemm", lib=_library)
+def _(crow_a, col_a, values_a, crow_b, col_b, values_b, rows, inner, cols):
+    nonzeros = torch.library.get_ctx().new_dynamic_size()
+    return crow_a.new_empty((rows + 1,)), col_a.new_empty((nonzeros,)), values_a.new_empty((nonzeros,))
+
+
+_ops = torch.ops.tulle
+
+
+# ---- gradients: formulas of the same operators, so that they can be differentiated again
+
+
+def _keep_product(ctx, inputs, output):
+    crow, col, values, b, ctx.rows, ctx.cols, ctx.transpose = inputs
+    ctx.save_for_backward(crow, col, values, b)
+
+
+def _back_spmv(ctx, g):
+    crow, col, values, x = ctx.saved_tensors
+    left, right = (x, g) if ctx.transpose else (g, x)
+    of_values = _ops.sddmm(crow, col, left[:, None], right[:, None]) if ctx.needs_input_grad[2] else None
+    of_x = _ops.spmv(crow, col, values, g, ctx.rows, ctx.cols, not ctx.transpose) if ctx.needs_input_grad[3] else None
+    return None, None, of_values, of_x, None, None, None
+
+
+def _back_spmm(ctx, g):
+    crow, col, values, b = ctx.saved_tensors
+    left, right = (b, g) if ctx.transpose else (g, b)
+    of_values = _ops.sddmm(crow, col, left, right) if ctx.needs_input_grad[2] else None
+    of_b = _ops.spmm(crow, col, values, g, ctx.rows, ctx.cols, not ctx.transpose) if ctx.needs_input_grad[3] else None
+    return None, None, of_values, of_b, None, None, None
+
+
+def _keep_sddmm(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+
+
+def _back_sddmm(ctx, g):
+    crow, col, x, y = ctx.saved_tensors
+    rows, cols = x.shape[0], y.shape[0]
+    of_x = _ops.spmm(crow, col, g, y, rows, cols, False) if ctx.needs_input_grad[2] else None
+    of_y = _ops.spmm(crow, col, g, x, rows, cols, True) if ctx.needs_input_grad[3] else None
+    return None, None, of_x, of_y
+
+
+def _keep_attention(ctx, inputs, output):
+    *tensors, ctx.alpha = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _back_attention(ctx, g):
+    """The scores again, one for each nonzero; then the usual softmax."""
+    crow, col, q, k, v = ctx.saved_tensors
+    rows, cols = q.shape[0], k.shape[0]
+    p = softmax_rows(crow, ctx.alpha * _ops.sddmm(crow, col, q, k))
+    of_p = _ops.sddmm(crow, col, g, v)
+    row = row_of_nonzeros(crow, col.numel())
+    of_scores = ctx.alpha * p * (of_p - p.new_zeros(rows).index_add(0, row, p * of_p)[row])
+    return (None, None, _ops.spmm(crow, col, of_scores, k, rows, cols, False), _ops.spmm(crow, col, of_scores, q, rows, cols, True),
+            _ops.spmm(crow, col, p, g, rows, cols, True), None)
+
+
+def _keep_solve(ctx, inputs, output):
+    crow, col, values, _, ctx.lower, ctx.unit_diagonal, ctx.transpose = inputs
+    ctx.save_for_backward(crow, col, values, output)
+
+
+def _back_solve(ctx, g):
+    crow, col, values, x = ctx.saved_tensors
+    of_b = _ops.solve_triangular(crow, col, values, g, ctx.lower, ctx.unit_diagonal, not ctx.transpose)
+    of_values = None
+    if ctx.needs_input_grad[2]:
+        left, right = (x, of_b) if ctx.transpose else (of_b, x)
+        left, right = (left, right) if left.dim() == 2 else (left[:, None], right[:, None])
+        of_values = -_ops.sddmm(crow, col, left, right)
+        if ctx.unit_diagonal:
+            of_values = of_values.masked_fill(row_of_nonzeros(crow, col.numel()) == col, 0)
+    return None, None, of_values, of_b, None, None, None
+
+
+def _keep_spgemm(ctx, inputs, output):
+    crow_a, col_a, values_a, crow_b, col_b, values_b, ctx.rows, ctx.inner, ctx.cols = inputs
+    ctx.mark_non_differentiable(output[0], output[1])
+    ctx.save_for_backward(crow_a, col_a, values_a, crow_b, col_b, values_b, output[0], output[1])
+
+
+PRODUCTS_AT_ONCE = 1 << 22
+
+
+def _back_spgemm(ctx, _crow, _col, g):
+    """Every product a_ik b_kj adds to c_ij: the position of (i, j) in C by a binary search, some millions of products at a time."""
+    crow_a, col_a, a, crow_b, col_b, b, crow_c, col_c = ctx.saved_tensors
+    row_a, inner = row_of_nonzeros(crow_a, col_a.numel()), col_a.long()
+    length = crow_b.long().diff()[inner]
+    place = row_of_nonzeros(crow_c, col_c.numel()) * ctx.cols + col_c.long()
+    of_a, of_b = torch.zeros_like(a), torch.zeros_like(b)
+    ends = torch.cumsum(length, 0)
+    first = 0
+    while first < col_a.numel():
+        before = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(torch.searchsorted(ends, before + PRODUCTS_AT_ONCE, right=True)))
+        count = length[first:last]
+        of = torch.repeat_interleave(torch.arange(first, last, device=a.device), count)
+        start = torch.cumsum(count, 0) - count
+        q = crow_b.long()[inner[of]] + torch.arange(of.numel(), device=a.device) - start[of - first]
+        grad = g[torch.searchsorted(place, row_a[of] * ctx.cols + col_b.long()[q])]
+        of_a, of_b = of_a.index_add(0, of, grad * b[q]), of_b.index_add(0, q, grad * a[of])
+        first = last
+    return None, None, of_a, None, None, of_b, None, None, None
+
+
+for _name, _back, _keep in (("spmv", _back_spmv, _keep_product), ("spmm", _back_spmm, _keep_product), ("sddmm", _back_sddmm, _keep_sddmm), ("attention", _back_attention, _keep_attention),
+                            ("solve_triangular", _back_solve, _keep_solve), ("spgemm", _back_spgemm, _keep_spgemm)):
+    torch.library.register_autograd(f"tulle::{_name}", _back, setup_context=_keep, lib=_library)
+
+
+# ---- what users call
+
+
+def _together(*tensors: torch.Tensor, half: bool = True) -> list[torch.Tensor]:
+    """All in one type: that of torch.autocast where it is on and the operation has it, else the common one; without `half` no less than float32."""
+    kind, dtype = tensors[0].device.type, tensors[0].dtype
+    for t in tensors[1:]:
+        dtype = torch.promote_types(dtype, t.dtype)
+    if half and torch.is_autocast_enabled(kind) and dtype != torch.float64:
+        dtype = torch.get_autocast_dtype(kind)
+    if not half and dtype in _HALF:
+        dtype = torch.float32
+    return [t if t.dtype == dtype else t.to(dtype) for t in tensors]
+
+
+def _require(fits: bool, message: str) -> None:
+    if not fits:
+        raise ShapeError(message)
+
+
+def spmv(A: Any, x: torch.Tensor, *, transpose: bool = False) -> torch.Tensor:
+    """op(A) x, differentiable in the values of A and in x; float64 and float32 (half precision is computed in float32)."""
+    A = as_csr(A)
+    _require(x.dim() == 1 and x.shape[0] == A.shape[0 if transpose else 1], f"x has the shape {tuple(x.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
+    values, x = _together(A.values, x, half=False)
+    return _ops.spmv(A.crow, A.col, values, x, *A.shape, transpose)
+
+
+def spmm(A: Any, B: torch.Tensor, *, transpose: bool = False) -> torch.Tensor:
+    """op(A) B with a dense B, differentiable in the values of A and in B.
+
+    Parameters
+    ----------
+    A : CSR or sparse Tensor
+        Gradients go to the values of a `CSR`.
+    B : Tensor
+        Dense, with two dimensions; float64, float32, float16 or bfloat16.
+    transpose : bool
+        Multiply with the transposed matrix.
+
+    Returns
+    -------
+    Tensor
+    """
+    A = as_csr(A)
+    _require(B.dim() == 2 and B.shape[0] == A.shape[0 if transpose else 1], f"B has the shape {tuple(B.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
+    values, B = _together(A.values, B)
+    return _ops.spmm(A.crow, A.col, values, B, *A.shape, transpose)
+
+
+def sddmm(A: Any, X: torch.Tensor, Y: torch.Tensor) -> CSR:
+    """X Y' at the positions of A, differentiable in X and Y; the values of A are not read."""
+    A = as_csr(A)
+    _require(X.dim() == Y.dim() == 2 and X.shape[1] == Y.shape[1] and (X.shape[0], Y.shape[0]) == tuple(A.shape),
+             f"X and Y have the shapes {tuple(X.shape)} and {tuple(Y.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
+    X, Y = _together(X, Y)
+    return CSR(A.crow, A.col, _ops.sddmm(A.crow, A.col, X, Y), A.shape)
+
+
+def attention(A: Any, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor, alpha: float | None = None) -> torch.Tensor:
+    """softmax(alpha Q K' at the positions of A) V, differentiable in Q, K and V; scores are not stored. alpha: one over the root of Q's columns by default."""
+    A = as_csr(A)
+    _require(Q.dim() == K.dim() == V.dim() == 2 and Q.shape[1] == K.shape[1] and (Q.shape[0], K.shape[0]) == tuple(A.shape) and V.shape[0] == K.shape[0],
+             f"Q, K and V have the shapes {tuple(Q.shape)}, {tuple(K.shape)} and {tuple(V.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
+    Q, K, V = _together(Q, K, V)
+    return _ops.attention(A.crow, A.col, Q, K, V, float(alpha) if alpha is not None else 1.0 / max(1, Q.shape[1]) ** 0.5)
+
+
+def spgemm(A: Any, B: Any) -> CSR:
+    """A B, all sparse, differentiable in the values of A and B. C's pattern has an entry wherever a product falls."""
+    A, B = as_csr(A), as_csr(B)
+    _require(A.shape[1] == B.shape[0], f"A is {A.shape[0]} x {A.shape[1]}, but B is {B.shape[0]} x {B.shape[1]}")
+    a, b = _together(A.values, B.values, half=False)
+    return CSR(*_ops.spgemm(A.crow, A.col, a, B.crow, B.col, b, A.shape[0], A.shape[1], B.shape[1]), (A.shape[0], B.shape[1]))
+
+
+def solve_triangular(T: Any, b: torch.Tensor, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False) -> torch.Tensor:
+    """Solves op(T) x = b for a sparse triangle, differentiable in the values of T and in b (a vector, or a matrix of right-hand sides)."""
+    T = as_csr(T)
+    _require(T.shape[0] == T.shape[1] == b.shape[0], f"T is {T.shape[0]} x {T.shape[1]}, and b has {b.shape[0]} rows")
+    values, b = _together(T.values, b, half=False)
+    return _ops.solve_triangular(T.crow, T.col, values, b, lower, unit_diagonal, transpose)
+
+
+def softmax_rows(crow: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """The softmax of the nonzeros of every row, with memory for the nonzeros alone."""
+    rows = crow.numel() - 1
+    row = row_of_nonzeros(crow, scores.numel())
+    most = scores.detach().new_full((rows,), float("-inf")).scatter_reduce(0, row, scores.detach(), "amax")
+    e = torch.exp(scores - most[row])
+    return e / e.new_zeros(rows).index_add(0, row, e)[row]
+
+
+# ---- layers
+
+
+def from_edges(edges: torch.Tensor, nodes: int, *, self_loops: bool = True, normalize: bool = True, dtype: torch.dtype = torch.float32) -> CSR:
+    """The adjacency matrix of a graph: entry (i, j) for the edge j -> i.
+
+    Parameters
+    ----------
+    edges : Tensor
+        2 x edges: sources and targets, as PyTorch Geometric's edge_index. Repeated edges count once.
+    nodes : int
+    self_loops : bool
+        An edge of every node to itself, as graph convolutions want.
+    normalize : bool
+        Divide the entry (i, j) by the root of the degrees of i and j, as GCN does.
+    dtype : dtype
+
+    Returns
+    -------
+    CSR
+    """
+    source, target = edges[0].long(), edges[1].long()
+    if self_loops:
+        loop = torch.arange(nodes, device=edges.device)
+        source, target = torch.cat([source, loop]), torch.cat([target, loop])
+    place = torch.unique(target * nodes + source)
+    row, col = place // nodes, (place % nodes).to(torch.int32)
+    degree = torch.bincount(row, minlength=nodes)
+    crow = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
+    root = degree.to(dtype).clamp(min=1).rsqrt()
+    values = root[row] * root[col.long()] if normalize else torch.ones(col.numel(), dtype=dtype, device=edges.device)
+    return CSR(crow, col, values, (nodes, nodes))
+
+
+class GCN(torch.nn.Module):
+    """A graph convolution: A (X W) + bias (Kipf and Welling, 2017), with `A` of `from_edges`."""
+
+    def __init__(self, features: int, outputs: int, bias: bool = True) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.empty(features, outputs))
+        self.bias = torch.nn.Parameter(torch.zeros(outputs)) if bias else None
+        torch.nn.init.xavier_uniform_(self.weight)
+
+    def forward(self, A: Any, X: torch.Tensor) -> torch.Tensor:
+        H = spmm(A, X @ self.weight)
+        return H if self.bias is None else H + self.bias
+
+
+class GAT(torch.nn.Module):
+    """Graph attention (Veličković et al., 2018): every row of the result is a weighted mean of the neighbours' X W, heads side by side."""
+
+    def __init__(self, features: int, outputs: int, heads: int = 1, slope: float = 0.2) -> None:
+        super().__init__()
+        self.heads, self.outputs, self.slope = heads, outputs, slope
+        self.weight = torch.nn.Parameter(torch.empty(features, heads * outputs))
+        self.target, self.source = (torch.nn.Parameter(torch.empty(heads, outputs)) for _ in range(2))
+        self.bias = torch.nn.Parameter(torch.zeros(heads * outputs))
+        for p in (self.weight, self.target, self.source):
+            torch.nn.init.xavier_uniform_(p)
+
+    def forward(self, A: Any, X: torch.Tensor) -> torch.Tensor:
+        A = as_csr(A)
+        H = (X @ self.weight).view(-1, self.heads, self.outputs)
+        to, of = (H * self.target).sum(-1), (H * self.source).sum(-1)
+        row, col = row_of_nonzeros(A.crow, A.col.numel()), A.col.long()
+        parts = []
+        for h in range(self.heads):
+            p = softmax_rows(A.crow, torch.nn.functional.leaky_relu(to[row, h] + of[col, h], self.slope))
+            parts.append(spmm(CSR(A.crow, A.col, p, A.shape), H[:, h].contiguous()))
+        return torch.cat(parts, dim=1) + self.bias
