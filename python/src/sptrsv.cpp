@@ -52,7 +52,7 @@ public:
         });
     }
 
-    std::string policy() const { return sptrsv::to_text(plan_.scheme()); }
+    std::string policy() const { return sptrsv::to_text(plan_.policy()); }
     std::string describe() const { return plan_.describe(); }
     std::size_t bytes() const { return plan_.bytes(); }
     index_t levels() const { return plan_.levels(); }

@@ -18,4 +18,5 @@ MUTANTS = [
     mutant("solve: convergence as the method tells it", "src/solve/solve.cpp", "if (true_ <= report_.target) return finish(Reason::converged);", "if (report_.restarts > 0 || true_ <= report_.target) return finish(Reason::converged);", BAD + ":" + ALL),
     mutant("gmres: orthogonalised against all but the last", "src/solve/ops/gmres.hpp", "for (int k = 0; k < count; ++k) next -= s.dots[k]", "for (int k = 0; k < count - 1; ++k) next -= s.dots[k]", LOOKS + ":" + ALL),
     mutant("block Jacobi: pivots are not sought", "src/solve/ops/setup.hpp", "if (size(i) > size(pivot)) pivot = i;", "", "*BlocksThatSwapRowsAreInverted/c*"),
+    mutant("plan: solves after an update of values that failed", "src/solve/solve.cpp", "    s.usable = false;\n", "", "*AFailedUpdateOfValues*/c*"),
 ]
