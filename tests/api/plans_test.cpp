@@ -12,6 +12,7 @@
 namespace tulle {
 namespace {
 
+// clang-format off
 // What every plan has: it moves, is not copied, tells of itself and takes new values.
 template <class P, class... A>
 concept AnyPlan = std::is_nothrow_move_constructible_v<P> && !std::is_copy_constructible_v<P> &&
@@ -61,6 +62,7 @@ static_assert(requires(spmm::TeamPlan<double>& plan, DenseView<const double> b, 
     plan.run_on(0, 1.0, b, 0.0, c);
 });
 static_assert(requires(spgemm::TeamPlan<double>& plan) { plan.run_on(0); });
+// clang-format on
 
 // Options that mean the same are called the same and begin with the same value.
 TEST(Plans, OptionsOfTheSameMeaningHaveTheSameDefault)
