@@ -140,6 +140,8 @@ if(TULLE_SANITIZE)
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:halt_on_error=1:atexit_sleep_ms=0")
 endif()
+# Of tests that run many short programs: LeakSanitizer takes three seconds at the end of each. The tests of the library look for leaks.
+list(TRANSFORM TULLE_SANITIZER_ENVIRONMENT REPLACE "^ASAN_OPTIONS=" "ASAN_OPTIONS=detect_leaks=0:" OUTPUT_VARIABLE TULLE_SHORT_PROGRAM_ENVIRONMENT)
 
 # Programs are compiled more often than they work hard: the work is the library's.
 set(TULLE_PROGRAM_FLAGS "" CACHE STRING "Flags of tests, the command line tool and the benchmark after those of the build type, e.g. -O0; by default -O1 in Release")
@@ -160,6 +162,7 @@ function(tulle_tests name)
   target_link_libraries(${target} PRIVATE tulle_flags tulle_test_support GTest::gtest GTest::gtest_main ${arg_LINK})
   tulle_link_modules(${target} ${arg_MODULES})
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${TULLE_LIGHT}>")
+  set_target_properties(${target} PROPERTIES TULLE_ADDRESSES_ONLY ON)
   if(NOT arg_LABEL OR TULLE_SANITIZE)      # tests of the simulator: no build without a simulated GPU has them, so one beside sanitizers takes them one by one
     tulle_precompile(${target} FROM tests)
     tulle_unity(${target})

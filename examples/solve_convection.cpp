@@ -59,8 +59,8 @@ int main(int count, char** words)
                                  Recipe{.method = Method::fgmres, .preconditioner = BlockJacobi{16}}}) {
         auto plan = Plan<double>::make(ctx, A.view(), recipe);
         const Report report = plan.solve(b, x);
-        std::printf("%s, %s: %s\n", to_text(*plan.recipe().method).c_str(),
-                    to_text(*plan.recipe().preconditioner).c_str(), report.text().c_str());
+        std::printf("%s, %s: %s\n", to_text(*plan.policy().method).c_str(),
+                    to_text(*plan.policy().preconditioner).c_str(), report.text().c_str());
         good = good && report.converged();
     }
     return good ? 0 : 1;

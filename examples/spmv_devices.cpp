@@ -29,7 +29,7 @@ int main()
             tulle::upload(q, y.data() + plan.x_begin(m), plan.x(m).data(), std::ssize(plan.x(m)));
         });
     for (int step = 0; step < 2; ++step) {
-        plan.multiply(1.0, 0.0);
+        plan.run(1.0, 0.0);
         for (int m = 0; m < team.size(); ++m)
             team[m].run([&](const auto& q) {
                 tulle::copy(q, static_cast<const double*>(plan.y(m).data()), plan.x(m).data(), std::ssize(plan.y(m)));

@@ -34,12 +34,12 @@ void collect(const Context& ctx, const SptrsvProblem<double>& problem, tulle::Op
     sptrsv::Options options{.op = op, .seconds = 20, .checked = false, .model = "none"};
     const auto plan = sptrsv::Plan<double>::make(ctx, problem.a, options);
     for (const sptrsv::Trial& trial :
-         sptrsv::try_policies<double>(ctx, problem.a, options, schemes_for(ctx, paper, plan.scheme())))
+         sptrsv::try_policies<double>(ctx, problem.a, options, schemes_for(ctx, paper, plan.policy())))
         lines.add({op == tulle::Op::none ? "lower" : "lower transposed",
                    features_of(plan.features()),
-                   sptrsv::to_line(trial.scheme),
+                   sptrsv::to_line(trial.policy),
                    trial.solve_seconds,
-                   trial.scheme == plan.scheme(),
+                   trial.policy == plan.policy(),
                    {{"prepare_seconds", trial.prepare_seconds}, {"levels", trial.levels}}});
 }
 

@@ -25,7 +25,7 @@ Contender our_solve(SolveProblem& problem, const std::string& name, const solve:
             Role::ours,
             [plan, recipe, &problem] {
                 *plan = solve::Plan<double>::make(problem.ctx, problem.a.view(), recipe);
-                const solve::Recipe& r = (*plan)->recipe();
+                const solve::Recipe& r = (*plan)->policy();
                 return Prepared{concat(to_text(*r.method), ", ", to_text(*r.preconditioner)), (*plan)->bytes()};
             },
             [plan, &problem] { (*plan)->solve(problem.b.span(), problem.x.span()); },

@@ -30,7 +30,7 @@ Contender our_sptrsv(SptrsvProblem<V>& problem, const std::string& name, const s
             [plan, options, &problem] {
                 *plan = sptrsv::Plan<V>::make(problem.ctx, problem.a, options);
                 return Prepared{concat((*plan)->levels(), " of ", (*plan)->features().levels,
-                                       " levels: ", sptrsv::to_text((*plan)->scheme())),
+                                       " levels: ", sptrsv::to_text((*plan)->policy())),
                                 (*plan)->bytes()};
             },
             [plan, &problem] { (*plan)->solve(V(1), problem.b_view(), problem.x_view()); },
@@ -81,7 +81,7 @@ void add_ablation(SptrsvProblem<V>& problem, std::vector<sptrsv::Policy> schemes
         if (!trials.empty() && (!best || trials.front().solve_seconds < best->solve_seconds)) best = trials.front();
         if (best)
             all.push_back(our_sptrsv(problem, concat("ablation: ", step.name),
-                                     {.right_hand_sides = problem.sides, .force = best->scheme}));
+                                     {.right_hand_sides = problem.sides, .force = best->policy}));
     }
 }
 
@@ -97,7 +97,7 @@ void add_policies(SptrsvProblem<V>& problem, const std::vector<std::string>& pol
     for (const std::string& wanted : policies) {
         if (wanted == "ablation" && problem.ctx.backend() == Backend::cuda) add_ablation(problem, candidates, all);
         else if (wanted.starts_with("kernel=")) {
-            const std::optional<sptrsv::Policy> scheme = sptrsv::parse_scheme(wanted);
+            const std::optional<sptrsv::Policy> scheme = sptrsv::parse_policy(wanted);
             require<ValueError>(
                 scheme.has_value(), [&] { return concat("'", wanted, "' is no scheme"); },
                 "\"kernel=tasks merge=critical rows=32 team=4 warps=8\"");

@@ -278,19 +278,22 @@ public:
     /// @param x rows() entries in the memory of the context; must not overlap b. Not read unless Recipe::guess.
     /// @param observe called from time to time; may be empty.
     /// @throws ShapeError if b or x has the wrong size.
-    /// @throws ValueError if b and x overlap or are null; DeviceError if they are in other memory.
+    /// @throws ValueError if b and x overlap or are null, or if the last update_values() failed half-way; DeviceError
+    /// if they are in other memory.
     /// @throws OutOfMemory if another method had to be tried and its vectors do not fit.
     Report solve(std::span<const V> b, std::span<V> x, const Observer& observe = {});
 
     /// New values, perhaps at other addresses, for the same pattern: product and preconditioner are filled anew, method
     /// and kind of preconditioner stay.
     /// @param a the matrix with the new values; kept as a view.
-    /// @throws PlanMismatch if shape or number of nonzeros differ.
-    /// @throws ValueError as make().
+    /// @throws PlanMismatch if shape or number of nonzeros differ, ValueError if a value is not finite: the plan is as
+    /// before.
+    /// @throws ValueError if the preconditioner cannot be made of the new values, or OutOfMemory: solve() then throws
+    /// until a later call succeeds.
     void update_values(const AnyCsr<V>& a);
 
-    /// The recipe with method and preconditioner filled in.
-    const Recipe& recipe() const;
+    /// The policy in use: the recipe with method and preconditioner filled in.
+    const Recipe& policy() const;
     /// What was seen of the matrix.
     const Features& features() const;
     /// The choice, the reason, the cost of an iteration and the memory kept, in several lines.

@@ -189,7 +189,7 @@ struct Features {
     std::size_t value_bytes = 8;           ///< bytes of a value of A and B
     bool tensor = false;                   ///< tensor cores may compute the products
     bool unique = true;                    ///< no position is stored twice
-    double expected_calls = 1000;          ///< runs that will follow
+    double expected_calls = 100;           ///< runs that will follow
     OrderKind order = OrderKind::natural;  ///< order of the rows that `cost` is for
     PanelCost cost = {};                   ///< panels of 64 rows of op(A) in that order; pairs = 0: not counted
 };
@@ -250,7 +250,7 @@ struct Options {
     std::optional<double> delta = {};
     /// Effort::search: all panels of an order are counted; of tiles, some values of delta are timed on this device.
     Effort effort = Effort::model;
-    double expected_calls = 1000;      ///< runs that will follow: few are not worth much preparation
+    double expected_calls = 100;       ///< runs that will follow: few are not worth much preparation
     std::optional<Policy> force = {};  ///< used instead of choose()
     bool checked = true;               ///< validate the matrix first; sizes and null pointers are checked in any case
 };

@@ -41,14 +41,14 @@ TULLE_API SplitBy parse_split(std::string_view name);
 
 /// What choose_split() depends on. Members on the host read A and B in place, so that nothing moves to them.
 struct SplitQuestion {
-    index_t rows = 0;              ///< rows of op(A)
-    index_t cols = 0;              ///< columns of op(A)
-    offset_t nonzeros = 0;         ///< stored entries
-    index_t n = 32;                ///< columns of B
-    std::size_t value_bytes = 8;   ///< bytes of a value
-    int members = 1;               ///< number of members
-    int devices = 0;               ///< members with memory of their own
-    double expected_calls = 1000;  ///< runs that will follow
+    index_t rows = 0;             ///< rows of op(A)
+    index_t cols = 0;             ///< columns of op(A)
+    offset_t nonzeros = 0;        ///< stored entries
+    index_t n = 32;               ///< columns of B
+    std::size_t value_bytes = 8;  ///< bytes of a value
+    int members = 1;              ///< number of members
+    int devices = 0;              ///< members with memory of their own
+    double expected_calls = 100;  ///< runs that will follow
 };
 
 /// A split and the reason for it.

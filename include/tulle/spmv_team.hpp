@@ -8,7 +8,7 @@
 /// auto plan = tulle::spmv::TeamPlan<double>::make(team, A.view());  // A on the host; its parts go to the members
 /// plan.run(x, y);                                                   // x and y on the host
 ///
-/// plan.multiply(1.0, 0.0);                                          // or x and y stay with the members:
+/// plan.run(1.0, 0.0);                                               // or x and y stay with the members:
 /// plan.x(2), plan.y(2);                                             // slices of member 2, in its memory
 /// @endcode
 /// By default rows are cut so that no part exceeds its share of the nonzeros by more than a hundredth, and only a row
@@ -126,7 +126,7 @@ public:
 
     /// y = alpha op(A) x + beta y with the distributed vectors x() and y(). The work is queued with the members;
     /// synchronize() waits for it.
-    void multiply(V alpha, V beta);
+    void run(V alpha, V beta);
     /// The slice of x of a member, in its memory. If op(A) is square, x and y are cut alike.
     /// @throws ValueError if there is no such member.
     std::span<V> x(int member);
@@ -145,7 +145,7 @@ public:
 
     /// The product of one member, alone and without any exchange: for timing parts. Asynchronous on a GPU.
     /// @throws ValueError if there is no such member.
-    void multiply_part(int member, V alpha, V beta);
+    void run_on(int member, V alpha, V beta);
 
     /// New values for the same pattern; no new cuts. The pattern is not compared.
     /// @param a the matrix with the new values, on the host; kept as a view.

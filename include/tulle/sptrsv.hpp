@@ -139,7 +139,7 @@ struct Limits {
 
 /// A policy and the reason for it.
 struct Choice {
-    Policy scheme;       ///< the decision
+    Policy policy;       ///< the decision
     double seconds = 0;  ///< predicted for a solve; 0: unknown
     std::string why;     ///< one sentence
 };
@@ -182,16 +182,16 @@ TULLE_API bool host_merge_pays(const Features& features, index_t levels, double 
 
 /// Predicted seconds of a solve with a policy, also for one block or cluster, from the latency between dependent rows.
 /// Measured solves take 1.5 to 4 times as long, so choose() does not take them unless Limits::execution_scopes is set.
-TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, const Policy& scheme);
+TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, const Policy& policy);
 
 /// Blocks that work on the tasks together; 1 for the whole GPU, whose blocks do not.
-TULLE_API int blocks_of(const Policy& scheme);
+TULLE_API int blocks_of(const Policy& policy);
 
 /// Unknowns that each block keeps in its shared memory, in units of 32 rows.
-TULLE_API offset_t unknowns_of_a_block(const Policy& scheme, index_t rows);
+TULLE_API offset_t unknowns_of_a_block(const Policy& policy, index_t rows);
 
 /// Whether the unknowns fit into the shared memory of the block or cluster of a policy.
-TULLE_API bool fits(const Policy& scheme, index_t rows, std::size_t value_bytes, const Limits& limits);
+TULLE_API bool fits(const Policy& policy, index_t rows, std::size_t value_bytes, const Limits& limits);
 
 /// Warps that fit into a block with the registers they need.
 /// @param team warps that work on a task together.
@@ -214,16 +214,16 @@ TULLE_API std::vector<Policy> reduced_schemes();
 
 /// Checks a policy.
 /// @throws ValueError (with the alternatives) if it cannot work with these limits.
-TULLE_API void check_policy(const Policy& scheme, const Limits& limits);
+TULLE_API void check_policy(const Policy& policy, const Limits& limits);
 /// Whether a policy can work with these limits.
-TULLE_API bool works(const Policy& scheme, const Limits& limits);
+TULLE_API bool works(const Policy& policy, const Limits& limits);
 
 /// A policy as text: "tasks, critical clusters of up to 32 rows, 16 warps".
-TULLE_API std::string to_text(const Policy& scheme);
-/// A line that parse_scheme() reads back: "kernel=tasks merge=critical rows=32 team=4 warps=8"; defaults are left out.
-TULLE_API std::string to_line(const Policy& scheme);
+TULLE_API std::string to_text(const Policy& policy);
+/// A line that parse_policy() reads back: "kernel=tasks merge=critical rows=32 team=4 warps=8"; defaults are left out.
+TULLE_API std::string to_line(const Policy& policy);
 /// The policy of a line that to_line() wrote; nothing if it cannot be read.
-TULLE_API std::optional<Policy> parse_scheme(std::string_view line);
+TULLE_API std::optional<Policy> parse_policy(std::string_view line);
 
 /// Name of a kernel.
 TULLE_API std::string to_text(Kernel kernel);
@@ -360,9 +360,7 @@ public:
     void wait() const;
 
     /// The policy in use.
-    const Policy& policy() const { return scheme(); }
-    /// The policy in use; the same as policy().
-    const Policy& scheme() const;
+    const Policy& policy() const;
     /// Statistics of the triangle.
     const Features& features() const;
     /// Levels that are solved one after the other with this policy.
@@ -406,7 +404,7 @@ TULLE_API Limits limits_of(const Context& ctx);
 
 /// Times of one policy.
 struct Trial {
-    Policy scheme;           ///< the policy
+    Policy policy;           ///< the policy
     index_t levels;          ///< levels that are solved one after the other
     double prepare_seconds;  ///< time of the preparation
     double solve_seconds;    ///< time of a solve
@@ -416,14 +414,14 @@ struct Trial {
 /// @param ctx where the arrays are and the work is done.
 /// @param a the matrix, in the memory of the context.
 /// @param options as for Plan::make().
-/// @param schemes the policies.
+/// @param policies the policies.
 /// @param progress called with the fraction done; may be empty.
 /// @return the trials, the fastest solve first.
 /// @throws ShapeError as Plan::make(), and if a policy cannot work there.
 /// @throws ValueError as Plan::make(), and if a policy cannot work there.
 template <class V>
 TULLE_API std::vector<Trial> try_policies(const Context& ctx, const AnyView<V>& a, const Options& options,
-                                          const std::vector<Policy>& schemes, const Progress& progress = {});
+                                          const std::vector<Policy>& policies, const Progress& progress = {});
 
 /// Rows in each level, the first level first.
 struct LevelWidths {

@@ -74,7 +74,7 @@ public:
 
     std::string policy() const
     {
-        const solve::Recipe& r = plan_.recipe();
+        const solve::Recipe& r = plan_.policy();
         return solve::to_text(*r.method) + " with " + solve::to_text(*r.preconditioner);
     }
     std::string describe() const { return plan_.describe(); }

@@ -63,7 +63,7 @@ public:
         update(a_.with_values_at(value, size, owner), stream);
     }
 
-    std::string policy() const { return sptrsv::to_text(plan_.scheme()); }
+    std::string policy() const { return sptrsv::to_text(plan_.policy()); }
     std::string describe() const { return plan_.describe(); }
     std::size_t bytes() const { return plan_.bytes(); }
     index_t levels() const { return plan_.levels(); }

@@ -409,7 +409,7 @@ def plan_spmv(A: Any, *, shape: Any = None, transpose: bool = False, dtype: Any 
     return SpmvPlan(A, shape=shape, transpose=transpose, dtype=dtype, policy=policy, context=context)
 
 
-def plan_spmm(A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 1000,
+def plan_spmm(A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 100,
               context: Context | None = None) -> SpmmPlan:
     """A product with dense matrices, prepared for one sparse matrix.
 

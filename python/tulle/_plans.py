@@ -275,7 +275,7 @@ class SpmmPlan(Plan):
 
     __slots__ = ()
 
-    def __init__(self, A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 1000,
+    def __init__(self, A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 100,
                  context: Context | None = None) -> None:
         if order not in ("C", "F"):
             raise InvalidValue(f"order is 'C' (rows contiguous) or 'F' (columns contiguous), not {order!r}")

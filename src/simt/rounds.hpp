@@ -48,7 +48,12 @@ bool note_condition(bool holds, const char* file, int line, int column);
 class Rounds {
 public:
     constexpr Rounds(const char* file, int line, int column) : file_(file), line_(line), column_(column) {}
-    constexpr bool enter() { return !std::exchange(entered_, true); }
+    constexpr bool enter()  // plain: this build does not optimise, and calls of std::exchange took a tenth of its time
+    {
+        const bool first = !entered_;
+        entered_ = true;
+        return first;
+    }
     constexpr bool begin_body()
     {
         if (++bodies_ == 2 && !std::is_constant_evaluated()) note_second_round(file_, line_, column_);

@@ -41,6 +41,7 @@ struct Plan<V>::State {
     Buffer<V> best;              // the best x so far
     Buffer<V> checked;           // its residual, while the method needs its own
     double setup_seconds = 0;
+    bool usable = true;  // false while update_values() is at work, and after one that failed
     const void* known_b = nullptr;
     const void* known_x = nullptr;
 };
@@ -432,6 +433,8 @@ Report Plan<V>::solve(std::span<const V> b, std::span<V> x, const Observer& obse
 {
     const trace::Phase phase{"solve"};
     State& s = *state_;
+    require<ValueError>(s.usable, "the plan has no values it could solve with: the last update_values failed",
+                        "call update_values with values it accepts");
     require(std::ssize(b) == s.a.rows,
             [&] { return concat("b has ", b.size(), " entries, but A has ", s.a.rows, " rows"); });
     require(std::ssize(x) == s.a.rows,
@@ -454,18 +457,21 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<CsrView<V>>(s.ctx, given, s.wide, fresh);
     matrix::require_same_size(matrix::size_of(s.a), matrix::size_of(a));
-    s.features = inspect(s.ctx, a);
+    const Features features = inspect(s.ctx, a);
+    s.usable = false;
     s.system->update_values(a);
     s.system->preconditioner->update_values(a);
     s.iteration->update_values(a);
+    s.features = features;
     s.a = a;
     if (!fresh.empty()) s.wide = std::move(fresh);
     s.ctx.synchronize();
+    s.usable = true;
     s.setup_seconds = trace::now() - begin;
 }
 
 template <class V>
-const Recipe& Plan<V>::recipe() const
+const Recipe& Plan<V>::policy() const
 {
     return state_->recipe;
 }

@@ -172,12 +172,12 @@ Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options
                                                .note = selected.note,
                                                .prepared = {}});
     if (selected.settled || options.effort == Effort::model) {
-        state->prepared = prepare(ctx, a, options, known, selected.choice.scheme);
+        state->prepared = prepare(ctx, a, options, known, selected.choice.policy);
         return Plan(std::move(state));
     }
-    std::vector<Policy> schemes{selected.choice.scheme};
+    std::vector<Policy> schemes{selected.choice.policy};
     for (const Policy& s : candidates(limits))
-        if (s != selected.choice.scheme) schemes.push_back(s);
+        if (s != selected.choice.policy) schemes.push_back(s);
     double best = 0;
     try_each(ctx, a, options, known, schemes, {}, [&](Prepared<V>& p, double, double seconds) {
         if (best != 0 && seconds >= best) return;
@@ -186,7 +186,7 @@ Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options
         state->prepared = std::move(p);
     });
     if (!options.cache.empty()) {
-        const std::string why_not = remember(options.cache, selected.key, state->choice.scheme, best);
+        const std::string why_not = remember(options.cache, selected.key, state->choice.policy, best);
         state->note = why_not.empty() ? "remembered from now on" : why_not;
     }
     return Plan(std::move(state));
@@ -250,7 +250,7 @@ void Plan<V>::wait() const
 }
 
 template <class V>
-const Policy& Plan<V>::scheme() const
+const Policy& Plan<V>::policy() const
 {
     return state_->prepared.policy;
 }
@@ -286,7 +286,7 @@ std::string Plan<V>::describe() const
                s.options.op == Op::transpose ? " transposed" : "", s.options.unit_diagonal ? ", unit diagonal" : "",
                sizeof(V) == 4 ? ", float" : ", double", "\n  graph:  ", f.levels,
                plural(f.levels, " level, ", " levels, "), fixed(f.level_mean, 1), " entries each; ", levels(),
-               " one after the other with this scheme", "\n  chosen: ", to_text(scheme()),
+               " one after the other with this policy", "\n  chosen: ", to_text(policy()),
                "\n  why:    ", s.choice.why);
     if (!s.note.empty()) text += concat("\n  cache:  ", s.note);
     if (s.choice.seconds > 0)

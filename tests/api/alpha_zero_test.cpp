@@ -195,8 +195,8 @@ TEST_P(AlphaZeroOnTeam, Spmv)
             y.assign(rows, nan);
             plan.run(0, x, 0, y);
             EXPECT_EQ(y, std::vector<double>(rows, 0.0));
-            plan.multiply(0, 0);
-            for (int m = 0; m < plan.members(); ++m) plan.multiply_part(m, 0, 0);
+            plan.run(0, 0);
+            for (int m = 0; m < plan.members(); ++m) plan.run_on(m, 0, 0);
             plan.synchronize();
         }
 }

@@ -70,7 +70,7 @@ TEST_F(Sptrsv, RemembersTheFastest)
     const auto tuned =
         parsed(tulle("tune sptrsv stencil5:20 --seconds 0.2 --backend cpu --threads 2 --json --cache remembered"));
     EXPECT_EQ(tuned["features"].size(), 10u);
-    EXPECT_EQ(tuned["remembered"], tuned["trials"][0]["scheme"]);
+    EXPECT_EQ(tuned["remembered"], tuned["trials"][0]["policy"]);
     const Outcome used = tulle("run sptrsv stencil5:20 --threads 2 --repeat 1 --cache remembered");
     EXPECT_NE(used.out.find("earlier search"), std::string::npos) << used.out << used.err;
     const Outcome other = tulle("run sptrsv stencil5:21 --threads 2 --repeat 1 --cache remembered");

@@ -17,7 +17,7 @@ MUTANTS = [
     cut("an empty line at a cut goes to the part before", "src/partition/cutting.hpp", "const offset_t item = prim::lower_bound(prefix, items, position);",
         "const offset_t item = prim::upper_bound(prefix, items, position);", "*KeepsItsRule*"),
     cut("a cut line has two owners", "src/partition/partial.cpp", "const bool head = from.inside && from.at < to.at;", "const bool head = false;", "*CutsCsr*:*CutsAsThePaper*"),
-    cut("an empty part has a head", "src/partition/partial.cpp", "const bool head = from.inside && from.at < to.at;", "const bool head = from.inside;", "*CutsCsr*", seeds=[1, 2, 3, 4]),
+    cut("an empty part has a head", "src/partition/partial.cpp", "const bool head = from.inside && from.at < to.at;", "const bool head = from.inside;", "*AnEmptyPartInsideARow*"),
     cut("the pointer runs past its part", "src/partition/cuda/write_pointer.cu", "at > part.end ? part.end : at)", "at)", "*CutsCsr*cuda*", seeds=[1, 2, 3, 4]),
     cut("pointers of more than sixteen parts", "src/partition/cuda/write_pointer.cu", "        local += entries;\n", "", "*CutsCsr*cuda*", seeds=[1, 2, 3, 4]),
     cut("the merged pointer begins with the head", "src/partition/cuda/write_pointer.cu", "restore_pointer_kernel, local + (part.head ? 1 : 0), part", "restore_pointer_kernel, local, part", "*CutsCsr*cuda*", seeds=[1, 2, 3, 4]),

@@ -214,6 +214,23 @@ TULLE_ON_BACKENDS(PartialOn);
 
 // The example by hand: rows of 3, 0, 4, 1 nonzeros in three parts of 2, 3 and 3: the first row and the third go on in
 // the next part.
+// Several cuts at one place inside a row: the parts between them are empty and begin behind that row.
+TEST(Partial, AnEmptyPartInsideARowHasNoHead)
+{
+    const std::vector<Cut> cuts{{.at = 0},
+                                {.at = 3, .item = 1, .inside = true},
+                                {.at = 3, .item = 1, .inside = true},
+                                {.at = 6, .item = 1}};
+    const std::vector<Part> parts = parts_of(cuts);
+    ASSERT_EQ(parts.size(), 3u);
+    EXPECT_FALSE(parts[0].head);
+    EXPECT_FALSE(parts[1].head);
+    EXPECT_EQ(parts[1].nonzeros(), 0);
+    EXPECT_EQ(parts[1].first_line, 1);
+    EXPECT_TRUE(parts[2].head);
+    EXPECT_EQ(parts[2].first_line, 0);
+}
+
 TEST(Partial, CutsAsThePaperSays)
 {
     const std::vector<offset_t> row_begin{0, 3, 3, 7, 8};

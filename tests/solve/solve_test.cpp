@@ -377,6 +377,34 @@ TEST_P(SolveOn, NewValuesAndAFirstGuess)
     EXPECT_THROW(plan.update_values(other.view()), PlanMismatch);
 }
 
+// New values that a preconditioner refuses leave no plan of old and new parts: it solves again after values it accepts.
+// Values refused before anything was changed leave the plan as it was.
+TEST_P(SolveOn, AFailedUpdateOfValuesLeavesNoMixture)
+{
+    const Context c = ctx();
+    const HostCsr<double> a = grid<double>(4);
+    HostCsr<double> singular = a, infinite = a;
+    for (index_t i = 0; i < a.rows; ++i)
+        for (offset_t k = a.row_begin[static_cast<std::size_t>(i)]; k < a.row_begin[static_cast<std::size_t>(i) + 1];
+             ++k)
+            if (a.col[static_cast<std::size_t>(k)] == i) singular.value[static_cast<std::size_t>(k)] = 0;
+    infinite.value[3] = std::numeric_limits<double>::infinity();
+    const Csr<double> good = to_device(c, a.view()), bad = to_device(c, singular.view()),
+                      worse = to_device(c, infinite.view());
+    const std::vector<double> b = right_side(a);
+    const auto b_there = to_device<double>(c, std::span<const double>(b));
+    auto x = to_device<double>(c, std::span<const double>(b));
+    auto plan = Plan<double>::make(c, good.view(), {.method = Method::cg, .preconditioner = Jacobi{}});
+    EXPECT_THROW(plan.update_values(worse.view()), ValueError);
+    EXPECT_TRUE(plan.solve(b_there.span(), x.span()).converged());
+    EXPECT_THROW(plan.update_values(bad.view()), ValueError);
+    EXPECT_THROW(plan.solve(b_there.span(), x.span()), ValueError) << "solved with old and new values";
+    plan.update_values(good.view());
+    const Report r = plan.solve(b_there.span(), x.span());
+    EXPECT_TRUE(r.converged()) << r.text();
+    EXPECT_LE(residual_of(a, host_vector(c, x), b), 1e-5 * norm_of(b));
+}
+
 // The host may look every time or seldom: the iterations are the same.
 TEST_P(SolveOn, LooksOfTheHostDoNotMatter)
 {
@@ -446,7 +474,7 @@ TEST(Solve, IterationsAsOthers)
     EXPECT_EQ(r.method, Method::cg);
     EXPECT_NEAR(static_cast<double>(r.iterations), 79, 2);
     auto multigrid = Plan<double>::make(c, a.view());
-    EXPECT_EQ(to_text(*multigrid.recipe().preconditioner), "amg") << multigrid.describe();
+    EXPECT_EQ(to_text(*multigrid.policy().preconditioner), "amg") << multigrid.describe();
     EXPECT_LE(multigrid.solve(b, x).iterations, 16);
     auto cholesky = Plan<double>::make(c, a.view(), {.preconditioner = Incomplete{.kind = factor::Kind::ic0}});
     EXPECT_LE(cholesky.solve(b, x).iterations, 42);

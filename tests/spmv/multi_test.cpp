@@ -264,7 +264,7 @@ TEST_P(SpmvOnTeam, RunAllocatesNothing)
                 };
                 const auto before = allocations();
                 plan.run(1.0, x, 1.0, y);
-                plan.multiply(1.0, 0.0);
+                plan.run(1.0, 0.0);
                 plan.synchronize();
                 EXPECT_EQ(allocations(), before) << format << ", " << way;
             }
@@ -366,7 +366,7 @@ TEST_P(SpmvOnTeam, KeepsVectorsWithTheMembers)
                     upload(q, want.data() + plan.x_begin(m), plan.x(m).data(), std::ssize(plan.x(m)));
                 });
             for (int step = 0; step < 3; ++step) {
-                plan.multiply(1.0, 0.0);
+                plan.run(1.0, 0.0);
                 for (int m = 0; m < members; ++m) {
                     ASSERT_EQ(plan.x_begin(m), plan.y_begin(m));
                     all[m].run([&](const auto& q) {
@@ -432,7 +432,7 @@ TEST_P(SpmvOnTeam, SaysWhatIsWrong)
     EXPECT_THROW(plan.run(x, std::span<double>(y).first(19)), ShapeError);
     EXPECT_THROW(plan.run(x, std::span<double>(x).subspan(5, 20)), ValueError);
     EXPECT_THROW(plan.x(2), ValueError);
-    EXPECT_THROW(plan.multiply_part(-1, 1.0, 0.0), ValueError);
+    EXPECT_THROW(plan.run_on(-1, 1.0, 0.0), ValueError);
     EXPECT_THROW(TeamPlan<double>::make(team(2), a.view(), {.tolerance = 3}), ValueError);
     EXPECT_THROW(TeamPlan<double>::make(team(2), a.view(), {.nodes = {0}}), ShapeError);
     a.col[7] = 30;

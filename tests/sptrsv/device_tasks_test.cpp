@@ -515,7 +515,7 @@ TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
     const auto host = Plan<double>::make(c, there.view(), {.analysis = Analysis::host}),
                device = Plan<double>::make(c, there.view(), {.analysis = Analysis::device});
     EXPECT_EQ(device.features().levels, 2);
-    EXPECT_EQ(host.scheme(), device.scheme());
+    EXPECT_EQ(host.policy(), device.policy());
     EXPECT_EQ(host.levels(), device.levels());
     for (const std::string& name : feature_names())
         EXPECT_EQ(feature(host.features(), name), feature(device.features(), name)) << name;
@@ -592,8 +592,8 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
         try_policies<double>(c, there.view(), {.seconds = 1000}, {small, clusters, short_chains, long_chains});
     ASSERT_EQ(trials.size(), 4u);
     for (const Trial& trial : trials)
-        EXPECT_EQ(trial.levels, merge(host_queue, triangle_of(a), trial.scheme.merge, trial.scheme.rows).levels)
-            << to_text(trial.scheme);
+        EXPECT_EQ(trial.levels, merge(host_queue, triangle_of(a), trial.policy.merge, trial.policy.rows).levels)
+            << to_text(trial.policy);
 }
 
 template <class T>

@@ -27,11 +27,11 @@ TEST(ChooseSptrsv, ClustersWhereTheyCutLevels)
     const std::vector<MergeEstimate> cut{{Merge::none, 1, 30'000, 100'000},
                                          {Merge::critical, 32, 1500, 4000},
                                          {Merge::fixed, 32, 2500, 3200}};
-    EXPECT_EQ(choose(deep(30'000), cut, gpu).scheme.merge, Merge::critical);
+    EXPECT_EQ(choose(deep(30'000), cut, gpu).policy.merge, Merge::critical);
     const std::vector<MergeEstimate> uncut{{Merge::none, 1, 40, 100'000},
                                            {Merge::critical, 32, 38, 60'000},
                                            {Merge::fixed, 32, 300, 3200}};
-    EXPECT_EQ(choose(deep(40), uncut, gpu).scheme.merge, Merge::none);
+    EXPECT_EQ(choose(deep(40), uncut, gpu).policy.merge, Merge::none);
 }
 
 // Few multiprocessors where levels are many and small, and only where asked for as long as nobody has measured them.
@@ -43,19 +43,19 @@ TEST(ChooseSptrsv, TakesARegimeOnlyWhereItIsPredictedToGain)
     const std::vector<MergeEstimate> chains{{Merge::none, 1, 5000, 20'000}};
     Limits open = gpu;
     open.execution_scopes = true;
-    EXPECT_EQ(choose(narrow, chains, gpu).scheme.execution_scope, ExecutionScope::device);
-    EXPECT_EQ(choose(narrow, chains, open).scheme.execution_scope, ExecutionScope::block);
+    EXPECT_EQ(choose(narrow, chains, gpu).policy.execution_scope, ExecutionScope::device);
+    EXPECT_EQ(choose(narrow, chains, open).policy.execution_scope, ExecutionScope::block);
     EXPECT_NE(choose(narrow, chains, open).why.find("narrow enough for one block"), std::string::npos);
     Features larger = narrow;
     larger.rows = 200'000;  // does not fit into one block
-    EXPECT_EQ(choose(larger, chains, open).scheme.execution_scope, ExecutionScope::cluster);
+    EXPECT_EQ(choose(larger, chains, open).policy.execution_scope, ExecutionScope::cluster);
     Limits no_clusters = open;
     no_clusters.cluster_blocks = 1;
-    EXPECT_EQ(choose(larger, chains, no_clusters).scheme.execution_scope, ExecutionScope::device);
+    EXPECT_EQ(choose(larger, chains, no_clusters).policy.execution_scope, ExecutionScope::device);
     const std::vector<MergeEstimate> wide{{Merge::none, 1, 40, 100'000}};
     Features much = deep(40);
     much.nonzeros = 50'000'000;
-    EXPECT_EQ(choose(much, wide, open).scheme.execution_scope, ExecutionScope::device);
+    EXPECT_EQ(choose(much, wide, open).policy.execution_scope, ExecutionScope::device);
 }
 
 TEST(ChooseSptrsv, FindsLevelsOnTheGpuWhereTheyAreWide)
@@ -113,23 +113,23 @@ TEST(ChooseSptrsv, LooksForClustersOnlyWhereEnoughSolvesFollow)
 TEST(ChooseSptrsv, SharesLargeLevelsAmongThreadsOnly)
 {
     const std::vector<MergeEstimate> any{{Merge::none, 1, 10, 100'000}};
-    EXPECT_EQ(choose(deep(10), any, {Backend::cpu, 8}).scheme.kernel, Kernel::levels);
-    EXPECT_EQ(choose(deep(50'000), any, {Backend::cpu, 8}).scheme.kernel, Kernel::serial);
-    EXPECT_EQ(choose(deep(10), any, {Backend::cpu, 1}).scheme.kernel, Kernel::serial);
+    EXPECT_EQ(choose(deep(10), any, {Backend::cpu, 8}).policy.kernel, Kernel::levels);
+    EXPECT_EQ(choose(deep(50'000), any, {Backend::cpu, 8}).policy.kernel, Kernel::serial);
+    EXPECT_EQ(choose(deep(10), any, {Backend::cpu, 1}).policy.kernel, Kernel::serial);
 }
 
 TEST(ChooseSptrsv, SharesLevelsOnlyWithAMarginAndOnAnIdleMachine)
 {
     Limits two{.backend = Backend::cpu, .threads = 2};
-    EXPECT_EQ(choose(deep(10), {}, two).scheme.kernel, Kernel::levels);
-    EXPECT_EQ(choose(deep(400), {}, two).scheme.kernel, Kernel::serial)
+    EXPECT_EQ(choose(deep(10), {}, two).policy.kernel, Kernel::levels);
+    EXPECT_EQ(choose(deep(400), {}, two).policy.kernel, Kernel::serial)
         << "2500 entries of a level are not shared by two threads";
     two.handover = 100e-6;
     const Choice busy = choose(deep(10), {}, two);
-    EXPECT_EQ(busy.scheme.kernel, Kernel::serial);
+    EXPECT_EQ(busy.policy.kernel, Kernel::serial);
     EXPECT_NE(busy.why.find("busy"), std::string::npos) << busy.why;
     two.handover = 30e-6;
-    EXPECT_EQ(choose(deep(10), {}, two).scheme.kernel, Kernel::serial)
+    EXPECT_EQ(choose(deep(10), {}, two).policy.kernel, Kernel::serial)
         << "0.3 ms less of 1.5 ms are too little to trust a prediction";
     EXPECT_GT(measure_handover(2), 0);
     EXPECT_EQ(measure_handover(1), Limits{}.handover);

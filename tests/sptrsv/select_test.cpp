@@ -50,13 +50,13 @@ TEST(SptrsvScheme, ReadsBackAsItWasWritten)
     std::vector<Policy> all = paper_schemes();
     for (const Policy& s : candidates(gpu)) all.insert(all.begin(), s);
     for (std::size_t k = 0; k < all.size(); k += k < 20 ? 1 : 101)
-        EXPECT_EQ(parse_scheme(to_line(all[k])), all[k]) << to_line(all[k]);
+        EXPECT_EQ(parse_policy(to_line(all[k])), all[k]) << to_line(all[k]);
     EXPECT_EQ(to_line({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}),
               "kernel=tasks merge=critical rows=32 team=4 warps=8");
     const Policy in_a_block{.kernel = Kernel::tasks, .execution_scope = ExecutionScope::block};
     EXPECT_EQ(to_line(in_a_block), "kernel=tasks execution_scope=block");
-    EXPECT_EQ(parse_scheme("kernel=tasks regime=block"), in_a_block) << "as older files have it";
-    EXPECT_EQ(parse_scheme("kernel=levels limit=1"), (Policy{.kernel = Kernel::levels, .limit = 1}));
+    EXPECT_EQ(parse_policy("kernel=tasks regime=block"), in_a_block) << "as older files have it";
+    EXPECT_EQ(parse_policy("kernel=levels limit=1"), (Policy{.kernel = Kernel::levels, .limit = 1}));
 }
 
 TEST(SptrsvScheme, RefusesWhatItDoesNotUnderstand)
@@ -65,7 +65,7 @@ TEST(SptrsvScheme, RefusesWhatItDoesNotUnderstand)
          {"", "tasks", "rows=3", "kernel=", "kernel=task", "kernel=tasks merge", "kernel=tasks  rows=3",
           "kernel=tasks rows=", "kernel=tasks rows=3x", "kernel=tasks rows=99999999999", "kernel=tasks reorder=2",
           "kernel=tasks colour=3", "kernel=tasks merge=none rows=3 ="})
-        EXPECT_FALSE(parse_scheme(line)) << line;
+        EXPECT_FALSE(parse_policy(line)) << line;
 }
 
 // dep_dist of the paper: the mean of 1 / (k - column of the last entry beside the diagonal), 0 for rows without one.
@@ -122,9 +122,9 @@ TEST(SptrsvLearned, TakesTheHighestThatWorks)
     const auto few = choose_learned({.levels = 10}, model, gpu), many = choose_learned({.levels = 1000}, model, gpu),
                cpu = choose_learned({.levels = 10}, model, {Backend::cpu, 2});
     ASSERT_TRUE(few && many && cpu);
-    EXPECT_EQ(few->scheme, (Policy{.kernel = Kernel::tasks, .warps = 4}));
-    EXPECT_EQ(many->scheme.merge, Merge::critical);
-    EXPECT_EQ(cpu->scheme.kernel, Kernel::serial);
+    EXPECT_EQ(few->policy, (Policy{.kernel = Kernel::tasks, .warps = 4}));
+    EXPECT_EQ(many->policy.merge, Merge::critical);
+    EXPECT_EQ(cpu->policy.kernel, Kernel::serial);
     const Learned none(model::Perceptron::parse(
         "tulle perceptron 1\nfeature rows\noutput x\nmean 0 0 0\nscale 0 0 0\nlayer 1 3\n0 0 0 0\n", "none"));
     EXPECT_FALSE(choose_learned({}, none, gpu));
@@ -143,15 +143,15 @@ TEST(SptrsvLearned, OverrulesWhatIsNotGoodEnough)
                  "predicted"};
     const std::vector<MergeEstimate> both{{Merge::none, 1, 1000, 1000}, {Merge::critical, 32, 10, 10}},
         shorter{{Merge::none, 1, 1000, 1000}, {Merge::critical, 16, 10, 10}};
-    EXPECT_EQ(overrule(alone, {.levels = 40}, model, gpu, both).scheme, alone.scheme)
+    EXPECT_EQ(overrule(alone, {.levels = 40}, model, gpu, both).policy, alone.policy)
         << "good enough, with other warps";
-    EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, both).scheme.merge, Merge::critical);
-    EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, shorter).scheme, alone.scheme)
+    EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, both).policy.merge, Merge::critical);
+    EXPECT_EQ(overrule(alone, {.levels = 60}, model, gpu, shorter).policy, alone.policy)
         << "clusters of another length were looked at";
-    EXPECT_EQ(overrule(clusters, {.levels = 10}, model, gpu, both).scheme, clusters.scheme)
+    EXPECT_EQ(overrule(clusters, {.levels = 10}, model, gpu, both).policy, clusters.policy)
         << "good enough, if not the best";
     const Choice unknown{{.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 8}, 1e-6, "predicted"};
-    EXPECT_EQ(overrule(unknown, {.levels = 10}, model, gpu, both).scheme, (Policy{.kernel = Kernel::tasks, .warps = 4}))
+    EXPECT_EQ(overrule(unknown, {.levels = 10}, model, gpu, both).policy, (Policy{.kernel = Kernel::tasks, .warps = 4}))
         << "a scheme that it does not know is not good enough";
 }
 
@@ -184,16 +184,16 @@ const Policy found{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 16
 TEST(SptrsvCache, RemembersByPatternDeviceAndType)
 {
     const Folder folder;
-    EXPECT_FALSE(recall(folder.text(), key, gpu).scheme);
+    EXPECT_FALSE(recall(folder.text(), key, gpu).policy);
     EXPECT_EQ(recall(folder.text(), key, gpu).note, "");
     EXPECT_EQ(remember(folder.text() + "/new/folder", key, found, 1.25e-4), "");
     EXPECT_EQ(remember(folder.text(), key, found, 1.25e-4), "");
     const Remembered back = recall(folder.text(), key, gpu);
-    EXPECT_EQ(back.scheme, found);
+    EXPECT_EQ(back.policy, found);
     EXPECT_EQ(back.seconds, 1.25e-4);
-    EXPECT_FALSE(recall(folder.text(), {0x124, key.device, key.type}, gpu).scheme);
-    EXPECT_FALSE(recall(folder.text(), {key.pattern, "another", key.type}, gpu).scheme);
-    EXPECT_FALSE(recall(folder.text(), {key.pattern, key.device, "f32"}, gpu).scheme);
+    EXPECT_FALSE(recall(folder.text(), {0x124, key.device, key.type}, gpu).policy);
+    EXPECT_FALSE(recall(folder.text(), {key.pattern, "another", key.type}, gpu).policy);
+    EXPECT_FALSE(recall(folder.text(), {key.pattern, key.device, "f32"}, gpu).policy);
     EXPECT_NE(recall(folder.text(), key, {Backend::cpu, 2}).note.find("not for this backend"), std::string::npos);
 }
 
@@ -203,7 +203,7 @@ TEST(SptrsvCache, FindsOutAFileUnderAnothersName)
     const CacheKey other{0x999, "NVIDIA H200", "f64"};
     EXPECT_EQ(remember(folder.text(), key, found, 1), "");
     fs::copy_file(cache_file(folder.text(), key), cache_file(folder.text(), other));
-    EXPECT_FALSE(recall(folder.text(), other, gpu).scheme);
+    EXPECT_FALSE(recall(folder.text(), other, gpu).policy);
     EXPECT_NE(recall(folder.text(), other, gpu).note.find("of another pattern"), std::string::npos);
 }
 
@@ -219,9 +219,9 @@ TEST(SptrsvCache, SurvivesDamage)
         std::ofstream(file, std::ios::trunc) << broken;
         const Remembered back = recall(folder.text(), key, gpu);
         SCOPED_TRACE(broken);
-        EXPECT_NE(back.scheme.has_value(), !back.note.empty());
-        EXPECT_TRUE(!back.scheme || works(*back.scheme, gpu));
-        ignored += back.scheme ? 0 : 1;
+        EXPECT_NE(back.policy.has_value(), !back.note.empty());
+        EXPECT_TRUE(!back.policy || works(*back.policy, gpu));
+        ignored += back.policy ? 0 : 1;
     }
     EXPECT_GT(ignored, 60);
 }
@@ -236,7 +236,7 @@ TEST(SptrsvCache, LeavesForeignFilesAlone)
     EXPECT_EQ(read(file), "my diary\n");
     std::ofstream(file, std::ios::trunc) << "tulle sptrsv scheme 1\nhalf";  // ours, but cut off: may be replaced
     EXPECT_EQ(remember(folder.text(), key, found, 1), "");
-    EXPECT_EQ(recall(folder.text(), key, gpu).scheme, found);
+    EXPECT_EQ(recall(folder.text(), key, gpu).policy, found);
 }
 
 TEST(SptrsvCache, SaysWhyNothingWasWritten)
@@ -245,7 +245,7 @@ TEST(SptrsvCache, SaysWhyNothingWasWritten)
     std::ofstream(folder.path / "file") << "x";
     EXPECT_NE(remember((folder.path / "file").string(), key, found, 1), "");
     EXPECT_NE(remember((folder.path / "file" / "deeper").string(), key, found, 1), "");
-    EXPECT_FALSE(recall((folder.path / "file").string(), key, gpu).scheme);
+    EXPECT_FALSE(recall((folder.path / "file").string(), key, gpu).policy);
 }
 
 // Readers see one of what the writers wrote, whole, and no file is left over.
@@ -258,7 +258,7 @@ TEST(SptrsvCache, ManyMayWriteAtOnce)
     std::thread reader([&] {
         while (!stop) {
             const Remembered back = recall(folder.text(), key, gpu);
-            if (!back.scheme || back.scheme->warps != static_cast<int>(back.seconds) + 7) ++wrong;
+            if (!back.policy || back.policy->warps != static_cast<int>(back.seconds) + 7) ++wrong;
             ++seen;
         }
     });
@@ -292,7 +292,7 @@ TEST_P(SptrsvSelectOn, ASearchIsRememberedAndUsed)
     const auto first = Plan<double>::make(c, there.view(), search);
     EXPECT_NE(first.describe().find("remembered from now on"), std::string::npos) << first.describe();
     const auto second = Plan<double>::make(c, there.view(), {.cache = folder.text()});
-    EXPECT_EQ(second.scheme(), first.scheme());
+    EXPECT_EQ(second.policy(), first.policy());
     EXPECT_NE(second.describe().find("the fastest of an earlier search"), std::string::npos) << second.describe();
     const auto other = Plan<double>::make(
         c, view_of(to_device(c, triangle_where<double>(61, 3, [](index_t, index_t) { return false; }).view())),

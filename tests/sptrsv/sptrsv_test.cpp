@@ -175,7 +175,7 @@ TEST_P(SptrsvOn, KnowsWhatFitsIntoSharedMemory)
     if (simt::under_asan) return;  // solves the same again, several times
     const auto trials = try_policies<double>(c, there.view(), {.seconds = 1000}, {block, cluster});
     ASSERT_EQ(trials.size(), 1u);
-    EXPECT_EQ(trials.front().scheme, cluster);
+    EXPECT_EQ(trials.front().policy, cluster);
 }
 
 // GPUs before compute capability 9.0 have no clusters of blocks, and a block's shared memory holds fewer unknowns.

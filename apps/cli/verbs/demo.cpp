@@ -69,7 +69,7 @@ Outcome solve_triangle(const Stage& stage, const Context& ctx)
     const SolveSummary r = solve_lower_triangle(stage.host, ctx, stage.a, stage.options.repeat, stage.options.seed);
     return {.operation = "L x = b",
             .backend = r.backend,
-            .policy = r.scheme,
+            .policy = r.policy,
             .check = r.check,
             .seconds = r.seconds,
             .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0,
@@ -119,7 +119,7 @@ Outcome solve_system(const Stage& stage, const Context& ctx)
     const double touched = static_cast<double>(r.iterations + 1) * static_cast<double>(a.bytes());
     return {.operation = concat("A x = b, ", demo_system),
             .backend = ctx.name(),
-            .policy = concat(to_text(r.method), ", ", to_text(*plan.recipe().preconditioner)),
+            .policy = concat(to_text(r.method), ", ", to_text(*plan.policy().preconditioner)),
             .check = fmt::format("{} in {}, residual {:.1e}", to_text(r.reason),
                                  counted(r.iterations, "iteration", "iterations"), r.relative),
             .seconds = seconds,

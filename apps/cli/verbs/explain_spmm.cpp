@@ -378,7 +378,7 @@ void add_explain_spmm(Parser& parser, CLI::App* explain, ExplainSpmmOptions& opt
     verb->add_flag("--bsa", options.bsa,
                    "consider the order bsa too, for panels and for the paper's tiles and rest; takes long where the "
                    "matrix has hubs");
-    verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (1000)")
+    verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (100)")
         ->check(positive())
         ->option_text("N");
     verb->add_option("--repeat", o.repeat, "timed runs (5); 0: measure nothing")

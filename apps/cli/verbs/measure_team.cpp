@@ -51,7 +51,7 @@ SpmvResult<V> measure_view(const Team& team, const spmv::PartableView<V>& a, con
     std::vector<double> seconds;
     for (int i = 0; i < options.repeat; ++i) {
         begin = trace::now();
-        plan.multiply(p.alpha, p.beta);
+        plan.run(p.alpha, p.beta);
         plan.synchronize();
         seconds.push_back(trace::now() - begin);
     }

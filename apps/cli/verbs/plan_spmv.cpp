@@ -68,8 +68,7 @@ Forecast forecast(const Session& session, const Context& ctx, const CsrView<V>& 
                .imbalance = plan.imbalance(),
                .gathers = plan.gathers(),
                .description = plan.describe()};
-    for (int m = 0; m < plan.members(); ++m)
-        f.seconds.push_back(best_of(team[m], [&] { plan.multiply_part(m, V(1), V(0)); }));
+    for (int m = 0; m < plan.members(); ++m) f.seconds.push_back(best_of(team[m], [&] { plan.run_on(m, V(1), V(0)); }));
     f.team = spmv::predict_seconds(f.parts, f.seconds, sizeof(V), {.bytes_per_second = options.link * 1e9});
 
     const auto there = to_device(ctx, a);

@@ -133,7 +133,7 @@ void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
     verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
     verb->add_option("--beta", o.beta, "(0)")->option_text("NUMBER");
-    verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (1000)")
+    verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (100)")
         ->check(positive())
         ->option_text("N");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");

@@ -24,7 +24,7 @@ namespace {
 
 template <class V>
 struct SolveResult {
-    std::string backend, scheme, description;
+    std::string backend, policy, description;
     std::vector<V> x;  // row after row
     double plan_seconds = 0, median = 0, best = 0;
     std::size_t plan_bytes = 0;
@@ -124,7 +124,7 @@ template <class V>
 SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, const RunSptrsvOptions& o,
                              const std::vector<V>& b)
 {
-    SolveResult<V> result{.backend = ctx.name(), .scheme = {}, .description = {}, .x = {}};
+    SolveResult<V> result{.backend = ctx.name(), .policy = {}, .description = {}, .x = {}};
     const auto there = to_device(ctx, on_host);
     const index_t n = on_host.rows, sides = o.right_hand_sides;
     const Buffer<V> right = to_device(ctx, std::span<const V>(b));
@@ -138,7 +138,7 @@ SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, cons
     const auto plan = sptrsv::Plan<V>::make(ctx, there.view(), options);
     ctx.synchronize();
     result.plan_seconds = trace::now() - begin;
-    result.scheme = sptrsv::to_text(plan.scheme());
+    result.policy = sptrsv::to_text(plan.policy());
     result.description = plan.describe();
     result.plan_bytes = plan.bytes();
     result.levels = plan.levels();
@@ -193,7 +193,7 @@ void report(const Session& session, const RunSptrsvOptions& o, const CsrView<V>&
         Json list = Json::array();
         for (const auto& r : results)
             list.push_back({{"backend", r.backend},
-                            {"scheme", r.scheme},
+                            {"policy", r.policy},
                             {"levels", r.levels},
                             {"plan_seconds", r.plan_seconds},
                             {"plan_bytes", r.plan_bytes},
@@ -310,7 +310,7 @@ SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const
     const Verdict verdict = check(plain_triangle(tame.view(), o.triangle), 1.0, b, 1, r.x);
     const auto entries = static_cast<std::size_t>(r.entries), rows = static_cast<std::size_t>(a.rows);
     return {r.backend,
-            r.scheme,
+            r.policy,
             check_text(verdict),
             r.median,
             entries * (sizeof(double) + sizeof(index_t)) + 2 * rows * sizeof(double),
@@ -339,7 +339,7 @@ void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& o)
         ->check(CLI::Range(1, 100'000))
         ->option_text("N");
     verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
-    verb->add_option("--search", o.search, "try schemes for so many seconds instead of predicting the best")
+    verb->add_option("--search", o.search, "try policies for so many seconds instead of predicting the best")
         ->check(positive())
         ->option_text("SECONDS");
     verb->add_option("--cache", o.cache, "folder that remembers what a search found for a pattern on a device")
@@ -360,13 +360,13 @@ void add_tune(Parser& parser, TuneSptrsvOptions& o)
     tune->require_subcommand(1);
     CLI::App* verb =
         parser.verb("sptrsv",
-                    "Schemes of the triangular solve, the fastest first; the one tulle would choose is marked.",
+                    "Policies of the triangular solve, the fastest first; the one tulle would choose is marked.",
                     "tulle tune sptrsv matrix.mtx --seconds 10\ntulle tune sptrsv twin:cant --dominant --paper "
                     "--seconds 60\ntulle tune sptrsv twin:cant --dominant --exhaustive --seconds 3600",
                     tune);
     o.triangle.backend = "cuda";
     add_triangle(parser, verb, o.triangle, {"cpu", "cuda"}, "cuda (the default, where there is a GPU) or cpu");
-    verb->add_option("--seconds", o.seconds, "no new scheme is tried after this long (10)")
+    verb->add_option("--seconds", o.seconds, "no new policy is tried after this long (10)")
         ->check(positive())
         ->option_text("SECONDS");
     auto* paper = verb->add_flag("--paper", o.paper, "on a GPU: some schemes of AG-SpTRSV of every kind too");

@@ -117,7 +117,7 @@ Outcome solve_on(const Session& session, const Context& ctx, const CsrView<V>& a
     Outcome outcome{plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { way(s); }),
                     plan.describe(),
                     {},
-                    to_text(*plan.recipe().preconditioner),
+                    to_text(*plan.policy().preconditioner),
                     plan.bytes()};
     outcome.method = to_text(outcome.report.method);
     const Buffer<V> here = to_host<V>(ctx, std::as_const(left).span());

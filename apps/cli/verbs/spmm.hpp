@@ -22,7 +22,7 @@ struct SpmmOptions {
     bool search = false;                        // tiles: deltas are tried
     bool transpose = false, verify = false;
     double alpha = 1, beta = 0;
-    double expected_calls = 1000;
+    double expected_calls = 100;
     int devices = 0;                  // a team of so many; 0: one device, no team
     std::string split = "automatic";  // of a team: rows or columns
     int repeat = 10;

@@ -47,7 +47,7 @@ void add_tune(Parser& parser, TuneSptrsvOptions& options);
 // For demo: L x = b with the lower triangle of a square matrix on the host, its values made harmless; timed and
 // checked.
 struct SolveSummary {
-    std::string backend, scheme, check;
+    std::string backend, policy, check;
     double seconds = 0;     // median
     std::size_t bytes = 0;  // entries, b and x, each once
     bool good = true;

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle tune sptrsv: every scheme that there is time for, the fastest first.
+// tulle tune sptrsv: every policy that there is time for, the fastest first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string what_is_remembered(const Context& ctx, const CsrView<V>& a, const sp
 {
     const auto plan = sptrsv::Plan<V>::make(ctx, a, options);
     const bool found = plan.describe().find("an earlier search") != std::string::npos;
-    return found ? sptrsv::to_text(plan.scheme()) : "nothing; tulle run sptrsv --cache says why";
+    return found ? sptrsv::to_text(plan.policy()) : "nothing; tulle run sptrsv --cache says why";
 }
 
 // The same every time; whoever stops early has seen schemes of every kind.
@@ -51,7 +51,7 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
     const auto there = to_device(ctx, loaded.matrix.view());
     sptrsv::Options options = o.triangle.plan();
     const auto planned = sptrsv::Plan<V>::make(ctx, there.view(), options);
-    const sptrsv::Policy chosen = planned.scheme();
+    const sptrsv::Policy chosen = planned.policy();
     std::vector<sptrsv::Policy> schemes{chosen};
     for (const sptrsv::Policy& s : sptrsv::candidates(sptrsv::limits_of(ctx)))
         if (s != chosen) schemes.push_back(s);
@@ -62,16 +62,16 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
     options.cache = o.cache;
     std::vector<sptrsv::Trial> trials;
     {
-        Activity work(session.console, concat("trying ", schemes.size(), " schemes"));
+        Activity work(session.console, concat("trying ", schemes.size(), " policies"));
         trials = sptrsv::try_policies<V>(ctx, there.view(), options, schemes, work.progress());
     }
     const std::string remembered = o.cache.empty() ? "" : what_is_remembered<V>(ctx, there.view(), options);
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& t : trials)
-            list.push_back({{"scheme", sptrsv::to_text(t.scheme)},
-                            {"choice", sptrsv::to_line(t.scheme)},
-                            {"chosen", t.scheme == chosen},
+            list.push_back({{"policy", sptrsv::to_text(t.policy)},
+                            {"choice", sptrsv::to_line(t.policy)},
+                            {"chosen", t.policy == chosen},
                             {"levels", t.levels},
                             {"prepare_seconds", t.prepare_seconds},
                             {"solve_seconds", t.solve_seconds}});
@@ -87,16 +87,16 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
                        {"trials", list}});
         return print(session, result);
     }
-    Table table({{"", Align::left}, {"scheme", Align::left}, {"levels"}, {"arrange"}, {"solve"}});
+    Table table({{"", Align::left}, {"policy", Align::left}, {"levels"}, {"arrange"}, {"solve"}});
     for (std::size_t k = 0; k < trials.size(); ++k) {
-        const bool is_chosen = trials[k].scheme == chosen;
+        const bool is_chosen = trials[k].policy == chosen;
         if (k >= static_cast<std::size_t>(o.show) && !is_chosen) continue;
         table.add({concat(k == 0 ? "fastest" : "", k == 0 && is_chosen ? ", " : "", is_chosen ? "chosen" : ""),
-                   sptrsv::to_text(trials[k].scheme), grouped(trials[k].levels),
+                   sptrsv::to_text(trials[k].policy), grouped(trials[k].levels),
                    seconds_text(trials[k].prepare_seconds), seconds_text(trials[k].solve_seconds)});
     }
     session.console.print(
-        session.console.styled(fmt::format("{} on {}: {} of {} schemes tried\n", o.triangle.matrix.name(), ctx.name(),
+        session.console.styled(fmt::format("{} on {}: {} of {} policies tried\n", o.triangle.matrix.name(), ctx.name(),
                                            trials.size(), schemes.size()),
                                Style::bold) +
         table.text(session.console) +

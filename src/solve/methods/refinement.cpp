@@ -58,8 +58,8 @@ public:
     }
     std::string describe() const override
     {
-        return concat("inside, in float: ", to_text(*inner_.recipe().method), ", ",
-                      to_text(*inner_.recipe().preconditioner));
+        return concat("inside, in float: ", to_text(*inner_.policy().method), ", ",
+                      to_text(*inner_.policy().preconditioner));
     }
 
 private:

@@ -3,7 +3,7 @@
 // Which order pays: one cost ranks them all, and an order is taken only if its making is earned back within the
 // expected calls.
 //
-//     OrderChoice c = choose_order(ctx, pattern_of(A.view()), {.n = 128, .value_bytes = 2, .expected_calls = 1000});
+//     OrderChoice c = choose_order(ctx, pattern_of(A.view()), {.n = 128, .value_bytes = 2, .expected_calls = 100});
 //     … c.order …;  std::puts(c.why.c_str());
 #pragma once
 
@@ -43,7 +43,7 @@ TULLE_API PanelCost sample_cost(const Context& ctx, const Pattern& a, const RowO
 struct OrderQuestion {
     index_t n = 128;              // columns of B
     std::size_t value_bytes = 4;  // of an element of B
-    double expected_calls = 1000;
+    double expected_calls = 100;
     index_t height = 64;                  // rows of a panel
     index_t sample = 64;                  // panels that are counted of each order; 0: all
     bool bsa = false;                     // bsa as well: on graphs with hubs it may take many times its price

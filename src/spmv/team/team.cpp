@@ -338,13 +338,13 @@ void TeamPlan<V>::run(V alpha, std::span<const V> x, V beta, std::span<V> y)
 }
 
 template <class V>
-void TeamPlan<V>::multiply(V alpha, V beta)
+void TeamPlan<V>::run(V alpha, V beta)
 {
     multiply_all(*state_, alpha, beta, state_->exchanges);
 }
 
 template <class V>
-void TeamPlan<V>::multiply_part(int member, V alpha, V beta)
+void TeamPlan<V>::run_on(int member, V alpha, V beta)
 {
     partition::require_member(member, members());
     Member<V>& m = (*state_)[member];

@@ -73,7 +73,7 @@ Remembered read(const std::string& file, const CacheKey& key, const Limits& limi
     if (after(lines, "device") != key.device) lines.fail("of another device");
     if (after(lines, "type") != key.type) lines.fail("of another type");
     if (after(lines, "pattern") != hex(key.pattern)) lines.fail("of another pattern");
-    const std::optional<Policy> scheme = parse_scheme(after(lines, "scheme"));
+    const std::optional<Policy> scheme = parse_policy(after(lines, "scheme"));
     if (!scheme) lines.fail("a scheme that is not understood");
     check_policy(*scheme, limits);
     after(lines, "seconds");

@@ -241,7 +241,7 @@ std::string to_line(const Policy& s)
     return line;
 }
 
-std::optional<Policy> parse_scheme(std::string_view line)
+std::optional<Policy> parse_policy(std::string_view line)
 {
     if (!line.starts_with("kernel=")) return std::nullopt;
     Policy s;

@@ -77,7 +77,7 @@ std::vector<Trial> try_policies(const Context& all, const AnyView<V>& given, con
     std::stable_sort(trials.begin(), trials.end(),
                      [](const Trial& x, const Trial& y) { return x.solve_seconds < y.solve_seconds; });
     if (!options.cache.empty() && !trials.empty())
-        remember(options.cache, key_of(ctx, known, type_name<V>), trials.front().scheme, trials.front().solve_seconds);
+        remember(options.cache, key_of(ctx, known, type_name<V>), trials.front().policy, trials.front().solve_seconds);
     return trials;
 }
 

@@ -179,7 +179,7 @@ Model model_for(const Options& options, About about)
 }
 
 struct Judged {
-    Policy scheme;
+    Policy policy;
     double worth;  // 0 to 1; from a half on it is thought to be good enough
 };
 constexpr double good_enough = 0.5;
@@ -354,7 +354,7 @@ CacheKey key_of(const Context& ctx, AnalysisState& known, std::string_view type)
 
 Learned::Learned(model::Perceptron perceptron) : model(std::move(perceptron))
 {
-    for (const std::string& line : model.outputs()) schemes.push_back(parse_scheme(line));
+    for (const std::string& line : model.outputs()) schemes.push_back(parse_policy(line));
 }
 
 std::optional<Choice> choose_learned(const Features& features, const Learned& learned, const Limits& limits)
@@ -363,7 +363,7 @@ std::optional<Choice> choose_learned(const Features& features, const Learned& le
     if (judged.empty()) return std::nullopt;
     const Judged& best = *std::max_element(judged.begin(), judged.end(),
                                            [](const Judged& a, const Judged& b) { return a.worth < b.worth; });
-    return Choice{best.scheme, 0,
+    return Choice{best.policy, 0,
                   concat("the learned model judges it ", fixed(best.worth, 2), ", the most of ", judged.size(),
                          " schemes")};
 }
@@ -374,15 +374,15 @@ Choice overrule(const Choice& predicted, const Features& features, const Learned
     double most = 0, most_like = 0;
     Policy best;
     for (const Judged& one : judge(features, learned, limits)) {
-        if (is_like(predicted.scheme, one.scheme)) most_like = std::max(most_like, one.worth);
-        if (one.worth <= most || !was_looked_at(one.scheme, looked_at)) continue;
+        if (is_like(predicted.policy, one.policy)) most_like = std::max(most_like, one.worth);
+        if (one.worth <= most || !was_looked_at(one.policy, looked_at)) continue;
         most = one.worth;
-        best = one.scheme;
+        best = one.policy;
     }
     if (most_like >= good_enough || most < good_enough) return predicted;
     return {best, 0,
             concat("the learned model judges it ", fixed(most, 2), ", and ", fixed(most_like, 2),
-                   " what was predicted to be the fastest: ", to_text(predicted.scheme))};
+                   " what was predicted to be the fastest: ", to_text(predicted.policy))};
 }
 
 Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type,
@@ -394,8 +394,8 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
     if (!options.cache.empty()) {
         selected.key = key_of(ctx, known, type);
         const Remembered found = recall(options.cache, selected.key, limits);
-        if (found.scheme)
-            return {.choice = {*found.scheme, found.seconds, "the fastest of an earlier search"},
+        if (found.policy)
+            return {.choice = {*found.policy, found.seconds, "the fastest of an earlier search"},
                     .settled = true,
                     .key = selected.key,
                     .note = "remembered"};
@@ -421,7 +421,7 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
         }
     evaluate_merges(ctx, limits, options.expected_calls, known);
     selected.choice = choose(known.features, known.estimates, limits);
-    if (selected.choice.scheme.kernel == Kernel::levels) {  // the same bits, but not on a machine that others use
+    if (selected.choice.policy.kernel == Kernel::levels) {  // the same bits, but not on a machine that others use
         Limits now = limits;
         now.handover = measure_handover(limits.threads);
         selected.choice = choose(known.features, known.estimates, now);

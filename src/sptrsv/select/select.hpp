@@ -35,7 +35,7 @@ struct CacheKey {
 };
 
 struct Remembered {
-    std::optional<Policy> scheme = {};
+    std::optional<Policy> policy = {};
     double seconds = 0;     // of a solve, as measured then
     std::string note = {};  // why a file was ignored
 };
