@@ -14,6 +14,7 @@
 /// context of a GPU is refused with NotBuilt. Results do not depend on the number of threads.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,44 @@ TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>&
 template <class V>
 TULLE_API Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                  const CsrView<V>& mask, bool complement = false);
+
+/// Part of a matrix.
+enum class Triangle {
+    whole,  ///< all entries
+    lower,  ///< below the diagonal
+    upper,  ///< above the diagonal
+};
+
+/// What stays of the rows of a matrix. Magnitudes decide; NaN is larger than all others. Entries that equal the last
+/// one of the largest stay too, so that the result does not depend on an order. With a threshold above zero, entries that
+/// are zero never stay.
+struct Select {
+    double threshold = 0;                 ///< entries of smaller magnitude go
+    index_t most_per_row = 0;             ///< so many largest stay of every row; 0: all
+    index_t recover = 0;                  ///< rows that lost too much get their largest back, up to so many; 0: none
+    double recover_share = 0;             ///< too much: less than this share of the sum of magnitudes is left
+    Triangle triangle = Triangle::whole;  ///< entries elsewhere go first of all
+};
+
+/// The entries of A that a selection keeps, in the order of A.
+/// @throws ValueError if A is not valid or the selection is out of range; OutOfMemory.
+template <class V>
+TULLE_API Csr<V> select(const Context& ctx, const CsrView<V>& a, const Select& selection);
+
+/// select(A B), without ever holding A B: the CPU selects in every row as it is computed, with arrays of B.cols
+/// entries for each thread; a GPU computes A B by ranges of rows that fit `budget`. Beside those, the memory is that of
+/// the result twice. Rows are sorted; sums are in the order of A's nonzeros.
+/// @param ctx where the arrays are and the work is done.
+/// @param semiring of the product; on a GPU plus_times.
+/// @param a the matrix A.
+/// @param b the matrix B.
+/// @param selection what stays.
+/// @param budget GPU: bytes that may be held at once beside A and B; 0: half of what is free.
+/// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid or the selection is out of range;
+/// NotBuilt on a GPU with another semiring; OutOfMemory.
+template <class V>
+TULLE_API Csr<V> multiply_select(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
+                                 const Select& selection, std::size_t budget = 0);
 
 /// Number of triangles of an undirected graph: sets of three vertices with all three edges. Self loops do not count,
 /// an edge that is stored twice counts once, weights are not read.
@@ -133,5 +172,44 @@ TULLE_API Paths shortest_paths(const Context& ctx, const CsrView<double>& a, ind
 /// The connected component of each vertex, named by its smallest vertex. Directions of edges are ignored.
 /// @throws ShapeError if A is not square; ValueError if A is not valid; NotBuilt on a GPU.
 TULLE_API std::vector<index_t> components(const Context& ctx, const CsrView<double>& a);
+
+/// Where cluster() is after an iteration.
+struct ClusterStep {
+    int iteration = 0;      ///< from 1
+    double chaos = 0;       ///< largest over all rows of (largest - sum of squares) x entries; converged near zero
+    offset_t nonzeros = 0;  ///< entries after pruning
+};
+
+/// Options of cluster(); defaults and meaning are those of the program mcl, whose options are named.
+struct ClusterOptions {
+    double inflation = 2;        ///< -I: exponent; larger ones give smaller clusters
+    double prune = 1e-4;         ///< -p: entries below it go
+    index_t select = 1100;       ///< -S: so many largest entries stay of a row; 0: all
+    index_t recover = 1400;      ///< -R: rows that lost too much get so many back; 0: none
+    double recover_share = 0.9;  ///< -pct: too much: less than this share is left
+    int iterations = 10000;      ///< -L: at most
+    std::size_t budget = 0;      ///< GPU: bytes that an expansion may hold beside its matrix; 0: half of what is free
+    std::function<void(const ClusterStep&)> progress = {};  ///< called after every iteration; may be empty
+};
+
+/// A clustering.
+struct Clusters {
+    std::vector<index_t> cluster;  ///< of each vertex; numbered from the largest on, equal ones by smallest vertex
+    index_t count = 0;             ///< number of clusters
+    int iterations = 0;            ///< done
+    bool converged = false;        ///< chaos is below 1e-4
+    offset_t most_nonzeros = 0;    ///< of all matrices between iterations
+};
+
+/// Markov clustering (van Dongen 2008, doi:10.1137/040608635) as the program mcl does it: expand (the square of the
+/// matrix), prune, inflate (powers of the entries, rows scaled to add up to 1), until nothing changes. Values are
+/// float, as mcl's. Self loops are replaced by the largest weight of their vertex; an edge that is stored twice has the
+/// sum of its weights. A vertex between clusters goes to the one with the smallest attractor.
+///
+/// The square is never held: see multiply_select(). The memory is that of two pruned matrices, at most about
+/// 2 x 8 bytes x vertices x max(select, recover), beside the arrays of the threads.
+/// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or not finite, or an
+/// option is out of range; OutOfMemory.
+TULLE_API Clusters cluster(const Context& ctx, const CsrView<double>& a, const ClusterOptions& options = {});
 
 }  // namespace tulle::inline TULLE_ABI::graph

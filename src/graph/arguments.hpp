@@ -3,6 +3,9 @@
 // What all graph functions check before they touch an array.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "matrix/dense_checks.hpp"
 #include "tulle/error.hpp"
 #include "tulle/graph.hpp"
@@ -27,6 +30,14 @@ void require_matrix(const Context& ctx, const CsrView<V>& a)
 }
 
 template <class V>
+void require_product(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b)
+{
+    require_matrix(ctx, a);
+    require_matrix(ctx, b);
+    require(a.cols == b.rows, [&] { return concat("A has ", a.cols, " columns, but B has ", b.rows, " rows"); });
+}
+
+template <class V>
 CpuQueue require_graph(const Context& ctx, const CsrView<V>& a)
 {
     const CpuQueue q = cpu_of(ctx, a.nonzeros);
@@ -34,6 +45,14 @@ CpuQueue require_graph(const Context& ctx, const CsrView<V>& a)
     require(a.rows == a.cols,
             [&] { return concat("a graph needs a square matrix, and this one is ", a.rows, " x ", a.cols); });
     return q;
+}
+
+inline void require_weights(const CsrView<double>& a)
+{
+    const auto* bad = std::find_if(a.value, a.value + a.nonzeros, [](double w) { return !(w >= 0) || std::isinf(w); });
+    require<ValueError>(bad == a.value + a.nonzeros, [&] {
+        return concat("the weight of nonzero ", bad - a.value, " is ", *bad, ", but must be finite and not negative");
+    });
 }
 
 inline void require_vertex(index_t vertex, index_t rows)

@@ -210,8 +210,8 @@ Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& 
                        const CsrView<V>& mask, bool complement)
 {
     const CpuQueue q = cpu_of(ctx, a.nonzeros + b.nonzeros + mask.nonzeros);
-    for (const CsrView<V>* m : {&a, &b, &mask}) require_matrix(ctx, *m);
-    require(a.cols == b.rows, [&] { return concat("A has ", a.cols, " columns, but B has ", b.rows, " rows"); });
+    require_product(ctx, a, b);
+    require_matrix(ctx, mask);
     require(mask.rows == a.rows && mask.cols == b.cols, [&] {
         return concat("the mask is ", mask.rows, " x ", mask.cols, ", but A B is ", a.rows, " x ", b.cols);
     });

@@ -14,14 +14,6 @@ namespace {
 
 using Vector = std::vector<double>;
 
-void require_weights(const CsrView<double>& a)
-{
-    const auto* bad = std::find_if(a.value, a.value + a.nonzeros, [](double w) { return !(w >= 0) || std::isinf(w); });
-    require<ValueError>(bad == a.value + a.nonzeros, [&] {
-        return concat("the weight of nonzero ", bad - a.value, " is ", *bad, ", but must be finite and not negative");
-    });
-}
-
 double sum_of(std::span<const double> x) { return std::accumulate(x.begin(), x.end(), 0.0); }
 
 // In proportion to `given`, adding up to 1; equal where nothing is given.

@@ -1,12 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs about graphs: triangles, rank, paths.
+// The verbs about graphs: triangles, rank, paths, cluster.
 #pragma once
 
 #include <string>
 
 #include "apps/cli/support/parser.hpp"
 #include "apps/cli/support/source.hpp"
+#include "tulle/graph.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::cli {
@@ -30,10 +31,17 @@ struct PathsOptions {
     std::string to;         // levels or distances, one a line
 };
 
+struct ClusterVerbOptions {
+    Source matrix;
+    std::string backend = "cpu", to;  // to: the clusters, one a line
+    graph::ClusterOptions options;
+};
+
 struct GraphWishes {
     TrianglesOptions triangles;
     RankOptions rank;
     PathsOptions paths;
+    ClusterVerbOptions cluster;
 };
 
 void add_graph(Parser& parser, GraphWishes& wishes);
