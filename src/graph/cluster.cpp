@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Markov clustering. Row i of the matrix is where a walk from vertex i goes: column i of the program mcl. Expansion with
-// pruning is multiply_select(); clusters are read from the last matrix on the host.
+// Markov clustering. Row i of the matrix is where a walk from vertex i goes: column i of the program mcl. Expansion
+// with pruning is multiply_select(); clusters are read from the last matrix on the host.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -28,7 +28,8 @@ void require_options(const ClusterOptions& o)
 {
     require<ValueError>(o.inflation > 1 && o.inflation <= 30,
                         [&] { return concat("inflation must be above 1 and at most 30, and is ", o.inflation); });
-    require<ValueError>(o.prune >= 0 && o.prune < 1, [&] { return concat("prune must be in 0 … 1, and is ", o.prune); });
+    require<ValueError>(o.prune >= 0 && o.prune < 1,
+                        [&] { return concat("prune must be in 0 … 1, and is ", o.prune); });
     require<ValueError>(o.iterations >= 1, "there must be one iteration at least");
 }
 
@@ -179,13 +180,13 @@ double step(const Context& ctx, const Queue& q, const Select& selection, double 
 Clusters cluster(const Context& ctx, const CsrView<double>& a, const ClusterOptions& options)
 {
     require_graph(ctx, a);
+    require_weights(ctx, a, true);
     require_options(options);
     const Select selection{.threshold = options.prune,
                            .most_per_row = options.select,
                            .recover = options.recover,
                            .recover_share = options.recover_share};
     const Csr<double> tidy = sum_duplicates(ctx, a), here = to_host(ctx, tidy.view());
-    require_weights(here.view());
     const Csr<float> start = walks(ctx.host(), here.view());
     Csr<float> m = to_device(ctx, start.view());
     Clusters r;

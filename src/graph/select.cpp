@@ -157,7 +157,7 @@ template TULLE_API Csr<float> select(const Context&, const CsrView<float>&, cons
 template TULLE_API Csr<double> select(const Context&, const CsrView<double>&, const Select&);
 template TULLE_API Csr<float> multiply_select(const Context&, Semiring, const CsrView<float>&, const CsrView<float>&,
                                               const Select&, std::size_t);
-template TULLE_API Csr<double> multiply_select(const Context&, Semiring, const CsrView<double>&,
-                                               const CsrView<double>&, const Select&, std::size_t);
+template TULLE_API Csr<double> multiply_select(const Context&, Semiring, const CsrView<double>&, const CsrView<double>&,
+                                               const Select&, std::size_t);
 
 }  // namespace tulle::inline TULLE_ABI::graph

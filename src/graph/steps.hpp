@@ -3,11 +3,32 @@
 // The steps of graph functions, once per queue.
 #pragma once
 
+#include "graph/ops.hpp"
 #include "graph/select.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
+
+// One pass over n entries (vector/pass.hpp); an operation of weights and ranks in ops.hpp.
+template <class Op>
+void run_pass(const CpuQueue& q, offset_t n, const Op& op, const vector::PassSpace& space);
+template <class Op>
+void run_pass(const CudaQueue& q, offset_t n, const Op& op, const vector::PassSpace& space);
+
+// F(operation) for those: where backends instantiate run_pass().
+#define TULLE_GRAPH_PASSES(F) F(FindBadValue) F(ScaleRow) F(SumDangling) F(RankStep) F(SumOf) F(ScaleToOne)
+
+// What the functions of graph.hpp of the same names do, on a GPU; arguments are checked.
+template <class V>
+void multiply_rows(const CudaQueue& q, Semiring semiring, const CsrView<V>& a, const V* x, V* y);
+template <class V>
+Csr<V> multiply_masked_entries(const CudaQueue& q, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
+                               const CsrView<V>& mask);
+offset_t count_triangles_on(const CudaQueue& q, const CsrView<double>& a);  // sorted and unique
+Levels search_levels(const Context& ctx, const CudaQueue& q, const CsrView<double>& a, index_t source);
+Paths search_paths(const Context& ctx, const CudaQueue& q, const CsrView<double>& a, index_t source);
+std::vector<index_t> name_components(const Context& ctx, const CudaQueue& q, const CsrView<double>& a);
 
 // The bar of every row, and how many of its entries stay.
 template <class V>

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Selections against a plain loop over sorted magnitudes; a product with a selection is the product with a filter after.
+// Selections against a plain loop over sorted magnitudes; a product with a selection is the product with a filter
+// after.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -10,7 +10,7 @@ MUTANTS = [
     graph("marks of a row stay", "src/graph/products.cpp", "for (offset_t p = begin; p < end; ++p) place[mask.col[p]] = -1;", "for (offset_t p = begin + 1; p < end; ++p) place[mask.col[p]] = -1;", "MaskedProduct.*"),
     graph("complement: marks of the mask stay", "src/graph/products.cpp", "++p) place[mask_.col[p]] = -1;\n    }", "++p) place[mask_.col[p]] = -2;\n    }", "MaskedProduct.*"),
     graph("a later product replaces the sum", "src/graph/products.cpp", "has[p] ? S::add(sum[p], product) : product", "product", "MaskedProduct.*"),
-    graph("plus_second takes the first", "src/graph/semirings.hpp", "static V times(V, V b) { return b; }", "static V times(V b, V) { return b; }", "SemiringProduct.*"),
+    graph("plus_second takes the first", "src/graph/semirings.hpp", "static constexpr V times(V, V b) { return b; }", "static constexpr V times(V b, V) { return b; }", "SemiringProduct.*"),
     graph("triangles: self loops are edges", "src/graph/triangles.cpp", "if (rank_of(a.col[p]) > rank_of(v)) l.col", "if (rank_of(a.col[p]) >= rank_of(v)) l.col", "Triangles.*"),
     graph("triangles: a directed graph passes", "src/graph/triangles.cpp", "    require_undirected(graph);\n", "", "Triangles.*"),
     graph("rank: what dangles is lost", "src/graph/rank.cpp", "lost += dangles[i] ? r.value[i] : 0.0;", "lost += dangles[i] ? 0.0 : 0.0;", "PageRank.*"),

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle triangles, tulle rank, tulle paths, tulle cluster: what graph.hpp computes, on the CPU.
+// tulle triangles, tulle rank, tulle paths, tulle cluster: what graph.hpp computes.
 #include "apps/cli/verbs/graph.hpp"
 
 #include <fmt/format.h>
@@ -35,15 +35,39 @@ auto timed(const Session& session, const char* doing, double& seconds, Work&& wo
     return result;
 }
 
+// The graph in host memory, and a copy where the work is done if that is a GPU.
+struct Placed {
+    Context ctx;
+    Loaded<double> loaded;
+    Csr<double> copy = {};
+
+    CsrView<double> view() const { return ctx.backend() == Backend::cuda ? copy.view() : loaded.matrix.view(); }
+};
+
+Placed place(const Session& session, const GraphSource& o)
+{
+    const Context host = session.host();
+    Placed p{o.backend == "cuda" ? session.cuda() : host, load<double>(session, host, o.matrix)};
+    if (p.ctx.backend() == Backend::cuda) p.copy = to_device(p.ctx, p.loaded.matrix.view());
+    return p;
+}
+
+void add_source(Parser& parser, CLI::App* verb, GraphSource& o)
+{
+    parser.matrix(verb, o.matrix);
+    verb->add_option("--backend", o.backend, "cpu (the default) or cuda")
+        ->check(one_of({"cpu", "cuda"}))
+        ->option_text("NAME");
+}
+
 void triangles(const Session& session, const TrianglesOptions& o)
 {
-    const Context ctx = session.host();
-    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    const Placed placed = place(session, o);
     double seconds = 0;
     const offset_t count =
-        timed(session, "counting", seconds, [&] { return graph::count_triangles(ctx, loaded.matrix.view()); });
+        timed(session, "counting", seconds, [&] { return graph::count_triangles(placed.ctx, placed.view()); });
     if (session.settings.json) {
-        Json result = about(o.matrix, loaded.matrix.view());
+        Json result = about(o.matrix, placed.loaded.matrix.view());
         result.update({{"triangles", count}, {"seconds", seconds}});
         return print(session, result);
     }
@@ -109,12 +133,11 @@ void print_ranks(const Session& session, const RankOptions& o, const CsrView<dou
 
 void rank(const Session& session, const RankOptions& o)
 {
-    const Context ctx = session.host();
-    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    const Placed placed = place(session, o);
     double seconds = 0;
-    const Ranks r = timed(session, "ranking", seconds, [&] { return ranks_of(ctx, loaded.matrix.view(), o); });
+    const Ranks r = timed(session, "ranking", seconds, [&] { return ranks_of(placed.ctx, placed.view(), o); });
     if (!o.to.empty()) write_numbers<double>(o.to, r.value);
-    if (o.to != "-") print_ranks(session, o, loaded.matrix.view(), r, seconds);
+    if (o.to != "-") print_ranks(session, o, placed.loaded.matrix.view(), r, seconds);
     require<CheckFailed>(r.converged, [&] {
         return concat(o.method, " has not converged after ", r.iterations,
                       " iterations; see --iterations, --tolerance");
@@ -133,11 +156,10 @@ std::vector<double> distances_of(const Context& ctx, const CsrView<double>& a, c
 
 void paths(const Session& session, const PathsOptions& o)
 {
-    const Context ctx = session.host();
-    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    const Placed placed = place(session, o);
     double seconds = 0;
     const std::vector<double> distance =
-        timed(session, "searching", seconds, [&] { return distances_of(ctx, loaded.matrix.view(), o); });
+        timed(session, "searching", seconds, [&] { return distances_of(placed.ctx, placed.view(), o); });
     if (!o.to.empty()) write_numbers<double>(o.to, distance);
     if (o.to == "-") return;
     double farthest = 0;
@@ -145,12 +167,12 @@ void paths(const Session& session, const PathsOptions& o)
     for (const double d : distance)
         if (d < INFINITY) farthest = std::max(farthest, d);
     if (session.settings.json) {
-        Json result = about(o.matrix, loaded.matrix.view());
+        Json result = about(o.matrix, placed.loaded.matrix.view());
         result.update({{"source", o.source}, {"reached", reached}, {"farthest", farthest}, {"seconds", seconds}});
         return print(session, result);
     }
     session.console.print(fmt::format("from vertex {} of {}: {} of {} reached, the farthest at {}, in {}\n", o.source,
-                                      o.matrix.name(), reached, counted(loaded.matrix.rows, "vertex", "vertices"),
+                                      o.matrix.name(), reached, counted(placed.loaded.matrix.rows, "vertex", "vertices"),
                                       farthest, seconds_text(seconds)));
 }
 
@@ -191,10 +213,7 @@ void print_clusters(const Session& session, const ClusterVerbOptions& o, const C
 
 void cluster(const Session& session, const ClusterVerbOptions& o)
 {
-    const Context host = session.host();
-    const Loaded<double> loaded = load<double>(session, host, o.matrix);
-    const Context ctx = o.backend == "cuda" ? session.cuda() : host;
-    const Csr<double> there = to_device(ctx, loaded.matrix.view());
+    const Placed placed = place(session, o);
     graph::ClusterOptions options = o.options;
     if (session.settings.verbose)
         options.progress = [&](const graph::ClusterStep& s) {
@@ -203,9 +222,9 @@ void cluster(const Session& session, const ClusterVerbOptions& o)
         };
     double seconds = 0;
     const graph::Clusters r =
-        timed(session, "clustering", seconds, [&] { return graph::cluster(ctx, there.view(), options); });
+        timed(session, "clustering", seconds, [&] { return graph::cluster(placed.ctx, placed.view(), options); });
     if (!o.to.empty()) write_clusters(o.to, r);
-    if (o.to != "-") print_clusters(session, o, loaded.matrix.view(), r, seconds);
+    if (o.to != "-") print_clusters(session, o, placed.loaded.matrix.view(), r, seconds);
     require<CheckFailed>(r.converged, [&] {
         return concat("clustering has not converged after ", r.iterations, " iterations; see --iterations");
     });
@@ -215,7 +234,7 @@ void add_triangles(Parser& parser, TrianglesOptions& o)
 {
     CLI::App* verb = parser.verb("triangles", "Counts the triangles of an undirected graph.",
                                  "tulle triangles graph.mtx\ntulle triangles graph.mtx --json");
-    parser.matrix(verb, o.matrix);
+    add_source(parser, verb, o);
     parser.when(verb, [&o](const Session& session) { triangles(session, o); });
 }
 
@@ -224,7 +243,7 @@ void add_rank(Parser& parser, RankOptions& o)
     CLI::App* verb = parser.verb("rank", "Ranks the vertices of a graph: PageRank or HITS.",
                                  "tulle rank graph.mtx\ntulle rank graph.mtx --tolerance 1e-12 --out ranks.txt\n"
                                  "tulle rank graph.mtx --method hits --iterations 1000");
-    parser.matrix(verb, o.matrix);
+    add_source(parser, verb, o);
     verb->add_option("--method", o.method, "pagerank (the default) or hits")
         ->check(one_of({"pagerank", "hits"}))
         ->option_text("METHOD");
@@ -251,7 +270,7 @@ void add_paths(Parser& parser, PathsOptions& o)
     CLI::App* verb = parser.verb("paths", "Distances from a vertex: in edges, or along shortest paths.",
                                  "tulle paths graph.mtx --source 0\n"
                                  "tulle paths graph.mtx --source 0 --weighted --out distances.txt");
-    parser.matrix(verb, o.matrix);
+    add_source(parser, verb, o);
     verb->add_option("--source", o.source, "the vertex to begin with, counted from 0 (0)")->option_text("N");
     verb->add_flag("--weighted", o.weighted, "values are lengths, which must not be negative");
     verb->add_option("--out", o.to, "write all distances to a file, one a line, inf where not reached; - is stdout")
@@ -265,10 +284,7 @@ void add_cluster(Parser& parser, ClusterVerbOptions& o)
     CLI::App* verb = parser.verb("cluster", "Markov clustering of a graph, as the program mcl does it.",
                                  "tulle cluster graph.mtx --out clusters.txt\n"
                                  "tulle cluster graph.mtx --inflation 1.4 --select 500 --recover 600");
-    parser.matrix(verb, o.matrix);
-    verb->add_option("--backend", o.backend, "cpu (the default) or cuda")
-        ->check(one_of({"cpu", "cuda"}))
-        ->option_text("NAME");
+    add_source(parser, verb, o);
     graph::ClusterOptions& c = o.options;
     verb->add_option("--inflation,-I", c.inflation, "exponent of the entries; larger ones give smaller clusters (2)")
         ->option_text("X");

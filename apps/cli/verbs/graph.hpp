@@ -12,28 +12,29 @@
 
 namespace tulle::cli {
 
-struct TrianglesOptions {
+// The graph, and where the work is done.
+struct GraphSource {
     Source matrix;
+    std::string backend = "cpu";
 };
 
-struct RankOptions {
-    Source matrix;
+struct TrianglesOptions : GraphSource {};
+
+struct RankOptions : GraphSource {
     std::string method = "pagerank", to;  // pagerank or hits; to: the values, one a line
     double damping = 0.85, tolerance = 1e-6;
     int iterations = 100;
     int top = 10;  // vertices to print
 };
 
-struct PathsOptions {
-    Source matrix;
+struct PathsOptions : GraphSource {
     index_t source = 0;
     bool weighted = false;  // shortest paths instead of levels
     std::string to;         // levels or distances, one a line
 };
 
-struct ClusterVerbOptions {
-    Source matrix;
-    std::string backend = "cpu", to;  // to: the clusters, one a line
+struct ClusterVerbOptions : GraphSource {
+    std::string to;  // the clusters, one a line
     graph::ClusterOptions options;
 };
 

@@ -26,7 +26,8 @@ struct KeyRow {
     double mass(Key bar) const
     {
         double sum = 0;
-        for (offset_t k = 0; k < entries; ++k) sum += key[k] >= bar ? static_cast<double>(magnitude_of<V>(key[k])) : 0.0;
+        for (offset_t k = 0; k < entries; ++k)
+            sum += key[k] >= bar ? static_cast<double>(magnitude_of<V>(key[k])) : 0.0;
         return sum;
     }
     Key kth(offset_t k)

@@ -201,8 +201,8 @@ Csr<V> multiply_select_over(const CpuQueue& q, const CsrView<V>& a, const CsrVie
     for (index_t i = 0; i < a.rows; ++i) {
         const int thread = omp_get_thread_num();
         const Room<V> room = rooms.of(thread);
-        const bool unmarked = std::is_same_v<S, PlusTimes<V>> && rule.cut > 0 &&
-                              places_per_product * products_of(a, b, i) >= b.cols;
+        const bool unmarked =
+            std::is_same_v<S, PlusTimes<V>> && rule.cut > 0 && places_per_product * products_of(a, b, i) >= b.cols;
         const offset_t n = unmarked ? add_unmarked(a, b, i, room) : add_marked<S>(a, b, i, room);
         try {
             keep_row(rule, thread, i, room, n, unmarked, kept);
@@ -221,8 +221,7 @@ template <class V>
 Csr<V> multiply_select_rows(const CpuQueue& q, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                             const Rule<V>& rule)
 {
-    return with_semiring<V>(semiring,
-                            [&](auto s) { return multiply_select_over<decltype(s)>(q, a, b, rule); });
+    return with_semiring<V>(semiring, [&](auto s) { return multiply_select_over<decltype(s)>(q, a, b, rule); });
 }
 
 template Csr<float> multiply_select_rows(const CpuQueue&, Semiring, const CsrView<float>&, const CsrView<float>&,
