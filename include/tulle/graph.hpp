@@ -11,9 +11,9 @@
 /// auto k = tulle::graph::cluster(ctx, A.view());                // k.cluster, k.count
 /// @endcode
 /// A graph of n vertices is a square CSR matrix: an entry (i, j) is an edge from i to j, its value the weight. Vertices
-/// are counted from 0. A vertex without entries is isolated and an ordinary vertex. Matrices and spans of `multiply` are in
-/// the memory of the context, CPU or GPU; vectors in options and results are on the host. Results do not depend on the
-/// number of threads.
+/// are counted from 0. A vertex without entries is isolated and an ordinary vertex. Matrices and spans of `multiply`
+/// are in the memory of the context, CPU or GPU; vectors in options and results are on the host. Results do not depend
+/// on the number of threads.
 #pragma once
 
 #include <functional>

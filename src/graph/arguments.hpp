@@ -49,12 +49,6 @@ void require_graph(const Context& ctx, const CsrView<V>& a)
 // ValueError if a weight is negative or NaN, or infinite where that is not allowed; tells where.
 void require_weights(const Context& ctx, const CsrView<double>& a, bool finite);
 
-[[noreturn]] inline void refuse_directed(offset_t from, index_t to)
-{
-    throw ValueError(concat("the graph is directed: there is an edge ", from, " to ", to, ", none back"),
-                     "triangles are of undirected graphs: add the transposed matrix first");
-}
-
 inline void require_vertex(index_t vertex, index_t rows)
 {
     require<ValueError>(vertex >= 0 && vertex < rows, [&] {

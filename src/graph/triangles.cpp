@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/arguments.hpp"
+#include "graph/directed.hpp"
 #include "graph/steps.hpp"
 #include "prim/scan.hpp"
 #include "tulle/convert.hpp"

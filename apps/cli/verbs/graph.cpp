@@ -172,8 +172,9 @@ void paths(const Session& session, const PathsOptions& o)
         return print(session, result);
     }
     session.console.print(fmt::format("from vertex {} of {}: {} of {} reached, the farthest at {}, in {}\n", o.source,
-                                      o.matrix.name(), reached, counted(placed.loaded.matrix.rows, "vertex", "vertices"),
-                                      farthest, seconds_text(seconds)));
+                                      o.matrix.name(), reached,
+                                      counted(placed.loaded.matrix.rows, "vertex", "vertices"), farthest,
+                                      seconds_text(seconds)));
 }
 
 // Vertices of every cluster on a line, as mcl writes them.

@@ -11,8 +11,7 @@ namespace tulle::inline TULLE_ABI::graph {
 template <class V>
 void multiply_rows(const CudaQueue& q, Semiring semiring, const CsrView<V>& a, const V* x, V* y)
 {
-    with_semiring<V>(semiring,
-                     [&](auto s) { vector::pass(q, a.rows, SemiringRow<decltype(s), V>{a, x, y}, {}); });
+    with_semiring<V>(semiring, [&](auto s) { vector::pass(q, a.rows, SemiringRow<decltype(s), V>{a, x, y}, {}); });
 }
 
 template <class V>
@@ -31,8 +30,8 @@ Csr<V> multiply_masked_entries(const CudaQueue& q, Semiring semiring, const CsrV
     Csr<V> c = Csr<V>::make(q, a.rows, b.cols, read_value(q, begin.data() + a.rows));
     c.row_begin = std::move(begin);
     c.sorted = mask.sorted;
-    vector::pass(q, a.rows,
-                 FillHeld<V>{mask, sum.data(), has.data(), c.row_begin.data(), c.col.data(), c.value.data()}, {});
+    vector::pass(q, a.rows, FillHeld<V>{mask, sum.data(), has.data(), c.row_begin.data(), c.col.data(), c.value.data()},
+                 {});
     return c;
 }
 
@@ -40,7 +39,7 @@ template void multiply_rows(const CudaQueue&, Semiring, const CsrView<float>&, c
 template void multiply_rows(const CudaQueue&, Semiring, const CsrView<double>&, const double*, double*);
 template Csr<float> multiply_masked_entries(const CudaQueue&, Semiring, const CsrView<float>&, const CsrView<float>&,
                                             const CsrView<float>&);
-template Csr<double> multiply_masked_entries(const CudaQueue&, Semiring, const CsrView<double>&,
-                                             const CsrView<double>&, const CsrView<double>&);
+template Csr<double> multiply_masked_entries(const CudaQueue&, Semiring, const CsrView<double>&, const CsrView<double>&,
+                                             const CsrView<double>&);
 
 }  // namespace tulle::inline TULLE_ABI::graph

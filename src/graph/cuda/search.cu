@@ -1,9 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Searches on a GPU, a round at a time. Levels: while the vertices of the last level have few edges, a thread for each
-// of those pushes along its edges, and the smallest parent stays; else vertices that were not reached pull along theirs.
-// Distances: rounds of min-plus over the edges to every vertex. Components: the smallest name around, and the name of
-// the vertex that one is named by, which halves the way.
+// of those pushes along its edges, and the smallest parent stays; else vertices that were not reached pull along
+// theirs. Distances: rounds of min-plus over the edges to every vertex. Components: the smallest name around, and the
+// name of the vertex that one is named by, which halves the way.
 #include <limits>
 
 #include "device/cuda/kernel.cuh"
@@ -21,7 +21,7 @@ constexpr double pull_share = 16;
 
 //   grid: one thread per vertex      shared memory: none      parent: the smallest, by atomics
 __global__ void __launch_bounds__(threads)
-push_level_kernel(offset_t n, Edges out, const index_t* level, index_t last, index_t* parent)
+    push_level_kernel(offset_t n, Edges out, const index_t* level, index_t last, index_t* parent)
 {
     const offset_t u = global_thread();
     if (u >= n || level[u] != last) return;

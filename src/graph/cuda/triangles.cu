@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Triangles on a GPU: edges from fewer to more edges, and a thread for each of them that merges the lists of its two
 // ends. The sum is exact below 2^53.
-#include "graph/arguments.hpp"
+#include "graph/directed.hpp"
 #include "graph/steps.hpp"
 #include "prim/reduce.hpp"
 #include "prim/scan.hpp"
