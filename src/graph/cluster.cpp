@@ -8,6 +8,7 @@
 
 #include "graph/arguments.hpp"
 #include "graph/steps.hpp"
+#include "graph/trees.hpp"
 #include "prim/reduce.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/transfer.hpp"
@@ -21,8 +22,6 @@ constexpr int patience = 40;
 constexpr double raise = 1.001;
 // An entry of the last matrix leads somewhere if it is not far below the others of its row (mcl's weights).
 constexpr double weight_of_self = 0.999, weight_of_largest = 0.001, below_self = 1.01;
-
-using Vertices = std::vector<index_t>;
 
 void require_options(const ClusterOptions& o)
 {
@@ -91,12 +90,6 @@ std::vector<Vertices> leads(const CsrView<float>& m)
 }
 
 index_t& at(Vertices& all, index_t v) { return all[static_cast<std::size_t>(v)]; }
-
-index_t root_of(Vertices& tree, index_t v)
-{
-    while (at(tree, v) != v) v = at(tree, v) = at(tree, at(tree, v));
-    return v;
-}
 
 // The smallest attractor of the system that each attractor is in; -1 for other vertices. Attractors lead to themselves.
 Vertices systems_of(const std::vector<Vertices>& to)

@@ -9,11 +9,10 @@
 
 #include "graph/arguments.hpp"
 #include "graph/steps.hpp"
+#include "graph/trees.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
 namespace {
-
-using Vertices = std::vector<index_t>;
 
 constexpr double unreached = std::numeric_limits<double>::infinity();
 
@@ -23,14 +22,6 @@ void for_each_edge(const CsrView<double>& a, const Vertices& from, Visit&& visit
 {
     for (const index_t u : from)
         for (offset_t p = a.row_begin[u]; p < a.row_begin[u + 1]; ++p) visit(u, a.col[p], a.value[p]);
-}
-
-// The first vertex of v's tree; paths are halved on the way.
-index_t root_of(Vertices& tree, index_t v)
-{
-    const auto at = [&](index_t u) -> index_t& { return tree[static_cast<std::size_t>(u)]; };
-    while (at(v) != v) v = at(v) = at(at(v));
-    return v;
 }
 
 Levels levels_from(const CsrView<double>& a, index_t source)
