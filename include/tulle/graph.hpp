@@ -1,19 +1,22 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Graphs: products over semirings and under masks, and what is built of them: triangles, PageRank, HITS, breadth-first
-/// search, shortest paths, connected components.
+/// Graphs: products over semirings, under masks and with selections, and what is built of them: triangles, PageRank,
+/// HITS, breadth-first search, shortest paths, connected components, Markov clustering.
 /// @code
 /// auto C = tulle::graph::multiply_masked(ctx, Semiring::plus_pair, L.view(), L.view(), L.view());   // C<L> = L L
 /// offset_t n = tulle::graph::count_triangles(ctx, A.view());
 /// auto r = tulle::graph::pagerank(ctx, A.view());               // r.value, r.iterations
 /// auto p = tulle::graph::shortest_paths(ctx, A.view(), 0);      // p.distance, p.parent
+/// auto k = tulle::graph::cluster(ctx, A.view());                // k.cluster, k.count
 /// @endcode
 /// A graph of n vertices is a square CSR matrix: an entry (i, j) is an edge from i to j, its value the weight. Vertices
-/// are counted from 0. A vertex without entries is isolated and an ordinary vertex. All of this runs on the CPU; a
-/// context of a GPU is refused with NotBuilt. Results do not depend on the number of threads.
+/// are counted from 0. A vertex without entries is isolated and an ordinary vertex. Matrices and spans of `multiply`
+/// are in the memory of the context, CPU or GPU; vectors in options and results are on the host. Results do not depend
+/// on the number of threads.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,7 +50,7 @@ TULLE_API Semiring parse_semiring(std::string_view name);
 
 /// y = A x over a semiring: y[i] is the semiring's sum of a(i, j) times x[j] over the stored entries of row i; the
 /// identity of the addition where there are none.
-/// @throws ShapeError if sizes do not fit; ValueError if the matrix is not valid or x and y overlap; NotBuilt on a GPU.
+/// @throws ShapeError if sizes do not fit; ValueError if the matrix is not valid or x and y overlap.
 template <class V>
 TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a,
                         std::type_identity_t<std::span<const V>> x, std::type_identity_t<std::span<V>> y);
@@ -57,15 +60,53 @@ TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>&
 /// the mask allows it and there is a product. Rows of C are in the order of those of M, with complement sorted. Values
 /// of M are not read.
 /// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid, or M stores a position twice; NotBuilt
-/// on a GPU; OutOfMemory.
+/// on a GPU with complement; OutOfMemory.
 template <class V>
 TULLE_API Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                  const CsrView<V>& mask, bool complement = false);
 
+/// Part of a matrix.
+enum class Triangle {
+    whole,  ///< all entries
+    lower,  ///< below the diagonal
+    upper,  ///< above the diagonal
+};
+
+/// What stays of the rows of a matrix. Magnitudes decide; NaN is larger than all others. Entries that equal the last
+/// one of the largest stay too, so that the result does not depend on an order. With a threshold above zero, entries
+/// that are zero never stay.
+struct Select {
+    double threshold = 0;                 ///< entries of smaller magnitude go
+    index_t most_per_row = 0;             ///< so many largest stay of every row; 0: all
+    index_t recover = 0;                  ///< rows that lost too much get their largest back, up to so many; 0: none
+    double recover_share = 0;             ///< too much: less than this share of the sum of magnitudes is left
+    Triangle triangle = Triangle::whole;  ///< entries elsewhere go first of all
+};
+
+/// The entries of A that a selection keeps, in the order of A.
+/// @throws ValueError if A is not valid or the selection is out of range; OutOfMemory.
+template <class V>
+TULLE_API Csr<V> select(const Context& ctx, const CsrView<V>& a, const Select& selection);
+
+/// select(A B), without ever holding A B: the CPU selects in every row as it is computed, with arrays of B.cols
+/// entries for each thread; a GPU computes A B by ranges of rows that fit `budget`. Beside those, the memory is that of
+/// the result twice. Rows are sorted; sums are in the order of A's nonzeros.
+/// @param ctx where the arrays are and the work is done.
+/// @param semiring of the product; on a GPU plus_times.
+/// @param a the matrix A.
+/// @param b the matrix B.
+/// @param selection what stays.
+/// @param budget GPU: bytes that may be held at once beside A and B; 0: half of what is free.
+/// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid or the selection is out of range;
+/// NotBuilt on a GPU with another semiring; OutOfMemory.
+template <class V>
+TULLE_API Csr<V> multiply_select(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
+                                 const Select& selection, std::size_t budget = 0);
+
 /// Number of triangles of an undirected graph: sets of three vertices with all three edges. Self loops do not count,
 /// an edge that is stored twice counts once, weights are not read.
 /// @throws ShapeError if A is not square; ValueError if A is not valid or its pattern is not symmetric, that is, the
-/// graph is directed; NotBuilt on a GPU.
+/// graph is directed.
 TULLE_API offset_t count_triangles(const Context& ctx, const CsrView<double>& a);
 
 /// Options of pagerank(); the defaults are NetworkX's.
@@ -87,8 +128,7 @@ struct Ranking {
 /// PageRank by NetworkX's definition. Edges lead away from their row; weights count in proportion; an edge that is
 /// stored twice has the sum of its weights.
 /// @throws ShapeError if A is not square or a vector has another size; ValueError if A is not valid, a weight is
-/// negative or not finite, an option is out of range, or a vector has a negative entry or adds up to nothing; NotBuilt
-/// on a GPU.
+/// negative or not finite, an option is out of range, or a vector has a negative entry or adds up to nothing.
 TULLE_API Ranking pagerank(const Context& ctx, const CsrView<double>& a, const RankOptions& options = {});
 
 /// Hubs and authorities.
@@ -104,7 +144,7 @@ struct HubsAndAuthorities {
 /// @param a the graph.
 /// @param tolerance converged when the 1-norm of the change of h is below it.
 /// @param iterations at most.
-/// @throws ShapeError if A is not square; ValueError as pagerank(); NotBuilt on a GPU.
+/// @throws ShapeError if A is not square; ValueError as pagerank().
 TULLE_API HubsAndAuthorities hits(const Context& ctx, const CsrView<double>& a, double tolerance = 1e-8,
                                   int iterations = 1000);
 
@@ -115,7 +155,7 @@ struct Levels {
 };
 
 /// Breadth-first search along the edges from `source`; weights are not read.
-/// @throws ShapeError if A is not square; ValueError if A is not valid or there is no such vertex; NotBuilt on a GPU.
+/// @throws ShapeError if A is not square; ValueError if A is not valid or there is no such vertex.
 TULLE_API Levels breadth_first(const Context& ctx, const CsrView<double>& a, index_t source);
 
 /// Shortest paths.
@@ -127,11 +167,50 @@ struct Paths {
 /// Shortest paths from `source` by min-plus products with the vertices that changed. Weights of zero are allowed; an
 /// edge that is stored twice has the smaller weight.
 /// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or NaN, or there is no
-/// such vertex; NotBuilt on a GPU.
+/// such vertex.
 TULLE_API Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t source);
 
 /// The connected component of each vertex, named by its smallest vertex. Directions of edges are ignored.
-/// @throws ShapeError if A is not square; ValueError if A is not valid; NotBuilt on a GPU.
+/// @throws ShapeError if A is not square; ValueError if A is not valid.
 TULLE_API std::vector<index_t> components(const Context& ctx, const CsrView<double>& a);
+
+/// Where cluster() is after an iteration.
+struct ClusterStep {
+    int iteration = 0;      ///< from 1
+    double chaos = 0;       ///< largest over all rows of (largest - sum of squares) x entries; converged near zero
+    offset_t nonzeros = 0;  ///< entries after pruning
+};
+
+/// Options of cluster(); defaults and meaning are those of the program mcl, whose options are named.
+struct ClusterOptions {
+    double inflation = 2;        ///< -I: exponent; larger ones give smaller clusters
+    double prune = 1e-4;         ///< -p: entries below it go
+    index_t select = 1100;       ///< -S: so many largest entries stay of a row; 0: all
+    index_t recover = 1400;      ///< -R: rows that lost too much get so many back; 0: none
+    double recover_share = 0.9;  ///< -pct: too much: less than this share is left
+    int iterations = 10000;      ///< -L: at most
+    std::size_t budget = 0;      ///< GPU: bytes that an expansion may hold beside its matrix; 0: half of what is free
+    std::function<void(const ClusterStep&)> progress = {};  ///< called after every iteration; may be empty
+};
+
+/// A clustering.
+struct Clusters {
+    std::vector<index_t> cluster;  ///< of each vertex; numbered from the largest on, equal ones by smallest vertex
+    index_t count = 0;             ///< number of clusters
+    int iterations = 0;            ///< done
+    bool converged = false;        ///< chaos is below 1e-4
+    offset_t most_nonzeros = 0;    ///< of all matrices between iterations
+};
+
+/// Markov clustering (van Dongen 2008, doi:10.1137/040608635) as the program mcl does it: expand (the square of the
+/// matrix), prune, inflate (powers of the entries, rows scaled to add up to 1), until nothing changes. Values are
+/// float, as mcl's. Self loops are replaced by the largest weight of their vertex; an edge that is stored twice has the
+/// sum of its weights. A vertex between clusters goes to the one with the smallest attractor.
+///
+/// The square is never held: see multiply_select(). The memory is that of two pruned matrices, at most about
+/// 2 x 8 bytes x vertices x max(select, recover), beside the arrays of the threads.
+/// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or not finite, or an
+/// option is out of range; OutOfMemory.
+TULLE_API Clusters cluster(const Context& ctx, const CsrView<double>& a, const ClusterOptions& options = {});
 
 }  // namespace tulle::inline TULLE_ABI::graph

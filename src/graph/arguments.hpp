@@ -3,6 +3,8 @@
 // What all graph functions check before they touch an array.
 #pragma once
 
+#include <type_traits>
+
 #include "matrix/dense_checks.hpp"
 #include "tulle/error.hpp"
 #include "tulle/graph.hpp"
@@ -11,12 +13,14 @@
 
 namespace tulle::inline TULLE_ABI::graph {
 
-// The CPU that works; NotBuilt on a GPU.
-inline CpuQueue cpu_of(const Context& ctx, offset_t work)
+// gpu(q) on a GPU, cpu(q) with threads for so much work on a CPU.
+template <class Gpu, class Cpu>
+auto run_on(const Context& ctx, offset_t work, Gpu&& gpu, Cpu&& cpu)
 {
-    require<NotBuilt>(ctx.backend() == Backend::cpu, "graph functions run on the CPU only",
-                      "use Context::cpu() and matrices in host memory");
-    return ctx.for_work(work).host();
+    return ctx.for_work(work).run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) return gpu(q);
+        else return cpu(q);
+    });
 }
 
 template <class V>
@@ -27,14 +31,23 @@ void require_matrix(const Context& ctx, const CsrView<V>& a)
 }
 
 template <class V>
-CpuQueue require_graph(const Context& ctx, const CsrView<V>& a)
+void require_product(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b)
 {
-    const CpuQueue q = cpu_of(ctx, a.nonzeros);
+    require_matrix(ctx, a);
+    require_matrix(ctx, b);
+    require(a.cols == b.rows, [&] { return concat("A has ", a.cols, " columns, but B has ", b.rows, " rows"); });
+}
+
+template <class V>
+void require_graph(const Context& ctx, const CsrView<V>& a)
+{
     require_matrix(ctx, a);
     require(a.rows == a.cols,
             [&] { return concat("a graph needs a square matrix, and this one is ", a.rows, " x ", a.cols); });
-    return q;
 }
+
+// ValueError if a weight is negative or NaN, or infinite where that is not allowed; tells where.
+void require_weights(const Context& ctx, const CsrView<double>& a, bool finite);
 
 inline void require_vertex(index_t vertex, index_t rows)
 {

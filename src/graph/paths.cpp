@@ -1,32 +1,20 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Searches: in every round the vertices that changed are multiplied with their rows of the graph, over min_first
-// (breadth first: the smallest parent) or min_plus (shortest paths), and those that got better change next.
+// (breadth first: the smallest parent) or min_plus (shortest paths), and those that got better change next. On the CPU;
+// cuda/search.cu does the same on a GPU.
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
 #include "graph/arguments.hpp"
+#include "graph/steps.hpp"
+#include "graph/trees.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
 namespace {
 
-using Vertices = std::vector<index_t>;
-
 constexpr double unreached = std::numeric_limits<double>::infinity();
-
-void require_lengths(const CsrView<double>& a)
-{
-    for (index_t i = 0; i < a.rows; ++i)
-        for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
-            require<ValueError>(
-                a.value[p] >= 0,
-                [&] {
-                    return concat("the weight of the edge ", i, " to ", a.col[p], " is ", a.value[p],
-                                  ", but shortest paths need weights that are not negative");
-                },
-                "add a constant, or use another method for negative weights");
-}
 
 // Each vertex after every edge of the vertices in `from`, in ascending order of those.
 template <class Visit>
@@ -36,20 +24,8 @@ void for_each_edge(const CsrView<double>& a, const Vertices& from, Visit&& visit
         for (offset_t p = a.row_begin[u]; p < a.row_begin[u + 1]; ++p) visit(u, a.col[p], a.value[p]);
 }
 
-// The first vertex of v's tree; paths are halved on the way.
-index_t root_of(Vertices& tree, index_t v)
+Levels levels_from(const CsrView<double>& a, index_t source)
 {
-    const auto at = [&](index_t u) -> index_t& { return tree[static_cast<std::size_t>(u)]; };
-    while (at(v) != v) v = at(v) = at(at(v));
-    return v;
-}
-
-}  // namespace
-
-Levels breadth_first(const Context& ctx, const CsrView<double>& a, index_t source)
-{
-    require_graph(ctx, a);
-    require_vertex(source, a.rows);
     Levels r{Vertices(static_cast<std::size_t>(a.rows), -1), Vertices(static_cast<std::size_t>(a.rows), -1)};
     r.level[static_cast<std::size_t>(source)] = 0;
     Vertices now{source}, next;
@@ -68,11 +44,8 @@ Levels breadth_first(const Context& ctx, const CsrView<double>& a, index_t sourc
     return r;
 }
 
-Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t source)
+Paths paths_from(const CsrView<double>& a, index_t source)
 {
-    require_graph(ctx, a);
-    require_vertex(source, a.rows);
-    require_lengths(a);
     Paths r{std::vector<double>(static_cast<std::size_t>(a.rows), unreached),
             Vertices(static_cast<std::size_t>(a.rows), -1)};
     r.distance[static_cast<std::size_t>(source)] = 0;
@@ -96,9 +69,8 @@ Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t sourc
     return r;
 }
 
-std::vector<index_t> components(const Context& ctx, const CsrView<double>& a)
+Vertices components_of(const CsrView<double>& a)
 {
-    require_graph(ctx, a);
     Vertices tree(static_cast<std::size_t>(a.rows));
     std::iota(tree.begin(), tree.end(), 0);
     for (index_t i = 0; i < a.rows; ++i)
@@ -108,6 +80,35 @@ std::vector<index_t> components(const Context& ctx, const CsrView<double>& a)
         }
     for (index_t i = 0; i < a.rows; ++i) tree[static_cast<std::size_t>(i)] = root_of(tree, i);
     return tree;
+}
+
+}  // namespace
+
+Levels breadth_first(const Context& ctx, const CsrView<double>& a, index_t source)
+{
+    require_graph(ctx, a);
+    require_vertex(source, a.rows);
+    return run_on(
+        ctx, a.nonzeros, [&](const auto& q) { return search_levels(ctx, q, a, source); },
+        [&](const CpuQueue&) { return levels_from(a, source); });
+}
+
+Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t source)
+{
+    require_graph(ctx, a);
+    require_vertex(source, a.rows);
+    require_weights(ctx, a, false);
+    return run_on(
+        ctx, a.nonzeros, [&](const auto& q) { return search_paths(ctx, q, a, source); },
+        [&](const CpuQueue&) { return paths_from(a, source); });
+}
+
+std::vector<index_t> components(const Context& ctx, const CsrView<double>& a)
+{
+    require_graph(ctx, a);
+    return run_on(
+        ctx, a.nonzeros, [&](const auto& q) { return name_components(ctx, q, a); },
+        [&](const CpuQueue&) { return components_of(a); });
 }
 
 }  // namespace tulle::inline TULLE_ABI::graph

@@ -14,6 +14,7 @@
 #include "device/placed.hpp"
 #include "graph/arguments.hpp"
 #include "graph/semirings.hpp"
+#include "graph/steps.hpp"
 #include "prim/merge_path.hpp"
 #include "prim/scan.hpp"
 #include "tulle/convert.hpp"
@@ -189,37 +190,49 @@ template <class V>
 void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a, std::type_identity_t<std::span<const V>> x,
               std::type_identity_t<std::span<V>> y)
 {
-    const CpuQueue q = cpu_of(ctx, a.nonzeros + a.rows);
     require_matrix(ctx, a);
     require(std::ssize(x) == a.cols, [&] { return concat("x has ", x.size(), " entries, A ", a.cols, " columns"); });
     require(std::ssize(y) == a.rows, [&] { return concat("y has ", y.size(), " entries, A ", a.rows, " rows"); });
     require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
-    with_semiring<V>(semiring, [&](auto s) {
-        using S = decltype(s);
-        for_each_row(q, a, [&](int, index_t i) {
-            V sum = S::identity;
-            for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
-                sum = S::add(sum, S::times(a.value[p], x[static_cast<std::size_t>(a.col[p])]));
-            y[static_cast<std::size_t>(i)] = sum;
+    const void* known = nullptr;
+    require_placed(ctx, x.data(), x.size(), known, "x");
+    known = nullptr;
+    require_placed(ctx, y.data(), y.size(), known, "y");
+    run_on(
+        ctx, a.nonzeros + a.rows, [&](const auto& q) { multiply_rows(q, semiring, a, x.data(), y.data()); },
+        [&](const CpuQueue& q) {
+            with_semiring<V>(semiring, [&](auto s) {
+                const SemiringRow<decltype(s), V> row{a, x.data(), y.data()};
+                for_each_row(q, a, [&](int, index_t i) { row.at(i); });
+            });
         });
-    });
 }
 
 template <class V>
 Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                        const CsrView<V>& mask, bool complement)
 {
-    const CpuQueue q = cpu_of(ctx, a.nonzeros + b.nonzeros + mask.nonzeros);
-    for (const CsrView<V>* m : {&a, &b, &mask}) require_matrix(ctx, *m);
-    require(a.cols == b.rows, [&] { return concat("A has ", a.cols, " columns, but B has ", b.rows, " rows"); });
+    require_product(ctx, a, b);
+    require_matrix(ctx, mask);
     require(mask.rows == a.rows && mask.cols == b.cols, [&] {
         return concat("the mask is ", mask.rows, " x ", mask.cols, ", but A B is ", a.rows, " x ", b.cols);
     });
     require<ValueError>(mask.unique, "the mask stores a position twice", "call tulle::sum_duplicates() first");
-    return with_semiring<V>(semiring, [&](auto s) {
-        using S = decltype(s);
-        return complement ? multiply_complement<S>(ctx, q, a, b, mask) : multiply_allowed<S>(q, a, b, mask);
-    });
+    require<NotBuilt>(!complement || ctx.backend() == Backend::cpu,
+                      "a product under the complement of a mask runs on the CPU only",
+                      "use Context::cpu() and matrices in host memory");
+    return run_on(
+        ctx, a.nonzeros + b.nonzeros + mask.nonzeros,
+        [&](const auto& q) {
+            const Csr<V> sorted = b.sorted ? Csr<V>{} : sort_rows(ctx, b);
+            return multiply_masked_entries(q, semiring, a, b.sorted ? b : sorted.view(), mask);
+        },
+        [&](const CpuQueue& q) {
+            return with_semiring<V>(semiring, [&](auto s) {
+                using S = decltype(s);
+                return complement ? multiply_complement<S>(ctx, q, a, b, mask) : multiply_allowed<S>(q, a, b, mask);
+            });
+        });
 }
 
 template TULLE_API void multiply(const Context&, Semiring, const CsrView<double>&, std::span<const double>,

@@ -3,7 +3,6 @@
 // The closed list of semirings as types, and from the run-time name to the type.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 
 #include "tulle/error.hpp"
@@ -17,55 +16,55 @@ inline constexpr V infinity = std::numeric_limits<V>::infinity();
 template <class V>
 struct Plus {
     static constexpr V identity = 0;
-    static V add(V a, V b) { return a + b; }
+    static constexpr V add(V a, V b) { return a + b; }
 };
 template <class V>
 struct Min {
     static constexpr V identity = infinity<V>;
-    static V add(V a, V b) { return std::min(a, b); }
+    static constexpr V add(V a, V b) { return b < a ? b : a; }
 };
 template <class V>
 struct Max {
     static constexpr V identity = -infinity<V>;
-    static V add(V a, V b) { return std::max(a, b); }
+    static constexpr V add(V a, V b) { return a < b ? b : a; }
 };
 template <class V>
 struct Or {
     static constexpr V identity = 0;
-    static V add(V a, V b) { return a != 0 || b != 0 ? V(1) : V(0); }
+    static constexpr V add(V a, V b) { return a != 0 || b != 0 ? V(1) : V(0); }
 };
 
 template <class V>
 struct PlusTimes : Plus<V> {
-    static V times(V a, V b) { return a * b; }
+    static constexpr V times(V a, V b) { return a * b; }
 };
 template <class V>
 struct MinPlus : Min<V> {
-    static V times(V a, V b) { return a + b; }
+    static constexpr V times(V a, V b) { return a + b; }
 };
 template <class V>
 struct MaxPlus : Max<V> {
-    static V times(V a, V b) { return a + b; }
+    static constexpr V times(V a, V b) { return a + b; }
 };
 template <class V>
 struct MaxMin : Max<V> {
-    static V times(V a, V b) { return std::min(a, b); }
+    static constexpr V times(V a, V b) { return b < a ? b : a; }
 };
 template <class V>
 struct OrAnd : Or<V> {
-    static V times(V a, V b) { return a != 0 && b != 0 ? V(1) : V(0); }
+    static constexpr V times(V a, V b) { return a != 0 && b != 0 ? V(1) : V(0); }
 };
 template <class V>
 struct PlusPair : Plus<V> {
-    static V times(V, V) { return 1; }
+    static constexpr V times(V, V) { return 1; }
 };
 template <class V>
 struct MinFirst : Min<V> {
-    static V times(V a, V) { return a; }
+    static constexpr V times(V a, V) { return a; }
 };
 template <class V>
 struct PlusSecond : Plus<V> {
-    static V times(V, V b) { return b; }
+    static constexpr V times(V, V b) { return b; }
 };
 
 // go(S{}) with the type of that name.

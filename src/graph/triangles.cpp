@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "graph/arguments.hpp"
+#include "graph/directed.hpp"
+#include "graph/steps.hpp"
 #include "prim/scan.hpp"
 #include "tulle/convert.hpp"
 
@@ -20,9 +22,7 @@ void require_undirected(const CsrView<double>& a)
         for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p) {
             const index_t j = a.col[p];
             const bool back = std::binary_search(a.col + a.row_begin[j], a.col + a.row_begin[j + 1], i);
-            require<ValueError>(
-                back, [&] { return concat("the graph is directed: there is an edge ", i, " to ", j, ", none back"); },
-                "triangles are of undirected graphs: add the transposed matrix first");
+            if (!back) refuse_directed(i, j);
         }
 }
 
@@ -52,20 +52,27 @@ Csr<double> direct_by_degree(const CpuQueue& q, const CsrView<double>& a)
     return l;
 }
 
-}  // namespace
-
-offset_t count_triangles(const Context& ctx, const CsrView<double>& a)
+offset_t count_by_product(const Context& ctx, const CpuQueue& q, const CsrView<double>& graph)
 {
-    const CpuQueue q = require_graph(ctx, a);
-    const bool is_tidy = a.sorted && a.unique;
-    const Csr<double> tidy = is_tidy ? Csr<double>{} : sum_duplicates(ctx, a);
-    const CsrView<double> graph = is_tidy ? a : tidy.view();
     require_undirected(graph);
     const Csr<double> l = direct_by_degree(q, graph);
     const Csr<double> c = multiply_masked(ctx, Semiring::plus_pair, l.view(), l.view(), l.view());
     offset_t triangles = 0;
     for (const double n : c.value.span()) triangles += static_cast<offset_t>(n);
     return triangles;
+}
+
+}  // namespace
+
+offset_t count_triangles(const Context& ctx, const CsrView<double>& a)
+{
+    require_graph(ctx, a);
+    const bool is_tidy = a.sorted && a.unique;
+    const Csr<double> tidy = is_tidy ? Csr<double>{} : sum_duplicates(ctx, a);
+    const CsrView<double> graph = is_tidy ? a : tidy.view();
+    return run_on(
+        ctx, a.nonzeros, [&](const auto& q) { return count_triangles_on(q, graph); },
+        [&](const CpuQueue& q) { return count_by_product(ctx, q, graph); });
 }
 
 }  // namespace tulle::inline TULLE_ABI::graph

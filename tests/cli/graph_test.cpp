@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle triangles, tulle rank, tulle paths, tulle run sddmm.
+// tulle triangles, tulle rank, tulle paths, tulle cluster, tulle run sddmm.
 #include <algorithm>
 
 #include "program.hpp"
@@ -50,6 +50,19 @@ TEST_F(Graph, PathsAreLevelsOrLengths)
     EXPECT_NE(negative.code, 0);
     EXPECT_NE(negative.err.find("not negative"), std::string::npos) << negative.err;
     EXPECT_NE(tulle("paths stencil5:10 --source 100").code, 0);
+}
+
+TEST_F(Graph, ClustersAreFoundAndWritten)
+{
+    const auto done = parsed(tulle("cluster rmat:6,3 --json"));
+    EXPECT_TRUE(done["converged"]);
+    EXPECT_GT(done["clusters"], 1);
+    const Outcome out = tulle("cluster rmat:6,3 --out -");
+    EXPECT_EQ(std::count(out.out.begin(), out.out.end(), '\n'), done["clusters"].get<int>()) << out.err;
+    EXPECT_GE(parsed(tulle("cluster rmat:6,3 -I 6 --json"))["clusters"], done["clusters"]);
+    EXPECT_EQ(tulle("cluster rmat:6,3 --iterations 1").code, 1) << "not converged";
+    EXPECT_NE(tulle("cluster rmat:6,3 --inflation 1").code, 0);
+    EXPECT_EQ(tulle("cluster rmat:9,8 --budget 100KiB").code, 4) << "does not fit";
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include <map>
 
 #include "support/battery.hpp"
+#include "support/schedule.hpp"
 #include "tulle/graph.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
 namespace {
@@ -288,10 +290,104 @@ TEST(Components, AreNamedByTheirSmallestVertex)
     EXPECT_EQ(components(c, a.view()), (std::vector<index_t>{0, 1, 2, 3, 2, 1, 2}));
 }
 
-TEST(Graphs, AreNotYetOnAGpu)
+// What the CPU finds is what a GPU finds.
+TEST(GraphsOnAGpu, AreThoseOfTheCpu)
 {
     if (!why_no_cuda().empty()) GTEST_SKIP() << why_no_cuda();
-    EXPECT_THROW(components(Context::cuda(0), csr_of<double>(1, 1, {}).view()), NotBuilt);
+    draw_schedule();
+    const Context cpu = Context::cpu(2), gpu = Context::cuda(0);
+    // Few edges for pushes, many for pulls; unsorted with duplicates; several components.
+    const auto wide =
+        shuffled_with_duplicates(matrix_where<double>(150, 150, Values::integers, 4,
+                                                      [](index_t i, index_t j) {
+                                                          return i / 60 == j / 60 && unit(hash_of(5, i, j)) < 0.08;
+                                                      }),
+                                 3);
+    const auto chain = graph_of(
+        90,
+        [] {
+            std::vector<std::tuple<index_t, index_t, double>> e;
+            for (index_t v = 0; v + 1 < 20; ++v) e.emplace_back(v * 7 % 20, (v + 1) * 7 % 20, 1.0);
+            return e;
+        }(),
+        true);
+    for (auto a : {wide, chain, csr_of<double>(1, 1, {})}) {
+        for (double& w : a.value) w = std::abs(w);
+        const Csr<double> there = to_device(gpu, a.view());
+        const Levels want = breadth_first(cpu, a.view(), 0), got = breadth_first(gpu, there.view(), 0);
+        EXPECT_EQ(got.level, want.level);
+        EXPECT_EQ(got.parent, want.parent);
+        EXPECT_EQ(components(gpu, there.view()), components(cpu, a.view()));
+        const Paths paths = shortest_paths(gpu, there.view(), 0);
+        EXPECT_EQ(paths.distance, shortest_paths(cpu, a.view(), 0).distance);
+        for (index_t v = 0; v < a.rows; ++v) {
+            index_t at = v, steps = 0;
+            while (paths.parent[static_cast<std::size_t>(at)] >= 0 && steps++ < a.rows)
+                at = paths.parent[static_cast<std::size_t>(at)];
+            EXPECT_EQ(at == 0, paths.distance[static_cast<std::size_t>(v)] < INFINITY) << v;
+        }
+        const RankOptions few{.iterations = 6};
+        const Ranking rank = pagerank(cpu, a.view(), few), rank_there = pagerank(gpu, there.view(), few);
+        EXPECT_EQ(rank_there.iterations, rank.iterations);
+        const HubsAndAuthorities hubs = hits(cpu, a.view(), 1e-8, 6), hubs_there = hits(gpu, there.view(), 1e-8, 6);
+        for (std::size_t v = 0; v < rank.value.size(); ++v) {
+            EXPECT_NEAR(rank_there.value[v], rank.value[v], 1e-13);
+            EXPECT_NEAR(hubs_there.hub[v], hubs.hub[v], 1e-12);
+            EXPECT_NEAR(hubs_there.authority[v], hubs.authority[v], 1e-12);
+        }
+    }
+}
+
+TEST(GraphsOnAGpu, TrianglesAreThoseOfTheCpu)
+{
+    if (!why_no_cuda().empty()) GTEST_SKIP() << why_no_cuda();
+    draw_schedule();
+    const Context cpu = Context::cpu(2), gpu = Context::cuda(0);
+    const auto a = matrix_where<double>(80, 80, Values::integers, 1, [](index_t i, index_t j) {
+        return unit(hash_of(3, std::min(i, j), std::max(i, j))) < 0.2;  // self loops among them
+    });
+    for (const auto& m : {a, shuffled_with_duplicates(a, 7), csr_of<double>(0, 0, {})}) {
+        const Csr<double> there = to_device(gpu, m.view());
+        EXPECT_EQ(count_triangles(gpu, there.view()), count_triangles(cpu, m.view()));
+    }
+    const auto one_way = graph_of(3, {{0, 1, 1.}, {1, 0, 1.}, {2, 1, 1.}}, false);
+    const Csr<double> there = to_device(gpu, one_way.view());
+    try {
+        count_triangles(gpu, there.view());
+        FAIL() << "directed";
+    } catch (const ValueError& e) {
+        EXPECT_NE(std::string(e.what()).find("edge 2 to 1"), std::string::npos) << e.what();
+    }
+    const Csr<double> negative = to_device(gpu, graph_of(2, {{0, 1, -1.}}, false).view());
+    EXPECT_THROW(shortest_paths(gpu, negative.view(), 0), ValueError);
+    EXPECT_THROW(pagerank(gpu, negative.view()), ValueError);
+}
+
+TEST(GraphsOnAGpu, ProductsAreThoseOfTheCpu)
+{
+    if (!why_no_cuda().empty()) GTEST_SKIP() << why_no_cuda();
+    draw_schedule();
+    const Context cpu = Context::cpu(2), gpu = Context::cuda(0);
+    const auto a = shuffled_with_duplicates(random_matrix<double>(60, 50, 0.1, Values::integers, 1), 7);
+    const auto b = shuffled_with_duplicates(random_matrix<double>(50, 70, 0.1, Values::integers, 2), 8);
+    const auto mask = random_matrix<double>(60, 70, 0.2, Values::integers, 3);
+    const Csr<double> on_a = to_device(gpu, a.view()), on_b = to_device(gpu, b.view()),
+                      on_mask = to_device(gpu, mask.view());
+    const auto x = test_vector<double>(a.cols, Values::integers, 5);
+    const Buffer<double> on_x = to_device(gpu, std::span<const double>(x));
+    for (const Semiring s : all_semirings) {
+        SCOPED_TRACE(to_text(s));
+        EXPECT_EQ(entries_of(gpu, multiply_masked(gpu, s, on_a.view(), on_b.view(), on_mask.view())),
+                  entries_of(cpu, multiply_masked(cpu, s, a.view(), b.view(), mask.view())));
+        std::vector<double> want(static_cast<std::size_t>(a.rows));
+        multiply(cpu, s, a.view(), x, want);
+        Buffer<double> y = to_device(gpu, std::span<const double>(want));
+        multiply(gpu, s, on_a.view(), on_x.span(), y.span());
+        const Buffer<double> got = to_host(gpu, std::span<const double>(y.span()));
+        EXPECT_TRUE(std::equal(want.begin(), want.end(), got.data()));
+    }
+    EXPECT_THROW(multiply_masked(gpu, Semiring::min_plus, on_a.view(), on_b.view(), on_mask.view(), true), NotBuilt);
+    EXPECT_THROW(multiply_select(gpu, Semiring::min_plus, on_a.view(), on_b.view(), {}), NotBuilt);
 }
 
 }  // namespace

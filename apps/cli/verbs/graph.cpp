@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle triangles, tulle rank, tulle paths: what graph.hpp computes, on the CPU.
+// tulle triangles, tulle rank, tulle paths, tulle cluster: what graph.hpp computes.
 #include "apps/cli/verbs/graph.hpp"
 
 #include <fmt/format.h>
@@ -15,9 +15,11 @@
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/numbers_file.hpp"
 #include "apps/cli/support/progress.hpp"
+#include "apps/cli/support/whole_file.hpp"
 #include "tulle/graph.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -33,15 +35,39 @@ auto timed(const Session& session, const char* doing, double& seconds, Work&& wo
     return result;
 }
 
+// The graph in host memory, and a copy where the work is done if that is a GPU.
+struct Placed {
+    Context ctx;
+    Loaded<double> loaded;
+    Csr<double> copy = {};
+
+    CsrView<double> view() const { return ctx.backend() == Backend::cuda ? copy.view() : loaded.matrix.view(); }
+};
+
+Placed place(const Session& session, const GraphSource& o)
+{
+    const Context host = session.host();
+    Placed p{o.backend == "cuda" ? session.cuda() : host, load<double>(session, host, o.matrix)};
+    if (p.ctx.backend() == Backend::cuda) p.copy = to_device(p.ctx, p.loaded.matrix.view());
+    return p;
+}
+
+void add_source(Parser& parser, CLI::App* verb, GraphSource& o)
+{
+    parser.matrix(verb, o.matrix);
+    verb->add_option("--backend", o.backend, "cpu (the default) or cuda")
+        ->check(one_of({"cpu", "cuda"}))
+        ->option_text("NAME");
+}
+
 void triangles(const Session& session, const TrianglesOptions& o)
 {
-    const Context ctx = session.host();
-    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    const Placed placed = place(session, o);
     double seconds = 0;
     const offset_t count =
-        timed(session, "counting", seconds, [&] { return graph::count_triangles(ctx, loaded.matrix.view()); });
+        timed(session, "counting", seconds, [&] { return graph::count_triangles(placed.ctx, placed.view()); });
     if (session.settings.json) {
-        Json result = about(o.matrix, loaded.matrix.view());
+        Json result = about(o.matrix, placed.loaded.matrix.view());
         result.update({{"triangles", count}, {"seconds", seconds}});
         return print(session, result);
     }
@@ -107,12 +133,11 @@ void print_ranks(const Session& session, const RankOptions& o, const CsrView<dou
 
 void rank(const Session& session, const RankOptions& o)
 {
-    const Context ctx = session.host();
-    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    const Placed placed = place(session, o);
     double seconds = 0;
-    const Ranks r = timed(session, "ranking", seconds, [&] { return ranks_of(ctx, loaded.matrix.view(), o); });
+    const Ranks r = timed(session, "ranking", seconds, [&] { return ranks_of(placed.ctx, placed.view(), o); });
     if (!o.to.empty()) write_numbers<double>(o.to, r.value);
-    if (o.to != "-") print_ranks(session, o, loaded.matrix.view(), r, seconds);
+    if (o.to != "-") print_ranks(session, o, placed.loaded.matrix.view(), r, seconds);
     require<CheckFailed>(r.converged, [&] {
         return concat(o.method, " has not converged after ", r.iterations,
                       " iterations; see --iterations, --tolerance");
@@ -131,11 +156,10 @@ std::vector<double> distances_of(const Context& ctx, const CsrView<double>& a, c
 
 void paths(const Session& session, const PathsOptions& o)
 {
-    const Context ctx = session.host();
-    const Loaded<double> loaded = load<double>(session, ctx, o.matrix);
+    const Placed placed = place(session, o);
     double seconds = 0;
     const std::vector<double> distance =
-        timed(session, "searching", seconds, [&] { return distances_of(ctx, loaded.matrix.view(), o); });
+        timed(session, "searching", seconds, [&] { return distances_of(placed.ctx, placed.view(), o); });
     if (!o.to.empty()) write_numbers<double>(o.to, distance);
     if (o.to == "-") return;
     double farthest = 0;
@@ -143,20 +167,75 @@ void paths(const Session& session, const PathsOptions& o)
     for (const double d : distance)
         if (d < INFINITY) farthest = std::max(farthest, d);
     if (session.settings.json) {
-        Json result = about(o.matrix, loaded.matrix.view());
+        Json result = about(o.matrix, placed.loaded.matrix.view());
         result.update({{"source", o.source}, {"reached", reached}, {"farthest", farthest}, {"seconds", seconds}});
         return print(session, result);
     }
     session.console.print(fmt::format("from vertex {} of {}: {} of {} reached, the farthest at {}, in {}\n", o.source,
-                                      o.matrix.name(), reached, counted(loaded.matrix.rows, "vertex", "vertices"),
-                                      farthest, seconds_text(seconds)));
+                                      o.matrix.name(), reached,
+                                      counted(placed.loaded.matrix.rows, "vertex", "vertices"), farthest,
+                                      seconds_text(seconds)));
+}
+
+// Vertices of every cluster on a line, as mcl writes them.
+void write_clusters(const std::string& file, const graph::Clusters& r)
+{
+    std::vector<std::string> line(static_cast<std::size_t>(r.count));
+    for (std::size_t v = 0; v < r.cluster.size(); ++v) {
+        std::string& mine = line[static_cast<std::size_t>(r.cluster[v])];
+        mine += (mine.empty() ? "" : "\t") + std::to_string(v);
+    }
+    std::string all;
+    for (const std::string& one : line) all += one + "\n";
+    write_whole_file(file, all);
+}
+
+void print_clusters(const Session& session, const ClusterVerbOptions& o, const CsrView<double>& a,
+                    const graph::Clusters& r, double seconds)
+{
+    std::vector<offset_t> size(static_cast<std::size_t>(r.count), 0);
+    for (const index_t c : r.cluster) ++size[static_cast<std::size_t>(c)];
+    const offset_t alone = std::count(size.begin(), size.end(), 1);
+    if (session.settings.json) {
+        Json result = about(o.matrix, a);
+        result.update({{"clusters", r.count},
+                       {"largest", size.empty() ? 0 : size.front()},
+                       {"alone", alone},
+                       {"iterations", r.iterations},
+                       {"converged", r.converged},
+                       {"most_nonzeros", r.most_nonzeros},
+                       {"seconds", seconds}});
+        return print(session, result);
+    }
+    session.console.print(fmt::format("{}: {}, the largest of {}, {} of one vertex; {} in {}\n", o.matrix.name(),
+                                      counted(r.count, "cluster", "clusters"), size.empty() ? 0 : size.front(), alone,
+                                      counted(r.iterations, "iteration", "iterations"), seconds_text(seconds)));
+}
+
+void cluster(const Session& session, const ClusterVerbOptions& o)
+{
+    const Placed placed = place(session, o);
+    graph::ClusterOptions options = o.options;
+    if (session.settings.verbose)
+        options.progress = [&](const graph::ClusterStep& s) {
+            session.console.say(
+                fmt::format("iteration {}: chaos {:.4f}, {} nonzeros", s.iteration, s.chaos, s.nonzeros));
+        };
+    double seconds = 0;
+    const graph::Clusters r =
+        timed(session, "clustering", seconds, [&] { return graph::cluster(placed.ctx, placed.view(), options); });
+    if (!o.to.empty()) write_clusters(o.to, r);
+    if (o.to != "-") print_clusters(session, o, placed.loaded.matrix.view(), r, seconds);
+    require<CheckFailed>(r.converged, [&] {
+        return concat("clustering has not converged after ", r.iterations, " iterations; see --iterations");
+    });
 }
 
 void add_triangles(Parser& parser, TrianglesOptions& o)
 {
     CLI::App* verb = parser.verb("triangles", "Counts the triangles of an undirected graph.",
                                  "tulle triangles graph.mtx\ntulle triangles graph.mtx --json");
-    parser.matrix(verb, o.matrix);
+    add_source(parser, verb, o);
     parser.when(verb, [&o](const Session& session) { triangles(session, o); });
 }
 
@@ -165,7 +244,7 @@ void add_rank(Parser& parser, RankOptions& o)
     CLI::App* verb = parser.verb("rank", "Ranks the vertices of a graph: PageRank or HITS.",
                                  "tulle rank graph.mtx\ntulle rank graph.mtx --tolerance 1e-12 --out ranks.txt\n"
                                  "tulle rank graph.mtx --method hits --iterations 1000");
-    parser.matrix(verb, o.matrix);
+    add_source(parser, verb, o);
     verb->add_option("--method", o.method, "pagerank (the default) or hits")
         ->check(one_of({"pagerank", "hits"}))
         ->option_text("METHOD");
@@ -192,13 +271,42 @@ void add_paths(Parser& parser, PathsOptions& o)
     CLI::App* verb = parser.verb("paths", "Distances from a vertex: in edges, or along shortest paths.",
                                  "tulle paths graph.mtx --source 0\n"
                                  "tulle paths graph.mtx --source 0 --weighted --out distances.txt");
-    parser.matrix(verb, o.matrix);
+    add_source(parser, verb, o);
     verb->add_option("--source", o.source, "the vertex to begin with, counted from 0 (0)")->option_text("N");
     verb->add_flag("--weighted", o.weighted, "values are lengths, which must not be negative");
     verb->add_option("--out", o.to, "write all distances to a file, one a line, inf where not reached; - is stdout")
         ->option_text("FILE");
     parser.output(o.to);
     parser.when(verb, [&o](const Session& session) { paths(session, o); });
+}
+
+void add_cluster(Parser& parser, ClusterVerbOptions& o)
+{
+    CLI::App* verb = parser.verb("cluster", "Markov clustering of a graph, as the program mcl does it.",
+                                 "tulle cluster graph.mtx --out clusters.txt\n"
+                                 "tulle cluster graph.mtx --inflation 1.4 --select 500 --recover 600");
+    add_source(parser, verb, o);
+    graph::ClusterOptions& c = o.options;
+    verb->add_option("--inflation,-I", c.inflation, "exponent of the entries; larger ones give smaller clusters (2)")
+        ->option_text("X");
+    verb->add_option("--prune", c.prune, "entries below this go; mcl's -p (1e-4)")->option_text("X");
+    verb->add_option("--select", c.select, "largest entries of a row that stay; mcl's -S (1100); 0: all")
+        ->check(CLI::Range(0, max_index))
+        ->option_text("N");
+    verb->add_option("--recover", c.recover, "rows that lost too much get so many back; mcl's -R (1400); 0: none")
+        ->check(CLI::Range(0, max_index))
+        ->option_text("N");
+    verb->add_option("--recover-share", c.recover_share, "too much: less than this share is left; mcl's -pct (0.9)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->option_text("X");
+    verb->add_option("--iterations", c.iterations, "at most (10000); exit code 1 if they do not suffice")
+        ->check(CLI::Range(1, 1'000'000))
+        ->option_text("N");
+    verb->add_option("--out", o.to, "write the clusters to a file, one a line, vertices counted from 0; - is stdout")
+        ->option_text("FILE");
+    parser.verbose(verb);
+    parser.output(o.to);
+    parser.when(verb, [&o](const Session& session) { cluster(session, o); });
 }
 
 }  // namespace
@@ -208,6 +316,7 @@ void add_graph(Parser& parser, GraphWishes& wishes)
     add_triangles(parser, wishes.triangles);
     add_rank(parser, wishes.rank);
     add_paths(parser, wishes.paths);
+    add_cluster(parser, wishes.cluster);
 }
 
 }  // namespace tulle::cli

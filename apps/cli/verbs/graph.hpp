@@ -1,39 +1,48 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs about graphs: triangles, rank, paths.
+// The verbs about graphs: triangles, rank, paths, cluster.
 #pragma once
 
 #include <string>
 
 #include "apps/cli/support/parser.hpp"
 #include "apps/cli/support/source.hpp"
+#include "tulle/graph.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::cli {
 
-struct TrianglesOptions {
+// The graph, and where the work is done.
+struct GraphSource {
     Source matrix;
+    std::string backend = "cpu";
 };
 
-struct RankOptions {
-    Source matrix;
+struct TrianglesOptions : GraphSource {};
+
+struct RankOptions : GraphSource {
     std::string method = "pagerank", to;  // pagerank or hits; to: the values, one a line
     double damping = 0.85, tolerance = 1e-6;
     int iterations = 100;
     int top = 10;  // vertices to print
 };
 
-struct PathsOptions {
-    Source matrix;
+struct PathsOptions : GraphSource {
     index_t source = 0;
     bool weighted = false;  // shortest paths instead of levels
     std::string to;         // levels or distances, one a line
+};
+
+struct ClusterVerbOptions : GraphSource {
+    std::string to;  // the clusters, one a line
+    graph::ClusterOptions options;
 };
 
 struct GraphWishes {
     TrianglesOptions triangles;
     RankOptions rank;
     PathsOptions paths;
+    ClusterVerbOptions cluster;
 };
 
 void add_graph(Parser& parser, GraphWishes& wishes);

@@ -1,0 +1,126 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Markov clustering: graphs whose clusters are plain, and a small one whose clusters the program mcl gave.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/backends.hpp"
+#include "support/battery.hpp"
+#include "tulle/graph.hpp"
+#include "tulle/transfer.hpp"
+
+namespace tulle::inline TULLE_ABI::graph {
+namespace {
+
+using namespace tulle::test;
+
+class ClusterOn : public OnBackend {};
+
+HostCsr<double> undirected(index_t n, const std::vector<std::pair<index_t, index_t>>& edges)
+{
+    std::vector<std::tuple<index_t, index_t, double>> all;
+    for (const auto& [i, j] : edges) all.emplace_back(i, j, 1.0), all.emplace_back(j, i, 1.0);
+    std::sort(all.begin(), all.end());
+    return csr_of<double>(n, n, all);
+}
+
+// Zachary's karate club (1977), counted from 0.
+HostCsr<double> karate()
+{
+    return undirected(34, {{0, 1},   {0, 2},   {0, 3},   {0, 4},   {0, 5},   {0, 6},   {0, 7},   {0, 8},   {0, 10},
+                           {0, 11},  {0, 12},  {0, 13},  {0, 17},  {0, 19},  {0, 21},  {0, 31},  {1, 2},   {1, 3},
+                           {1, 7},   {1, 13},  {1, 17},  {1, 19},  {1, 21},  {1, 30},  {2, 3},   {2, 7},   {2, 8},
+                           {2, 9},   {2, 13},  {2, 27},  {2, 28},  {2, 32},  {3, 7},   {3, 12},  {3, 13},  {4, 6},
+                           {4, 10},  {5, 6},   {5, 10},  {5, 16},  {6, 16},  {8, 30},  {8, 32},  {8, 33},  {9, 33},
+                           {13, 33}, {14, 32}, {14, 33}, {15, 32}, {15, 33}, {18, 32}, {18, 33}, {19, 33}, {20, 32},
+                           {20, 33}, {22, 32}, {22, 33}, {23, 25}, {23, 27}, {23, 29}, {23, 32}, {23, 33}, {24, 25},
+                           {24, 27}, {24, 31}, {25, 31}, {26, 29}, {26, 33}, {27, 33}, {28, 31}, {28, 33}, {29, 32},
+                           {29, 33}, {30, 32}, {30, 33}, {31, 32}, {31, 33}, {32, 33}});
+}
+
+Clusters clusters_of(const Context& c, const HostCsr<double>& a, const ClusterOptions& options = {})
+{
+    const Csr<double> there = to_device(c, a.view());
+    return cluster(c, there.view(), options);
+}
+
+// The clusters as lists of vertices, in the order of their numbers.
+std::vector<std::vector<index_t>> lists_of(const Clusters& r)
+{
+    std::vector<std::vector<index_t>> all(static_cast<std::size_t>(r.count));
+    for (std::size_t v = 0; v < r.cluster.size(); ++v)
+        all[static_cast<std::size_t>(r.cluster[v])].push_back(static_cast<index_t>(v));
+    return all;
+}
+
+TEST_P(ClusterOn, FindsWhatIsApart)
+{
+    // A square with diagonals, a triangle, an isolated vertex with a self loop and one without.
+    auto edges = undirected(9, {{0, 2}, {0, 4}, {0, 6}, {2, 4}, {2, 6}, {4, 6}, {1, 3}, {3, 5}, {1, 5}}).entries();
+    edges.emplace_back(7, 7, 3.0);
+    std::sort(edges.begin(), edges.end());
+    const Clusters r = clusters_of(ctx(), csr_of<double>(9, 9, edges));
+    EXPECT_TRUE(r.converged);
+    EXPECT_EQ(lists_of(r), (std::vector<std::vector<index_t>>{{0, 2, 4, 6}, {1, 3, 5}, {7}, {8}}));
+    EXPECT_EQ(clusters_of(ctx(), csr_of<double>(0, 0, {})).count, 0);
+}
+
+// mcl karate.abc --abc -I X (22-282), clusters from the largest on.
+TEST_P(ClusterOn, AreThoseOfMcl)
+{
+    const Context c = ctx();
+    EXPECT_EQ(lists_of(clusters_of(c, karate(),
+                                   {.inflation = 2, .prune = 0.05, .select = 4, .recover = 6, .recover_share = 0.7})),
+              (std::vector<std::vector<index_t>>{{0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16, 17, 19, 21},
+                                                 {8, 9, 14, 15, 18, 20, 22, 23, 26, 27, 28, 29, 30, 32, 33},
+                                                 {24, 25, 31}}));
+    if (c.backend() == Backend::cuda) return;  // iterations take long on a simulated GPU
+    EXPECT_EQ(lists_of(clusters_of(c, karate(), {.inflation = 2})),
+              (std::vector<std::vector<index_t>>{{2, 8, 9, 14, 15, 18, 20, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+                                                  33},
+                                                 {0, 1, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16, 17, 19, 21}}));
+    EXPECT_EQ(lists_of(clusters_of(c, karate(), {.inflation = 1.4})),
+              (std::vector<std::vector<index_t>>{{0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
+                                                  12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+                                                  24, 25, 26, 27, 28, 29, 30, 31, 32, 33}}));
+    EXPECT_EQ(lists_of(clusters_of(c, karate(), {.inflation = 3})),
+              (std::vector<std::vector<index_t>>{{0, 1, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16, 17, 19, 21},
+                                                 {2, 8, 9, 14, 15, 18, 20, 22, 23, 26, 28, 29, 30, 32, 33},
+                                                 {24, 25, 31},
+                                                 {27}}));
+    EXPECT_EQ(lists_of(clusters_of(c, karate(), {.inflation = 2, .prune = 0.02, .select = 5, .recover = 0})),
+              (std::vector<std::vector<index_t>>{{0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16, 17, 19, 21},
+                                                 {8, 9, 14, 15, 18, 20, 22, 23, 26, 27, 28, 29, 30, 32, 33},
+                                                 {24, 25, 31}}));
+}
+
+TEST_P(ClusterOn, SaysWhereItIsAndStops)
+{
+    int steps = 0;
+    ClusterOptions o{.iterations = 3, .progress = [&](const ClusterStep& s) {
+                         EXPECT_EQ(s.iteration, ++steps);
+                         EXPECT_GT(s.nonzeros, 0);
+                     }};
+    const Clusters r = clusters_of(ctx(), karate(), o);
+    EXPECT_FALSE(r.converged);
+    EXPECT_EQ(r.iterations, 3);
+    EXPECT_EQ(steps, 3);
+    EXPECT_EQ(r.cluster.size(), 34u);
+}
+
+TEST_P(ClusterOn, RefusesWhatDoesNotFit)
+{
+    const Context c = ctx();
+    EXPECT_THROW(clusters_of(c, karate(), {.inflation = 1}), ValueError);
+    EXPECT_THROW(clusters_of(c, karate(), {.prune = -1}), ValueError);
+    EXPECT_THROW(clusters_of(c, karate(), {.select = -1}), ValueError);
+    EXPECT_THROW(clusters_of(c, csr_of<double>(2, 3, {})), ShapeError);
+    EXPECT_THROW(clusters_of(c, csr_of<double>(2, 2, {{0, 1, -1.0}})), ValueError);
+    EXPECT_THROW(clusters_of(c, csr_of<double>(2, 2, {{0, 1, INFINITY}})), ValueError);
+}
+
+TULLE_ON_BACKENDS(ClusterOn);
+
+}  // namespace
+}  // namespace tulle::inline TULLE_ABI::graph

@@ -1,0 +1,172 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Selections against a plain loop over sorted magnitudes; a product with a selection is the product with a filter
+// after.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "support/backends.hpp"
+#include "support/battery.hpp"
+#include "tulle/graph.hpp"
+#include "tulle/spgemm.hpp"
+#include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
+
+namespace tulle::inline TULLE_ABI::graph {
+namespace {
+
+using namespace tulle::test;
+
+class SelectOn : public OnBackend {};
+
+std::vector<Select> selections()
+{
+    return {{},
+            {.threshold = 3},
+            {.most_per_row = 3},
+            {.most_per_row = 1000},
+            {.triangle = Triangle::lower},
+            {.threshold = 2, .triangle = Triangle::upper},
+            {.threshold = 5, .recover = 4, .recover_share = 0.9},
+            {.threshold = 2, .most_per_row = 4, .recover = 6, .recover_share = 0.8},
+            {.threshold = 2, .most_per_row = 6, .recover = 4, .recover_share = 1},
+            {.threshold = 1, .most_per_row = 2, .recover = 1000, .recover_share = 1}};
+}
+
+// The rule in words: what the header says, from magnitudes in descending order.
+double bar_of(const Select& s, std::vector<double> size)
+{
+    std::sort(size.begin(), size.end(), std::greater<>());
+    const auto above = [&](double bar) {
+        return std::count_if(size.begin(), size.end(), [&](double v) { return v >= bar; });
+    };
+    const auto mass = [&](double bar) {
+        double sum = 0;
+        for (const double v : size) sum += v >= bar ? v : 0;
+        return sum;
+    };
+    const double least = s.threshold > 0 ? 5e-324 : 0;
+    const auto kth = [&](index_t k) { return std::max(size[static_cast<std::size_t>(k) - 1], least); };
+    const bool lost = s.recover > 0 && above(s.threshold) < s.recover && mass(s.threshold) < s.recover_share * mass(0);
+    if (lost) return std::ssize(size) > s.recover ? kth(s.recover) : least;
+    if (s.most_per_row == 0 || above(s.threshold) <= s.most_per_row) return s.threshold;
+    const double bar = kth(s.most_per_row);
+    if (s.recover == 0 || above(bar) >= s.recover || mass(bar) >= s.recover_share * mass(0)) return bar;
+    return above(s.threshold) > s.recover ? kth(s.recover) : s.threshold;
+}
+
+using Entries = std::vector<std::tuple<index_t, index_t, double>>;
+
+template <class V>
+Entries filtered(const HostCsr<V>& a, const Select& s)
+{
+    Entries inside, stay;
+    for (const auto& [i, j, v] : a.entries())
+        if (s.triangle == Triangle::whole || (s.triangle == Triangle::lower ? j < i : j > i))
+            inside.emplace_back(i, j, static_cast<double>(v));
+    for (index_t i = 0; i < a.rows; ++i) {
+        std::vector<double> size;
+        for (const auto& [r, c, v] : inside)
+            if (r == i) size.push_back(std::abs(v));
+        const double bar = bar_of(s, size);
+        for (const auto& [r, c, v] : inside)
+            if (r == i && std::abs(v) >= bar) stay.emplace_back(r, c, v);
+    }
+    return stay;
+}
+
+template <class V>
+Entries entries_of(const HostCsr<V>& a)
+{
+    Entries all;
+    for (const auto& [i, j, v] : a.entries()) all.emplace_back(i, j, static_cast<double>(v));
+    return all;
+}
+
+TEST_P(SelectOn, KeepsWhatTheRuleSays)
+{
+    const Context c = ctx();
+    for (const auto& [name, a] : battery<double>(Values::integers)) {
+        const Csr<double> there = to_device(c, a.view());
+        for (const Select& s : selections()) {
+            SCOPED_TRACE(concat(name, ", threshold ", s.threshold, ", most ", s.most_per_row, ", recover ", s.recover));
+            EXPECT_EQ(entries_of(host_of(c, select(c, there.view(), s))), filtered(a, s));
+        }
+    }
+}
+
+template <class V>
+void compare_products(const Context& c, std::size_t budget)
+{
+    const auto a = shuffled_with_duplicates(random_matrix<V>(60, 50, 0.1, Values::integers, 1), 7);
+    const auto b = random_matrix<V>(50, 60, 0.2, Values::integers, 2);
+    const Csr<V> on_a = to_device(c, a.view()), on_b = to_device(c, b.view());
+    const auto whole = host_of(c, spgemm::multiply(c, on_a.view(), on_b.view()));
+    for (const Select& s : selections()) {
+        const Csr<V> got = multiply_select(c, Semiring::plus_times, on_a.view(), on_b.view(), s, budget);
+        EXPECT_TRUE(got.sorted && got.unique);
+        EXPECT_EQ(entries_of(host_of(c, got)), filtered(whole, s));
+    }
+}
+
+TEST_P(SelectOn, OfAProductIsAFilterAfterIt)
+{
+    if (ctx().backend() == Backend::cpu)
+        compare_products<double>(ctx(), 0);  // KeepsWhatTheRuleSays has doubles on a GPU
+    compare_products<float>(ctx(), std::size_t{1} << 20);
+}
+
+TEST_P(SelectOn, NeverHoldsTheProduct)
+{
+    const Context c = ctx();
+    const auto full = matrix_where<double>(400, 40, Values::integers, 1, [](index_t, index_t) { return true; });
+    const auto wide = matrix_where<double>(40, 400, Values::integers, 2, [](index_t, index_t) { return true; });
+    const Csr<double> a = to_device(c, full.view()), b = to_device(c, wide.view());
+    const std::size_t before = c.peak_bytes(), product = 400u * 400u * 12u;
+    const Select selection{.most_per_row = 1, .triangle = Triangle::lower};
+    const Csr<double> got = multiply_select(c, Semiring::plus_times, a.view(), b.view(), selection, product / 4);
+    EXPECT_LT(c.peak_bytes() - before, c.backend() == Backend::cpu ? product * 9 / 10 : product * 3 / 10);
+    const Csr<double> whole = spgemm::multiply(c, a.view(), b.view());  // in one piece
+    EXPECT_EQ(entries_of(host_of(c, got)), entries_of(host_of(c, select(c, whole.view(), selection))));
+}
+
+TEST_P(SelectOn, OfNothingIsNothing)
+{
+    const Context c = ctx();
+    const auto none = csr_of<double>(0, 0, {});
+    const Csr<double> a = to_device(c, none.view());
+    EXPECT_EQ(multiply_select(c, Semiring::plus_times, a.view(), a.view(), {.most_per_row = 2}).nonzeros(), 0);
+    EXPECT_EQ(select(c, a.view(), {.threshold = 1}).nonzeros(), 0);
+}
+
+TEST_P(SelectOn, RefusesWhatDoesNotFit)
+{
+    const Context c = ctx();
+    const auto m = random_matrix<double>(6, 5, 0.5, Values::integers, 1);
+    const Csr<double> a = to_device(c, m.view());
+    EXPECT_THROW(select(c, a.view(), {.threshold = -1}), ValueError);
+    EXPECT_THROW(select(c, a.view(), {.threshold = std::nan("")}), ValueError);
+    EXPECT_THROW(select(c, a.view(), {.recover_share = 2}), ValueError);
+    EXPECT_THROW(multiply_select(c, Semiring::plus_times, a.view(), a.view(), {}), ShapeError);
+}
+
+TULLE_ON_BACKENDS(SelectOn);
+
+TEST(Select, TakesAnySemiringOnTheCpu)
+{
+    const Context c = Context::cpu(3);
+    const auto a = random_matrix<double>(40, 40, 0.1, Values::integers, 1);
+    const auto all = matrix_where<double>(40, 40, Values::integers, 1, [](index_t, index_t) { return true; });
+    for (const Semiring s : {Semiring::min_plus, Semiring::or_and, Semiring::plus_pair, Semiring::max_min}) {
+        const auto whole = host_of(c, multiply_masked(c, s, a.view(), a.view(), all.view()));
+        for (const Select& selection : selections())
+            EXPECT_EQ(entries_of(host_of(c, multiply_select(c, s, a.view(), a.view(), selection))),
+                      filtered(whole, selection));
+    }
+}
+
+}  // namespace
+}  // namespace tulle::inline TULLE_ABI::graph
