@@ -28,7 +28,7 @@ help:
 	@echo "make test                  build and run all tests"
 	@echo "make bench                 time tulle and the baselines (SUITE=paper, real, quick or a file)"
 	@echo "make install PREFIX=dir    install library, headers, programs, manual and completions (now: $(PREFIX))"
-	@echo "make cluster-test          the PETSc plugin under mpirun, PETSc's own examples among the programs (needs libpetsc-real-dev)"
+	@echo "make cluster-test          tulle::mpi and the PETSc plugin under mpirun, PETSc's own examples among the programs (needs libpetsc-real-dev)"
 	@echo "make python                the Python package in an environment of its own (build/python-venv), and its tests"
 	@echo "make wheel                 the Python package as a wheel in build/wheels"
 	@echo "make check                 layers of the source tree; every header compiled alone"
@@ -59,8 +59,9 @@ test:
 cluster-test:
 	@tools/setup ci
 	@$(MAKE) -s --no-print-directory -B $(BUILD)/build.ninja
-	cmake --build $(BUILD) -j $(JOBS) --target tulle_petsc petsc_programs $(QUIET)
+	cmake --build $(BUILD) -j $(JOBS) --target tulle_petsc petsc_programs mpi_checks $(QUIET)
 	petsc/tests/run $(BUILD)
+	mpi/tests/run $(BUILD)
 
 bench:
 	@tools/setup test
