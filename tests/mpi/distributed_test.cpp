@@ -88,7 +88,8 @@ TEST(BinnedSum, DoesNotDependOnOrderAndCuts)
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i] = std::ldexp(io::pattern_value(static_cast<index_t>(i), 1) - 1, scale + static_cast<int>(i * 7 % 61));
         const double sum = binned(x, 0);
-        for (const std::size_t cut : {1, 17, 300, 599, 600}) EXPECT_EQ(binned(x, cut), sum) << scale << ", cut " << cut;
+        for (const std::size_t cut : {1U, 17U, 300U, 599U, 600U})
+            EXPECT_EQ(binned(x, cut), sum) << scale << ", cut " << cut;
         std::reverse(x.begin(), x.end());
         EXPECT_EQ(binned(x, 100), sum) << scale;
         std::sort(x.begin(), x.end());
