@@ -253,6 +253,48 @@ private:
     std::unique_ptr<State> state_;
 };
 
+/// Options of SpgemmPlan.
+struct SpgemmOptions {
+    /// Bytes of rows of B from other ranks that a rank holds at once; rows of A are multiplied in batches whose rows of
+    /// B fit. A batch has at least one row of A, whatever it needs.
+    std::size_t budget = Memory::unlimited;
+};
+
+/// C = A B for distributed matrices: rows of B are fetched from their owners in batches.
+/// @tparam V float or double.
+template <class V>
+class TULLE_API SpgemmPlan {
+    static_assert(detail::require_value<V>());
+
+public:
+    /// Finds out who needs which rows of B; keeps both matrices.
+    /// @throws ShapeError if columns of A are not as many and distributed as the rows of B; OutOfMemory.
+    static SpgemmPlan make(const DistCsr<V>& a, const DistCsr<V>& b, const SpgemmOptions& options = {});
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    SpgemmPlan(SpgemmPlan&& other) noexcept;
+    /// Takes the plan; `other` can only be destroyed or assigned to.
+    SpgemmPlan& operator=(SpgemmPlan&& other) noexcept;
+    ~SpgemmPlan();
+
+    /// Computes C, distributed as the rows of A and the columns of B.
+    DistCsr<V> run();
+    /// Computes the values of a C that run() gave again, after values of A and B have changed. If all ranks had one
+    /// batch, patterns and the symbolic phase are kept and only values are fetched; otherwise everything but the
+    /// distribution of C is done again.
+    /// @throws PlanMismatch if C has another size; only on the ranks concerned.
+    void run(DistCsr<V>& c);
+
+    /// Batches of this rank. Local.
+    int batches() const;
+    /// Bytes of rows of B that the largest batch of this rank fetches. Local.
+    std::size_t largest_batch() const;
+
+private:
+    struct State;
+    explicit SpgemmPlan(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
 /// The sum of x_i y_i over all entries, each product rounded once, then summed in bins whose contents do not depend on
 /// the order: the same bits for any cuts (Demmel, Nguyen). More accurate than a plain sum.
 template <class V>

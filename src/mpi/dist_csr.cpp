@@ -107,22 +107,18 @@ Csr<V> renumber(const Context& ctx, const LocalRows<V>& a, const std::vector<glo
 }
 
 template <class V>
-std::shared_ptr<typename DistCsr<V>::State> assemble(const Cluster& cluster, const LocalRows<V>& a,
-                                                     const Cuts& row_cuts, const Cuts& col_cuts)
+DistCsr<V> assemble(const Cluster& cluster, const LocalRows<V>& a, const Cuts& row_cuts, const Cuts& col_cuts)
 {
     const global_t first = col_cuts[rank_of(cluster)], last = col_cuts[rank_of(cluster) + 1];
-    std::shared_ptr<typename DistCsr<V>::State> state;
+    std::vector<global_t> ghosts;
+    Csr<V> local;
     cluster.together("distribution", [&] {
         check_cuts(col_cuts, cluster.ranks(), col_cuts.back());
         check_rows(a, col_cuts.back());
-        std::vector<global_t> ghosts = find_ghosts(a.col, first, last);
-        Csr<V> local = renumber(cluster.context(), a, ghosts, first, last);
-        state.reset(
-            new typename DistCsr<V>::State{cluster, row_cuts, col_cuts, std::move(local), std::move(ghosts), {}, 0});
+        ghosts = find_ghosts(a.col, first, last);
+        local = renumber(cluster.context(), a, ghosts, first, last);
     });
-    state->halo = make_halo(cluster, state->ghosts, col_cuts);
-    state->nonzeros = cluster.sum(state->local.nonzeros());
-    return state;
+    return distribute(cluster, std::move(local), std::move(ghosts), row_cuts, col_cuts);
 }
 
 Cuts cuts_of_counts(const std::vector<global_t>& counts)
@@ -198,6 +194,17 @@ ByRank<Entry<V>> transposed_entries(const DistCsr<V>& a)
 
 }  // namespace
 
+template <class V>
+DistCsr<V> distribute(const Cluster& cluster, Csr<V> local, std::vector<global_t> ghosts, const Cuts& row_cuts,
+                      const Cuts& col_cuts)
+{
+    using State = typename DistCsr<V>::State;
+    std::shared_ptr<State> state(new State{cluster, row_cuts, col_cuts, std::move(local), std::move(ghosts), {}, 0});
+    state->halo = make_halo(cluster, state->ghosts, col_cuts);
+    state->nonzeros = cluster.sum(state->local.nonzeros());
+    return DistCsr<V>(std::move(state));
+}
+
 Cuts even_cuts(global_t n, int ranks)
 {
     Cuts cuts(static_cast<std::size_t>(ranks) + 1);
@@ -235,7 +242,7 @@ DistCsr<V> DistCsr<V>::from_rows(const Cluster& cluster, global_t cols, std::spa
         check_rows(rows, cols);
     });
     const Cuts row_cuts = cuts_of_counts(all_gather(cluster, "distribution", static_cast<global_t>(rows.rows())));
-    return DistCsr(assemble(cluster, rows, row_cuts, col_cuts.empty() ? default_col_cuts(cols, row_cuts) : col_cuts));
+    return assemble(cluster, rows, row_cuts, col_cuts.empty() ? default_col_cuts(cols, row_cuts) : col_cuts);
 }
 
 template <class V>
@@ -266,7 +273,7 @@ DistCsr<V> DistCsr<V>::scatter(const Cluster& cluster, const CsrView<V>& a, int 
         for (std::size_t i = 0; i < ends.size(); ++i) row_begin[i + 1] = ends[i] - nonzero_cuts[rank_of(cluster)];
         col.assign(narrow.begin(), narrow.end());
     });
-    return DistCsr(assemble(cluster, LocalRows<V>{row_begin, col, value}, cuts, default_col_cuts(cols, cuts)));
+    return assemble(cluster, LocalRows<V>{row_begin, col, value}, cuts, default_col_cuts(cols, cuts));
 }
 
 template <class V>
@@ -313,7 +320,7 @@ DistCsr<V> DistCsr<V>::transpose() const
             value[to] = e.value;
         }
     });
-    return DistCsr(assemble(cluster(), LocalRows<V>{row_begin, col, value}, col_cuts(), row_cuts()));
+    return assemble(cluster(), LocalRows<V>{row_begin, col, value}, col_cuts(), row_cuts());
 }
 
 template <class V>
@@ -425,6 +432,8 @@ std::vector<V> DistVector<V>::gather(int root) const
     return collect<V>(cluster_, entry_.span(), cuts_, root);
 }
 
+template DistCsr<float> distribute(const Cluster&, Csr<float>, std::vector<global_t>, const Cuts&, const Cuts&);
+template DistCsr<double> distribute(const Cluster&, Csr<double>, std::vector<global_t>, const Cuts&, const Cuts&);
 template class DistCsr<float>;
 template class DistCsr<double>;
 template class DistVector<float>;

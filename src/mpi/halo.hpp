@@ -46,6 +46,11 @@ struct DistCsr<V>::State {
     global_t nonzeros = 0;
 };
 
+// A distributed matrix of local rows whose columns are numbered [ghosts below | own | ghosts above]. Collective.
+template <class V>
+DistCsr<V> distribute(const Cluster& cluster, Csr<V> local, std::vector<global_t> ghosts, const Cuts& row_cuts,
+                      const Cuts& col_cuts);
+
 // The extended x, with `width` numbers for every column, and the messages that fill its ghosts.
 template <class V>
 class HaloExchange {

@@ -4,6 +4,7 @@
 // have the bits of one process. A check throws std::logic_error with what is wrong.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -143,6 +144,49 @@ void check_update(mpi::DistCsr<V> a, const CsrView<V>& whole, Op op, const std::
     for (V& v : a.values()) v /= V(2);
 }
 
+// Bytes of rows of B from other ranks that the neediest row of this rank asks for, at most.
+template <class V>
+std::size_t longest_need(const mpi::DistCsr<V>& a, const mpi::DistCsr<V>& b)
+{
+    offset_t longest_b = 0, longest_a = 0;
+    for (index_t i = 0; i < b.local().rows; ++i)
+        longest_b = std::max(longest_b, b.local().row_begin[i + 1] - b.local().row_begin[i]);
+    for (index_t i = 0; i < a.local().rows; ++i)
+        longest_a = std::max(longest_a, a.local().row_begin[i + 1] - a.local().row_begin[i]);
+    const auto entries = static_cast<std::size_t>(a.cluster().largest(longest_b) * a.cluster().largest(longest_a));
+    return entries * (sizeof(V) + sizeof(mpi::global_t));
+}
+
+// C = A B with B = A or A transposed, whole and in batches, and its values again.
+template <class V>
+void check_spgemm(mpi::DistCsr<V> a, const CsrView<V>& whole, const std::string& name)
+{
+    const mpi::Cluster& cluster = a.cluster();
+    const bool square = whole.rows == whole.cols;
+    const mpi::DistCsr<V> b = square ? a : a.transpose();
+    const Context ctx = Context::cpu(1);
+    const spgemm::Options how{.op_b = square ? Op::none : Op::transpose};
+    const Csr<V> one = spgemm::multiply(ctx, whole, whole, how);
+    std::vector<V> doubled(whole.value, whole.value + whole.nonzeros);
+    for (V& v : doubled) v *= V(2);
+    CsrView<V> twice = whole;
+    twice.value = doubled.data();
+    const Csr<V> again = square ? spgemm::multiply(ctx, twice, twice, how) : spgemm::multiply(ctx, twice, whole, how);
+    for (const std::size_t budget : {Memory::unlimited, std::size_t{2000}}) {
+        auto plan = mpi::SpgemmPlan<V>::make(a, b, {.budget = budget});
+        mpi::DistCsr<V> c = plan.run();
+        check_gather(c, one.view(), name);
+        for (V& v : a.values()) v *= V(2);
+        plan.run(c);
+        check_gather(c, again.view(), name + ", new values");
+        for (V& v : a.values()) v /= V(2);
+        const std::size_t need = longest_need(a, b);
+        if (budget == Memory::unlimited) expect(plan.batches() == 1, name + ": batches without a budget");
+        else expect(plan.largest_batch() <= std::max(budget, need), name + ": the budget is exceeded");
+    }
+    expect(cluster.sum(0) == 0, "ranks are in step");
+}
+
 template <class V>
 void check_cg(const mpi::DistCsr<V>& a, const CsrView<V>& whole, const std::string& name)
 {
@@ -185,6 +229,7 @@ void check_matrix(const mpi::Cluster& cluster, const CsrView<V>& whole, const st
         check_spmv(a, whole, Op::none, name + ", SpMV");
         check_spmv(a, whole, Op::transpose, name + ", SpMV transposed");
         check_spmm(a, whole, 5, name + ", SpMM");
+        if (cuts.empty() || cuts[1] != cuts.back()) check_spgemm(a, whole, name + ", SpGEMM");
         check_update(a, whole, Op::none, name + ", new values");
         check_update(a, whole, Op::transpose, name + ", new values transposed");
         check_dot<V>(cluster, a.row_cuts(), name + ", dot");
