@@ -3,8 +3,8 @@
 // Products of distributed matrices, rows of C where the rows of A are.
 //
 //   make   lengths of the rows of B at the ghosts of A; ranges of rows of A (batches) whose rows of B fit the budget
-//   fetch  rows of B at the ghosts of a batch, from their owners; all ranks take part in as many rounds as the rank with
-//          most batches has
+//   fetch  rows of B at the ghosts of a batch, from their owners; all ranks take part in as many rounds as the rank
+//          with most batches has
 //   join   the rows of B that the batch uses, own and fetched, as one matrix; columns in their global order
 //   fill   the core's SpGEMM plan; each entry of C is summed in the order of A's nonzeros, as in one process
 #include <algorithm>
@@ -109,8 +109,7 @@ Csr<V> compact(const DistCsr<V>& a, const Range& range)
     rows.unique = local.unique;
     for (index_t i = range.first; i <= range.last; ++i)
         rows.row_begin.data()[i - range.first] = local.row_begin[i] - begin;
-    for (offset_t k = begin; k < end; ++k)
-        rows.col.data()[k - begin] = place[static_cast<std::size_t>(local.col[k])];
+    for (offset_t k = begin; k < end; ++k) rows.col.data()[k - begin] = place[static_cast<std::size_t>(local.col[k])];
     return rows;
 }
 
@@ -221,8 +220,8 @@ Csr<V> join_rows(const DistCsr<V>& a, const DistCsr<V>& b, const Batch<V>& batch
         a, batch.rows, length, [&](index_t i) { nonzeros += local.row_begin[i + 1] - local.row_begin[i]; },
         [](offset_t, offset_t) {});
     const offset_t cols = last - first + std::ssize(ghosts);
-    require<ValueError>(cols < max_index, [&] { return concat("rows of C on a rank have ", cols, " columns"); },
-                        "use more ranks");
+    require<ValueError>(
+        cols < max_index, [&] { return concat("rows of C on a rank have ", cols, " columns"); }, "use more ranks");
     Csr<V> rows = Csr<V>::make(b.cluster().context().host(), static_cast<index_t>(batch.rows.used.size()),
                                static_cast<index_t>(cols), nonzeros);
     rows.sorted = rows.unique = false;  // rows of other ranks may be in any order
@@ -266,8 +265,8 @@ struct SpgemmPlan<V>::State {
     DistCsr<V> a, b;
     std::vector<offset_t> length;  // of the rows of B at the local columns of A
     std::vector<Range> ranges;
-    int rounds = 0;                 // batches of the rank with most
-    bool all_sorted = false;        // rows of B, on all ranks
+    int rounds = 0;                  // batches of the rank with most
+    bool all_sorted = false;         // rows of B, on all ranks
     std::unique_ptr<Batch<V>> kept;  // where there is one round
 
     const Cluster& cluster() const { return a.cluster(); }
@@ -302,8 +301,8 @@ struct SpgemmPlan<V>::State {
         load(batch);
         Csr<V> c;
         cluster().together("spgemm", [&] {
-            batch.plan = std::make_unique<spgemm::Plan<V>>(spgemm::Plan<V>::make(
-                cluster().context(), batch.a.view(), batch.b.view(), {.checked = false}));
+            batch.plan = std::make_unique<spgemm::Plan<V>>(
+                spgemm::Plan<V>::make(cluster().context(), batch.a.view(), batch.b.view(), {.checked = false}));
             c = batch.plan->run();
         });
         return c;
@@ -313,9 +312,8 @@ struct SpgemmPlan<V>::State {
 template <class V>
 SpgemmPlan<V> SpgemmPlan<V>::make(const DistCsr<V>& a, const DistCsr<V>& b, const SpgemmOptions& options)
 {
-    require(a.cols() == b.rows(), [&] {
-        return concat("A has ", a.cols(), " columns, but B has ", b.rows(), " rows");
-    });
+    require(a.cols() == b.rows(),
+            [&] { return concat("A has ", a.cols(), " columns, but B has ", b.rows(), " rows"); });
     require(a.col_cuts() == b.row_cuts(), "columns of A are not distributed as the rows of B",
             "give A the row cuts of B as col_cuts");
     auto state = std::make_unique<State>(State{a, b, row_lengths(a, b), {}, 0, false, {}});
@@ -348,7 +346,7 @@ DistCsr<V> SpgemmPlan<V>::run()
             for (index_t i = 0; i < c.rows; ++i) row_begin.push_back(std::ssize(col) + c.row_begin.data()[i + 1]);
             for (offset_t k = 0; k < c.nonzeros(); ++k) {
                 const offset_t j = c.col.data()[k];
-                col.push_back(j < below          ? ghosts[static_cast<std::size_t>(j)]
+                col.push_back(j < below         ? ghosts[static_cast<std::size_t>(j)]
                               : j < below + own ? own_first + j - below
                                                 : ghosts[static_cast<std::size_t>(j - own)]);
             }
