@@ -100,31 +100,32 @@ private:
         first_ = bin;
     }
 
-    // Rounds by the addition of a large number: eight independent sums for every bin, so that they become vectors.
+    // Rounds by the addition of a large number; two independent sums of pairs for every bin, in registers.
+    using Pair = double __attribute__((vector_size(2 * sizeof(double))));
+    struct Sums {
+        Pair high{}, middle{}, low{};
+    };
     void split(const double* x, int n, std::array<double, kept>& part) const
     {
-        constexpr int lanes = 8;
-        const std::array<double, kept> big{rounder(first_), rounder(first_ + 1), rounder(first_ + 2)};
-        double s0[lanes] = {}, s1[lanes] = {}, s2[lanes] = {};
+        const double big0 = rounder(first_), big1 = rounder(first_ + 1), big2 = rounder(first_ + 2);
+        const auto add_pair = [&](Pair v, Sums& s) {
+            const Pair a = (v + big0) - big0;
+            const Pair rest = v - a;
+            const Pair b = (rest + big1) - big1;
+            const Pair last = rest - b;
+            s.high += a;
+            s.middle += b;
+            s.low += (last + big2) - big2;
+        };
+        Sums s, t;
         int i = 0;
-        for (; i + lanes <= n; i += lanes)
-            for (int l = 0; l < lanes; ++l) split_one(x[i + l], big, s0[l], s1[l], s2[l]);
-        for (; i < n; ++i) split_one(x[i], big, s0[0], s1[0], s2[0]);
-        for (int l = 0; l < lanes; ++l) {
-            part[0] += s0[l];
-            part[1] += s1[l];
-            part[2] += s2[l];
+        for (; i + 4 <= n; i += 4) {
+            add_pair(Pair{x[i], x[i + 1]}, s);
+            add_pair(Pair{x[i + 2], x[i + 3]}, t);
         }
-    }
-    static void split_one(double x, const std::array<double, kept>& big, double& s0, double& s1, double& s2)
-    {
-        const double a = (big[0] + x) - big[0];
-        const double rest = x - a;
-        const double b = (big[1] + rest) - big[1];
-        const double last = rest - b;
-        s0 += a;
-        s1 += b;
-        s2 += (big[2] + last) - big[2];
+        for (; i < n; ++i) add_pair(Pair{x[i], 0}, s);
+        const Pair high = s.high + t.high, middle = s.middle + t.middle, low = s.low + t.low;
+        part = {high[0] + high[1], middle[0] + middle[1], low[0] + low[1]};
     }
     // Adding it rounds to multiples of the unit of a bin. Below the smallest unit nothing is left to round.
     static double rounder(int bin) { return std::ldexp(1.5, unit_of(bin) + 52); }

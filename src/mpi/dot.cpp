@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "mpi/binned_sum.hpp"
 #include "mpi/exchange.hpp"
@@ -14,25 +15,29 @@
 namespace tulle::inline TULLE_ABI::mpi {
 namespace {
 
-// The product, and the bits of its absolute value: as integers, infinities and NaN are above all numbers.
-template <class V>
-std::uint64_t multiply_one(V x, V y, double& product)
-{
-    product = static_cast<double>(x) * static_cast<double>(y);
-    return std::bit_cast<std::uint64_t>(product) & ~(std::uint64_t{1} << 63);
-}
-
-// The products of a block, and the largest of their absolute values.
+// The products of a block, and the largest of their absolute values: compared as integers, by which infinities and NaN
+// are above all numbers.
 template <class V>
 double multiply_block(const V* x, const V* y, int n, double* product)
 {
-    constexpr int lanes = 8;
-    std::uint64_t most[lanes] = {};
+    using Pair = double __attribute__((vector_size(2 * sizeof(double))));
+    using Bits = std::int64_t __attribute__((vector_size(2 * sizeof(double))));
+    constexpr std::int64_t without_sign = std::numeric_limits<std::int64_t>::max();
+    Bits most{};
+    const auto add_pair = [&](Pair p) {
+        const Bits bits = reinterpret_cast<Bits>(p) & without_sign;
+        most = bits > most ? bits : most;
+        return p;
+    };
+    const auto at = [](const V* from, int i) { return static_cast<double>(from[i]); };
     int i = 0;
-    for (; i + lanes <= n; i += lanes)
-        for (int l = 0; l < lanes; ++l) most[l] = std::max(most[l], multiply_one(x[i + l], y[i + l], product[i + l]));
-    for (; i < n; ++i) most[0] = std::max(most[0], multiply_one(x[i], y[i], product[i]));
-    return std::bit_cast<double>(*std::max_element(most, most + lanes));
+    for (; i + 2 <= n; i += 2) {
+        const Pair p = add_pair(Pair{at(x, i), at(x, i + 1)} * Pair{at(y, i), at(y, i + 1)});
+        product[i] = p[0];
+        product[i + 1] = p[1];
+    }
+    if (i < n) product[i] = add_pair(Pair{at(x, i), 0} * Pair{at(y, i), 0})[0];
+    return std::bit_cast<double>(std::max(most[0], most[1]));
 }
 
 template <class V>
