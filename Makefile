@@ -28,7 +28,7 @@ help:
 	@echo "make test                  build and run all tests"
 	@echo "make bench                 time tulle and the baselines (SUITE=paper, real, quick or a file)"
 	@echo "make install PREFIX=dir    install library, headers, programs, manual and completions (now: $(PREFIX))"
-	@echo "make cluster-test          the PETSc plugin under mpirun, PETSc's own examples among the programs (needs libpetsc-real-dev)"
+	@echo "make cluster-test          tulle::mpi and the PETSc plugin under mpirun, PETSc's own examples among the programs (needs libpetsc-real-dev)"
 	@echo "make python                the Python package in an environment of its own (build/python-venv), and its tests"
 	@echo "make python-torch          its tests of tulle.torch, with torch installed (large)"
 	@echo "make python-sim            its tests with arrays on the simulated GPU"
@@ -62,8 +62,9 @@ test:
 cluster-test:
 	@tools/setup ci
 	@$(MAKE) -s --no-print-directory -B $(BUILD)/build.ninja
-	cmake --build $(BUILD) -j $(JOBS) --target tulle_petsc petsc_programs $(QUIET)
+	cmake --build $(BUILD) -j $(JOBS) --target tulle_petsc petsc_programs mpi_checks tulle-mpi $(QUIET)
 	petsc/tests/run $(BUILD)
+	mpi/tests/run $(BUILD)
 
 bench:
 	@tools/setup test

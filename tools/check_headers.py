@@ -23,7 +23,8 @@ FLAGS = "-std=c++20 -fsyntax-only -fopenmp -Wall -Wextra -Wpedantic -Wconversion
 
 
 def all_headers():
-    return sorted(h for folder in ("include", "src") for h in (ROOT / folder).rglob("*.hpp") if "simt" not in h.parts)
+    """mpi.hpp needs mpi.h, which may be missing; the program mpi_checks compiles it."""
+    return sorted(h for folder in ("include", "src") for h in (ROOT / folder).rglob("*.hpp") if "simt" not in h.parts and h.name != "mpi.hpp")
 
 
 def without_sourced(headers):

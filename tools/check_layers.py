@@ -8,7 +8,7 @@
 
 Arrows point down only, folder to folder; a folder may always include itself:
 
-    base  <  device model  <  prim  <  matrix  <  io  <  partition  <  vector spmv spmm spgemm sptrsv sddmm (not each other)  <  factor graph  <  amg  <  solve
+    base  <  device model  <  prim  <  matrix  <  io  <  partition  <  vector spmv spmm spgemm sptrsv sddmm (not each other)  <  factor graph  <  amg  <  solve  <  mpi
     A public header (include/tulle) belongs to the module that include/tulle/headers.txt names, and includes public headers only.
     simt (the simulated GPU) may be included by device/cuda and by twins in sim folders; the programs on top see the public headers.
 """
@@ -17,7 +17,7 @@ import re
 import sys
 import tempfile
 
-LAYERS = [["base"], ["device", "model"], ["prim"], ["matrix"], ["io"], ["partition"], ["vector", "spmv", "spmm", "spgemm", "sptrsv", "sddmm"], ["factor", "graph"], ["amg"], ["solve"]]
+LAYERS = [["base"], ["device", "model"], ["prim"], ["matrix"], ["io"], ["partition"], ["vector", "spmv", "spmm", "spgemm", "sptrsv", "sddmm"], ["factor", "graph"], ["amg"], ["solve"], ["mpi"]]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ON_TOP = ["apps", "bench", "examples", "tools", "python", "petsc", "gpu"]      # tests may look inside: they link the modules they speak of
 SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh"}

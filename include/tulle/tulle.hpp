@@ -19,12 +19,14 @@
 /// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
 /// - Incomplete factorisations: tulle::factor::Plan
 /// - Algebraic multigrid: tulle::amg::Plan
+/// - Several processes: distributed.hpp, cluster.hpp; with MPI: mpi.hpp
 /// - Exceptions: error.hpp; times of phases: trace.hpp; version.hpp
 #pragma once
 
 #include "tulle/amg.hpp"
 #include "tulle/context.hpp"
 #include "tulle/convert.hpp"
+#include "tulle/distributed.hpp"
 #include "tulle/factor.hpp"
 #include "tulle/features.hpp"
 #include "tulle/generate.hpp"

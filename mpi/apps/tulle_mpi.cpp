@@ -1,0 +1,272 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The program tulle-mpi: products and solves on the ranks of an MPI job, timed, and with --verify compared bit by bit
+// with one process. Rank 0 prints the result on stdout; exit codes are those of `tulle`.
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tulle/error.hpp"
+#include "tulle/generate.hpp"
+#include "tulle/io.hpp"
+#include "tulle/mpi.hpp"
+#include "tulle/text.hpp"
+
+namespace {
+
+using namespace tulle;
+
+constexpr const char* help =
+    "usage: mpirun -n RANKS tulle-mpi spmv|spmm|spgemm|solve MATRIX [options]\n\n"
+    "MATRIX is a file of any format that tulle reads, or a generator like stencil7:50.\n\n"
+    "  --verify          compare with one process, bit by bit; exit code 1 if they differ\n"
+    "  --repeat N        timed runs; the shortest counts (10)\n"
+    "  --n N             spmm: columns of B (32)\n"
+    "  --budget BYTES    spgemm: rows of B that a rank fetches at once, like 64MiB (no limit)\n"
+    "  --tolerance X     solve: residual over the norm of b (1e-8)\n"
+    "  --transpose       spmv: with the transposed matrix\n"
+    "  --help\n\n"
+    "Exit codes: 0 ok, 1 check failed, 2 usage, 3 file, 4 memory, 5 a rank is lost, 6 internal.\n";
+
+class UsageError : public Error {
+public:
+    using Error::Error;
+};
+
+struct Wishes {
+    std::string operation, matrix;
+    bool verify = false, transpose = false, help = false;
+    int repeat = 10;
+    index_t n = 32;
+    std::size_t budget = Memory::unlimited;
+    double tolerance = 1e-8;
+};
+
+double number_of(const std::string& option, const char* text, double least)
+{
+    char* end = nullptr;
+    const double number = std::strtod(text, &end);
+    require<UsageError>(end != text && *end == '\0' && number >= least && number <= 1e9,
+                        [&] { return concat(option, " cannot be '", text, "'"); });
+    return number;
+}
+
+Wishes parse(int argc, char** argv)
+{
+    Wishes w;
+    std::vector<std::string> words;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        const auto next = [&] {
+            require<UsageError>(i + 1 < argc, [&] { return concat(word, " needs a value"); });
+            return argv[++i];
+        };
+        if (word == "--help" || word == "-h") w.help = true;
+        else if (word == "--verify") w.verify = true;
+        else if (word == "--transpose") w.transpose = true;
+        else if (word == "--repeat") w.repeat = static_cast<int>(number_of(word, next(), 1));
+        else if (word == "--n") w.n = static_cast<index_t>(number_of(word, next(), 1));
+        else if (word == "--budget") w.budget = parse_bytes(next());
+        else if (word == "--tolerance") w.tolerance = number_of(word, next(), 0);
+        else if (word.starts_with("-")) throw UsageError(concat("there is no option ", word), "see tulle-mpi --help");
+        else words.push_back(word);
+    }
+    if (w.help) return w;
+    require<UsageError>(words.size() == 2, "an operation and a matrix are needed", "see tulle-mpi --help");
+    w.operation = words[0];
+    w.matrix = words[1];
+    const std::vector<std::string> known{"spmv", "spmm", "spgemm", "solve"};
+    require<UsageError>(
+        std::find(known.begin(), known.end(), w.operation) != known.end(),
+        [&] { return concat("there is no operation '", w.operation, "'"); }, "spmv, spmm, spgemm or solve");
+    return w;
+}
+
+bool is_generator(const std::string& text)
+{
+    const std::string kind = text.substr(0, text.find(':'));
+    const auto& all = io::generators();
+    return text.find(':') != text.npos &&
+           (kind == "twin" || std::any_of(all.begin(), all.end(), [&](const auto& g) { return g.name == kind; }));
+}
+
+mpi::DistCsr<double> load(const mpi::Cluster& cluster, const std::string& matrix)
+{
+    return is_generator(matrix) ? mpi::DistCsr<double>::generate(cluster, matrix)
+                                : mpi::DistCsr<double>::read(cluster, matrix);
+}
+
+// The shortest of some runs, of the slowest rank, in seconds.
+template <class F>
+double shortest(const mpi::Cluster& cluster, int repeat, const F& f)
+{
+    double best = 1e300;
+    for (int i = 0; i < repeat; ++i) {
+        cluster.sum(0);
+        const auto begin = std::chrono::steady_clock::now();
+        f();
+        const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+        best = std::min(best, static_cast<double>(cluster.largest(static_cast<mpi::global_t>(took.count()))) * 1e-9);
+    }
+    return best;
+}
+
+void fill(mpi::DistVector<double>& x)
+{
+    for (std::size_t i = 0; i < x.local().size(); ++i)
+        x.local()[i] =
+            io::pattern_value(static_cast<index_t>((x.first() + static_cast<mpi::global_t>(i)) % max_index), 1);
+}
+
+// The same vector as many times as there are columns, row by row; cuts of its entries.
+mpi::Cuts times(mpi::Cuts cuts, index_t n)
+{
+    for (mpi::global_t& c : cuts) c *= n;
+    return cuts;
+}
+
+struct Result {
+    double seconds = 0;
+    std::string note;
+    bool checked = false, same = true;
+};
+
+bool same_bits(std::span<const double> a, std::span<const double> b)
+{
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+}
+
+Result run_spmv(const mpi::DistCsr<double>& a, const Wishes& w)
+{
+    const Op op = w.transpose ? Op::transpose : Op::none;
+    auto plan = mpi::SpmvPlan<double>::make(a, {.op = op});
+    mpi::DistVector<double> x(a.cluster(), w.transpose ? a.row_cuts() : a.col_cuts());
+    mpi::DistVector<double> y(a.cluster(), w.transpose ? a.col_cuts() : a.row_cuts());
+    fill(x);
+    Result r{shortest(a.cluster(), w.repeat, [&] { plan.run(x.local(), y.local()); }),
+             concat(spmv::to_text(plan.policy()), ", halo ",
+                    a.cluster().sum(static_cast<mpi::global_t>(plan.sent_per_run().bytes)), " bytes a product")};
+    if (!w.verify) return r;
+    const Csr<double> whole = a.gather();
+    const std::vector<double> all_x = x.gather(), all_y = y.gather();
+    std::vector<double> one(all_y.size());
+    if (a.cluster().rank() == 0)
+        spmv::Plan<double>::make(a.cluster().context(), whole.view(),
+                                 {.op = op,
+                                  .force = spmv::Policy{plan.policy().kernel, plan.policy().lanes, w.transpose}})
+            .run(all_x, one);
+    r.checked = true;
+    r.same = same_bits(all_y, one);
+    return r;
+}
+
+Result run_spmm(const mpi::DistCsr<double>& a, const Wishes& w)
+{
+    auto plan = mpi::SpmmPlan<double>::make(a, w.n);
+    mpi::DistVector<double> b(a.cluster(), times(a.col_cuts(), w.n)), c(a.cluster(), times(a.row_cuts(), w.n));
+    fill(b);
+    Result r{shortest(a.cluster(), w.repeat, [&] { plan.run(1, b.local(), 0, c.local()); }),
+             concat(w.n, " columns, halo ", a.cluster().sum(static_cast<mpi::global_t>(plan.sent_per_run().bytes)),
+                    " bytes a product")};
+    if (!w.verify) return r;
+    const Csr<double> whole = a.gather();
+    const std::vector<double> all_b = b.gather(), all_c = c.gather();
+    std::vector<double> one(all_c.size());
+    if (a.cluster().rank() == 0)
+        spmm::multiply(a.cluster().context(), whole.view(), 1.0,
+                       DenseView<const double>{whole.cols, w.n, w.n, Layout::row_major, all_b.data()}, 0.0,
+                       DenseView<double>{whole.rows, w.n, w.n, Layout::row_major, one.data()});
+    r.checked = true;
+    r.same = same_bits(all_c, one);
+    return r;
+}
+
+Result run_spgemm(const mpi::DistCsr<double>& a, const Wishes& w)
+{
+    const mpi::DistCsr<double> b = a.rows() == a.cols() ? a : a.transpose();
+    mpi::DistCsr<double> c = mpi::SpgemmPlan<double>::make(a, b, {.budget = w.budget}).run();
+    Result r{shortest(a.cluster(), w.repeat,
+                      [&] { c = mpi::SpgemmPlan<double>::make(a, b, {.budget = w.budget}).run(); }),
+             concat(a.rows() == a.cols() ? "A A" : "A times A transposed", ", C has ", c.nonzeros(), " nonzeros")};
+    if (!w.verify) return r;
+    const Csr<double> whole_a = a.gather(), whole_b = b.gather(), all = c.gather();
+    r.checked = true;
+    if (a.cluster().rank() != 0) return r;
+    const Csr<double> one = spgemm::multiply(a.cluster().context(), whole_a.view(), whole_b.view());
+    r.same = all.nonzeros() == one.nonzeros() &&
+             std::equal(all.col.data(), all.col.data() + all.nonzeros(), one.col.data()) &&
+             same_bits(all.value.span(), one.value.span());
+    return r;
+}
+
+Result run_solve(const mpi::DistCsr<double>& a, const Wishes& w)
+{
+    mpi::DistVector<double> b(a.cluster(), a.row_cuts()), x(a.cluster(), a.row_cuts());
+    std::fill(b.local().begin(), b.local().end(), 1.0);
+    const solve::Report report = mpi::cg<double>(a, b.local(), x.local(), {.stop = {.relative = w.tolerance}});
+    Result r{report.iterate_seconds, report.text()};
+    r.checked = true;
+    r.same = report.converged();
+    return r;
+}
+
+int answer(const mpi::Cluster& cluster, const Wishes& w)
+{
+    const mpi::DistCsr<double> a = load(cluster, w.matrix);
+    const Result r = w.operation == "spmv"     ? run_spmv(a, w)
+                     : w.operation == "spmm"   ? run_spmm(a, w)
+                     : w.operation == "spgemm" ? run_spgemm(a, w)
+                                               : run_solve(a, w);
+    const bool solves = w.operation == "solve";
+    if (cluster.rank() == 0)
+        std::printf("%s\n",
+                    concat(w.operation, " ", w.matrix, ": ", a.rows(), " x ", a.cols(), ", ", a.nonzeros(),
+                           " nonzeros, ", cluster.ranks(), " ranks: ", fixed(r.seconds * 1e3, 3), " ms; ", r.note,
+                           !r.checked || solves ? ""
+                           : r.same             ? "; the bits of one process"
+                                                : "; NOT the bits of one process")
+                        .c_str());
+    return cluster.largest(r.same ? 0 : 1) == 0 ? 0 : 1;
+}
+
+int code_of(const std::exception& e)
+{
+    if (dynamic_cast<const UsageError*>(&e)) return 2;
+    if (dynamic_cast<const FileError*>(&e)) return 3;
+    if (dynamic_cast<const OutOfMemory*>(&e)) return 4;
+    if (dynamic_cast<const ShapeError*>(&e) || dynamic_cast<const ValueError*>(&e)) return 2;
+    return 6;
+}
+
+int run(int argc, char** argv)
+{
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    try {
+        const Wishes w = parse(argc, argv);
+        if (w.help) {
+            if (rank == 0) std::fputs(help, stdout);
+            return 0;
+        }
+        return answer(mpi::cluster(MPI_COMM_WORLD, Context::cpu(std::getenv("OMP_NUM_THREADS") ? 0 : 1)), w);
+    } catch (const std::exception& e) {
+        if (rank == 0) std::fprintf(stderr, "tulle-mpi: %s\n", e.what());
+        return code_of(e);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    MPI_Init(&argc, &argv);
+    const int code = run(argc, argv);
+    MPI_Finalize();
+    return code;
+}

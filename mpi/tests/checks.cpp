@@ -1,0 +1,120 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The checks of tests/mpi with real MPI ranks, and faults: MPI functions are replaced by ones that fail at a given
+// call.
+//
+//     mpirun -n 4 mpi_checks           all checks; exit code 1 and what is wrong if one fails
+//     mpirun -n 4 mpi_checks products  products and dot products again and again, for faults:
+//
+//     TULLE_TEST_FAULT=KIND:RANK:N     at the N-th start of a message on that rank: delay (half a second), silent (for
+//                                      ever), fail (MPI_ERR_OTHER), kill (SIGKILL), memory (OutOfMemory in a phase);
+//                                      truncate: the N-th message prepared is half as long
+#include <mpi.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "tests/mpi/checks.hpp"
+#include "tulle/mpi.hpp"
+
+namespace {
+
+struct Fault {
+    std::string kind;
+    int rank = -1;
+    long call = 0;
+};
+
+Fault read_fault()
+{
+    Fault fault;
+    const char* const text = std::getenv("TULLE_TEST_FAULT");
+    char kind[16] = "";
+    if (text && std::sscanf(text, "%15[a-z]:%d:%ld", kind, &fault.rank, &fault.call) == 3) fault.kind = kind;
+    return fault;
+}
+
+// Whether this is the call of the fault on this rank.
+bool strikes(const std::string& kind)
+{
+    static const Fault fault = read_fault();
+    static long calls = 0;
+    if (fault.kind != kind) return false;
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank == fault.rank && ++calls == fault.call;
+}
+
+}  // namespace
+
+extern "C" int MPI_Start(MPI_Request* request)
+{
+    if (strikes("delay")) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    if (strikes("silent")) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (strikes("kill")) std::raise(SIGKILL);
+    if (strikes("fail")) return MPI_ERR_OTHER;
+    return PMPI_Start(request);
+}
+
+extern "C" int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                             MPI_Request* request)
+{
+    return PMPI_Send_init(data, strikes("truncate") ? count / 2 : count, type, to, tag, comm, request);
+}
+
+namespace {
+
+void run_checks(const tulle::mpi::Cluster& cluster)
+{
+    tulle::testing::check_agreement(cluster);
+    tulle::testing::check_wide(cluster);
+    tulle::testing::check_all<double>(cluster);
+    tulle::testing::check_all<float>(cluster);
+}
+
+void run_products(const tulle::mpi::Cluster& cluster)
+{
+    const auto a = tulle::mpi::DistCsr<double>::generate(cluster, "stencil5:30");
+    auto plan = tulle::mpi::SpmvPlan<double>::make(a);
+    tulle::mpi::DistVector<double> x(cluster, a.col_cuts()), y(cluster, a.row_cuts());
+    for (double& v : x.local()) v = 1;
+    for (int i = 0; i < 100; ++i) {
+        plan.run(x.local(), y.local());
+        tulle::mpi::dot(x, y);
+        cluster.together("a phase", [] {
+            if (strikes("memory")) throw tulle::OutOfMemory("no memory for a test", 8, 4);
+        });
+    }
+}
+
+int run(bool products)
+{
+    const auto cluster = tulle::mpi::cluster(MPI_COMM_WORLD, tulle::Context::cpu(1));
+    try {
+        if (products) run_products(cluster);
+        else run_checks(cluster);
+        if (cluster.rank() == 0) std::printf("ok: %s\n", cluster.describe().c_str());
+        return 0;
+    } catch (const tulle::OutOfMemory& e) {
+        std::fprintf(stderr, "rank %d got: %s\n", cluster.rank(), e.what());
+        return 4;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "rank %d: %s\n", cluster.rank(), e.what());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return 1;
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    MPI_Init(&argc, &argv);
+    const int code = run(argc > 1 && std::string(argv[1]) == "products");
+    MPI_Finalize();
+    return code;
+}

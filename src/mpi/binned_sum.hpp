@@ -1,0 +1,170 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A sum of doubles that does not depend on the order: Demmel, Nguyen, Parallel Reproducible Summation, 2015,
+// doi:10.1109/TC.2014.2345391, with integer carries.
+//
+// The range of exponents is cut into bins of 40 bits, at fixed places: bin j takes what is at most 2^top(j) and counts
+// in units of 2^(top(j) - 39). A number is split: its part in bin j is it rounded to a multiple of the unit, the rest
+// goes to the bins below. Parts are functions of the number alone, and sums of parts are integers, so that their order
+// does not matter. The three highest bins that are used are kept; what is lost is below 2^-79 of the largest number,
+// for each number.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "tulle/api.hpp"
+
+namespace tulle::inline TULLE_ABI::mpi {
+
+class BinnedSum {
+public:
+    static constexpr int width = 40;           // bits of a bin
+    static constexpr int kept = 3;             // bins
+    static constexpr int most_at_once = 4096;  // numbers whose parts add up exactly in a double
+
+    // Adds n numbers, at most most_at_once; `largest` is the largest of their absolute values, infinite or NaN if one
+    // is.
+    void add(const double* x, int n, double largest)
+    {
+        if (!(largest <= std::numeric_limits<double>::max())) return add_special(x, n);
+        if (largest == 0) return;
+        raise_to(bin_of(largest));
+        if (top(first_) > highest_quick) return split_slowly(x, n);
+        std::array<double, kept> part{};
+        split(x, n, part);
+        for (int k = 0; k < kept; ++k) add_units(k, units(part[static_cast<std::size_t>(k)], first_ + k));
+    }
+
+    // Adds another sum.
+    void add(const BinnedSum& other)
+    {
+        raise_to(other.first_);
+        for (int k = 0; k < kept; ++k) {
+            const int from = first_ + k - other.first_;
+            if (from < 0 || from >= kept) continue;
+            high_[at(k)] += other.high_[at(from)];
+            low_[at(k)] += other.low_[at(from)];
+        }
+        positive_ += other.positive_;
+        negative_ += other.negative_;
+        nan_ += other.nan_;
+    }
+
+    double value() const
+    {
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        if (nan_ > 0 || (positive_ > 0 && negative_ > 0)) return std::numeric_limits<double>::quiet_NaN();
+        if (positive_ > 0) return infinity;
+        if (negative_ > 0) return -infinity;
+        double sum = 0;
+        for (int k = kept - 1; k >= 0; --k) {
+            const std::int64_t low = low_[at(k)] & mask, high = high_[at(k)] + (low_[at(k)] >> digit);
+            const int unit = unit_of(first_ + k);
+            sum += std::ldexp(static_cast<double>(low), unit) + std::ldexp(static_cast<double>(high), unit + digit);
+        }
+        return sum;
+    }
+
+private:
+    static constexpr int none = 1 << 20;        // bin of an empty sum
+    static constexpr int highest_quick = 1000;  // beyond it the quick rounding would overflow
+    static constexpr int digit = 32;
+    static constexpr std::int64_t mask = (std::int64_t{1} << digit) - 1;
+
+    static std::size_t at(int k) { return static_cast<std::size_t>(k); }
+    static int top(int bin) { return 1040 - width * bin; }
+    static int unit_of(int bin) { return std::max(top(bin) - width + 1, -1074); }
+
+    // The lowest bin that takes a number of this size.
+    static int bin_of(double largest)
+    {
+        int exponent = 0;
+        const double fraction = std::frexp(largest, &exponent);  // largest = fraction 2^exponent, 0.5 <= fraction < 1
+        if (fraction == 0.5) --exponent;
+        return std::min((1040 - exponent) / width, lowest_bin());
+    }
+    static int lowest_bin() { return (1040 + 1074) / width; }
+
+    void raise_to(int bin)
+    {
+        if (bin >= first_) return;
+        const int shift = first_ - bin;
+        for (int k = kept - 1; k >= 0; --k) {
+            high_[at(k)] = k >= shift ? high_[at(k - shift)] : 0;
+            low_[at(k)] = k >= shift ? low_[at(k - shift)] : 0;
+        }
+        first_ = bin;
+    }
+
+    // Rounds by the addition of a large number; two independent sums of pairs for every bin, in registers.
+    using Pair = double __attribute__((vector_size(2 * sizeof(double))));
+    struct Sums {
+        Pair high{}, middle{}, low{};
+    };
+    void split(const double* x, int n, std::array<double, kept>& part) const
+    {
+        const double big0 = rounder(first_), big1 = rounder(first_ + 1), big2 = rounder(first_ + 2);
+        const auto add_pair = [&](Pair v, Sums& s) {
+            const Pair a = (v + big0) - big0;
+            const Pair rest = v - a;
+            const Pair b = (rest + big1) - big1;
+            const Pair last = rest - b;
+            s.high += a;
+            s.middle += b;
+            s.low += (last + big2) - big2;
+        };
+        Sums s, t;
+        int i = 0;
+        for (; i + 4 <= n; i += 4) {
+            add_pair(Pair{x[i], x[i + 1]}, s);
+            add_pair(Pair{x[i + 2], x[i + 3]}, t);
+        }
+        for (; i < n; ++i) add_pair(Pair{x[i], 0}, s);
+        const Pair high = s.high + t.high, middle = s.middle + t.middle, low = s.low + t.low;
+        part = {high[0] + high[1], middle[0] + middle[1], low[0] + low[1]};
+    }
+    // Adding it rounds to multiples of the unit of a bin. Below the smallest unit nothing is left to round.
+    static double rounder(int bin) { return std::ldexp(1.5, unit_of(bin) + 52); }
+
+    // The same parts for numbers that are too large for the quick way.
+    void split_slowly(const double* x, int n)
+    {
+        for (int i = 0; i < n; ++i) {
+            double rest = x[i];
+            for (int k = 0; k < kept; ++k) {
+                const int unit = unit_of(first_ + k);
+                const double scaled = std::nearbyint(std::ldexp(rest, -unit));
+                add_units(k, static_cast<std::int64_t>(scaled));
+                rest -= std::ldexp(scaled, unit);
+            }
+        }
+    }
+
+    static std::int64_t units(double part, int bin)
+    {
+        return static_cast<std::int64_t>(std::ldexp(part, -unit_of(bin)));
+    }
+    void add_units(int k, std::int64_t count)
+    {
+        high_[at(k)] += count >> digit;
+        low_[at(k)] += count & mask;
+    }
+
+    void add_special(const double* x, int n)
+    {
+        for (int i = 0; i < n; ++i) {
+            if (std::isnan(x[i])) ++nan_;
+            else if (std::isinf(x[i])) ++(x[i] > 0 ? positive_ : negative_);
+        }
+    }
+
+    int first_ = none;
+    std::array<std::int64_t, kept> high_{}, low_{};  // units of bin first_ + k: high 2^32 + low
+    std::int64_t positive_ = 0, negative_ = 0, nan_ = 0;
+};
+
+}  // namespace tulle::inline TULLE_ABI::mpi

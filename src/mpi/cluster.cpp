@@ -1,0 +1,366 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The cluster: messages with a deadline, collective operations, and the agreement on faults.
+#include "tulle/cluster.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "mpi/exchange.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
+
+namespace tulle::inline TULLE_ABI::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Longest piece of a message; MPI counts bytes with an int.
+constexpr std::size_t longest_piece = std::size_t{1} << 30;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+double deadline_of(const ClusterOptions& options)
+{
+    const char* text = std::getenv("TULLE_MPI_DEADLINE");
+    if (!text) return options.deadline;
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    require<ValueError>(
+        end != text && *end == '\0' && seconds >= 0, [&] { return concat("TULLE_MPI_DEADLINE is '", text, "'"); },
+        "give seconds, or 0 for no deadline");
+    return seconds;
+}
+
+// By how much ranks wait longer than those below them in a tree.
+double step_of(const Cluster& cluster) { return 0.05 * cluster.state().deadline; }
+
+// What was thrown, in a form that can be sent.
+enum class Kind : int { none, error, shape, value, file, format, not_built, device, mismatch, memory };
+
+struct Fault {
+    Kind kind = Kind::none;
+    std::size_t needed = 0, available = 0;
+    std::string message, hint;
+};
+
+Kind kind_of(const Error& e)
+{
+    if (dynamic_cast<const ShapeError*>(&e)) return Kind::shape;
+    if (dynamic_cast<const ValueError*>(&e)) return Kind::value;
+    if (dynamic_cast<const FormatError*>(&e)) return Kind::format;
+    if (dynamic_cast<const FileError*>(&e)) return Kind::file;
+    if (dynamic_cast<const NotBuilt*>(&e)) return Kind::not_built;
+    if (dynamic_cast<const DeviceError*>(&e)) return Kind::device;
+    if (dynamic_cast<const PlanMismatch*>(&e)) return Kind::mismatch;
+    return Kind::error;
+}
+
+Fault fault_of(const std::function<void()>& work)
+{
+    try {
+        work();
+        return {};
+    } catch (const OutOfMemory& e) {
+        return {Kind::memory, e.needed(), e.available(), e.message(), e.hint()};
+    } catch (const Error& e) {
+        return {kind_of(e), 0, 0, e.message(), e.hint()};
+    } catch (const std::bad_alloc&) {
+        return {Kind::memory, 0, 0, "the machine has no more memory", {}};
+    } catch (const std::exception& e) {
+        return {Kind::error, 0, 0, e.what(), {}};
+    }
+}
+
+[[noreturn]] void throw_fault(const Fault& fault, int rank)
+{
+    const std::string what = concat("rank ", rank, ": ", fault.message);
+    switch (fault.kind) {
+    case Kind::shape: throw ShapeError(what, fault.hint);
+    case Kind::value: throw ValueError(what, fault.hint);
+    case Kind::file: throw FileError(what, fault.hint);
+    case Kind::format: throw FormatError(what, fault.hint);
+    case Kind::not_built: throw NotBuilt(what, fault.hint);
+    case Kind::device: throw DeviceError(what, fault.hint);
+    case Kind::mismatch: throw PlanMismatch(what, fault.hint);
+    case Kind::memory: throw OutOfMemory(what, fault.needed, fault.available, fault.hint);
+    case Kind::none:
+    case Kind::error: break;
+    }
+    throw Error(what, fault.hint);
+}
+
+// The fault of one rank, on all ranks.
+Fault share_fault(const Cluster& cluster, std::string_view phase, Fault fault, int from)
+{
+    struct Header {
+        Kind kind;
+        std::size_t needed, available, message, hint;
+    };
+    Header header{fault.kind, fault.needed, fault.available, fault.message.size(), fault.hint.size()};
+    broadcast_bytes(cluster, phase, &header, sizeof header, from);
+    fault.message.resize(header.message);
+    fault.hint.resize(header.hint);
+    if (header.message > 0) broadcast_bytes(cluster, phase, fault.message.data(), header.message, from);
+    if (header.hint > 0) broadcast_bytes(cluster, phase, fault.hint.data(), header.hint, from);
+    return {header.kind, header.needed, header.available, fault.message, fault.hint};
+}
+
+std::string peer_text(int peer, bool sends)
+{
+    return concat("rank ", peer, sends ? " takes no message" : " sends nothing");
+}
+
+}  // namespace
+
+void end_job(const Cluster& cluster, std::string_view phase, std::string_view what)
+{
+    std::fprintf(stderr, "%s\n",
+                 concat("tulle: rank ", cluster.rank(), " of ", cluster.ranks(), ", phase '", phase, "': ", what,
+                        "; the job ends")
+                     .c_str());
+    std::fflush(stderr);
+    cluster.state().transport->abort(lost_rank_exit_code);
+    std::_Exit(lost_rank_exit_code);
+}
+
+Messages::Messages(Messages&& other) noexcept : cluster_(other.cluster_), all_(std::move(other.all_))
+{
+    other.all_.clear();
+}
+
+Messages::~Messages()
+{
+    for (const One& one : all_) cluster_.state().transport->release(one.request);
+}
+
+void Messages::add(void* data, std::size_t bytes, int peer, int tag, bool sends)
+{
+    Transport& transport = *cluster_.state().transport;
+    try {
+        for (std::size_t at = 0; at < bytes; at += longest_piece) {
+            const int piece = static_cast<int>(std::min(longest_piece, bytes - at));
+            char* const begin = static_cast<char*>(data) + at;
+            all_.push_back(
+                {sends ? transport.send_init(begin, piece, peer, tag) : transport.receive_init(begin, piece, peer, tag),
+                 peer, piece, sends});
+        }
+    } catch (const std::runtime_error& e) {
+        end_job(cluster_, "preparing messages", e.what());
+    }
+}
+
+void Messages::add_send(const void* data, std::size_t bytes, int to, int tag)
+{
+    add(const_cast<void*>(data), bytes, to, tag, true);
+}
+
+void Messages::add_receive(void* data, std::size_t bytes, int from, int tag) { add(data, bytes, from, tag, false); }
+
+void Messages::start(std::string_view phase)
+{
+    Cluster::State& state = cluster_.state();
+    try {
+        for (One& one : all_) {
+            state.transport->start(one.request);
+            one.done = false;
+            if (!one.sends) continue;
+            ++state.sent.messages;
+            state.sent.bytes += static_cast<std::uint64_t>(one.bytes);
+        }
+    } catch (const std::runtime_error& e) {
+        end_job(cluster_, phase, e.what());
+    }
+}
+
+bool Messages::test_all()
+{
+    bool done = true;
+    for (One& one : all_) {
+        if (!one.done) one.done = cluster_.state().transport->test(one.request);
+        done = done && one.done;
+    }
+    return done;
+}
+
+void Messages::poke(std::string_view phase)
+{
+    try {
+        test_all();
+    } catch (const std::runtime_error& e) {
+        end_job(cluster_, phase, e.what());
+    }
+}
+
+void Messages::give_up(std::string_view phase, double seconds)
+{
+    const auto silent = std::find_if(all_.begin(), all_.end(), [](const One& one) { return !one.done && !one.sends; });
+    const auto missing = std::find_if(all_.begin(), all_.end(), [](const One& one) { return !one.done; });
+    const One& one = silent != all_.end() ? *silent : *missing;
+    end_job(cluster_, phase, concat(peer_text(one.peer, one.sends), " for ", fixed(seconds, 1), " s"));
+}
+
+void Messages::finish(std::string_view phase, double later)
+{
+    constexpr int spins = 256;  // before others may have the processor
+    const Clock::time_point begin = Clock::now();
+    const double limit = cluster_.state().deadline;
+    try {
+        for (long round = 0; !test_all(); ++round) {
+            if (round < spins) continue;
+            const double waited = seconds_since(begin);
+            if (limit > 0 && waited > limit + later) give_up(phase, waited);
+            if (waited < 2e-3) std::this_thread::yield();
+            else std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+    } catch (const std::runtime_error& e) {
+        end_job(cluster_, phase, e.what());
+    }
+}
+
+void reduce_bytes(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes,
+                  const std::function<void(void*, const void*)>& combine)
+{
+    std::vector<std::max_align_t> space(bytes / sizeof(std::max_align_t) + 1);
+    const int rank = cluster.rank(), ranks = cluster.ranks();
+    int level = 0;
+    for (int step = 1; step < ranks; step *= 2, ++level) {
+        Messages message(cluster);
+        if (rank & step) {
+            message.add_send(mine, bytes, rank - step, tag_collective);
+            message.start(phase);
+            message.finish(phase, level * step_of(cluster));
+            break;
+        }
+        if (rank + step >= ranks) continue;
+        message.add_receive(space.data(), bytes, rank + step, tag_collective);
+        message.start(phase);
+        message.finish(phase, level * step_of(cluster));
+        combine(mine, space.data());
+    }
+    broadcast_bytes(cluster, phase, mine, bytes, 0);
+}
+
+void broadcast_bytes(const Cluster& cluster, std::string_view phase, void* data, std::size_t bytes, int root)
+{
+    const int ranks = cluster.ranks(), me = (cluster.rank() - root + ranks) % ranks;
+    const auto real = [&](int relative) { return (relative + root) % ranks; };
+    int top = 1, levels = 0;
+    for (; top < ranks; top *= 2) ++levels;
+    const double later = (levels + 1) * step_of(cluster);  // whoever waits in a reduction speaks first
+    if (me > 0) {
+        Messages message(cluster);
+        message.add_receive(data, bytes, real(me & (me - 1)), tag_collective);
+        message.start(phase);
+        message.finish(phase, later);
+    }
+    Messages down(cluster);
+    const int lowest = me > 0 ? me & -me : top;
+    for (int step = lowest / 2; step > 0; step /= 2)
+        if (me + step < ranks) down.add_send(data, bytes, real(me + step), tag_collective);
+    down.start(phase);
+    down.finish(phase, later);
+}
+
+void gather_bytes(const Cluster& cluster, std::string_view phase, const void* mine, std::size_t bytes, void* all)
+{
+    // Up the tree a rank has collected the records of itself and of the ranks behind it.
+    char* const to = static_cast<char*>(all);
+    const auto rank = static_cast<std::size_t>(cluster.rank()), ranks = static_cast<std::size_t>(cluster.ranks());
+    std::memcpy(to + rank * bytes, mine, bytes);
+    int level = 0;
+    for (std::size_t step = 1; step < ranks; step *= 2, ++level) {
+        Messages message(cluster);
+        const bool sends = rank & step;
+        const std::size_t first = sends ? rank : rank + step;
+        if (first >= ranks) continue;
+        const std::size_t count = std::min(step, ranks - first);
+        const int peer = static_cast<int>(sends ? rank - step : rank + step);
+        if (sends) message.add_send(to + first * bytes, count * bytes, peer, tag_collective);
+        else message.add_receive(to + first * bytes, count * bytes, peer, tag_collective);
+        message.start(phase);
+        message.finish(phase, level * step_of(cluster));
+        if (sends) break;
+    }
+    broadcast_bytes(cluster, phase, all, ranks * bytes, 0);
+}
+
+std::vector<offset_t> exchange_counts(const Cluster& cluster, std::string_view phase,
+                                      const std::vector<offset_t>& counts)
+{
+    std::vector<offset_t> got(counts.size());
+    std::vector<offset_t> one_each(counts.size() + 1);
+    for (std::size_t r = 0; r < one_each.size(); ++r) one_each[r] = static_cast<offset_t>(r);
+    exchange_bytes(cluster, phase, reinterpret_cast<const char*>(counts.data()), one_each,
+                   reinterpret_cast<char*>(got.data()), one_each, sizeof(offset_t));
+    return got;
+}
+
+void exchange_bytes(const Cluster& cluster, std::string_view phase, const char* send,
+                    const std::vector<offset_t>& send_begin, char* receive, const std::vector<offset_t>& receive_begin,
+                    std::size_t entry_bytes)
+{
+    Messages messages(cluster);
+    const auto bytes_of = [&](const std::vector<offset_t>& begin, std::size_t r) {
+        return static_cast<std::size_t>(begin[r + 1] - begin[r]) * entry_bytes;
+    };
+    const auto place = [&](const std::vector<offset_t>& begin, std::size_t r) {
+        return static_cast<std::size_t>(begin[r]) * entry_bytes;
+    };
+    const auto me = static_cast<std::size_t>(cluster.rank()), ranks = static_cast<std::size_t>(cluster.ranks());
+    for (std::size_t k = 1; k < ranks; ++k) {
+        const std::size_t from = (me + ranks - k) % ranks, to = (me + k) % ranks;
+        messages.add_receive(receive + place(receive_begin, from), bytes_of(receive_begin, from),
+                             static_cast<int>(from), tag_exchange);
+        messages.add_send(send + place(send_begin, to), bytes_of(send_begin, to), static_cast<int>(to), tag_exchange);
+    }
+    messages.start(phase);
+    if (bytes_of(send_begin, me) > 0)
+        std::memcpy(receive + place(receive_begin, me), send + place(send_begin, me), bytes_of(send_begin, me));
+    messages.finish(phase);
+}
+
+Cluster::Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options)
+    : state_(new State{std::move(transport), ctx, deadline_of(options), {}})
+{
+    require<ValueError>(ctx.backend() == Backend::cpu, "a cluster works on CPUs, and this context is on a GPU",
+                        "give Context::cpu()");
+}
+
+int Cluster::rank() const { return state_->transport->rank(); }
+int Cluster::ranks() const { return state_->transport->ranks(); }
+const Context& Cluster::context() const { return state_->ctx; }
+Traffic Cluster::sent() const { return state_->sent; }
+
+std::string Cluster::describe() const
+{
+    return concat(ranks(), ranks() == 1 ? " rank" : " ranks", " on ", state_->transport->name(),
+                  ", messages staged in host memory, ",
+                  state_->deadline > 0 ? concat("deadline ", fixed(state_->deadline, 1), " s") : "no deadline");
+}
+
+void Cluster::together(std::string_view phase, const std::function<void()>& work) const
+{
+    const Fault mine = fault_of(work);
+    const int first =
+        reduce(*this, phase, mine.kind == Kind::none ? ranks() : rank(), [](int a, int b) { return std::min(a, b); });
+    if (first < ranks()) throw_fault(share_fault(*this, phase, mine, first), first);
+}
+
+global_t Cluster::sum(global_t mine) const
+{
+    return reduce(*this, "sum", mine, [](global_t a, global_t b) { return a + b; });
+}
+
+global_t Cluster::largest(global_t mine) const
+{
+    return reduce(*this, "largest", mine, [](global_t a, global_t b) { return std::max(a, b); });
+}
+
+}  // namespace tulle::inline TULLE_ABI::mpi

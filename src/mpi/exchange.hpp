@@ -1,0 +1,147 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages and collective operations over a Transport. All waits have the cluster's deadline; who waits too long ends
+// the job with a message that names the phase and the silent rank.
+//
+// Collectives are made of point-to-point messages, so that it is known who did not answer: reductions go up a binomial
+// tree to rank 0 and the result comes down again. Ranks further up wait a little longer, so that the rank next to the
+// silent one speaks first.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "tulle/cluster.hpp"
+#include "tulle/types.hpp"
+
+namespace tulle::inline TULLE_ABI::mpi {
+
+struct Cluster::State {
+    std::unique_ptr<Transport> transport;
+    Context ctx;
+    double deadline = 0;  // seconds; 0: none
+    Traffic sent;
+};
+
+enum Tag : int { tag_collective = 1, tag_exchange = 2, tag_halo = 3 };
+
+// A set of messages that are started and awaited together, as often as wanted. Longer messages than MPI can count are
+// sent in pieces.
+class Messages {
+public:
+    explicit Messages(const Cluster& cluster) : cluster_(cluster) {}
+    Messages(Messages&& other) noexcept;
+    Messages& operator=(Messages&&) = delete;
+    ~Messages();
+
+    void add_send(const void* data, std::size_t bytes, int to, int tag);
+    void add_receive(void* data, std::size_t bytes, int from, int tag);
+    void start(std::string_view phase);
+    // Lets messages progress without waiting.
+    void poke(std::string_view phase);
+    // `later` seconds are added to the deadline.
+    void finish(std::string_view phase, double later = 0);
+    bool empty() const { return all_.empty(); }
+
+private:
+    struct One {
+        Transport::Request request;
+        int peer;
+        int bytes;
+        bool sends;
+        bool done = true;
+    };
+    void add(void* data, std::size_t bytes, int peer, int tag, bool sends);
+    bool test_all();
+    [[noreturn]] void give_up(std::string_view phase, double seconds);
+
+    Cluster cluster_;
+    std::vector<One> all_;
+};
+
+// Ends the job: a message failed or did not come.
+[[noreturn]] void end_job(const Cluster& cluster, std::string_view phase, std::string_view what);
+
+// Combines the records of all ranks; all get the result. combine(mine, other) must be associative and commutative.
+void reduce_bytes(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes,
+                  const std::function<void(void*, const void*)>& combine);
+template <class T, class Combine>
+T reduce(const Cluster& cluster, std::string_view phase, T mine, const Combine& combine)
+{
+    static_assert(std::is_trivially_copyable_v<T>);
+    reduce_bytes(cluster, phase, &mine, sizeof(T), [&](void* to, const void* from) {
+        T& sum = *static_cast<T*>(to);
+        sum = combine(sum, *static_cast<const T*>(from));
+    });
+    return mine;
+}
+
+void broadcast_bytes(const Cluster& cluster, std::string_view phase, void* data, std::size_t bytes, int root);
+
+// The records of all ranks in their order, on all ranks.
+void gather_bytes(const Cluster& cluster, std::string_view phase, const void* mine, std::size_t bytes, void* all);
+template <class T>
+std::vector<T> all_gather(const Cluster& cluster, std::string_view phase, const T& mine)
+{
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(static_cast<std::size_t>(cluster.ranks()));
+    gather_bytes(cluster, phase, &mine, sizeof(T), all.data());
+    return all;
+}
+
+// What one rank sends to each of the others: for rank r the entries begin[r] … begin[r+1]-1.
+template <class T>
+struct ByRank {
+    std::vector<offset_t> begin;
+    std::vector<T> entry;
+
+    std::span<const T> of(int rank) const
+    {
+        const auto r = static_cast<std::size_t>(rank);
+        return {entry.data() + begin[r], static_cast<std::size_t>(begin[r + 1] - begin[r])};
+    }
+};
+
+// How many entries each rank will send to this one.
+std::vector<offset_t> exchange_counts(const Cluster& cluster, std::string_view phase,
+                                      const std::vector<offset_t>& counts);
+void exchange_bytes(const Cluster& cluster, std::string_view phase, const char* send,
+                    const std::vector<offset_t>& send_begin, char* receive, const std::vector<offset_t>& receive_begin,
+                    std::size_t entry_bytes);
+
+inline std::vector<offset_t> counts_of(const std::vector<offset_t>& begin)
+{
+    std::vector<offset_t> counts(begin.size() - 1);
+    for (std::size_t r = 0; r < counts.size(); ++r) counts[r] = begin[r + 1] - begin[r];
+    return counts;
+}
+
+inline std::vector<offset_t> begins_of(const std::vector<offset_t>& counts)
+{
+    std::vector<offset_t> begin(counts.size() + 1, 0);
+    for (std::size_t r = 0; r < counts.size(); ++r) begin[r + 1] = begin[r] + counts[r];
+    return begin;
+}
+
+// Entries for ranks that know how many come: `begin` of what is received is given.
+template <class T>
+ByRank<T> exchange(const Cluster& cluster, std::string_view phase, const ByRank<T>& send, std::vector<offset_t> begin)
+{
+    static_assert(std::is_trivially_copyable_v<T>);
+    ByRank<T> got{std::move(begin), {}};
+    cluster.together(phase, [&] { got.entry.resize(static_cast<std::size_t>(got.begin.back())); });
+    exchange_bytes(cluster, phase, reinterpret_cast<const char*>(send.entry.data()), send.begin,
+                   reinterpret_cast<char*>(got.entry.data()), got.begin, sizeof(T));
+    return got;
+}
+template <class T>
+ByRank<T> exchange(const Cluster& cluster, std::string_view phase, const ByRank<T>& send)
+{
+    return exchange(cluster, phase, send, begins_of(exchange_counts(cluster, phase, counts_of(send.begin))));
+}
+
+}  // namespace tulle::inline TULLE_ABI::mpi

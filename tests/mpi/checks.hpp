@@ -1,0 +1,313 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What must hold on any number of ranks, by threads (distributed_test.cpp) or by MPI (mpi/tests/checks.cpp): results
+// have the bits of one process. A check throws std::logic_error with what is wrong.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/mpi/thread_transport.hpp"
+#include "tulle/distributed.hpp"
+#include "tulle/error.hpp"
+#include "tulle/generate.hpp"
+#include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
+
+namespace tulle::testing {
+
+inline void expect(bool ok, const std::string& what)
+{
+    if (!ok) throw std::logic_error(what);
+}
+
+template <class T>
+void expect_same(std::span<const T> a, std::span<const T> b, const std::string& what)
+{
+    expect(a.size() == b.size(), what + ": sizes differ");
+    for (std::size_t i = 0; i < a.size(); ++i)
+        expect(std::memcmp(&a[i], &b[i], sizeof(T)) == 0, concat(what, ": entry ", i, " is ", a[i], ", not ", b[i]));
+}
+
+// Numbers of very different size and both signs, functions of their global position.
+template <class V>
+std::vector<V> numbers(offset_t first, offset_t n, int seed)
+{
+    std::vector<V> x(static_cast<std::size_t>(n));
+    for (offset_t i = 0; i < n; ++i) {
+        const double v = io::pattern_value(static_cast<index_t>(first + i), seed) - 1;
+        x[static_cast<std::size_t>(i)] = static_cast<V>(v * std::ldexp(1.0, static_cast<int>((first + i) % 37) - 18));
+    }
+    return x;
+}
+
+inline std::size_t here(const mpi::Cluster& cluster) { return static_cast<std::size_t>(cluster.rank()); }
+
+// The part of this rank.
+template <class T>
+std::span<const T> part(const mpi::Cluster& cluster, const std::vector<T>& all, const mpi::Cuts& cuts, offset_t n = 1)
+{
+    const auto first = static_cast<std::size_t>(cuts[here(cluster)] * n);
+    return std::span<const T>(all).subspan(first, static_cast<std::size_t>(cuts[here(cluster) + 1] * n) - first);
+}
+
+template <class V>
+void check_gather(const mpi::DistCsr<V>& a, const CsrView<V>& whole, const std::string& name)
+{
+    const Csr<V> back = a.gather();
+    if (a.cluster().rank() != 0) return expect(back.rows == 0, name + ": gathered on another rank");
+    expect(back.rows == whole.rows && back.cols == whole.cols, name + ": shape");
+    const auto rows = static_cast<std::size_t>(whole.rows) + 1, nonzeros = static_cast<std::size_t>(whole.nonzeros);
+    expect_same<offset_t>(back.row_begin.span(), {whole.row_begin, rows}, name + ": row_begin");
+    expect_same<index_t>(back.col.span(), {whole.col, nonzeros}, name + ": col");
+    expect_same<V>(back.value.span(), {whole.value, nonzeros}, name + ": value");
+}
+
+template <class V>
+void check_spmv(const mpi::DistCsr<V>& a, const CsrView<V>& whole, Op op, const std::string& name)
+{
+    const mpi::Cluster& cluster = a.cluster();
+    const bool turned = op == Op::transpose;
+    const auto x = numbers<V>(0, turned ? whole.rows : whole.cols, 1);
+    auto y = numbers<V>(0, turned ? whole.cols : whole.rows, 2);
+    auto plan = mpi::SpmvPlan<V>::make(a, {.op = op});
+    auto mine = std::vector<V>();
+    const auto y_part = part(cluster, y, turned ? a.col_cuts() : a.row_cuts());
+    mine.assign(y_part.begin(), y_part.end());
+    const auto one = spmv::Plan<V>::make(Context::cpu(1).deterministic(), whole, {.op = op});
+    expect(one.policy().lanes == plan.policy().lanes && one.policy().kernel == plan.policy().kernel,
+           name + ": one process chooses " + to_text(one.policy()) + ", ranks " + to_text(plan.policy()));
+    const mpi::Traffic before = cluster.sent();
+    for (const V beta : {V(0), V(0.5)}) {
+        one.run(V(1.5), x, beta, y);
+        plan.run(V(1.5), part(cluster, x, turned ? a.row_cuts() : a.col_cuts()), beta, mine);
+    }
+    const mpi::Traffic after = cluster.sent(), once = plan.sent_per_run();
+    expect(after.bytes - before.bytes == 2 * once.bytes && after.messages - before.messages == 2 * once.messages,
+           name + ": other bytes were sent than planned");
+    expect_same<V>(mine, part(cluster, y, turned ? a.col_cuts() : a.row_cuts()), name);
+}
+
+template <class V>
+void check_spmm(const mpi::DistCsr<V>& a, const CsrView<V>& whole, index_t n, const std::string& name)
+{
+    const mpi::Cluster& cluster = a.cluster();
+    const auto b = numbers<V>(0, offset_t{whole.cols} * n, 3);
+    auto c = numbers<V>(0, offset_t{whole.rows} * n, 4);
+    const auto c_part = part(cluster, c, a.row_cuts(), n);
+    std::vector<V> mine(c_part.begin(), c_part.end());
+    auto plan = mpi::SpmmPlan<V>::make(a, n);
+    const mpi::Traffic before = cluster.sent();
+    plan.run(V(2), part(cluster, b, a.col_cuts(), n), V(0.5), mine);
+    expect(cluster.sent().bytes - before.bytes == plan.sent_per_run().bytes, name + ": bytes");
+    spmm::multiply(Context::cpu(1), whole, V(2), DenseView<const V>{whole.cols, n, n, Layout::row_major, b.data()},
+                   V(0.5), DenseView<V>{whole.rows, n, n, Layout::row_major, c.data()});
+    expect_same<V>(mine, part(cluster, c, a.row_cuts(), n), name);
+}
+
+template <class V>
+void check_dot(const mpi::Cluster& cluster, const mpi::Cuts& cuts, const std::string& name)
+{
+    const auto x = numbers<V>(0, cuts.back(), 5), y = numbers<V>(0, cuts.back(), 6);
+    const double one = mpi::dot<V>(alone(), x, y);
+    const double all = mpi::dot<V>(cluster, part(cluster, x, cuts), part(cluster, y, cuts));
+    expect(std::memcmp(&one, &all, sizeof one) == 0, concat(name, ": dot is ", all, ", in one process ", one));
+}
+
+// New values of the same pattern.
+template <class V>
+void check_update(mpi::DistCsr<V> a, const CsrView<V>& whole, Op op, const std::string& name)
+{
+    const mpi::Cluster& cluster = a.cluster();
+    auto plan = mpi::SpmvPlan<V>::make(a, {.op = op});
+    for (V& v : a.values()) v *= V(2);
+    plan.update_values();
+    std::vector<V> doubled(whole.value, whole.value + whole.nonzeros);
+    for (V& v : doubled) v *= V(2);
+    CsrView<V> twice = whole;
+    twice.value = doubled.data();
+    const bool turned = op == Op::transpose;
+    const auto x = numbers<V>(0, turned ? whole.rows : whole.cols, 7);
+    std::vector<V> y(static_cast<std::size_t>(turned ? whole.cols : whole.rows));
+    spmv::Plan<V>::make(Context::cpu(1).deterministic(), twice, {.op = op}).run(x, y);
+    const mpi::Cuts& cuts = turned ? a.col_cuts() : a.row_cuts();
+    std::vector<V> mine(part(cluster, y, cuts).size());
+    const auto x_part = part(cluster, x, turned ? a.row_cuts() : a.col_cuts());
+    std::copy(x_part.begin(), x_part.end(), plan.x().begin());
+    plan.run(plan.x(), mine);
+    expect_same<V>(mine, part(cluster, y, cuts), name);
+    for (V& v : a.values()) v /= V(2);
+}
+
+// Bytes of rows of B from other ranks that the neediest row of this rank asks for, at most.
+template <class V>
+std::size_t longest_need(const mpi::DistCsr<V>& a, const mpi::DistCsr<V>& b)
+{
+    offset_t longest_b = 0, longest_a = 0;
+    for (index_t i = 0; i < b.local().rows; ++i)
+        longest_b = std::max(longest_b, b.local().row_begin[i + 1] - b.local().row_begin[i]);
+    for (index_t i = 0; i < a.local().rows; ++i)
+        longest_a = std::max(longest_a, a.local().row_begin[i + 1] - a.local().row_begin[i]);
+    const auto entries = static_cast<std::size_t>(a.cluster().largest(longest_b) * a.cluster().largest(longest_a));
+    return entries * (sizeof(V) + sizeof(mpi::global_t));
+}
+
+// C = A B with B = A or A transposed, whole and in batches, and its values again.
+template <class V>
+void check_spgemm(mpi::DistCsr<V> a, const CsrView<V>& whole, const std::string& name)
+{
+    const mpi::Cluster& cluster = a.cluster();
+    const bool square = whole.rows == whole.cols;
+    const mpi::DistCsr<V> b = square ? a : a.transpose();
+    const Context ctx = Context::cpu(1);
+    const spgemm::Options how{.op_b = square ? Op::none : Op::transpose};
+    const Csr<V> one = spgemm::multiply(ctx, whole, whole, how);
+    std::vector<V> doubled(whole.value, whole.value + whole.nonzeros);
+    for (V& v : doubled) v *= V(2);
+    CsrView<V> twice = whole;
+    twice.value = doubled.data();
+    const Csr<V> again = square ? spgemm::multiply(ctx, twice, twice, how) : spgemm::multiply(ctx, twice, whole, how);
+    for (const std::size_t budget : {Memory::unlimited, std::size_t{2000}}) {
+        auto plan = mpi::SpgemmPlan<V>::make(a, b, {.budget = budget});
+        mpi::DistCsr<V> c = plan.run();
+        check_gather(c, one.view(), name);
+        for (V& v : a.values()) v *= V(2);
+        plan.run(c);
+        check_gather(c, again.view(), name + ", new values");
+        for (V& v : a.values()) v /= V(2);
+        const std::size_t need = longest_need(a, b);
+        if (budget == Memory::unlimited) expect(plan.batches() == 1, name + ": batches without a budget");
+        else expect(plan.largest_batch() <= std::max(budget, need), name + ": the budget is exceeded");
+    }
+    expect(cluster.sum(0) == 0, "ranks are in step");
+}
+
+template <class V>
+void check_cg(const mpi::DistCsr<V>& a, const CsrView<V>& whole, const std::string& name)
+{
+    const mpi::Cluster& cluster = a.cluster();
+    std::vector<V> b(static_cast<std::size_t>(whole.rows), V(1)), x(b.size());
+    const solve::Stop stop{.relative = sizeof(V) == 8 ? 1e-9 : 1e-4};
+    const auto single = mpi::DistCsr<V>::scatter(alone(), whole);
+    const auto one = mpi::cg<V>(single, b, x, {.stop = stop});
+    std::vector<V> mine(part(cluster, x, a.row_cuts()).size());
+    const auto all = mpi::cg<V>(a, part(cluster, b, a.row_cuts()), mine, {.stop = stop});
+    expect(all.converged(), name + ": " + all.text());
+    expect(all.iterations > 1, name + ": nothing was iterated");
+    expect_same<double>(all.history, one.history, name + ": residuals");
+    expect_same<V>(mine, part(cluster, x, a.row_cuts()), name + ": x");
+    const auto blocks = mpi::cg<V>(a, part(cluster, b, a.row_cuts()), mine,
+                                   {.stop = stop, .preconditioner = solve::Incomplete{factor::Kind::ic0}});
+    expect(blocks.converged() && blocks.iterations < 2 * all.iterations, name + ": block Jacobi with IC(0)");
+}
+
+template <class V>
+std::vector<mpi::Cuts> cuts_for(const CsrView<V>& a, int ranks)
+{
+    const auto size = static_cast<std::size_t>(ranks) + 1;
+    mpi::Cuts last(size, 0), first(size, a.rows), holes(size, 0);
+    last.back() = a.rows;
+    first.front() = 0;
+    for (std::size_t r = 1; r < size; ++r)
+        holes[r] = r % 2 ? a.rows * static_cast<mpi::global_t>(r) / ranks : holes[r - 1];
+    holes.back() = a.rows;
+    return {{}, last, first, holes};
+}
+
+template <class V>
+void check_matrix(const mpi::Cluster& cluster, const CsrView<V>& whole, const std::string& name)
+{
+    for (const mpi::Cuts& cuts : cuts_for(whole, cluster.ranks())) {
+        const auto a = mpi::DistCsr<V>::scatter(cluster, whole, 0, cuts);
+        expect(a.nonzeros() == whole.nonzeros, name + ": nonzeros");
+        check_gather(a, whole, name + ", gather");
+        check_spmv(a, whole, Op::none, name + ", SpMV");
+        check_spmv(a, whole, Op::transpose, name + ", SpMV transposed");
+        check_spmm(a, whole, 5, name + ", SpMM");
+        if (cuts.empty() || cuts[1] != cuts.back()) check_spgemm(a, whole, name + ", SpGEMM");
+        check_update(a, whole, Op::none, name + ", new values");
+        check_update(a, whole, Op::transpose, name + ", new values transposed");
+        check_dot<V>(cluster, a.row_cuts(), name + ", dot");
+    }
+}
+
+template <class V>
+void check_all(const mpi::Cluster& cluster)
+{
+    const Context ctx = Context::cpu(1);
+    for (const char* sentence :
+         {"stencil5:12", "uniform:90,60,4", "rmat:7,6", "arrow:40", "stencil5:1", "banded:70,3"}) {
+        const Csr<V> whole = io::generate<V>(ctx, sentence);
+        check_matrix<V>(cluster, whole.view(), sentence);
+    }
+    const Csr<V> grid = io::generate<V>(ctx, "stencil5:16");
+    check_cg(mpi::DistCsr<V>::scatter(cluster, grid.view()), grid.view(), "CG");
+    const Csr<V> small = io::generate<V>(ctx, "stencil5:2");
+    const auto generated = mpi::DistCsr<V>::generate(cluster, "stencil5:2");
+    check_gather(generated, small.view(), "generate");
+}
+
+// A fault on one rank is an exception on all of them.
+inline void check_agreement(const mpi::Cluster& cluster)
+{
+    const int guilty = cluster.ranks() - 1;
+    std::string said;
+    try {
+        cluster.together("a test", [&] {
+            if (cluster.rank() == guilty) throw FormatError("A.mtx:12: column 51 exceeds 50", "look there");
+        });
+    } catch (const FormatError& e) {
+        said = e.message() + "|" + e.hint();
+    }
+    expect(said == concat("rank ", guilty, ": A.mtx:12: column 51 exceeds 50|look there"), "agreement: " + said);
+    std::size_t needed = 0;
+    try {
+        cluster.together("a test", [&] {
+            if (cluster.rank() == guilty) throw OutOfMemory("too much", 7, 5);
+        });
+    } catch (const OutOfMemory& e) {
+        needed = e.needed();
+    }
+    expect(needed == 7, "agreement on OutOfMemory");
+    bool thrown = false;
+    try {
+        mpi::DistCsr<double>::read(cluster, "there/is/no/such/file.mtx");
+    } catch (const FileError& e) {
+        thrown = e.message().starts_with("rank 0: ");
+    }
+    expect(thrown, "a missing file is told by all ranks");
+    thrown = false;
+    const std::vector<offset_t> begin{0, 1};
+    const std::vector<mpi::global_t> col{cluster.rank() == guilty ? 77 : 0};
+    const std::vector<double> value{1};
+    try {
+        mpi::DistCsr<double>::from_rows(cluster, 5, begin, col, value);
+    } catch (const ValueError& e) {
+        thrown = e.message().find("column 77") != std::string::npos;
+    }
+    expect(thrown, "a wrong column is told by all ranks");
+}
+
+// Columns beyond 32 bits, only a few of them used.
+inline void check_wide(const mpi::Cluster& cluster)
+{
+    const mpi::global_t cols = mpi::global_t{1} << 33;
+    const mpi::Cuts cuts = mpi::even_cuts(16, cluster.ranks());
+    mpi::Cuts col_cuts(cuts.size(), 0);
+    for (std::size_t r = 1; r < cuts.size(); ++r) col_cuts[r] = cols / cluster.ranks() * static_cast<mpi::global_t>(r);
+    col_cuts.back() = cols;
+    if (cols / cluster.ranks() >= max_index) return;
+    const std::vector<offset_t> begin{0, 2};
+    const std::vector<mpi::global_t> col{3, cols - 1};
+    const std::vector<double> value{1, 2};
+    const auto a = mpi::DistCsr<double>::from_rows(cluster, cols, begin, col, value, col_cuts);
+    expect(a.global_col(a.local().col[0]) == 3 && a.global_col(a.local().col[1]) == cols - 1, "global columns");
+    expect(a.local().col[0] < a.local().col[1], "the order of columns is kept");
+}
+
+}  // namespace tulle::testing

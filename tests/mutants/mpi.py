@@ -1,0 +1,15 @@
+"""Mutations of tulle::mpi, each with the test that must catch it."""
+
+
+def mutant(name, file, old, new, filter, test="mpi", build="sim-asan", **more):
+    return {"name": name, "file": file, "old": old, "new": new, "test": test, "filter": filter, "build": build, **more}
+
+
+BITS = "*HasTheBitsOfOneProcessInDouble/2"
+SUMS = "BinnedSum.*"
+
+MUTANTS = [
+    mutant("mpi: ghosts above are read where ghosts below are", "src/mpi/halo.hpp", "return ghost < below ? ghost : ghost + own;", "return ghost;", BITS),
+    mutant("mpi: rows before the run do not wait for the halo", "src/mpi/halo.cpp", "piece_of(ctx, a, 0, first, true)", "piece_of(ctx, a, 0, first, false)", BITS),
+    mutant("mpi: a bin is not moved when a larger number comes", "src/mpi/binned_sum.hpp", "high_[at(k)] = k >= shift ? high_[at(k - shift)] : 0;", "high_[at(k)] = 0;", SUMS + ":" + BITS),
+]
