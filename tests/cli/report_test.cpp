@@ -55,10 +55,18 @@ TEST_F(Report, CountsWhatIsThere)
     EXPECT_EQ(v["zeros"], 1);
     EXPECT_EQ(v["negative"], 1);
     EXPECT_EQ(v["too_large_for_f16"], 1);
+    EXPECT_EQ(v["too_small_for_f16"], 1);
+    EXPECT_EQ(v["too_small_for_f32"], 0);
     EXPECT_EQ(v["least"], 1e-9);
-    EXPECT_EQ(m["warnings"].size(), 3u) << m["warnings"];  // a stored zero, the spread, f16
+    EXPECT_EQ(m["warnings"].size(), 4u) << m["warnings"];  // a stored zero, the spread, f16 twice
     ASSERT_EQ(m["operations"].size(), 4u);
-    for (const Json& o : m["operations"]) EXPECT_FALSE(o.contains("not")) << o;
+    for (const Json& o : m["operations"]) {
+        EXPECT_FALSE(o.contains("not")) << o;
+        EXPECT_GT(o["predicted_seconds"].get<double>(), 0) << o;
+        EXPECT_FALSE(o.contains("seconds")) << o;  // nothing was run
+    }
+    EXPECT_EQ(m["operations"][0]["flops"], 12);
+    EXPECT_EQ(m["operations"][0]["memory_bytes"].get<double>(), 64 + m["operations"][0]["bytes"].get<double>());
 }
 
 TEST_F(Report, PartsCoverAllRowsAndCountTheHalo)

@@ -127,4 +127,23 @@ double read_bandwidth(const Context& ctx)
     return static_cast<double>(data.bytes()) / best;
 }
 
+double copy_bandwidth(const Context& ctx)
+{
+    return ctx.run([&](const auto& q) {
+        constexpr std::size_t plenty = std::size_t{256} << 20;
+        const auto n = static_cast<offset_t>(std::min(plenty, free_bytes(q.place()) / 16) / sizeof(double));
+        Buffer<double> from(q, n), to(q, n);
+        fill_bytes(q, from.data(), 0, from.bytes());
+        double best = std::numeric_limits<double>::max();
+        for (int round = 0; round < 5; ++round) {
+            ctx.synchronize();
+            const double begin = trace::now();
+            copy_bytes(q, from.data(), to.data(), from.bytes());
+            ctx.synchronize();
+            best = std::min(best, trace::now() - begin);
+        }
+        return 2 * static_cast<double>(from.bytes()) / best;
+    });
+}
+
 }  // namespace tulle::cli

@@ -25,4 +25,7 @@ Machine look_around();
 // sums.
 double read_bandwidth(const Context& ctx);
 
+// Bytes per second that the device of a context reads and writes when it copies an array: the best of a few copies.
+double copy_bandwidth(const Context& ctx);
+
 }  // namespace tulle::cli
