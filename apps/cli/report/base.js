@@ -57,7 +57,7 @@ const decades = values => [Math.floor(Math.log10(Math.min(...values))), Math.cei
 function logAxes(xs, ys, xName, yName, what, width = 640, height = 330) {
   const [x0, x1] = decades(xs), [y0, y1] = decades(ys), left = 58, right = width - 12, top = 12, bottom = height - 42;
   const x = v => left + (Math.log10(v) - x0) / Math.max(1, x1 - x0) * (right - left), y = v => bottom - (Math.log10(v) - y0) / Math.max(1, y1 - y0) * (bottom - top);
-  const drawing = make("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": what});
+  const drawing = make("svg", {class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": what});
   const tick = e => e >= -3 && e <= 4 ? String(Number((10 ** e).toPrecision(1))) : `1e${e}`;
   for (let e = x0; e <= x1; ++e) drawing.append(make("line", {x1: x(10 ** e), y1: top, x2: x(10 ** e), y2: bottom}), make("text", {x: x(10 ** e), y: bottom + 16, "text-anchor": "middle"}, tick(e)));
   for (let e = y0; e <= y1; ++e) drawing.append(make("line", {x1: left, y1: y(10 ** e), x2: right, y2: y(10 ** e)}), make("text", {x: left - 6, y: y(10 ** e) + 4, "text-anchor": "end"}, tick(e)));
