@@ -86,3 +86,14 @@ def test_spy(tmp_path):
         return
     tulle.spy(A, tmp_path / "a.svg")
     assert "<svg" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.skipif(not has_program(), reason="the command line tool is not part of this installation")
+def test_report(tmp_path):
+    A = tulle.generate("stencil5:10")
+    page = tulle.report(A, tmp_path / "a.html", B=A.T, name="<b>")
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == page
+    assert page.startswith("<!doctype html>") and '"name":"\\u003cb>"' in page and '"name":"B"' in page
+    assert page._repr_html_().startswith("<iframe srcdoc=") and "<script" not in page._repr_html_() and "<!doctype" not in repr(page)
+    with pytest.raises(tulle.Error, match="without /"):
+        tulle.report(A, name="a/b")

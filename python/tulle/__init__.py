@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._context import Context
 from ._errors import (DeviceError, Error, FallbackWarning, FileError, Forked, FormatError, InvalidValue, NotBuilt, OutOfMemory, PlanMismatch, ShapeError, UnsupportedType)
-from ._files import build_info, doctor, generate, generators, info, read, spy, write
+from ._files import build_info, doctor, generate, generators, info, read, report, spy, write
 from ._operations import plan_solve, plan_solve_triangular, plan_spgemm, plan_spmm, plan_spmv, solve, solve_triangular, spgemm, spmm, spmv
 from ._plans import Plan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan
 from ._scipy import scipy_backend
@@ -32,7 +32,7 @@ __version__: str = _core.version
 __all__ = [
     "Context", "DeviceError", "Error", "FallbackWarning", "FileError", "Forked", "FormatError", "InvalidValue", "NotBuilt", "OutOfMemory", "Plan", "PlanMismatch",
     "ShapeError", "SolveReport", "SolverPlan", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "build_info", "doctor", "generate", "generators", "info",
-    "plan_solve", "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "scipy_backend", "solve", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "wrap", "write",
+    "plan_solve", "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "report", "scipy_backend", "solve", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "wrap", "write",
 ]
 
 

@@ -108,11 +108,10 @@ Machine look_around()
     return here;
 }
 
-double read_bandwidth(const Context& ctx)
+double read_bandwidth(const Context& ctx, std::size_t bytes)
 {
     const CpuQueue q = ctx.host();
-    constexpr std::size_t plenty = std::size_t{512} << 20;
-    const std::size_t held = std::min(plenty, free_bytes(q.place()) / 8);
+    const std::size_t held = std::min(bytes, free_bytes(q.place()) / 8);
     const CpuQueue own(q.threads);  // not counted against the user's budget
     Buffer<double> data(own, static_cast<offset_t>(held / sizeof(double)));
 #pragma omp parallel for num_threads(q.threads) schedule(static)

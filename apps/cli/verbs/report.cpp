@@ -115,7 +115,7 @@ void report(const Session& session, const ReportOptions& options)
     const Machine here = look_around();
     const double bandwidth = [&] {
         const Activity work(session.console, "measuring memory");
-        return read_bandwidth(session.host());
+        return read_bandwidth(session.host(), std::size_t{options.run ? 512u : 128u} << 20);
     }();
     Json matrices = Json::array({report_on(session, options.matrix, options.run, bandwidth)});
     if (!options.compare.text.empty()) {
