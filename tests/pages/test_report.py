@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tulle report` as a person meets it."""
 import re
-import time
+import resource
 
 import pytest
 from conftest import PHONE, WIDE
@@ -136,17 +136,20 @@ def test_small_ones(visit, report, name, body, size):
     assert v.text("h1") == name
 
 
+def seconds_of_programs():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["stencil5:3163", "rmat:22,24"])
+@pytest.mark.parametrize("words", ["stencil5:3163", "stencil27:155"], ids=["10^7 rows", "10^8 nonzeros"])
 def test_large_ones(visit, report, words):
-    start = time.time()
+    start = seconds_of_programs()
     file = report("large", words)
-    assert time.time() - start < 60                               # on two cores that others use as well
+    assert seconds_of_programs() - start < 40                     # of all processors; 11 on an ARM Neoverse V1
     assert file.stat().st_size < 2_000_000
-    start = time.time()
     v = visit(file)
     assert v.look() == []
-    assert time.time() - start < 10
 
 
 def test_pictures(visit, plain, pictures):
