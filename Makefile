@@ -20,7 +20,7 @@ VENV    := build/python-venv
 PYTHON_BUILD := -C build-dir=build/python -C cmake.define.TULLE_PYTHON_CLI=ON -C cmake.define.TULLE_PYTHON_REFERENCE=ON \
 	$(if $(LIBRARY),-C cmake.define.tulle_DIR=$(abspath build/python-prefix/lib/cmake/tulle))
 
-.PHONY: cluster-test help docs demo test bench install python python-torch python-sim notebooks wheel clean check format reference asan tsan sim fuzz ci
+.PHONY: cluster-test help docs dashboard pages-test demo test bench install python python-torch python-sim notebooks wheel clean check format reference asan tsan sim fuzz ci
 .DEFAULT_GOAL := help
 
 help:
@@ -41,6 +41,8 @@ help:
 	@echo "make fuzz [SECONDS=30]     fuzz every reader"
 	@echo "make ci                    everything a change has to pass"
 	@echo "make docs                  the documentation site, in build/docs/html"
+	@echo "make dashboard             speed of everything in bench/results, as one HTML file: build/dashboard/index.html"
+	@echo "make pages-test            report, dashboard and site in a real browser (PICTURES=docs/images: screenshots go there)"
 	@echo "make clean                 remove build/"
 	@echo "CUDA=ON                    build the CUDA backend even without a GPU (demo, test, bench, install)"
 
@@ -149,6 +151,25 @@ $(DOCS_VENV)/ready: docs/requirements.txt
 	@tools/setup docs
 	@python3 -m venv $(DOCS_VENV)
 	@$(DOCS_VENV)/bin/pip install -q -r docs/requirements.txt
+	@touch $@
+
+# One self-contained page from the lines of tulle-bench; Python alone.
+dashboard:
+	@mkdir -p build/dashboard
+	@tools/dashboard.py -o build/dashboard/index.html
+
+# Chromium opens what the other targets made; PAGES chooses tests (-m "not slow" in CI).
+PAGES_VENV := build/pages-venv
+PICTURES ?= build/pages
+PAGES ?=
+pages-test: $(PAGES_VENV)/ready dashboard docs
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle $(QUIET)
+	$(PAGES_VENV)/bin/python -m pytest -c tests/pages/pytest.ini tests/pages -q --tulle $(BUILD)/bin/tulle --pictures $(PICTURES) $(PAGES)
+$(PAGES_VENV)/ready: tests/pages/requirements.txt
+	@tools/setup pages
+	@python3 -m venv $(PAGES_VENV)
+	@$(PAGES_VENV)/bin/pip install -q --disable-pip-version-check -r tests/pages/requirements.txt
 	@touch $@
 
 format:

@@ -1,9 +1,10 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documentation site (`make docs`): Sphinx with MyST; the C++ reference comes from Doxygen through Breathe."""
+"""The documentation site (`make docs`): Sphinx with MyST; the C++ reference comes from Doxygen through Breathe, the Python one from docstrings."""
 import pathlib
 import re
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 XML = ROOT / "build/reference/xml"
@@ -13,7 +14,12 @@ copyright = "the authors of tulle"
 version = release = re.search(r"project\(tulle VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 root_doc = "site/index"
 exclude_patterns = ["index.md", "requirements.txt"]
-extensions = ["myst_parser", "breathe", "sphinx_copybutton", "sphinx_design"]
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
+# The Python reference is read from the docstrings; what is compiled or large stays away.
+sys.path.insert(0, str(ROOT / "python"))
+autodoc_mock_imports = ["numpy", "scipy", "nanobind_backend", "tulle._core"]
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 # Breathe names a namespace again on the page of every header that adds to it.

@@ -11,6 +11,8 @@
     tools/bench_table.py out.jsonl --refills       # SpGEMM: whole calls, refills of all kinds and what each keeps, beside cuSPARSE's reuse
     tools/bench_table.py out.jsonl --preparations  # what analysis and new values take, beside a baseline's analysis
     tools/bench_table.py out.jsonl --summary       # a line per device, contender of ours and baseline: geometric mean, worst, best, and what was chosen how often
+    tools/bench_table.py out.jsonl --solvers       # setup and solve of every method and preconditioner that converged
+    tools/bench_table.py --headline F.json         # the rows that F.json describes, one line each: README's table of speed
     tools/bench_table.py out.jsonl --peers F.csv   # beside the best of other implementations, measured apart: lines "matrix,ms,name"
 
 A document names its tables itself: what stands between the lines
@@ -23,6 +25,7 @@ is written by --update FILE.md and compared by --check FILE.md (exit status 1 if
 import argparse
 import collections
 import contextlib
+import gzip
 import io
 import json
 import math
@@ -30,10 +33,12 @@ import pathlib
 import re
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
 
 def read_lines(paths):
     for path in paths:
-        with open(path, encoding="utf-8") as file:
+        with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
             for number, text in enumerate(file, 1):
                 if not text.strip():
                     continue
@@ -208,8 +213,54 @@ def print_summary(arguments):
     print("\n" + "\n\n".join(chosen))
 
 
+def best_ratios(lines_of, way, baseline=None, statistic="median"):
+    """How fast the default is beside the best baseline of each matrix, or beside the one named: {matrix: ratio}."""
+    found = {}
+    for name, lines in lines_of.items():
+        us = next((time_of(line, way, statistic) for line in lines if line["contender"] == "tulle"), None)
+        theirs = best([line for line in lines if baseline in (None, line["contender"])], "baseline", way, statistic)
+        if us and theirs:
+            found[name] = time_of(theirs, way, statistic) / us
+    return found
+
+
+def headline_ratios(row):
+    """Ratios of a row of the headline file: over all of its files, the same matrix in two of them counted twice."""
+    found = []
+    for path in row["files"]:
+        for (operation, value_type, _, _), matrices in grouped(read_lines([ROOT / path])).items():
+            if (operation, value_type) == (row["operation"], row["type"]):
+                found += best_ratios(matrices, row.get("way", "warm"), row.get("baseline")).values()
+    return found
+
+
+def print_headline(arguments):
+    print("| operation | where | baseline | matrices | speedup | worst, best | command |\n|---|---|---|---:|---:|---|---|")
+    for row in json.loads(pathlib.Path(arguments.headline).read_text(encoding="utf-8")):
+        ratios = headline_ratios(row)
+        print(f"| {row['what']} | {row['where']} | {row['against']} | {len(ratios)} | **{geometric_mean(ratios):.2f}** | {min(ratios):.2f}, {max(ratios):.2f} | `{row['command']}` |")
+
+
+def print_solvers(arguments):
+    """One row for each method and preconditioner; what the solver chose by itself is marked and not repeated."""
+    print("| matrix | method, preconditioner | setup, ms | solve, ms |\n|---|---|---:|---:|")
+    failed = []
+    for matrices in grouped(read_lines(arguments.files)).values():
+        for name, lines in matrices.items():
+            chosen = next((line["policy"] for line in lines if line["contender"] == "tulle"), None)
+            for line in lines:
+                us = time_of(line, arguments.way, arguments.statistic)
+                if us is None:
+                    failed.append(f"{name} ({line['policy']})")
+                elif line["contender"] == "tulle" or line["policy"] != chosen:
+                    mark = " (chosen)" if line["contender"] == "tulle" else ""
+                    print(f"| {name} | {line['policy']}{mark} | {line['prepare_us'] / 1000:.3g} | {us / 1000:.3g} |")
+    if failed:
+        print("\nTolerance not reached: " + "; ".join(failed) + ".")
+
+
 def print_tables(arguments):
-    for wanted, printer in ((arguments.summary, print_summary), (arguments.refills, print_refills), (arguments.peers, print_peers), (arguments.preparations, print_preparations)):
+    for wanted, printer in ((arguments.headline, print_headline), (arguments.solvers, print_solvers), (arguments.summary, print_summary), (arguments.refills, print_refills), (arguments.peers, print_peers), (arguments.preparations, print_preparations)):
         if wanted:
             return printer(arguments)
     for key, matrices in grouped(read_lines(arguments.files)).items():
@@ -222,12 +273,12 @@ BLOCK = re.compile(r"(<!-- table: (?P<words>.*?) -->\n).*?(<!-- end of table -->
 
 def with_fresh_tables(text, parser):
     """The document with every table printed anew; files are named relative to the repository."""
-    root = pathlib.Path(__file__).resolve().parent.parent
 
     def fresh(block):
         arguments = parser.parse_args(block["words"].split())
-        arguments.files = [root / name for name in arguments.files]
-        arguments.peers = arguments.peers and root / arguments.peers
+        arguments.files = [ROOT / name for name in arguments.files]
+        arguments.peers = arguments.peers and ROOT / arguments.peers
+        arguments.headline = arguments.headline and ROOT / arguments.headline
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             print_tables(arguments)
@@ -246,6 +297,8 @@ def make_parser():
     parser.add_argument("--peers", metavar="FILE.csv")
     parser.add_argument("--preparations", action="store_true")
     parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--solvers", action="store_true")
+    parser.add_argument("--headline", metavar="FILE.json")
     parser.add_argument("--update", metavar="FILE.md", type=pathlib.Path)
     parser.add_argument("--check", metavar="FILE.md", type=pathlib.Path)
     return parser
@@ -256,7 +309,7 @@ def main():
     arguments = parser.parse_args()
     document = arguments.update or arguments.check
     if document is None:
-        if not arguments.files:
+        if not arguments.files and not arguments.headline:
             parser.error("name a file of JSON lines")
         print_tables(arguments)
         return

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeps the documents true: C++ shown in README.md is taken from a compiled example, links lead to files, every folder has its line.
+"""Keeps the documents true: C++ shown in README.md and docs/ is taken from a compiled example, links lead to files, every folder has its line.
 
     tools/check_docs.py        exit 1 with what is wrong
 """
@@ -18,8 +18,12 @@ def squeezed(text):
 
 def strange_snippets():
     examples = [squeezed(f.read_text()) for f in sorted((ROOT / "examples").rglob("*.cpp"))]
-    blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    return [f"README.md: this code is in no example: {squeezed(b)[:60]} …" for b in blocks if not any(squeezed(b) in e for e in examples)]
+    wrong = []
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for block in re.findall(r"```cpp\n(.*?)```", page.read_text(), flags=re.S):
+            if not any(squeezed(block) in example for example in examples):
+                wrong.append(f"{page.relative_to(ROOT)}: this code is in no example: {squeezed(block)[:60]} …")
+    return wrong
 
 
 def dead_links():

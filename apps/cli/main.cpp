@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "apps/cli/picture/colour.hpp"
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/find_bench.hpp"
 #include "apps/cli/support/parser.hpp"
@@ -99,7 +100,8 @@ void add_spy(Parser& parser, SpyOptions& o)
     CLI::App* verb =
         parser.verb("spy", "Draws where the nonzeros are: a density map, alone or beside a permuted one.",
                     "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy "
-                    "twin:scircuit --permute degree -o scircuit.png\ntulle spy fem:24,3 --reorder bsa -o fem.png");
+                    "twin:scircuit --permute degree -o scircuit.png\ntulle spy fem:24,3 --reorder bsa -o fem.png\n"
+                    "tulle spy twin:mac_econ --devices 4 -o parts.pdf");
     parser.matrix(verb, o.matrix);
     verb->add_option("-o,--out", o.to, "the picture, .png, .svg or .pdf; - is stdout")->required()->option_text("FILE");
     parser.output(verb, o.to, o.format, "png, svg (the default for - and pipes) or pdf")
@@ -118,6 +120,9 @@ void add_spy(Parser& parser, SpyOptions& o)
         ->option_text("X");
     verb->add_option("--delta", o.delta, "--reorder: tiles filled by more than this are dense, 0 to 1 (0.1)")
         ->option_text("X");
+    verb->add_option("--devices", o.devices, "colour the rows by device: parts with equal numbers of nonzeros for N")
+        ->option_text("N")
+        ->check(CLI::Range(1, picture::most_parts));
     verb->add_option("--title", o.title, "instead of the matrix's name")->option_text("TEXT");
     verb->add_flag("--no-legend", o.no_legend, "leave out what the colours mean");
     verb->add_flag("--levels", o.levels,
@@ -125,6 +130,9 @@ void add_spy(Parser& parser, SpyOptions& o)
     for (const char* option : {"--permute", "--reorder"})
         parser.effective(
             verb, option, [&o] { return !o.levels; }, "with --levels, which draws another picture");
+    parser.effective(
+        verb, "--devices", [&o] { return !o.levels && o.permute.empty() && o.reorder.empty(); },
+        "with --levels, --permute or --reorder");
     for (const char* option : {"--tau", "--delta"})
         parser.effective(
             verb, option, [&o] { return !o.reorder.empty(); }, "without --reorder");

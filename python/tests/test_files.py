@@ -77,16 +77,6 @@ def test_the_command_line_tool(tmp_path):
 
 
 @pytest.mark.skipif(not has_program(), reason="the command line tool is not part of this installation")
-def test_report(tmp_path):
-    page = tulle.report(tulle.generate("stencil5:10"))
-    assert page.html.lstrip().lower().startswith("<!doctype html") and "</html>" in page.html
-    assert page._repr_html_().startswith("<iframe srcdoc=") and '<!doctype' not in page._repr_html_().lower()      # escaped
-    page.save(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
-    assert "tulle.Report" in repr(page)
-
-
-@pytest.mark.skipif(not has_program(), reason="the command line tool is not part of this installation")
 def test_spy(tmp_path):
     A = tulle.generate("stencil5:10")
     try:
@@ -96,3 +86,14 @@ def test_spy(tmp_path):
         return
     tulle.spy(A, tmp_path / "a.svg")
     assert "<svg" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.skipif(not has_program(), reason="the command line tool is not part of this installation")
+def test_report(tmp_path):
+    A = tulle.generate("stencil5:10")
+    page = tulle.report(A, tmp_path / "a.html", B=A.T, name="<b>")
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == page
+    assert page.startswith("<!doctype html>") and '"name":"\\u003cb>"' in page and '"name":"B"' in page
+    assert page._repr_html_().startswith("<iframe srcdoc=") and "<script" not in page._repr_html_() and "<!doctype" not in repr(page)
+    with pytest.raises(tulle.Error, match="without /"):
+        tulle.report(A, name="a/b")

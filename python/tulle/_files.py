@@ -149,6 +149,17 @@ def cli_program() -> str:
     return str(program)
 
 
+def _run_on(A: Any, shape: Any, verb: str, words: list[str], name: str = "matrix") -> None:
+    """Runs a command of the command line tool on a matrix."""
+    program = cli_program()
+    with tempfile.TemporaryDirectory() as folder:
+        matrix = os.path.join(folder, f"{name}.tulle")
+        write(matrix, A, shape=shape)
+        done = subprocess.run([program, verb, matrix, "--quiet", *words], capture_output=True, text=True)
+        if done.returncode:
+            raise Error(done.stderr.strip() or f"tulle {verb} ended with {done.returncode}")
+
+
 def spy(A: Any, file: str | os.PathLike | None = None, *, shape: Any = None, options: tuple[str, ...] = ()) -> bytes | None:
     """A picture of where the nonzeros are, drawn by the command line tool (`tulle spy`).
 
@@ -159,60 +170,59 @@ def spy(A: Any, file: str | os.PathLike | None = None, *, shape: Any = None, opt
     options : tuple of str
         Further options of `tulle spy`.
     """
-    program = cli_program()
     with tempfile.TemporaryDirectory() as folder:
-        matrix, picture = os.path.join(folder, "matrix.tulle"), os.path.join(folder, "picture.png")
-        write(matrix, A, shape=shape)
-        done = subprocess.run([program, "spy", matrix, "-o", os.fspath(file or picture), "--quiet", *options], capture_output=True, text=True)
-        if done.returncode:
-            raise Error(done.stderr.strip() or f"tulle spy ended with {done.returncode}")
+        picture = os.fspath(file) if file else os.path.join(folder, "picture.png")
+        _run_on(A, shape, "spy", ["-o", picture, *options])
         return None if file else pathlib.Path(picture).read_bytes()
 
 
-class Report:
-    """A page about a matrix; shown where notebooks show HTML. Made by `report`."""
-
-    __slots__ = ("html",)
-
-    def __init__(self, html: str) -> None:
-        self.html = html
+class Report(str):
+    """The page of `report`, as text; a notebook shows it."""
 
     def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="720" style="border: 1px solid #ccc"></iframe>'
-
-    def save(self, file: str | os.PathLike) -> None:
-        """Writes the page."""
-        pathlib.Path(file).write_text(self.html, encoding="utf-8")
+        return f'<iframe srcdoc="{html.escape(self)}" title="report on a matrix" style="width:100%;height:720px;border:1px solid #888"></iframe>'
 
     def __repr__(self) -> str:
-        return f"<tulle.Report, {len(self.html)} characters of HTML; save(file) writes them>"
+        return f"<report on a matrix, {len(self)} characters of HTML>"
 
 
-def report(A: Any, *, run: bool = False, shape: Any = None, options: tuple[str, ...] = ()) -> Report:
-    """All about a matrix on one page: its map, histograms, what would be chosen and why; made by the command line tool (`tulle report`).
+def report(A: Any, file: str | os.PathLike | None = None, *, B: Any = None, run: bool = False, name: str = "A", shape: Any = None) -> Report:
+    """All about a matrix as one HTML page: map with zoom, histograms, what each operation would choose, warnings (`tulle report`).
+
+    In a notebook the result is shown; `file` also writes it.
 
     Parameters
     ----------
-    A, shape
+    A : matrix
         As for `spmv`.
+    file : path, optional
+        Where to write the page.
+    B : matrix, optional
+        To compare with.
     run : bool
-        Also time the operations.
-    options : tuple of str
-        Further options of `tulle report`.
+        Also run every operation and show times and a roofline.
+    name : str
+        What the page calls the matrix; without "/".
 
     Returns
     -------
     Report
-        The last value of a notebook's cell shows it.
+        A str with the page.
     """
-    program = cli_program()
+    if "/" in name:
+        raise Error(f"a name without / is needed, not {name!r}")
     with tempfile.TemporaryDirectory() as folder:
-        matrix, page = os.path.join(folder, "matrix.tulle"), os.path.join(folder, "report.html")
-        write(matrix, A, shape=shape)
-        done = subprocess.run([program, "report", matrix, "-o", page, "--quiet", *(["--run"] if run else []), *options], capture_output=True, text=True)
-        if done.returncode:
-            raise Error(done.stderr.strip() or f"tulle report ended with {done.returncode}")
-        return Report(pathlib.Path(page).read_text(encoding="utf-8"))
+        page = pathlib.Path(folder) / "report.html"
+        words = ["-o", str(page), *(["--run"] if run else [])]
+        if B is not None:
+            other = os.path.join(folder, "B.tulle")
+            write(other, B)
+            words += ["--compare", other]
+        _run_on(A, shape, "report", words, name)
+        text = page.read_text(encoding="utf-8")
+    if file is not None:
+        pathlib.Path(file).write_text(text, encoding="utf-8")
+    return Report(text)
 
 
 def build_info() -> dict[str, Any]:

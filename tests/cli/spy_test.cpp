@@ -253,6 +253,30 @@ TEST_F(Spy, DenseTilesAreInTheLegend)
         for (const double t : {0.0, 1.0}) EXPECT_GT(legend.count(cli::picture::ramp(t, *stops)), 20) << t;
 }
 
+// A tridiagonal matrix: each third of the rows has one hue, in order, and each hue stands in the legend.
+TEST_F(Spy, ColoursRowsByDevice)
+{
+    const Image plain = picture("banded:90,1 --size 360"), parts = picture("banded:90,1 --size 360 --devices 3");
+    const Image map = parts.map();
+    std::vector<Colour> diagonal;
+    for (int row = 0; row < 90; ++row) diagonal.push_back(map.at(row * map.width / 90 + 2, row * map.height / 90 + 2));
+    for (int p = 0; p < 3; ++p) {
+        const Colour hue =
+            cli::picture::ramp(cli::picture::flat_shade, cli::picture::part_stops[static_cast<std::size_t>(p)]);
+        EXPECT_NEAR(static_cast<double>(std::count(diagonal.begin(), diagonal.end(), hue)), 30, 1) << p;
+        EXPECT_GT(parts.count(hue) - map.count(hue), 20) << p;
+    }
+    EXPECT_TRUE(std::is_sorted(diagonal.begin(), diagonal.end(), [&](Colour a, Colour b) {
+        const auto first = [&](Colour c) { return std::find(diagonal.begin(), diagonal.end(), c) - diagonal.begin(); };
+        return first(a) < first(b);
+    }));
+    EXPECT_NE(plain.map(), map);
+    EXPECT_EQ(json("spy uniform:10,5000,3 --devices 4 -o a.pdf")["parts"].size(), 4u);
+    EXPECT_EQ(json("spy stencil5:3 --devices 64 -o a.svg")["parts"].size(), 64u);
+    EXPECT_EQ(tulle("spy stencil5:3 --devices 65 -o a.svg").code, 2);
+    EXPECT_EQ(tulle("spy stencil5:3 --devices 2 --levels -o a.svg").code, 2);
+}
+
 // Rows use one of four blocks in turn: bsa brings those of a block together, and only then are tiles dense.
 TEST_F(Spy, DrawsReorderedRowsWithDenseTiles)
 {

@@ -120,8 +120,17 @@ Layout lay_out(const Plot& plot, const Shape& shape, const Legend& legend)
     return at;
 }
 
+// The part that has the middle row of a cell; 0 without parts.
+int part_of(const std::vector<offset_t>& parts, const Grid& grid, int y)
+{
+    const offset_t row = (grid.first_row(y) + grid.first_row(y + 1) - 1) / 2;
+    const auto after = std::upper_bound(parts.begin(), parts.end(), row);
+    return static_cast<int>(std::max<std::ptrdiff_t>(0, after - parts.begin() - 1));
+}
+
 // Cells with more than half of their nonzeros in the part that stands out show it.
-Cells cells_of(const Grid& grid, const Grid& part, const Shape& shape, const DensityScale& scale)
+Cells cells_of(const Grid& grid, const Grid& part, const std::vector<offset_t>& parts, const Shape& shape,
+               const DensityScale& scale)
 {
     const int smaller = std::min(shape.across.pixels, shape.down.pixels);
     Cells map{.width = grid.width,
@@ -130,12 +139,14 @@ Cells cells_of(const Grid& grid, const Grid& part, const Shape& shape, const Den
               .down = shape.down.pixels,
               .gap = smaller >= large_cell ? std::max(1, smaller / 14) : 0,
               .level = {}};
-    for (int y = 0; y < grid.height; ++y)
+    for (int y = 0; y < grid.height; ++y) {
+        const int owner = parts.empty() ? -1 : part_of(parts, grid, y);
         for (int x = 0; x < grid.width; ++x) {
             const int level = grid.at(y, x) > 0 ? scale.level(grid.density(y, x)) : 0;
             const bool stands_out = part.rows > 0 && 2 * part.at(y, x) > grid.at(y, x);
-            map.level.push_back(static_cast<std::int16_t>(stands_out ? -level : level));
+            map.level.push_back(static_cast<std::int16_t>(stands_out ? -level : level_of_part(level, owner)));
         }
+    }
     return map;
 }
 
@@ -210,7 +221,12 @@ Legend legend_of(const Plot& plot, const Shape& shape, const DensityScale& scale
 {
     Legend legend{.key = key_of(plot, shape, scale.is_flat()), .flat = scale.is_flat(), .shown = plot.legend};
     const bool two = !plot.standing_out.empty();
-    if (two || !legend.flat) legend.bars.push_back({cool_stops, two ? "elsewhere" : ""});
+    const int parts = static_cast<int>(std::ssize(plot.parts)) - 1, hues = static_cast<int>(part_stops.size());
+    for (int p = 0; p < std::min(parts, hues); ++p)
+        legend.bars.push_back(
+            {part_stops[static_cast<std::size_t>(p)],
+             p + hues < parts ? fmt::format("devices {}, {}, …", p, p + hues) : fmt::format("device {}", p)});
+    if (parts <= 0 && (two || !legend.flat)) legend.bars.push_back({cool_stops, two ? "elsewhere" : ""});
     if (two) legend.bars.push_back({warm_stops, plot.standing_out});
     return legend;
 }
@@ -297,7 +313,8 @@ void write_plot(const std::string& file, const Plot& plot, int threads)
         const Pattern& part = plot.panels[p].standing_out;
         const Grid standing_out =
             part.rows > 0 ? count_cells(part, {}, shape.down.cells, shape.across.cells, threads) : Grid{};
-        draw_panel(canvas, at, plot, plot.panels[p], shape, cells_of(grids[p], standing_out, shape, scale),
+        draw_panel(canvas, at, plot, plot.panels[p], shape,
+                   cells_of(grids[p], standing_out, p == 0 ? plot.parts : std::vector<offset_t>{}, shape, scale),
                    static_cast<double>(p) * at.panel);
     }
     draw_legend(canvas, at, legend, scale, at.top + shape.down.length() + at.pt(above_legend));

@@ -20,10 +20,11 @@ struct Panel {
 struct Plot {
     Pattern matrix;
     std::vector<Panel> panels;
-    int size = 800;                 // pixels of a map's longer side, about
-    std::string standing_out = {};  // what that part is, in words
-    std::string format = {};        // png, svg or pdf; empty: by the file's name
-    bool legend = true;             // the colour scale and what it means
+    int size = 800;                    // pixels of a map's longer side, about
+    std::string standing_out = {};     // what that part is, in words
+    std::string format = {};           // png, svg or pdf; empty: by the file's name
+    bool legend = true;                // the colour scale and what it means
+    std::vector<offset_t> parts = {};  // first rows of parts in the first map, and the end; a colour for each
 };
 
 // The file can be written and its name ends in .png, .svg or .pdf, unless the format is given or it is a stream:

@@ -108,7 +108,7 @@ Json values(const CsrView<double>& a)
 {
     constexpr int lowest = -20, highest = 20;
     std::array<offset_t, highest - lowest + 1> decade{};
-    offset_t zeros = 0, negative = 0, strange = 0, f16 = 0, f32 = 0;
+    offset_t zeros = 0, negative = 0, strange = 0, f16 = 0, f32 = 0, lost16 = 0, lost32 = 0;
     double least = std::numeric_limits<double>::infinity(), most = 0;
     for (offset_t k = 0; k < a.nonzeros; ++k) {
         const double size = std::fabs(a.value[k]);
@@ -118,6 +118,8 @@ Json values(const CsrView<double>& a)
         if (size == 0 || !std::isfinite(size)) continue;
         f16 += size >= 65520;
         f32 += size > std::numeric_limits<float>::max();
+        lost16 += size <= 0x1p-25;  // half of the smallest number, and below
+        lost32 += size <= 0x1p-150;
         least = std::min(least, size);
         most = std::max(most, size);
         const int at = std::clamp(static_cast<int>(std::floor(std::log10(size))), lowest, highest);
@@ -132,6 +134,8 @@ Json values(const CsrView<double>& a)
             {"not_finite", strange},
             {"too_large_for_f16", f16},
             {"too_large_for_f32", f32},
+            {"too_small_for_f16", lost16},
+            {"too_small_for_f32", lost32},
             {"least", most > 0 ? Json(least) : Json()},
             {"most", most > 0 ? Json(most) : Json()},
             {"decades", bins}};

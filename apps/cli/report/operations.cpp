@@ -73,15 +73,34 @@ private:
         list.push_back(entry);
     }
 
-    // Measured seconds and, with the bytes that must be moved, the share of the memory's speed.
-    void time(Json& entry, double bytes, const std::function<void()>& run) const
+    // What an operation must move and compute, and what it is predicted to take by a model of its kernel (0: none).
+    struct Work {
+        double bytes = 0, flops = 0, model_seconds = 0;
+    };
+    void predict(Json& entry, const Work& work) const
     {
-        entry["moved_bytes"] = bytes;
-        if (measure_.bandwidth > 0) entry["bound_seconds"] = bytes / measure_.bandwidth;
-        if (!measure_.run) return;
+        entry["moved_bytes"] = work.bytes;
+        entry["flops"] = work.flops;
+        if (measure_.bandwidth <= 0) return;
+        const double bound = work.bytes / measure_.bandwidth;
+        entry["bandwidth"] = measure_.bandwidth;
+        entry["bound_seconds"] = bound;
+        entry["predicted_seconds"] = std::max(bound, work.model_seconds);
+        entry["predicted_by"] = work.model_seconds > bound ? "model" : "memory";
+    }
+    void time(Json& entry, const std::function<void()>& run) const
+    {
         const double seconds = median_seconds(ctx_, run);
         entry["seconds"] = seconds;
-        entry["bytes_per_second"] = bytes / seconds;
+        entry["bytes_per_second"] = entry["moved_bytes"].get<double>() / seconds;
+    }
+    // Row kernels of a CPU have costs that were measured on this machine.
+    double model_seconds(const spmv::Plan<double>& plan) const
+    {
+        const spmv::Policy policy = plan.policy();
+        if (ctx_.backend() != Backend::cpu || policy.kernel != spmv::Kernel::rows) return 0;
+        const double cost = spmv::cost_of(spmv::measured_costs(sizeof(double)), plan.features().row, policy.lanes);
+        return 1e-9 * cost * static_cast<double>(a_.nonzeros) / ctx_.host().threads;
     }
 
     double matrix_bytes() const
@@ -95,27 +114,41 @@ private:
         return to_device(ctx_, std::span<const double>(ones));
     }
 
+    double vector_bytes(double n) const { return n * (static_cast<double>(a_.rows) + a_.cols) * sizeof(double); }
+    static Json entry_of(const auto& plan, double operands)
+    {
+        return {{"chosen", to_text(plan.policy())},
+                {"describe", plan.describe()},
+                {"bytes", plan.bytes()},
+                {"memory_bytes", static_cast<double>(plan.bytes()) + operands}};
+    }
+
     Json spmv() const
     {
         const auto plan = spmv::Plan<double>::make(ctx_, a_, {.checked = false});
-        Json entry = {{"chosen", to_text(plan.policy())}, {"describe", plan.describe()}, {"bytes", plan.bytes()}};
+        Json entry = entry_of(plan, vector_bytes(1));
+        predict(entry, {.bytes = matrix_bytes() + vector_bytes(1),
+                        .flops = 2.0 * static_cast<double>(a_.nonzeros),
+                        .model_seconds = model_seconds(plan)});
+        if (!measure_.run) return entry;
         const Buffer<double> x = vector(a_.cols);
         Buffer<double> y = vector(a_.rows);
-        const double moved = matrix_bytes() + 8.0 * (static_cast<double>(a_.rows) + a_.cols);
-        time(entry, moved, [&] { plan.run(x.span(), y.span()); });
+        time(entry, [&] { plan.run(x.span(), y.span()); });
         return entry;
     }
 
     Json spmm() const
     {
         const auto plan = spmm::Plan<double>::make(ctx_, a_, {.n = columns, .checked = false});
-        Json entry = {{"chosen", to_text(plan.policy())}, {"describe", plan.describe()}, {"bytes", plan.bytes()}};
+        Json entry = entry_of(plan, vector_bytes(columns));
+        predict(entry, {.bytes = matrix_bytes() + vector_bytes(columns),
+                        .flops = 2.0 * columns * static_cast<double>(a_.nonzeros)});
+        if (!measure_.run) return entry;
         const Buffer<double> b = vector(offset_t{a_.cols} * columns);
         Buffer<double> c = vector(offset_t{a_.rows} * columns);
         const DenseView<const double> b_view{a_.cols, columns, columns, Layout::row_major, b.data()};
         const DenseView<double> c_view{a_.rows, columns, columns, Layout::row_major, c.data()};
-        const double moved = matrix_bytes() + 8.0 * columns * (static_cast<double>(a_.rows) + a_.cols);
-        time(entry, moved, [&] { plan.run(b_view, c_view); });
+        time(entry, [&] { plan.run(b_view, c_view); });
         return entry;
     }
 
@@ -127,11 +160,14 @@ private:
                 {"not", concat(measure_.products, " products: more than a report looks at; try tulle plan spgemm")}};
         const auto plan = spgemm::Plan<double>::make(ctx_, a_, a_, {.checked = false});
         const spgemm::MemoryNeed need = plan.memory();
-        Json entry = {
-            {"chosen", to_text(plan.policy())}, {"describe", plan.describe()}, {"bytes", need.plan},
-            {"nonzeros", plan.nonzeros()},      {"result_bytes", need.result}, {"workspace_bytes", need.workspace}};
-        time(entry, 2 * matrix_bytes() + static_cast<double>(need.result),
-             [&] { spgemm::multiply(ctx_, a_, a_, {.checked = false}); });
+        Json entry = {{"chosen", to_text(plan.policy())},
+                      {"describe", plan.describe()},
+                      {"bytes", need.plan},
+                      {"nonzeros", plan.nonzeros()},
+                      {"memory_bytes", need.plan + need.result + need.workspace}};
+        predict(entry, {.bytes = 2 * matrix_bytes() + static_cast<double>(need.result),
+                        .flops = 2.0 * static_cast<double>(measure_.products)});
+        if (measure_.run) time(entry, [&] { spgemm::multiply(ctx_, a_, a_, {.checked = false}); });
         return entry;
     }
 
@@ -140,11 +176,13 @@ private:
         if (a_.rows != a_.cols) return {{"not", "the matrix is not square"}};
         if (!measure_.full_diagonal) return {{"not", "the diagonal has empty places: the triangle is singular"}};
         const auto plan = sptrsv::Plan<double>::make(ctx_, a_, {.other_side = sptrsv::OtherSide::ignore});
-        Json entry = {{"chosen", to_text(plan.policy())}, {"describe", plan.describe()}, {"bytes", plan.bytes()}};
+        Json entry = entry_of(plan, vector_bytes(1));
+        const auto entries = static_cast<double>(plan.features().nonzeros);
+        predict(entry, {.bytes = entries * (sizeof(double) + sizeof(index_t)) + 24.0 * a_.rows, .flops = 2 * entries});
+        if (!measure_.run) return entry;
         const Buffer<double> b = vector(a_.rows);
         Buffer<double> x = vector(a_.rows);
-        const double moved = matrix_bytes() / 2 + 16.0 * a_.rows;
-        time(entry, moved, [&] { plan.solve(b.span(), x.span()); });
+        time(entry, [&] { plan.solve(b.span(), x.span()); });
         return entry;
     }
 

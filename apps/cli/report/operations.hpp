@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What each operation would do with a matrix: what is chosen and why, bytes, and on request measured times.
+// What each operation would do with a matrix: what is chosen and why, memory, predicted and on request measured times.
 #pragma once
 
 #include "apps/cli/support/json.hpp"
@@ -16,7 +16,8 @@ struct Measure {
     bool full_diagonal = false;
 };
 
-// One entry for each operation on the context's device: {operation, device, chosen, bytes…} or {…, not: reason}.
+// One entry for each operation on the context's device: {operation, device, chosen, memory_bytes, …} or {…, not:
+// reason}.
 Json operations(const Context& ctx, const CsrView<double>& on_host, const Measure& measure);
 
 }  // namespace tulle::cli::sections

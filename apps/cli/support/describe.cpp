@@ -90,7 +90,7 @@ std::string symmetry_of(const CsrView<double>& a, int threads)
     const bool large = a.nonzeros > 1 << 13;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 256) reduction(&& : symmetric, skew) if (large)
     for (index_t i = 0; i < a.rows; ++i)
-        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1] && (symmetric || skew); ++k) {
             const index_t *begin = a.col + a.row_begin[a.col[k]], *end = a.col + a.row_begin[a.col[k] + 1];
             const index_t* at = std::lower_bound(begin, end, i);
             const bool there = at != end && *at == i;

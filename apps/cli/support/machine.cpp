@@ -108,11 +108,10 @@ Machine look_around()
     return here;
 }
 
-double read_bandwidth(const Context& ctx)
+double read_bandwidth(const Context& ctx, std::size_t bytes)
 {
     const CpuQueue q = ctx.host();
-    constexpr std::size_t plenty = std::size_t{512} << 20;
-    const std::size_t held = std::min(plenty, free_bytes(q.place()) / 8);
+    const std::size_t held = std::min(bytes, free_bytes(q.place()) / 8);
     const CpuQueue own(q.threads);  // not counted against the user's budget
     Buffer<double> data(own, static_cast<offset_t>(held / sizeof(double)));
 #pragma omp parallel for num_threads(q.threads) schedule(static)
@@ -125,6 +124,25 @@ double read_bandwidth(const Context& ctx)
         best = std::min(best, trace::now() - begin);
     }
     return static_cast<double>(data.bytes()) / best;
+}
+
+double copy_bandwidth(const Context& ctx)
+{
+    return ctx.run([&](const auto& q) {
+        constexpr std::size_t plenty = std::size_t{256} << 20;
+        const auto n = static_cast<offset_t>(std::min(plenty, free_bytes(q.place()) / 16) / sizeof(double));
+        Buffer<double> from(q, n), to(q, n);
+        fill_bytes(q, from.data(), 0, from.bytes());
+        double best = std::numeric_limits<double>::max();
+        for (int round = 0; round < 5; ++round) {
+            ctx.synchronize();
+            const double begin = trace::now();
+            copy_bytes(q, from.data(), to.data(), from.bytes());
+            ctx.synchronize();
+            best = std::min(best, trace::now() - begin);
+        }
+        return 2 * static_cast<double>(from.bytes()) / best;
+    });
 }
 
 }  // namespace tulle::cli

@@ -23,6 +23,9 @@ Machine look_around();
 
 // Bytes per second with which all threads of a context read an array much larger than the caches: the best of a few
 // sums.
-double read_bandwidth(const Context& ctx);
+double read_bandwidth(const Context& ctx, std::size_t bytes = std::size_t{512} << 20);
+
+// Bytes per second that the device of a context reads and writes when it copies an array: the best of a few copies.
+double copy_bandwidth(const Context& ctx);
 
 }  // namespace tulle::cli

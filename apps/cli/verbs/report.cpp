@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle report: everything about a matrix in one HTML file that needs no network. The page (report/page.html) draws
 // what stands in it as JSON.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+
+#include <chrono>
 
 #include "apps/cli/report/collect.hpp"
 #include "apps/cli/report/operations.hpp"
@@ -22,6 +25,11 @@ namespace {
 void warn(Json& warnings, bool really, const std::string& text)
 {
     if (really) warnings.push_back(text);
+}
+
+std::string today()
+{
+    return fmt::format("{:%Y-%m-%d}", std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
 }
 
 // What a user should know before using the matrix.
@@ -51,6 +59,8 @@ Json warnings_of(const Portrait& portrait, const io::FileInfo& file, const Json&
     warn(list, spread, "The values spread over more than twelve decades: sums lose small ones, scale rows or columns.");
     warn(list, number("too_large_for_f16") > 0,
          fmt::format("{} too large for f16.", counted(number("too_large_for_f16"), "value is", "values are")));
+    warn(list, number("too_small_for_f16") > 0,
+         fmt::format("{} 0 in f16.", counted(number("too_small_for_f16"), "value becomes", "values become")));
     warn(list, number("too_large_for_f32") > 0,
          fmt::format("{} too large for f32.", counted(number("too_large_for_f32"), "value is", "values are")));
     return list;
@@ -63,7 +73,7 @@ Json report_on(const Session& session, const Source& source, bool run, double ba
     const CsrView<double> a = loaded.matrix.view();
     const Portrait portrait = portray(session, ctx, a);
     const Activity work(session.console, concat("collecting facts about ", source.name()));
-    Json result = {{"name", source.name()}, {"source", source.text}};
+    Json result = {{"name", source.name()}};
     result.update(to_json(portrait));
     result["file"] = to_json(loaded.file);
     result["density_map"] = sections::density(a, ctx.host().threads);
@@ -77,9 +87,10 @@ Json report_on(const Session& session, const Source& source, bool run, double ba
     result["operations"] = Json::array();
     for (const Context& where : session.contexts("all")) {
         const bool here = where.backend() == Backend::cpu;
+        const double speed = here ? bandwidth : copy_bandwidth(where);
         for (Json& entry : sections::operations(where, a,
                                                 {.run = run,
-                                                .bandwidth = here ? bandwidth : 0,
+                                                .bandwidth = speed,
                                                 .products = f.products,
                                                 .full_diagonal = f.row.rows == f.row.cols && f.diagonal == f.row.rows}))
             result["operations"].push_back(entry);
@@ -102,11 +113,10 @@ void report(const Session& session, const ReportOptions& options)
 {
     check_writable(options.to);
     const Machine here = look_around();
-    double bandwidth = 0;
-    if (options.run) {
+    const double bandwidth = [&] {
         const Activity work(session.console, "measuring memory");
-        bandwidth = read_bandwidth(session.host());
-    }
+        return read_bandwidth(session.host(), std::size_t{options.run ? 512u : 128u} << 20);
+    }();
     Json matrices = Json::array({report_on(session, options.matrix, options.run, bandwidth)});
     if (!options.compare.text.empty()) {
         Source second = options.matrix;  // read in the same way
@@ -116,7 +126,8 @@ void report(const Session& session, const ReportOptions& options)
     const std::string page = page_with({{"version", build::version},
                                         {"cpu", here.cpu},
                                         {"threads", session.host().host().threads},
-                                        {"bandwidth", bandwidth > 0 ? Json(bandwidth) : Json()},
+                                        {"bandwidth", bandwidth},
+                                        {"date", today()},
                                         {"matrices", matrices}});
     write_whole_file(options.to, page);
     if (session.settings.json)

@@ -21,6 +21,7 @@
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/spy_reorder.hpp"
 #include "base/hash.hpp"
+#include "tulle/partition.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::cli {
@@ -113,6 +114,24 @@ picture::Order order_of(const CsrView<double>& a, const std::string& how, std::u
     return {std::move(rows), std::move(cols)};
 }
 
+// First rows of the parts for so many devices, and the end; empty without them.
+std::vector<offset_t> parts_of(const Context& ctx, const CsrView<double>& a, int devices)
+{
+    std::vector<offset_t> first;
+    if (devices == 0 || a.rows == 0) return first;
+    for (const auto& cut : partition::split(ctx, a.row_begin, a.rows, devices)) first.push_back(cut.item);
+    return first;
+}
+
+Json parts_json(const CsrView<double>& a, const std::vector<offset_t>& first)
+{
+    Json parts = Json::array();
+    for (std::size_t p = 0; p + 1 < first.size(); ++p)
+        parts.push_back(
+            {{"rows", first[p + 1] - first[p]}, {"nonzeros", a.row_begin[first[p + 1]] - a.row_begin[first[p]]}});
+    return parts;
+}
+
 std::string how_text(const SpyOptions& options)
 {
     if (options.permute == "reverse") return "reversed";
@@ -141,7 +160,8 @@ void spy(const Session& session, const SpyOptions& options)
                        .panels = {{.title = title, .subtitle = sizes, .order = {}}},
                        .size = options.size,
                        .format = options.format,
-                       .legend = !options.no_legend};
+                       .legend = !options.no_legend,
+                       .parts = parts_of(ctx, a, options.devices)};
     if (!options.permute.empty())
         plot.panels.push_back(
             {.title = "permuted", .subtitle = how_text(options), .order = order_of(a, options.permute, options.seed)});
@@ -155,6 +175,7 @@ void spy(const Session& session, const SpyOptions& options)
     if (session.settings.json) {
         Json json = about(options.matrix, a);
         json.update({{"file", options.to}, {"panels", plot.panels.size()}});
+        if (options.devices > 0) json["parts"] = parts_json(a, plot.parts);
         if (reordering) json["reorder"] = to_json(*reordering, options);
         return print(session, json);
     }
