@@ -10,7 +10,13 @@ BAD = "*BadInputHasANamedReason/cpu*"
 ALL = "*EveryMethodWithEveryPreconditioner/c*:*EnergyNorm*/c*"
 LOOKS = "*LooksOfTheHostDoNotMatter/c*"
 
+CANDIDATES = "*GoesOnWithTheNextCandidate*/cpu*:*RowsInAnyOrder*/cpu*:*SaysWhy*/cpu*:Solve.Chooses*"
+
 MUTANTS = [
+    mutant("solve: no candidate after the first", "src/solve/solve.cpp", "return next_ < s_.candidates.size();", "return false;", CANDIDATES),
+    mutant("solve: a later solve begins with the first candidate", "src/solve/solve.cpp", "s.failed = !report.converged();", "s.failed = true;", CANDIDATES),
+    mutant("solve: candidates forget the preconditioner of the recipe", "src/solve/policy.cpp", "        c.preconditioner = p;\n        kept", "        kept", CANDIDATES),
+    mutant("solve: any x is a least-squares solution", "src/solve/solve.cpp", "!is_least_squares()) return;", "is_least_squares()) return;", CANDIDATES),
     mutant("pass: the counter of blocks is not set back", "src/vector/cuda/pass.cuh", "            *space.arrived = 0;  // for the next pass\n", "", DOTS, test="vector"),
     mutant("pass of a CPU: the rest of a piece left out", "src/vector/cpu/pass.hpp", "for (int lane = 0; i < end; ++i, ++lane) add(i, lane);", "", DOTS, test="vector"),
     mutant("cg: curvature of any sign", "src/solve/ops/cg.hpp", "return curvature > 0 && is_finite(alpha);", "return is_finite(alpha);", "*NegativeDefiniteUnderCgIsTold/c*"),
