@@ -33,6 +33,7 @@
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/dense.hpp"
 #include "tulle/factor.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/types.hpp"
@@ -283,6 +284,15 @@ public:
     /// the one that converged.
     /// @throws OutOfMemory if another method had to be tried and its vectors do not fit.
     Report solve(std::span<const V> b, std::span<V> x, const Observer& observe = {});
+
+    /// Solves A X = B, a report for each column. Where the method is cg, four columns at a time share the products with
+    /// A (SpMM); a column that this does not finish, and all columns of other methods, are solved one by one from where
+    /// they are. Stop counts for each column.
+    /// @param b rows() rows in the memory of the context, any layout.
+    /// @param x as many rows and columns as b; must not overlap it. Not read unless Recipe::guess.
+    /// @param observe called from time to time with the worst column of those in progress; may be empty.
+    /// @throws ShapeError, ValueError, DeviceError, OutOfMemory as for one right-hand side.
+    std::vector<Report> solve(const DenseView<const V>& b, const DenseView<V>& x, const Observer& observe = {});
 
     /// New values, perhaps at other addresses, for the same pattern: product and preconditioner are filled anew, method
     /// and kind of preconditioner stay.

@@ -107,8 +107,7 @@ private:
 Buffer<index_t> inverse_of(const CpuQueue& q, const Buffer<index_t>& permutation)
 {
     Buffer<index_t> inverse(q, permutation.size());
-    for (offset_t i = 0; i < permutation.size(); ++i)
-        inverse.data()[permutation.data()[i]] = static_cast<index_t>(i);
+    for (offset_t i = 0; i < permutation.size(); ++i) inverse.data()[permutation.data()[i]] = static_cast<index_t>(i);
     return inverse;
 }
 

@@ -41,14 +41,11 @@ struct ArrangedMatrix {
     Gather<V> from_matrix, from_rhs, to_solution;
     mutable Buffer<V> work;  // a right-hand side in the order of B
 
-    CsrView<V> view() const
-    {
-        return {rows, rows, col.size(), row_begin.data(), col.data(), value.data(), true, true};
-    }
+    CsrView<V> view() const { return {rows, rows, col.size(), row_begin.data(), col.data(), value.data(), true, true}; }
     std::size_t bytes() const
     {
-        return row_begin.bytes() + col.bytes() + value.bytes() + work.bytes() + from_matrix.bytes() +
-               from_rhs.bytes() + to_solution.bytes();
+        return row_begin.bytes() + col.bytes() + value.bytes() + work.bytes() + from_matrix.bytes() + from_rhs.bytes() +
+               to_solution.bytes();
     }
 };
 

@@ -15,8 +15,10 @@
 
 #include "base/plural.hpp"
 #include "device/placed.hpp"
+#include "matrix/dense_checks.hpp"
 #include "matrix/plan_checks.hpp"
 #include "solve/method.hpp"
+#include "solve/methods/block_cg.hpp"
 #include "solve/policy.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -41,8 +43,10 @@ struct Plan<V>::State {
     std::string skipped;      // candidates before it that could not be made, and why
     std::unique_ptr<System<V>> system;
     std::unique_ptr<Iteration<V>> iteration;
-    Buffer<V> best;     // the best x so far
-    Buffer<V> checked;  // its residual, while the method needs its own
+    std::unique_ptr<BlockCg<V>> block;  // made for the first solve with several right-hand sides
+    Buffer<V> block_b, block_x;         // one column
+    Buffer<V> best;                     // the best x so far
+    Buffer<V> checked;                  // its residual, while the method needs its own
     double setup_seconds = 0;
     double make_seconds = 0;         // of make()
     offset_t usual_iterations = -1;  // of the first solve that converged; -1: none did
@@ -119,6 +123,7 @@ void set_up(State& s)
     s.recipe.preconditioner = c.preconditioner;
     const Preconditioner outside = c.method == Method::refinement ? Preconditioner(None{}) : c.preconditioner;
     s.iteration.reset();
+    s.block.reset();
     s.system->preconditioner.reset();
     s.system->preconditioner = make_preconditioner(s.ctx, s.a, s.system->product, outside);
     Recipe recipe = s.recipe;
@@ -217,11 +222,11 @@ private:
     }
 
     // Numbers that no method can begin with: x is 0.
-    Report refuse(const char* where)
+    Report refuse(std::string where)
     {
         clear_x();
         report_.reason = Reason::not_finite;
-        report_.where = where;
+        report_.where = std::move(where);
         report_.residual = s_.system->compute_residual(b_, x_, true, s_.system->residual);
         report_.history = {report_.residual};
         report_.relative = 1;
@@ -500,6 +505,135 @@ private:
     offset_t began_at_ = 0;  // and the iterations before it
 };
 
+// A X = B: columns in blocks where the method is cg, then one by one what is not finished.
+template <class Plan, class State, class V>
+class BlockSolve {
+public:
+    BlockSolve(Plan& plan, State& state, const DenseView<const V>& b, const DenseView<V>& x, const Observer& observe)
+        : plan_(plan),
+          s_(state),
+          b_(b),
+          x_(x),
+          observe_(observe),
+          recipe_(state.recipe)
+    {}
+
+    std::vector<Report> run()
+    {
+        std::vector<Report> all;
+        for (index_t first = 0; first < b_.cols; first += block_columns) {
+            const index_t count = std::min<index_t>(block_columns, b_.cols - first);
+            std::vector<Report> part = shares_products() && count > 1
+                                           ? block(first)
+                                           : std::vector<Report>(static_cast<std::size_t>(count), unfinished());
+            for (index_t c = 0; c < count; ++c) {
+                Report& r = part[static_cast<std::size_t>(c)];
+                if (!ended(r)) r = go_on(first + c, r);
+                all.push_back(std::move(r));
+            }
+        }
+        return all;
+    }
+
+private:
+    static Report unfinished()
+    {
+        Report r;
+        r.reason = Reason::stagnated;
+        return r;
+    }
+    bool shares_products() const { return s_.iteration && s_.choice().method == Method::cg; }
+    static bool ended(const Report& r)
+    {
+        return r.converged() || r.reason == Reason::iterations || r.reason == Reason::seconds;
+    }
+
+    BlockCg<V>& prepared()
+    {
+        if (!s_.block) s_.block = std::make_unique<BlockCg<V>>(*s_.system, s_.a);
+        return *s_.block;
+    }
+
+    std::vector<Report> block(index_t first)
+    {
+        const double begin = trace::now();
+        BlockLimits limits{.stop = recipe_.stop,
+                           .check_every = s_.ctx.backend() == Backend::cpu ? 1 : 16,
+                           .deadline = begin + recipe_.stop.seconds,
+                           .observe = {}};
+        if (recipe_.check_every > 0) limits.check_every = std::min(recipe_.check_every, most_unseen);
+        offset_t looks = 0;
+        if (observe_)
+            limits.observe = [&](double worst) {
+                observe_({limits.check_every * looks++, worst, 1, trace::now() - begin});
+            };
+        const std::vector<BlockColumn> columns = prepared().solve(b_, x_, first, recipe_.guess, limits);
+        std::vector<Report> all;
+        for (const BlockColumn& c : columns) all.push_back(report_of(c, trace::now() - begin));
+        return all;
+    }
+
+    Report report_of(const BlockColumn& c, double seconds) const
+    {
+        Report r = unfinished();
+        r.iterations = std::ssize(c.history) - 1;
+        r.residual = c.residual;
+        r.relative = c.b_norm > 0 ? c.residual / c.b_norm : 0;
+        r.target = c.target;
+        r.history = c.history;
+        r.setup_seconds = s_.setup_seconds;
+        r.iterate_seconds = seconds;
+        if (c.residual <= c.target) r.reason = Reason::converged;
+        else if (c.halt == Halt::none)
+            r.reason = r.iterations >= recipe_.stop.iterations ? Reason::iterations : Reason::seconds;
+        return r;
+    }
+
+    // One column with all that a solve does, from where the block has left it.
+    Report go_on(index_t column, const Report& before)
+    {
+        for (Buffer<V>* v : {&s_.block_b, &s_.block_x})
+            if (v->empty()) *v = s_.system->make_vector();
+        const bool begun = before.iterations > 0 && std::isfinite(before.residual);
+        load_column(*s_.system, b_, column, s_.block_b);
+        if (begun || recipe_.guess) load_column<V>(*s_.system, x_, column, s_.block_x);
+        Report r = solve_column(begun, before.iterations);
+        store_column(*s_.system, s_.block_x, x_, column);
+        if (!begun) return r;
+        r.iterations += before.iterations;
+        r.iterate_seconds += before.iterate_seconds;
+        ++r.restarts;
+        r.history.insert(r.history.begin(), before.history.begin(), before.history.end() - 1);
+        return r;
+    }
+
+    Report solve_column(bool begun, offset_t done)
+    {
+        struct Restore {  // the next candidate may have changed method and preconditioner, which stay
+            State& s;
+            bool guess;
+            offset_t iterations;
+            ~Restore()
+            {
+                s.recipe.guess = guess;
+                s.recipe.stop.iterations = iterations;
+            }
+        } restore{s_, s_.recipe.guess, s_.recipe.stop.iterations};
+        if (begun) {
+            s_.recipe.guess = true;
+            s_.recipe.stop.iterations -= std::min(done, s_.recipe.stop.iterations);
+        }
+        return plan_.solve(std::as_const(s_.block_b).span(), s_.block_x.span(), observe_);
+    }
+
+    Plan& plan_;
+    State& s_;
+    DenseView<const V> b_;
+    DenseView<V> x_;
+    const Observer& observe_;
+    const Recipe recipe_;
+};
+
 }  // namespace
 
 template <class V>
@@ -522,6 +656,9 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
                                            .skipped = {},
                                            .system = {},
                                            .iteration = {},
+                                           .block = {},
+                                           .block_b = {},
+                                           .block_x = {},
                                            .best = {},
                                            .checked = {}});
     s->candidates = candidates(s->features, recipe);
@@ -571,6 +708,22 @@ Report Plan<V>::solve(std::span<const V> b, std::span<V> x, const Observer& obse
 }
 
 template <class V>
+std::vector<Report> Plan<V>::solve(const DenseView<const V>& b, const DenseView<V>& x, const Observer& observe)
+{
+    const trace::Phase phase{"solve block"};
+    State& s = *state_;
+    matrix::require_shape(b, s.a.rows, b.cols, "B");
+    matrix::require_shape(x, s.a.rows, b.cols, "X");
+    if (b.cols == 0 || s.a.rows == 0) return std::vector<Report>(static_cast<std::size_t>(b.cols));
+    const auto b_reach = matrix::reach(b), x_reach = matrix::reach(x);
+    require<ValueError>(b_reach.second <= x_reach.first || x_reach.second <= b_reach.first, "B and X overlap",
+                        "give X memory of its own");
+    require_placed(s.ctx, b.data, 1, s.known_b, "B");
+    require_placed(s.ctx, x.data, 1, s.known_x, "X");
+    return BlockSolve<Plan<V>, State, V>(*this, s, b, x, observe).run();
+}
+
+template <class V>
 void Plan<V>::update_values(const AnyCsr<V>& given)
 {
     State& s = *state_;
@@ -585,6 +738,7 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
         s.system->preconditioner->update_values(a);
         s.iteration->update_values(a);
     }
+    if (s.block) s.block->update_values(a);
     if (!fresh.empty()) s.wide = std::move(fresh);
     s.ctx.synchronize();
     s.setup_seconds = trace::now() - begin;
@@ -613,7 +767,8 @@ std::size_t Plan<V>::bytes() const
 {
     const State& s = *state_;
     const std::size_t chosen = s.iteration ? s.system->preconditioner->bytes() + s.iteration->bytes() : 0;
-    return s.system->bytes() + chosen + s.best.bytes() + s.checked.bytes() + s.wide.bytes();
+    const std::size_t block = s.block ? s.block->bytes() + s.block_b.bytes() + s.block_x.bytes() : 0;
+    return s.system->bytes() + chosen + block + s.best.bytes() + s.checked.bytes() + s.wide.bytes();
 }
 
 template <class V>

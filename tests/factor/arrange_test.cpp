@@ -124,8 +124,8 @@ TEST_P(ArrangeOn, CompleteFactorsSolveTheSystem)
     const std::vector<double> want = test_vector<double>(a.rows, Values::integers, 6);
     for (const Order order : {Order::natural, Order::rcm}) {
         const auto there = to_device(c, a.view());
-        auto plan = Plan<double>::make(
-            c, there.view(), {.kind = Kind::ilut, .drop = 0, .fill = 1e6, .order = order, .match = true});
+        auto plan = Plan<double>::make(c, there.view(),
+                                       {.kind = Kind::ilut, .drop = 0, .fill = 1e6, .order = order, .match = true});
         for (int round = 0; round < 2; ++round) {
             auto v = to_device<double>(c, std::span<const double>(times(a, want)));
             plan.apply(v.span(), v.span());  // in place
@@ -173,8 +173,9 @@ TEST_P(ArrangeOn, FailedAllocationsLeaveNothingBehind)
     const Context c = ctx();
     const auto a = scattered(12, 3);
     const auto there = to_device(c, a.view());
-    expect_clean_failures(
-        c, [&] { Plan<double>::make(c, there.view(), {.kind = Kind::ilut, .order = Order::rcm, .match = true}); });
+    expect_clean_failures(c, [&] {
+        Plan<double>::make(c, there.view(), {.kind = Kind::ilut, .order = Order::rcm, .match = true});
+    });
 }
 
 TULLE_ON_BACKENDS(ArrangeOn);

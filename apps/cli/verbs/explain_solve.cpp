@@ -32,7 +32,10 @@ struct Tried {
     bool converged() const { return report && report->converged(); }
     double seconds() const { return report->setup_seconds + solve_seconds(); }
     double solve_seconds() const { return report->iterate_seconds + report->verify_seconds; }
-    double iteration() const { return solve_seconds() / static_cast<double>(std::max<offset_t>(1, report->iterations)); }
+    double iteration() const
+    {
+        return solve_seconds() / static_cast<double>(std::max<offset_t>(1, report->iterations));
+    }
 };
 
 // The shortest of some products with A.

@@ -10,9 +10,9 @@ constexpr int threads = 256;
 
 // A thread for each entry.      grid: ceil(n / threads)
 template <class V>
-__global__ void __launch_bounds__(threads) gather_kernel(offset_t n, const offset_t* __restrict__ index,
-                                                         const V* __restrict__ scale, const V* __restrict__ from,
-                                                         V* __restrict__ to)
+__global__ void __launch_bounds__(threads)
+    gather_kernel(offset_t n, const offset_t* __restrict__ index, const V* __restrict__ scale,
+                  const V* __restrict__ from, V* __restrict__ to)
 {
     const offset_t i = global_thread();
     if (i < n) to[i] = scale[i] * from[index[i]];
