@@ -156,8 +156,8 @@ void add_solve(Parser& parser, SolveOptions& o)
                      "cg, pipelined-cg, minres, bicgstab, gmres, fgmres, chebyshev or refinement (chosen from A)")
         ->option_text("NAME");
     verb->add_option("--preconditioner", o.preconditioner,
-                     "none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut, amg, amg:float "
-                     "or amg:double (chosen)")
+                     "none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, amg, "
+                     "amg:float or amg:double; +match, +rcm (chosen)")
         ->option_text("NAME");
     verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
         ->check(CLI::NonNegativeNumber)
@@ -283,15 +283,42 @@ void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
     parser.when(verb, [&o](const Session& session) { plan_spmv(session, o); });
 }
 
-void add_explain(Parser& parser, ExplainSpmmOptions& spmm, SpgemmOptions& spgemm)
+void add_explain_solve(Parser& parser, CLI::App* explain, SolveOptions& o)
+{
+    CLI::App* verb = parser.verb(
+        "solve",
+        "Every method and preconditioner that a solve of A x = 1 would try, alone: predicted and measured times.",
+        "tulle explain solve matrix.mtx\ntulle explain solve stencil7:50 --max-seconds 5", explain);
+    o.seconds = 20;
+    parser.matrix(verb, o.matrix);
+    verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("X");
+    verb->add_option("--max-iterations", o.iterations, "the most iterations of each (10000)")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("N");
+    verb->add_option("--max-seconds", o.seconds, "the most seconds of each, without setup (20)")
+        ->check(positive())
+        ->option_text("X");
+    verb->add_option("--backend", o.backend, "cpu (the default) or cuda")
+        ->check(one_of({"cpu", "cuda"}))
+        ->option_text("WHERE");
+    Parser::type(verb, o.type);
+    parser.device(verb, [&o] { return o.backend != "cpu"; });
+    parser.when(verb, [&o](const Session& session) { explain_solve(session, o); });
+}
+
+void add_explain(Parser& parser, ExplainSpmmOptions& spmm, SpgemmOptions& spgemm, SolveOptions& solve)
 {
     CLI::App* explain = parser.verb(
         "explain",
         "What tulle would choose for an operation and why: counts, predictions, and measured times beside them.",
-        "tulle explain spmm matrix.mtx --n 128 --type f16\ntulle explain spgemm matrix.mtx\ntulle explain spmm --help");
+        "tulle explain spmm matrix.mtx --n 128 --type f16\ntulle explain spgemm matrix.mtx\ntulle explain solve "
+        "matrix.mtx");
     explain->require_subcommand(1);
     add_explain_spmm(parser, explain, spmm);
     add_explain_spgemm(parser, explain, spgemm);
+    add_explain_solve(parser, explain, solve);
 }
 
 void add_bench(Parser& parser)
@@ -372,7 +399,7 @@ struct Wishes {
     ConvertOptions convert;
     GenOptions gen;
     SpyOptions spy;
-    SolveOptions solve;
+    SolveOptions solve, solve_explained;
     SpmvOptions spmv;
     PlanOptions plan;
     RunSptrsvOptions sptrsv;
@@ -401,7 +428,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm, wishes.spmm, wishes.sddmm);
     add_tune(parser, wishes.tune);
     add_plan(parser, wishes.plan, wishes.spgemm_plan);
-    add_explain(parser, wishes.spmm_explained, wishes.spgemm_explained);
+    add_explain(parser, wishes.spmm_explained, wishes.spgemm_explained, wishes.solve_explained);
     add_graph(parser, wishes.graph);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);

@@ -34,6 +34,12 @@ enum class Kind {
     ilut,  ///< L U on the entries that are large: Options::drop and Options::fill
 };
 
+/// Orders of the unknowns in which a matrix is factorised.
+enum class Order {
+    natural,  ///< as they are numbered
+    rcm       ///< reverse Cuthill-McKee on the pattern of A + A^T: a narrow band, less fill-in
+};
+
 /// Diagonal entries that are not stored.
 enum class MissingDiagonal {
     refuse,  ///< ValueError, with the row
@@ -48,6 +54,11 @@ struct Options {
     double drop = 1e-3;
     /// ilut: a row of L, and one of U, has at most fill times half as many entries as the mean row of A, and one more.
     double fill = 3;
+    /// Order of the unknowns; the permutation is handled inside.
+    Order order = Order::natural;
+    /// Rows are permuted so that the product of the magnitudes on the diagonal is the largest possible, and rows and
+    /// columns scaled so that those entries are 1 and no other one is larger (Duff, Koster). Not for ic0.
+    bool match = false;
     MissingDiagonal missing_diagonal = MissingDiagonal::refuse;  ///< diagonal entries that are not stored
     /// Added to each diagonal entry, as a fraction of its magnitude (Manteuffel's shift). Where the entry is zero, the
     /// largest magnitude of its row counts.
@@ -78,6 +89,8 @@ struct Report {
 
 /// Name of a kind: "ilu0".
 TULLE_API std::string to_text(Kind kind);
+/// Name of an order: "rcm".
+TULLE_API std::string to_text(Order order);
 /// A breakdown as part of a sentence: "the pivot is zero".
 TULLE_API std::string to_text(Breakdown breakdown);
 
@@ -96,7 +109,8 @@ public:
     /// @param options see Options.
     /// @throws ShapeError if the matrix is not square.
     /// @throws ValueError if the matrix is not valid, an entry is stored twice or not finite, a diagonal entry is
-    /// missing, an option is out of range, or the factorisation breaks down for all shifts; it names the row.
+    /// missing, an option is out of range, the factorisation breaks down for all shifts, or rows cannot be matched
+    /// because the matrix is structurally singular; it names the row.
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {});
     /// Takes the plan; `other` can only be destroyed or assigned to.
@@ -115,6 +129,7 @@ public:
     void apply(std::span<const V> r, std::span<V> z) const;
 
     /// Factorises new values on the same pattern; no new analysis. The pattern is not compared. Shifts begin anew.
+    /// Permutations and scales stay.
     /// @param a the matrix with the new values, in the memory of the context.
     /// @throws PlanMismatch if shape or number of nonzeros differ.
     /// @throws ValueError as make(): the plan cannot be applied until it gets values that can be factorised.
@@ -122,7 +137,8 @@ public:
 
     /// How the last factorisation went.
     const Report& report() const;
-    /// The factors in one matrix, in the memory of the context, sorted; valid until the next update_values().
+    /// The factors in one matrix, in the memory of the context, sorted; valid until the next update_values(). With an
+    /// order or a matching they are those of the matrix permuted and scaled.
     /// L U: the strict lower triangle is that of L, whose diagonal is one; the rest is U. ic0: L.
     CsrView<V> factors() const;
     /// The options of make().

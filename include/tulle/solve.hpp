@@ -33,6 +33,7 @@
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/dense.hpp"
 #include "tulle/factor.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/types.hpp"
@@ -100,6 +101,8 @@ struct Incomplete {
     int level = 1;                           ///< iluk: highest level of fill-in
     double drop = 1e-3;                      ///< ilut: entries below drop times the mean of their row are left out
     double fill = 3;                         ///< ilut: limit of a row's entries, times half the mean row of A
+    bool match = false;                      ///< rows matched to columns and scaled first; not for ic0
+    factor::Order order = factor::Order::natural;  ///< order of the unknowns
 
     /// Compares.
     bool operator==(const Incomplete&) const = default;
@@ -201,6 +204,7 @@ struct Report {
     double value = 0;            ///< p · A p or r · M r for the reasons that speak of them
     std::string where;           ///< not_finite: "b", "the first guess" or "iteration 7"
     std::string note;            ///< what else was done, such as another method tried; may be empty
+    std::string advice;          ///< what would make the next solves faster, such as a new plan; may be empty
     double setup_seconds = 0;    ///< Plan::make() or the last update_values()
     double iterate_seconds = 0;  ///< iterations
     double verify_seconds = 0;   ///< residuals computed anew
@@ -220,8 +224,8 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 /// The method of that name.
 /// @throws ValueError (with the names) if there is none.
 TULLE_API Method parse_method(std::string_view name);
-/// A preconditioner from its name and parameter: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
-/// "ilut", "amg".
+/// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
+/// "ilut", "ilut:DROP:FILL", "amg"; factorisations with "+match", "+rcm" or both behind them.
 /// @throws ValueError (with the names) if the text is wrong.
 TULLE_API Preconditioner parse_preconditioner(std::string_view text);
 /// All methods.
@@ -241,10 +245,15 @@ struct Features {
 struct Choice {
     Method method = Method::cg;              ///< the method
     Preconditioner preconditioner = None{};  ///< the preconditioner
+    int restart = 0;                         ///< of gmres; 0: that of the recipe
     std::string why;                         ///< one sentence
 };
 
-/// Chooses what a recipe leaves open. Pure: the same features and recipe give the same choice.
+/// What is tried for a recipe, in this order: the next one where a preconditioner cannot be made, or a method fails or
+/// is too slow. A method or preconditioner that the recipe names is in all of them. Pure: the same features and recipe
+/// give the same choices.
+TULLE_API std::vector<Choice> candidates(const Features& features, const Recipe& recipe);
+/// The first of the candidates().
 TULLE_API Choice choose(const Features& features, const Recipe& recipe);
 
 /// A solver prepared for one matrix.
@@ -280,8 +289,19 @@ public:
     /// @throws ShapeError if b or x has the wrong size.
     /// @throws ValueError if b and x overlap or are null, or if the last update_values() failed half-way; DeviceError
     /// if they are in other memory.
+    /// Where candidates() has several, a solve goes on with the next one after a failure, and later solves begin with
+    /// the one that converged.
     /// @throws OutOfMemory if another method had to be tried and its vectors do not fit.
     Report solve(std::span<const V> b, std::span<V> x, const Observer& observe = {});
+
+    /// Solves A X = B, a report for each column. Where the method is cg, four columns at a time share the products with
+    /// A (SpMM); a column that this does not finish, and all columns of other methods, are solved one by one from where
+    /// they are. Stop counts for each column.
+    /// @param b rows() rows in the memory of the context, any layout.
+    /// @param x as many rows and columns as b; must not overlap it. Not read unless Recipe::guess.
+    /// @param observe called from time to time with the worst column of those in progress; may be empty.
+    /// @throws ShapeError, ValueError, DeviceError, OutOfMemory as for one right-hand side.
+    std::vector<Report> solve(const DenseView<const V>& b, const DenseView<V>& x, const Observer& observe = {});
 
     /// New values, perhaps at other addresses, for the same pattern: product and preconditioner are filled anew, method
     /// and kind of preconditioner stay.

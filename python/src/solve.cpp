@@ -18,7 +18,7 @@ nb::dict as_dict(const solve::Report& r)
     d["reason"] = solve::to_text(r.reason), d["converged"] = r.converged(), d["method"] = solve::to_text(r.method);
     d["iterations"] = r.iterations, d["inner_iterations"] = r.inner_iterations, d["restarts"] = r.restarts;
     d["residual"] = r.residual, d["relative"] = r.relative, d["target"] = r.target;
-    d["value"] = r.value, d["where"] = r.where, d["note"] = r.note, d["text"] = r.text();
+    d["value"] = r.value, d["where"] = r.where, d["note"] = r.note, d["advice"] = r.advice, d["text"] = r.text();
     d["setup_seconds"] = r.setup_seconds, d["iterate_seconds"] = r.iterate_seconds;
     d["verify_seconds"] = r.verify_seconds;
     nb::list history;

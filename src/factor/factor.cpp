@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An incomplete factorisation, from a matrix to z.
 //
+//   arrange     the rows and columns permuted and scaled, where the options ask for that (arrange.hpp)
 //   pattern     where L and U have entries: on a GPU of ILU(0) and IC(0) there (cuda/find_pattern.cu), else on the host
 //               (pattern.cpp)
 //   load        values of A in the pattern, with the shift (load_values)
@@ -15,6 +16,7 @@
 
 #include "base/plural.hpp"
 #include "device/placed.hpp"
+#include "factor/arrange.hpp"
 #include "factor/steps.hpp"
 #include "matrix/plan_checks.hpp"
 #include "tulle/sptrsv.hpp"
@@ -36,6 +38,8 @@ struct Plan<V>::State {
     Report report = {};
     bool usable = false;
     std::optional<sptrsv::Plan<V>> first = {}, second = {};  // solved in this order
+    std::optional<ArrangedMatrix<V>> arranged = {};          // factorised in place of A
+    mutable const void *known_r = nullptr, *known_z = nullptr;
 
     CsrView<V> factors() const
     {
@@ -63,6 +67,12 @@ void check_options(const Options& o)
                         [&] { return concat("first_shift is ", o.first_shift, ", not a finite number above zero"); });
 }
 
+void check_arrangement(const Options& o)
+{
+    require<ValueError>(!o.match || o.kind != Kind::ic0,
+                        "ic0 needs a symmetric matrix, but rows alone are permuted by match", "use ilu0, iluk or ilut");
+}
+
 template <class V>
 void require_square(const CsrView<V>& a)
 {
@@ -82,6 +92,45 @@ Pattern upload_pattern(const Queue& q, const Pattern& here)
     p.diagonal = there(here.diagonal);
     p.source = there(here.source);
     return p;
+}
+
+template <class Queue, class V>
+ArrangedMatrix<V> upload_arranged(const Queue& q, ArrangedMatrix<V>&& here)
+{
+    const auto up = [&]<class T>(const Buffer<T>& b) { return to_queue(q, b.data(), b.size()); };
+    const auto up_gather = [&](const Gather<V>& g) { return Gather<V>{up(g.index), up(g.scale)}; };
+    return {here.rows,
+            up(here.row_begin),
+            up(here.col),
+            {},
+            up_gather(here.from_matrix),
+            up_gather(here.from_rhs),
+            up_gather(here.to_solution),
+            {}};
+}
+
+// The matrix permuted and scaled. On a GPU the permutations are found on the host.
+template <class V>
+ArrangedMatrix<V> arrange_on(const Context& ctx, const CsrView<V>& a, const Options& o)
+{
+    const trace::Phase phase{"arrange"};
+    const CpuQueue host = ctx.host();
+    const auto make = [&](const CsrView<V>& here) {
+        return make_arranged(host, here, arrange(host, here, o.match, o.order));
+    };
+    return ctx.run([&]<class Queue>(const Queue& q) {
+        ArrangedMatrix<V> b;
+        if constexpr (std::is_same_v<Queue, CpuQueue>) {
+            b = make(a);
+        } else {
+            const Csr<V> here = to_host(ctx, a);
+            b = upload_arranged(q, make(here.view()));
+        }
+        b.value = Buffer<V>(q, a.nonzeros);
+        b.work = Buffer<V>(q, a.rows);
+        gather(q, b.from_matrix, a.value, b.value.data());
+        return b;
+    });
 }
 
 template <class V>
@@ -177,6 +226,8 @@ std::string to_text(Kind kind)
     return "unknown";
 }
 
+std::string to_text(Order order) { return order == Order::rcm ? "rcm" : "natural"; }
+
 std::string to_text(Breakdown breakdown)
 {
     switch (breakdown) {
@@ -202,13 +253,17 @@ template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options& options)
 {
     check_options(options);
+    check_arrangement(options);
     Buffer<offset_t> wide;
-    const auto a = std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(ctx, m, wide); }, given);
-    require_square(a);
-    if (options.checked) check(ctx, a);
-    auto state = std::make_unique<State>(
-        State{.ctx = ctx, .options = options, .nonzeros = a.nonzeros, .pattern = {}, .levels = {}, .value = {}});
+    const auto given_matrix =
+        std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(ctx, m, wide); }, given);
+    require_square(given_matrix);
+    if (options.checked) check(ctx, given_matrix);
+    auto state = std::make_unique<State>(State{
+        .ctx = ctx, .options = options, .nonzeros = given_matrix.nonzeros, .pattern = {}, .levels = {}, .value = {}});
     State& s = *state;
+    if (options.match || options.order != Order::natural) s.arranged = arrange_on(ctx, given_matrix, options);
+    const CsrView<V> a = s.arranged ? s.arranged->view() : given_matrix;
     ctx.run([&](const auto& q) {
         const trace::Phase phase{"pattern"};
         s.pattern = pattern_on(q, ctx, a, options);
@@ -231,8 +286,18 @@ void Plan<V>::apply(std::span<const V> r, std::span<V> z) const
             [&] { return concat("r has ", r.size(), " entries, but the matrix has ", rows(), " rows"); });
     require(std::ssize(z) == rows(),
             [&] { return concat("z has ", z.size(), " entries, but the matrix has ", rows(), " rows"); });
-    s.first->solve(r, z);
-    s.second->solve(z, z);
+    if (!s.arranged) {
+        s.first->solve(r, z);
+        s.second->solve(z, z);
+        return;
+    }
+    const ArrangedMatrix<V>& b = *s.arranged;
+    require_placed(s.ctx, r.data(), r.size(), s.known_r, "r");
+    require_placed(s.ctx, z.data(), z.size(), s.known_z, "z");
+    s.ctx.run([&](const auto& q) { gather(q, b.from_rhs, r.data(), b.work.data()); });
+    s.first->solve(b.work.span(), b.work.span());
+    s.second->solve(b.work.span(), b.work.span());
+    s.ctx.run([&](const auto& q) { gather(q, b.to_solution, std::as_const(b.work).data(), z.data()); });
 }
 
 template <class V>
@@ -243,7 +308,9 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     const auto a = std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(s.ctx, m, wide); }, given);
     matrix::require_same_size({rows(), rows(), s.nonzeros}, matrix::size_of(a));
     s.usable = false;
-    factorise(s, a);
+    if (s.arranged)
+        s.ctx.run([&](const auto& q) { gather(q, s.arranged->from_matrix, a.value, s.arranged->value.data()); });
+    factorise(s, s.arranged ? s.arranged->view() : a);
     s.first->update_values(s.factors());
     s.second->update_values(s.factors());
     s.usable = true;
@@ -274,7 +341,8 @@ template <class V>
 std::size_t Plan<V>::bytes() const
 {
     const State& s = *state_;
-    return s.pattern.bytes() + s.levels.bytes() + s.value.bytes() + s.first->bytes() + s.second->bytes();
+    return s.pattern.bytes() + s.levels.bytes() + s.value.bytes() + s.first->bytes() + s.second->bytes() +
+           (s.arranged ? s.arranged->bytes() : 0);
 }
 
 template <class V>
@@ -285,6 +353,8 @@ std::string Plan<V>::describe() const
     std::string kind = to_text(s.options.kind);
     if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
     if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
+    if (s.options.match) kind += ", rows matched to columns and scaled";
+    if (s.options.order != Order::natural) kind += concat(", order ", to_text(s.options.order));
     std::string text = concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double",
                               "\n  factors: ", rows(), plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
                               plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.nonzeros,

@@ -46,7 +46,8 @@ public:
     }
     // r = b - A x, and its norm; waits. zero: x is.
     double compute_residual(std::span<const V> b, std::span<const V> x, bool zero, Buffer<V>& r);
-    double norm_of(const V* x);
+    double norm_of(const V* x) { return norm_of(x, rows()); }
+    double norm_of(const V* x, offset_t n);
 
     Context ctx;
     spmv::Plan<V> product;

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "solve/policy.hpp"
 #include "tulle/error.hpp"
@@ -46,7 +47,12 @@ struct PreconditionerText {
     std::string operator()(const Chebyshev& p) const { return concat("chebyshev:", p.degree); }
     std::string operator()(const Incomplete& p) const
     {
-        return p.kind == factor::Kind::iluk ? concat("iluk:", p.level) : factor::to_text(p.kind);
+        std::string text = factor::to_text(p.kind);
+        if (p.kind == factor::Kind::iluk) text += concat(":", p.level);
+        const bool usual = p.drop == Incomplete{}.drop && p.fill == Incomplete{}.fill;
+        if (p.kind == factor::Kind::ilut && !usual) text += concat(":", p.drop, ":", p.fill);
+        if (p.match) text += "+match";
+        return p.order == factor::Order::rcm ? text + "+rcm" : text;
     }
     std::string operator()(const Amg& p) const
     {
@@ -56,12 +62,133 @@ struct PreconditionerText {
     }
 };
 
+double number_of(std::string_view text, std::string_view digits)
+{
+    double number = 0;
+    const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    require<ValueError>(
+        fault == std::errc{} && end == digits.data() + digits.size() && number >= 0,
+        [&] { return concat("'", text, "' has no number from 0 on after a colon"); }, "write it as ilut:1e-4:10");
+    return number;
+}
+
+// "ilut" or "ilut:DROP:FILL".
+Incomplete parse_ilut(std::string_view text, std::string_view rest)
+{
+    Incomplete p{.kind = factor::Kind::ilut};
+    if (rest.empty()) return p;
+    const std::size_t colon = std::min(rest.find(':', 1), rest.size());
+    p.drop = number_of(text, rest.substr(1, colon - 1));
+    if (colon < rest.size()) p.fill = number_of(text, rest.substr(colon + 1));
+    return p;
+}
+
+// A factorisation, without what stands behind a plus sign.
+std::optional<Incomplete> parse_incomplete(std::string_view text)
+{
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::string_view name = text.substr(0, colon), rest = text.substr(colon);
+    if (text == "ilu0") return Incomplete{.kind = factor::Kind::ilu0};
+    if (text == "ic0") return Incomplete{.kind = factor::Kind::ic0};
+    if (name == "ilut") return parse_ilut(text, rest);
+    if (name == "iluk") return Incomplete{.kind = factor::Kind::iluk, .level = parameter_of(text, rest, 1)};
+    return std::nullopt;
+}
+
+// A factorisation with "+match" and "+rcm".
+std::optional<Incomplete> parse_arranged(std::string_view text)
+{
+    bool match = false, rcm = false;
+    while (true) {
+        if (!rcm && text.ends_with("+rcm")) rcm = true, text.remove_suffix(4);
+        else if (!match && text.ends_with("+match")) match = true, text.remove_suffix(6);
+        else break;
+    }
+    std::optional<Incomplete> p = parse_incomplete(text);
+    if (p) {
+        p->match = match;
+        p->order = rcm ? factor::Order::rcm : factor::Order::natural;
+    }
+    return p;
+}
+
 // Below so many rows the diagonal is as good.
 constexpr index_t least_multigrid = 1000;
 
 bool needs_positive_definite(Method m)
 {
     return m == Method::cg || m == Method::pipelined_cg || m == Method::chebyshev || m == Method::minres;
+}
+
+bool is_positive(const Features& f) { return f.missing_diagonal == 0 && f.negative_diagonal == 0; }
+
+Preconditioner simple_preconditioner(const Features& f)
+{
+    return is_positive(f) ? Preconditioner(Jacobi{}) : Preconditioner(None{});
+}
+
+// For a method that the recipe names.
+Preconditioner usual_preconditioner(const Features& f, Method method)
+{
+    if (f.symmetric && is_positive(f) && f.rows >= least_multigrid && needs_positive_definite(method)) return Amg{};
+    if (f.missing_diagonal == 0 && !needs_positive_definite(method)) return Incomplete{};
+    return simple_preconditioner(f);
+}
+
+constexpr int long_restart = 100;
+
+// Rows matched to columns, so that zeros on the diagonal and bad scales do not matter; SciPy's drop and fill.
+constexpr Incomplete matched_factors{
+    .kind = factor::Kind::ilut, .drop = 1e-4, .fill = 10, .match = true, .order = factor::Order::rcm};
+
+// As many entries as some seconds of work and about a gigabyte allow: a complete factorisation of small matrices.
+Incomplete strong_factors(const Features& f)
+{
+    const double rows = std::max(1.0, static_cast<double>(f.rows));
+    const double mean = std::max(1.0, static_cast<double>(f.nonzeros) / rows);
+    const double entries = std::min({rows, std::sqrt(1e9 / rows), 5e7 / rows});
+    Incomplete p = matched_factors;
+    p.drop = 1e-8;
+    p.fill = std::clamp(std::ceil(2 * entries / mean), matched_factors.fill, 1e6);
+    return p;
+}
+
+std::vector<Choice> for_positive_definite(const Features& f)
+{
+    const Preconditioner first = f.rows >= least_multigrid ? Preconditioner(Amg{}) : Preconditioner(Jacobi{});
+    return {{Method::cg, first, 0, "symmetric with a positive diagonal"},
+            {Method::cg, Incomplete{.kind = factor::Kind::ic0}, 0, "incomplete factors where the first was too weak"},
+            {Method::minres, Jacobi{}, 0, "symmetric, perhaps not positive definite"},
+            {Method::gmres, matched_factors, 0, "factors with fill-in"}};
+}
+
+std::vector<Choice> for_symmetric()
+{
+    return {{Method::minres, None{}, 0, "symmetric, but not with a positive diagonal"},
+            {Method::gmres, matched_factors, 0, "factors with fill-in, rows matched to columns"}};
+}
+
+std::vector<Choice> for_general(const Features& f)
+{
+    if (f.missing_diagonal > 0)
+        return {{Method::bicgstab, matched_factors, 0,
+                 "not symmetric, zeros on the diagonal: rows are matched to columns"}};
+    return {{Method::bicgstab, Incomplete{}, 0, "not symmetric"},
+            {Method::gmres, Incomplete{}, 0, "not symmetric, bicgstab failed"},
+            {Method::gmres, matched_factors, 0, "factors with fill-in, rows matched to columns"}};
+}
+
+// Each method once, with the preconditioner that the recipe names.
+void keep_methods(std::vector<Choice>& all, const Preconditioner& p)
+{
+    std::vector<Choice> kept;
+    for (Choice& c : all) {
+        const bool known = std::any_of(kept.begin(), kept.end(), [&](const Choice& k) { return k.method == c.method; });
+        if (known) continue;
+        c.preconditioner = p;
+        kept.push_back(std::move(c));
+    }
+    all = std::move(kept);
 }
 
 }  // namespace
@@ -115,42 +242,37 @@ Preconditioner parse_preconditioner(std::string_view text)
     if (text == "jacobi") return Jacobi{};
     if (name == "block-jacobi") return BlockJacobi{parameter_of(text, rest, BlockJacobi{}.rows)};
     if (name == "chebyshev") return Chebyshev{.degree = parameter_of(text, rest, Chebyshev{}.degree)};
-    if (text == "ilu0") return Incomplete{.kind = factor::Kind::ilu0};
-    if (text == "ic0") return Incomplete{.kind = factor::Kind::ic0};
-    if (text == "ilut") return Incomplete{.kind = factor::Kind::ilut};
-    if (name == "iluk") return Incomplete{.kind = factor::Kind::iluk, .level = parameter_of(text, rest, 1)};
     if (text == "amg") return Amg{};
     if (text == "amg:double") return Amg{.precision = Precision::as_matrix};
     if (text == "amg:float") return Amg{.precision = Precision::in_float};
-    throw ValueError(
-        concat("'", text, "' is no preconditioner"),
-        "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut, amg, amg:float or "
-        "amg:double");
+    if (const auto p = parse_arranged(text)) return *p;
+    throw ValueError(concat("'", text, "' is no preconditioner"),
+                     "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, "
+                     "amg, amg:float or amg:double; +match and +rcm may follow a factorisation");
 }
 
-Choice choose(const Features& f, const Recipe& recipe)
+std::vector<Choice> candidates(const Features& f, const Recipe& recipe)
 {
-    const bool full = f.missing_diagonal == 0, positive = full && f.negative_diagonal == 0;
-    Choice c;
-    if (recipe.method) c = {*recipe.method, None{}, "the recipe names the method"};
-    else if (f.symmetric && positive) c = {Method::cg, None{}, "symmetric with a positive diagonal"};
-    else if (f.symmetric) c = {Method::minres, None{}, "symmetric, but not with a positive diagonal"};
-    else c = {Method::bicgstab, None{}, "not symmetric"};
-    if (recipe.preconditioner) c.preconditioner = *recipe.preconditioner;
-    else if (f.symmetric && positive && f.rows >= least_multigrid && needs_positive_definite(c.method))
-        c.preconditioner = Amg{};
-    else if (full && !needs_positive_definite(c.method)) c.preconditioner = Incomplete{};
-    else if (positive) c.preconditioner = Jacobi{};
-    return c;
+    if (recipe.method) {
+        Choice one{*recipe.method, usual_preconditioner(f, *recipe.method), 0, "the recipe names the method"};
+        if (recipe.preconditioner) {
+            one.preconditioner = *recipe.preconditioner;
+            return {one};
+        }
+        const Choice other{*recipe.method, simple_preconditioner(f), 0, "the recipe names the method"};
+        return other.preconditioner == one.preconditioner ? std::vector{one} : std::vector{one, other};
+    }
+    std::vector<Choice> all = is_positive(f) && f.symmetric ? for_positive_definite(f)
+                              : f.symmetric                 ? for_symmetric()
+                                                            : for_general(f);
+    all.push_back({Method::gmres, strong_factors(f), long_restart, "almost complete factors, and a longer restart"});
+    all.push_back({f.symmetric ? Method::minres : Method::gmres, simple_preconditioner(f), 0, "nothing else is left"});
+    if (recipe.preconditioner) keep_methods(all, *recipe.preconditioner);
+    for (Choice& c : all) c.restart = std::max(c.restart, recipe.restart);
+    return all;
 }
 
-std::optional<Method> fallback_of(Method method, Reason reason)
-{
-    if (method == Method::cg && reason == Reason::not_positive_definite) return Method::minres;
-    const bool stuck = reason == Reason::stagnated || reason == Reason::diverged;
-    if (method == Method::bicgstab && stuck) return Method::gmres;
-    return std::nullopt;
-}
+Choice choose(const Features& f, const Recipe& recipe) { return candidates(f, recipe).front(); }
 
 void check_recipe(const Recipe& r, bool is_double)
 {

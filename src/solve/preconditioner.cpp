@@ -236,7 +236,13 @@ private:
 template <class V>
 std::unique_ptr<PreconditionerPlan<V>> make_incomplete(const Context& ctx, const CsrView<V>& a, const Incomplete& p)
 {
-    const factor::Options options{.kind = p.kind, .level = p.level, .drop = p.drop, .fill = p.fill, .checked = false};
+    const factor::Options options{.kind = p.kind,
+                                  .level = p.level,
+                                  .drop = p.drop,
+                                  .fill = p.fill,
+                                  .order = p.order,
+                                  .match = p.match,
+                                  .checked = false};
     using Factor = factor::Plan<V>;
     return std::make_unique<OtherPlan<V, Factor>>(Factor::make(ctx, a, options));
 }

@@ -25,7 +25,7 @@ public:
     PreconditionerPlan& operator=(const PreconditionerPlan&) = delete;
     virtual ~PreconditionerPlan() = default;
 
-    // Before a solve: the norm that residuals begin with.
+    // Before the first iteration: the norm that residuals begin with.
     virtual void begin(double) {}
     virtual void apply(std::span<const V> r, std::span<V> z) = 0;
     // New values of the same pattern; the product has them already.

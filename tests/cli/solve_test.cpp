@@ -40,6 +40,22 @@ TEST_F(Program, SolveReadsAndWritesVectors)
     EXPECT_EQ(tulle("solve a.mtx --rhs long.mtx").code, 3);
 }
 
+TEST_F(Program, ExplainSolveComparesTheCandidates)
+{
+    const auto result = json("explain solve stencil7:8 --max-seconds 5");
+    const auto& all = result["candidates"];
+    ASSERT_GE(all.size(), 3u);
+    EXPECT_EQ(all[0]["method"], "cg");
+    EXPECT_EQ(all[0]["result"], "converged");
+    for (const auto& c : all) {
+        EXPECT_GT(c["predicted_iteration_seconds"].get<double>(), 0);
+        EXPECT_GT(c["iteration_seconds"].get<double>(), 0);
+    }
+    const Outcome run = tulle("explain solve stencil7:8");
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_NE(run.out.find("a solve ends with cg with jacobi"), std::string::npos) << run.out;
+}
+
 TEST_F(Program, SolveEndsWithTheCodeOfItsReason)
 {
     const Outcome few = tulle("solve stencil7:8 --preconditioner none --max-iterations 2");

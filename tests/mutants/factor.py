@@ -10,7 +10,14 @@ ROW = "*NamesTheRowThatCannotBeFactorised/c*:*RetriesWithAShiftAndReportsIt/c*"
 UPDATE = "*UpdatesValuesAsANewPlanWould/c*"
 SYMMETRIC = "*IsSymmetricAndPositiveDefinite/c*:*PreconditionsCg/c*"
 
+ARRANGE = "Arrange.*:*ArrangeOn*/c*"
+
 MUTANTS = [
+    mutant("matching: duals of columns are not renewed", "src/factor/matching.hpp", "v_.data()[j] -= shortest - distance_.data()[j];", "", "Arrange.*"),
+    mutant("matching: zeros are entries", "src/factor/matching.hpp", "if (cost_.data()[k] < infinite) work", "work", "*StructurallySingular*/c*"),
+    mutant("order: neighbours in one direction only", "src/factor/arrange.cpp", "        g.list.data()[begin[j + 1]++] = i;\n", "        g.list.data()[begin[j + 1]++] = j;\n", "Arrange.Cuthill*"),
+    mutant("gather: the last entry left out", "src/factor/cuda/gather.cu", "if (i < n) to[i]", "if (i < n - 1) to[i]", ARRANGE),
+    mutant("factor update: the arranged matrix keeps its values", "src/factor/factor.cpp", "gather(q, s.arranged->from_matrix, a.value, s.arranged->value.data()); });", "static_cast<void>(q); });", ARRANGE),
     mutant("factor lu: a warp does not wait for the rows it needs", "src/factor/cuda/factorize.cu", "while (load_acquire(done) == 0) {}", "load_acquire(done);", REPRODUCES),
     mutant("factor lu: the last entry of the other row left out", "src/factor/cuda/factorize.cu", "t < p.row_begin[other + 1]; t += 32", "t < p.row_begin[other + 1] - 1; t += 32", REPRODUCES),
     mutant("factor lu of the CPU: places of other rows count", "src/factor/cpu/factorize.cpp", "return place >= first_ && place < end_;", "return place >= 0;", REPRODUCES),

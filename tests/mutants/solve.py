@@ -10,7 +10,18 @@ BAD = "*BadInputHasANamedReason/cpu*"
 ALL = "*EveryMethodWithEveryPreconditioner/c*:*EnergyNorm*/c*"
 LOOKS = "*LooksOfTheHostDoNotMatter/c*"
 
+BLOCK = "*BlockOn*/c*"
+CANDIDATES = "*GoesOnWithTheNextCandidate*/cpu*:*RowsInAnyOrder*/cpu*:*SaysWhy*/cpu*:Solve.Chooses*"
+
 MUTANTS = [
+    mutant("block cg: columns after their halt go on", "src/solve/ops/block_cg.hpp", "columns.on[c] = status[c].performed != 0;", "columns.on[c] = true;", BLOCK),
+    mutant("block cg: a column has the step of the first", "src/solve/ops/block_cg.hpp", "alpha[c] = s[c].rho / curvature[c];", "alpha[c] = s[0].rho / curvature[0];", BLOCK),
+    mutant("block cg: columns that are not there are read", "src/solve/ops/block_cg.hpp", "c < count ? from.data[from.at(static_cast<index_t>(i), first + c)] : V(0);", "from.data[from.at(static_cast<index_t>(i), first)];", BLOCK),
+    mutant("block cg: the residual that the method tells decides", "src/solve/solve.cpp", "if (c.residual <= c.target) r.reason", "if (true) r.reason", BLOCK),
+    mutant("solve: no candidate after the first", "src/solve/solve.cpp", "return next_ < s_.candidates.size();", "return false;", CANDIDATES),
+    mutant("solve: a later solve begins with the first candidate", "src/solve/solve.cpp", "s.failed = !report.converged();", "s.failed = true;", CANDIDATES),
+    mutant("solve: candidates forget the preconditioner of the recipe", "src/solve/policy.cpp", "        c.preconditioner = p;\n        kept", "        kept", CANDIDATES),
+    mutant("solve: any x is a least-squares solution", "src/solve/solve.cpp", "!is_least_squares()) return;", "is_least_squares()) return;", CANDIDATES),
     mutant("pass: the counter of blocks is not set back", "src/vector/cuda/pass.cuh", "            *space.arrived = 0;  // for the next pass\n", "", DOTS, test="vector"),
     mutant("pass of a CPU: the rest of a piece left out", "src/vector/cpu/pass.hpp", "for (int lane = 0; i < end; ++i, ++lane) add(i, lane);", "", DOTS, test="vector"),
     mutant("cg: curvature of any sign", "src/solve/ops/cg.hpp", "return curvature > 0 && is_finite(alpha);", "return is_finite(alpha);", "*NegativeDefiniteUnderCgIsTold/c*"),

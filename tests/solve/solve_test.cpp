@@ -449,8 +449,6 @@ TEST_P(SolveOn, AllocationsThatFailLeaveNothing)
     });
 }
 
-TULLE_ON_BACKENDS(SolveOn);
-
 TEST(Solve, SameBitsForAnyNumberOfThreads)
 {
     const HostCsr<double> a = grid<double>(40);
@@ -492,19 +490,114 @@ TEST(Solve, ChoosesFromSymmetryAndDiagonal)
     general.symmetric = false;
     EXPECT_EQ(choose(general, {}).method, Method::bicgstab);
     general.missing_diagonal = 1;
-    EXPECT_EQ(choose(general, {}).preconditioner, Preconditioner(None{}));
+    EXPECT_EQ(to_text(choose(general, {}).preconditioner), "ilut:1e-04:10+match+rcm");
+    for (const Features& f : {spd, indefinite, general}) {
+        const auto all = candidates(f, {.preconditioner = Jacobi{}});
+        for (const Choice& c : all) EXPECT_EQ(c.preconditioner, Preconditioner(Jacobi{}));
+        for (std::size_t k = 1; k < all.size(); ++k) EXPECT_NE(all[k].method, all[k - 1].method);
+        EXPECT_EQ(candidates(f, {.method = Method::cg, .preconditioner = None{}}).size(), 1u);
+        for (const Choice& c : candidates(f, {})) EXPECT_FALSE(c.why.empty());
+    }
+}
+
+// Rows of a convection-diffusion matrix in another order, with scales of many magnitudes: no product is easy.
+HostCsr<double> disordered(index_t n)
+{
+    Entries<double> e;
+    const index_t rows = n * n;
+    for (const auto& [i, j, v] : grid<double>(n, 0.4).entries())
+        e.emplace_back((i * 7 + 3) % rows, j, v * std::pow(10.0, i % 7 - 3));
+    return csr_of<double>(rows, rows, e);
+}
+
+TEST_P(SolveOn, RowsInAnyOrderAndScaleAreSolvedByDefault)
+{
+    const HostCsr<double> a = disordered(8);
+    const auto s = solve_with<double>(ctx(), a, right_side(a), {});
+    EXPECT_TRUE(s.report.converged()) << s.report.text();
+    EXPECT_LE(residual_of(a, s.x, right_side(a)), 2e-8 * norm_of(right_side(a)));
+    EXPECT_NE(s.text.find("+match"), std::string::npos) << s.text;
+}
+
+// The first candidate fails, a later one converges, and the next solve begins with that one.
+TEST_P(SolveOn, GoesOnWithTheNextCandidateAndKeepsIt)
+{
+    const Context c = ctx();
+    HostCsr<double> a = grid<double>(6);
+    for (std::size_t k = 0; k < a.value.size(); ++k)
+        if (a.value[k] == 4) a.value[k] = 0.5;  // indefinite, with a positive diagonal
+    const Csr<double> there = to_device(c, a.view());
+    auto plan = Plan<double>::make(c, there.view());
+    const auto b = to_device<double>(c, std::span<const double>(right_side(a)));
+    auto x = to_device<double>(c, std::span<const double>(right_side(a)));
+    const Report first = plan.solve(b.span(), x.span());
+    EXPECT_TRUE(first.converged()) << first.text();
+    EXPECT_NE(first.note.find("cg with jacobi: not positive definite"), std::string::npos) << first.note;
+    EXPECT_NE(first.method, Method::cg);
+    const Report second = plan.solve(b.span(), x.span());
+    EXPECT_TRUE(second.converged()) << second.text();
+    EXPECT_EQ(second.method, first.method);
+    EXPECT_TRUE(second.note.empty()) << second.note;
+    EXPECT_NE(first.advice.find(to_text(first.method)), std::string::npos) << first.advice;
+    EXPECT_TRUE(second.advice.empty()) << second.advice;
+    EXPECT_LE(second.iterations, first.iterations);
+}
+
+// Values that a kept setup no longer fits: the report advises a new plan.
+TEST_P(SolveOn, AdvisesANewSetup)
+{
+    const Context c = ctx();
+    HostCsr<double> a = grid<double>(10);
+    const auto with_diagonal = [&](double d) {
+        for (std::size_t k = 0; k < a.value.size(); ++k)
+            if (a.value[k] > 0) a.value[k] = d;
+        return to_device(c, a.view());
+    };
+    const Csr<double> easy = with_diagonal(40), hard = with_diagonal(4);
+    auto plan = Plan<double>::make(c, easy.view(), {.method = Method::cg, .preconditioner = Jacobi{}});
+    const auto b = to_device<double>(c, std::span<const double>(right_side(a)));
+    auto x = to_device<double>(c, std::span<const double>(right_side(a)));
+    for (int k = 0; k < 2; ++k) EXPECT_TRUE(plan.solve(b.span(), x.span()).advice.empty());
+    plan.update_values(hard.view());
+    const Report r = plan.solve(b.span(), x.span());
+    EXPECT_TRUE(r.converged()) << r.text();
+    EXPECT_NE(r.advice.find("a new plan"), std::string::npos) << r.iterations << " iterations";
+}
+
+// No candidate can help: the reason and the note say what is known, and the plan stays usable.
+TEST_P(SolveOn, SaysWhyThereIsNoSolution)
+{
+    const Context c = ctx();
+    const HostCsr<double> a = csr_of<double>(2, 2, {{0, 0, 1.0}, {0, 1, -1.0}, {1, 0, -1.0}, {1, 1, 1.0}});
+    const Csr<double> there = to_device(c, a.view());
+    auto plan = Plan<double>::make(c, there.view());
+    auto x = to_device<double>(c, std::span<const double>(std::vector<double>{0, 0}));
+    for (int round = 0; round < 2; ++round) {
+        const auto b = to_device<double>(c, std::span<const double>(std::vector<double>{1, 1}));
+        const Report r = plan.solve(b.span(), x.span());
+        EXPECT_FALSE(r.converged());
+        EXPECT_NE(r.note.find("least-squares"), std::string::npos) << r.text();
+        EXPECT_FALSE(plan.describe().empty());
+    }
+    const auto b = to_device<double>(c, std::span<const double>(std::vector<double>{1, -1}));
+    EXPECT_TRUE(plan.solve(b.span(), x.span()).converged());
 }
 
 TEST(Solve, NamesReadBack)
 {
     for (const Method m : methods()) EXPECT_EQ(parse_method(to_text(m)), m);
     for (const Preconditioner& p : all_preconditioners) EXPECT_EQ(parse_preconditioner(to_text(p)), p);
-    for (const std::string text : {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double"})
+    for (const std::string text :
+         {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double", "ilu0+match", "ic0+rcm", "ilut:0.01:5+match+rcm"})
         EXPECT_EQ(to_text(parse_preconditioner(text)), text);
     EXPECT_THROW(parse_method("sor"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi:2"), ValueError);
     EXPECT_THROW(parse_preconditioner("chebyshev:x"), ValueError);
+    EXPECT_THROW(parse_preconditioner("ilut:x"), ValueError);
+    EXPECT_THROW(parse_preconditioner("jacobi+rcm"), ValueError);
 }
+
+TULLE_ON_BACKENDS(SolveOn);
 
 }  // namespace
 }  // namespace tulle::inline TULLE_ABI::solve

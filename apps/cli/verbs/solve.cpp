@@ -141,6 +141,7 @@ Json to_json(const Outcome& o)
             {"verify_seconds", r.verify_seconds},
             {"plan_bytes", o.bytes},
             {"note", r.note.empty() ? Json() : Json(r.note)},
+            {"advice", r.advice.empty() ? Json() : Json(r.advice)},
             {"history", r.history}};
 }
 
@@ -160,6 +161,7 @@ void print_table(const Session& session, const SolveOptions& o, const std::strin
         session.console.styled(fmt::format("A x = b, A = {}: {}\n", o.matrix.name(), sizes), Style::bold);
     text += table.text(session.console) + "\n" + shown(session, outcome.description);
     if (!r.note.empty()) text += "  note:    " + r.note + "\n";
+    if (!r.advice.empty()) text += "  advice:  " + r.advice + "\n";
     session.console.print(text);
 }
 

@@ -21,5 +21,6 @@ struct SolveOptions {
     int restart = 30;
 };
 void solve(const Session& session, const SolveOptions& options);
+void explain_solve(const Session& session, const SolveOptions& options);  // every candidate, predicted and measured
 
 }  // namespace tulle::cli

@@ -40,10 +40,11 @@ ProductDots<V> System<V>::multiply_with_dots(const V* x, V* y)
 }
 
 template <class V>
-double System<V>::norm_of(const V* x)
+double System<V>::norm_of(const V* x, offset_t n)
 {
     return ctx.run([&](const auto& q) {
-        vector::dot(q, rows(), x, x, summed.data(), buffer.space());
+        vector::PassBuffer larger = n > rows() ? vector::PassBuffer(q, n) : vector::PassBuffer();
+        vector::dot(q, n, x, x, summed.data(), n > rows() ? larger.space() : buffer.space());
         return std::sqrt(read_value(q, summed.data()));
     });
 }
