@@ -34,11 +34,23 @@ bool solve_as_asked(const tulle::Context& ctx, const tulle::Csr<double>& A)
     return report.converged();
 }
 
+bool solve_several(const tulle::Context& ctx, const tulle::Csr<double>& A)
+{
+    auto B = tulle::Dense<double>::make(ctx.host(), A.rows, 3), X = tulle::Dense<double>::make(ctx.host(), A.rows, 3);
+    for (tulle::index_t i = 0; i < A.rows; ++i)
+        for (tulle::index_t j = 0; j < 3; ++j) B.data.data()[3 * i + j] = i % (j + 1) == 0;
+
+    using namespace tulle::solve;
+    auto plan = Plan<double>::make(ctx, A.view());
+    const std::vector<Report> reports = plan.solve(B.view(), X.view());  // dense, any layout; a report for each column
+    return reports[0].converged() && reports[1].converged() && reports[2].converged();
+}
+
 }  // namespace
 
 int main()
 {
     const auto ctx = tulle::Context::cpu();
     const auto A = tulle::io::generate<double>(ctx, "stencil7:16");
-    return solve_by_default(ctx, A) && solve_as_asked(ctx, A) ? 0 : 1;
+    return solve_by_default(ctx, A) && solve_as_asked(ctx, A) && solve_several(ctx, A) ? 0 : 1;
 }

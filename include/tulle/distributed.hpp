@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "tulle/api.hpp"
@@ -335,6 +336,7 @@ struct CgOptions {
 /// @throws ShapeError if A is not square, columns are not distributed as rows, or sizes do not fit.
 /// @throws ValueError if the preconditioner cannot be made; OutOfMemory.
 template <class V>
-TULLE_API solve::Report cg(const DistCsr<V>& a, std::span<const V> b, std::span<V> x, const CgOptions& options = {});
+TULLE_API solve::Report cg(const DistCsr<V>& a, std::span<const std::type_identity_t<V>> b,
+                           std::span<std::type_identity_t<V>> x, const CgOptions& options = {});
 
 }  // namespace tulle::inline TULLE_ABI::mpi

@@ -186,7 +186,8 @@ private:
 }  // namespace
 
 template <class V>
-solve::Report cg(const DistCsr<V>& a, std::span<const V> b, std::span<V> x, const CgOptions& options)
+solve::Report cg(const DistCsr<V>& a, std::span<const std::type_identity_t<V>> b, std::span<std::type_identity_t<V>> x,
+                 const CgOptions& options)
 {
     require(a.rows() == a.cols(), [&] { return concat("A is ", a.rows(), " x ", a.cols(), ", not square"); });
     require(a.row_cuts() == a.col_cuts(), "columns of A are not distributed as its rows", "leave col_cuts empty");
