@@ -30,11 +30,26 @@ constexpr BlockColumns running_columns(const Status* status)
     return b;
 }
 
+// A dense matrix that is only read.
+template <class V>
+struct Readable {
+    const V* data;
+    offset_t row_step, column_step;
+
+    template <class Dense>
+    constexpr Readable(const Dense& d)
+        : data(d.data),
+          row_step(d.layout == Layout::row_major ? d.leading : 1),
+          column_step(d.layout == Layout::row_major ? 1 : d.leading)
+    {}
+    constexpr V at(offset_t i, offset_t j) const { return data[i * row_step + j * column_step]; }
+};
+
 // Columns first, first + 1, … of a dense matrix to a block; zeros after the last of `count`.
 template <class V>
 struct BlockLoad {
     static constexpr int sums = 0;
-    DenseView<const V> from;
+    Readable<V> from;
     index_t first, count;
     V* to;
 
@@ -42,7 +57,7 @@ struct BlockLoad {
     constexpr void at(offset_t i) const
     {
         for (index_t c = 0; c < block_columns; ++c)
-            to[i * block_columns + c] = c < count ? from.data[from.at(static_cast<index_t>(i), first + c)] : V(0);
+            to[i * block_columns + c] = c < count ? from.at(i, first + c) : V(0);
     }
 };
 
@@ -65,12 +80,12 @@ struct BlockStore {
 template <class V>
 struct ColumnLoad {
     static constexpr int sums = 0;
-    DenseView<const V> from;
+    Readable<V> from;
     index_t column;
     V* to;
 
     constexpr bool load() { return true; }
-    constexpr void at(offset_t i) const { to[i] = from.data[from.at(static_cast<index_t>(i), column)]; }
+    constexpr void at(offset_t i) const { to[i] = from.at(i, column); }
 };
 
 template <class V>
