@@ -56,6 +56,7 @@ double estimate_radius(const Queue& q, const LevelData<V>& level)
     vector::PassBuffer sums(q, n);
     Buffer<vector::Lanczos> state(q, 1);
     const V* diagonal = level.diagonal.data();
+    fill_zero(q, state.data(), 1);
     vector::fill_scattered(q, n, w.data());
     vector::lanczos_start(q, n, diagonal, std::as_const(w).data(), state.data(), sums.space());
     for (int step = 0; step < lanczos_steps; ++step) {

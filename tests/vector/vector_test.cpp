@@ -141,6 +141,7 @@ TEST_P(VectorOn, LanczosEndsWithTheSpectrum)
         Buffer<double> w(q, n), u(q, n), y(q, n);
         Buffer<Lanczos> state(q, 1);
         PassBuffer sums(q, n);
+        fill_zero(q, state.data(), 1);
         fill_scattered(q, n, w.data());
         lanczos_start(q, n, d.data(), std::as_const(w).data(), state.data(), sums.space());
         for (int step = 0; step < 6; ++step) {

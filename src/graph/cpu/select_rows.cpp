@@ -8,7 +8,7 @@
 namespace tulle::inline TULLE_ABI::graph {
 namespace {
 
-constexpr int rows_at_a_time = 64;
+constexpr int rows_of_task = 64;
 
 template <class V>
 offset_t longest_row(const CsrView<V>& a)
@@ -33,7 +33,7 @@ void count_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule,
 {
     const offset_t longest = rule.is_bar_fixed() ? 0 : longest_row(a);
     Buffer<KeyOf<V>> keys(q, longest * q.threads);
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_of_task)
     for (index_t i = 0; i < a.rows; ++i) {
         KeyRow<V> row{keys.data() + longest * omp_get_thread_num(), 0};
         if (!rule.is_bar_fixed())
@@ -49,7 +49,7 @@ template <class V>
 void fill_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* bar,
                    const offset_t* row_begin, index_t* col, V* value)
 {
-#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
+#pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_of_task)
     for (index_t i = 0; i < a.rows; ++i) {
         offset_t to = row_begin[i];
         for_each_selected(a, rule, bar[i], i, [&](offset_t p) {
