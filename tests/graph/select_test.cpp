@@ -58,12 +58,12 @@ double bar_of(const Select& s, std::vector<double> size)
     return above(s.threshold) > s.recover ? kth(s.recover) : s.threshold;
 }
 
-using Entries = std::vector<std::tuple<index_t, index_t, double>>;
+using Listed = std::vector<std::tuple<index_t, index_t, double>>;
 
 template <class V>
-Entries filtered(const HostCsr<V>& a, const Select& s)
+Listed filtered(const HostCsr<V>& a, const Select& s)
 {
-    Entries inside, stay;
+    Listed inside, stay;
     for (const auto& [i, j, v] : a.entries())
         if (s.triangle == Triangle::whole || (s.triangle == Triangle::lower ? j < i : j > i))
             inside.emplace_back(i, j, static_cast<double>(v));
@@ -79,9 +79,9 @@ Entries filtered(const HostCsr<V>& a, const Select& s)
 }
 
 template <class V>
-Entries entries_of(const HostCsr<V>& a)
+Listed entries_of(const HostCsr<V>& a)
 {
-    Entries all;
+    Listed all;
     for (const auto& [i, j, v] : a.entries()) all.emplace_back(i, j, static_cast<double>(v));
     return all;
 }
