@@ -27,15 +27,15 @@ std::vector<V> columns_of(index_t rows, index_t cols)
 }
 
 template <class V>
-struct Solved {
+struct SolvedBlock {
     std::vector<Report> reports;
     std::vector<V> x;
 };
 
 // Columns are contiguous in b and in the result, whatever the layout that is solved in.
 template <class V>
-Solved<V> solve_block(const Context& c, const HostCsr<V>& a, const std::vector<V>& b, index_t cols,
-                      const Recipe& recipe, Layout layout)
+SolvedBlock<V> solve_block(const Context& c, const HostCsr<V>& a, const std::vector<V>& b, index_t cols,
+                           const Recipe& recipe, Layout layout)
 {
     const auto move = [&](const std::vector<V>& from, bool back) {
         if (layout == Layout::col_major) return from;
@@ -52,9 +52,9 @@ Solved<V> solve_block(const Context& c, const HostCsr<V>& a, const std::vector<V
     auto x = to_device<V>(c, std::span<const V>(std::vector<V>(b.size(), std::numeric_limits<V>::quiet_NaN())));
     const offset_t leading = layout == Layout::row_major ? cols : a.rows;
     auto plan = Plan<V>::make(c, there.view(), recipe);
-    Solved<V> s{plan.solve(DenseView<const V>{a.rows, cols, leading, layout, b_there.data()},
-                           DenseView<V>{a.rows, cols, leading, layout, x.data()}),
-                {}};
+    SolvedBlock<V> s{plan.solve(DenseView<const V>{a.rows, cols, leading, layout, b_there.data()},
+                                DenseView<V>{a.rows, cols, leading, layout, x.data()}),
+                     {}};
     s.x = move(host_vector(c, x), true);
     return s;
 }
@@ -63,12 +63,12 @@ template <class V>
 void expect_as_one_by_one(const Context& c, const HostCsr<V>& a, index_t cols, const Recipe& recipe, Layout layout)
 {
     const std::vector<V> b = columns_of<V>(a.rows, cols);
-    const Solved<V> s = solve_block(c, a, b, cols, recipe, layout);
+    const SolvedBlock<V> s = solve_block(c, a, b, cols, recipe, layout);
     ASSERT_EQ(std::ssize(s.reports), cols);
     for (index_t j = 0; j < cols; ++j) {
         const Report& r = s.reports[static_cast<std::size_t>(j)];
         const std::vector<V> column(b.begin() + j * a.rows, b.begin() + (j + 1) * a.rows);
-        const Solved<V> alone = solve_block(c, a, column, 1, recipe, Layout::col_major);
+        const SolvedBlock<V> alone = solve_block(c, a, column, 1, recipe, Layout::col_major);
         const double tolerance = sizeof(V) == 4 ? 1e-3 : 1e-7;
         EXPECT_TRUE(r.converged()) << r.text();
         EXPECT_NEAR(static_cast<double>(r.iterations), static_cast<double>(alone.reports[0].iterations), 2) << j;
