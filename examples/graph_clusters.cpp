@@ -8,7 +8,7 @@
 int main()
 {
     const auto ctx = tulle::Context::cpu();
-    const auto A = tulle::io::generate<double>(ctx, "stencil5:20");
+    const auto A = tulle::io::generate<double>(ctx, "road:400");
     using tulle::graph::Semiring;
 
     tulle::graph::Clusters r = tulle::graph::cluster(ctx, A.view(), {.inflation = 1.4});
