@@ -34,7 +34,7 @@ constexpr double much_reuse = 4.5, some_reuse = 1.7;
 constexpr offset_t large_operand = offset_t{20} << 20;
 constexpr double least_reuse(const Features& t)
 {
-    const bool large = offset_t{t.cols} * t.n * t.value_bytes > large_operand;
+    const bool large = offset_t{t.cols} * t.n * static_cast<offset_t>(t.value_bytes) > large_operand;
     return t.value_bytes == 2 && large ? some_reuse : much_reuse;
 }
 // A panel that needs so many of all rows of B may as well take them all, without lists; where all is done in a few
