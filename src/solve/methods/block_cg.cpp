@@ -13,7 +13,7 @@ template <class V>
 void load_column(System<V>& system, const DenseView<const V>& from, index_t column, Buffer<V>& to)
 {
     system.ctx.run([&](const auto& q) {
-        run_block_pass(q, system.rows(), ColumnLoad<V>{from, column, to.data()}, {});
+        run_block_pass(q, system.rows(), ColumnLoad<V>{readable<V>(from), column, to.data()}, {});
     });
 }
 
@@ -65,7 +65,7 @@ std::array<double, block_columns> BlockCg<V>::norms(const Buffer<V>& block)
 template <class V>
 void BlockCg<V>::compute_residual(const DenseView<const V>& b, index_t first, index_t count, bool zero)
 {
-    pass(BlockLoad<V>{b, first, count, r_.data()});
+    pass(BlockLoad<V>{readable<V>(b), first, count, r_.data()});
     if (!zero) product_.run(V(-1), view(x_), V(1), view(r_));
 }
 
@@ -146,9 +146,9 @@ std::vector<BlockColumn> BlockCg<V>::solve(const DenseView<const V>& b, const De
 {
     const index_t count = std::min<index_t>(block_columns, b.cols - first);
     std::vector<BlockColumn> columns(static_cast<std::size_t>(count));
-    pass(BlockLoad<V>{b, first, count, r_.data()});
+    pass(BlockLoad<V>{readable<V>(b), first, count, r_.data()});
     const auto b_norm = norms(r_);
-    if (guess) pass(BlockLoad<V>{x, first, count, x_.data()});
+    if (guess) pass(BlockLoad<V>{readable<V>(x), first, count, x_.data()});
     else system_.ctx.run([&](const auto& q) { fill_zero(q, x_.data(), x_.size()); });
     compute_residual(b, first, count, !guess);
     const auto at_start = norms(r_);

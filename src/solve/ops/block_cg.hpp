@@ -36,14 +36,15 @@ struct Readable {
     const V* data;
     offset_t row_step, column_step;
 
-    template <class Dense>
-    constexpr Readable(const Dense& d)
-        : data(d.data),
-          row_step(d.layout == Layout::row_major ? d.leading : 1),
-          column_step(d.layout == Layout::row_major ? 1 : d.leading)
-    {}
     constexpr V at(offset_t i, offset_t j) const { return data[i * row_step + j * column_step]; }
 };
+
+template <class V>
+constexpr Readable<V> readable(const DenseView<const V>& d)
+{
+    const bool rows = d.layout == Layout::row_major;
+    return {d.data, rows ? d.leading : 1, rows ? 1 : d.leading};
+}
 
 // Columns first, first + 1, … of a dense matrix to a block; zeros after the last of `count`.
 template <class V>
