@@ -225,9 +225,15 @@ void check_policy(const Policy& policy, const Features& t, const Limits& limits)
 {
     const auto all = candidates(t, limits);
     Policy asked = policy;
-    if (on_gpu(limits) && policy.kernel == Kernel::tiles &&
-        std::find(pieces.begin(), pieces.end(), policy.piece) != pieces.end())
-        asked.piece = piece_for(t, limits);  // any will do
+    const auto is_one_of = [](const auto& some, int value) {
+        return std::find(some.begin(), some.end(), value) != some.end();
+    };
+    if (on_gpu(limits) && policy.kernel == Kernel::tiles && is_one_of(pieces, policy.piece) &&
+        is_one_of(lane_counts, policy.lanes)) {  // any will do
+        const Policy usual = policy_of(Kernel::tiles, t, limits);
+        asked.piece = usual.piece;
+        asked.lanes = usual.lanes;
+    }
     if (std::find(all.begin(), all.end(), asked) != all.end()) return;
     std::string possible;
     for (const Policy& p : all) possible += (possible.empty() ? "" : "; ") + to_text(p);

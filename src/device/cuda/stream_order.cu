@@ -13,8 +13,8 @@ namespace {
 // The device must be current. Never destroyed: the driver may be gone when a thread ends.
 cudaEvent_t event_of(int device)
 {
-    thread_local std::unordered_map<int, cudaEvent_t> events;
-    cudaEvent_t& event = events[device];
+    thread_local auto* const events = new std::unordered_map<int, cudaEvent_t>;
+    cudaEvent_t& event = (*events)[device];
     if (!event) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     return event;
 }
