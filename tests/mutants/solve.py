@@ -16,7 +16,7 @@ CANDIDATES = "*GoesOnWithTheNextCandidate*/cpu*:*RowsInAnyOrder*/cpu*:*SaysWhy*/
 MUTANTS = [
     mutant("block cg: columns after their halt go on", "src/solve/ops/block_cg.hpp", "columns.on[c] = status[c].performed != 0;", "columns.on[c] = true;", BLOCK),
     mutant("block cg: a column has the step of the first", "src/solve/ops/block_cg.hpp", "alpha[c] = s[c].rho / curvature[c];", "alpha[c] = s[0].rho / curvature[0];", BLOCK),
-    mutant("block cg: columns that are not there are read", "src/solve/ops/block_cg.hpp", "c < count ? from.data[from.at(static_cast<index_t>(i), first + c)] : V(0);", "from.data[from.at(static_cast<index_t>(i), first)];", BLOCK),
+    mutant("block cg: columns that are not there are read", "src/solve/ops/block_cg.hpp", "c < count ? from.at(i, first + c) : V(0);", "from.at(i, first);", BLOCK),
     mutant("block cg: the residual that the method tells decides", "src/solve/solve.cpp", "if (c.residual <= c.target) r.reason", "if (true) r.reason", BLOCK),
     mutant("solve: no candidate after the first", "src/solve/solve.cpp", "return next_ < s_.candidates.size();", "return false;", CANDIDATES),
     mutant("solve: a later solve begins with the first candidate", "src/solve/solve.cpp", "s.failed = !report.converged();", "s.failed = true;", CANDIDATES),
