@@ -81,7 +81,7 @@ public:
     /// @throws ValueError if the matrix or the cuts are not valid; OutOfMemory.
     static DistCsr scatter(const Cluster& cluster, const CsrView<V>& a, int root = 0, const Cuts& row_cuts = {});
     /// Reads a file of any format on rank 0 and scatters it.
-    /// @throws FileError, FormatError, OutOfMemory as io::read(), on all ranks.
+    /// @throws FileError on all ranks, as io::read() does; FormatError and OutOfMemory likewise.
     static DistCsr read(const Cluster& cluster, const std::filesystem::path& file, const io::ReadOptions& options = {});
     /// Generates a matrix (io::generate()) on rank 0 and scatters it.
     /// @throws ValueError if the text is wrong, on all ranks.

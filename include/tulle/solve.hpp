@@ -300,7 +300,7 @@ public:
     /// @param b rows() rows in the memory of the context, any layout.
     /// @param x as many rows and columns as b; must not overlap it. Not read unless Recipe::guess.
     /// @param observe called from time to time with the worst column of those in progress; may be empty.
-    /// @throws ShapeError, ValueError, DeviceError, OutOfMemory as for one right-hand side.
+    /// @throws ShapeError as for one right-hand side; ValueError, DeviceError and OutOfMemory likewise.
     std::vector<Report> solve(const DenseView<const V>& b, const DenseView<V>& x, const Observer& observe = {});
 
     /// New values, perhaps at other addresses, for the same pattern: product and preconditioner are filled anew, method
