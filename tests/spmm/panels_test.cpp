@@ -310,8 +310,9 @@ TEST_P(SpmmPanelsOn, SplitDenseMatrices)
             }));
         const auto there = to_device(c, a.view());
         const auto plan = Plan<Bfloat16, float>::make(c, there.view(), {.n = 72});
-        if (cols > 64)  // the others are as fast in any way
+        if (cols > 64) {  // the others are as fast in any way
             EXPECT_EQ(plan.policy().kernel, on_gpu() ? Kernel::dense : Kernel::rows) << plan.describe();
+        }
         std::vector<Policy> all{plan.policy()};
         for (const int parts : {1, 2, 4, 8})
             if (on_gpu()) all.push_back(whole(parts % 3 == 2 ? 64 : 32, parts));
