@@ -17,6 +17,7 @@ import threading
 from typing import Any, Callable, NamedTuple
 
 import torch
+from torch import library as operators
 
 from . import _operations as plain
 from ._errors import InvalidValue, ShapeError
@@ -136,19 +137,19 @@ def _planned(kind: str, patterns: tuple[tuple[torch.Tensor, torch.Tensor], ...],
 # ---- operators
 
 
-_library = torch.library.Library("tulle", "DEF")
-_library.define("spmv(Tensor crow, Tensor col, Tensor values, Tensor x, int rows, int cols, bool transpose) -> Tensor")
-_library.define("spmm(Tensor crow, Tensor col, Tensor values, Tensor b, int rows, int cols, bool transpose) -> Tensor")
-_library.define("sddmm(Tensor crow, Tensor col, Tensor x, Tensor y) -> Tensor")
-_library.define("attention(Tensor crow, Tensor col, Tensor q, Tensor k, Tensor v, float alpha) -> Tensor")
-_library.define("solve_triangular(Tensor crow, Tensor col, Tensor values, Tensor b, bool lower, bool unit_diagonal, bool transpose) -> Tensor")
-_library.define("spgemm(Tensor crow_a, Tensor col_a, Tensor values_a, Tensor crow_b, Tensor col_b, Tensor values_b, int rows, int inner, int cols) -> (Tensor, Tensor, Tensor)")
+_definitions = operators.Library("tulle", "DEF")
+_definitions.define("spmv(Tensor crow, Tensor col, Tensor values, Tensor x, int rows, int cols, bool transpose) -> Tensor")
+_definitions.define("spmm(Tensor crow, Tensor col, Tensor values, Tensor b, int rows, int cols, bool transpose) -> Tensor")
+_definitions.define("sddmm(Tensor crow, Tensor col, Tensor x, Tensor y) -> Tensor")
+_definitions.define("attention(Tensor crow, Tensor col, Tensor q, Tensor k, Tensor v, float alpha) -> Tensor")
+_definitions.define("solve_triangular(Tensor crow, Tensor col, Tensor values, Tensor b, bool lower, bool unit_diagonal, bool transpose) -> Tensor")
+_definitions.define("spgemm(Tensor crow_a, Tensor col_a, Tensor values_a, Tensor crow_b, Tensor col_b, Tensor values_b, int rows, int inner, int cols) -> (Tensor, Tensor, Tensor)")
 
 
 def _on_devices(name: str) -> Callable:
     def register(f: Callable) -> Callable:
         for device in ("CPU", "CUDA"):
-            _library.impl(name, f, device)
+            _definitions.impl(name, f, device)
         return f
 
     return register
@@ -208,34 +209,34 @@ def _spgemm(crow_a, col_a, values_a, crow_b, col_b, values_b, rows, inner, cols)
     return crow.to(crow_a.dtype), col.to(col_a.dtype), values
 
 
-@torch.library.register_fake("tulle::spmv", lib=_library)
+@operators.register_fake("tulle::spmv", lib=_definitions)
 def _(crow, col, values, x, rows, cols, transpose):
     return x.new_empty((cols if transpose else rows,))
 
 
-@torch.library.register_fake("tulle::spmm", lib=_library)
+@operators.register_fake("tulle::spmm", lib=_definitions)
 def _(crow, col, values, b, rows, cols, transpose):
     return b.new_empty((cols if transpose else rows, b.shape[1]))
 
 
-@torch.library.register_fake("tulle::sddmm", lib=_library)
+@operators.register_fake("tulle::sddmm", lib=_definitions)
 def _(crow, col, x, y):
     return x.new_empty((col.shape[0],))
 
 
-@torch.library.register_fake("tulle::attention", lib=_library)
+@operators.register_fake("tulle::attention", lib=_definitions)
 def _(crow, col, q, k, v, alpha):
     return v.new_empty((q.shape[0], v.shape[1]))
 
 
-@torch.library.register_fake("tulle::solve_triangular", lib=_library)
+@operators.register_fake("tulle::solve_triangular", lib=_definitions)
 def _(crow, col, values, b, lower, unit_diagonal, transpose):
     return b.new_empty(b.shape)
 
 
-@torch.library.register_fake("tulle::spgemm", lib=_library)
+@operators.register_fake("tulle::spgemm", lib=_definitions)
 def _(crow_a, col_a, values_a, crow_b, col_b, values_b, rows, inner, cols):
-    nonzeros = torch.library.get_ctx().new_dynamic_size()
+    nonzeros = operators.get_ctx().new_dynamic_size()
     return crow_a.new_empty((rows + 1,)), col_a.new_empty((nonzeros,)), values_a.new_empty((nonzeros,))
 
 
@@ -346,7 +347,7 @@ def _back_spgemm(ctx, _crow, _col, g):
 
 for _name, _back, _keep in (("spmv", _back_spmv, _keep_product), ("spmm", _back_spmm, _keep_product), ("sddmm", _back_sddmm, _keep_sddmm), ("attention", _back_attention, _keep_attention),
                             ("solve_triangular", _back_solve, _keep_solve), ("spgemm", _back_spgemm, _keep_spgemm)):
-    torch.library.register_autograd(f"tulle::{_name}", _back, setup_context=_keep, lib=_library)
+    operators.register_autograd(f"tulle::{_name}", _back, setup_context=_keep, lib=_definitions)
 
 
 # ---- what users call
