@@ -13,6 +13,7 @@
 #include "base/math.hpp"
 #include "prim/reduce.hpp"
 #include "solve/chebyshev.hpp"
+#include "solve/float_matrix.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 #include "vector/vector.hpp"
@@ -252,68 +253,6 @@ amg::Options amg_options(const Amg& p)
     return {.strength = p.strength, .smoother = p.smoother, .degree = p.degree, .cycle = p.cycle, .checked = false};
 }
 
-// Multigrid in float for a double system: half the memory traffic. Matrix and residuals are scaled into the range of
-// float.
-class SinglePrecisionAmg final : public PreconditionerPlan<double> {
-public:
-    SinglePrecisionAmg(const Context& ctx, const CsrView<double>& a, double largest, const Amg& p)
-        : ctx_(ctx),
-          largest_(largest),
-          values_(ctx.run([&](const auto& q) { return Buffer<float>(q, a.nonzeros); })),
-          scale_(ctx.run([&](const auto& q) { return Buffer<double>(q, 2); })),
-          plan_(amg::Plan<float>::make(ctx, in_float(a), amg_options(p)))
-    {
-        ctx.run([&](const auto& q) {
-            r_ = Buffer<float>(q, a.rows);
-            z_ = Buffer<float>(q, a.rows);
-        });
-        begin(1);
-    }
-    void begin(double norm) override
-    {
-        const double to_one = std::isnormal(norm) ? std::ldexp(1.0, -std::ilogb(norm)) : 1;
-        const double scale[2] = {to_one, matrix_scale() / to_one};
-        ctx_.run([&](const auto& q) { upload(q, scale, scale_.data(), 2); });
-    }
-    void apply(std::span<const double> r, std::span<double> z) override
-    {
-        ctx_.run([&](const auto& q) { vector::convert(q, r_.size(), r.data(), r_.data(), scale_.data()); });
-        plan_.apply(r_.span(), z_.span());
-        ctx_.run([&](const auto& q) {
-            vector::convert(q, z_.size(), std::as_const(z_).data(), z.data(), scale_.data() + 1);
-        });
-    }
-    void update_values(const CsrView<double>& a) override
-    {
-        plan_.update_values(in_float(a));
-        begin(1);
-    }
-    std::size_t bytes() const override
-    {
-        return values_.bytes() + r_.bytes() + z_.bytes() + scale_.bytes() + plan_.bytes();
-    }
-    std::string describe() const override { return plan_.describe(); }
-
-private:
-    double matrix_scale() const { return std::ldexp(1.0, -std::ilogb(largest_)); }
-    // The matrix with its values in float, the largest diagonal entry between 1 and 2.
-    CsrView<float> in_float(const CsrView<double>& a)
-    {
-        const double scale = matrix_scale();
-        ctx_.run([&](const auto& q) {
-            upload(q, &scale, scale_.data(), 1);
-            vector::convert(q, a.nonzeros, a.value, values_.data(), scale_.data());
-        });
-        return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, values_.data(), a.sorted, a.unique};
-    }
-
-    Context ctx_;
-    double largest_;
-    Buffer<float> values_, r_, z_;
-    Buffer<double> scale_;
-    amg::Plan<float> plan_;
-};
-
 struct Range {
     double least, most;
 };
@@ -330,6 +269,60 @@ Range diagonal_range(const Context& ctx, const CsrView<V>& a)
                      1.0 / prim::minimum(q, std::as_const(inverse).data(), a.rows, none)};
     });
 }
+
+// Multigrid in float for a double system: half the memory traffic. Matrix and residuals are scaled into the range of
+// float.
+class SinglePrecisionAmg final : public PreconditionerPlan<double> {
+public:
+    SinglePrecisionAmg(const Context& ctx, const CsrView<double>& a, double largest, const Amg& p)
+        : ctx_(ctx),
+          matrix_scale_(power_to_one(largest)),
+          matrix_(ctx, a),
+          plan_(amg::Plan<float>::make(ctx, matrix_.convert(a, matrix_scale_), amg_options(p)))
+    {
+        ctx.run([&](const auto& q) {
+            r_ = Buffer<float>(q, a.rows);
+            z_ = Buffer<float>(q, a.rows);
+            scale_ = Buffer<double>(q, 2);
+        });
+        begin(1);
+    }
+    void begin(double norm) override
+    {
+        const double to_one = power_to_one(norm), scale[2] = {to_one, matrix_scale_ / to_one};
+        ctx_.run([&](const auto& q) { upload(q, scale, scale_.data(), 2); });
+    }
+    void apply(std::span<const double> r, std::span<double> z) override
+    {
+        ctx_.run([&](const auto& q) { vector::convert(q, r_.size(), r.data(), r_.data(), scale_.data()); });
+        plan_.apply(r_.span(), z_.span());
+        ctx_.run([&](const auto& q) {
+            vector::convert(q, z_.size(), std::as_const(z_).data(), z.data(), scale_.data() + 1);
+        });
+    }
+    void update_values(const CsrView<double>& a) override
+    {
+        matrix_scale_ = power_to_one(diagonal_range(ctx_, a).most);
+        plan_.update_values(matrix_.convert(a, matrix_scale_));
+        begin(1);
+    }
+    std::size_t bytes() const override
+    {
+        return matrix_.bytes() + r_.bytes() + z_.bytes() + scale_.bytes() + plan_.bytes();
+    }
+    std::string describe() const override { return plan_.describe(); }
+
+private:
+    // The power of two that brings a number between 1 and 2.
+    static double power_to_one(double x) { return std::isnormal(x) ? std::ldexp(1.0, -std::ilogb(x)) : 1; }
+
+    Context ctx_;
+    double matrix_scale_;  // the largest diagonal entry, scaled, is between 1 and 2
+    FloatMatrix matrix_;
+    Buffer<float> r_, z_;
+    Buffer<double> scale_;  // of residuals, and of what comes back
+    amg::Plan<float> plan_;
+};
 
 // Squares of what float must hold beside each other: products of diagonal entries.
 constexpr double widest_for_float = 1e12;

@@ -152,7 +152,7 @@ struct LanczosNext {
         state->beta[state->steps++] = norm;
         state->norm_before = state->norm;
         state->norm = norm;
-        state->on = is_finite(norm) && norm > 0 && norm >= invariant * (first < 0 ? -first : first);
+        state->on = is_finite(norm) && norm > 0 && norm >= least_lanczos_norm * (first < 0 ? -first : first);
     }
 };
 

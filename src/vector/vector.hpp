@@ -42,7 +42,7 @@ void fill_scattered(const CudaQueue& q, offset_t n, V* x);
 //
 //     y = A w;  lanczos_alpha(w, y);  lanczos_next(y, D, w, u);  swap(u, w)
 inline constexpr int most_lanczos_steps = 16;
-inline constexpr double invariant = 1e-6;  // of the first alpha: a norm below it ends the method
+inline constexpr double least_lanczos_norm = 1e-6;  // of the first alpha: a norm below it ends the method
 
 struct Lanczos {
     int steps;  // done

@@ -30,6 +30,6 @@ MUTANTS = [
     mutant("gmres: orthogonalised against all but the last", "src/solve/ops/gmres.hpp", "for (int k = 0; k < count; ++k) next -= s.dots[k]", "for (int k = 0; k < count - 1; ++k) next -= s.dots[k]", LOOKS + ":" + ALL),
     mutant("block Jacobi: pivots are not sought", "src/solve/ops/setup.hpp", "if (size(i) > size(pivot)) pivot = i;", "", "*BlocksThatSwapRowsAreInverted/c*"),
     mutant("lanczos: the vector before the last is forgotten", "src/vector/ops.hpp", "(before > 0 ? before * u[i] : 0)", "0.0", "*LanczosEndsWithTheSpectrum/c*", test="vector"),
-    mutant("amg in float: residuals are not scaled", "src/solve/preconditioner.cpp", "std::isnormal(norm) ? std::ldexp(1.0, -std::ilogb(norm)) : 1", "1", "*MultigridInFloatForAnyScale*/c*"),
+    mutant("amg in float: residuals are not scaled", "src/solve/preconditioner.cpp", "const double to_one = power_to_one(norm), scale", "const double to_one = 1, scale", "*MultigridInFloatForAnyScale*/c*"),
     mutant("plan: solves after an update of values that failed", "src/solve/solve.cpp", "    s.usable = false;\n", "", "*AFailedUpdateOfValues*/c*"),
 ]

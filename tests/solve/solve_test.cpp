@@ -329,6 +329,25 @@ TEST_P(SolveOn, MultigridInFloatForAnyScaleOfADoubleSystem)
     }
 }
 
+TEST_P(SolveOn, MultigridInFloatTakesNewValuesOfAnotherScale)
+{
+    const Context here = ctx();
+    HostCsr<double> a = grid<double>(20);
+    const std::vector<double> b = right_side(a);
+    const Csr<double> small = to_device(here, a.view());
+    for (double& v : a.value) v *= 1e60;
+    const Csr<double> large = to_device(here, a.view());
+    const auto b_there = to_device<double>(here, std::span<const double>(b));
+    auto x = to_device<double>(here, std::span<const double>(b));
+    const Recipe recipe{.method = Method::cg, .preconditioner = Amg{.precision = Precision::in_float}};
+    auto plan = Plan<double>::make(here, small.view(), recipe);
+    const offset_t before = plan.solve(b_there.span(), x.span()).iterations;
+    plan.update_values(large.view());
+    const Report report = plan.solve(b_there.span(), x.span());
+    EXPECT_TRUE(report.converged()) << report.text();
+    EXPECT_LE(report.iterations, before + 1);
+}
+
 TEST_P(SolveOn, MultigridInFloatWhereTheDiagonalAllowsIt)
 {
     const Context here = ctx();

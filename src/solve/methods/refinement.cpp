@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Iterative refinement: the residual in double, scaled to length 1, is the right-hand side of a solver in float, whose
 // result is scaled back and added to x.
+#include "solve/float_matrix.hpp"
 #include "solve/method.hpp"
 #include "tulle/text.hpp"
 
@@ -12,8 +13,8 @@ class Refinement final : public Iteration<double> {
 public:
     Refinement(System<double>& system, const CsrView<double>& a, const Recipe& recipe)
         : system_(system),
-          values_(convert_values(system.ctx, a)),
-          inner_(Plan<float>::make(system.ctx, in_float(a), inner_recipe(recipe)))
+          matrix_(system.ctx, a),
+          inner_(Plan<float>::make(system.ctx, matrix_.convert(a), inner_recipe(recipe)))
     {
         system.ctx.run([&](const auto& q) {
             right_ = Buffer<float>(q, a.rows);
@@ -47,14 +48,10 @@ public:
     }
 
     offset_t inner_iterations() const override { return inner_iterations_; }
-    void update_values(const CsrView<double>& a) override
-    {
-        values_ = convert_values(system_.ctx, a);
-        inner_.update_values(in_float(a));
-    }
+    void update_values(const CsrView<double>& a) override { inner_.update_values(matrix_.convert(a)); }
     std::size_t bytes() const override
     {
-        return values_.bytes() + inner_.bytes() + right_.bytes() + step_.bytes() + wide_.bytes() + scale_.bytes();
+        return matrix_.bytes() + inner_.bytes() + right_.bytes() + step_.bytes() + wide_.bytes() + scale_.bytes();
     }
     std::string describe() const override
     {
@@ -70,18 +67,6 @@ private:
                 .stop = {.relative = recipe.inner.relative, .iterations = recipe.inner.iterations},
                 .restart = recipe.restart};
     }
-    static Buffer<float> convert_values(const Context& ctx, const CsrView<double>& a)
-    {
-        return ctx.run([&](const auto& q) {
-            Buffer<float> values(q, a.nonzeros);
-            vector::convert(q, a.nonzeros, a.value, values.data());
-            return values;
-        });
-    }
-    CsrView<float> in_float(const CsrView<double>& a) const
-    {
-        return {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, values_.data(), a.sorted, a.unique};
-    }
     // No step of the inner solver helps: the passes that follow do nothing.
     template <class Queue>
     void give_up(const Queue& q, Status status)
@@ -92,7 +77,7 @@ private:
     }
 
     System<double>& system_;
-    Buffer<float> values_;
+    FloatMatrix matrix_;
     Plan<float> inner_;
     Buffer<float> right_, step_;
     Buffer<double> wide_, scale_;
