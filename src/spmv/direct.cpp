@@ -48,7 +48,8 @@ void require_vectors(const Context& ctx, const matrix::MatrixSize& a, std::span<
     if (known.device != device) known = {.device = device};
     require(std::ssize(x) == a.cols,
             [&] { return concat("x has ", x.size(), " entries, but A has ", a.cols, " columns"); });
-    require(std::ssize(y) == a.rows, [&] { return concat("y has ", y.size(), " entries, but A has ", a.rows, " rows"); });
+    require(std::ssize(y) == a.rows,
+            [&] { return concat("y has ", y.size(), " entries, but A has ", a.rows, " rows"); });
     require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
     require_placed(ctx, x.data(), x.size(), known.x, "x");
     require_placed(ctx, y.data(), y.size(), known.y, "y");

@@ -70,7 +70,8 @@ TEST_P(SpmvDirectOn, WaitsForNothingAndAllocatesNothing)
 {
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "work of a CPU is done when a call returns";
-    const auto a = matrix_where<double>(300, 200, Values::integers, 4, [](index_t i, index_t j) { return (i + j) % 7 == 0; });
+    const auto a =
+        matrix_where<double>(300, 200, Values::integers, 4, [](index_t i, index_t j) { return (i + j) % 7 == 0; });
     const BothWidths<double> there(c, a);
     const auto x = to_device<double>(c, std::span<const double>(test_vector<double>(200, Values::integers, 5)));
     const auto y = to_device<double>(c, std::span<const double>(test_vector<double>(300, Values::integers, 6)));
@@ -116,8 +117,8 @@ TEST_P(SpmvDirectOn, LeavesOutWhatLeadsOutside)
 TEST_P(SpmvDirectOn, ChecksItsArguments)
 {
     const auto c = ctx();
-    const auto a = to_device(
-        c, matrix_where<double>(4, 5, Values::integers, 4, [](index_t, index_t) { return true; }).view());
+    const auto a =
+        to_device(c, matrix_where<double>(4, 5, Values::integers, 4, [](index_t, index_t) { return true; }).view());
     auto x = to_device<double>(c, std::span<const double>(std::vector<double>(5, 1.0)));
     auto y = to_device<double>(c, std::span<const double>(std::vector<double>(4, 1.0)));
     const Policy rows{Kernel::rows, 1};

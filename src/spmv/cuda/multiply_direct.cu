@@ -38,7 +38,8 @@ __device__ V dot_inside(const Rows<M, O>& a, offset_t row, int lane, const V* __
 // One slice of lanes per row; each lane strides the row, then the slice adds up.
 //   grid: ceil(rows * Lanes / threads)      shared memory: none      y: every row written once
 template <int Lanes, class V, class M, class O>
-__global__ void __launch_bounds__(threads_per_block) multiply_direct_kernel(Rows<M, O> a, V alpha, const V* x, V beta, V* y)
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_direct_kernel(Rows<M, O> a, V alpha, const V* x, V beta, V* y)
 {
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
     const offset_t row = global_thread() / Lanes;
@@ -55,8 +56,8 @@ void multiply_rows_direct(const CudaQueue& q, const View& a, int lanes, const Ve
     using O = std::remove_cvref_t<decltype(*a.row_begin)>;
     const Rows<M, O> rows{a.rows, a.cols, a.nonzeros, a.row_begin, a.col, a.value};
     with_constant<1, 2, 4, 8, 16, 32>(lanes, [&](auto n) {
-        launch(q, one_thread_each(offset_t{a.rows} * n(), threads_per_block), multiply_direct_kernel<n(), V, M, O>, rows,
-               v.alpha, v.x, v.beta, v.y);
+        launch(q, one_thread_each(offset_t{a.rows} * n(), threads_per_block), multiply_direct_kernel<n(), V, M, O>,
+               rows, v.alpha, v.x, v.beta, v.y);
     });
 }
 
