@@ -40,6 +40,7 @@
 #include "tulle/spmm.hpp"
 #include "tulle/spmm_team.hpp"
 #include "tulle/spmv.hpp"
+#include "tulle/spmv_direct.hpp"
 #include "tulle/spmv_team.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/team.hpp"

@@ -55,7 +55,10 @@ def overhead(torch):
     plan, x, y = tulle.plan_spmv(tuple(arrays), shape=A.shape), torch.ones(64, dtype=torch.float64, device="cuda"), torch.empty(64, dtype=torch.float64, device="cuda")
     core, at = plan._plan.run_at, (x.data_ptr(), 64, y.data_ptr(), 64, 1.0, 0.0, 0)
     result = {}
-    for name, call in {"plan(x)": lambda: plan(x), "plan(x, out)": lambda: plan(x, y), "the library's call": lambda: core(*at)}.items():
+    T = torch.sparse_csr_tensor(arrays[0].int(), arrays[1], arrays[2], size=A.shape)
+    calls = {"plan(x)": lambda: plan(x), "plan(x, out)": lambda: plan(x, y), "the library's call": lambda: core(*at),
+             "spmv(A, x)": lambda: tulle.spmv(T, x), "spmv(A, x, out)": lambda: tulle.spmv(T, x, y), "torch's A @ x": lambda: T @ x}
+    for name, call in calls.items():
         best = float("inf")
         for _ in range(20):
             torch.cuda.synchronize()

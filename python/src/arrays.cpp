@@ -91,6 +91,14 @@ nb::dlpack::dtype type_named(const std::string& name)
     throw nb::type_error("no such type of numbers");
 }
 
+Address stream_of(const Context& ctx)
+{
+    return ctx.run([](const auto& q) {
+        if constexpr (requires { q.stream; }) return reinterpret_cast<Address>(q.stream);
+        return Address{0};
+    });
+}
+
 }  // namespace
 
 int fork_generation() { return generation.load(std::memory_order_relaxed); }
@@ -111,6 +119,18 @@ Place::Place(int device, Address stream, bool deterministic, std::size_t budget)
       ctx_(Context::cuda(device, stream_at(stream)))
 {
     ctx_.budget(budget_).deterministic(deterministic_);
+}
+
+Place::Place(const Place& like, Address after)
+    : device_(like.device_),
+      threads_(0),
+      deterministic_(like.deterministic_),
+      budget_(like.budget_),
+      ctx_(Context::cuda(device_))
+{
+    stream_ = stream_of(ctx_);
+    ctx_.budget(budget_).deterministic(deterministic_);
+    ctx_.start_after(stream_at(after));
 }
 
 Context Place::make(int threads) const
@@ -289,6 +309,11 @@ void bind_arrays(nb::module_& m)
     nb::class_<Place>(m, "Context")
         .def(nb::init<int, bool, std::size_t>(), "threads"_a, "deterministic"_a, "budget"_a)
         .def(nb::init<int, Address, bool, std::size_t>(), "device"_a, "stream"_a, "deterministic"_a, "budget"_a)
+        .def(
+            "on_own_stream", [](const Place& p, Address after) { return new Place(p, after); }, "after"_a)
+        .def(
+            "finish_before", [](Place& p, Address stream) { p.get().finish_before(stream_at(stream)); }, "stream"_a)
+        .def_prop_ro("stream", &Place::stream)
         .def("synchronize",
              [](Place& p) {
                  const Context& ctx = p.get();
@@ -296,6 +321,7 @@ void bind_arrays(nb::module_& m)
                  ctx.synchronize();
              })
         .def_prop_ro("name", [](Place& p) { return p.get().name(); })
+        .def_prop_ro("allocations", [](Place& p) { return p.get().memory().allocations(); })
         .def_prop_ro("peak_bytes", [](Place& p) { return p.get().peak_bytes(); });
     nb::class_<Compressed>(m, "Compressed")
         .def(
@@ -309,8 +335,8 @@ void bind_arrays(nb::module_& m)
             "data"_a.noconvert(), "check"_a)
         .def_static("at", &Compressed::at, "context"_a, "by_column"_a, "rows"_a, "cols"_a, "nonzeros"_a, "indptr"_a,
                     "offsets"_a, "indices"_a, "data"_a, "type"_a, "owner"_a, "check"_a)
-        .def_ro("sorted", &Compressed::sorted)
-        .def_ro("unique", &Compressed::unique);
+        .def_rw("sorted", &Compressed::sorted)
+        .def_rw("unique", &Compressed::unique);
     (void)watching;
 }
 

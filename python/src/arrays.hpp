@@ -55,12 +55,16 @@ public:
 using Address = std::uintptr_t;
 inline CUstream_st* stream_at(Address a) { return reinterpret_cast<CUstream_st*>(a); }
 
-// A Context of the library. On the CPU, after a fork, it becomes one with a single thread; on a GPU it works on a
-// stream of the caller's.
+// A Context of the library. On the CPU, after a fork, it becomes one with a single thread; on a GPU it works on the
+// default stream, on one of the caller's, or on one of its own.
 class Place {
 public:
     Place(int threads, bool deterministic, std::size_t budget);
+    // On a GPU: a stream of the caller's, for what is done when the call returns.
     Place(int device, Address stream, bool deterministic, std::size_t budget);
+    // The same on a new stream, for plans: the caller's may be destroyed before them. It lives as long as anything made
+    // here. Its work begins after what is queued on `after`.
+    Place(const Place& like, Address after);
     const Context& get();
     bool on_gpu() const { return device_ >= 0; }
     int device() const { return device_; }
@@ -256,7 +260,12 @@ public:
         run([&] {
             if (stream == stream_) return f();
             ctx_.start_after(stream_at(stream));
-            f();
+            try {
+                f();
+            } catch (...) {
+                ctx_.finish_before(stream_at(stream));  // a stream that is captured must come back to the caller's
+                throw;
+            }
             ctx_.finish_before(stream_at(stream));
         });
     }

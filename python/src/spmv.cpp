@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
+#include "tulle/spmv_direct.hpp"
 
 namespace tulle::python {
 namespace {
@@ -97,6 +98,43 @@ void multiply_once_at(Place& place, const Compressed& a, bool transpose, Address
                            span_at<V>(y, y_size), options_of(transpose));
 }
 
+// A matrix by rows, by addresses.
+template <class M>
+AnyCsr<M> rows_at(offset_t rows, offset_t cols, offset_t nonzeros, Address indptr, bool narrow, Address indices,
+                  Address data)
+{
+    const index_t r = to_index(rows, "rows"), c = to_index(cols, "columns");
+    const auto* col = reinterpret_cast<const index_t*>(indices);
+    const auto* value = reinterpret_cast<const M*>(data);
+    if (narrow)
+        return Csr32View<M>{r, c, nonzeros, reinterpret_cast<const std::int32_t*>(indptr), col, value, false, false};
+    return CsrView<M>{r, c, nonzeros, reinterpret_cast<const offset_t*>(indptr), col, value, false, false};
+}
+
+// Lanes of the rows kernel, or 0 for the split kernel. ValueError if the matrix is malformed.
+int direct_lanes(Place& place, offset_t rows, offset_t cols, offset_t nonzeros, Address indptr, bool narrow,
+                 Address indices)
+{
+    const Context& ctx = place.get();
+    const auto a = rows_at<float>(rows, cols, nonzeros, indptr, narrow, indices, indices);  // values are not read
+    const nb::gil_scoped_release free;
+    const spmv::Policy policy = spmv::direct_policy(ctx, a);
+    return policy.kernel == spmv::Kernel::rows ? policy.lanes : 0;
+}
+
+template <class V, class M>
+void multiply_direct_at(Place& place, offset_t rows, offset_t cols, offset_t nonzeros, Address indptr, bool narrow,
+                        Address indices, Address data, int lanes, Address x, offset_t x_size, Address y, double alpha,
+                        double beta)
+{
+    const Context& ctx = place.get();
+    const auto a = rows_at<M>(rows, cols, nonzeros, indptr, narrow, indices, data);
+    const spmv::Policy policy{lanes > 0 ? spmv::Kernel::rows : spmv::Kernel::split, lanes};
+    const nb::gil_scoped_release free;
+    spmv::multiply_direct(ctx, a, policy, static_cast<V>(alpha), span_at<const V>(x, x_size), static_cast<V>(beta),
+                          span_at<V>(y, rows));
+}
+
 template <class V, class M>
 void bind(nb::module_& m, const char* plan, const std::string& once)
 {
@@ -113,6 +151,8 @@ void bind(nb::module_& m, const char* plan, const std::string& once)
         .def_prop_ro("nbytes", &P::bytes);
     m.def(once.c_str(), &multiply_once<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a.noconvert(), "y"_a.noconvert(),
           "alpha"_a, "beta"_a);
+    m.def((once + "_direct").c_str(), &multiply_direct_at<V, M>, "context"_a, "rows"_a, "cols"_a, "nonzeros"_a,
+          "indptr"_a, "narrow"_a, "indices"_a, "data"_a, "lanes"_a, "x"_a, "x_size"_a, "y"_a, "alpha"_a, "beta"_a);
     m.def((once + "_at").c_str(), &multiply_once_at<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a, "x_size"_a, "y"_a,
           "y_size"_a, "alpha"_a, "beta"_a);
 }
@@ -121,6 +161,8 @@ void bind(nb::module_& m, const char* plan, const std::string& once)
 
 void bind_spmv(nb::module_& m)
 {
+    m.def("direct_lanes", &direct_lanes, "context"_a, "rows"_a, "cols"_a, "nonzeros"_a, "indptr"_a, "narrow"_a,
+          "indices"_a);
     bind<double, double>(m, "SpmvPlan_f64", "spmv_f64");
     bind<float, float>(m, "SpmvPlan_f32", "spmv_f32");
     bind<double, float>(m, "SpmvPlan_f64_f32", "spmv_f64_f32");

@@ -209,20 +209,166 @@ def make_cupy(asked):
         asked.append(("empty", shape))
         return ndarray(np.zeros(shape, dtype))
 
-    cuda.Device, cuda.get_current_stream = Device, lambda: types.SimpleNamespace(ptr=0, is_capturing=lambda: False)
+    class Stream:
+        """As CuPy's: the stream goes with the last reference to the object."""
+
+        def __init__(self):
+            self.context = _core.Context(0, 0, False, _core.unlimited).on_own_stream(0)
+            self.ptr = self.context.stream
+
+        def is_capturing(self):
+            return False
+
+        def synchronize(self):
+            self.context.synchronize()
+
+        def __enter__(self):
+            current.append(self)
+            return self
+
+        def __exit__(self, *_):
+            current.pop()
+
+    current = [types.SimpleNamespace(ptr=0, is_capturing=lambda: False)]
+    cuda.Device, cuda.Stream, cuda.get_current_stream = Device, Stream, lambda: current[-1]
     cupy.cuda, cupy.ndarray, cupy.empty, cupy.ascontiguousarray = cuda, ndarray, empty, lambda a: a
     return cupy
 
 
-def test_a_framework_makes_results_and_converts(monkeypatch):
+@pytest.fixture
+def asked():
+    return []
+
+
+@pytest.fixture
+def cupy(asked, monkeypatch):
     import sys
 
     from tulle import _frameworks
 
-    asked = []
-    cupy = make_cupy(asked)
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    module = make_cupy(asked)
+    monkeypatch.setitem(sys.modules, "cupy", module)
     monkeypatch.setattr(_frameworks, "_frameworks", {})
+    return module
+
+
+PLANS = {
+    "spmv": lambda A, x, X: (tulle.plan_spmv(A, shape=(40, 40)), (x,)),
+    "spmm": lambda A, x, X: (tulle.plan_spmm(A, 4, shape=(40, 40)), (X,)),
+    "sddmm": lambda A, x, X: (tulle.plan_sddmm(A, 4, shape=(40, 40)), (X, X)),
+    "triangular": lambda A, x, X: (tulle.plan_solve_triangular(A, shape=(40, 40)), (x,)),
+    "spgemm": lambda A, x, X: (tulle.plan_spgemm(A, A, shape_a=(40, 40), shape_b=(40, 40)), ()),
+}
+
+
+@pytest.mark.parametrize("made_on", ["default stream", "stream"])
+@pytest.mark.parametrize("kind", PLANS)
+def test_plans_outlive_streams(cupy, kind, made_on):
+    """Streams of the caller's come and go: where the plan was made, and where it was called first."""
+    A = triangle(40)
+    arrays = tuple(cupy.ndarray(a) for a in (A.indptr, A.indices, A.data))
+    x, X = cupy.ndarray(whole_numbers(40)), cupy.ndarray(whole_numbers((40, 4)))
+    values = lambda result: result[2].get() if isinstance(result, tuple) else result.get()
+    if made_on == "stream":
+        with cupy.cuda.Stream():
+            plan, operands = PLANS[kind](arrays, x, X)
+    else:
+        plan, operands = PLANS[kind](arrays, x, X)
+        plan(*operands)
+    host, of_host = PLANS[kind](A, whole_numbers(40), whole_numbers((40, 4)))
+    want = host(*of_host)
+    want = want.data if kind == "spgemm" else want
+    for _ in range(3):
+        with cupy.cuda.Stream() as stream:
+            result = plan(*operands)
+            plan.update_values(*[arrays[2]] * (2 if kind == "spgemm" else 1))
+            stream.synchronize()
+        del stream
+        np.testing.assert_allclose(values(result), want)
+    assert plan._stream not in (0, None)
+    np.testing.assert_allclose(values(plan(*operands)), want)        # the default stream again
+
+
+def test_a_call_without_a_plan_keeps_no_stream(cupy):
+    A = random_matrix(40, 40, 0.1)
+    arrays = tuple(cupy.ndarray(a) for a in (A.indptr, A.indices, A.data))
+    x = cupy.ndarray(whole_numbers(40))
+    for _ in range(2):
+        with cupy.cuda.Stream() as stream:
+            y = tulle.spmv(arrays, x, shape=A.shape)
+            C = tulle.spgemm(arrays, arrays, shape_a=A.shape, shape_b=A.shape)
+            stream.synchronize()
+        del stream
+        np.testing.assert_array_equal(y.get(), A @ whole_numbers(40))
+        assert C[2].get().sum() == (A @ A).sum()
+
+
+def raw(a):
+    """The numbers in the simulated GPU's memory now, without waiting for anything."""
+    import ctypes
+
+    return np.ctypeslib.as_array((ctypes.c_double * a.shape[0]).from_address(a.data.ptr)).copy()
+
+
+@pytest.mark.skipif(not _core.gpus() or not _core.gpus()[0]["simulated"], reason="the simulator runs nothing before somebody waits")
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_second_call_waits_for_nothing(cupy, wide):
+    """Index arrays are looked through once: then a product is one launch, without a wait and without memory."""
+    A = random_matrix(60, 40, 0.1)
+    arrays = tuple(cupy.ndarray(a) for a in (A.indptr.astype(np.int64 if wide else np.int32), A.indices, A.data))
+    x, out = cupy.ndarray(whole_numbers(40)), cupy.ndarray(np.full(60, 7.0))
+    place = tulle._context.context_of(None, device=0)._place(0, 0)
+    tulle.spmv(arrays, x, out, shape=A.shape)
+    np.testing.assert_array_equal(out.get(), A @ whole_numbers(40))
+    out = cupy.ndarray(np.full(60, 7.0))
+    allocated = place.allocations
+    tulle.spmv(arrays, x, out, shape=A.shape)
+    assert place.allocations == allocated
+    np.testing.assert_array_equal(raw(out), np.full(60, 7.0))        # queued
+    np.testing.assert_array_equal(out.get(), A @ whole_numbers(40))
+    tulle.spmv(arrays, x, out, shape=A.shape, check="always")
+    np.testing.assert_array_equal(raw(out), A @ whole_numbers(40))   # the look at the arrays waited for what was before
+
+
+def test_what_is_remembered_of_a_pattern(cupy):
+    from tulle import _patterns
+
+    A = random_matrix(60, 40, 0.1)
+    before = len(_patterns._known)
+    indptr, indices, data = (cupy.ndarray(a) for a in (A.indptr, A.indices, A.data))
+    x = cupy.ndarray(whole_numbers(40))
+    for transpose in (False, True):
+        v = cupy.ndarray(whole_numbers(60)) if transpose else x
+        for _ in range(2):
+            tulle.spmv((indptr, indices, data), v, shape=A.shape, transpose=transpose)
+    assert len(_patterns._known) == before + 1
+    with pytest.raises(tulle.InvalidValue):                          # another shape is looked at again
+        tulle.spmv((indptr, indices, data), cupy.ndarray(np.ones(30)), shape=(60, 30))
+    twice = cupy.ndarray(2 * A.data)                                 # values are no part of it
+    np.testing.assert_array_equal(tulle.spmv((indptr, indices, twice), x, shape=A.shape).get(), 2 * (A @ whole_numbers(40)))
+    bad = A.indices.copy()
+    bad[:5] = [40, -1, 2**30, -2**31, 2**31 - 1]
+    indices.kept._bytes.upload(bad.view(np.uint8))                   # CuPy does not tell of it: no error, and nothing outside is read
+    tulle.spmv((indptr, indices, data), x, shape=A.shape).get()
+    with pytest.raises(tulle.InvalidValue):
+        tulle.spmv((indptr, indices, data), x, shape=A.shape, check="always")
+    del indices
+    gc.collect()
+    assert len(_patterns._known) == before
+
+
+def test_long_rows_are_looked_at_every_time_without_a_count_of_writes(cupy):
+    from tulle import _patterns
+
+    A = sp.vstack([sp.csr_array(np.ones((1, 30000))), sp.eye_array(300, 30000)]).tocsr()
+    before = len(_patterns._known)
+    arrays = tuple(cupy.ndarray(a) for a in (A.indptr, A.indices, A.data))
+    for _ in range(2):
+        np.testing.assert_array_equal(tulle.spmv(arrays, cupy.ndarray(np.ones(30000)), shape=A.shape).get(), A @ np.ones(30000))
+    assert len(_patterns._known) == before
+
+
+def test_a_framework_makes_results_and_converts(cupy, asked):
     A = random_matrix(30, 20, 0.2)
     arrays = tuple(cupy.ndarray(a) for a in (A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data))
     plan = tulle.plan_spmv(arrays, shape=A.shape)

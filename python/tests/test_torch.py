@@ -189,3 +189,18 @@ def test_rows_without_nonzeros(device):
     q = dense((6, 2), device)
     tt.attention(a, q, q, q).sum().backward()
     assert torch.isfinite(q.grad).all() and np.diff(A.indptr).min() == 0
+
+
+def test_writes_into_index_arrays_are_counted(device):
+    """What is remembered of index arrays on a GPU depends on it."""
+    from tulle import _frameworks
+
+    assert _frameworks.the(_frameworks.Torch).counts_writes
+    A = torch.eye(3, device=device).to_sparse_csr()
+    a = _frameworks._from_torch(A, torch)
+    before = a.mark()
+    assert before is not None and _frameworks._from_torch(A, torch).mark() == before
+    A.col_indices()[0] = 1
+    assert _frameworks._from_torch(A, torch).mark() != before
+    with torch.inference_mode():
+        assert _frameworks._from_torch(torch.eye(3, device=device).to_sparse_csr(), torch).mark() is None

@@ -93,6 +93,8 @@ class Sparse:
     def place(self, context: Any) -> _core.Context:
         return context._place(-1, 0)
 
+    home = place
+
     def in_library_form(self, dtype: np.dtype) -> "Sparse":
         """Arrays the library reads, values in `dtype`; what is copied is noted."""
         self._take_offsets()
@@ -138,9 +140,9 @@ class Sparse:
             a = ascending_copy(a, dtype)
         self.data = a
 
-    def compressed(self, context: Any, check: bool = True) -> _core.Compressed:
+    def compressed(self, place: _core.Context, check: bool = True) -> _core.Compressed:
         """The library's view; offsets and indices are looked through unless `check` is false."""
-        return _core.Compressed(self.place(context), self.by_column, *self.shape, self.indptr, self.indices, self.data, check)
+        return _core.Compressed(place, self.by_column, *self.shape, self.indptr, self.indices, self.data, bool(check))
 
     def without_repeats(self) -> "Sparse":
         """A copy with sorted rows and entries at the same position added up."""

@@ -51,7 +51,7 @@ class Context:
         self._settings = (device, threads, deterministic, None if held == _core.unlimited else held)
 
     def _place(self, device: int, stream: int):
-        """The library's context for arrays on the CPU (-1), or on a GPU and a stream of the caller's."""
+        """The library's context for arrays on the CPU (-1), or on a GPU and a stream of the caller's. Nothing made there may outlive the call: the stream may die."""
         if device < 0 and self._core is not None:
             return self._core
         place = self._places.get((device, stream))
@@ -62,6 +62,11 @@ class Context:
             _, _, deterministic, budget = self._settings
             place = self._places[device, stream] = _core.Context(device, stream, deterministic, to_bytes(budget))
         return place
+
+    def _home(self, device: int, stream: int):
+        """The same for what outlives the call: on the default stream (0, 1), or on a stream of its own that follows the caller's."""
+        place = self._place(device, 0)
+        return place if device < 0 or stream in (0, 1) else place.on_own_stream(stream)
 
     @property
     def name(self) -> str:

@@ -102,7 +102,7 @@ def write(file: str | os.PathLike, A: Any, *, shape: Any = None, comment: str = 
     ctx = context_of(context)
     a = _by_rows(A, shape)
     save = getattr(_core, f"write_{NAMES[a.data.dtype]}")
-    save(ctx._place(-1, 0), os.fspath(file), a.compressed(ctx), comment, symmetric, pattern, format, progress)
+    save(ctx._place(-1, 0), os.fspath(file), a.compressed(ctx._place(-1, 0)), comment, symmetric, pattern, format, progress)
 
 
 def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = None, context: Context | None = None) -> Any:
@@ -138,7 +138,7 @@ def info(A: Any, *, shape: Any = None, context: Context | None = None) -> dict[s
     """
     ctx = context_of(context)
     a = _by_rows(A, shape)
-    return getattr(_core, f"info_{NAMES[a.data.dtype]}")(ctx._place(-1, 0), a.compressed(ctx))
+    return getattr(_core, f"info_{NAMES[a.data.dtype]}")(ctx._place(-1, 0), a.compressed(ctx._place(-1, 0)))
 
 
 def cli_program() -> str:

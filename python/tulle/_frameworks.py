@@ -7,7 +7,9 @@ not read. Nothing here waits for a GPU but the check of 64-bit indices.
 """
 from __future__ import annotations
 
+import functools
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from . import _core
 from ._context import context_of
 from ._errors import DeviceError, InvalidValue, ShapeError, UnsupportedType
+from ._patterns import recall, remember
 
 F16, F32, F64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 BF16 = np.dtype([("bfloat16", np.uint16)])         # NumPy has no such numbers; torch has
@@ -44,6 +47,7 @@ class Torch:
         self.to_numpy = {getattr(torch, d): np.dtype(d) for d in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128")}
         self.to_numpy[torch.bfloat16] = BF16
         self.from_numpy = {b: a for a, b in self.to_numpy.items()}
+        self.device_object = functools.cache(lambda device: torch.device("cpu") if device < 0 else torch.device("cuda", device))
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
     def dtype(self, a: Any) -> np.dtype:
@@ -67,8 +71,32 @@ class Torch:
     def capturing(self) -> bool:
         return self.torch.cuda.is_current_stream_capturing()
 
+    @functools.cached_property
+    def counts_writes(self) -> bool:
+        """Whether `_version` tells of writes into the index arrays of sparse tensors, which come as new tensors with every call."""
+        torch = self.torch
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")          # sparse CSR is beta
+            A = torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0]), torch.tensor([1.0]), size=(1, 1))
+        before = A.crow_indices()._version, A.col_indices()._version
+        A.crow_indices().zero_()
+        after = A.crow_indices()._version, A.col_indices()._version
+        A.col_indices().zero_()
+        return before[0] != after[0] and after[1] != A.col_indices()._version
+
+    def mark(self, a: Any) -> Any:
+        """Changes when the numbers of an array do; None: cannot be told."""
+        return None if a.is_inference() else (a.data_ptr(), a._version)
+
+    def used_on(self, arrays: tuple[Any, ...], device: int, stream: int) -> None:
+        """Their memory is not given to others before what is queued on the stream is done, wherever it was allocated."""
+        cuda = self.torch.cuda
+        user = cuda.ExternalStream(stream, device=device) if stream > 1 else cuda.default_stream(device)
+        for a in arrays:
+            a.record_stream(user)
+
     def empty(self, shape: tuple[int, ...], dtype: np.dtype, device: int) -> Any:
-        return self.torch.empty(shape, dtype=self.from_numpy[dtype], device="cpu" if device < 0 else f"cuda:{device}")
+        return self.torch.empty(shape, dtype=self.from_numpy[dtype], device=self.device_object(device))
 
     def astype(self, a: Any, dtype: np.dtype) -> Any:
         return a.detach().to(self.from_numpy[dtype]).contiguous()
@@ -125,6 +153,14 @@ class Cupy:
 
     def capturing(self) -> bool:
         return self.cupy.cuda.get_current_stream().is_capturing()
+
+    counts_writes = False
+
+    def mark(self, a: Any) -> Any:
+        return a.data.ptr
+
+    def used_on(self, arrays: tuple[Any, ...], device: int, stream: int) -> None:
+        """CuPy has no such thing: memory goes back to the stream it was allocated on."""
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype, device: int) -> Any:
         with self.cupy.cuda.Device(device):
@@ -188,6 +224,14 @@ class Interface:
 
     def capturing(self) -> bool:
         return False
+
+    counts_writes = False
+
+    def mark(self, a: Any) -> Any:
+        return None
+
+    def used_on(self, arrays: tuple[Any, ...], device: int, stream: int) -> None:
+        pass
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype, device: int) -> Any:
         return DeviceArray(shape, dtype, device)
@@ -383,11 +427,12 @@ def dense_at(framework: Any, a: Any) -> Any:
 class Foreign:
     """A sparse matrix whose arrays go by their address; what `Sparse` is for NumPy's."""
 
-    __slots__ = ("framework", "device", "by_column", "shape", "indptr", "indices", "data", "notes", "source", "converted", "tuple", "wide")
+    __slots__ = ("framework", "device", "by_column", "shape", "indptr", "indices", "data", "notes", "source", "converted", "tuple", "wide", "owners", "given")
 
-    def __init__(self, framework: Any, by_column: bool, shape: tuple[int, int], indptr: Any, indices: Any, data: Any, source: Any) -> None:
+    def __init__(self, framework: Any, by_column: bool, shape: tuple[int, int], indptr: Any, indices: Any, data: Any, source: Any, owners: tuple[Any, ...] = ()) -> None:
         self.framework, self.by_column, self.shape, self.source = framework, by_column, shape, source
         self.indptr, self.indices, self.data = indptr, indices, data
+        self.given, self.owners = (indptr, indices), owners      # what the caller holds as long as the pattern
         self.device = framework.device(data)
         self.notes: list[str] = []
         self.converted = ""
@@ -397,6 +442,11 @@ class Foreign:
     @property
     def dtype(self) -> np.dtype:
         return self.framework.dtype(self.data)
+
+    def mark(self) -> Any:
+        """Changes when the pattern does; None: cannot be told."""
+        marks = [self.framework.mark(a) for a in self.given]
+        return None if None in marks else (self.by_column, self.shape, *marks)
 
     def in_library_form(self, dtype: np.dtype) -> "Foreign":
         f = self.framework
@@ -435,6 +485,11 @@ class Foreign:
             return
         if f.dtype(self.indices).kind not in "iu":
             raise UnsupportedType(f"indices must be integers, not {f.dtype(self.indices).name}")
+        known = recall(self)
+        if known is not None and known.indices is not None:
+            self.notes.append(f"indices: {f.dtype(self.indices).name}: copied as int32")
+            self.indices = known.indices
+            return
         limit = self.shape[0] if self.by_column else self.shape[1]
         if f.shape(self.indices)[0]:
             low, high = f.limits(self.indices)
@@ -445,11 +500,22 @@ class Foreign:
     def place(self, context: Any) -> Any:
         return context._place(self.device, self.framework.stream(self.device))
 
-    def compressed(self, context: Any, check: bool = True) -> Any:
+    def home(self, context: Any) -> Any:
+        return context._home(self.device, self.framework.stream(self.device))
+
+    def compressed(self, place: Any, check: bool | str = True) -> Any:
+        """The matrix for the library, looked through; once for arrays of a framework that counts writes."""
         f = self.framework
         arrays = (self.indptr, self.indices, self.data)
-        return _core.Compressed.at(self.place(context), self.by_column, *self.shape, f.shape(self.indices)[0], f.address(self.indptr),
-                                   "i32" if f.dtype(self.indptr) == I32 else "i64", f.address(self.indices), f.address(self.data), NAMES[self.dtype], arrays, check)
+        known = recall(self) if check is True and f.counts_writes else None
+        order = known.order if known is not None else None
+        c = _core.Compressed.at(place, self.by_column, *self.shape, f.shape(self.indices)[0], f.address(self.indptr),
+                                   "i32" if f.dtype(self.indptr) == I32 else "i64", f.address(self.indices), f.address(self.data), NAMES[self.dtype], arrays, bool(check) and order is None)
+        if order is not None:
+            c.sorted, c.unique = order
+        elif check and self.device >= 0:
+            remember(self, order=(c.sorted, c.unique))
+        return c
 
     def _again(self, A: Any, note: str, converted: str) -> "Foreign":
         again = foreign(A, self.shape)
@@ -494,13 +560,13 @@ def foreign(A: Any, shape: Any) -> Foreign | None:
             return None
         if shape is None:
             raise ShapeError("(indptr, indices, data) do not say how many columns there are", "give shape=(rows, columns)")
-        return Foreign(found[0], False, (int(shape[0]), int(shape[1])), A[0], A[1], found[1], A)
+        return Foreign(found[0], False, (int(shape[0]), int(shape[1])), A[0], A[1], found[1], A, (A[0], A[1]))
     torch, cupyx = sys.modules.get("torch"), sys.modules.get("cupyx.scipy.sparse")
     if torch is not None and isinstance(A, torch.Tensor):
         return _from_torch(A, torch) if A.is_cuda or A.dtype is torch.bfloat16 else None
     if cupyx is not None and cupyx.issparse(A):
         B = A if A.format in ("csr", "csc") else A.tocsr()
-        a = Foreign(the(Cupy), B.format == "csc", tuple(A.shape), B.indptr, B.indices, B.data, B)
+        a = Foreign(the(Cupy), B.format == "csc", tuple(A.shape), B.indptr, B.indices, B.data, B, (B.indptr, B.indices) if B is A else ())
         if B is not A:
             a.notes, a.converted = [f"{A.format}: converted to csr"], f"it was converted from {A.format} to csr"
         return a
@@ -513,7 +579,7 @@ def _from_torch(A: Any, torch: Any) -> Foreign:
     B = A if A.layout in (torch.sparse_csr, torch.sparse_csc) else A.to_sparse_csr()
     by_column = B.layout == torch.sparse_csc
     indptr, indices = (B.ccol_indices(), B.row_indices()) if by_column else (B.crow_indices(), B.col_indices())
-    a = Foreign(the(Torch), by_column, tuple(A.shape), indptr, indices, B.values().detach(), B)
+    a = Foreign(the(Torch), by_column, tuple(A.shape), indptr, indices, B.values().detach(), B, (A,) if B is A else ())
     if B is not A:
         a.notes, a.converted = [f"{A.layout}: converted to CSR"], "it was converted to CSR"
     return a

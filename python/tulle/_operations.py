@@ -11,7 +11,8 @@ from . import _core
 from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, sparse
 from ._context import Context, context_of
 from ._errors import InvalidValue, ShapeError, UnsupportedType
-from ._frameworks import BF16, F16, F32, F64, NAMES, Foreign, ResultAt, adopt, operand_at
+from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
+from ._patterns import recall, remember
 from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
 
 __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular"]
@@ -61,8 +62,9 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         Factors.
     dtype : optional
         What to compute in; by default what NumPy makes of A's and x's types.
-    check : bool
-        Look through offsets and indices first. Without it a malformed matrix may crash the process, as it does in SciPy.
+    check : bool or "always"
+        Look through offsets and indices first. Without it a malformed matrix may crash the process, as it does in SciPy. Index arrays of torch and CuPy on a
+        GPU are looked through once, as long as they live and torch counts no writes to them; "always" looks every time, for arrays of CuPy that are written to.
     strict : bool
         Raise `UnsupportedType` instead of letting SciPy do what tulle has no numbers for.
     context : Context, optional
@@ -93,11 +95,11 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         return scipy_product(a, transpose, x_array, out, alpha, beta, as_torch)
     mixed = t == F64 and a.dtype == F32
     a.in_library_form(F32 if mixed else t)
-    ctx = context_of(context)
+    place = a.place(context_of(context))
     from_x, _ = operand(x_array, t, (1,), "x")
     result = Result(out, (op_shape(a.shape, transpose)[0],), t, beta, (from_x,), as_torch)
     multiply = getattr(_core, f"spmv_{NAMES[t]}{'_f32' if mixed else ''}")
-    multiply(a.place(ctx), a.compressed(ctx, check), transpose, contiguous(from_x), result.array, alpha, beta)
+    multiply(place, a.compressed(place, check), transpose, contiguous(from_x), result.array, alpha, beta)
     return result.give()
 
 
@@ -128,13 +130,22 @@ def spmv_at(a: Foreign, x: Any, out: Any, transpose: bool, alpha: float, beta: f
         fall_back("SpMV", t, strict, a.framework.name)
         return framework_product(a, transpose, x, out, alpha, beta)
     mixed = t == F64 and a.dtype == F32
+    known = recall(a) if check != "always" else None
     a.in_library_form(F32 if mixed else t)
-    ctx = context_of(context, device=a.device)
+    place = a.place(context_of(context, device=a.device))
     f, x = operand_at(x, t, (1,), a.device, "x")
-    rows = op_shape(a.shape, transpose)[0]
+    rows, cols = op_shape(a.shape, transpose)
     y = ResultAt(f, out, (rows,), t, beta, a.device)
-    multiply = getattr(_core, f"spmv_{NAMES[t]}{'_f32' if mixed else ''}_at")
-    multiply(a.place(ctx), a.compressed(ctx, check), transpose, f.address(x), f.shape(x)[0], y.address, rows, alpha, beta)
+    name = f"spmv_{NAMES[t]}{'_f32' if mixed else ''}"
+    if a.device < 0 or a.by_column != transpose:
+        getattr(_core, f"{name}_at")(place, a.compressed(place, check), transpose, f.address(x), f.shape(x)[0], y.address, rows, alpha, beta)
+        return y.give()
+    pattern = (rows, cols, a.framework.shape(a.indices)[0], a.framework.address(a.indptr), a.framework.dtype(a.indptr) == I32, a.framework.address(a.indices))
+    lanes = known.lanes if known is not None else None
+    if lanes is None:
+        lanes = _core.direct_lanes(place, *pattern)
+        remember(a, lanes)
+    getattr(_core, f"{name}_direct")(place, *pattern, a.framework.address(a.data), lanes, f.address(x), f.shape(x)[0], y.address, alpha, beta)
     return y.give()
 
 
@@ -165,12 +176,12 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         fall_back("SpMM", t, strict)
         return scipy_product(a, transpose, b_array, out, alpha, beta, as_torch)
     a.in_library_form(t)
-    ctx = context_of(context)
+    place = a.place(context_of(context))
     from_b, _ = operand(b_array, t, (2,), "B")
     from_b = with_lines(from_b)
     result = Result(out, (op_shape(a.shape, transpose)[0], from_b.shape[1]), t, beta, (from_b,), as_torch)
     by_column = not from_b.flags.c_contiguous and from_b.flags.f_contiguous
-    plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(a.place(ctx), a.compressed(ctx, check), transpose, from_b.shape[1], by_column, 1.0, "")
+    plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(place, a.compressed(place, check), transpose, from_b.shape[1], by_column, 1.0, "")
     plan.run(from_b, result.array, alpha, beta)
     return result.give()
 
@@ -219,10 +230,10 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
         return a.back(a.by_column, c.shape, c.indptr, c.indices, c.data)
     a.in_library_form(t)
     b.in_library_form(t)
-    ctx = context_of(context, budget)
+    place = a.place(context_of(context, budget))
     c_shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
     multiply = getattr(_core, f"spgemm_{NAMES[t]}")
-    arrays = multiply(a.place(ctx), a.compressed(ctx, check), transpose_a, b.compressed(ctx, check), transpose_b, a.by_column)
+    arrays = multiply(place, a.compressed(place, check), transpose_a, b.compressed(place, check), transpose_b, a.by_column)
     return a.back(a.by_column, c_shape, *arrays)
 
 
@@ -232,10 +243,10 @@ def spgemm_at(a: Foreign, b: Foreign, transpose_a: bool, transpose_b: bool, t: n
         return framework_product(a, transpose_a, b.source.T if transpose_b else b.source, None, 1, 0)
     a.in_library_form(t)
     b.in_library_form(t)
-    ctx = context_of(context, budget, a.device)
+    place = a.place(context_of(context, budget, a.device))
     shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
     multiply = getattr(_core, f"spgemm_{NAMES[t]}_at")
-    return a.fetch(multiply(a.place(ctx), a.compressed(ctx, check), transpose_a, b.compressed(ctx, check), transpose_b, a.by_column), shape)
+    return a.fetch(multiply(place, a.compressed(place, check), transpose_a, b.compressed(place, check), transpose_b, a.by_column), shape)
 
 
 def sddmm(A: Any, X: Any, Y: Any, *, scaled: bool = False, alpha: float = 1.0, shape: Any = None, dtype: Any = None, context: Context | None = None) -> Any:

@@ -93,7 +93,7 @@ class Result:
 class Plan:
     """What all plans have in common."""
 
-    __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "_framework", "_device", "_stream", "__weakref__")
+    __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "_framework", "_device", "_stream", "_told", "_kept", "__weakref__")
     _plan: Any                                   # the library's
     _run: Any                                    # its method
     _settings: dict[str, Any]                    # what it was made with
@@ -106,23 +106,32 @@ class Plan:
     _cols: int
     _framework: Any                              # of a matrix that goes by addresses, else None
     _device: int                                 # -1: the host
-    _stream: int                                 # on a GPU: where the plan was made
+    _stream: int                                 # on a GPU: where the plan works, 0 or a stream of its own
+    _told: set[int]                              # streams of callers that the framework knows to use the arrays
+    _kept: tuple[Any, ...]                       # arrays of the matrix as the library reads them
 
-    def _settle(self, a: Any, run: Any) -> None:
+    def _settle(self, a: Any, place: Any, run: Any) -> None:
         """Keeps what is known of the matrix."""
         self._notes, self._converted, self._values = a.notes, a.converted, None
         self._framework, self._device = a.framework, a.device
-        self._stream = 0 if a.framework is None else a.framework.stream(a.device)
         self._run = run if a.framework is None else None
+        self._stream = 0 if a.device < 0 else place.stream
+        self._told, self._kept = set(), ()
+        if a.device >= 0:
+            self._kept = (a.indptr, a.indices, a.data)
+            place.finish_before(a.framework.stream(a.device))
 
     def _stream_now(self, framework: Any) -> int:
-        """The caller's current stream. A plan of the default stream moves to the first other one that calls: the default one cannot be captured into graphs."""
+        """The caller's current stream. A plan on the default stream gets one of its own when the first other one calls: the default one cannot be captured into graphs."""
         if self._device < 0:
             return 0
         stream = framework.stream(self._device)
-        if stream != self._stream and self._stream == 0 and framework is self._framework:
-            refuse_capture(framework)
-            self._remake()
+        if stream not in self._told:
+            if self._stream == 0 and stream > 1 and framework is self._framework:
+                refuse_capture(framework)
+                self._remake()
+            self._framework.used_on(self._kept, self._device, stream)
+            self._told.add(stream)
         return stream
 
     def _build(self) -> None:
@@ -162,8 +171,11 @@ class Plan:
     def _update_at(self, data: tuple[Any, ...]) -> None:
         found = [operand_at(d, self._matrix_dtype, (1,), self._device, "data") for d in data]
         places = [n for f, a in found for n in (f.address(a), f.shape(a)[0])]
-        self._call("update_values_at", *places, tuple(a for _, a in found), self._stream_now(found[0][0]))
+        stream = self._stream_now(found[0][0])
+        self._call("update_values_at", *places, tuple(a for _, a in found), stream)
         self._values = data
+        if self._device >= 0:
+            self._told, self._kept = set(), (*self._kept[:-len(found)], *(a for _, a in found))
 
     def describe(self) -> str:
         """What was chosen and why, what the plan keeps, what was copied and why."""
@@ -224,11 +236,11 @@ class SpmvPlan(Plan):
         mixed = self._dtype == F64 and a.dtype == F32
         self._matrix_dtype = F32 if mixed else self._dtype
         a.in_library_form(self._matrix_dtype)
-        ctx = context_of(s["context"], device=a.device)
+        place = a.home(context_of(s["context"], device=a.device))
         make = getattr(_core, f"SpmvPlan_{NAMES[self._dtype]}{'_f32' if mixed else ''}")
-        self._plan = make(a.place(ctx), a.compressed(ctx), s["transpose"], s["policy"])
+        self._plan = make(place, a.compressed(place), s["transpose"], s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose"])
-        self._settle(a, self._plan.run)
+        self._settle(a, place, self._plan.run)
 
     def __call__(self, x: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
         """The product with a vector.
@@ -288,11 +300,11 @@ class SpmmPlan(Plan):
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SpMM")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
-        ctx = context_of(s["context"], device=a.device)
+        place = a.home(context_of(s["context"], device=a.device))
         make = getattr(_core, f"SpmmPlan_{NAMES[self._dtype]}")
-        self._plan = make(a.place(ctx), a.compressed(ctx), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"])
+        self._plan = make(place, a.compressed(place), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose"])
-        self._settle(a, self._plan.run)
+        self._settle(a, place, self._plan.run)
 
     def __call__(self, B: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
         """The product with a dense matrix; rows or columns of B contiguous, others are copied.
@@ -352,12 +364,13 @@ class SpgemmPlan(Plan):
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
         b.in_library_form(self._dtype)
-        ctx = context_of(s["context"], s["budget"], a.device)
+        place = a.home(context_of(s["context"], s["budget"], a.device))
         make = getattr(_core, f"SpgemmPlan_{NAMES[self._dtype]}")
         self._by_column, self._back, self._matrix = a.by_column, a.back, a
-        self._plan = make(a.place(ctx), a.compressed(ctx), s["transpose_a"], b.compressed(ctx), s["transpose_b"], a.by_column, s["policy"])
+        self._plan = make(place, a.compressed(place), s["transpose_a"], b.compressed(place), s["transpose_b"], a.by_column, s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose_a"])[0], op_shape(b.shape, s["transpose_b"])[1]
-        self._settle(a, self._plan.run)
+        self._settle(a, place, self._plan.run)
+        self._kept = (a.indptr, a.indices, b.indptr, b.indices, a.data, b.data) if a.device >= 0 else ()
         self._notes = [f"A: {n}" for n in a.notes] + [f"B: {n}" for n in b.notes]
         self._converted = a.converted or b.converted
 
@@ -410,17 +423,17 @@ class TriangularPlan(Plan):
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "SpTRSV")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
-        ctx = context_of(s["context"], device=a.device)
+        place = a.home(context_of(s["context"], device=a.device))
         if a.shape[0] != a.shape[1]:
             raise ShapeError(f"a triangle is square, not {a.shape[0]} x {a.shape[1]}")
-        view = a.compressed(ctx)
+        view = a.compressed(place)
         if not (view.sorted and view.unique):
             a = a.without_repeats().in_library_form(self._dtype)
-            view = a.compressed(ctx)
+            view = a.compressed(place)
         make = getattr(_core, f"TriangularPlan_{NAMES[self._dtype]}")
-        self._plan = make(a.place(ctx), view, s["lower"], s["transpose"], s["unit_diagonal"], s["other_side"] == "ignore", s["right_hand_sides"], s["expected_calls"], s["policy"])
+        self._plan = make(place, view, s["lower"], s["transpose"], s["unit_diagonal"], s["other_side"] == "ignore", s["right_hand_sides"], s["expected_calls"], s["policy"])
         self._rows, self._cols = a.shape
-        self._settle(a, self._plan.solve)
+        self._settle(a, place, self._plan.solve)
 
     def __call__(self, b: Any, out: Any = None, *, alpha: float = 1.0) -> Any:
         """Solves for one right-hand side, or for the columns of a matrix.
@@ -527,15 +540,15 @@ class SolverPlan(Plan):
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "solver")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
-        ctx = context_of(s["context"], device=a.device)
-        view = a.compressed(ctx)
+        place = a.home(context_of(s["context"], device=a.device))
+        view = a.compressed(place)
         if not (view.sorted and view.unique):
             a = a.without_repeats().in_library_form(self._dtype)
-            view = a.compressed(ctx)
+            view = a.compressed(place)
         make = getattr(_core, f"SolverPlan_{NAMES[self._dtype]}")
-        self._plan = make(a.place(ctx), view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"])
+        self._plan = make(place, view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"])
         self._rows, self._cols = a.shape
-        self._settle(a, self._plan.solve)
+        self._settle(a, place, self._plan.solve)
 
     def __call__(self, b: Any, out: Any = None) -> tuple[Any, SolveReport]:
         """Solves for one right-hand side.
@@ -590,11 +603,11 @@ class SddmmPlan(Plan):
         a = sparse(s["A"], s["shape"])
         self._dtype = self._matrix_dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SDDMM")
         a.in_library_form(self._dtype)
-        ctx = context_of(s["context"], device=a.device)
-        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(a.place(ctx), a.compressed(ctx), s["k"], s["scaled"], s["policy"])
+        place = a.home(context_of(s["context"], device=a.device))
+        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(place, a.compressed(place), s["k"], s["scaled"], s["policy"])
         self._rows, self._cols = a.shape
         self._nnz, self._plain = a.indices.shape[0] if a.framework is None else a.framework.shape(a.indices)[0], not a.by_column
-        self._settle(a, self._plan.run)
+        self._settle(a, place, self._plan.run)
 
     def _check(self, first: Any, second: Any, names: str) -> None:
         for shape, rows, name in ((first, self._rows, names[0]), (second, self._cols, names[1])):

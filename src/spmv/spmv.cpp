@@ -22,6 +22,7 @@
 #include "matrix/convert_steps.hpp"
 #include "matrix/plan_checks.hpp"
 #include "prim/scale.hpp"
+#include "spmv/prepare_split.hpp"
 #include "spmv/steps.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/memory.hpp"
@@ -193,16 +194,6 @@ auto rows_of(const State& s)
         rows.value = entries.value;
     }
     return rows;
-}
-
-// The pieces of the split kernel, at least one, and room for what each carries to the next.
-template <class Queue, class V, class M>
-void prepare_split(const Queue& q, const CsrView<M>& a, Workspace<V, M>& work)
-{
-    const offset_t pieces = std::max(offset_t{1}, ceil_div(a.rows + a.nonzeros, steps_per_piece(q)));
-    work.point = Buffer<prim::MergePoint>(q, pieces + 1);
-    work.carry = Buffer<V>(q, pieces);
-    prim::merge_path(q, a.row_begin, a.rows, a.nonzeros, pieces, work.point.data());
 }
 
 bool scatters(const Policy& p, bool transposed)
