@@ -290,6 +290,15 @@ enum class Analysis {
     device  ///< on the GPU
 };
 
+/// How accurate solves with one right-hand side on a GPU are. Several rows that depend on each other may be solved with
+/// the inverse of their block, which is faster than substitution but loses digits where numbers cancel. CPUs, several
+/// right-hand sides and the kernel `groups` always substitute.
+enum class Accuracy {
+    fast,         ///< inverses wherever their entries do not grow beyond a bound
+    tested,       ///< as fast, but substitution in blocks that lose digits in a trial solve with these values
+    substitution  ///< no inverses: the componentwise backward error of substitution for every right-hand side
+};
+
 /// Options of Plan::make() and solve().
 struct Options {
     Uplo uplo = Uplo::lower;                   ///< which triangle of the matrix is T, before op
@@ -298,6 +307,7 @@ struct Options {
     OtherSide other_side = OtherSide::refuse;  ///< entries of the other triangle
     index_t right_hand_sides = 1;              ///< right-hand sides expected; any number can be solved
     double expected_calls = 100;               ///< solves that will follow: few are not worth much analysis
+    Accuracy accuracy = Accuracy::tested;      ///< where blocks are solved with inverses
     Effort effort = Effort::model;             ///< policy predicted, or found by timing candidates
     double seconds = 1;                        ///< a search starts no new candidate after so many seconds
     std::optional<Policy> force = {};          ///< used instead of choose()

@@ -292,6 +292,11 @@ std::string Plan<V>::describe() const
     if (s.choice.seconds > 0)
         text += concat(s.options.effort == Effort::search ? "\n  took:   " : "\n  should take: ",
                        fixed(s.choice.seconds * 1e6, 1), " us");
+    if (s.prepared.tasks.dense_size > 0)
+        text +=
+            concat("\n  blocks: ",
+                   s.options.accuracy == Accuracy::substitution ? "substitution" : "inverses where they are accurate",
+                   s.options.accuracy == Accuracy::tested ? ", by three trial solves" : "");
     if (s.narrow) text += "\n  offsets: given in 32 bits, widened to 64 while the plan was made; none are kept";
     return text + concat("\n  order:  the same bits every time\n  keeps:  ", human_bytes(bytes()));
 }

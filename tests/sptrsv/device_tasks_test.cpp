@@ -653,7 +653,7 @@ Formed form(const std::vector<long double>& given, int width, int late)
                               Buffer<double>(q, tasks.dense_size), Buffer<index_t>(q, tasks.task.size())};
     fill_bytes(q, values.dense.data(), 0xff, values.dense.bytes());            // whatever is not written is no number
     fill_bytes(q, values.substitute.data(), 0xff, values.substitute.bytes());  // written for clusters only
-    EXPECT_EQ(fill_tasks(q, there, value.data(), values), -1);
+    EXPECT_EQ(fill_tasks(q, there, value.data(), most_growth, values), -1);
     const auto dense = fetched(q, values.dense);
     const auto substitute = fetched(q, values.substitute);
     int kept = 0;

@@ -88,7 +88,7 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team,
     upload(q, col.data(), tasks.col.data(), tasks.col.size());
     TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, rows), {}, {}};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
-    fill_tasks(q, tasks, value.data(), values);
+    fill_tasks(q, tasks, value.data(), most_growth, values);
     const Policy scheme{
         .kernel = Kernel::tasks, .team = team, .warps = 4, .execution_scope = execution_scope, .blocks = 2};
     SolveScratch<double> shared = execution_scope == ExecutionScope::device

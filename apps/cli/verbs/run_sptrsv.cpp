@@ -273,6 +273,11 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std:
     verb->add_flag("--transpose", o.transpose, "solve with the transposed triangle");
     verb->add_flag("--dominant", o.dominant,
                    "keep the pattern, but values that keep the solution small; missing diagonals are filled");
+    verb->add_option("--accuracy", o.accuracy,
+                     "on a GPU: fast (inverses of blocks), tested (substitution where trial solves lose digits; the "
+                     "default), substitution")
+        ->check(one_of({"fast", "tested", "substitution"}))
+        ->option_text("HOW");
     verb->add_option("--backend", o.backend, backend_help)->check(one_of(backends))->option_text("WHERE");
     Parser::type(verb, o.type);
     parser.device(verb, [&o] { return o.backend != "cpu" && (o.backend == "all" || why_no_cuda().empty()); });
@@ -282,10 +287,14 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std:
 
 sptrsv::Options TriangleOptions::plan() const
 {
+    const auto how = accuracy == "fast"     ? sptrsv::Accuracy::fast
+                     : accuracy == "tested" ? sptrsv::Accuracy::tested
+                                            : sptrsv::Accuracy::substitution;
     return {.uplo = upper ? sptrsv::Uplo::upper : sptrsv::Uplo::lower,
             .op = transpose ? tulle::Op::transpose : tulle::Op::none,
             .unit_diagonal = unit_diagonal,
-            .other_side = sptrsv::OtherSide::ignore};
+            .other_side = sptrsv::OtherSide::ignore,
+            .accuracy = how};
 }
 
 template <class V>

@@ -17,6 +17,7 @@ struct TriangleOptions {
     bool lower = false, upper = false, unit_diagonal = false, transpose = false;
     bool dominant = false;  // the pattern as it is, values replaced by harmless ones
     std::string type = "f64", backend = "cpu";
+    std::string accuracy = "tested";
 
     sptrsv::Options plan() const;
 };

@@ -213,9 +213,11 @@ index_t fill(const CpuQueue& q, const V* value, Prepared<V>& p)
 template <class V>
 index_t fill(const CudaQueue& q, const V* value, Prepared<V>& p)
 {
-    const index_t zero = p.policy.kernel == Kernel::groups ? fill_rows(q, p.rows, value, p.row_values)
-                                                           : fill_tasks(q, p.tasks, value, p.task_values);
+    const bool tasks = p.policy.kernel != Kernel::groups;
+    const index_t zero = tasks ? fill_tasks(q, p.tasks, value, growth_allowed(p.accuracy), p.task_values)
+                               : fill_rows(q, p.rows, value, p.row_values);
     if (p.many.rows > 0) fill_rows(q, p.many, value, p.many_values);
+    if (tasks && zero < 0 && p.accuracy == Accuracy::tested) test_tasks(q, p.tasks, value, p.shared, p.task_values);
     return zero;
 }
 
@@ -275,6 +277,7 @@ Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& opt
 {
     Prepared<V> p;
     p.policy = scheme;
+    p.accuracy = options.accuracy;
     {
         const trace::Phase phase{"arrange"};
         ctx.run([&](const auto& q) { arrange(ctx, q, known, options, p); });

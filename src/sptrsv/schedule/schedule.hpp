@@ -277,14 +277,15 @@ struct TaskValues {
 };
 
 // The largest row sum of |(I + S)^-1| |I + S| that an inverse may have: it bounds how much larger errors may get than
-// by substitution.
+// by substitution. No cluster has so little that 0 would allow its inverse.
 inline constexpr double most_growth = 1000;
+constexpr double growth_allowed(Accuracy accuracy) { return accuracy == Accuracy::substitution ? 0 : most_growth; }
 
 template <class V>
 index_t fill_rows(const CpuQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
 template <class V>
 index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
 template <class V>
-index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to);
+index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, double growth, TaskValues<V>& to);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

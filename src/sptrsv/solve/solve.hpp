@@ -58,6 +58,13 @@ template <class V>
 void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared,
                  const RhsView<V>& sides);
 
+// Clusters whose residual could be larger than so many units of roundoff times |b| + |T| |x|, in one of three trial
+// solves (b random, b = 1, x = 1), are solved by substitution from then on. value: the caller's.
+inline constexpr double most_trial_error = 32;  // 7e-15 in double
+template <class V>
+void test_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, const SolveScratch<V>& shared,
+                TaskValues<V>& to);
+
 // A lane for each of up to 32 right-hand sides, a warp for each row; rows in the order of levels.
 inline constexpr index_t sides_at_once = 32;
 inline constexpr int many_warps = 16;  // on each multiprocessor
@@ -83,6 +90,7 @@ void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& valu
 template <class V>
 struct Prepared {
     Policy policy;
+    Accuracy accuracy = Accuracy::tested;
     index_t levels = 0;
     Rows rows;  // serial, levels, groups
     RowValues<V> row_values;

@@ -276,19 +276,19 @@ __global__ void __launch_bounds__(invert_warps<Team>* lanes, invert_blocks<Team>
 }
 
 template <int Team, class V>
-void fill_clusters(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to)
+void fill_clusters(const CudaQueue& q, const Tasks& tasks, const V* value, double growth, TaskValues<V>& to)
 {
     constexpr int tasks_of_block = invert_warps<Team> / Team;
     launch(q, {ceil_div(tasks.task.size(), offset_t{tasks_of_block}), invert_warps<Team> * lanes},
            fill_clusters_kernel<Team, V>, tasks.task.data(), tasks.task.size(), tasks.dense_first.data(),
            Entries<V>{tasks.dense_at.data(), tasks.dense_source.data(), value, 0, 0}, to.reciprocal.data(),
-           static_cast<V>(most_growth), to.dense.data(), to.substitute.data());
+           static_cast<V>(growth), to.dense.data(), to.substitute.data());
 }
 
 }  // namespace
 
 template <class V>
-index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskValues<V>& to)
+index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, double growth, TaskValues<V>& to)
 {
     const offset_t n = tasks.task.size();
     const offset_t* diagonal = tasks.diagonal.empty() ? nullptr : tasks.diagonal.data();
@@ -297,12 +297,12 @@ index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, TaskV
     launch(q, shape_for(n, of_block), fill_tasks_kernel<V>,
            Filling<V>{tasks.task.data(), n, of_block, tasks.team, diagonal, tasks.source.data(), value,
                       to.reciprocal.data(), to.value.data(), zero.there()});
-    if (tasks.dense_size > 0 && tasks.team == 1) fill_clusters<1>(q, tasks, value, to);
-    else if (tasks.dense_size > 0) fill_clusters<most_team>(q, tasks, value, to);
+    if (tasks.dense_size > 0 && tasks.team == 1) fill_clusters<1>(q, tasks, value, growth, to);
+    else if (tasks.dense_size > 0) fill_clusters<most_team>(q, tasks, value, growth, to);
     return zero.wait(tasks.row);
 }
 
-template index_t fill_tasks(const CudaQueue&, const Tasks&, const float*, TaskValues<float>&);
-template index_t fill_tasks(const CudaQueue&, const Tasks&, const double*, TaskValues<double>&);
+template index_t fill_tasks(const CudaQueue&, const Tasks&, const float*, double, TaskValues<float>&);
+template index_t fill_tasks(const CudaQueue&, const Tasks&, const double*, double, TaskValues<double>&);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv
