@@ -68,8 +68,8 @@ __device__ V magnitude(V value)
 // Row `lane` of a task times x, in parts; every lane that stands a multiple of the width apart gets E x.
 template <class V>
 struct RowProduct {
-    V early = 0, inside = 0, late = 0;                      // E x, (D + S) x, F x
-    V early_size = 0, inside_size = 0, late_size = 0;       // sums of magnitudes
+    V early = 0, inside = 0, late = 0;                 // E x, (D + S) x, F x
+    V early_size = 0, inside_size = 0, late_size = 0;  // sums of magnitudes
 };
 
 template <class V>
@@ -98,8 +98,7 @@ __device__ RowProduct<V> multiply_row(const TestView<V>& view, const Task& task,
     RowProduct<V> p;
     const offset_t end = (task.step + units_of(task, view.team)) * lanes;
     for (offset_t at = task.step * lanes + lane; at < end; at += lanes)
-        if (view.col[at] >= 0)
-            p.early += times_x(view.from[view.source[at]], view.unknown(view.col[at]), p.early_size);
+        if (view.col[at] >= 0) p.early += times_x(view.from[view.source[at]], view.unknown(view.col[at]), p.early_size);
     for (int distance = task.width; distance < lanes; distance *= 2) {
         p.early += __shfl_xor_sync(whole_warp, p.early, distance);
         p.early_size += __shfl_xor_sync(whole_warp, p.early_size, distance);
@@ -108,10 +107,8 @@ __device__ RowProduct<V> multiply_row(const TestView<V>& view, const Task& task,
         p.inside = times_x(view.diagonal ? view.from[view.diagonal[task.first + lane]] : V(1),
                            view.x[view.row[task.first + lane]], p.inside_size);
     for_entries(view, task, number, lane, [&](int column, V value) {
-        if (column < task.width)
-            p.inside += times_x(value, view.x[view.row[task.first + column]], p.inside_size);
-        else
-            p.late += times_x(value, view.unknown(view.late_col[task.late_first + column - task.width]), p.late_size);
+        if (column < task.width) p.inside += times_x(value, view.x[view.row[task.first + column]], p.inside_size);
+        else p.late += times_x(value, view.unknown(view.late_col[task.late_first + column - task.width]), p.late_size);
     });
     return p;
 }
