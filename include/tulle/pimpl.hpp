@@ -11,8 +11,8 @@
 namespace tulle::inline TULLE_ABI::detail {
 
 /// Owns an object whose type is defined in the library only. The library creates the object and with it records how to
-/// delete it, so that a class with a Pimpl needs no destructor and no moves of its own: it can be moved, not copied, and
-/// what was moved from can only be destroyed or assigned to.
+/// delete it, so that a class with a Pimpl needs no destructor and no moves of its own: it can be moved, not copied,
+/// and what was moved from can only be destroyed or assigned to.
 template <class State>
 class Pimpl {
 public:
