@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle solve: reads a system, solves it with progress on the terminal, and tells how that went; exit code 1 unless it
 // converged.
-#include "apps/cli/verbs/solve.hpp"
+#include "apps/cli/verbs/solvers/solve.hpp"
 
 #include <fmt/format.h>
 
