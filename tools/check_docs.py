@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeps the documents true: C++ shown in README.md and docs/ is taken from a compiled example, links lead to files, every folder has its line.
+"""Keeps the documents true: C++ shown in README.md and docs/ is taken from a compiled example, links lead to files, every folder has its line,
+and the files from A.mtx to a result are there, as many as told and at most 14 for an operation.
 
     tools/check_docs.py        exit 1 with what is wrong
 """
@@ -43,7 +44,20 @@ def unnamed_folders():
     return [f"docs/index.md: no line for `{folder}`" for folder in folders if f"`{folder}`" not in index and f"`{folder}/" not in index]
 
 
+def miscounted_ways():
+    """Rows of the table "From A.mtx to the result": | way | number | `file`, `file` … |"""
+    index = (ROOT / "docs/index.md").read_text()
+    ways = re.findall(r"^\| (.*?) \| (\d+) \| (`.*`) \|$", index[index.index("## From A.mtx"):], flags=re.M)
+    wrong = [] if len(ways) >= 6 else ["docs/index.md: ways from A.mtx to y, C and x are missing"]
+    for way, count, listed in ways:
+        files = re.findall(r"`([^`]+)`", listed)
+        wrong += [f"docs/index.md: {way}: no such file: {f}" for f in files if not (ROOT / f).is_file()]
+        if len(set(files)) != int(count) or int(count) > 14:
+            wrong.append(f"docs/index.md: {way}: {len(set(files))} files are listed, {count} told, 14 allowed")
+    return wrong
+
+
 if __name__ == "__main__":
-    wrong = strange_snippets() + dead_links() + unnamed_folders()
-    print("\n".join(wrong) or "docs: snippets, links and folders are true")
+    wrong = strange_snippets() + dead_links() + unnamed_folders() + miscounted_ways()
+    print("\n".join(wrong) or "docs: snippets, links, folders and counts of files are true")
     sys.exit(bool(wrong))

@@ -13,9 +13,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tulle/api.hpp"
@@ -23,6 +23,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/dense.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/types.hpp"
 
 /// Algebraic multigrid.
@@ -87,11 +88,6 @@ public:
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {},
                      const DenseView<const V>& near_null_space = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan(Plan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan& operator=(Plan&& other) noexcept;
-    ~Plan();
 
     /// z = one cycle for A z = r from z = 0: a symmetric operator. Allocates nothing. On a GPU the work is queued on
     /// the stream of the context and the call returns at once.
@@ -124,8 +120,8 @@ public:
 
 private:
     struct State;
-    explicit Plan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 }  // namespace tulle::inline TULLE_ABI::amg

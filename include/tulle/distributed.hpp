@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tulle/api.hpp"
@@ -32,6 +33,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/io.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/solve.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spmm.hpp"
@@ -180,11 +182,6 @@ public:
     /// Prepares the product; keeps the matrix.
     /// @throws ValueError if the lanes are not 1, 2, 4 or 8; OutOfMemory.
     static SpmvPlan make(const DistCsr<V>& a, const SpmvOptions& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    SpmvPlan(SpmvPlan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    SpmvPlan& operator=(SpmvPlan&& other) noexcept;
-    ~SpmvPlan();
 
     /// y = alpha op(A) x + beta y; alpha and beta are the same on all ranks.
     /// @param alpha 0: neither A nor x is read.
@@ -211,8 +208,8 @@ public:
 
 private:
     struct State;
-    explicit SpmvPlan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit SpmvPlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// C = alpha op(A) B + beta C for a distributed A, and dense B and C distributed by rows, row-major.
@@ -228,11 +225,6 @@ public:
     /// @param op transpose: the plan keeps a transposed copy.
     /// @throws ValueError if n is not positive; OutOfMemory.
     static SpmmPlan make(const DistCsr<V>& a, index_t n, Op op = Op::none);
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    SpmmPlan(SpmmPlan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    SpmmPlan& operator=(SpmmPlan&& other) noexcept;
-    ~SpmmPlan();
 
     /// C = alpha op(A) B + beta C; alpha and beta are the same on all ranks.
     /// @param alpha 0: neither A nor B is read.
@@ -250,8 +242,8 @@ public:
 
 private:
     struct State;
-    explicit SpmmPlan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit SpmmPlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// Options of SpgemmPlan.
@@ -271,11 +263,6 @@ public:
     /// Finds out who needs which rows of B; keeps both matrices.
     /// @throws ShapeError if columns of A are not as many and distributed as the rows of B; OutOfMemory.
     static SpgemmPlan make(const DistCsr<V>& a, const DistCsr<V>& b, const SpgemmOptions& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    SpgemmPlan(SpgemmPlan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    SpgemmPlan& operator=(SpgemmPlan&& other) noexcept;
-    ~SpgemmPlan();
 
     /// Computes C, distributed as the rows of A and the columns of B.
     DistCsr<V> run();
@@ -292,8 +279,8 @@ public:
 
 private:
     struct State;
-    explicit SpgemmPlan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit SpgemmPlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// The sum of x_i y_i over all entries, each product rounded once, then summed in bins whose contents do not depend on

@@ -13,14 +13,15 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/types.hpp"
 
 /// Incomplete factorisations.
@@ -113,11 +114,6 @@ public:
     /// because the matrix is structurally singular; it names the row.
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan(Plan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan& operator=(Plan&& other) noexcept;
-    ~Plan();
 
     /// z = U^-1 L^-1 r, or L^-T L^-1 r. Allocates nothing. On a GPU the work is queued on the stream of the context and
     /// the call returns at once.
@@ -152,8 +148,8 @@ public:
 
 private:
     struct State;
-    explicit Plan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 }  // namespace tulle::inline TULLE_ABI::factor

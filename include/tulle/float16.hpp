@@ -67,7 +67,7 @@ constexpr float bf16_value(std::uint16_t bits)
 }  // namespace detail
 
 /// IEEE binary16, for storage. Conversions are explicit; there is no arithmetic.
-struct Float16 {
+struct TULLE_API Float16 {
     std::uint16_t bits;  ///< sign, exponent and fraction
 
     /// Not initialised.
@@ -89,7 +89,7 @@ struct Float16 {
 };
 
 /// The upper half of a float, for storage. Conversions are explicit; there is no arithmetic.
-struct Bfloat16 {
+struct TULLE_API Bfloat16 {
     std::uint16_t bits;  ///< sign, exponent and fraction
 
     /// Not initialised.

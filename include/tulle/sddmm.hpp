@@ -27,11 +27,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tulle/api.hpp"
@@ -40,6 +40,7 @@
 #include "tulle/dense.hpp"
 #include "tulle/float16.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/types.hpp"
 
 /// Products of dense matrices at the positions of a sparse one.
@@ -113,11 +114,6 @@ public:
     /// @throws ValueError if the matrix is not valid, an option is out of range, or Options::force cannot work.
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan(Plan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan& operator=(Plan&& other) noexcept;
-    ~Plan();
 
     /// c = alpha (X Y^T) at the positions of A, times the values of A with Options::scaled, + beta c. On a GPU the work
     /// is queued on the stream of the context and the call returns at once.
@@ -169,8 +165,8 @@ public:
 
 private:
     struct State;
-    explicit Plan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// Columns of V that Plan::attend() can take.

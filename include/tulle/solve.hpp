@@ -21,11 +21,11 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,6 +36,7 @@
 #include "tulle/dense.hpp"
 #include "tulle/factor.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/types.hpp"
 
 /// Solvers of linear systems.
@@ -275,11 +276,6 @@ public:
     /// preconditioner cannot be made (zero or missing diagonal, singular block; the row is named).
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Recipe& recipe = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan(Plan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan& operator=(Plan&& other) noexcept;
-    ~Plan();
 
     /// Solves A x = b; waits for the result. Bad numbers are reasons in the report, not exceptions: x is then as good
     /// as it got.
@@ -325,8 +321,8 @@ public:
 
 private:
     struct State;
-    explicit Plan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 }  // namespace tulle::inline TULLE_ABI::solve

@@ -23,17 +23,18 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/types.hpp"
 
 /// Products of two sparse matrices. choose() selects a method without looking at a device.
@@ -217,11 +218,6 @@ public:
     /// @throws ValueError if a matrix is not valid, or Options::force or Options::refill cannot work.
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan(Plan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan& operator=(Plan&& other) noexcept;
-    ~Plan();
 
     /// Computes C in new memory of the context. On a GPU the last kernels may still run on return, in the order of the
     /// stream.
@@ -270,8 +266,8 @@ public:
 
 private:
     struct State;
-    explicit Plan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// C = op(A) op(B), once, in new memory of the context. On a GPU the last kernels may still run on return.

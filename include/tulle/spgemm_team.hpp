@@ -18,12 +18,13 @@
 /// member has all of B and its rows of A; members on a CPU use the caller's arrays.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tulle/api.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/team.hpp"
 
@@ -80,11 +81,6 @@ public:
     /// @throws ValueError if a matrix is not valid, or TeamOptions::force or refill cannot work.
     /// @throws OutOfMemory if a member cannot hold its part.
     static TeamPlan make(const Team& team, const AnyCsr<V>& a, const AnyCsr<V>& b, const TeamOptions& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    TeamPlan(TeamPlan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    TeamPlan& operator=(TeamPlan&& other) noexcept;
-    ~TeamPlan();
 
     /// C on the host.
     /// @throws OutOfMemory if C does not fit.
@@ -135,8 +131,8 @@ public:
 
 private:
     struct State;
-    explicit TeamPlan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit TeamPlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// C = op(A) op(B), once, with all matrices on the host; waits. For several products make a TeamPlan.

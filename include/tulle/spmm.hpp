@@ -37,12 +37,12 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tulle/api.hpp"
@@ -53,6 +53,7 @@
 #include "tulle/float16.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/types.hpp"
 
 /// Products of a sparse and a dense matrix. choose() selects a kernel without looking at a device.
@@ -275,11 +276,6 @@ public:
     /// @throws ValueError if the matrix is not valid, an option is out of range, or Options::force cannot work.
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan(Plan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan& operator=(Plan&& other) noexcept;
-    ~Plan();
 
     /// C = alpha op(A) B + beta C. On a GPU the work is queued on the stream of the context and the call returns at
     /// once.
@@ -314,8 +310,8 @@ public:
 
 private:
     struct State;
-    explicit Plan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// C = alpha op(A) B + beta C, once. For several products with a matrix make a Plan.

@@ -17,11 +17,12 @@
 /// bits of C depend on their number.
 #pragma once
 
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tulle/api.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/spmm.hpp"
 #include "tulle/team.hpp"
 
@@ -102,11 +103,6 @@ public:
     /// @throws ShapeError if the number of shares is not that of members.
     /// @throws OutOfMemory if a member cannot hold its part.
     static TeamPlan make(const Team& team, const AnyCsr<V>& a, const TeamOptions& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    TeamPlan(TeamPlan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    TeamPlan& operator=(TeamPlan&& other) noexcept;
-    ~TeamPlan();
 
     /// C = alpha op(A) B + beta C with B and C on the host; waits.
     /// @param alpha 0: neither A nor B is used.
@@ -153,8 +149,8 @@ public:
 
 private:
     struct State;
-    explicit TeamPlan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit TeamPlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// C = alpha op(A) B + beta C, once, with all arrays on the host; waits. For several products make a TeamPlan.

@@ -25,12 +25,12 @@
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -40,6 +40,7 @@
 #include "tulle/coo.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/types.hpp"
 
 /// Sparse matrix-vector products. choose() selects a kernel without looking at a device.
@@ -213,11 +214,6 @@ public:
     /// @throws ShapeError if Options::dots is set and op(A) is not square.
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyView<M>& a, const Options& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan(Plan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan& operator=(Plan&& other) noexcept;
-    ~Plan();
 
     /// y = alpha op(A) x + beta y. Allocates nothing. On a GPU the work is queued on the stream of the context and the
     /// call returns at once.
@@ -269,8 +265,8 @@ public:
 
 private:
     struct State;
-    explicit Plan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// y = alpha op(A) x + beta y, once. For several products with a matrix make a Plan.

@@ -18,15 +18,16 @@
 /// alpha == 0, y = beta y, whatever A and x hold.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "tulle/api.hpp"
 #include "tulle/coo.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/spmv.hpp"
 #include "tulle/team.hpp"
 
@@ -108,11 +109,6 @@ public:
     /// @throws ShapeError if the number of TeamOptions::nodes is not that of members.
     /// @throws OutOfMemory if a member cannot hold its part.
     static TeamPlan make(const Team& team, const PartableView<V>& a, const TeamOptions& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    TeamPlan(TeamPlan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    TeamPlan& operator=(TeamPlan&& other) noexcept;
-    ~TeamPlan();
 
     /// y = alpha op(A) x + beta y with vectors on the host; waits. Allocates nothing.
     /// @param alpha 0: neither A nor x is used.
@@ -175,8 +171,8 @@ public:
 
 private:
     struct State;
-    explicit TeamPlan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit TeamPlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 }  // namespace tulle::inline TULLE_ABI::spmv

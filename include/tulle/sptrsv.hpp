@@ -19,12 +19,12 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -33,6 +33,7 @@
 #include "tulle/csr.hpp"
 #include "tulle/dense.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/pimpl.hpp"
 #include "tulle/types.hpp"
 
 /// Sparse triangular solves. choose() selects a policy without looking at a device.
@@ -338,11 +339,6 @@ public:
     /// @throws FileError if Options::model cannot be read.
     /// @throws FormatError if Options::model cannot be read.
     static Plan make(const Context& ctx, const AnyView<V>& a, const Options& options = {});
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan(Plan&& other) noexcept;
-    /// Takes the plan; `other` can only be destroyed or assigned to.
-    Plan& operator=(Plan&& other) noexcept;
-    ~Plan();
 
     /// Solves op(T) x = alpha b. On a GPU the work is queued on the stream of the context and the call returns at once;
     /// wait() reports failures.
@@ -384,8 +380,8 @@ public:
 
 private:
     struct State;
-    explicit Plan(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
 };
 
 /// A context and the reason for it.

@@ -20,6 +20,7 @@
 /// - Incomplete factorisations: tulle::factor::Plan
 /// - Algebraic multigrid: tulle::amg::Plan
 /// - Several processes: distributed.hpp, cluster.hpp; with MPI: mpi.hpp
+/// - Plans of all operations can be moved, not copied; a plan that was moved from can only be destroyed or assigned to
 /// - Exceptions: error.hpp; times of phases: trace.hpp; version.hpp
 #pragma once
 

@@ -220,16 +220,6 @@ std::string to_text(Smoother smoother)
 }
 
 template <class V>
-Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-Plan<V>::Plan(Plan&&) noexcept = default;
-template <class V>
-Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
-template <class V>
-Plan<V>::~Plan() = default;
-
-template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options& options,
                       const DenseView<const V>& near_null_space)
 {

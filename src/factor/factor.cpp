@@ -240,16 +240,6 @@ std::string to_text(Breakdown breakdown)
 }
 
 template <class V>
-Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-Plan<V>::Plan(Plan&&) noexcept = default;
-template <class V>
-Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
-template <class V>
-Plan<V>::~Plan() = default;
-
-template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options& options)
 {
     check_options(options);

@@ -395,16 +395,6 @@ std::size_t SpgemmPlan<V>::largest_batch() const
     return most;
 }
 
-template <class V>
-SpgemmPlan<V>::SpgemmPlan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-SpgemmPlan<V>::SpgemmPlan(SpgemmPlan&& other) noexcept = default;
-template <class V>
-SpgemmPlan<V>& SpgemmPlan<V>::operator=(SpgemmPlan&& other) noexcept = default;
-template <class V>
-SpgemmPlan<V>::~SpgemmPlan() = default;
-
 template class SpgemmPlan<float>;
 template class SpgemmPlan<double>;
 

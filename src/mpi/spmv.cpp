@@ -184,16 +184,6 @@ std::string SpmvPlan<V>::describe() const
 }
 
 template <class V>
-SpmvPlan<V>::SpmvPlan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-SpmvPlan<V>::SpmvPlan(SpmvPlan&& other) noexcept = default;
-template <class V>
-SpmvPlan<V>& SpmvPlan<V>::operator=(SpmvPlan&& other) noexcept = default;
-template <class V>
-SpmvPlan<V>::~SpmvPlan() = default;
-
-template <class V>
 struct SpmmPlan<V>::State {
     DistCsr<V> given, a;
     index_t n;
@@ -259,16 +249,6 @@ Traffic SpmmPlan<V>::sent_per_run() const
 {
     return state_->pattern().traffic(sizeof(V) * static_cast<std::size_t>(state_->n));
 }
-
-template <class V>
-SpmmPlan<V>::SpmmPlan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-SpmmPlan<V>::SpmmPlan(SpmmPlan&& other) noexcept = default;
-template <class V>
-SpmmPlan<V>& SpmmPlan<V>::operator=(SpmmPlan&& other) noexcept = default;
-template <class V>
-SpmmPlan<V>::~SpmmPlan() = default;
 
 template class SpmvPlan<float>;
 template class SpmvPlan<double>;

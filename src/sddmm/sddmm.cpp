@@ -122,16 +122,6 @@ void prepare(State& s)
 }  // namespace
 
 template <class V, class C>
-Plan<V, C>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V, class C>
-Plan<V, C>::Plan(Plan&&) noexcept = default;
-template <class V, class C>
-Plan<V, C>& Plan<V, C>::operator=(Plan&&) noexcept = default;
-template <class V, class C>
-Plan<V, C>::~Plan() = default;
-
-template <class V, class C>
 Plan<V, C> Plan<V, C>::make(const Context& all, const AnyCsr<V>& given, const Options& options)
 {
     const trace::Phase phase{"make"};

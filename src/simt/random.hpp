@@ -39,13 +39,16 @@ private:
 inline void fill_with_garbage(void* data, std::size_t bytes, Random& random)
 {
     char* to = static_cast<char*>(data);
+    Random draw = random;  // in registers: `data` might hold the other, as far as the compiler knows
     for (; bytes >= 8; bytes -= 8, to += 8) {
-        const std::uint64_t word = random();
+        const std::uint64_t word = draw();
         std::memcpy(to, &word, 8);  // one instruction; with a size that varies, a call that sanitizers look at
     }
-    if (bytes == 0) return;
-    const std::uint64_t word = random();
-    std::memcpy(to, &word, bytes);
+    if (bytes > 0) {
+        const std::uint64_t word = draw();
+        std::memcpy(to, &word, bytes);
+    }
+    random = draw;
 }
 
 // One seed out of several numbers.

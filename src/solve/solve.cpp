@@ -680,16 +680,6 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
 }
 
 template <class V>
-Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-Plan<V>::Plan(Plan&&) noexcept = default;
-template <class V>
-Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
-template <class V>
-Plan<V>::~Plan() = default;
-
-template <class V>
 Report Plan<V>::solve(std::span<const V> b, std::span<V> x, const Observer& observe)
 {
     const trace::Phase phase{"solve"};

@@ -228,16 +228,6 @@ Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t
 }  // namespace
 
 template <class V>
-Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-Plan<V>::Plan(Plan&&) noexcept = default;
-template <class V>
-Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
-template <class V>
-Plan<V>::~Plan() = default;
-
-template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
     Plan plan(make_state<State>(ctx, a, b, options));

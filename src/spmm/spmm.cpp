@@ -331,16 +331,6 @@ void search_density(State& s)
 }  // namespace
 
 template <class V, class C>
-Plan<V, C>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V, class C>
-Plan<V, C>::Plan(Plan&&) noexcept = default;
-template <class V, class C>
-Plan<V, C>& Plan<V, C>::operator=(Plan&&) noexcept = default;
-template <class V, class C>
-Plan<V, C>::~Plan() = default;
-
-template <class V, class C>
 Plan<V, C> Plan<V, C>::make(const Context& ctx, const AnyCsr<V>& a, const Options& options)
 {
     auto s = make_state<State>(ctx, a, options);

@@ -409,16 +409,6 @@ void run_state(State& s, const Vectors<V>& v)
 }  // namespace
 
 template <class V, class M>
-Plan<V, M>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V, class M>
-Plan<V, M>::Plan(Plan&&) noexcept = default;
-template <class V, class M>
-Plan<V, M>& Plan<V, M>::operator=(Plan&&) noexcept = default;
-template <class V, class M>
-Plan<V, M>::~Plan() = default;
-
-template <class V, class M>
 Plan<V, M> Plan<V, M>::make(const Context& ctx, const AnyView<M>& a, const Options& options)
 {
     return Plan(make_state<State>(ctx, a, options, true));

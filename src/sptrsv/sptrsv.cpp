@@ -141,16 +141,6 @@ void run(const Context& ctx, const Prepared<V>& p, const RhsView<V>& sides)
 }
 
 template <class V>
-Plan<V>::Plan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-Plan<V>::Plan(Plan&&) noexcept = default;
-template <class V>
-Plan<V>& Plan<V>::operator=(Plan&&) noexcept = default;
-template <class V>
-Plan<V>::~Plan() = default;
-
-template <class V>
 Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options& options)
 {
     Buffer<offset_t> wide;

@@ -6,6 +6,8 @@
 #include <concepts>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "tulle/tulle.hpp"
 
@@ -13,9 +15,15 @@ namespace tulle {
 namespace {
 
 // clang-format off
-// What every plan has: it moves, is not copied, tells of itself and takes new values.
+// A plan is one pointer to data that only the library knows: it moves and is not copied.
+template <class P>
+concept Movable = std::is_nothrow_move_constructible_v<P> && std::is_nothrow_move_assignable_v<P> &&
+                  !std::is_copy_constructible_v<P> && !std::is_copy_assignable_v<P> &&
+                  sizeof(P) == sizeof(detail::Pimpl<int>);
+
+// What every plan has: it moves, tells of itself and takes new values.
 template <class P, class... A>
-concept AnyPlan = std::is_nothrow_move_constructible_v<P> && !std::is_copy_constructible_v<P> &&
+concept AnyPlan = Movable<P> &&
                   requires(P& plan, const P& fixed, const A&... a) {
                       { plan.update_values(a...) } -> std::same_as<void>;
                       { fixed.describe() } -> std::same_as<std::string>;
@@ -56,6 +64,8 @@ static_assert(PlanOfTeam<spmv::TeamPlan<double>, CsrView<double>>);
 static_assert(PlanOfTeam<spmm::TeamPlan<float>, CsrView<float>>);
 static_assert(PlanOfTeam<spgemm::TeamPlan<double>, CsrView<double>, CsrView<double>>);
 
+static_assert(Movable<mpi::SpmvPlan<double>> && Movable<mpi::SpmmPlan<double>> && Movable<mpi::SpgemmPlan<double>>);
+
 // One part of a team's work alone has one name.
 static_assert(requires(spmv::TeamPlan<double>& plan) { plan.run_on(0, 1.0, 0.0); });
 static_assert(requires(spmm::TeamPlan<double>& plan, DenseView<const double> b, DenseView<double> c) {
@@ -63,6 +73,22 @@ static_assert(requires(spmm::TeamPlan<double>& plan, DenseView<const double> b, 
 });
 static_assert(requires(spgemm::TeamPlan<double>& plan) { plan.run_on(0); });
 // clang-format on
+
+// A plan that was moved works, and one that was moved from can be assigned to.
+TEST(Plans, MoveWithTheirData)
+{
+    const Context ctx = Context::cpu();
+    const Csr<double> a = io::generate<double>(ctx, "stencil5:4");
+    auto first = spmv::Plan<double>::make(ctx, a.view());
+    auto second = std::move(first);
+    const std::vector<double> x(16, 1.0);
+    std::vector<double> y(16), again(16);
+    second.run(x, y);
+    first = std::move(second);
+    first.run(x, again);
+    EXPECT_EQ(y[0], 2.0);
+    EXPECT_EQ(y, again);
+}
 
 // Options that mean the same are called the same and begin with the same value.
 TEST(Plans, OptionsOfTheSameMeaningHaveTheSameDefault)

@@ -22,6 +22,20 @@ double sum_of_product(const tulle::Context& ctx, const tulle::Csr<double>& a)
     return sum;
 }
 
+// A 2 x 2 matrix of 16-bit values times ones: 1 + 2 + 3. The shared library shows plans of its own value types too.
+double sum_of_dense_product(const tulle::Context& ctx)
+{
+    const std::vector<tulle::offset_t> row_begin{0, 2, 3};
+    const std::vector<tulle::index_t> col{0, 1, 1};
+    const std::vector<tulle::Float16> value{tulle::Float16(1), tulle::Float16(2), tulle::Float16(3)};
+    const tulle::CsrView<tulle::Float16> a{2, 2, 3, row_begin.data(), col.data(), value.data()};
+    const std::vector<tulle::Float16> b(2, tulle::Float16(1));
+    std::vector<float> c(2, -1.0f);
+    const auto plan = tulle::spmm::Plan<tulle::Float16, float>::make(ctx, a);
+    plan.run(1.0f, {2, 1, 1, tulle::Layout::row_major, b.data()}, 0.0f, {2, 1, 1, tulle::Layout::row_major, c.data()});
+    return c[0] + c[1];
+}
+
 bool catches_the_right_error(const tulle::Context& ctx)
 {
     try {
@@ -42,7 +56,7 @@ int main()
     const auto again = tulle::io::read<double>(ctx, "consumer.tulle");
     std::filesystem::remove("consumer.tulle");
     const double sum = sum_of_product(ctx, again);
-    const bool ok = sum == 40.0 && catches_the_right_error(ctx);
+    const bool ok = sum == 40.0 && sum_of_dense_product(ctx) == 6.0 && catches_the_right_error(ctx);
     std::printf("tulle %s, cuda %s: %d rows, sum %g: %s\n", tulle::build::version,
                 tulle::build::has_cuda ? "yes" : "no", static_cast<int>(again.rows), sum, ok ? "ok" : "WRONG");
     return ok ? 0 : 1;

@@ -56,7 +56,7 @@ if [ "${library##*.}" = so ]; then
   [ "$(echo "$shown" | wc -l)" -gt 20 ] || { say "the shared library shows almost nothing"; exit 1; }
   strange=$(echo "$shown" | grep -Ev '^_Z(N|NK|TIN|TSN|TVN|GVN)5tulle' || true)
   [ -z "$strange" ] || { say "the shared library shows more than tulle:"; echo "$strange" | c++filt | head; exit 1; }
-  inner=$(echo "$shown" | c++filt | grep -E 'tulle::(prim|cuda|simt)::' || true)
+  inner=$(echo "$shown" | c++filt | grep -E "tulle::(v[0-9_]+::)?(prim|cuda|simt)::" || true)
   [ -z "$inner" ] || { say "the shared library shows inner parts:"; echo "$inner" | head; exit 1; }
   say "the shared library shows $(echo "$shown" | wc -l) names, all of tulle's interface"
 fi

@@ -91,16 +91,6 @@ bool is_of_one_kind(const std::vector<Member<V>>& members)
 }  // namespace
 
 template <class V>
-TeamPlan<V>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-TeamPlan<V>::TeamPlan(TeamPlan&&) noexcept = default;
-template <class V>
-TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = default;
-template <class V>
-TeamPlan<V>::~TeamPlan() = default;
-
-template <class V>
 TeamPlan<V> TeamPlan<V>::make(const Team& team, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b,
                               const TeamOptions& options)
 {

@@ -333,16 +333,6 @@ std::string bits_text(const std::vector<Member<V, C>>& members, SplitBy split)
 }  // namespace
 
 template <class V, class C>
-TeamPlan<V, C>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V, class C>
-TeamPlan<V, C>::TeamPlan(TeamPlan&&) noexcept = default;
-template <class V, class C>
-TeamPlan<V, C>& TeamPlan<V, C>::operator=(TeamPlan&&) noexcept = default;
-template <class V, class C>
-TeamPlan<V, C>::~TeamPlan() = default;
-
-template <class V, class C>
 TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, const TeamOptions& options)
 {
     require_options<V>(team, options);

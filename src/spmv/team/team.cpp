@@ -276,16 +276,6 @@ double predict_seconds(std::span<const PartReport> parts, std::span<const double
 }
 
 template <class V>
-TeamPlan<V>::TeamPlan(std::unique_ptr<State> state) : state_(std::move(state))
-{}
-template <class V>
-TeamPlan<V>::TeamPlan(TeamPlan&&) noexcept = default;
-template <class V>
-TeamPlan<V>& TeamPlan<V>::operator=(TeamPlan&&) noexcept = default;
-template <class V>
-TeamPlan<V>::~TeamPlan() = default;
-
-template <class V>
 TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& given, const TeamOptions& options)
 {
     const Context host = partition::host_for(std::visit([](const auto& m) { return m.nonzeros; }, given));

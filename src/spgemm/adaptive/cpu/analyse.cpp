@@ -56,21 +56,9 @@ void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offse
     for (offset_t i = 0; i < n; ++i) to[i] = from[i] - base;
 }
 
-template <class V>
-offset_t group_rows(const CpuQueue& q, const CsrView<V>&, const Policy& policy, Workspace& work, index_t first,
-                    index_t rows, const offset_t* row_begin)
-{
-    if (policy.method == Method::deltasparse) return delta::group_rows(q, policy.rules, work, first, rows, row_begin);
-    return row_begin[first + rows];
-}
-
 template void count_products(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, offset_t*);
 template void count_products(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, offset_t*);
 template void analyse(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&);
 template void analyse(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&);
-template offset_t group_rows(const CpuQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t,
-                             const offset_t*);
-template offset_t group_rows(const CpuQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t,
-                             const offset_t*);
 
 }  // namespace tulle::inline TULLE_ABI::spgemm

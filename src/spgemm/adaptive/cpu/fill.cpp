@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Columns and values of rows of C. A row is summed by one thread in the order of A's nonzeros.
+// Groups of rows (none for the adaptive method), columns and values of rows of C. A row is summed by one thread in the
+// order of A's nonzeros.
 #include <algorithm>
 #include <utility>
 
@@ -92,6 +93,14 @@ void refill_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const ind
 }  // namespace
 
 template <class V>
+offset_t group_rows(const CpuQueue& q, const CsrView<V>&, const Policy& policy, Workspace& work, index_t first,
+                    index_t rows, const offset_t* row_begin)
+{
+    if (policy.method == Method::deltasparse) return delta::group_rows(q, policy.rules, work, first, rows, row_begin);
+    return row_begin[first + rows];
+}
+
+template <class V>
 void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
           const RowRange<V>& c)
 {
@@ -130,6 +139,10 @@ std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Worksp
                                         : Workers<double>::bytes_for(q, share, cols);
 }
 
+template offset_t group_rows(const CpuQueue&, const CsrView<float>&, const Policy&, Workspace&, index_t, index_t,
+                             const offset_t*);
+template offset_t group_rows(const CpuQueue&, const CsrView<double>&, const Policy&, Workspace&, index_t, index_t,
+                             const offset_t*);
 template void refill(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&,
                      const RowRange<float>&);
 template void refill(const CpuQueue&, const CsrView<double>&, const CsrView<double>&, const Policy&, Workspace&,

@@ -9,8 +9,8 @@
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
-#include "apps/cli/verbs/measure_spmm.hpp"
-#include "apps/cli/verbs/measure_spmv.hpp"
+#include "apps/cli/verbs/operations/measure_spmm.hpp"
+#include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::cli {

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/cli/verbs/measure_spmm.hpp"
+#include "apps/cli/verbs/operations/measure_spmm.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "apps/cli/verbs/measure_team.hpp"
+#include "apps/cli/verbs/operations/measure_team.hpp"
 #include "base/hash.hpp"
 #include "tulle/features.hpp"
 #include "tulle/spmm_team.hpp"

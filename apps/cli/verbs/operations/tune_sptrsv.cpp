@@ -10,7 +10,7 @@
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
-#include "apps/cli/verbs/sptrsv.hpp"
+#include "apps/cli/verbs/operations/sptrsv.hpp"
 #include "tulle/context.hpp"
 #include "tulle/text.hpp"
 #include "tulle/transfer.hpp"

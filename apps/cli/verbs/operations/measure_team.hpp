@@ -4,7 +4,7 @@
 #pragma once
 
 #include "apps/cli/verbs.hpp"
-#include "apps/cli/verbs/measure_spmv.hpp"
+#include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "tulle/team.hpp"
 
 namespace tulle::cli {

@@ -16,7 +16,7 @@
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
-#include "apps/cli/verbs/measure_spmm.hpp"
+#include "apps/cli/verbs/operations/measure_spmm.hpp"
 #include "base/math.hpp"
 #include "spmm/order/choose.hpp"
 #include "spmm/order/split.hpp"

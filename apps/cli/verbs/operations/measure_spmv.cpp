@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/cli/verbs/measure_spmv.hpp"
+#include "apps/cli/verbs/operations/measure_spmv.hpp"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
-#include "apps/cli/verbs/solve.hpp"
+#include "apps/cli/verbs/solvers/solve.hpp"
 #include "tulle/error.hpp"
 #include "tulle/solve.hpp"
 #include "tulle/spmv.hpp"

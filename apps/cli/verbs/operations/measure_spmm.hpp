@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "apps/cli/support/reference.hpp"
-#include "apps/cli/verbs/spmm.hpp"
+#include "apps/cli/verbs/operations/spmm.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::cli {

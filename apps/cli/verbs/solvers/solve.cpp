@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle solve: reads a system, solves it with progress on the terminal, and tells how that went; exit code 1 unless it
 // converged.
-#include "apps/cli/verbs/solve.hpp"
+#include "apps/cli/verbs/solvers/solve.hpp"
 
 #include <fmt/format.h>
 
@@ -82,9 +82,9 @@ solve::Recipe recipe_of(const SolveOptions& o)
 }
 
 // How far the residual has come on a logarithmic scale.
-class Way {
+class ResidualProgress {
 public:
-    explicit Way(Progress progress) : progress_(std::move(progress)) {}
+    explicit ResidualProgress(Progress progress) : progress_(std::move(progress)) {}
     void operator()(const solve::Standing& s)
     {
         if (first_ == 0) first_ = s.residual;
@@ -113,8 +113,8 @@ Outcome solve_on(const Session& session, const Context& ctx, const CsrView<V>& a
     const auto right = to_device<V>(ctx, std::span<const V>(b));
     auto left = ctx.run([&](const auto& q) { return Buffer<V>(q, a.rows); });
     auto plan = solve::Plan<V>::make(ctx, there.view(), recipe_of(o));
-    Way way(work.progress());
-    Outcome outcome{plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { way(s); }),
+    ResidualProgress progress(work.progress());
+    Outcome outcome{plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { progress(s); }),
                     plan.describe(),
                     {},
                     to_text(*plan.policy().preconditioner),

@@ -19,7 +19,7 @@
 #include "apps/cli/support/numbers_file.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
-#include "apps/cli/verbs/spy_reorder.hpp"
+#include "apps/cli/verbs/matrices/spy_reorder.hpp"
 #include "base/hash.hpp"
 #include "tulle/partition.hpp"
 #include "tulle/text.hpp"

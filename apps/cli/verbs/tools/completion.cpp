@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bash and zsh get the same three tables (verbs below a verb, options of a verb, values of an option) and a few lines
 // that look them up; fish gets a line for every verb and option.
-#include "apps/cli/verbs/completion.hpp"
+#include "apps/cli/verbs/tools/completion.hpp"
 
 #include <fmt/format.h>
 

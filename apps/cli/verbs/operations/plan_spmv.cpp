@@ -16,7 +16,7 @@
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
-#include "apps/cli/verbs/measure_spmv.hpp"
+#include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "tulle/context.hpp"
 #include "tulle/spmv_team.hpp"
 #include "tulle/text.hpp"

@@ -9,7 +9,7 @@
 
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/reference.hpp"
-#include "apps/cli/verbs/spgemm.hpp"
+#include "apps/cli/verbs/operations/spgemm.hpp"
 
 namespace tulle::cli {
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/cli/verbs/manual.hpp"
+#include "apps/cli/verbs/tools/manual.hpp"
 
 #include <fmt/format.h>
 

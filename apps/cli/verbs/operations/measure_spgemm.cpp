@@ -1,13 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/cli/verbs/measure_spgemm.hpp"
+#include "apps/cli/verbs/operations/measure_spgemm.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "apps/cli/verbs/measure_spmv.hpp"
+#include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "tulle/context.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/text.hpp"

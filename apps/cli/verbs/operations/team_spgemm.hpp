@@ -4,7 +4,7 @@
 #pragma once
 
 #include "apps/cli/support/json.hpp"
-#include "apps/cli/verbs/spgemm.hpp"
+#include "apps/cli/verbs/operations/spgemm.hpp"
 #include "tulle/spgemm_team.hpp"
 
 namespace tulle::cli {

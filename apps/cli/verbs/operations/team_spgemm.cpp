@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/cli/verbs/team_spgemm.hpp"
+#include "apps/cli/verbs/operations/team_spgemm.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
-#include "apps/cli/verbs/measure_team.hpp"
+#include "apps/cli/verbs/operations/measure_team.hpp"
 #include "tulle/context.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/cli/verbs/spy_reorder.hpp"
+#include "apps/cli/verbs/matrices/spy_reorder.hpp"
 
 #include <fmt/format.h>
 

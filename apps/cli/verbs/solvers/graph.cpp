@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle triangles, tulle rank, tulle paths, tulle cluster: what graph.hpp computes.
-#include "apps/cli/verbs/graph.hpp"
+#include "apps/cli/verbs/solvers/graph.hpp"
 
 #include <fmt/format.h>
 

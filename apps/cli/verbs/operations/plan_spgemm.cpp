@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle plan spgemm: what C = op(A) op(B) would take, before it is computed; on several devices, who does what.
 #include "apps/cli/support/layout.hpp"
-#include "apps/cli/verbs/measure_spgemm.hpp"
-#include "apps/cli/verbs/team_spgemm.hpp"
+#include "apps/cli/verbs/operations/measure_spgemm.hpp"
+#include "apps/cli/verbs/operations/team_spgemm.hpp"
 #include "tulle/transfer.hpp"
 
 namespace tulle::cli {

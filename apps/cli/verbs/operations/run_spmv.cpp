@@ -12,8 +12,8 @@
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/support/whole_file.hpp"
 #include "apps/cli/verbs.hpp"
-#include "apps/cli/verbs/measure_spmv.hpp"
-#include "apps/cli/verbs/measure_team.hpp"
+#include "apps/cli/verbs/operations/measure_spmv.hpp"
+#include "apps/cli/verbs/operations/measure_team.hpp"
 #include "tulle/context.hpp"
 #include "tulle/text.hpp"
 

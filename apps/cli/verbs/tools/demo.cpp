@@ -14,10 +14,10 @@
 #include "apps/cli/support/machine.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
-#include "apps/cli/verbs/measure_spmv.hpp"
-#include "apps/cli/verbs/spgemm.hpp"
-#include "apps/cli/verbs/spmm.hpp"
-#include "apps/cli/verbs/sptrsv.hpp"
+#include "apps/cli/verbs/operations/measure_spmv.hpp"
+#include "apps/cli/verbs/operations/spgemm.hpp"
+#include "apps/cli/verbs/operations/spmm.hpp"
+#include "apps/cli/verbs/operations/sptrsv.hpp"
 #include "tulle/context.hpp"
 #include "tulle/generate.hpp"
 #include "tulle/solve.hpp"
@@ -30,7 +30,7 @@ namespace {
 constexpr const char* demo_system = "stencil7:20";
 
 // What one operation did on one backend.
-struct Outcome {
+struct DemoResult {
     std::string operation, backend, policy, check;
     double seconds = 0, bytes_per_second = 0;
     bool on_cpu = true, good = true;
@@ -47,7 +47,7 @@ struct Stage {
 constexpr const char* default_picture = "tulle-demo.png";
 constexpr int whole_calls = 3;  // of the products of matrices, which take far longer than those with vectors
 
-Outcome multiply_vector(const Stage& stage, const Context& ctx)
+DemoResult multiply_vector(const Stage& stage, const Context& ctx)
 {
     SpmvProblem<double> p{.a = stage.a,
                           .x = seeded_vector<double>(stage.a.cols, stage.options.seed),
@@ -64,7 +64,7 @@ Outcome multiply_vector(const Stage& stage, const Context& ctx)
             .good = r.verdict->good()};
 }
 
-Outcome solve_triangle(const Stage& stage, const Context& ctx)
+DemoResult solve_triangle(const Stage& stage, const Context& ctx)
 {
     const SolveSummary r = solve_lower_triangle(stage.host, ctx, stage.a, stage.options.repeat, stage.options.seed);
     return {.operation = "L x = b",
@@ -77,7 +77,7 @@ Outcome solve_triangle(const Stage& stage, const Context& ctx)
             .good = r.good};
 }
 
-Outcome multiply_matrix(const Stage& stage, const Context& ctx)
+DemoResult multiply_matrix(const Stage& stage, const Context& ctx)
 {
     const ProductSummary r =
         multiply_by_itself(stage.host, ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
@@ -91,7 +91,7 @@ Outcome multiply_matrix(const Stage& stage, const Context& ctx)
             .good = r.good};
 }
 
-Outcome multiply_dense(const Stage& stage, const Context& ctx)
+DemoResult multiply_dense(const Stage& stage, const Context& ctx)
 {
     const DenseSummary r =
         multiply_dense_matrix(ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
@@ -106,7 +106,7 @@ Outcome multiply_dense(const Stage& stage, const Context& ctx)
 }
 
 // The demonstration's matrix may be singular: Poisson's equation on a cube is solved instead.
-Outcome solve_system(const Stage& stage, const Context& ctx)
+DemoResult solve_system(const Stage& stage, const Context& ctx)
 {
     const Csr<double> a = io::generate<double>(stage.host, demo_system);
     const std::vector<double> ones(static_cast<std::size_t>(a.rows), 1.0);
@@ -129,7 +129,7 @@ Outcome solve_system(const Stage& stage, const Context& ctx)
 }
 
 struct Operation {
-    Outcome (*perform)(const Stage&, const Context&);
+    DemoResult (*perform)(const Stage&, const Context&);
     bool square;             // wants as many rows as columns
     offset_t most_products;  // of A A; more would make a demonstration wait
 };
@@ -139,10 +139,10 @@ constexpr std::array operations{Operation{multiply_vector, false, max_offset},
                                 Operation{solve_triangle, true, max_offset},
                                 Operation{solve_system, false, max_offset}};
 
-std::vector<Outcome> perform(const Stage& stage)
+std::vector<DemoResult> perform(const Stage& stage)
 {
     const bool has_cuda = why_no_cuda().empty();
-    std::vector<Outcome> outcomes;
+    std::vector<DemoResult> outcomes;
     const Activity work(stage.session.console, "multiplying");
     for (const Operation& operation : operations) {
         if ((operation.square && stage.a.rows != stage.a.cols) || stage.products > operation.most_products) continue;
@@ -167,7 +167,7 @@ std::string draw(const Stage& stage)
     return file;
 }
 
-std::string table_of(const Console& console, const std::vector<Outcome>& outcomes, double read)
+std::string table_of(const Console& console, const std::vector<DemoResult>& outcomes, double read)
 {
     Table table({{"operation", Align::left},
                  {"backend", Align::left},
@@ -176,16 +176,16 @@ std::string table_of(const Console& console, const std::vector<Outcome>& outcome
                  {"bandwidth"},
                  {"of memory"},
                  {"result", Align::left}});
-    for (const Outcome& o : outcomes)
+    for (const DemoResult& o : outcomes)
         table.add({o.operation, o.backend, o.policy, seconds_text(o.seconds), rate_text(o.bytes_per_second),
                    o.on_cpu ? fmt::format("{:.0f} %", 100 * o.bytes_per_second / read) : "", o.check});
     return table.text(console);
 }
 
-Json to_json(const std::vector<Outcome>& outcomes)
+Json to_json(const std::vector<DemoResult>& outcomes)
 {
     Json list = Json::array();
-    for (const Outcome& o : outcomes)
+    for (const DemoResult& o : outcomes)
         list.push_back({{"operation", o.operation},
                         {"backend", o.backend},
                         {"policy", o.policy},
@@ -219,7 +219,7 @@ void demo(const Session& session, const DemoOptions& options)
         console.print(facts.text(console) + "\n" + row_length_bars(console, portrait.features.row) + "\n");
 
     const double read = measured_read_bandwidth(stage);
-    const std::vector<Outcome> outcomes = perform(stage);
+    const std::vector<DemoResult> outcomes = perform(stage);
     const std::string picture = draw(stage), no_cuda = why_no_cuda();
     if (session.settings.json) {
         Json result = {{"matrix", options.matrix.text}};
@@ -238,7 +238,7 @@ void demo(const Session& session, const DemoOptions& options)
             "  picture: " +
             (picture.empty() ? "not drawn, Cairo was not found when tulle was built (tulle doctor)" : picture) + "\n");
     }
-    for (const Outcome& o : outcomes)
+    for (const DemoResult& o : outcomes)
         require<CheckFailed>(o.good, [&] { return concat(o.operation, " on ", o.backend, ": ", o.check); });
 }
 
