@@ -169,6 +169,11 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narr
 template <class V, class M>
 void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
 
+// Only on a CPU, for a product done once: columns are checked just before they are multiplied. False where they are not
+// sound; other rows of y are written by then. The offsets must be sound.
+template <class V, class M>
+bool multiply_rows_checked(const CpuQueue& q, const CsrView<M>& a, int lanes, const Vectors<V>& v);
+
 template <class M>
 Groups make_groups(const CpuQueue& q, const CsrView<M>& a);
 template <class M>

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/math.hpp"
+#include "spmv/cpu/columns.hpp"
 #include "spmv/steps.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -31,32 +32,6 @@ index_t width_of(const CsrView<M>& a, offset_t begin, offset_t end)
     return static_cast<index_t>(std::min(width < 0 ? -width : width, offset_t{max_index}));
 }
 
-// Whether columns of the rows first … last-1 are in range and as sorted and unique as the view claims. Steps back are
-// counted over all nonzeros in one loop that knows nothing of rows and so becomes vectors; those between two rows are
-// taken off again. Unsigned, so that a negative column is a large one.
-template <class M>
-bool columns_are_sound(const CsrView<M>& a, index_t first, index_t last)
-{
-    const offset_t* const row_begin = a.row_begin;
-    const offset_t begin = row_begin[first], end = row_begin[last];
-    if (begin == end) return true;
-    const index_t* const col = a.col;
-    const auto column = [col](offset_t k) { return static_cast<std::uint32_t>(col[k]); };
-    const std::uint32_t strict = a.unique ? 1 : 0;
-    std::uint32_t most = column(begin), steps = 0;
-    for (offset_t k = begin + 1; k < end; ++k) {
-        most = std::max(most, column(k));
-        steps += column(k) < column(k - 1) + strict ? 1u : 0u;
-    }
-    if (most >= static_cast<std::uint32_t>(a.cols) || !a.sorted) return most < static_cast<std::uint32_t>(a.cols);
-    for (index_t i = first; i < last; ++i) {
-        const bool starts = (row_begin[i] > begin) & (row_begin[i] < row_begin[i + 1]);
-        const offset_t at = starts ? row_begin[i] : begin;
-        steps -= (starts & (column(at) < column(at - starts) + strict)) ? 1u : 0u;
-    }
-    return steps == 0;
-}
-
 template <class M>
 Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
 {
@@ -74,7 +49,7 @@ Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
         s.row.repeats += looks_like(a, i, 0);
         s.row.shifts += looks_like(a, i, 1);
     }
-    if (whole && s.sound) s.sound = columns_are_sound(a, first, std::min(a.rows, first + slice));
+    if (whole && s.sound) s.sound = columns_are_sound(pattern_of(a), first, std::min(a.rows, first + slice));
     s.row.longest = slice_width;
     s.row.padded = slice_width * slice;
     return s;
@@ -99,7 +74,7 @@ Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
     }
     s.row.longest = longest;
     s.row.steady = steady;
-    s.sound = descents == 0 && (!whole || columns_are_sound(a, first, last));
+    s.sound = descents == 0 && (!whole || columns_are_sound(pattern_of(a), first, last));
     return s;
 }
 
