@@ -71,8 +71,8 @@ public:
     void create_again(const CsrView<V>& a)
     {
         sparse_matrix_t made = nullptr;
-        check(create_csr(&made, a.rows, a.cols, row_begin_.data(), const_cast<index_t*>(a.col),
-                         const_cast<V*>(a.value)));
+        check(
+            create_csr(&made, a.rows, a.cols, row_begin_.data(), const_cast<index_t*>(a.col), const_cast<V*>(a.value)));
         handle_.reset(made);
     }
 

@@ -50,12 +50,8 @@ std::vector<Contender> mkl_spmm(SpmmProblem<V>& problem)
     std::vector<Contender> all;
     for (const bool optimise : {true, false}) {
         auto one = std::make_shared<MklSpmm<V>>(problem, optimise);
-        all.push_back({optimise ? "mkl" : "mkl, not optimised",
-                       Role::baseline,
-                       [one] { return one->prepare(); },
-                       [one] { one->run(); },
-                       [&problem] { return problem.download(); },
-                       true});
+        all.push_back({optimise ? "mkl" : "mkl, not optimised", Role::baseline, [one] { return one->prepare(); },
+                       [one] { one->run(); }, [&problem] { return problem.download(); }, true});
     }
     return all;
 }

@@ -75,12 +75,8 @@ std::vector<Contender> mkl_sptrsv(SptrsvProblem<V>& problem)
     std::vector<Contender> all;
     for (const bool optimise : {true, false}) {
         auto one = std::make_shared<MklSptrsv<V>>(problem, optimise);
-        all.push_back({optimise ? "mkl" : "mkl, not optimised",
-                       Role::baseline,
-                       [one] { return one->prepare(); },
-                       [one] { one->run(); },
-                       [&problem] { return problem.download_x(); },
-                       true});
+        all.push_back({optimise ? "mkl" : "mkl, not optimised", Role::baseline, [one] { return one->prepare(); },
+                       [one] { one->run(); }, [&problem] { return problem.download_x(); }, true});
     }
     return all;
 }

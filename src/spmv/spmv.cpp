@@ -139,8 +139,10 @@ void look(State& s, bool reused, bool with_columns)
     bool sound = false;
     if (stored_by_rows(s.features)) {
         const auto m = as_rows(s.a);
-        const Survey found =
-            s.ctx.run([&](const auto& q) { return reused ? survey(q, m, with_columns) : glance(q, m, with_columns); });
+        const Survey found = s.ctx.run([&](const auto& q) {
+            if (reused) return survey(q, m, with_columns);
+            return with_columns || s.options.force ? glance(q, m, with_columns) : sample(q, m, s.options.checked);
+        });
         s.features.row = found.row;
         sound = found.sound && (m.sorted || !m.unique);  // repeats in unsorted rows are beyond a survey
     }

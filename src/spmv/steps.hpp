@@ -147,6 +147,15 @@ Survey glance(const CudaQueue& q, const CsrView<M>& a, bool whole)
 {
     return survey(q, a, whole);
 }
+// The same of some rows only; every row that is long beside a thread's share of the nonzeros is among them. All offsets
+// are looked at if `checked`.
+template <class M>
+Survey sample(const CpuQueue& q, const CsrView<M>& a, bool checked);
+template <class M>
+Survey sample(const CudaQueue& q, const CsrView<M>& a, bool)
+{
+    return survey(q, a, false);
+}
 
 // ---- kernels that read op(A) by rows ----
 

@@ -20,6 +20,9 @@ Pattern pattern_of(const CsrView<M>& a)
     return {a.cols, a.row_begin, a.col, a.sorted, a.unique};
 }
 
+// Whether the offsets of the rows first … last-1 ascend and stay within the nonzeros.
+bool offsets_are_sound(const offset_t* row_begin, offset_t first, offset_t last, offset_t nonzeros);
+
 // Whether columns of the rows first … last-1 are in range and as sorted and unique as the matrix claims. The offsets of
 // these rows must be sound.
 bool columns_are_sound(const Pattern& a, offset_t first, offset_t last);

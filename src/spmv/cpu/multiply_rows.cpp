@@ -22,7 +22,7 @@ prim::MergePoint part_begin(const CpuQueue& q, const CsrView<M>& a, int part)
 
 constexpr offset_t nonzeros_in_cache = 2048;  // 8 KB of columns: still in the first cache when they are multiplied
 
-// The rows first … last-1, some at a time; stops before those whose columns are not sound and returns false.
+// The rows first … last-1, some at a time; stops before those that are not sound and returns false.
 template <class V, class M>
 bool multiply_checked(const CsrView<M>& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v)
 {

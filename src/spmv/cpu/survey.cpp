@@ -57,24 +57,30 @@ Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
 
 // Lengths of rows and nothing else of them; for products that are done once, where more would cost more than it gains.
 template <class M>
-Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
+Survey lengths_of(const CsrView<M>& a, index_t first, index_t last)
 {
     Survey s;
     const offset_t* const row_begin = a.row_begin;
-    if (row_begin[first] < 0 || row_begin[last] > a.nonzeros) return {{}, false};
     offset_t before = -1, longest = 0;
-    index_t steady = 0, descents = 0;
+    index_t steady = 0;
     for (index_t i = first; i < last; ++i) {
         const auto length = static_cast<offset_t>(static_cast<std::uint64_t>(row_begin[i + 1]) -
                                                   static_cast<std::uint64_t>(row_begin[i]));  // whatever is there
         longest = std::max(longest, length);
-        descents += row_begin[i + 1] < row_begin[i];
         steady += length == before;
         before = length;
     }
     s.row.longest = longest;
     s.row.steady = steady;
-    s.sound = descents == 0 && (!whole || columns_are_sound(pattern_of(a), first, last));
+    return s;
+}
+
+template <class M>
+Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
+{
+    Survey s = lengths_of(a, first, last);
+    s.sound = offsets_are_sound(a.row_begin, first, last, a.nonzeros) &&
+              (!whole || columns_are_sound(pattern_of(a), first, last));
     return s;
 }
 
@@ -89,17 +95,38 @@ void add(Survey& to, const Survey& from)
     to.sound = to.sound && from.sound;
 }
 
+// What takes no look at the rows.
+template <class M>
+Survey survey_ends(const CsrView<M>& a)
+{
+    Survey s;
+    s.row = {.rows = a.rows,
+             .cols = a.cols,
+             .nonzeros = a.nonzeros,
+             .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0,
+             .value_bytes = sizeof(M)};
+    s.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
+    return s;
+}
+
+template <class M>
+bool all_offsets_are_sound(const CpuQueue& q, const CsrView<M>& a)
+{
+    constexpr index_t rows_at_once = 4096;
+    bool sound = true;
+#pragma omp parallel for num_threads(threads_for(q, a.rows)) schedule(static) reduction(&& : sound)
+    for (index_t s = 0; s < ceil_div(a.rows, rows_at_once); ++s)
+        sound = offsets_are_sound(a.row_begin, offset_t{s} * rows_at_once,
+                                  std::min<offset_t>(a.rows, offset_t{s} * rows_at_once + rows_at_once), a.nonzeros) &&
+                sound;
+    return sound;
+}
+
 // look(first, last) for stretches of rows, added up.
 template <class M, class Look>
 Survey survey_rows(const CpuQueue& q, const CsrView<M>& a, index_t rows_at_once, const Look& look)
 {
-    Survey all;
-    all.row = {.rows = a.rows,
-               .cols = a.cols,
-               .nonzeros = a.nonzeros,
-               .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0,
-               .value_bytes = sizeof(M)};
-    all.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
+    Survey all = survey_ends(a);
 #pragma omp parallel num_threads(threads_for(q, a.rows + a.nonzeros))
     {
         Survey mine;
@@ -129,6 +156,32 @@ Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole)
                        [&](index_t first, index_t last) { return glance_at(a, first, last, whole); });
 }
 
+// A row longer than the distance of two places on the merge path lies at one of them.
+template <class M>
+Survey sample(const CpuQueue& q, const CsrView<M>& a, bool checked)
+{
+    constexpr int places_per_thread = 16, rows_at_place = 32;
+    Survey s = survey_ends(a);
+    if (checked) s.sound = s.sound && all_offsets_are_sound(q, a);
+    if (!s.sound || a.rows == 0) return s;
+    const int places = places_per_thread * q.threads;
+    index_t seen = 0, steady = 0;
+    for (int p = 0; p < places; ++p) {
+        const auto row = static_cast<index_t>(std::min<offset_t>(
+            a.rows - 1, prim::merge_point(a.row_begin, a.rows, a.nonzeros, (a.rows + a.nonzeros) / places * p).row));
+        const index_t last = std::min(a.rows, row + rows_at_place);
+        const Survey some = lengths_of(a, row, last);
+        s.row.longest = std::max(s.row.longest, some.row.longest);
+        seen += last - row;
+        steady += some.row.steady;
+    }
+    s.row.steady = static_cast<index_t>(static_cast<double>(steady) / seen * a.rows);
+    if (!a.sorted) s.row.widest = a.cols;
+    return s;
+}
+
+template Survey sample(const CpuQueue&, const CsrView<float>&, bool);
+template Survey sample(const CpuQueue&, const CsrView<double>&, bool);
 template Survey glance(const CpuQueue&, const CsrView<float>&, bool);
 template Survey glance(const CpuQueue&, const CsrView<double>&, bool);
 template Survey survey(const CpuQueue&, const CsrView<float>&, bool);
