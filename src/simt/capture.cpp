@@ -114,9 +114,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle)
     CUstream_st* const stream = find(handle);
     if (!stream) return fail(cudaErrorInvalidResourceHandle, "the stream does not exist, or not any more");
     for (std::size_t k = 0; k < executable->nodes->size(); ++k)
-        runtime.enqueue(*stream, {.body = [nodes = executable->nodes, k] { (*nodes)[k](); },
-                                  .after = {},
-                                  .enqueued = {}});
+        runtime.enqueue(*stream,
+                        {.body = [nodes = executable->nodes, k] { (*nodes)[k](); }, .after = {}, .enqueued = {}});
     return cudaSuccess;
 }
 

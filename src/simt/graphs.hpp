@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the stand-in runtime that captures streams into graphs (capture.cpp). Apart from cuda_runtime.hpp, because
-// no kernel needs it.
+// The part of the stand-in runtime that captures streams into graphs (capture.cpp). Apart from cuda_runtime.hpp,
+// because no kernel needs it.
 #pragma once
 
 #include "simt/cuda_runtime.hpp"

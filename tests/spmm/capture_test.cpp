@@ -16,7 +16,7 @@ protected:
     template <class V>
     void check_every_policy(Layout layout)
     {
-        constexpr index_t rows = 130, n = 40;
+        constexpr index_t rows = 80, n = 40;
         const Context c = Context::cuda(0, stream.get());
         const auto a = in_type<V>(random_matrix<double>(rows, rows, 0.1, Values::integers, 3));
         const Csr<V> there = to_device(c, a.view());
@@ -30,7 +30,8 @@ protected:
             SCOPED_TRACE(name_of<V>() + ", " + to_text(policy));
             const auto plan = Plan<V, float>::make(c, there.view(), {.n = n, .b_layout = layout, .force = policy});
             const std::size_t nodes = replay(c, out, [&] { plan.run(b_view, c_view); });
-            if (layout == Layout::row_major) EXPECT_LE(nodes, policy.kernel == Kernel::tiles ? 2u : 1u);
+            const std::size_t most = policy.kernel == Kernel::tiles ? 2 : 1;  // and B by rows, where it must be turned
+            EXPECT_LE(nodes, layout == Layout::row_major ? most : most + 1);
         }
     }
 };
@@ -39,7 +40,7 @@ TEST_P(SpmmCapturedOn, EveryPolicy)
 {
     check_every_policy<float>(Layout::row_major);
     check_every_policy<Float16>(Layout::row_major);
-    check_every_policy<Float16>(Layout::column_major);
+    check_every_policy<Float16>(Layout::col_major);
 }
 
 TULLE_ON_CUDA(SpmmCapturedOn);

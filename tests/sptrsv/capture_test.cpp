@@ -21,14 +21,15 @@ protected:
             return i == j || (j < i && unit(hash_of(5, i, j)) < 0.1);
         });
         const Csr<double> there = to_device(c, a.view());
-        const auto b = to_device<double>(c, std::span<const double>(std::vector<double>(
-                                                static_cast<std::size_t>(rows * sides), 2.0)));
-        auto x = to_device<double>(c, std::span<const double>(b.span()));
+        const std::vector<double> twos(static_cast<std::size_t>(rows * sides), 2.0);
+        const auto b = to_device<double>(c, std::span<const double>(twos));
+        auto x = to_device<double>(c, std::span<const double>(twos));
         const Limits limits = limits_of(c);
         for (const Policy& policy : candidates(limits)) {
             if (!fits(policy, rows, sizeof(double), limits)) continue;
             SCOPED_TRACE(to_text(policy));
-            const auto plan = Plan<double>::make(c, there.view(), {.right_hand_sides = sides, .force = policy});
+            const auto plan = Plan<double>::make(c, there.view(),
+                                                 {.unit_diagonal = true, .right_hand_sides = sides, .force = policy});
             replay(c, x, [&] {
                 plan.solve(1.0, DenseView<const double>{rows, sides, sides, Layout::row_major, b.data()},
                            DenseView<double>{rows, sides, sides, Layout::row_major, x.data()});

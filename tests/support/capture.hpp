@@ -91,9 +91,7 @@ protected:
     template <class V>
     std::size_t replay(const Context& ctx, Buffer<V>& out, const std::function<void()>& run)
     {
-        const auto poison = [&] {
-            ctx.run([&](const auto& q) { fill_bytes(q, out.data(), 0xff, out.bytes()); });
-        };
+        const auto poison = [&] { ctx.run([&](const auto& q) { fill_bytes(q, out.data(), 0xff, out.bytes()); }); };
         const auto bits = [&] {
             const Buffer<V> here = to_host<V>(ctx, std::span<const V>(out.span()));
             return std::string(reinterpret_cast<const char*>(here.data()), here.bytes());
@@ -115,6 +113,6 @@ protected:
 }  // namespace tulle::test
 
 // CUDA alone; TULLE_ON_BACKENDS has the others.
-#define TULLE_ON_CUDA(Suite)                                                                  \
-    INSTANTIATE_TEST_SUITE_P(Backends, Suite, ::testing::Values(tulle::test::cuda_name()),    \
+#define TULLE_ON_CUDA(Suite)                                                               \
+    INSTANTIATE_TEST_SUITE_P(Backends, Suite, ::testing::Values(tulle::test::cuda_name()), \
                              [](const auto& backend) { return backend.param; })
