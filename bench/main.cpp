@@ -112,7 +112,7 @@ void add_spmv(CLI::App& app, SpmvOptions& o)
 {
     add_race(app, o, "Files or generator sentences (twin:cant, stencil7:100); none: the suite quick");
     add_type(app, o);
-    app.add_option("--against", o.against, "Baselines: plain (a loop over CSR), eigen, cusparse")
+    app.add_option("--against", o.against, "Baselines: plain (a loop over CSR), eigen, mkl, cusparse")
         ->delimiter(',')
         ->capture_default_str();
     app.add_option("--policy", o.policies,
@@ -126,7 +126,7 @@ void add_sptrsv(CLI::App& app, SptrsvOptions& o)
     add_race(app, o, "Files or generator sentences; their lower triangles are solved; none: the suite triangles",
              "triangles, paper, real, quick, or a file with one matrix a line");
     add_type(app, o);
-    app.add_option("--against", o.against, "Baselines: eigen, cusparse")->delimiter(',')->capture_default_str();
+    app.add_option("--against", o.against, "Baselines: eigen, mkl, cusparse")->delimiter(',')->capture_default_str();
     app.add_option("--policy", o.policies,
                    "Schemes beside the chosen one, by parts of their names: all; \"one block\"; by their lines: "
                    "\"kernel=tasks warps=4\"; ablation: the fastest "
@@ -167,7 +167,7 @@ void add_spgemm(CLI::App& app, SpgemmOptions& o)
     add_race(app, o, "Files or generator sentences of square matrices; none: the suite quick");
     add_type(app, o);
     app.add_option("--against", o.against,
-                   "Baselines: plain (Gustavson's loop, unsorted, as SciPy has it), eigen, graphblas, cusparse")
+                   "Baselines: plain (Gustavson's loop, unsorted, as SciPy has it), eigen, graphblas, mkl, cusparse")
         ->delimiter(',')
         ->capture_default_str();
     app.add_option(
@@ -184,7 +184,9 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
         ->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))
         ->capture_default_str();
     app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_option("--against", o.against, "Baselines: eigen, cusparse, cublas")->delimiter(',')->capture_default_str();
+    app.add_option("--against", o.against, "Baselines: eigen, mkl, cusparse, cublas")
+        ->delimiter(',')
+        ->capture_default_str();
     app.add_option("--policy", o.policies,
                    "Policies beside the chosen one, by parts of their names: all; rows; \"64, natural\"");
     add_cold(app, o.wish);

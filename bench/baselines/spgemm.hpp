@@ -34,6 +34,8 @@ std::vector<Multiplier> eigen_spgemm(SpgemmProblem<V>& problem);  // for problem
 template <class V>
 std::vector<Multiplier> graphblas_spgemm(SpgemmProblem<V>& problem);  // for problems on the CPU
 template <class V>
+std::vector<Multiplier> mkl_spgemm(SpgemmProblem<V>& problem);  // for problems on the CPU
+template <class V>
 std::vector<Multiplier> cusparse_spgemm(SpgemmProblem<V>& problem);  // for problems on a GPU
 
 }  // namespace tulle::bench

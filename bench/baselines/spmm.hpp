@@ -14,6 +14,8 @@ namespace tulle::bench {
 template <class V>
 std::vector<Contender> eigen_spmm(SpmmProblem<V>& problem);  // for problems of float and double on the CPU
 template <class V>
+std::vector<Contender> mkl_spmm(SpmmProblem<V>& problem);  // for problems of float and double on the CPU
+template <class V>
 std::vector<Contender> cusparse_spmm(SpmmProblem<V>& problem);  // for problems on a GPU
 template <class V>
 std::vector<Contender> cublas_spmm(SpmmProblem<V>& problem);  // the same, with A as a dense matrix, where it fits

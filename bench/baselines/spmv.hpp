@@ -16,6 +16,8 @@ std::vector<Contender> plain_spmv(SpmvProblem<V>& problem);  // for problems on 
 template <class V>
 std::vector<Contender> eigen_spmv(SpmvProblem<V>& problem);  // for problems on the CPU
 template <class V>
+std::vector<Contender> mkl_spmv(SpmvProblem<V>& problem);  // for problems on the CPU
+template <class V>
 std::vector<Contender> cusparse_spmv(SpmvProblem<V>& problem);  // for problems on a GPU
 
 }  // namespace tulle::bench

@@ -14,6 +14,8 @@ namespace tulle::bench {
 template <class V>
 std::vector<Contender> eigen_sptrsv(SptrsvProblem<V>& problem);  // for problems on the CPU
 template <class V>
+std::vector<Contender> mkl_sptrsv(SptrsvProblem<V>& problem);  // for problems on the CPU
+template <class V>
 std::vector<Contender> cusparse_sptrsv(SptrsvProblem<V>& problem);  // for problems on a GPU
 
 }  // namespace tulle::bench

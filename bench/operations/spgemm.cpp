@@ -100,6 +100,8 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
     if constexpr (has_graphblas)
         if (problem.ctx.backend() == Backend::cpu && wanted("graphblas"))
             append("graphblas", [&] { return graphblas_spgemm(problem); });
+    if constexpr (has_mkl)
+        if (problem.ctx.backend() == Backend::cpu && wanted("mkl")) append("mkl", [&] { return mkl_spgemm(problem); });
     if constexpr (has_cusparse)
         if (problem.ctx.backend() == Backend::cuda && wanted("cusparse"))
             append("cusparse", [&] { return cusparse_spgemm(problem); });
@@ -247,8 +249,8 @@ int bench_spgemm(const SpgemmOptions& options)
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
         require<ValueError>(
-            name == "plain" || name == "eigen" || name == "graphblas" || name == "cusparse",
-            [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, graphblas, cusparse");
+            name == "plain" || name == "eigen" || name == "graphblas" || name == "mkl" || name == "cusparse",
+            [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, graphblas, mkl, cusparse");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth)
                                      : comparison<double>(ctx, which, options, bandwidth);

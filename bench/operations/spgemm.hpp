@@ -16,7 +16,7 @@ struct SpgemmOptions {
     std::string suite = {};
     std::string backend = "all";  // cpu, cuda, all
     std::string type = "f64";     // f32, f64
-    std::vector<std::string> against = {"eigen", "graphblas", "cusparse"};
+    std::vector<std::string> against = {"eigen", "graphblas", "mkl", "cusparse"};
     std::vector<std::string> policies = {};  // beside the chosen one, by parts of their names
     bool checked = false;                    // let ours validate its input inside the clock; the baselines never do
     Wish wish = {};

@@ -60,6 +60,8 @@ std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions
     }
     if constexpr (has_eigen && sizeof(V) != 2)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_spmm(problem));
+    if constexpr (has_mkl && sizeof(V) != 2)
+        if (problem.ctx.backend() == Backend::cpu && wanted("mkl")) append(all, mkl_spmm(problem));
     if constexpr (has_cusparse) {
         if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append(all, cusparse_spmm(problem));
         if (problem.ctx.backend() == Backend::cuda && wanted("cublas")) append(all, cublas_spmm(problem));
@@ -124,8 +126,8 @@ int bench_spmm(const SpmmOptions& options)
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
         require<ValueError>(
-            name == "eigen" || name == "cusparse" || name == "cublas",
-            [&] { return concat("there is no baseline '", name, "'"); }, "eigen, cusparse, cublas");
+            name == "eigen" || name == "mkl" || name == "cusparse" || name == "cublas",
+            [&] { return concat("there is no baseline '", name, "'"); }, "eigen, mkl, cusparse, cublas");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         if (options.type == "f16") return comparison<Float16>(ctx, which, options, bandwidth);
         if (options.type == "bf16") return comparison<Bfloat16>(ctx, which, options, bandwidth);

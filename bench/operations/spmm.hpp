@@ -17,7 +17,7 @@ struct SpmmOptions {
     std::string backend = "all";               // cpu, cuda, all
     std::string type = "f32";                  // f64, f32, tf32, f16, bf16
     std::vector<index_t> columns = {32, 128};  // of B
-    std::vector<std::string> against = {"eigen", "cusparse", "cublas"};
+    std::vector<std::string> against = {"eigen", "mkl", "cusparse", "cublas"};
     std::vector<std::string> policies = {};  // beside the chosen one: those whose names contain one of these; all
     Wish wish = {};
     std::string json = {};  // file of JSON lines; "-" is standard output

@@ -94,6 +94,8 @@ std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions
     if (problem.ctx.backend() == Backend::cpu && wanted("plain")) append(all, plain_spmv(problem));
     if constexpr (has_eigen)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_spmv(problem));
+    if constexpr (has_mkl)
+        if (problem.ctx.backend() == Backend::cpu && wanted("mkl")) append(all, mkl_spmv(problem));
     if constexpr (has_cusparse)
         if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append(all, cusparse_spmv(problem));
     all.push_back(reading(problem.ctx, problem.compulsory_bytes()));
@@ -142,10 +144,12 @@ void say_what_is_missing(const SpmvOptions& options, const Report& report)
 {
     for (const std::string& name : options.against) {
         require<ValueError>(
-            name == "plain" || name == "eigen" || name == "cusparse",
-            [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, cusparse");
+            name == "plain" || name == "eigen" || name == "mkl" || name == "cusparse",
+            [&] { return concat("there is no baseline '", name, "'"); }, "plain, eigen, mkl, cusparse");
         if (name == "eigen" && !has_eigen)
             report.talk("eigen skipped: not found when the benchmark was configured (Debian: libeigen3-dev)");
+        if (name == "mkl" && !has_mkl)
+            report.talk("mkl skipped: not found when the benchmark was configured (x86-64 only; PyPI: mkl, mkl-devel)");
         if (name == "cusparse" && !has_cusparse && build::has_cuda)
             report.talk("cusparse skipped: cuSPARSE 12.6 or newer was not found when the benchmark was configured");
     }

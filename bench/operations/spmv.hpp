@@ -15,7 +15,7 @@ struct SpmvOptions {
     std::string suite = {};
     std::string backend = "all";  // cpu, cuda, all
     std::string type = "f64";     // f32, f64
-    std::vector<std::string> against = {"plain", "eigen", "cusparse"};
+    std::vector<std::string> against = {"plain", "eigen", "mkl", "cusparse"};
     std::vector<std::string> policies =
         {};  // beside the chosen one: "all", "split", "rows", "rows:8"; "once": the call without a plan
     Wish wish = {};

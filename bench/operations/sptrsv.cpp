@@ -124,6 +124,8 @@ std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOpt
     add_policies(problem, options.policies, all);
     if constexpr (has_eigen)
         if (problem.ctx.backend() == Backend::cpu && wanted("eigen")) append(all, eigen_sptrsv(problem));
+    if constexpr (has_mkl)
+        if (problem.ctx.backend() == Backend::cpu && wanted("mkl")) append(all, mkl_sptrsv(problem));
     if constexpr (has_cusparse)
         if (problem.ctx.backend() == Backend::cuda && wanted("cusparse")) append(all, cusparse_sptrsv(problem));
     all.push_back(reading(problem.ctx, problem.compulsory_bytes()));
@@ -161,8 +163,8 @@ int bench_sptrsv(const SptrsvOptions& options)
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
         require<ValueError>(
-            name == "eigen" || name == "cusparse", [&] { return concat("there is no baseline '", name, "'"); },
-            "eigen, cusparse");
+            name == "eigen" || name == "mkl" || name == "cusparse",
+            [&] { return concat("there is no baseline '", name, "'"); }, "eigen, mkl, cusparse");
     return race_all(options, "triangles", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         return options.type == "f32" ? comparison<float>(ctx, which, options, bandwidth)
                                      : comparison<double>(ctx, which, options, bandwidth);

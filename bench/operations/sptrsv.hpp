@@ -15,7 +15,7 @@ struct SptrsvOptions {
     std::string suite = {};
     std::string backend = "all";  // cpu, cuda, all
     std::string type = "f64";     // f32, f64
-    std::vector<std::string> against = {"eigen", "cusparse"};
+    std::vector<std::string> against = {"eigen", "mkl", "cusparse"};
     std::vector<std::string> policies =
         {};  // beside the chosen one: parts of names of candidates, lines of schemes, "ablation"
     int right_hand_sides = 1;

@@ -64,6 +64,7 @@ cudaError_t enqueue_on(CUstream_st* handle, const char* user, bool always, std::
     CUstream_st* const stream = runtime.stream_of(handle, device_in_use());
     if (!stream)
         return fail(cudaErrorInvalidResourceHandle, concat(user, ": the stream does not exist, or not any more"));
+    if (always && runtime.breaks_capture(user, stream->device, stream)) return cudaErrorStreamCaptureUnsupported;
     runtime.enqueue(*stream, {.body = [body = std::move(body), device = stream->device] { body(device); },
                               .after = {},
                               .always = always,
@@ -112,6 +113,8 @@ bool on_device(const void* data)
     return block && block->device != host_memory;
 }
 
+bool is_plain(const void* data) { return Runtime::get().memory.find(data) == nullptr; }
+
 cudaMemcpyKind kind_of(void* to, const void* from)
 {
     if (on_device(to)) return on_device(from) ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
@@ -134,7 +137,9 @@ void copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes)
 {
-    const std::lock_guard lock(Runtime::get().mutex);
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    if (runtime.breaks_capture("cudaMalloc", device_in_use())) return cudaErrorStreamCaptureUnsupported;
     return allocate(data, bytes, device_in_use(), Allocation::State::live);
 }
 
@@ -145,6 +150,7 @@ cudaError_t cudaFree(void* data)
     if (!data) return cudaSuccess;
     const Allocation* const block = runtime.memory.starting_at(data);
     const int device = block && block->device != host_memory ? block->device : device_in_use();
+    if (runtime.breaks_capture("cudaFree", device)) return cudaErrorStreamCaptureUnsupported;
     runtime.drain_device(device);
     const std::string wrong = runtime.memory.release(static_cast<char*>(data));
     return wrong.empty() ? cudaSuccess : refuse_free(device, concat("cudaFree: ", wrong));
@@ -161,6 +167,8 @@ cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_
     if (stream->device != pool->device)
         return fail(cudaErrorInvalidValue, concat("cudaMallocFromPoolAsync: a pool of device ", pool->device,
                                                   " for a stream of device ", stream->device));
+    if (runtime.breaks_capture("cudaMallocFromPoolAsync", stream->device, stream))
+        return cudaErrorStreamCaptureUnsupported;
     if (const cudaError_t error = allocate(data, bytes, pool->device, Allocation::State::promised);
         error != cudaSuccess)
         return error;
@@ -294,7 +302,13 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
-    const std::lock_guard lock(Runtime::get().mutex);
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex);
+    const CUstream_st* const captured = runtime.stream_of(stream, device_in_use());
+    if (captured && captured->capture && (is_plain(to) || is_plain(from))) {  // a replay would use it again
+        (void)runtime.breaks_capture("a copy of plain host memory", captured->device, captured);
+        return cudaErrorStreamCaptureUnsupported;
+    }
     return enqueue_on(stream, "cudaMemcpyAsync", false, [=](int device) { copy_now(to, from, bytes, kind, device); });
 }
 

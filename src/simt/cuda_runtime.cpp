@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/compute.hpp"
+#include "simt/capture.hpp"
 #include "simt/runtime.hpp"
 #include "tulle/text.hpp"
 
@@ -48,7 +49,9 @@ const char* cudaGetErrorName(cudaError_t error)
     case cudaErrorPeerAccessNotEnabled: return "cudaErrorPeerAccessNotEnabled";
     case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
     }
-    return "unknown error";
+    return error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureIsolation
+               ? "cudaErrorStreamCapture"
+               : "unknown error";
 }
 
 // Here the sentence behind an error is in last_fault(); this is the error's name in words.
@@ -129,6 +132,7 @@ cudaError_t cudaDeviceSynchronize()
 {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
+    if (runtime.breaks_capture("cudaDeviceSynchronize", current_device)) return cudaErrorStreamCaptureUnsupported;
     runtime.drain_device(current_device);
     return tulle::simt::report(current_device);
 }
@@ -194,6 +198,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle)
     const std::lock_guard lock(runtime.mutex);
     CUstream_st* const stream = runtime.stream_of(handle, current_device);
     if (!stream) return no_such_stream();
+    if (runtime.breaks_capture("cudaStreamSynchronize", stream->device, stream))
+        return cudaErrorStreamCaptureUnsupported;
     runtime.drain(*stream);
     return tulle::simt::report(stream->device);
 }
@@ -204,6 +210,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle)
     const std::lock_guard lock(runtime.mutex);
     CUstream_st* const stream = runtime.stream_of(handle, current_device);
     if (!stream) return no_such_stream();
+    if (runtime.breaks_capture("cudaStreamQuery", stream->device, stream)) return cudaErrorStreamCaptureUnsupported;
     if (!stream->work.empty()) runtime.step();  // time passes while somebody asks
     if (!stream->work.empty()) return cudaErrorNotReady;
     stream->progress.acquire();
@@ -216,7 +223,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     const std::lock_guard lock(runtime.mutex);
     CUstream_st* const stream = runtime.stream_of(handle, current_device);
     if (!stream) return no_such_stream();
-    if (event->last) runtime.enqueue(*stream, {.body = {}, .after = event->last, .enqueued = {}});
+    if (!event->last) return cudaSuccess;
+    if (stream->capture || event->last->capture) return tulle::simt::join_capture(*stream, *event->last);
+    runtime.enqueue(*stream, {.body = {}, .after = event->last, .enqueued = {}});
     return cudaSuccess;
 }
 
@@ -252,6 +261,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle)
                     concat("an event of device ", event->device, " recorded on a stream of device ", stream->device));
     auto recording = std::make_shared<tulle::simt::Recording>();
     event->last = recording;
+    if (stream->capture) {
+        recording->capture = stream->capture;
+        recording->stream = stream;
+        return cudaSuccess;
+    }
     runtime.enqueue(*stream, {.body =
                                   [recording] {
                                       recording->done = true;
@@ -269,6 +283,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
     if (!event->last) return cudaSuccess;
+    if (tulle::simt::is_captured(*event->last))
+        return fail(cudaErrorStreamCaptureUnsupported,
+                    "cudaEventSynchronize of an event recorded on a captured stream");
     runtime.run_until([&] { return event->last->done; });
     event->last->reached.acquire();
     return tulle::simt::report(event->device);
@@ -278,6 +295,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex);
+    if (event->last && tulle::simt::is_captured(*event->last))
+        return fail(cudaErrorStreamCaptureUnsupported, "cudaEventQuery of an event recorded on a captured stream");
     if (event->last && !event->last->done) runtime.step();
     if (event->last && !event->last->done) return cudaErrorNotReady;
     if (event->last) event->last->reached.acquire();

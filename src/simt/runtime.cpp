@@ -152,9 +152,25 @@ CUstream_st* Runtime::stream_of(CUstream_st* stream, int device)
 
 void Runtime::enqueue(CUstream_st& stream, Work work)
 {
+    if (stream.capture) {
+        if (work.body) stream.capture->nodes.push_back(std::move(work.body));
+        stream.unjoined = true;
+        return;
+    }
     work.enqueued = std::make_unique<Token>();
     work.enqueued->release();
     stream.work.push_back(std::move(work));
+}
+
+bool Runtime::breaks_capture(const char* call, int device, const CUstream_st* only)
+{
+    for (const auto& stream : streams) {
+        if (!stream->capture || stream->device != device || (only && only != stream.get())) continue;
+        stream->capture->broken = concat(call, " while a stream of device ", device, " is captured");
+        fail(cudaErrorStreamCaptureUnsupported, stream->capture->broken);
+        return true;
+    }
+    return false;
 }
 
 bool Runtime::step()

@@ -18,6 +18,7 @@
 
 #include "simt/config.hpp"
 #include "simt/cuda_runtime.hpp"
+#include "simt/graphs.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
 #include "simt/random.hpp"
@@ -25,11 +26,21 @@
 
 namespace tulle::inline TULLE_ABI::simt {
 
+// What streams are given while they are captured, in the order of the calls, and what was wrong with it.
+struct Capture {
+    CUstream_st* origin = nullptr;
+    std::vector<CUstream_st*> streams;  // the origin, and those that came to wait for one of its events
+    std::vector<std::function<void()>> nodes;
+    std::string broken;  // a call that cannot be captured
+};
+
 // One cudaEventRecord. Who waits keeps it, also when the event is recorded again or destroyed.
 struct Recording {
     bool done = false;
     std::chrono::steady_clock::time_point time;
     Token reached;
+    std::shared_ptr<Capture> capture = {};  // of the stream it was recorded on
+    CUstream_st* stream = nullptr;          // … and that stream, if captured
 };
 
 // One piece of a stream's work.
@@ -46,7 +57,9 @@ struct CUstream_st {
     int device = 0;
     unsigned number = 0;  // among the streams of its device
     std::uint64_t launches = 0;
-    bool destroyed = false;  // by the user; goes when its work is done
+    bool destroyed = false;                         // by the user; goes when its work is done
+    std::shared_ptr<tulle::simt::Capture> capture;  // work goes there instead
+    bool unjoined = false;                          // captured work that the origin has not waited for
     std::deque<tulle::simt::Work> work;
     void* identity = nullptr;     // for ThreadSanitizer, as if the stream were a thread
     tulle::simt::Token progress;  // who waits for the stream comes after its work
@@ -89,6 +102,8 @@ public:
     CUstream_st* stream_of(CUstream_st* stream,
                            int device);  // the device's default stream for null; null when there is no such stream
     void enqueue(CUstream_st& stream, Work work);
+    // A call that waits, allocates or frees: refused on a captured stream, or of a device with one (null: any stream).
+    bool breaks_capture(const char* call, int device, const CUstream_st* stream = nullptr);
     template <class Done>
     void run_until(Done&& done)
     {

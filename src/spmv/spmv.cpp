@@ -116,9 +116,16 @@ bool stored_by_rows(const Features& t)
     return (t.format == Format::csr && !t.transposed) || (t.format == Format::csc && t.transposed);
 }
 
-// What can be told of op(A) as it is stored; a matrix that is not sound is refused here, with the sentence of check().
 template <class State>
-void look(State& s, bool reused)
+void refuse(const State& s)
+{
+    std::visit([&](const auto& m) { check(s.ctx, m); }, s.a);
+}
+
+// What can be told of op(A) as it is stored; a matrix that is not sound is refused here, with the sentence of check().
+// Columns are left to the product where it checks them itself.
+template <class State>
+void look(State& s, bool reused, bool with_columns)
 {
     const trace::Phase phase{"look"};
     const auto [rows, cols] = shape_of(s.a);
@@ -133,12 +140,14 @@ void look(State& s, bool reused)
     bool sound = false;
     if (stored_by_rows(s.features)) {
         const auto m = as_rows(s.a);
-        const Survey found = s.ctx.run(
-            [&](const auto& q) { return reused ? survey(q, m, s.options.checked) : glance(q, m, s.options.checked); });
+        const Survey found = s.ctx.run([&](const auto& q) {
+            if (reused) return survey(q, m, with_columns);
+            return with_columns || s.options.force ? glance(q, m, with_columns) : sample(q, m, s.options.checked);
+        });
         s.features.row = found.row;
         sound = found.sound && (m.sorted || !m.unique);  // repeats in unsorted rows are beyond a survey
     }
-    if (s.options.checked && !sound) std::visit([&](const auto& m) { check(s.ctx, m); }, s.a);
+    if (s.options.checked && !sound) refuse(s);
 }
 
 // Coordinates by row: nothing but row_begin where they are in that order already, a copy with its sources otherwise.
@@ -337,7 +346,8 @@ void try_kernels(State& s)
 }
 
 template <class State, class M>
-std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const Options& options, bool reused)
+std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const Options& options, bool reused,
+                                  bool with_columns)
 {
     Buffer<offset_t> wide;
     const auto m = matrix::widened<StoredView<M>>(all, a, wide);
@@ -355,7 +365,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
                                            .source = {},
                                            .work = {}});
     s->limits = limits_for<Sum>(ctx, work, options, reused);
-    look(*s, reused);
+    look(*s, reused, with_columns);
     require(!options.dots || s->features.row.rows == s->features.row.cols, [&] {
         return concat("dot(y, x) wants a square matrix, not ", s->features.row.rows, " x ", s->features.row.cols);
     });
@@ -406,12 +416,44 @@ void run_state(State& s, const Vectors<V>& v)
     });
 }
 
+// Whether a product done once may check columns while it multiplies: not where a y that is added to would be lost with
+// a matrix that is refused half-way, nor where a survey cannot see all faults.
+template <class V, class M>
+bool checks_with_product(const Context& ctx, const AnyView<M>& a, const Vectors<V>& v, const Options& options)
+{
+    const bool plain = options.checked && !options.force && options.op == Op::none;
+    if (!plain || ctx.backend() != Backend::cpu || v.alpha == V(0) || v.beta != V(0)) return false;
+    return std::visit(
+        []<class View>(const View& m) {
+            if constexpr (std::is_same_v<View, CsrView<M>> || std::is_same_v<View, Csr32View<M>>)
+                return m.sorted || !m.unique;
+            else return false;
+        },
+        a);
+}
+
+template <class State, class V>
+void run_checked(State& s, const Vectors<V>& v)
+{
+    const bool sound = s.ctx.run([&](const auto& q) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>)
+            return multiply_rows_checked(q, rows_of(s), s.choice.policy.lanes, v);
+        else return true;
+    });
+    if (sound) return;
+    try {
+        refuse(s);
+    } catch (const ValueError& fault) {
+        throw ValueError(fault.what(), "y is written in part; correct the matrix and multiply again");
+    }
+}
+
 }  // namespace
 
 template <class V, class M>
 Plan<V, M> Plan<V, M>::make(const Context& ctx, const AnyView<M>& a, const Options& options)
 {
-    return Plan(make_state<State>(ctx, a, options, true));
+    return Plan(make_state<State>(ctx, a, options, true, options.checked));
 }
 
 template <class V, class M>
@@ -511,9 +553,14 @@ template <class V, class M>
 void Plan<V, M>::once(const Context& ctx, const AnyView<M>& a, V alpha, std::span<const V> x, V beta, std::span<V> y,
                       const Options& options)
 {
-    const auto state = make_state<State>(ctx, a, options, false);
+    const Vectors<V> v{alpha, x.data(), beta, y.data()};
+    const bool checks = checks_with_product(ctx, a, v, options);
+    const auto state = make_state<State>(ctx, a, options, false, options.checked && !checks);
     require_vectors(*state, x, y);
-    run_state(*state, Vectors<V>{alpha, x.data(), beta, y.data()});
+    if (!checks) return run_state(*state, v);
+    if (state->choice.policy.kernel == Kernel::rows) return run_checked(*state, v);
+    refuse(*state);
+    run_state(*state, v);
 }
 
 template class Plan<float>;

@@ -147,6 +147,15 @@ Survey glance(const CudaQueue& q, const CsrView<M>& a, bool whole)
 {
     return survey(q, a, whole);
 }
+// The same of some rows only; every row that is long beside a thread's share of the nonzeros is among them. All offsets
+// are looked at if `checked`.
+template <class M>
+Survey sample(const CpuQueue& q, const CsrView<M>& a, bool checked);
+template <class M>
+Survey sample(const CudaQueue& q, const CsrView<M>& a, bool)
+{
+    return survey(q, a, false);
+}
 
 // ---- kernels that read op(A) by rows ----
 
@@ -168,6 +177,11 @@ template <class V, class M>
 void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
 template <class V, class M>
 void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
+
+// Only on a CPU, for a product done once: columns are checked just before they are multiplied. False where they are not
+// sound; other rows of y are written by then. The offsets must be sound.
+template <class V, class M>
+bool multiply_rows_checked(const CpuQueue& q, const CsrView<M>& a, int lanes, const Vectors<V>& v);
 
 template <class M>
 Groups make_groups(const CpuQueue& q, const CsrView<M>& a);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <thread>
@@ -449,6 +450,78 @@ TEST(Devices, SayTheMultiprocessorsThatAreWanted)
         EXPECT_EQ(count, static_cast<int>(wanted));
         EXPECT_NE(simt::replay(config).find(concat("TULLE_SIM_MULTIPROCESSORS=", wanted)), std::string::npos);
     }
+}
+
+// A captured stream keeps its work for the graph, and so does a stream that waits for one of its events.
+TEST(Streams, GraphsReplayWhatWasCaptured)
+{
+    DeviceArray<int> next(std::vector<int>{0}), list(4);
+    const CudaQueue a = cuda::open_queue(0), b = cuda::open_queue(0);
+    cudaEvent_t event = nullptr;
+    cuda::check(cudaEventCreate(&event));
+    cuda::check(cudaStreamBeginCapture(a.stream, cudaStreamCaptureModeThreadLocal));
+    launch(a, {1, 1}, append, next.data(), list.data(), 1);
+    cuda::check(cudaEventRecord(event, a.stream));
+    cuda::check(cudaStreamWaitEvent(b.stream, event));
+    launch(b, {1, 1}, append, next.data(), list.data(), 2);
+    cuda::check(cudaEventRecord(event, b.stream));
+    cuda::check(cudaStreamWaitEvent(a.stream, event));
+    cudaGraph_t graph = nullptr;
+    cuda::check(cudaStreamEndCapture(a.stream, &graph));
+    EXPECT_EQ(next.to_host()[0], 0) << "captured work ran";
+    std::size_t nodes = 0;
+    cuda::check(cudaGraphGetNodes(graph, nullptr, &nodes));
+    EXPECT_EQ(nodes, 2u);
+    cudaGraphExec_t executable = nullptr;
+    cuda::check(cudaGraphInstantiate(&executable, graph));
+    for (int time = 0; time < 2; ++time) cuda::check(cudaGraphLaunch(executable, b.stream));
+    synchronize(b);
+    EXPECT_EQ(list.to_host(), (std::vector<int>{1, 2, 1, 2}));
+    cuda::check(cudaGraphExecDestroy(executable));
+    cuda::check(cudaGraphDestroy(graph));
+    cuda::check(cudaEventDestroy(event));
+}
+
+// Each breaks the capture it is in; the stream works again afterwards.
+TEST(Streams, CapturesRefuseWhatWaitsAllocatesOrFrees)
+{
+    const CudaQueue q = cuda::open_queue(0), other = cuda::open_queue(0);
+    void* data = nullptr;
+    cuda::check(cudaMalloc(&data, 64));
+    char plain[64] = {};
+    cudaEvent_t event = nullptr;
+    cuda::check(cudaEventCreate(&event));
+    const auto breaks = [&](const std::function<cudaError_t()>& call, cudaError_t at_end) {
+        cuda::check(cudaStreamBeginCapture(q.stream, cudaStreamCaptureModeThreadLocal));
+        const cudaError_t answer = call();
+        cudaGraph_t graph = nullptr;
+        EXPECT_EQ(cudaStreamEndCapture(q.stream, &graph), at_end);
+        EXPECT_EQ(graph, nullptr);
+        EXPECT_EQ(cudaStreamSynchronize(q.stream), cudaSuccess);
+        (void)cudaGetLastError();
+        return answer == cudaErrorStreamCaptureUnsupported;
+    };
+    void* more = nullptr;
+    const auto ended = cudaErrorStreamCaptureInvalidated;
+    EXPECT_TRUE(breaks([&] { return cudaStreamSynchronize(q.stream); }, ended));
+    EXPECT_TRUE(breaks([&] { return cudaStreamQuery(q.stream); }, ended));
+    EXPECT_TRUE(breaks([&] { return cudaDeviceSynchronize(); }, ended));
+    EXPECT_TRUE(breaks([&] { return cudaMalloc(&more, 64); }, ended));
+    EXPECT_TRUE(breaks([&] { return cudaMallocAsync(&more, 64, q.stream); }, ended));
+    EXPECT_TRUE(breaks([&] { return cudaFree(data); }, ended));
+    EXPECT_TRUE(breaks([&] { return cudaFreeAsync(data, q.stream); }, ended));
+    EXPECT_TRUE(breaks([&] { return cudaMemcpyAsync(data, plain, 64, cudaMemcpyHostToDevice, q.stream); }, ended));
+    EXPECT_FALSE(breaks(
+        [&] {
+            cuda::check(cudaEventRecord(event, q.stream));
+            return cudaStreamWaitEvent(other.stream, event);
+        },
+        cudaErrorStreamCaptureUnjoined));
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(q.stream, &graph), cudaErrorStreamCaptureUnmatched);
+    (void)cudaGetLastError();
+    cuda::check(cudaFree(data));
+    cuda::check(cudaEventDestroy(event));
 }
 
 }  // namespace

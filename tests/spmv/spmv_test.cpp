@@ -460,8 +460,16 @@ TEST(SpmvOnCpu, RefusesABrokenMatrixInASingleCall)
     const std::vector<double> x(90, 1.0);
     std::vector<double> y(700, 7.0);
     const auto refused = [&](const HostCsr<double>& a) {
-        EXPECT_THROW(multiply(Context::cpu(2), a.view(), x, y), ValueError);
-        EXPECT_EQ(y, std::vector<double>(700, 7.0)) << "a refused product wrote to y";
+        EXPECT_THROW(multiply(Context::cpu(2), a.view(), 1.0, x, 1.0, y), ValueError);
+        EXPECT_EQ(y, std::vector<double>(700, 7.0)) << "a refused product wrote to a y that is added to";
+        std::vector<double> overwritten = y;
+        try {
+            multiply(Context::cpu(2), a.view(), x, overwritten);
+            ADD_FAILURE() << "not refused";
+        } catch (const ValueError& fault) {
+            const bool says = std::string(fault.what()).find("y is written in part") != std::string::npos;
+            EXPECT_TRUE(says || overwritten == y) << fault.what();
+        }
     };
     for (const index_t row : {0, 255, 256, 699}) {
         SCOPED_TRACE(row);
@@ -486,6 +494,23 @@ TEST(SpmvOnCpu, RefusesABrokenMatrixInASingleCall)
     }
     EXPECT_NO_THROW(multiply(Context::cpu(2), good.view(), x, y));
     EXPECT_TRUE(within_bound(y, oracle_multiply(good, false, 1.0, x, 0.0, std::vector<double>(700, 0.0))));
+}
+
+// Columns are checked a piece of the rows at a time: faults in every piece are found, and none where rows meet.
+TEST(SpmvOnCpu, ChecksColumnsWhileItMultiplies)
+{
+    const auto good = random_matrix<double>(3000, 40, 0.3, Values::integers, 5);
+    const std::vector<double> x(40, 1.0);
+    std::vector<double> y(3000);
+    multiply(Context::cpu(1), good.view(), x, y);
+    EXPECT_TRUE(within_bound(y, oracle_multiply(good, false, 1.0, x, 0.0, std::vector<double>(3000, 0.0))));
+    for (std::size_t at = 0; at < good.col.size(); at += 997)
+        for (const index_t wrong : {-1, 40, std::numeric_limits<index_t>::max(), std::numeric_limits<index_t>::min()}) {
+            auto bad = good;
+            bad.sorted = bad.unique = false;
+            bad.col[at] = wrong;
+            EXPECT_THROW(multiply(Context::cpu(1), bad.view(), x, y), ValueError) << at << " " << wrong;
+        }
 }
 
 // The split kernel's pieces and the row kernel's sums do not depend on the number of threads.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/math.hpp"
+#include "spmv/cpu/columns.hpp"
 #include "spmv/steps.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -31,32 +32,6 @@ index_t width_of(const CsrView<M>& a, offset_t begin, offset_t end)
     return static_cast<index_t>(std::min(width < 0 ? -width : width, offset_t{max_index}));
 }
 
-// Whether columns of the rows first … last-1 are in range and as sorted and unique as the view claims. Steps back are
-// counted over all nonzeros in one loop that knows nothing of rows and so becomes vectors; those between two rows are
-// taken off again. Unsigned, so that a negative column is a large one.
-template <class M>
-bool columns_are_sound(const CsrView<M>& a, index_t first, index_t last)
-{
-    const offset_t* const row_begin = a.row_begin;
-    const offset_t begin = row_begin[first], end = row_begin[last];
-    if (begin == end) return true;
-    const index_t* const col = a.col;
-    const auto column = [col](offset_t k) { return static_cast<std::uint32_t>(col[k]); };
-    const std::uint32_t strict = a.unique ? 1 : 0;
-    std::uint32_t most = column(begin), steps = 0;
-    for (offset_t k = begin + 1; k < end; ++k) {
-        most = std::max(most, column(k));
-        steps += column(k) < column(k - 1) + strict ? 1u : 0u;
-    }
-    if (most >= static_cast<std::uint32_t>(a.cols) || !a.sorted) return most < static_cast<std::uint32_t>(a.cols);
-    for (index_t i = first; i < last; ++i) {
-        const bool starts = (row_begin[i] > begin) & (row_begin[i] < row_begin[i + 1]);
-        const offset_t at = starts ? row_begin[i] : begin;
-        steps -= (starts & (column(at) < column(at - starts) + strict)) ? 1u : 0u;
-    }
-    return steps == 0;
-}
-
 template <class M>
 Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
 {
@@ -74,7 +49,7 @@ Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
         s.row.repeats += looks_like(a, i, 0);
         s.row.shifts += looks_like(a, i, 1);
     }
-    if (whole && s.sound) s.sound = columns_are_sound(a, first, std::min(a.rows, first + slice));
+    if (whole && s.sound) s.sound = columns_are_sound(pattern_of(a), first, std::min(a.rows, first + slice));
     s.row.longest = slice_width;
     s.row.padded = slice_width * slice;
     return s;
@@ -82,24 +57,30 @@ Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
 
 // Lengths of rows and nothing else of them; for products that are done once, where more would cost more than it gains.
 template <class M>
-Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
+Survey lengths_of(const CsrView<M>& a, index_t first, index_t last)
 {
     Survey s;
     const offset_t* const row_begin = a.row_begin;
-    if (row_begin[first] < 0 || row_begin[last] > a.nonzeros) return {{}, false};
     offset_t before = -1, longest = 0;
-    index_t steady = 0, descents = 0;
+    index_t steady = 0;
     for (index_t i = first; i < last; ++i) {
         const auto length = static_cast<offset_t>(static_cast<std::uint64_t>(row_begin[i + 1]) -
                                                   static_cast<std::uint64_t>(row_begin[i]));  // whatever is there
         longest = std::max(longest, length);
-        descents += row_begin[i + 1] < row_begin[i];
         steady += length == before;
         before = length;
     }
     s.row.longest = longest;
     s.row.steady = steady;
-    s.sound = descents == 0 && (!whole || columns_are_sound(a, first, last));
+    return s;
+}
+
+template <class M>
+Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
+{
+    Survey s = lengths_of(a, first, last);
+    s.sound = offsets_are_sound(a.row_begin, first, last, a.nonzeros) &&
+              (!whole || columns_are_sound(pattern_of(a), first, last));
     return s;
 }
 
@@ -114,17 +95,38 @@ void add(Survey& to, const Survey& from)
     to.sound = to.sound && from.sound;
 }
 
+// What takes no look at the rows.
+template <class M>
+Survey survey_ends(const CsrView<M>& a)
+{
+    Survey s;
+    s.row = {.rows = a.rows,
+             .cols = a.cols,
+             .nonzeros = a.nonzeros,
+             .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0,
+             .value_bytes = sizeof(M)};
+    s.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
+    return s;
+}
+
+template <class M>
+bool all_offsets_are_sound(const CpuQueue& q, const CsrView<M>& a)
+{
+    constexpr index_t rows_at_once = 4096;
+    bool sound = true;
+#pragma omp parallel for num_threads(threads_for(q, a.rows)) schedule(static) reduction(&& : sound)
+    for (index_t s = 0; s < ceil_div(a.rows, rows_at_once); ++s)
+        sound = offsets_are_sound(a.row_begin, offset_t{s} * rows_at_once,
+                                  std::min<offset_t>(a.rows, offset_t{s} * rows_at_once + rows_at_once), a.nonzeros) &&
+                sound;
+    return sound;
+}
+
 // look(first, last) for stretches of rows, added up.
 template <class M, class Look>
 Survey survey_rows(const CpuQueue& q, const CsrView<M>& a, index_t rows_at_once, const Look& look)
 {
-    Survey all;
-    all.row = {.rows = a.rows,
-               .cols = a.cols,
-               .nonzeros = a.nonzeros,
-               .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0,
-               .value_bytes = sizeof(M)};
-    all.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
+    Survey all = survey_ends(a);
 #pragma omp parallel num_threads(threads_for(q, a.rows + a.nonzeros))
     {
         Survey mine;
@@ -154,6 +156,32 @@ Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole)
                        [&](index_t first, index_t last) { return glance_at(a, first, last, whole); });
 }
 
+// A row longer than the distance of two places on the merge path lies at one of them.
+template <class M>
+Survey sample(const CpuQueue& q, const CsrView<M>& a, bool checked)
+{
+    constexpr int places_per_thread = 16, rows_at_place = 32;
+    Survey s = survey_ends(a);
+    if (checked) s.sound = s.sound && all_offsets_are_sound(q, a);
+    if (!s.sound || a.rows == 0) return s;
+    const int places = places_per_thread * q.threads;
+    index_t seen = 0, steady = 0;
+    for (int p = 0; p < places; ++p) {
+        const auto row = static_cast<index_t>(std::min<offset_t>(
+            a.rows - 1, prim::merge_point(a.row_begin, a.rows, a.nonzeros, (a.rows + a.nonzeros) / places * p).row));
+        const index_t last = std::min(a.rows, row + rows_at_place);
+        const Survey some = lengths_of(a, row, last);
+        s.row.longest = std::max(s.row.longest, some.row.longest);
+        seen += last - row;
+        steady += some.row.steady;
+    }
+    s.row.steady = static_cast<index_t>(static_cast<double>(steady) / seen * a.rows);
+    if (!a.sorted) s.row.widest = a.cols;
+    return s;
+}
+
+template Survey sample(const CpuQueue&, const CsrView<float>&, bool);
+template Survey sample(const CpuQueue&, const CsrView<double>&, bool);
 template Survey glance(const CpuQueue&, const CsrView<float>&, bool);
 template Survey glance(const CpuQueue&, const CsrView<double>&, bool);
 template Survey survey(const CpuQueue&, const CsrView<float>&, bool);

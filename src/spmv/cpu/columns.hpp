@@ -1,0 +1,30 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "tulle/csr.hpp"
+
+namespace tulle::inline TULLE_ABI::spmv {
+
+// What the check of columns needs of a matrix.
+struct Pattern {
+    index_t cols;
+    const offset_t* row_begin;
+    const index_t* col;
+    bool sorted, unique;
+};
+
+template <class M>
+Pattern pattern_of(const CsrView<M>& a)
+{
+    return {a.cols, a.row_begin, a.col, a.sorted, a.unique};
+}
+
+// Whether the offsets of the rows first … last-1 ascend and stay within the nonzeros.
+bool offsets_are_sound(const offset_t* row_begin, offset_t first, offset_t last, offset_t nonzeros);
+
+// Whether columns of the rows first … last-1 are in range and as sorted and unique as the matrix claims. The offsets of
+// these rows must be sound.
+bool columns_are_sound(const Pattern& a, offset_t first, offset_t last);
+
+}  // namespace tulle::inline TULLE_ABI::spmv
