@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Markov clustering. Row i of the matrix is where a walk from vertex i goes: column i of the program mcl. Expansion
-// with pruning is multiply_select(), on vertices in the order of communities (order.hpp); clusters are read from the last
-// matrix on the host, in the order given.
+// with pruning is multiply_select(), on vertices in the order of communities (order.hpp); clusters are read from the
+// last matrix on the host, in the order given.
 #include <algorithm>
 #include <numeric>
 #include <vector>

@@ -125,7 +125,8 @@ template <class V>
 void compare_products_of_blocks(const Context& c)
 {
     const auto a = matrix_where<V>(150, 150, Values::integers, 1, [](index_t, index_t) { return true; });
-    const auto b = matrix_where<V>(150, 271, Values::integers, 2, [](index_t i, index_t j) { return i / 75 == j / 137; });
+    const auto b =
+        matrix_where<V>(150, 271, Values::integers, 2, [](index_t i, index_t j) { return i / 75 == j / 137; });
     const auto whole = host_of(c, spgemm::multiply(c, a.view(), b.view()));
     for (const Select& s : {Select{.threshold = 300}, Select{.threshold = 300, .most_per_row = 5},
                             Select{.threshold = 200, .most_per_row = 20, .recover = 30, .recover_share = 0.9},
