@@ -53,8 +53,8 @@ TULLE_API Csr<V> extract(const Context& ctx, const CsrView<V>& a, std::span<cons
 
 /// C with C(rows[i], cols[j]) = A(i, j): entries of C at those positions go, those of A take their place. An empty list
 /// stands for all, in their order. Rows are sorted.
-/// @throws ShapeError if A has not as many rows and columns as are named; ValueError if a matrix is not valid or stores a
-/// position twice, or a list names what C does not have, or the same twice; OutOfMemory.
+/// @throws ShapeError if A has not as many rows and columns as are named; ValueError if a matrix is not valid or stores
+/// a position twice, or a list names what C does not have, or the same twice; OutOfMemory.
 template <class V>
 TULLE_API Csr<V> assign(const Context& ctx, const CsrView<V>& c, std::span<const index_t> rows,
                         std::span<const index_t> cols, const CsrView<V>& a);

@@ -71,10 +71,12 @@ Csr<V> merge(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, bool 
     return ctx.for_work(a.nonzeros + b.nonzeros).run([&](const auto& q) {
         return count_and_fill<V>(
             q, a.rows, a.cols,
-            [&](offset_t* count) { run_pass(q, a.rows, CountMerged{edges_of(a), edges_of(b), either, count}, {}); },
+            [&](offset_t* count) {
+                run_pass(q, a.rows, CountMerged{edges_of(a), edges_of(b), either, count}, {});
+            },
             [&](Csr<V>& c) {
-                run_pass(q, a.rows,
-                         FillMerged<V>{a, b, either, f, c.row_begin.data(), c.col.data(), c.value.data()}, {});
+                run_pass(q, a.rows, FillMerged<V>{a, b, either, f, c.row_begin.data(), c.col.data(), c.value.data()},
+                         {});
             });
     });
 }
@@ -90,9 +92,8 @@ void require_same_shape(const Context& ctx, const CsrView<V>& a, const CsrView<V
 {
     require_matrix(ctx, a);
     require_matrix(ctx, b);
-    require(a.rows == b.rows && a.cols == b.cols, [&] {
-        return concat("A is ", a.rows, " x ", a.cols, ", but B is ", b.rows, " x ", b.cols);
-    });
+    require(a.rows == b.rows && a.cols == b.cols,
+            [&] { return concat("A is ", a.rows, " x ", a.cols, ", but B is ", b.rows, " x ", b.cols); });
     require_unique(a, b);
 }
 
@@ -135,7 +136,10 @@ template <class V, class Queue>
 Csr<V> take(const Queue& q, const CsrView<V>& a, const Part& part, index_t rows, index_t cols)
 {
     Csr<V> c = count_and_fill<V>(
-        q, rows, cols, [&](offset_t* count) { run_pass(q, rows, CountPart{part, count}, {}); },
+        q, rows, cols,
+        [&](offset_t* count) {
+            run_pass(q, rows, CountPart{part, count}, {});
+        },
         [&](Csr<V>& to) {
             run_pass(q, rows, FillPart<V>{part, a.value, to.row_begin.data(), to.col.data(), to.value.data()}, {});
         });
@@ -234,9 +238,8 @@ Csr<V> assign(const Context& ctx, const CsrView<V>& c, List rows, List cols, con
         return concat("A is ", a.rows, " x ", a.cols, ", but ", named_rows, " rows and ", named_cols,
                       " columns are named");
     });
-    auto [inside, outside] = ctx.for_work(c.nonzeros + a.nonzeros).run([&](const auto& q) {
-        return split_for_assign(q, c, rows, cols, a);
-    });
+    auto [inside, outside] =
+        ctx.for_work(c.nonzeros + a.nonzeros).run([&](const auto& q) { return split_for_assign(q, c, rows, cols, a); });
     const Csr<V> left = sorted(ctx, std::move(inside)), right = sorted(ctx, std::move(outside));
     return merge(ctx, left.view(), right.view(), true, Binary::first);
 }
@@ -284,7 +287,9 @@ Csr<V> kron(const Context& ctx, Semiring semiring, const CsrView<V>& a, const Cs
     Csr<V> c = ctx.for_work(a.nonzeros * b.nonzeros).run([&](const auto& q) {
         return count_and_fill<V>(
             q, rows, cols,
-            [&](offset_t* count) { run_pass(q, rows, CountKron{a.row_begin, b.row_begin, b.rows, count}, {}); },
+            [&](offset_t* count) {
+                run_pass(q, rows, CountKron{a.row_begin, b.row_begin, b.rows, count}, {});
+            },
             [&](Csr<V>& to) {
                 run_pass(q, rows,
                          FillKron<V>{a, b, functions_of(semiring).times, to.row_begin.data(), to.col.data(),
@@ -297,14 +302,14 @@ Csr<V> kron(const Context& ctx, Semiring semiring, const CsrView<V>& a, const Cs
     return c;
 }
 
-#define TULLE_GRAPH_OPS(V)                                                                                            \
-    template TULLE_API Csr<V> add(const Context&, Monoid, const CsrView<V>&, const CsrView<V>&);                      \
-    template TULLE_API Csr<V> multiply_entries(const Context&, Semiring, const CsrView<V>&, const CsrView<V>&);       \
-    template TULLE_API Csr<V> extract(const Context&, const CsrView<V>&, List, List);                                 \
-    template TULLE_API Csr<V> assign(const Context&, const CsrView<V>&, List, List, const CsrView<V>&);               \
-    template TULLE_API void reduce_rows(const Context&, Monoid, const CsrView<V>&, std::span<V>);                     \
-    template TULLE_API void reduce_cols(const Context&, Monoid, const CsrView<V>&, std::span<V>);                     \
-    template TULLE_API V reduce(const Context&, Monoid, const CsrView<V>&);                                           \
+#define TULLE_GRAPH_OPS(V)                                                                                      \
+    template TULLE_API Csr<V> add(const Context&, Monoid, const CsrView<V>&, const CsrView<V>&);                \
+    template TULLE_API Csr<V> multiply_entries(const Context&, Semiring, const CsrView<V>&, const CsrView<V>&); \
+    template TULLE_API Csr<V> extract(const Context&, const CsrView<V>&, List, List);                           \
+    template TULLE_API Csr<V> assign(const Context&, const CsrView<V>&, List, List, const CsrView<V>&);         \
+    template TULLE_API void reduce_rows(const Context&, Monoid, const CsrView<V>&, std::span<V>);               \
+    template TULLE_API void reduce_cols(const Context&, Monoid, const CsrView<V>&, std::span<V>);               \
+    template TULLE_API V reduce(const Context&, Monoid, const CsrView<V>&);                                     \
     template TULLE_API Csr<V> kron(const Context&, Semiring, const CsrView<V>&, const CsrView<V>&);
 TULLE_GRAPH_OPS(float)
 TULLE_GRAPH_OPS(double)

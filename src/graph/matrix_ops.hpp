@@ -337,12 +337,12 @@ struct PackEntry {
 };
 
 // F(operation) for all of these: where backends instantiate run_pass().
-#define TULLE_GRAPH_MATRIX_PASSES_OF(F, V)                                                                            \
-    F(FillMerged<V>) F(FillPart<V>) F(ReduceRow<V>) F(FillKron<V>) F(PushProduct<V>) F(SumPushed<V>) F(PullRow<V>)     \
-        F(PackEntry<V>)
-#define TULLE_GRAPH_MATRIX_PASSES(F)                                                                                  \
-    TULLE_GRAPH_MATRIX_PASSES_OF(F, float)                                                                            \
-    TULLE_GRAPH_MATRIX_PASSES_OF(F, double)                                                                           \
+#define TULLE_GRAPH_MATRIX_PASSES_OF(F, V) \
+    F(FillMerged<V>)                       \
+    F(FillPart<V>) F(ReduceRow<V>) F(FillKron<V>) F(PushProduct<V>) F(SumPushed<V>) F(PullRow<V>) F(PackEntry<V>)
+#define TULLE_GRAPH_MATRIX_PASSES(F)        \
+    TULLE_GRAPH_MATRIX_PASSES_OF(F, float)  \
+    TULLE_GRAPH_MATRIX_PASSES_OF(F, double) \
     F(CountMerged) F(CountPart) F(CountKron) F(FindBadIndex) F(CountPushed) F(FlagFirst) F(PlaceEntry)
 
 }  // namespace tulle::inline TULLE_ABI::graph

@@ -55,8 +55,7 @@ SparseVector<V> pull(const Queue& q, const Functions& f, const CsrView<V>& a, co
     Buffer<V> sum(q, a.rows);
     Buffer<offset_t> place(q, offset_t{a.rows} + 1);
     run_pass(q, a.cols, PlaceEntry{x.index.data(), x.entries(), place_of.data()}, {});
-    run_pass(q, a.rows,
-             PullRow<V>{a, x.value.data(), place_of.data(), f.times, f.plus, sum.data(), place.data()}, {});
+    run_pass(q, a.rows, PullRow<V>{a, x.value.data(), place_of.data(), f.times, f.plus, sum.data(), place.data()}, {});
     prim::exclusive_scan(q, place.data(), place.data(), a.rows);
     SparseVector<V> y = empty_vector<Queue, V>(q, a.rows, read_value(q, place.data() + a.rows));
     run_pass(q, a.rows, PackEntry<V>{sum.data(), place.data(), y.index.data(), y.value.data()}, {});
@@ -105,8 +104,8 @@ SparseVector<V> multiply_sparse(const Context& ctx, Semiring semiring, const Csr
         run_pass(q, x.entries(), CountPushed{transposed.row_begin, x.index.data(), begin.data()}, {});
         prim::exclusive_scan(q, begin.data(), begin.data(), x.entries());
         const offset_t products = read_value(q, begin.data() + x.entries());
-        const bool is_push = direction == Direction::push ||
-                             (direction == Direction::automatic && products * pull_share < a.nonzeros);
+        const bool is_push =
+            direction == Direction::push || (direction == Direction::automatic && products * pull_share < a.nonzeros);
         return is_push ? push(q, f, transposed, x, begin.data(), products) : pull(q, f, a, x);
     });
 }
@@ -114,7 +113,6 @@ SparseVector<V> multiply_sparse(const Context& ctx, Semiring semiring, const Csr
 template TULLE_API SparseVector<float> multiply_sparse(const Context&, Semiring, const CsrView<float>&,
                                                        const CsrView<float>&, const SparseVector<float>&, Direction);
 template TULLE_API SparseVector<double> multiply_sparse(const Context&, Semiring, const CsrView<double>&,
-                                                        const CsrView<double>&, const SparseVector<double>&,
-                                                        Direction);
+                                                        const CsrView<double>&, const SparseVector<double>&, Direction);
 
 }  // namespace tulle::inline TULLE_ABI::graph

@@ -158,7 +158,8 @@ TEST_P(GraphOpsOn, ReduceRowsColumnsAndAll)
             cols[static_cast<std::size_t>(j)] = sum_of(m, cols[static_cast<std::size_t>(j)], v);
             every = sum_of(m, every, v);
         }
-        Buffer<double> y = to_device<double>(c, std::vector<double>(4, 99.0)), z = to_device<double>(c, std::vector<double>(3, 99.0));
+        Buffer<double> y = to_device<double>(c, std::vector<double>(4, 99.0)),
+                       z = to_device<double>(c, std::vector<double>(3, 99.0));
         reduce_rows(c, m, there.view(), y.span());
         reduce_cols(c, m, there.view(), z.span());
         const Buffer<double> got_rows = to_host(c, std::span<const double>(y.span())),
@@ -189,7 +190,8 @@ TEST_P(GraphOpsOn, KroneckerProduct)
 }
 
 template <class V>
-SparseVector<V> vector_of(const Context& c, index_t size, const std::vector<index_t>& index, const std::vector<V>& value)
+SparseVector<V> vector_of(const Context& c, index_t size, const std::vector<index_t>& index,
+                          const std::vector<V>& value)
 {
     return {size, to_device<index_t>(c, index), to_device<V>(c, value)};
 }
