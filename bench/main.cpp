@@ -14,6 +14,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/values.hpp"
 #include "bench/operations/collect.hpp"
+#include "bench/operations/graph.hpp"
 #include "bench/operations/partition.hpp"
 #include "bench/operations/roofline.hpp"
 #include "bench/operations/sddmm.hpp"
@@ -37,6 +38,7 @@ constexpr const char* examples =
     "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves beside cuSPARSE SpSV; --rhs 32: SpSM\n"
     "  tulle-bench sptrsv twin:cant --policy ablation          what each idea is worth\n"
     "  tulle-bench solve stencil7:64 --preconditioner ic0      systems beside Eigen's iterative solvers\n"
+    "  tulle-bench graph email-Enron.mtx --backend cpu         graph algorithms beside SuiteSparse:GraphBLAS\n"
     "  tulle-bench partition --suite paper                     cutting into 8 parts beside one upload, and what each "
     "part takes alone\n"
     "  tulle-bench roof                                        how fast this machine reads and copies memory\n";
@@ -209,6 +211,15 @@ void add_sddmm(CLI::App& app, SddmmOptions& o)
     add_cold(app, o.wish);
 }
 
+void add_graph(CLI::App& app, GraphOptions& o)
+{
+    add_race(app, o, "Files or generator sentences, taken as undirected graphs; none: the suite quick");
+    app.add_option("--algorithm", o.algorithms, "triangles, bfs, pagerank (50 iterations), masked (C<A> = A A)")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"triangles", "bfs", "pagerank", "masked"}))
+        ->capture_default_str();
+}
+
 void add_collect(CLI::App& app, CollectOptions& o)
 {
     app.add_option("operation", o.operation, "sptrsv or spgemm")
@@ -270,6 +281,10 @@ int parse_and_run(int argc, char** argv)
     SddmmOptions sddmm;
     CLI::App* sddmm_command = app.add_subcommand("sddmm", "c = X Y^T at the positions of A: ours and the baselines");
     add_sddmm(*sddmm_command, sddmm);
+    GraphOptions graph;
+    CLI::App* graph_command =
+        app.add_subcommand("graph", "Triangles, searches, ranks, masked products: ours and SuiteSparse:GraphBLAS");
+    add_graph(*graph_command, graph);
     add_timing(*roof_command, roofline);
     cli::check_arguments(app, {argv + 1, argv + argc});
     try {
@@ -285,6 +300,7 @@ int parse_and_run(int argc, char** argv)
     if (*spgemm_command) return bench_spgemm(spgemm);
     if (*spmm_command) return bench_spmm(spmm);
     if (*sddmm_command) return bench_sddmm(sddmm);
+    if (*graph_command) return bench_graph(graph);
     return *spmv_command ? bench_spmv(spmv) : bench_roof(roofline);
 }
 

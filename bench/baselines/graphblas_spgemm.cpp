@@ -2,53 +2,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SuiteSparse:GraphBLAS: the product over plus and times, by rows, until C is sorted and complete; as many threads as
 // ours. Its indices are 64 bits wide.
-#include <math.h>
-
-#include <complex>
-#include <memory>
-#include <type_traits>
 #include <vector>
 
-extern "C" {  // it does not say so itself; what it includes of C++ stands above
-#include <GraphBLAS.h>
-}
-
+#include "bench/baselines/graphblas.hpp"
 #include "bench/baselines/spgemm.hpp"
-#include "tulle/error.hpp"
-#include "tulle/text.hpp"
 
 namespace tulle::bench {
 namespace {
 
-void check(GrB_Info info, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-{
-    if (info != GrB_SUCCESS)
-        throw Error(concat(file, ":", line, ": GraphBLAS answers ", static_cast<int>(info)),
-                    "see the GrB_Info values in GraphBLAS.h");
-}
-
-// The library is started once in a process.
-void start()
-{
-    static const bool started = [] {
-        check(GrB_init(GrB_NONBLOCKING));
-        return true;
-    }();
-    (void)started;
-}
-
-struct Destroy {
-    void operator()(GrB_Matrix matrix) const { (void)GrB_Matrix_free(&matrix); }
-};
-using Matrix = std::unique_ptr<std::remove_pointer_t<GrB_Matrix>, Destroy>;
+using namespace graphblas;
 
 template <class V>
 class GraphblasSpgemm {
 public:
     explicit GraphblasSpgemm(SpgemmProblem<V>& problem) : problem_(problem)
     {
-        start();
-        check(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, problem.ctx.host().threads));
+        start(problem.ctx.host().threads);
         const CsrView<V> a = problem.host.view();
         const std::vector<GrB_Index> begin(a.row_begin, a.row_begin + a.rows + 1), col(a.col, a.col + a.nonzeros);
         GrB_Matrix matrix = nullptr;

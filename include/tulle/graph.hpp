@@ -89,8 +89,9 @@ template <class V>
 TULLE_API Csr<V> select(const Context& ctx, const CsrView<V>& a, const Select& selection);
 
 /// select(A B), without ever holding A B: the CPU selects in every row as it is computed, with arrays of B.cols
-/// entries for each thread; a GPU computes A B by ranges of rows that fit `budget`. Beside those, the memory is that of
-/// the result twice. Rows are sorted; sums are in the order of A's nonzeros.
+/// entries for each thread and, where rows of B are used often, a copy of B of at most twice its size; a GPU computes A
+/// B by ranges of rows that fit `budget`. Beside those, the memory is that of the result twice. Rows are sorted; sums
+/// are in the order of A's nonzeros.
 /// @param ctx where the arrays are and the work is done.
 /// @param semiring of the product; on a GPU plus_times.
 /// @param a the matrix A.
@@ -207,8 +208,8 @@ struct Clusters {
 /// float, as mcl's. Self loops are replaced by the largest weight of their vertex; an edge that is stored twice has the
 /// sum of its weights. A vertex between clusters goes to the one with the smallest attractor.
 ///
-/// The square is never held: see multiply_select(). The memory is that of two pruned matrices, at most about
-/// 2 x 8 bytes x vertices x max(select, recover), beside the arrays of the threads.
+/// The square is never held: see multiply_select(). The memory is that of two pruned matrices, each at most about
+/// 8 bytes x vertices x max(select, recover), of a copy of one on the CPU, and the arrays of the threads.
 /// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or not finite, or an
 /// option is out of range; OutOfMemory.
 TULLE_API Clusters cluster(const Context& ctx, const CsrView<double>& a, const ClusterOptions& options = {});

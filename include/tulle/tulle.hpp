@@ -15,7 +15,8 @@
 /// - C = op(A) op(B): tulle::spgemm::multiply(), tulle::spgemm::Plan, tulle::spgemm::TeamPlan
 /// - c = alpha (X Y^T) at the positions of A + beta c, and sparse attention: tulle::sddmm::multiply(),
 /// tulle::sddmm::Plan
-/// - semirings, masks and graph algorithms: graph.hpp
+/// - semirings, masks and graph algorithms: graph.hpp; element-wise operations, parts, reductions, sparse vectors:
+///   graph_ops.hpp
 /// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
 /// - Incomplete factorisations: tulle::factor::Plan
 /// - Algebraic multigrid: tulle::amg::Plan
@@ -32,6 +33,7 @@
 #include "tulle/features.hpp"
 #include "tulle/generate.hpp"
 #include "tulle/graph.hpp"
+#include "tulle/graph_ops.hpp"
 #include "tulle/io.hpp"
 #include "tulle/partition.hpp"
 #include "tulle/sddmm.hpp"

@@ -314,6 +314,7 @@ void bind_spmm(nb::module_& m);
 void bind_spgemm(nb::module_& m);
 void bind_sptrsv(nb::module_& m);
 void bind_sddmm(nb::module_& m);
+void bind_graph(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_solve(nb::module_& m);
 void bind_files(nb::module_& m);

@@ -49,6 +49,7 @@ NB_MODULE(_core, m)
     bind_spgemm(m);
     bind_sptrsv(m);
     bind_sddmm(m);
+    bind_graph(m);
     bind_device(m);
     bind_solve(m);
     bind_files(m);

@@ -1,12 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Markov clustering. Row i of the matrix is where a walk from vertex i goes: column i of the program mcl. Expansion
-// with pruning is multiply_select(); clusters are read from the last matrix on the host.
+// with pruning is multiply_select(), on vertices in the order of communities (order.hpp); clusters are read from the
+// last matrix on the host, in the order given.
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "graph/arguments.hpp"
+#include "graph/order.hpp"
 #include "graph/steps.hpp"
 #include "graph/trees.hpp"
 #include "prim/reduce.hpp"
@@ -90,6 +92,14 @@ std::vector<Vertices> leads(const CsrView<float>& m)
 }
 
 index_t& at(Vertices& all, index_t v) { return all[static_cast<std::size_t>(v)]; }
+
+// Where each vertex is in an order.
+Vertices places_of(const Vertices& order)
+{
+    Vertices place(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k) at(place, order[k]) = static_cast<index_t>(k);
+    return place;
+}
 
 // The smallest attractor of the system that each attractor is in; -1 for other vertices. Attractors lead to themselves.
 Vertices systems_of(const std::vector<Vertices>& to)
@@ -180,7 +190,10 @@ Clusters cluster(const Context& ctx, const CsrView<double>& a, const ClusterOpti
                            .recover = options.recover,
                            .recover_share = options.recover_share};
     const Csr<double> tidy = sum_duplicates(ctx, a), here = to_host(ctx, tidy.view());
-    const Csr<float> start = walks(ctx.host(), here.view());
+    const Context host = ctx.backend() == Backend::cpu ? ctx : Context::cpu(ctx.host().threads);
+    const Csr<float> given = walks(ctx.host(), here.view());
+    const Vertices order = order_by_community(given.view());
+    const Csr<float> start = permute(host, given.view(), order, order);
     Csr<float> m = to_device(ctx, start.view());
     Clusters r;
     r.converged = a.rows == 0;
@@ -194,7 +207,8 @@ Clusters cluster(const Context& ctx, const CsrView<double>& a, const ClusterOpti
         r.most_nonzeros = std::max(r.most_nonzeros, m.nonzeros());
         if (options.progress) options.progress({r.iterations, chaos, m.nonzeros()});
     }
-    const Csr<float> last = to_host(ctx, m.view());
+    const Vertices place = places_of(order);
+    const Csr<float> here_again = to_host(ctx, m.view()), last = permute(host, here_again.view(), place, place);
     read_clusters(last.view(), r);
     return r;
 }

@@ -384,6 +384,43 @@ void add_sddmm(std::vector<Call<View>>& all)
                    false, false});
 }
 
+// What takes a matrix alone, and what takes two: each of them malformed in its turn.
+void add_graph_ops(std::vector<Call<CsrView<V>>>& all)
+{
+    using View = CsrView<V>;
+    using Work = std::function<void(const Context&, const View&, const View&)>;
+    const auto two = [&](const char* name, const Work& work) {
+        for (const bool left : {true, false})
+            all.push_back({name, [=](const Context& c, const View& a) {
+                               const Matrices m(c);
+                               const View sound = m.view<View>(false);
+                               work(c, left ? a : sound, left ? sound : a);
+                           }});
+    };
+    const auto one = [&](const char* name, const auto& work) {
+        all.push_back({name, [=](const Context& c, const View& a) {
+                           Operands o(c);
+                           work(c, a, o);
+                       }});
+    };
+    two("graph::add", [](auto& c, auto& a, auto& b) { graph::add(c, graph::Monoid::plus, a, b); });
+    two("graph::multiply_entries",
+        [](auto& c, auto& a, auto& b) { graph::multiply_entries(c, graph::Semiring::plus_times, a, b); });
+    two("graph::kron", [](auto& c, auto& a, auto& b) { graph::kron(c, graph::Semiring::plus_times, a, b); });
+    two("graph::assign", [](auto& c, auto& a, auto& b) { graph::assign(c, a, {}, {}, b); });
+    one("graph::multiply_sparse", [](auto& c, auto& a, auto&) {
+        graph::SparseVector<V> x;
+        x.size = 4;
+        graph::multiply_sparse(c, graph::Semiring::plus_times, a, a, x);
+    });
+    one("graph::extract", [](auto& c, auto& a, auto&) { graph::extract(c, a, {}, {}); });
+    one("graph::reduce", [](auto& c, auto& a, auto&) { graph::reduce(c, graph::Monoid::plus, a); });
+    one("graph::reduce_rows",
+        [](auto& c, auto& a, auto& o) { graph::reduce_rows(c, graph::Monoid::plus, a, o.out()); });
+    one("graph::reduce_cols",
+        [](auto& c, auto& a, auto& o) { graph::reduce_cols(c, graph::Monoid::plus, a, o.out()); });
+}
+
 template <class View>
 void add_spgemm(std::vector<Call<View>>& all)
 {
@@ -477,6 +514,7 @@ std::vector<Call<CsrView<V>>> calls()
     add_spmm(all);
     add_sddmm(all);
     add_spgemm(all);
+    add_graph_ops(all);
     add_sptrsv(all);
     return all;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/order.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "tulle/graph.hpp"
@@ -93,6 +94,26 @@ TEST_P(ClusterOn, AreThoseOfMcl)
               (std::vector<std::vector<index_t>>{{0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16, 17, 19, 21},
                                                  {8, 9, 14, 15, 18, 20, 22, 23, 26, 27, 28, 29, 30, 32, 33},
                                                  {24, 25, 31}}));
+}
+
+// Communities far apart in the numbering come together, and every vertex has one place.
+TEST(Order, PutsCommunitiesTogether)
+{
+    std::vector<std::pair<index_t, index_t>> edges{{0, 3}};  // three cliques of the vertices that are equal modulo 3
+    for (index_t i = 0; i < 30; ++i)
+        for (index_t j = i + 3; j < 30; j += 3) edges.emplace_back(i, j);
+    std::vector<std::tuple<index_t, index_t, float>> all;
+    for (const auto& [i, j, w] : undirected(31, edges).entries()) all.emplace_back(i, j, static_cast<float>(w));
+    const std::vector<index_t> order = order_by_community(csr_of<float>(31, 31, all).view());
+    ASSERT_EQ(order.size(), 31u);
+    int changes = 0;
+    for (std::size_t k = 1; k < 31; ++k)
+        changes += order[k] == 30 || order[k - 1] == 30 || order[k] % 3 != order[k - 1] % 3;
+    EXPECT_LE(changes, 4);
+    std::vector<index_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (index_t v = 0; v < 31; ++v) EXPECT_EQ(sorted[static_cast<std::size_t>(v)], v);
+    EXPECT_TRUE(order_by_community(csr_of<float>(0, 0, {}).view()).empty());
 }
 
 TEST_P(ClusterOn, SaysWhereItIsAndStops)

@@ -243,6 +243,29 @@ TEST(Hits, AreTheSingularVectors)
     EXPECT_NEAR(r.hub[0] / r.hub[1], (2 + std::sqrt(2.0)) / (1 + std::sqrt(2.0)), 1e-12);
 }
 
+// Levels with many edges, for which vertices pull, between levels with few: by a plain loop over all edges.
+TEST(BreadthFirst, IsThatOfAPlainLoop)
+{
+    for (const double density : {0.02, 0.2}) {
+        auto edges = random_matrix<double>(80, 80, density, Values::integers, 9).entries();
+        for (index_t v = 80; v < 90; ++v) edges.emplace_back(v - 1, v, 1.0);  // a path away from the others
+        std::sort(edges.begin(), edges.end());
+        const auto a = shuffled_with_duplicates(csr_of<double>(90, 90, edges), 3);
+        std::vector<index_t> level(90, -1), parent(90, -1);
+        level[7] = 0;
+        for (index_t now = 0; now < 90; ++now)
+            for (const auto& [u, v, w] : a.entries()) {
+                const auto from = static_cast<std::size_t>(u), to = static_cast<std::size_t>(v);
+                if (level[from] != now || (level[to] >= 0 && level[to] <= now)) continue;
+                parent[to] = level[to] < 0 ? u : std::min(parent[to], u);
+                level[to] = now + 1;
+            }
+        const Levels r = breadth_first(Context::cpu(3), a.view(), 7);
+        EXPECT_EQ(r.level, level);
+        EXPECT_EQ(r.parent, parent);
+    }
+}
+
 TEST(BreadthFirst, FindsLevelsAndSmallestParents)
 {
     const Context c = Context::cpu(2);

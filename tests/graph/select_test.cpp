@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "support/backends.hpp"
 #include "support/battery.hpp"
@@ -117,6 +118,36 @@ TEST_P(SelectOn, OfAProductIsAFilterAfterIt)
     if (ctx().backend() == Backend::cpu)
         compare_products<double>(ctx(), 0);  // KeepsWhatTheRuleSays has doubles on a GPU
     compare_products<float>(ctx(), std::size_t{1} << 20);
+}
+
+// A matrix whose rows are used so often, with columns so close, that the CPU adds four of its entries at a time.
+template <class V>
+void compare_products_of_blocks(const Context& c)
+{
+    const auto a = matrix_where<V>(150, 150, Values::integers, 1, [](index_t, index_t) { return true; });
+    const auto b =
+        matrix_where<V>(150, 271, Values::integers, 2, [](index_t i, index_t j) { return i / 75 == j / 137; });
+    const auto whole = host_of(c, spgemm::multiply(c, a.view(), b.view()));
+    for (const Select& s : {Select{.threshold = 300}, Select{.threshold = 300, .most_per_row = 5},
+                            Select{.threshold = 200, .most_per_row = 20, .recover = 30, .recover_share = 0.9},
+                            Select{.threshold = 900, .recover = 40, .recover_share = 1}})
+        EXPECT_EQ(entries_of(host_of(c, multiply_select(c, Semiring::plus_times, a.view(), b.view(), s))),
+                  filtered(whole, s))
+            << s.threshold << ", most " << s.most_per_row << ", recover " << s.recover;
+    // An infinite factor gives entries where it meets one, and no others.
+    auto infinite = a;
+    for (std::size_t k = 0; k < 75; ++k) infinite.value[k] = 0;
+    infinite.value[75] = std::numeric_limits<V>::infinity();
+    const Csr<V> got = multiply_select(c, Semiring::plus_times, infinite.view(), b.view(), {.threshold = 1});
+    for (const auto& [i, j, v] : host_of(c, got).entries()) EXPECT_TRUE(i > 0 || j >= 137) << j;
+}
+
+TEST(Select, AddsFourEntriesAtATime)
+{
+    for (const int threads : {1, 3}) {
+        compare_products_of_blocks<float>(Context::cpu(threads));
+        compare_products_of_blocks<double>(Context::cpu(threads));
+    }
 }
 
 TEST_P(SelectOn, NeverHoldsTheProduct)

@@ -4,16 +4,21 @@
 // stay are put down in blocks, because how many entries stay is known only then, and copied together at the end.
 //
 // A row is summed in an array as long as B is wide. With many products, no question is asked about a place before
-// something is added, and the array is searched for entries that are not zero: entries that are would be below the
-// threshold. With few, or over another semiring, marks tell which places have a product, and a list which those are.
+// something is added, and the array is searched for entries at or above the bar: entries that are zero would be below
+// the threshold. With few, or over another semiring, marks tell which places have a product, and a list which those
+// are. Where B is used often enough, its entries are added four at a time (quads.hpp).
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <utility>
 #include <vector>
 
+#include "base/math.hpp"
 #include "graph/cpu/key_row.hpp"
+#include "graph/cpu/quads.hpp"
+#include "graph/cpu/sum_row.hpp"
 #include "graph/semirings.hpp"
 #include "graph/steps.hpp"
 #include "prim/scan.hpp"
@@ -40,23 +45,24 @@ template <class V>
 class Rooms {
 public:
     Rooms(const CpuQueue& q, index_t cols)
-        : cols_(cols),
-          sum_(q, offset_t{cols} * q.threads),
-          mark_(q, offset_t{cols} * q.threads),
-          list_(q, offset_t{cols + offset_t{1}} * q.threads),
-          key_(q, offset_t{cols} * q.threads)
+        : places_(round_up(offset_t{cols}, offset_t{quad})),
+          sum_(q, places_ * q.threads),
+          mark_(q, places_ * q.threads),
+          list_(q, places_ * q.threads),
+          key_(q, places_ * q.threads)
     {
         fill_zero(q, sum_.data(), sum_.size());
         fill_zero(q, mark_.data(), mark_.size());
     }
+    offset_t places() const { return places_; }
     Room<V> of(offset_t thread)
     {
-        return {sum_.data() + thread * cols_, mark_.data() + thread * cols_, list_.data() + thread * (cols_ + 1),
-                key_.data() + thread * cols_};
+        const offset_t at = thread * places_;
+        return {sum_.data() + at, mark_.data() + at, list_.data() + at, key_.data() + at};
     }
 
 private:
-    offset_t cols_;
+    offset_t places_;
     Buffer<V> sum_;
     Buffer<index_t> mark_, list_;
     Buffer<KeyOf<V>> key_;
@@ -81,22 +87,19 @@ offset_t add_marked(const CsrView<V>& a, const CsrView<V>& b, index_t i, const R
     return n;
 }
 
-// The same for plain sums with many products; entries that are zero are left out, columns ascend.
+// The same for plain sums with many products, without marks and list.
 template <class V>
-offset_t add_unmarked(const CsrView<V>& a, const CsrView<V>& b, index_t i, const Room<V>& room)
+void add_unmarked(const CsrView<V>& a, const CsrView<V>& b, const Quads<V>& quads, index_t i, V* sum)
 {
-    V* const sum = room.sum;
     for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p) {
         const V factor = a.value[p];
+        if (quads.is_made() && std::isfinite(factor)) {
+            add_quads(quads, a.col[p], factor, sum);
+            continue;
+        }
         const offset_t end = b.row_begin[a.col[p] + 1];
         for (offset_t r = b.row_begin[a.col[p]]; r < end; ++r) sum[b.col[r]] += factor * b.value[r];
     }
-    offset_t n = 0;
-    for (index_t j = 0; j < b.cols; ++j) {
-        room.list[n] = j;
-        n += sum[j] != V(0);
-    }
-    return n;
 }
 
 template <class V>
@@ -105,6 +108,15 @@ offset_t products_of(const CsrView<V>& a, const CsrView<V>& b, index_t i)
     offset_t products = 0;
     for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
         products += b.row_begin[a.col[p] + 1] - b.row_begin[a.col[p]];
+    return products;
+}
+
+template <class V>
+offset_t products_of(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b)
+{
+    offset_t products = 0;
+#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : products)
+    for (index_t i = 0; i < a.rows; ++i) products += products_of(a, b, i);
     return products;
 }
 
@@ -167,10 +179,20 @@ private:
     Buffer<offset_t> count_;
 };
 
-// What the rule keeps of a row whose columns are in the list, in ascending order; the sums are zero afterwards.
+// The sums of the columns in the list, which are zero afterwards.
 template <class V>
-void keep_row(const Rule<V>& rule, int thread, index_t i, const Room<V>& room, offset_t listed, bool sorted,
-              KeptRows<V>& kept)
+void put_down(int thread, index_t i, const Room<V>& room, offset_t stay, KeptRows<V>& kept)
+{
+    const auto [col, value] = kept.add(thread, i, stay);
+    for (offset_t k = 0; k < stay; ++k) {
+        col[k] = room.list[k];
+        value[k] = std::exchange(room.sum[col[k]], V(0));
+    }
+}
+
+// What the rule keeps of a row whose columns are in the list, in ascending order.
+template <class V>
+void keep_listed(const Rule<V>& rule, int thread, index_t i, const Room<V>& room, offset_t listed, KeptRows<V>& kept)
 {
     offset_t n = 0;
     for (offset_t k = 0; k < listed; ++k)
@@ -183,36 +205,70 @@ void keep_row(const Rule<V>& rule, int thread, index_t i, const Room<V>& room, o
         if (rule.is_inside(i, j) && key_of(room.sum[j]) >= bar) room.list[stay++] = j;
         else room.sum[j] = V(0);
     }
-    if (!sorted) std::sort(room.list, room.list + stay);
-    const auto [col, value] = kept.add(thread, i, stay);
-    for (offset_t k = 0; k < stay; ++k) {
-        col[k] = room.list[k];
-        value[k] = std::exchange(room.sum[col[k]], V(0));
-    }
+    std::sort(room.list, room.list + stay);
+    put_down(thread, i, room, stay, kept);
 }
+
+// The same of the whole array.
+template <class V>
+void keep_summed(const Rule<V>& rule, int thread, index_t i, const Room<V>& room, offset_t places, KeptRows<V>& kept)
+{
+    SumRow<V> row(room.sum, places, rule, room.key);
+    offset_t stay = 0;
+    row.for_each_at_least(bar_of(rule, row), [&](offset_t j) { room.list[stay++] = static_cast<index_t>(j); });
+    put_down(thread, i, room, stay, kept);
+    std::fill_n(room.sum, places, V(0));
+}
+
+// One row after the other, in arrays of their threads.
+template <class S, class V>
+class SelectedRows {
+public:
+    SelectedRows(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rule<V>& rule)
+        : a_(a),
+          b_(b),
+          rule_(rule),
+          is_plain_(std::is_same_v<S, PlusTimes<V>> && rule.cut > 0 && rule.triangle == Triangle::whole),
+          rooms_(q, b.cols),
+          quads_(is_plain_ ? make_quads(q, b, products_of(q, a, b)) : Quads<V>{}),
+          kept_(q, a.rows)
+    {}
+
+    void compute(int thread, index_t i)
+    {
+        const Room<V> room = rooms_.of(thread);
+        if (is_plain_ && places_per_product * products_of(a_, b_, i) >= b_.cols) {
+            add_unmarked(a_, b_, quads_, i, room.sum);
+            keep_summed(rule_, thread, i, room, rooms_.places(), kept_);
+        } else keep_listed(rule_, thread, i, room, add_marked<S>(a_, b_, i, room), kept_);
+    }
+    Csr<V> join() { return kept_.join(a_.rows, b_.cols); }
+
+private:
+    CsrView<V> a_, b_;
+    Rule<V> rule_;
+    bool is_plain_;
+    Rooms<V> rooms_;
+    Quads<V> quads_;
+    KeptRows<V> kept_;
+};
 
 template <class S, class V>
 Csr<V> multiply_select_over(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rule<V>& rule)
 {
-    Rooms<V> rooms(q, b.cols);
-    KeptRows<V> kept(q, a.rows);
+    SelectedRows<S, V> rows(q, a, b, rule);
     std::exception_ptr failed;
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < a.rows; ++i) {
-        const int thread = omp_get_thread_num();
-        const Room<V> room = rooms.of(thread);
-        const bool unmarked =
-            std::is_same_v<S, PlusTimes<V>> && rule.cut > 0 && places_per_product * products_of(a, b, i) >= b.cols;
-        const offset_t n = unmarked ? add_unmarked(a, b, i, room) : add_marked<S>(a, b, i, room);
         try {
-            keep_row(rule, thread, i, room, n, unmarked, kept);
+            rows.compute(omp_get_thread_num(), i);
         } catch (...) {
 #pragma omp critical(tulle_multiply_select)
             failed = std::current_exception();
         }
     }
     if (failed) std::rethrow_exception(failed);
-    return kept.join(a.rows, b.cols);
+    return rows.join();
 }
 
 }  // namespace

@@ -1,0 +1,118 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// A row of sums in an array as long as the matrix is wide, as bar_of() asks for it: one pass of vectors finds all that
+// is asked with the threshold, and keys are put together only where one of the largest is looked for.
+#pragma once
+
+#include <cstdint>
+
+#include "base/vector.hpp"
+#include "graph/cpu/key_row.hpp"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace tulle::inline TULLE_ABI::graph {
+
+template <class V>
+class SumRow {
+public:
+    using Key = KeyOf<V>;
+    static constexpr int lanes = 4;  // the array is as long as a multiple of this, with zeros behind the columns
+
+    // keys: room for as many as there are places.
+    SumRow(const V* sum, offset_t places, const Rule<V>& rule, Key* keys)
+        : sum_(sum),
+          places_(places),
+          cut_(rule.cut),
+          keys_{keys, 0}
+    {
+        if (!rule.is_bar_fixed()) measure();
+    }
+
+    offset_t size() const { return entries_; }
+    offset_t count(Key bar) const { return bar == cut_ ? above_ : keys_.count(bar); }
+    double mass(Key bar) const { return bar == 0 ? mass_ : bar == cut_ ? mass_above_ : keys_.mass(bar); }
+    Key kth(offset_t k)
+    {
+        keys_.entries = 0;
+        for_each_at_least(k <= above_ ? cut_ : 1, [&](offset_t j) { keys_.key[keys_.entries++] = key_of(sum_[j]); });
+        return keys_.kth(k);
+    }
+
+    // visit(j) in ascending order where the sum is at or above the bar, which is not 0.
+    template <class Visit>
+    void for_each_at_least(Key bar, Visit&& visit) const
+    {
+        const Int least = static_cast<Int>(bar);
+        offset_t j = 0;
+        for (; j + 2 * lanes <= places_; j += 2 * lanes) {
+            const Ints left = keys_at(j) >= least, right = keys_at(j + lanes) >= least;
+            if (is_none(left | right)) continue;
+            visit_where(left, j, visit);
+            visit_where(right, j + lanes, visit);
+        }
+        if (j < places_) visit_where(keys_at(j) >= least, j, visit);
+    }
+
+private:
+    using Int = std::conditional_t<sizeof(V) == 4, std::int32_t, std::int64_t>;
+    using Ints = simd::Vector<Int, lanes>;
+    using Values = simd::Vector<V, lanes>;
+    static constexpr offset_t block = 8 * lanes;
+
+    // Keys have no sign bit: the order of signed integers is theirs.
+    Ints keys_at(offset_t j) const
+    {
+        return simd::bits_as<Ints>(simd::load<lanes>(sum_ + j)) & static_cast<Int>(~Key{0} >> 1);
+    }
+    template <class Visit>
+    static void visit_where(const Ints& flags, offset_t j, Visit&& visit)
+    {
+        for (int w = 0; w < lanes; ++w)
+            if (flags[w]) visit(j + w);
+    }
+    static bool is_none(const Ints& flags)
+    {
+        const auto words = simd::bits_as<simd::Vector<std::int64_t, sizeof(Ints) / 8>>(flags);
+        std::int64_t any = 0;
+        for (std::size_t w = 0; w < sizeof(Ints) / 8; ++w) any |= words[w];
+        return any == 0;
+    }
+    // Magnitudes are added up in V for `block` places and then in double.
+    void measure()
+    {
+        const Int cut = static_cast<Int>(cut_);
+        for (offset_t first = 0; first < places_; first += block) {
+            Values all{}, above{};
+            Ints entries{}, count{};
+            for (offset_t j = first; j < std::min(first + block, places_); j += lanes) {
+                const Ints key = keys_at(j), reaches = key >= cut;
+                entries -= key != 0;  // -1 where it is true
+                count -= reaches;
+                all += simd::bits_as<Values>(key);
+                above += simd::bits_as<Values>(key & reaches);
+            }
+            entries_ += total<offset_t>(entries);
+            above_ += total<offset_t>(count);
+            mass_ += total<double>(all);
+            mass_above_ += total<double>(above);
+        }
+    }
+    template <class Sum, class Vector>
+    static Sum total(const Vector& of)
+    {
+        return (Sum(of[0]) + Sum(of[1])) + (Sum(of[2]) + Sum(of[3]));
+    }
+
+    const V* sum_;
+    offset_t places_;
+    Key cut_;
+    KeyRow<V> keys_;
+    offset_t entries_ = 0, above_ = 0;
+    double mass_ = 0, mass_above_ = 0;
+};
+
+}  // namespace tulle::inline TULLE_ABI::graph
+
+#pragma GCC diagnostic pop
