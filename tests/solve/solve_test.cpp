@@ -420,8 +420,9 @@ TEST_P(SolveOn, AFailedUpdateOfValuesLeavesNoMixture)
     EXPECT_TRUE(plan.solve(b_there.span(), x.span()).converged());
     EXPECT_THROW(plan.update_values(bad.view()), ValueError);
     EXPECT_THROW(plan.solve(b_there.span(), x.span()), ValueError) << "solved with old and new values";
-    EXPECT_THROW(plan.solve(DenseView<const double>{16, 1, 1, Layout::row_major, b_there.data()},
-                            DenseView<double>{16, 1, 1, Layout::row_major, x.data()}),
+    auto both = to_device<double>(c, std::span<const double>(std::vector<double>(64, 1)));
+    EXPECT_THROW(plan.solve(DenseView<const double>{16, 2, 2, Layout::row_major, both.data()},
+                            DenseView<double>{16, 2, 2, Layout::row_major, both.data() + 32}),
                  ValueError)
         << "several right-hand sides";
     plan.update_values(good.view());
