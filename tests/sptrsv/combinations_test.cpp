@@ -178,17 +178,14 @@ void check_form(const Context& c, const TriangleForm& form, unsigned one_in)
                     }
 }
 
-// A simulated GPU takes long, a CPU does not: all forms are drawn there.
-unsigned share_of(const Context& c) { return c.backend() == Backend::cpu ? 20 : 700; }
-
 TEST_P(SptrsvCombinationsOn, OfAllOptionsInDouble)
 {
-    for (const TriangleForm& form : all_forms()) check_form<double>(ctx(), form, share_of(ctx()));
+    for (const TriangleForm& form : all_forms()) check_form<double>(ctx(), form, 700);
 }
 
 TEST_P(SptrsvCombinationsOn, OfAllOptionsInFloat)
 {
-    for (const TriangleForm& form : all_forms()) check_form<float>(ctx(), form, share_of(ctx()));
+    for (const TriangleForm& form : all_forms()) check_form<float>(ctx(), form, 700);
 }
 
 // The other triangle is refused where it is not to be ignored, whichever it is.

@@ -454,26 +454,6 @@ TEST_P(SptrsvDeviceTasksOn, FeaturesOfManyRows)
     });
 }
 
-// As many levels as a block of the survey counts itself (128), one less, more; and more than are told without asking.
-TEST_P(SptrsvDeviceTasksOn, FeaturesOfManyLevels)
-{
-    const auto c = ctx();
-    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU finds them on the host";
-    for (const index_t levels : {127, 128, 129, 300}) {
-        SCOPED_TRACE(levels);
-        const auto a = triangle_where<double>(levels + 5, 6, [=](index_t i, index_t j) {
-            return i < levels ? j == i - 1 : j == i - levels;
-        });
-        const Triangle t = triangle_of(a);
-        const Graph want = merge(host_queue, t, Merge::none);
-        c.run([&](const auto& q) {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
-                check_levels(q, a, false, want, features_of(t, want));
-            (void)q;
-        });
-    }
-}
-
 // What the GPU does not take is left to the host, which says what is wrong.
 TEST_P(SptrsvDeviceTasksOn, TakesNoFaultyTriangle)
 {
