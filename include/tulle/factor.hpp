@@ -53,7 +53,8 @@ struct Options {
     int level = 1;           ///< iluk: highest level of fill-in; 0 is ilu0
     /// ilut: entries below drop times the mean magnitude of their row in A are left out.
     double drop = 1e-3;
-    /// ilut: a row of L, and one of U, has at most fill times half as many entries as the mean row of A, and one more.
+    /// ilut: a row of L, and one of U, has at most fill times half as many entries as the mean row of A, and one more:
+    /// the largest, of equal magnitudes those of the smaller columns.
     double fill = 3;
     /// Order of the unknowns; the permutation is handled inside.
     Order order = Order::natural;

@@ -12,8 +12,8 @@
 /// @endcode
 /// A graph of n vertices is a square CSR matrix: an entry (i, j) is an edge from i to j, its value the weight. Vertices
 /// are counted from 0. A vertex without entries is isolated and an ordinary vertex. Matrices and spans of `multiply`
-/// are in the memory of the context, CPU or GPU; vectors in options and results are on the host. Results do not depend
-/// on the number of threads.
+/// are in the memory of the context, CPU or GPU; vectors in options and results are on the host. Row offsets of 32 bits
+/// (Csr32View) are accepted everywhere and widened first. Results do not depend on the number of threads.
 #pragma once
 
 #include <functional>
@@ -25,6 +25,8 @@
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/types.hpp"
 
 /// Products over semirings and under masks, and graph algorithms.
@@ -54,6 +56,14 @@ TULLE_API Semiring parse_semiring(std::string_view name);
 template <class V>
 TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a,
                         std::type_identity_t<std::span<const V>> x, std::type_identity_t<std::span<V>> y);
+/// The same with row offsets of 32 bits.
+template <class V>
+void multiply(const Context& ctx, Semiring semiring, const Csr32View<V>& a, std::type_identity_t<std::span<const V>> x,
+              std::type_identity_t<std::span<V>> y)
+{
+    Buffer<offset_t> wide;
+    multiply(ctx, semiring, matrix::widened<CsrView<V>>(ctx, a, wide), x, y);
+}
 
 /// C<M> = A B over a semiring: the entries of A B at the positions of M, or with `complement` at all others. Only those
 /// are computed and stored: the memory is O(nonzeros of M) without, and that of C with complement. C has an entry where
@@ -64,6 +74,17 @@ TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>&
 template <class V>
 TULLE_API Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                  const CsrView<V>& mask, bool complement = false);
+/// The same with row offsets of 32 bits in one of the matrices or several.
+template <class A, class B, class M, class V = typename ValueOf<A>::type>
+requires(matrix::is_narrow<A> || matrix::is_narrow<B> ||
+         matrix::is_narrow<M>) Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const A& a, const B& b,
+                                                      const M& mask, bool complement = false)
+{
+    Buffer<offset_t> wide_a, wide_b, wide_mask;
+    return multiply_masked<V>(ctx, semiring, matrix::widened<CsrView<V>>(ctx, a, wide_a),
+                              matrix::widened<CsrView<V>>(ctx, b, wide_b),
+                              matrix::widened<CsrView<V>>(ctx, mask, wide_mask), complement);
+}
 
 /// Part of a matrix.
 enum class Triangle {
@@ -87,6 +108,13 @@ struct Select {
 /// @throws ValueError if A is not valid or the selection is out of range; OutOfMemory.
 template <class V>
 TULLE_API Csr<V> select(const Context& ctx, const CsrView<V>& a, const Select& selection);
+/// The same with row offsets of 32 bits.
+template <class V>
+Csr<V> select(const Context& ctx, const Csr32View<V>& a, const Select& selection)
+{
+    Buffer<offset_t> wide;
+    return select(ctx, matrix::widened<CsrView<V>>(ctx, a, wide), selection);
+}
 
 /// select(A B), without ever holding A B: the CPU selects in every row as it is computed, with arrays of B.cols
 /// entries for each thread and, where rows of B are used often, a copy of B of at most twice its size; a GPU computes A
@@ -103,12 +131,22 @@ TULLE_API Csr<V> select(const Context& ctx, const CsrView<V>& a, const Select& s
 template <class V>
 TULLE_API Csr<V> multiply_select(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                  const Select& selection, std::size_t budget = 0);
+/// The same with row offsets of 32 bits in one of the matrices or both.
+template <class A, class B, class V = typename ValueOf<A>::type>
+requires(matrix::is_narrow<A> ||
+         matrix::is_narrow<B>) Csr<V> multiply_select(const Context& ctx, Semiring semiring, const A& a, const B& b,
+                                                      const Select& selection, std::size_t budget = 0)
+{
+    Buffer<offset_t> wide_a, wide_b;
+    return multiply_select<V>(ctx, semiring, matrix::widened<CsrView<V>>(ctx, a, wide_a),
+                              matrix::widened<CsrView<V>>(ctx, b, wide_b), selection, budget);
+}
 
 /// Number of triangles of an undirected graph: sets of three vertices with all three edges. Self loops do not count,
 /// an edge that is stored twice counts once, weights are not read.
 /// @throws ShapeError if A is not square; ValueError if A is not valid or its pattern is not symmetric, that is, the
 /// graph is directed.
-TULLE_API offset_t count_triangles(const Context& ctx, const CsrView<double>& a);
+TULLE_API offset_t count_triangles(const Context& ctx, const AnyCsr<double>& a);
 
 /// Options of pagerank(); the defaults are NetworkX's.
 struct RankOptions {
@@ -130,7 +168,7 @@ struct Ranking {
 /// stored twice has the sum of its weights.
 /// @throws ShapeError if A is not square or a vector has another size; ValueError if A is not valid, a weight is
 /// negative or not finite, an option is out of range, or a vector has a negative entry or adds up to nothing.
-TULLE_API Ranking pagerank(const Context& ctx, const CsrView<double>& a, const RankOptions& options = {});
+TULLE_API Ranking pagerank(const Context& ctx, const AnyCsr<double>& a, const RankOptions& options = {});
 
 /// Hubs and authorities.
 struct HubsAndAuthorities {
@@ -146,7 +184,7 @@ struct HubsAndAuthorities {
 /// @param tolerance converged when the 1-norm of the change of h is below it.
 /// @param iterations at most.
 /// @throws ShapeError if A is not square; ValueError as pagerank().
-TULLE_API HubsAndAuthorities hits(const Context& ctx, const CsrView<double>& a, double tolerance = 1e-8,
+TULLE_API HubsAndAuthorities hits(const Context& ctx, const AnyCsr<double>& a, double tolerance = 1e-8,
                                   int iterations = 1000);
 
 /// Breadth-first search.
@@ -157,7 +195,7 @@ struct Levels {
 
 /// Breadth-first search along the edges from `source`; weights are not read.
 /// @throws ShapeError if A is not square; ValueError if A is not valid or there is no such vertex.
-TULLE_API Levels breadth_first(const Context& ctx, const CsrView<double>& a, index_t source);
+TULLE_API Levels breadth_first(const Context& ctx, const AnyCsr<double>& a, index_t source);
 
 /// Shortest paths.
 struct Paths {
@@ -169,11 +207,11 @@ struct Paths {
 /// edge that is stored twice has the smaller weight.
 /// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or NaN, or there is no
 /// such vertex.
-TULLE_API Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t source);
+TULLE_API Paths shortest_paths(const Context& ctx, const AnyCsr<double>& a, index_t source);
 
 /// The connected component of each vertex, named by its smallest vertex. Directions of edges are ignored.
 /// @throws ShapeError if A is not square; ValueError if A is not valid.
-TULLE_API std::vector<index_t> components(const Context& ctx, const CsrView<double>& a);
+TULLE_API std::vector<index_t> components(const Context& ctx, const AnyCsr<double>& a);
 
 /// Where cluster() is after an iteration.
 struct ClusterStep {
@@ -212,6 +250,6 @@ struct Clusters {
 /// 8 bytes x vertices x max(select, recover), of a copy of one on the CPU, and the arrays of the threads.
 /// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or not finite, or an
 /// option is out of range; OutOfMemory.
-TULLE_API Clusters cluster(const Context& ctx, const CsrView<double>& a, const ClusterOptions& options = {});
+TULLE_API Clusters cluster(const Context& ctx, const AnyCsr<double>& a, const ClusterOptions& options = {});
 
 }  // namespace tulle::inline TULLE_ABI::graph

@@ -267,8 +267,8 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     State& s = *state_;
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<CsrView<V>>(s.ctx, given, s.wide, fresh);
-    if (!fresh.empty()) s.wide = std::move(fresh);
     matrix::require_same_size({rows(), rows(), s.level[0]->a.nonzeros}, matrix::size_of(a));
+    if (!fresh.empty()) s.wide = std::move(fresh);
     s.usable = false;
     s.level[0]->a = a;
     for (std::size_t n = 0; a.rows > 0 && n < s.level.size(); ++n) {
@@ -352,7 +352,8 @@ std::string Plan<V>::describe() const
                        ", spectral radius ", fixed(s.levels[n].spectral_radius, 3));
     text += concat("\n  coarsest: ", s.level.back()->direct ? "solved directly" : "smoothed");
     return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3),
-                         "\n  order:    the same bits every time\n  keeps:    ", human_bytes(bytes()));
+                         "\n  order:    the same bits every time\n  keeps:    ", human_bytes(bytes()),
+                         matrix::widened_text(s.wide.bytes()));
 }
 
 template class Plan<float>;

@@ -41,7 +41,8 @@ std::string nearest_word(std::string_view word, const Words& known)
     for (const std::string_view candidate : known) {
         const bool begun = word.size() >= 3 && candidate.starts_with(word);
         const std::size_t distance = begun ? 1 : edit_distance(word, candidate);
-        if (distance < least && distance < candidate.size()) nearest = candidate, least = distance;
+        if (distance < least && 2 * distance < std::max(word.size(), candidate.size()))
+            nearest = candidate, least = distance;
     }
     return nearest;
 }

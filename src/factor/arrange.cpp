@@ -37,9 +37,9 @@ Graph graph_of(const CpuQueue& q, const CsrView<V>& a, const Buffer<index_t>& pl
 {
     Graph g{Buffer<offset_t>(q, offset_t{a.rows} + 2), {}};
     offset_t* const begin = g.begin.data();
-    std::fill_n(begin, a.rows + 2, offset_t{0});
+    std::fill_n(begin, g.begin.size(), offset_t{0});
     each_edge(a, place, [&](index_t i, index_t j) { ++begin[i + 2], ++begin[j + 2]; });
-    std::partial_sum(begin, begin + a.rows + 2, begin);
+    std::partial_sum(begin, begin + g.begin.size(), begin);
     g.list = Buffer<index_t>(q, begin[a.rows + 1]);
     each_edge(a, place, [&](index_t i, index_t j) {
         g.list.data()[begin[i + 1]++] = j;

@@ -282,6 +282,7 @@ void Plan<V>::apply(std::span<const V> r, std::span<V> z) const
         return;
     }
     const ArrangedMatrix<V>& b = *s.arranged;
+    require<ValueError>(r.data() == z.data() || are_apart(r, z), "r and z overlap", "give z memory of its own, or r's");
     require_placed(s.ctx, r.data(), r.size(), s.known_r, "r");
     require_placed(s.ctx, z.data(), z.size(), s.known_z, "z");
     s.ctx.run([&](const auto& q) { gather(q, b.from_rhs, r.data(), b.work.data()); });

@@ -180,8 +180,10 @@ double step(const Context& ctx, const Queue& q, const Select& selection, double 
 
 }  // namespace
 
-Clusters cluster(const Context& ctx, const CsrView<double>& a, const ClusterOptions& options)
+Clusters cluster(const Context& ctx, const AnyCsr<double>& given, const ClusterOptions& options)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<double>>(ctx, given, wide);
     require_graph(ctx, a);
     require_weights(ctx, a, true);
     require_options(options);

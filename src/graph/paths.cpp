@@ -135,8 +135,10 @@ Vertices components_of(const CsrView<double>& a)
 
 }  // namespace
 
-Levels breadth_first(const Context& ctx, const CsrView<double>& a, index_t source)
+Levels breadth_first(const Context& ctx, const AnyCsr<double>& given, index_t source)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<double>>(ctx, given, wide);
     require_graph(ctx, a);
     require_vertex(source, a.rows);
     return run_on(
@@ -144,8 +146,10 @@ Levels breadth_first(const Context& ctx, const CsrView<double>& a, index_t sourc
         [&](const CpuQueue& q) { return LevelSearch(ctx, q, a, source).run(); });
 }
 
-Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t source)
+Paths shortest_paths(const Context& ctx, const AnyCsr<double>& given, index_t source)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<double>>(ctx, given, wide);
     require_graph(ctx, a);
     require_vertex(source, a.rows);
     require_weights(ctx, a, false);
@@ -154,8 +158,10 @@ Paths shortest_paths(const Context& ctx, const CsrView<double>& a, index_t sourc
         [&](const CpuQueue&) { return paths_from(a, source); });
 }
 
-std::vector<index_t> components(const Context& ctx, const CsrView<double>& a)
+std::vector<index_t> components(const Context& ctx, const AnyCsr<double>& given)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<double>>(ctx, given, wide);
     require_graph(ctx, a);
     return run_on(
         ctx, a.nonzeros, [&](const auto& q) { return name_components(ctx, q, a); },

@@ -121,8 +121,10 @@ HubsAndAuthorities hits_on(const Context& ctx, const Queue& q, const CsrView<dou
 
 }  // namespace
 
-Ranking pagerank(const Context& ctx, const CsrView<double>& a, const RankOptions& options)
+Ranking pagerank(const Context& ctx, const AnyCsr<double>& given, const RankOptions& options)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<double>>(ctx, given, wide);
     require_graph(ctx, a);
     require_weights(ctx, a, true);
     require<ValueError>(options.damping >= 0 && options.damping <= 1 && options.tolerance >= 0 &&
@@ -135,8 +137,10 @@ Ranking pagerank(const Context& ctx, const CsrView<double>& a, const RankOptions
     return some.run([&](const auto& q) { return pagerank_on(some, q, a, options, jump, dangling); });
 }
 
-HubsAndAuthorities hits(const Context& ctx, const CsrView<double>& a, double tolerance, int iterations)
+HubsAndAuthorities hits(const Context& ctx, const AnyCsr<double>& given, double tolerance, int iterations)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<double>>(ctx, given, wide);
     require_graph(ctx, a);
     require_weights(ctx, a, true);
     require<ValueError>(tolerance >= 0 && iterations >= 0, "tolerance and iterations must not be negative");

@@ -64,8 +64,10 @@ offset_t count_by_product(const Context& ctx, const CpuQueue& q, const CsrView<d
 
 }  // namespace
 
-offset_t count_triangles(const Context& ctx, const CsrView<double>& a)
+offset_t count_triangles(const Context& ctx, const AnyCsr<double>& given)
 {
+    Buffer<offset_t> wide;
+    const auto a = matrix::widened<CsrView<double>>(ctx, given, wide);
     require_graph(ctx, a);
     const bool is_tidy = a.sorted && a.unique;
     const Csr<double> tidy = is_tidy ? Csr<double>{} : sum_duplicates(ctx, a);

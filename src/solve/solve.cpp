@@ -640,6 +640,13 @@ private:
     const Recipe recipe_;
 };
 
+template <class State>
+void require_usable(const State& s)
+{
+    require<ValueError>(s.usable, "the plan has no values it could solve with: the last update_values failed",
+                        "call update_values with values it accepts");
+}
+
 }  // namespace
 
 template <class V>
@@ -684,8 +691,7 @@ Report Plan<V>::solve(std::span<const V> b, std::span<V> x, const Observer& obse
 {
     const trace::Phase phase{"solve"};
     State& s = *state_;
-    require<ValueError>(s.usable, "the plan has no values it could solve with: the last update_values failed",
-                        "call update_values with values it accepts");
+    require_usable(s);
     require(std::ssize(b) == s.a.rows,
             [&] { return concat("b has ", b.size(), " entries, but A has ", s.a.rows, " rows"); });
     require(std::ssize(x) == s.a.rows,
@@ -710,6 +716,7 @@ std::vector<Report> Plan<V>::solve(const DenseView<const V>& b, const DenseView<
 {
     const trace::Phase phase{"solve block"};
     State& s = *state_;
+    require_usable(s);
     matrix::require_shape(b, s.a.rows, b.cols, "B");
     matrix::require_shape(x, s.a.rows, b.cols, "X");
     if (b.cols == 0 || s.a.rows == 0) return std::vector<Report>(static_cast<std::size_t>(b.cols));
@@ -793,7 +800,8 @@ std::string Plan<V>::describe() const
                   s.skipped.empty() ? "" : concat("; ", s.skipped), "\n  iteration: ", products,
                   plural(products, " product", " products"),
                   " with A, beside what the preconditioner does on its own\n  keeps:   ", human_bytes(bytes()),
-                  " beside the matrix\n", s.system->preconditioner->describe());
+                  " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n",
+                  s.system->preconditioner->describe());
 }
 
 template class Plan<float>;

@@ -14,6 +14,7 @@
 #include "factor/matrices.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle {
 namespace {
@@ -228,6 +229,52 @@ TEST_P(AmgOn, TentativeProlongatorKeepsTheNearNullSpace)
     const auto plan = Plan<double>::make(c, there.view(), {.coarse_rows = 10},
                                          {a.rows, vectors, vectors, Layout::row_major, to_device<double>(c, b).data()});
     EXPECT_LE(iterations_of_cg(c, a, plan), 30);
+}
+
+// All options together: whatever the cycle, the preconditioner is symmetric, positive definite, and forgets what was
+// applied before.
+TEST_P(AmgOn, EveryCombinationIsSymmetric)
+{
+    const Context c = ctx();
+    const auto a = laplacian<double>(9, 7, 1);
+    const auto there = to_device(c, a.view());
+    for (const Smoother smoother : {Smoother::jacobi, Smoother::l1_jacobi, Smoother::chebyshev})
+        for (const int work : {1, 2, 3})
+            for (const Cycle cycle : {Cycle::v, Cycle::w})
+                for (const double damping : {0.0, 4.0 / 3.0})
+                    for (const int levels : {2, 3, 20}) {
+                        const Options o{.smoother = smoother,
+                                        .degree = work,
+                                        .sweeps = work,
+                                        .cycle = cycle,
+                                        .prolongator_damping = damping,
+                                        .coarse_rows = 4,
+                                        .most_levels = levels};
+                        const std::string what =
+                            concat(to_text(smoother), ", ", work, cycle == Cycle::w ? ", W" : ", V", ", damping ",
+                                   damping, ", levels ", levels);
+                        if (!test::is_drawn(what, 9)) continue;
+                        SCOPED_TRACE(what);
+                        const auto plan = Plan<double>::make(c, there.view(), o);
+                        EXPECT_EQ(std::ssize(plan.levels()) <= levels, true);
+                        applied(c, plan, Vector(static_cast<std::size_t>(a.rows), 1e6));
+                        expect_symmetric(c, plan);
+                    }
+}
+
+// A row without a root beside it joins the aggregate of its strongest neighbour that has one; of equal ones the first.
+TEST(Amg, TheFirstOfEqualNeighboursIsJoined)
+{
+    const std::vector<offset_t> begin{0, 4};
+    const std::vector<index_t> col{1, 2, 3, 4}, first{-1, -1, 7, 5, 6};
+    const auto joined = [&](const std::vector<double>& weight) {
+        index_t aggregate = -2;
+        amg::JoinNeighbour<double>{{begin.data(), col.data()}, weight.data(), first.data(), &aggregate}(0);
+        return aggregate;
+    };
+    EXPECT_EQ(joined({9, 1, 1, 1}), 7);
+    EXPECT_EQ(joined({1, 1, 2, 2}), 5);
+    EXPECT_EQ(joined({1, 1, 2, 3}), 6);
 }
 
 // No two roots of an aggregate are within distance two, and every row is within distance two of one.

@@ -195,6 +195,128 @@ TEST_P(Offsets32On, Sptrsv)
     EXPECT_EQ(sptrsv::level_widths<double>(c, a.csr()).alone, sptrsv::level_widths<double>(c, a.wide.view()).alone);
 }
 
+TEST_P(Offsets32On, Sddmm)
+{
+    const Context c = ctx();
+    const Both<double> a(c, sample());
+    const auto x = to_device<double>(c, std::vector<double>(70 * 3, 2.0)),
+               y = to_device<double>(c, std::vector<double>(50 * 3, 3.0));
+    const DenseView<const double> xv{70, 3, 3, Layout::row_major, x.data()}, yv{50, 3, 3, Layout::row_major, y.data()};
+    const std::vector<double> want(static_cast<std::size_t>(a.wide.nonzeros()), 18.0);
+    auto got = to_device<double>(c, std::vector<double>(want.size()));
+    auto plan = sddmm::Plan<double>::make(c, a.csr());
+    plan.run(xv, yv, got.span());
+    EXPECT_EQ(host_vector(c, got), want);
+    EXPECT_TRUE(says_widened(plan.describe())) << plan.describe();
+    const auto allocations = c.memory().allocations();
+    plan.update_values(a.csr());
+    EXPECT_EQ(c.memory().allocations(), allocations) << "widened once";
+    got = to_device<double>(c, std::vector<double>(want.size()));
+    sddmm::multiply(c, a.csr(), xv, yv, got.span());
+    EXPECT_EQ(host_vector(c, got), want);
+}
+
+// What apply(b) of a plan, or a solve with it, gives for ones.
+template <class Apply>
+std::vector<double> applied(const Context& c, const Apply& apply)
+{
+    const auto b = to_device<double>(c, std::vector<double>(60, 1.0));
+    auto x = to_device<double>(c, std::vector<double>(60));
+    apply(b.span(), x.span());
+    return host_vector(c, x);
+}
+
+// apply(plan, b, x) with offsets of both kinds, before and after new values, and after an update that is refused.
+template <class Make, class Apply>
+void expect_same_plan(const Context& c, const Make& make, const Apply& apply)
+{
+    const Both<double> a(c, triangle()), other(c, random_matrix<double>(64, 64, 0.1, Values::integers, 8));
+    const auto of = [&](auto& plan) { return applied(c, [&](auto b, auto x) { apply(plan, b, x); }); };
+    auto wide = make(AnyCsr<double>(a.wide.view())), narrow = make(AnyCsr<double>(a.csr()));
+    const auto want = of(wide);
+    EXPECT_EQ(of(narrow), want);
+    for (auto* plan : {&wide, &narrow}) {
+        plan->update_values(a.csr());
+        EXPECT_EQ(of(*plan), want);
+        plan->update_values(a.wide.view());
+        EXPECT_EQ(of(*plan), want);
+    }
+    auto fresh = make(AnyCsr<double>(a.wide.view()));
+    EXPECT_THROW(fresh.update_values(other.csr()), PlanMismatch);
+    EXPECT_EQ(of(fresh), want);
+    fresh.update_values(a.csr());
+    EXPECT_EQ(of(fresh), want) << "offsets of the matrix that was refused";
+}
+
+TEST_P(Offsets32On, PlansThatSolve)
+{
+    const Context c = ctx();
+    expect_same_plan(
+        c, [&](const AnyCsr<double>& a) { return factor::Plan<double>::make(c, a); },
+        [](auto& plan, auto b, auto x) { plan.apply(b, x); });
+    expect_same_plan(
+        c, [&](const AnyCsr<double>& a) { return amg::Plan<double>::make(c, a); },
+        [](auto& plan, auto b, auto x) { plan.apply(b, x); });
+    expect_same_plan(
+        c, [&](const AnyCsr<double>& a) { return solve::Plan<double>::make(c, a); },
+        [](auto& plan, auto b, auto x) { plan.solve(b, x); });
+    expect_same_plan(
+        c,
+        [&](const AnyCsr<double>& a) { return std::visit([&](auto m) { return spmv::Plan<double>::make(c, m); }, a); },
+        [](auto& plan, auto b, auto x) { plan.run(b, x); });
+    const Both<double> a(c, triangle());
+    for (const std::string& text :
+         {amg::Plan<double>::make(c, a.csr()).describe(), solve::Plan<double>::make(c, a.csr()).describe()})
+        EXPECT_TRUE(says_widened(text)) << text;
+}
+
+TEST_P(Offsets32On, Graphs)
+{
+    using graph::Semiring;
+    const Context c = ctx();
+    const Both<double> a(c, sample()), b(c, random_matrix<double>(50, 40, 0.1, Values::integers, 4)),
+        mask(c, random_matrix<double>(70, 40, 0.3, Values::integers, 5));
+    const auto x = to_device<double>(c, std::vector<double>(50, 2.0));
+    auto want = to_device<double>(c, std::vector<double>(70)), got = to_device<double>(c, std::vector<double>(70));
+    graph::multiply(c, Semiring::max_plus, a.wide.view(), x.span(), want.span());
+    graph::multiply(c, Semiring::max_plus, a.csr(), x.span(), got.span());
+    EXPECT_EQ(host_vector(c, got), host_vector(c, want));
+    const auto masked =
+        host_of(c, graph::multiply_masked(c, Semiring::plus_times, a.wide.view(), b.wide.view(), mask.wide.view()));
+    expect_same(host_of(c, graph::multiply_masked(c, Semiring::plus_times, a.csr(), b.csr(), mask.csr())), masked);
+    expect_same(host_of(c, graph::multiply_masked(c, Semiring::plus_times, a.wide.view(), b.wide.view(), mask.csr())),
+                masked);
+    const graph::Select few{.most_per_row = 2};
+    expect_same(host_of(c, graph::select(c, a.csr(), few)), host_of(c, graph::select(c, a.wide.view(), few)));
+    const std::size_t budget = std::size_t{1} << 20;
+    const auto selected =
+        host_of(c, graph::multiply_select(c, Semiring::plus_times, a.wide.view(), b.wide.view(), few, budget));
+    expect_same(host_of(c, graph::multiply_select(c, Semiring::plus_times, a.csr(), b.csr(), few, budget)), selected);
+    expect_same(host_of(c, graph::multiply_select(c, Semiring::plus_times, a.wide.view(), b.csr(), few, budget)),
+                selected);
+}
+
+TEST_P(Offsets32On, GraphAlgorithms)
+{
+    const Context c = ctx();
+    std::vector<std::tuple<index_t, index_t, double>> edges;
+    for (index_t i = 0; i < 60; ++i)
+        for (const index_t j : {(i + 1) % 60, (i + 2) % 60, (i * 7) % 60})
+            if (i != j) edges.emplace_back(i, j, 1.0 + i % 3), edges.emplace_back(j, i, 1.0 + i % 3);
+    HostCsr<double> host = csr_of<double>(60, 60, edges);
+    host.unique = false;
+    const Both<double> a(c, host);
+    const auto wide = a.wide.view();
+    EXPECT_EQ(graph::count_triangles(c, a.csr()), graph::count_triangles(c, wide));
+    EXPECT_EQ(graph::pagerank(c, a.csr()).value, graph::pagerank(c, wide).value);
+    EXPECT_EQ(graph::hits(c, a.csr()).hub, graph::hits(c, wide).hub);
+    EXPECT_EQ(graph::breadth_first(c, a.csr(), 3).parent, graph::breadth_first(c, wide, 3).parent);
+    EXPECT_EQ(graph::shortest_paths(c, a.csr(), 3).distance, graph::shortest_paths(c, wide, 3).distance);
+    EXPECT_EQ(graph::components(c, a.csr()), graph::components(c, wide));
+    const graph::ClusterOptions short_of_memory{.budget = std::size_t{1} << 20};
+    EXPECT_EQ(graph::cluster(c, a.csr(), short_of_memory).cluster, graph::cluster(c, wide, short_of_memory).cluster);
+}
+
 TEST_P(Offsets32On, Conversions)
 {
     const Context c = ctx();

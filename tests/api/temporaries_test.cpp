@@ -48,13 +48,30 @@ static_assert(no_temporary_has_a_view<Csr<double>, Csc<double>, Coo<double>, Blo
                                       Csr<float>, Dense<Float16>>);
 static_assert(LvalueHasSpan<Buffer<double>> && !TemporaryHasSpan<Buffer<double>>);
 
-template <class... Arguments>
-concept CanPlan = requires(const Context& ctx, Arguments&&... a)
+template <class Plan, class Where, class... Matrices>
+concept CanPlan = requires(const Where& where, const Matrices&... a)
 {
-    spmv::Plan<double>::make(ctx, std::forward<Arguments>(a)...);
+    Plan::make(where, a...);
 };
-static_assert(CanPlan<CsrView<double>>);
-static_assert(!CanPlan<Csr<double>>, "an owner is not taken for a view");
+// A plan takes views, and an owner is not taken for one.
+template <class Plan, class Where, class V>
+constexpr bool takes_views_only = CanPlan<Plan, Where, CsrView<V>> && !CanPlan<Plan, Where, Csr<V>>;
+
+static_assert(takes_views_only<spmv::Plan<double>, Context, double>);
+static_assert(takes_views_only<spmv::Plan<double, float>, Context, float>);
+static_assert(takes_views_only<spmm::Plan<float>, Context, float>);
+static_assert(takes_views_only<sptrsv::Plan<double>, Context, double>);
+static_assert(takes_views_only<sddmm::Plan<float>, Context, float>);
+static_assert(takes_views_only<factor::Plan<double>, Context, double>);
+static_assert(takes_views_only<amg::Plan<double>, Context, double>);
+static_assert(takes_views_only<solve::Plan<double>, Context, double>);
+static_assert(takes_views_only<spmv::TeamPlan<double>, Team, double>);
+static_assert(takes_views_only<spmm::TeamPlan<double>, Team, double>);
+static_assert(CanPlan<spgemm::Plan<double>, Context, CsrView<double>, CsrView<double>>);
+static_assert(!CanPlan<spgemm::Plan<double>, Context, Csr<double>, CsrView<double>>);
+static_assert(!CanPlan<spgemm::Plan<double>, Context, CsrView<double>, Csr<double>>);
+static_assert(CanPlan<spgemm::TeamPlan<double>, Team, CsrView<double>, CsrView<double>>);
+static_assert(!CanPlan<spgemm::TeamPlan<double>, Team, Csr<double>, CsrView<double>>);
 
 TEST(Temporaries, GiveNoViews) { SUCCEED() << "what is to be seen was seen by the compiler"; }
 

@@ -49,6 +49,7 @@ TEST(Suggest, FindsTheNearestOrNothing)
     EXPECT_EQ(nearest_word("spilt", known), "split");
     EXPECT_EQ(nearest_word("scat", known), "scatter");
     EXPECT_EQ(nearest_word("banana", known), "");
+    EXPECT_EQ(nearest_word("-o", std::vector<std::string>{"-h", "-q"}), "") << "nothing of it is left";
     EXPECT_EQ(nearest_word("", known), "");
 }
 
@@ -171,6 +172,10 @@ TEST_F(Usage, NumbersOutOfRangeAreTold)
     for (const char* words : {"run sptrsv stencil5:4 --search -1", "plan spmv stencil5:4 --link nan",
                               "run spmm stencil5:4 --expected-calls inf"})
         expect_says(words, "greater than 0");
+    expect_says("solve stencil5:4 --tolerance abc", "--tolerance: must be a number from 0 on, not 'abc'");
+    expect_says("solve stencil5:4 --max-iterations -1", "--max-iterations: must be a number from 0 on, not '-1'");
+    expect_says("rank stencil5:4 --damping 1.5", "--damping: must be a number from 0 to 1, not '1.5'");
+    expect_says("run sddmm stencil5:4 --k 0", "--k: must be a number from 1 to 1000000, not '0'");
 }
 
 TEST_F(Usage, ChunksAreNamed)

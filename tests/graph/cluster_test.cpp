@@ -116,6 +116,31 @@ TEST(Order, PutsCommunitiesTogether)
     EXPECT_TRUE(order_by_community(csr_of<float>(0, 0, {}).view()).empty());
 }
 
+// Rows longer than a warp, with their largest entries beyond it: every iteration is that of the CPU.
+TEST_P(ClusterOn, RowsLongerThanAWarp)
+{
+    std::vector<std::tuple<index_t, index_t, double>> edges;
+    for (index_t i = 0; i < 90; ++i)
+        for (index_t j = 0; j < 90; ++j)
+            if (i != j && (i / 45 == j / 45 || (i + j) % 29 == 0))
+                edges.emplace_back(i, j, 1 + (i * j) % 7 + (j > 60) * 9);
+    const auto a = csr_of<double>(90, 90, edges);
+    const auto steps_of = [&](const Context& c) {
+        std::vector<ClusterStep> steps;
+        clusters_of(c, a, {.iterations = 5, .budget = std::size_t{1} << 22, .progress = [&](const ClusterStep& s) {
+                               steps.push_back(s);
+                           }});
+        return steps;
+    };
+    const auto want = steps_of(Context::cpu(1)), got = steps_of(ctx());
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t k = 0; k < want.size(); ++k) {
+        EXPECT_NEAR(got[k].chaos, want[k].chaos, 1e-3 * (1 + want[k].chaos)) << k;
+        EXPECT_EQ(got[k].nonzeros, want[k].nonzeros) << k;
+    }
+    EXPECT_GT(want[0].nonzeros, 90 * 40) << "the rows are short";
+}
+
 TEST_P(ClusterOn, SaysWhereItIsAndStops)
 {
     int steps = 0;

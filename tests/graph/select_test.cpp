@@ -150,6 +150,40 @@ TEST(Select, AddsFourEntriesAtATime)
     }
 }
 
+// Thresholds of 64 bits between two floats, at both ends of what a float holds, and at numbers that are none.
+TEST_P(SelectOn, ThresholdsBetweenFloats)
+{
+    const Context c = ctx();
+    std::vector<std::tuple<index_t, index_t, float>> entries;
+    const std::vector<float> all{0.0f,  -0.1f,     0.7f, std::nextafterf(0.7f, 1), std::nextafterf(0.1f, 0), -1e-45f,
+                                 3e38f, -INFINITY, 1.0f};
+    for (index_t j = 0; j < std::ssize(all); ++j) entries.emplace_back(1, j, all[static_cast<std::size_t>(j)]);
+    const auto a = csr_of<float>(3, 9, entries);
+    const Csr<float> there = to_device(c, a.view());
+    for (const double threshold :
+         {0.1, 0.7, static_cast<double>(0.1f), static_cast<double>(0.7f), 1e-46, 1e-45, 1e-300, 3e38, 1e300})
+        for (const index_t most : {0, 2}) {
+            const Select s{.threshold = threshold, .most_per_row = most};
+            EXPECT_EQ(entries_of(host_of(c, select(c, there.view(), s))), filtered(a, s)) << threshold << ", " << most;
+        }
+}
+
+// More entries than a thread of a CPU puts down in one block, and rows longer than a block.
+TEST(Select, KeepsManyBlocksOfRows)
+{
+    for (const auto& [rows, cols] : {std::pair{150, 200}, {3, 9000}}) {
+        const auto a = matrix_where<double>(rows, 3, Values::integers, 1, [](index_t, index_t) { return true; });
+        const auto b = matrix_where<double>(3, cols, Values::integers, 2, [](index_t, index_t) { return true; });
+        for (const int threads : {1, 3}) {
+            const Context c = Context::cpu(threads);
+            const Csr<double> got = multiply_select(c, Semiring::plus_times, a.view(), b.view(), {});
+            const Csr<double> whole = spgemm::multiply(c, a.view(), b.view());
+            EXPECT_EQ(host_of(c, got).value, host_of(c, whole).value);
+            EXPECT_EQ(host_of(c, got).col, host_of(c, whole).col);
+        }
+    }
+}
+
 TEST_P(SelectOn, NeverHoldsTheProduct)
 {
     const Context c = ctx();

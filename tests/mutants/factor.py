@@ -11,6 +11,7 @@ UPDATE = "*UpdatesValuesAsANewPlanWould/c*"
 SYMMETRIC = "*IsSymmetricAndPositiveDefinite/c*:*PreconditionsCg/c*"
 
 ARRANGE = "Arrange.*:*ArrangeOn*/c*"
+COMBINED = "*FactorCombinationsOn*/c*"
 
 MUTANTS = [
     mutant("matching: duals of columns are not renewed", "src/factor/matching.hpp", "v_.data()[j] -= shortest - distance_.data()[j];", "", "Arrange.*"),
@@ -36,4 +37,14 @@ MUTANTS = [
     mutant("amg update: the restriction keeps its values", "src/amg/setup.cpp", "t.source.size(), t.restriction.value.data());", "0, t.restriction.value.data());", UPDATE, test="amg"),
     mutant("amg update: the coarsest inverse is kept", "src/amg/amg.cpp", "        last.direct->update_values(last.solution.view());\n", "", UPDATE, test="amg"),
     mutant("amg: a diagonal that is not positive is taken", "src/amg/rows.hpp", "own > V(0) ? 0 : 2;", "0;", "*RefusesWhatItCannotUse/c*", test="amg"),
+    # second rounds, combinations of options, equal magnitudes
+    mutant("factor lu: entries that are not finite beyond a warp are taken", "src/factor/cuda/factorize.cu", "for (offset_t k = p.row_begin[i] + lane; k < p.row_begin[i + 1]; k += 32) residue", "for (offset_t k = p.row_begin[i] + lane; k < p.row_begin[i + 1] && k < p.row_begin[i] + 32; k += 32) residue", COMBINED),
+    mutant("factor: the largest of a row is that of its first lane", "src/factor/cuda/load_values.cu", "largest = slice_max<32>(largest);", "", COMBINED),
+    mutant("factor: the last breakdown is named", "src/factor/cuda/factorize.cu", "atomicMin(shared.failed, breakdown_word(i, why));", "*shared.failed = breakdown_word(i, why);", COMBINED),
+    mutant("factor pattern: unsorted rows of a lower triangle", "src/factor/pattern.cpp", "for (offset_t k = a.begin[i]; k < place; ++k) put(a.col[k], a.position(k));", "for (offset_t k = a.begin[i]; k < place; ++k) put(a.col[k], lower ? k : a.position(k));", COMBINED),
+    mutant("factor pattern: a missing diagonal of iluk is another entry", "src/factor/pattern.cpp", "        insert(rows_, i, -1);\n", "        insert(rows_, i, a.begin[i]);\n", COMBINED),
+    mutant("factor ilut: of equal magnitudes the larger columns stay", "src/factor/pattern.cpp", "(x.size == y.size && x.col < y.col);", "(x.size == y.size && x.col > y.col);", "FactorPattern.*"),
+    mutant("amg: a residual that a smoother of degree one has not left", "src/amg/amg.cpp", "(options.degree > 1 || !from_zero);", "true;", "*EveryCombinationIsSymmetric/c*", test="amg"),
+    mutant("amg: the last of equal neighbours is joined", "src/amg/rows.hpp", "!(weight[k] > most)) continue;", "!(weight[k] >= most)) continue;", "Amg.TheFirst*", test="amg"),
+    mutant("amg update: offsets of a refused matrix are kept", "src/amg/amg.cpp", "    matrix::require_same_size({rows(), rows(), s.level[0]->a.nonzeros}, matrix::size_of(a));\n    if (!fresh.empty()) s.wide = std::move(fresh);\n", "    if (!fresh.empty()) s.wide = std::move(fresh);\n    matrix::require_same_size({rows(), rows(), s.level[0]->a.nonzeros}, matrix::size_of(a));\n", "*Offsets32On.PlansThatSolve/cpu1", test="api"),
 ]

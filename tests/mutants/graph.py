@@ -40,4 +40,9 @@ MUTANTS = [
     graph("levels: a push from every level", "src/graph/cuda/search.cu", "level[u] != last) return;", "level[u] < 0) return;", "GraphsOnAGpu.AreThose*"),
     graph("triangles on a GPU: every edge in both directions", "src/graph/ops.hpp", "degree(v) < degree(u) : v < u;", "degree(v) < degree(u) : v <= u;", "GraphsOnAGpu.Triangles*"),
     graph("components: names are not shortened or compared", "src/graph/ops.hpp", "return {{next[v] != before[v] ? 1.0 : 0.0}};", "return {{0.0}};", "GraphsOnAGpu.AreThose*"),
+    # second rounds, narrow types
+    graph("inflate: the largest of the first 32 entries", "src/graph/cuda/inflate.cu", "for (offset_t p = begin; p < end; p += warp) most = max", "for (offset_t p = begin; p < end && p < begin + 1; p += warp) most = max", "*RowsLongerThanAWarp/cuda*"),
+    graph("inflate: the first 32 entries of a row", "src/graph/cuda/inflate.cu", "for (offset_t p = begin; p < end; p += warp) value[p] =", "for (offset_t p = begin; p < end && p < begin + 1; p += warp) value[p] =", "*RowsLongerThanAWarp/cuda*"),
+    graph("select: a second block overwrites the first", "src/graph/cpu/multiply_select.cpp", "Block& block = mine.back();", "Block& block = mine.front();", "Select.KeepsManyBlocksOfRows"),
+    graph("select: a threshold of 64 bits is rounded down", "src/graph/select.hpp", "if (static_cast<double>(cut) < s.threshold) cut", "if (false) cut", "*ThresholdsBetweenFloats*"),
 ]

@@ -24,4 +24,10 @@ MUTANTS = [
     sddmm("attention: teams are not added up", "src/sddmm/cuda/attend.cu", "for (int distance = Team; distance < 32; distance *= 2)\n#pragma unroll", "for (int distance = Team; distance < 16; distance *= 2)\n#pragma unroll", filter=ATTENTION),
     sddmm("attention: empty rows are divided by nothing", "src/sddmm/cuda/attend.cu", "empty ? Sum<V>(0) : r.sum", "false ? Sum<V>(0) : r.sum", filter="*EqualScores*/cuda*"),
     sddmm("attention, cpu: the largest score is not kept", "src/sddmm/cpu/attend.cpp", "    r.largest = largest;\n}", "}", filter="*AttentionOn.*/cpu"),
+    # large strides, huge indices
+    sddmm("strides: packs of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "load_pack(y.data + col[i] * y.row + j)", "load_pack(y.data + static_cast<index_t>(col[i] * y.row) + j)", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
+    sddmm("strides: numbers of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "widen(y.data[col[i] * y.row + j * y.col])", "widen(y.data[static_cast<index_t>(col[i] * y.row + j * y.col)])", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
+    sddmm("strides: cpu, rows of Y in 32 bits", "src/sddmm/cpu/row_dots.hpp", "rows[i] = y.data + columns[i] * y.row;", "rows[i] = y.data + static_cast<index_t>(columns[i] * y.row);", filter="*SddmmLimitsOn*/cpu*", seeds=[1]),
+    sddmm("strides: attention, rows of V in 32 bits", "src/sddmm/cuda/attend.cu", "const V* from = v.data + row * v.row + j * v.col;", "const V* from = v.data + static_cast<index_t>(row * v.row + j * v.col);", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
+    sddmm("strides: attention, rows of H in 32 bits", "src/sddmm/cuda/attend.cu", "o.h.data[row * o.h.row + j * o.h.col] =", "o.h.data[static_cast<index_t>(row * o.h.row + j * o.h.col)] =", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
 ]

@@ -46,7 +46,8 @@ TEST_P(AttentionOn, IsTheSoftmaxOfTheScoresTimesV)
         using C = decltype(to);
         const auto a = pattern<V>();
         int turn = 0;
-        for (const auto& [depth, width] : {std::pair{1, 1}, {16, 32}, {33, 33}, {64, 128}, {128, 129}, {40, 7}})
+        for (const auto& [depth, width] :
+             {std::pair{1, 1}, {16, 32}, {33, 33}, {64, 128}, {128, 129}, {40, 7}, {8, 511}, {4, 512}})
             for (const bool scaled : {false, true}) {
                 ++turn;
                 const std::string what = name_of<V>() + " to " + name_of<C>() + ", " + std::to_string(depth) + " and " +

@@ -53,6 +53,48 @@ TEST_P(SddmmEndsOn, NonzerosAndColumnsAroundEveryBatch)
             }
 }
 
+// Attention: rows of V, Q and K around the runs and packs that lanes load, and rows of A around the scores at once.
+template <class V, class C>
+void check_attention_ends(const Context& ctx, index_t length, index_t depth, index_t width, Edge edge)
+{
+    const auto a = in_type<V>(matrix_of_lengths<double>({1, length, 0, length}, length, 5));
+    const auto q = dense<V>(a.rows, depth, Values::reals, 1), k = dense<V>(a.cols, depth, Values::reals, 2),
+               v = dense<V>(a.cols, width, Values::reals, 3);
+    const HostDense<C> none{a.rows, width, std::vector<C>(q.at.size() / std::size_t(depth) * std::size_t(width))};
+    for (int form = 0; form < 2; ++form) {
+        const index_t gap = form * 8;
+        const ExactCsr<V> there(ctx, a, edge, 1);
+        const ExactDense<V> q_there(ctx, q, Layout::row_major, gap, edge, 0),
+            k_there(ctx, k, Layout::row_major, gap, edge, 0), v_there(ctx, v, Layout::row_major, gap, edge, 0);
+        const ExactDense<C> h_there(ctx, none, Layout::row_major, gap, edge, 0);
+        Plan<V, C>::make(ctx, there.view(), {.k = depth, .scaled = true})
+            .attend(Sum<V>(0x1p-15), q_there.of, k_there.of, v_there.of, h_there.of);
+        ASSERT_TRUE(is_attended(a, true, 0x1p-15, q, k, v, h_there.take()));
+    }
+}
+
+TEST_P(SddmmEndsOn, AttentionAroundEveryBatch)
+{
+    const auto c = ctx();
+    for (const index_t size : sizes_around_batches(128))
+        for (int along = 0; along < 3; ++along)
+            for (const Edge edge : {Edge::end, Edge::begin}) {
+                if (edge == Edge::begin && c.backend() == Backend::cuda) continue;
+                const index_t length = along == 0 ? size : 3, depth = along == 1 ? size : 5,
+                              width = along == 2 ? size : 6;
+                for_each_type([&](auto v, auto to) {
+                    using V = decltype(v);
+                    using C = decltype(to);
+                    const std::string what = "attention, " + std::to_string(length) + " nonzeros, " +
+                                             std::to_string(depth) + " and " + std::to_string(width) + " columns, " +
+                                             name_of<V>() + " to " + name_of<C>();
+                    if (!is_drawn(what, 20)) return;
+                    SCOPED_TRACE(what);
+                    check_attention_ends<V, C>(c, length, depth, width, edge);
+                });
+            }
+}
+
 TULLE_ON_BACKENDS(SddmmEndsOn);
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "factor/matrices.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
+#include "support/reserved.hpp"
 #include "tulle/error.hpp"
 #include "tulle/solve.hpp"
 #include "tulle/transfer.hpp"
@@ -158,6 +159,75 @@ TEST_P(BlockOn, FailedAllocationsLeaveNothingBehind)
         plan.solve(DenseView<const double>{9, 2, 2, Layout::row_major, v.data()},
                    DenseView<double>{9, 2, 2, Layout::row_major, v.data() + 18});
     });
+}
+
+// B and X whose lines lie apart: what is between them stays. A first guess that solves the system leaves nothing to do.
+TEST_P(BlockOn, LeadingDimensionsAndFirstGuesses)
+{
+    const Context c = ctx();
+    const auto a = laplacian<double>(4, 3, 1);
+    const Csr<double> there = to_device(c, a.view());
+    constexpr index_t cols = 6, gap = 3;
+    const auto b = columns_of<double>(a.rows, cols);
+    const auto solved = solve_block<double>(c, a, b, cols, {.stop = {.relative = 1e-13}}, Layout::col_major);
+    for (const Method method : {Method::cg, Method::gmres})
+        for (const Layout layout : {Layout::row_major, Layout::col_major})
+            for (const bool guess : {false, true}) {
+                SCOPED_TRACE(to_text(method) + (layout == Layout::row_major ? ", rows" : ", columns") +
+                             (guess ? ", guess" : ""));
+                const DenseView<double> shape{a.rows, cols, (layout == Layout::row_major ? cols : a.rows) + gap, layout,
+                                              nullptr};
+                std::vector<double> from(static_cast<std::size_t>(shape.at(a.rows - 1, cols - 1)) + 1, 77), to = from;
+                for (index_t i = 0; i < a.rows; ++i)
+                    for (index_t j = 0; j < cols; ++j) {
+                        const auto at = static_cast<std::size_t>(shape.at(i, j)),
+                                   column = static_cast<std::size_t>(j * a.rows + i);
+                        from[at] = b[column];
+                        to[at] = guess ? solved.x[column] : std::numeric_limits<double>::quiet_NaN();
+                    }
+                const auto b_there = to_device<double>(c, std::span<const double>(from));
+                auto x_there = to_device<double>(c, std::span<const double>(to));
+                auto plan =
+                    Plan<double>::make(c, there.view(), {.method = method, .preconditioner = Jacobi{}, .guess = guess});
+                const auto reports = plan.solve({a.rows, cols, shape.leading, layout, b_there.data()},
+                                                {a.rows, cols, shape.leading, layout, x_there.data()});
+                const auto got = host_vector(c, x_there);
+                for (std::size_t j = 0; j < reports.size(); ++j) {
+                    EXPECT_TRUE(reports[j].converged()) << reports[j].text();
+                    EXPECT_EQ(reports[j].iterations == 0, guess) << j;
+                }
+                std::vector<double> want(got.size(), 77);
+                for (index_t i = 0; i < a.rows; ++i)
+                    for (index_t j = 0; j < cols; ++j)
+                        want[static_cast<std::size_t>(shape.at(i, j))] =
+                            solved.x[static_cast<std::size_t>(j * a.rows + i)];
+                for (std::size_t k = 0; k < got.size(); ++k) ASSERT_NEAR(got[k], want[k], 1e-6) << k;
+            }
+}
+
+// Lines 2^30 numbers apart: products of an index and a leading dimension exceed 32 bits.
+TEST_P(BlockOn, RightHandSides30BitsApart)
+{
+    const RoomToReserve room;
+    const Context c = ctx();
+    if (const std::string why = why_not_reserved(c, std::size_t{100} << 30); !why.empty()) GTEST_SKIP() << why;
+    const auto a = laplacian<double>(3, 2, 1);
+    const Csr<double> there = to_device(c, a.view());
+    constexpr index_t cols = 5;
+    const auto b = columns_of<double>(a.rows, cols);
+    const auto want = solve_block<double>(c, a, b, cols, {}, Layout::col_major);
+    for (const Method method : {Method::cg, Method::gmres})
+        for (const Layout layout : {Layout::row_major, Layout::col_major}) {
+            ReservedDense<double> from(c, a.rows, cols, layout, offset_t{1} << 30),
+                to(c, a.rows, cols, layout, (offset_t{1} << 30) + 1);
+            for (index_t i = 0; i < a.rows; ++i)
+                for (index_t j = 0; j < cols; ++j) from.put(i, j, b[static_cast<std::size_t>(j * a.rows + i)]);
+            auto plan = Plan<double>::make(c, there.view(), {.method = method, .preconditioner = Jacobi{}});
+            for (const Report& r : plan.solve(from.view(), to.view())) EXPECT_TRUE(r.converged()) << r.text();
+            for (index_t i = 0; i < a.rows; ++i)
+                for (index_t j = 0; j < cols; ++j)
+                    EXPECT_NEAR(to.get(i, j), want.x[static_cast<std::size_t>(j * a.rows + i)], 1e-6) << i << ", " << j;
+        }
 }
 
 TULLE_ON_BACKENDS(BlockOn);

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "solve/ops/cg.hpp"
+#include "solve/steps.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
 #include "support/host_matrix.hpp"
@@ -427,6 +429,11 @@ TEST_P(SolveOn, AFailedUpdateOfValuesLeavesNoMixture)
     EXPECT_TRUE(plan.solve(b_there.span(), x.span()).converged());
     EXPECT_THROW(plan.update_values(bad.view()), ValueError);
     EXPECT_THROW(plan.solve(b_there.span(), x.span()), ValueError) << "solved with old and new values";
+    auto both = to_device<double>(c, std::span<const double>(std::vector<double>(64, 1)));
+    EXPECT_THROW(plan.solve(DenseView<const double>{16, 2, 2, Layout::row_major, both.data()},
+                            DenseView<double>{16, 2, 2, Layout::row_major, both.data() + 32}),
+                 ValueError)
+        << "several right-hand sides";
     plan.update_values(good.view());
     const Report r = plan.solve(b_there.span(), x.span());
     EXPECT_TRUE(r.converged()) << r.text();
@@ -444,6 +451,130 @@ TEST_P(SolveOn, LooksOfTheHostDoNotMatter)
         EXPECT_EQ(often.report.history, seldom.report.history);
         EXPECT_EQ(often.x, seldom.x);
     }
+}
+
+// A diagonal matrix that takes about as many iterations as it has rows.
+HostCsr<double> many_eigenvalues(index_t n)
+{
+    std::vector<double> d(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < d.size(); ++i) d[i] = 1 + static_cast<double>(i * i);
+    return diagonal(d);
+}
+
+// As many iterations between two looks as a status has room for, one less, and more than that.
+TEST_P(SolveOn, LooksAroundTheRoomForNorms)
+{
+    const HostCsr<double> a = many_eigenvalues(70);
+    for (const Method m : {Method::cg, Method::gmres}) {
+        const Recipe recipe{.method = m, .preconditioner = None{}, .restart = 100, .check_every = 1};
+        const auto often = solve_with<double>(ctx(), a, right_side(a), recipe);
+        EXPECT_GT(often.report.iterations, most_unseen) << "the case is too easy";
+        expect_solved(a, right_side(a), often, recipe.stop.relative);
+        for (const int every : {most_unseen - 1, most_unseen, most_unseen + 1, 1000}) {
+            Recipe other = recipe;
+            other.check_every = every;
+            const auto seldom = solve_with<double>(ctx(), a, right_side(a), other);
+            EXPECT_EQ(often.report.history, seldom.report.history) << to_text(m) << ", every " << every;
+            EXPECT_EQ(often.x, seldom.x) << to_text(m) << ", every " << every;
+        }
+    }
+}
+
+// Restarts of every number of vectors around the dot products that one pass makes: without a restart GMRES solves a
+// system of n eigenvalues in n steps, however many passes those take.
+TEST_P(SolveOn, GmresWithMoreVectorsThanAPassHasSums)
+{
+    for (const int n : {7, 8, 9, 16, 17, 25}) {
+        const HostCsr<double> a = many_eigenvalues(n);
+        const auto s = solve_with<double>(ctx(), a, right_side(a),
+                                          {.method = Method::gmres, .preconditioner = None{}, .restart = n});
+        expect_solved(a, right_side(a), s, 1e-8);
+        EXPECT_LE(s.report.iterations, n);
+        EXPECT_EQ(s.report.restarts, 0) << n;
+    }
+}
+
+// The inverse of a block diagonal matrix is its block Jacobi preconditioner, whatever is left for the last block.
+TEST_P(SolveOn, BlocksOfEverySize)
+{
+    for (const int rows : {1, 2, 5, 31, 32}) {
+        const index_t n = 41;
+        Entries<double> e;
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = i / rows * rows; j < std::min<index_t>(n, (i / rows + 1) * rows); ++j)
+                e.emplace_back(i, j, i == j ? 8.0 : 1.0 / (2 + i + j));
+        const HostCsr<double> a = csr_of<double>(n, n, e);
+        const auto s =
+            solve_with<double>(ctx(), a, right_side(a), {.method = Method::gmres, .preconditioner = BlockJacobi{rows}});
+        expect_solved(a, right_side(a), s, 1e-8);
+        EXPECT_EQ(s.report.iterations, 1) << rows;
+    }
+    EXPECT_THROW(solve_with<double>(ctx(), grid<double>(3), std::vector<double>(9, 1),
+                                    {.preconditioner = BlockJacobi{33}}),
+                 ValueError);
+}
+
+// Entries stored twice count as their sum for every choice and preconditioner.
+TEST_P(SolveOn, EntriesStoredTwiceAreAdded)
+{
+    const HostCsr<double> a = grid<double>(5);
+    Entries<double> e;
+    for (const auto& [i, j, v] : a.entries())
+        for (const double part : {0.25, 0.75}) e.emplace_back(i, j, part * v);
+    const HostCsr<double> twice = csr_of<double>(a.rows, a.cols, e);
+    ASSERT_FALSE(twice.unique);
+    for (const Preconditioner& p : {Preconditioner(Jacobi{}), Preconditioner(BlockJacobi{4})}) {
+        const Recipe recipe{.method = Method::cg, .preconditioner = p};
+        const auto want = solve_with<double>(ctx(), a, right_side(a), recipe),
+                   got = solve_with<double>(ctx(), twice, right_side(a), recipe);
+        expect_solved(a, right_side(a), got, 1e-8);
+        EXPECT_EQ(got.report.iterations, want.report.iterations) << to_text(p);
+    }
+    EXPECT_EQ(solve_with<double>(ctx(), twice, right_side(a), {.preconditioner = Jacobi{}}).report.method, Method::cg)
+        << "the matrix is symmetric";
+}
+
+// More entries than all threads of a grid fetch at once: the loop over entries goes round a second time.
+TEST_P(SolveOn, PassesOfMoreEntriesThanAGridTakesAtOnce)
+{
+    const Context c = ctx();
+    const auto n = offset_t{4} * tulle::vector::most_blocks * tulle::vector::threads_of_block + 257;
+    const std::vector<double> ones(static_cast<std::size_t>(n), 1);
+    auto x = to_device<double>(c, std::span<const double>(ones)),
+         p = to_device<double>(c, std::span<const double>(ones)),
+         r = to_device<double>(c, std::span<const double>(ones));
+    const auto z = to_device<double>(c, std::span<const double>(ones));
+    std::vector<double> got_x, got_r;
+    c.run([&](const auto& q) {
+        const std::vector<CgScalars> scalars{{.rho = 2, .alpha = 3, .beta = 4}};
+        const std::vector<Status> status{{.halt = Halt::none,
+                                          .performed = 1,
+                                          .iterations = 0,
+                                          .norm = 1,
+                                          .target = 0,
+                                          .limit = 1e300,
+                                          .value = 0,
+                                          .history = {}}};
+        auto s = to_queue(q, scalars.data(), 1);
+        auto now = to_queue(q, status.data(), 1);
+        const std::vector<double> curvature{4, 0};
+        const auto dots = to_queue(q, curvature.data(), 2);
+        tulle::vector::PassBuffer room(q, n);
+        run_pass(q, n, CgDirection<double>{x.data(), z.data(), p.data(), s.data(), now.data()}, room.space());
+        run_pass(q, n,
+                 CgResidual<double>{
+                     z.data(), r.data(), nullptr, r.data(), true, {nullptr, dots.data()}, s.data(), now.data()},
+                 room.space());
+        EXPECT_DOUBLE_EQ(read_value(q, now.data()).norm, std::sqrt(static_cast<double>(n)) / 2);
+    });
+    got_x = host_vector(c, x);
+    got_r = host_vector(c, r);
+    const auto wrong = [](const std::vector<double>& v, double want) {
+        return std::count_if(v.begin(), v.end(), [=](double e) { return e != want; });
+    };
+    EXPECT_EQ(wrong(got_x, 4), 0) << "x = 1 + 3 * 1";
+    EXPECT_EQ(wrong(host_vector(c, p), 5), 0) << "p = 1 + 4 * 1";
+    EXPECT_EQ(wrong(got_r, 0.5), 0) << "r = 1 - 2 / 4 * 1";
 }
 
 // CG minimises the energy norm of the error over growing spaces.

@@ -3,6 +3,10 @@
 #include "apps/cli/support/parser.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <regex>
 #include <string_view>
 
 #include "apps/cli/support/failure.hpp"
@@ -177,6 +181,25 @@ void Parser::check_effects() const
             concat("leave it out; ", help_command(*e.verb), " shows examples"));
 }
 
+namespace {
+
+// CLI11's sentence about a range, with numbers as people write them.
+std::string readable(const std::string& said)
+{
+    static const std::regex range("(.*): Value (.*) not in range (\\S+) to (\\S+)");
+    std::smatch part;
+    if (!std::regex_match(said, part, range)) return said;
+    const auto plain = [](std::string number) {  // without zeros behind the point
+        if (number.find('.') != number.npos) number.erase(number.find_last_not_of('0') + 1);
+        return number.ends_with('.') ? number.substr(0, number.size() - 1) : number;
+    };
+    const bool is_open = std::strtod(part[4].str().c_str(), nullptr) >= std::numeric_limits<std::int32_t>::max();
+    return concat(part[1].str(), ": must be a number from ", plain(part[3]), is_open ? " on" : " to " + plain(part[4]),
+                  ", not '", part[2].str(), "'");
+}
+
+}  // namespace
+
 void Parser::parse(int count, char** words)
 {
     const std::vector<std::string> arguments(words + std::min(1, count), words + count);
@@ -187,7 +210,7 @@ void Parser::parse(int count, char** words)
     } catch (const CLI::Success&) {
         throw;
     } catch (const CLI::ParseError& error) {
-        throw UsageError(error.what(), help_command(verb) + " shows examples");
+        throw UsageError(readable(error.what()), help_command(verb) + " shows examples");
     }
     check_effects();
     if (!budget_.empty()) settings_.budget = parse_bytes(budget_);
