@@ -146,7 +146,9 @@ std::vector<Report> solve_columns(PlanState<V>& s, const DenseView<const V>& b, 
     return BlockSolve<V>(s, b, x, observe).run();
 }
 
-template std::vector<Report> solve_columns(PlanState<float>&, const DenseView<const float>&, const DenseView<float>&, const Observer&);
-template std::vector<Report> solve_columns(PlanState<double>&, const DenseView<const double>&, const DenseView<double>&, const Observer&);
+template std::vector<Report> solve_columns(PlanState<float>&, const DenseView<const float>&, const DenseView<float>&,
+                                           const Observer&);
+template std::vector<Report> solve_columns(PlanState<double>&, const DenseView<const double>&, const DenseView<double>&,
+                                           const Observer&);
 
 }  // namespace tulle::inline TULLE_ABI::solve

@@ -54,6 +54,7 @@ struct PreconditionerText {
         if (p.match) text += "+match";
         return p.order == factor::Order::rcm ? text + "+rcm" : text;
     }
+    std::string operator()(const Fsai&) const { return "fsai"; }
     std::string operator()(const Amg& p) const
     {
         return p.precision == Precision::as_matrix  ? "amg:double"
@@ -242,13 +243,14 @@ Preconditioner parse_preconditioner(std::string_view text)
     if (text == "jacobi") return Jacobi{};
     if (name == "block-jacobi") return BlockJacobi{parameter_of(text, rest, BlockJacobi{}.rows)};
     if (name == "chebyshev") return Chebyshev{.degree = parameter_of(text, rest, Chebyshev{}.degree)};
+    if (text == "fsai") return Fsai{};
     if (text == "amg") return Amg{};
     if (text == "amg:double") return Amg{.precision = Precision::as_matrix};
     if (text == "amg:float") return Amg{.precision = Precision::in_float};
     if (const auto p = parse_arranged(text)) return *p;
     throw ValueError(concat("'", text, "' is no preconditioner"),
                      "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, "
-                     "amg, amg:float or amg:double; +match and +rcm may follow a factorisation");
+                     "fsai, amg, amg:float or amg:double; +match and +rcm may follow a factorisation");
 }
 
 std::vector<Choice> candidates(const Features& f, const Recipe& recipe)

@@ -12,7 +12,14 @@ SYMMETRIC = "*IsSymmetricAndPositiveDefinite/c*:*PreconditionsCg/c*"
 
 ARRANGE = "Arrange.*:*ArrangeOn*/c*"
 
+FSAI = "*FsaiOn*/c*"
+
 MUTANTS = [
+    mutant("fsai: the last column of a row is not eliminated", "src/factor/fsai_row.hpp", "for (int j = 0; j < k; ++j) sum -=", "for (int j = 0; j < k - 1; ++j) sum -=", FSAI),
+    mutant("fsai: pivots of any sign", "src/factor/fsai_row.hpp", "return pivot > least ? Breakdown::none : Breakdown::negative;", "return Breakdown::none;", FSAI),
+    mutant("fsai: long rows are outside of every class", "src/factor/cuda/invert_rows.cu", "if (longest > 32) invert_class", "if (longest > 64) invert_class", FSAI),
+    mutant("fsai: the transpose keeps its values", "src/factor/fsai.cpp", "std::as_const(source_).data(), source_.size(),", "std::as_const(source_).data(), 0,", FSAI),
+    mutant("fsai: the lightest entries of long rows are kept", "src/factor/fsai.cpp", "a.weight > b.weight : a.col", "a.weight < b.weight : a.col", FSAI),
     mutant("matching: duals of columns are not renewed", "src/factor/matching.hpp", "v_.data()[j] -= shortest - distance_.data()[j];", "", "Arrange.*"),
     mutant("matching: zeros are entries", "src/factor/matching.hpp", "if (cost_.data()[k] < infinite) work", "work", "*StructurallySingular*/c*"),
     mutant("order: neighbours in one direction only", "src/factor/arrange.cpp", "        g.list.data()[begin[j + 1]++] = i;\n", "        g.list.data()[begin[j + 1]++] = j;\n", "Arrange.Cuthill*"),

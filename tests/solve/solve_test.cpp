@@ -139,8 +139,8 @@ void expect_solved(const HostCsr<V>& a, const std::vector<V>& b, const Solved<V>
     EXPECT_LE(residual_of(a, s.x, b), relative * norm_of(b) + slack);
 }
 
-const std::vector<Preconditioner> all_preconditioners{None{}, Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2},
-                                                      Incomplete{}};
+const std::vector<Preconditioner> all_preconditioners{None{},       Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2},
+                                                      Incomplete{}, Fsai{}};
 
 template <class V>
 void check_all(const Context& ctx, double relative)
@@ -495,6 +495,8 @@ TEST(Solve, IterationsAsOthers)
     EXPECT_LE(multigrid.solve(b, x).iterations, 16);
     auto cholesky = Plan<double>::make(c, a.view(), {.preconditioner = Incomplete{.kind = factor::Kind::ic0}});
     EXPECT_LE(cholesky.solve(b, x).iterations, 42);
+    auto inverse = Plan<double>::make(c, a.view(), {.preconditioner = Fsai{}});
+    EXPECT_LE(inverse.solve(b, x).iterations, 55) << inverse.describe();
 }
 
 TEST(Solve, ChoosesFromSymmetryAndDiagonal)
