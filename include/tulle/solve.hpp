@@ -232,7 +232,8 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 /// @throws ValueError (with the names) if there is none.
 TULLE_API Method parse_method(std::string_view name);
 /// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
-/// "ilut", "ilut:DROP:FILL", "fsai", "amg"; factorisations with "+match", "+rcm" or both behind them.
+/// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double"; factorisations with "+match", "+rcm" or
+/// both behind them, amg with "+w" (W-cycle), one of "+jacobi", "+l1-jacobi" and "+gauss-seidel" (smoother), or both.
 /// @throws ValueError (with the names) if the text is wrong.
 TULLE_API Preconditioner parse_preconditioner(std::string_view text);
 /// All methods.

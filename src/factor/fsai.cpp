@@ -97,9 +97,8 @@ std::pair<Csr<V>, offset_t> make_factor(const Context& ctx, const CsrView<V>& a,
 }  // namespace
 
 template <class V>
-Fsai<V>::Fsai(const Context& ctx, const CsrView<V>& a)
-    : ctx_(ctx),
-      lower_(find_pattern_on(ctx, a, {.kind = Kind::ic0}))
+Fsai<V>::Fsai(const Context& ctx, const CsrView<V>& a) : ctx_(ctx),
+                                                         lower_(find_pattern_on(ctx, a, {.kind = Kind::ic0}))
 {
     std::tie(g_, shortened_) = make_factor(ctx, a, lower_);
     work_ = ctx.run([&](const auto& q) { return Buffer<V>(q, a.rows); });
@@ -113,9 +112,8 @@ template <class V>
 void Fsai<V>::fill(const CsrView<V>& a)
 {
     const trace::Phase phase{"approximate inverse"};
-    const FirstBreakdown found = ctx_.run([&](const auto& q) {
-        return invert_rows(q, view_of(lower_), a.value, g_.view(), g_.value.data());
-    });
+    const FirstBreakdown found =
+        ctx_.run([&](const auto& q) { return invert_rows(q, view_of(lower_), a.value, g_.view(), g_.value.data()); });
     require<ValueError>(
         found.why == Breakdown::none,
         [&] { return concat("row ", found.row, ": the matrix of its neighbours is not positive definite"); },

@@ -34,8 +34,8 @@ private:
     void fill(const CsrView<V>& a);
 
     Context ctx_;
-    Pattern lower_;            // of A
-    offset_t shortened_ = 0;   // rows of G with fewer entries than those of A
+    Pattern lower_;           // of A
+    offset_t shortened_ = 0;  // rows of G with fewer entries than those of A
     Csr<V> g_, transposed_;
     Buffer<offset_t> source_;  // position in G of each entry of its transpose
     Buffer<V> work_;

@@ -609,13 +609,16 @@ TEST(Solve, NamesReadBack)
     for (const Method m : methods()) EXPECT_EQ(parse_method(to_text(m)), m);
     for (const Preconditioner& p : all_preconditioners) EXPECT_EQ(parse_preconditioner(to_text(p)), p);
     for (const std::string text :
-         {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double", "ilu0+match", "ic0+rcm", "ilut:0.01:5+match+rcm"})
+         {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double", "amg+w", "amg+gauss-seidel",
+          "amg:double+w+l1-jacobi", "amg+jacobi", "ilu0+match", "ic0+rcm", "ilut:0.01:5+match+rcm"})
         EXPECT_EQ(to_text(parse_preconditioner(text)), text);
     EXPECT_THROW(parse_method("sor"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi:2"), ValueError);
     EXPECT_THROW(parse_preconditioner("chebyshev:x"), ValueError);
     EXPECT_THROW(parse_preconditioner("ilut:x"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi+rcm"), ValueError);
+    EXPECT_THROW(parse_preconditioner("amg+k"), ValueError);
+    EXPECT_THROW(parse_preconditioner("jacobi+w"), ValueError);
 }
 
 TULLE_ON_BACKENDS(SolveOn);

@@ -50,13 +50,14 @@ __device__ Breakdown invert_row(const FsaiRow<V>& row, V* to, int lane, int lane
     return Breakdown::none;
 }
 
-// grid: ceil(rows / RowClass::rows). Rows with more than `Most` / 2 (none for the first class) and at most Most entries.
+// grid: ceil(rows / RowClass::rows). Rows with more than `Most` / 2 (none for the first class) and at most Most
+// entries.
 template <int Most, class V>
 __global__ void __launch_bounds__(RowClass<Most>::threads)
     invert_rows_kernel(PatternView lower, const V* a, CsrView<V> g, int above, V* value, long long* failed)
 {
     using Class = RowClass<Most>;
-    TULLE_SHARED(double, room, Class::rows * fsai_room(Most));
+    TULLE_SHARED(double, room, Class::rows* fsai_room(Most));
     const int slice = static_cast<int>(threadIdx.x) / Class::lanes, lane = static_cast<int>(threadIdx.x) % Class::lanes;
     const offset_t i = static_cast<offset_t>(blockIdx.x) * Class::rows + slice;
     if (i >= g.rows) return;
