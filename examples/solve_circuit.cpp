@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The operating point of a circuit: a grid of resistors with a diode to ground and an amplifying current source at each
-// node, driven at one corner. Nodal analysis gives F(v) = G v + diodes(v) - drive = 0, which Newton's method solves: the
-// Jacobian, not symmetric because of the amplifiers, has new values in each step and always the same pattern.
+// node, driven at one corner. Nodal analysis gives F(v) = G v + diodes(v) - drive = 0, which Newton's method solves:
+// the Jacobian, not symmetric because of the amplifiers, has new values in each step and always the same pattern.
 //
 //     solve_circuit [nodes of an edge]
 #include <algorithm>

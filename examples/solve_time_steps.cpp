@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Heat on a square with implicit time steps: (I + dt k L) u_new = u_old, where the conductivity k falls as the square
-// cools. The pattern stays, so that one plan serves all steps: new values by update_values(), and the temperatures of the
-// step before as the first guess.
+// cools. The pattern stays, so that one plan serves all steps: new values by update_values(), and the temperatures of
+// the step before as the first guess.
 //
 //     solve_time_steps [points of an edge] [steps]
 #include <cstdio>
