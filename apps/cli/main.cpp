@@ -156,8 +156,8 @@ void add_solve(Parser& parser, SolveOptions& o)
                      "cg, pipelined-cg, minres, bicgstab, gmres, fgmres, chebyshev or refinement (chosen from A)")
         ->option_text("NAME");
     verb->add_option("--preconditioner", o.preconditioner,
-                     "none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, amg, "
-                     "amg:float or amg:double; +match, +rcm (chosen)")
+                     "none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, fsai, "
+                     "amg, amg:float or amg:double; +match, +rcm; amg+w, +jacobi, +l1-jacobi, +gauss-seidel (chosen)")
         ->option_text("NAME");
     verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
         ->check(CLI::NonNegativeNumber)

@@ -1,8 +1,9 @@
 /* tulle: sparse linear algebra on CPUs and GPUs
    SPDX-License-Identifier: BSD-3-Clause
-   Solves A x = 1 with the KSP and PC of the options; A is in PETSc's binary format (-f FILE). Prints the reason, the iterations and the
-   relative residual of x, computed anew. bench/robustness/compare runs it. */
+   Solves A x = 1 with the KSP and PC of the options; A is in PETSc's binary format (-f FILE). Prints the reason, the iterations, the
+   relative residual of x, computed anew, and the processor seconds of setup and solve. bench/robustness/compare and time run it. */
 #include <petscksp.h>
+#include <time.h>
 
 int main(int argc, char **argv)
 {
@@ -13,6 +14,8 @@ int main(int argc, char **argv)
   KSPConvergedReason reason;
   PetscInt           iterations;
   PetscReal          norm, residual;
+  clock_t            begin;
+  double             seconds;
   char               name[4096];
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
@@ -25,17 +28,19 @@ int main(int argc, char **argv)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecSet(b, 1.0));
+  begin = clock();
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, x));
+  seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &iterations));
   PetscCall(VecNorm(b, NORM_2, &norm));
   PetscCall(MatMult(A, x, r));
   PetscCall(VecAYPX(r, -1.0, b));
   PetscCall(VecNorm(r, NORM_2, &residual));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %d %g\n", KSPConvergedReasons[reason], (int)iterations, (double)(residual / norm)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %d %g %g\n", KSPConvergedReasons[reason], (int)iterations, (double)(residual / norm), seconds));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&x));

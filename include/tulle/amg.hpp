@@ -29,11 +29,14 @@
 /// Algebraic multigrid.
 namespace tulle::inline TULLE_ABI::amg {
 
-/// The smoothers; all are symmetric.
+/// The smoothers; before and after the coarse correction together they are symmetric.
 enum class Smoother {
     jacobi,     ///< damped by 4/3 over the spectral radius of D^-1 A
     l1_jacobi,  ///< divides by the sums of magnitudes of the rows: converges for every positive definite matrix
     chebyshev,  ///< a Chebyshev polynomial of D^-1 A, of degree Options::degree
+    /// Gauss-Seidel by triangular solves, forwards before the coarse correction and backwards after it. A level whose
+    /// diagonal has zeros takes jacobi.
+    gauss_seidel
 };
 
 /// The order in which levels are visited.
@@ -48,7 +51,7 @@ struct Options {
     double strength = 0.08;
     Smoother smoother = Smoother::chebyshev;  ///< before and after the coarse correction
     int degree = 2;                           ///< of the Chebyshev polynomial
-    int sweeps = 1;                           ///< of the Jacobi smoothers
+    int sweeps = 1;                           ///< of the smoothers other than Chebyshev
     Cycle cycle = Cycle::v;                   ///< order of the levels
     double prolongator_damping = 4.0 / 3.0;   ///< over the spectral radius of D^-1 A; 0: plain aggregation
     index_t coarse_rows = 200;                ///< a level with at most so many rows is solved directly

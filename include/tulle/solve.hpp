@@ -109,6 +109,13 @@ struct Incomplete {
     bool operator==(const Incomplete&) const = default;
 };
 
+/// A factorised sparse approximate inverse on the pattern of the lower triangle of A, for symmetric positive definite
+/// matrices: two products instead of the triangular solves of Incomplete.
+struct Fsai {
+    /// Compares.
+    bool operator==(const Fsai&) const = default;
+};
+
 /// In which type a preconditioner of a double system computes.
 enum class Precision {
     automatic,  ///< float where the range of the diagonal allows it
@@ -129,7 +136,7 @@ struct Amg {
 };
 
 /// The preconditioners.
-using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomplete, Amg>;
+using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomplete, Amg, Fsai>;
 
 /// When a solve ends.
 struct Stop {
@@ -226,7 +233,8 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 /// @throws ValueError (with the names) if there is none.
 TULLE_API Method parse_method(std::string_view name);
 /// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
-/// "ilut", "ilut:DROP:FILL", "amg"; factorisations with "+match", "+rcm" or both behind them.
+/// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double"; factorisations with "+match", "+rcm" or
+/// both behind them, amg with "+w" (W-cycle), one of "+jacobi", "+l1-jacobi" and "+gauss-seidel" (smoother), or both.
 /// @throws ValueError (with the names) if the text is wrong.
 TULLE_API Preconditioner parse_preconditioner(std::string_view text);
 /// All methods.

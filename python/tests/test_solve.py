@@ -19,7 +19,7 @@ def convection(n=20):
     return sp.csr_array(tulle.generate(f"stencil5:{n}") + sp.diags_array([-0.3, 0.3], offsets=[-1, 1], shape=(n * n, n * n)))
 
 
-@pytest.mark.parametrize("preconditioner", ["", "none", "jacobi", "block-jacobi:4", "chebyshev:3", "ic0", "amg"])
+@pytest.mark.parametrize("preconditioner", ["", "none", "jacobi", "block-jacobi:4", "chebyshev:3", "ic0", "fsai", "amg"])
 @pytest.mark.parametrize("method", ["", "cg", "minres", "gmres", "bicgstab"])
 def test_symmetric(method, preconditioner):
     A = tulle.generate("stencil5:20")

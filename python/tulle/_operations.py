@@ -529,7 +529,7 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
     method : str, optional
         "cg", "pipelined_cg", "minres", "bicgstab", "gmres", "fgmres", "chebyshev" or "refinement"; chosen from the symmetry and the diagonal of A if left out.
     preconditioner : str, optional
-        "none", "jacobi", "block-jacobi:8", "chebyshev:3", "ilu0", "ic0", "iluk:1", "ilut" or "amg"; chosen if left out.
+        "none", "jacobi", "block-jacobi:8", "chebyshev:3", "ilu0", "ic0", "iluk:1", "ilut", "fsai" or "amg"; chosen if left out.
     rtol, atol : float
         The norm of b - A x that is small enough: the larger of rtol times the norm of b, and atol.
     maxiter : int

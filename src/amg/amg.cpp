@@ -96,7 +96,8 @@ void make_vectors(const Context& ctx, LevelData<V>& level, const Options& option
             level.z = Buffer<V>(q, n);
         }
         level.residual = Buffer<V>(q, n);
-        if (options.smoother == Smoother::chebyshev) level.direction = Buffer<V>(q, n);
+        if (options.smoother == Smoother::chebyshev || options.smoother == Smoother::gauss_seidel)
+            level.direction = Buffer<V>(q, n);
     });
 }
 
@@ -142,8 +143,14 @@ struct CycleOf {
     }
 
     // Improves z; from_zero: z is not read, and taken to be zero.
-    void smooth(LevelData<V>& l, std::span<const V> r, std::span<V> z, bool from_zero, int sweeps) const
+    void smooth(LevelData<V>& l, std::span<const V> r, std::span<V> z, bool from_zero, int sweeps,
+                bool backwards = false) const
     {
+        if (l.lower) {
+            for (int n = 0; n < sweeps * options.sweeps; ++n)
+                smooth_gauss_seidel(l, r, z, from_zero && n == 0, backwards ? *l.upper : *l.lower);
+            return;
+        }
         if (options.smoother == Smoother::chebyshev) {
             for (int n = 0; n < sweeps; ++n) smooth_chebyshev(l, r, z, from_zero && n == 0);
             return;
@@ -158,6 +165,16 @@ struct CycleOf {
             find_residual(l, r, z);
             update(l, SmoothNext<V>{l.inverse.data(), l.residual.data(), V(0), factor, nullptr, z.data()});
         }
+    }
+
+    // z += T^-1 (r - A z), T a triangle of A.
+    void smooth_gauss_seidel(LevelData<V>& l, std::span<const V> r, std::span<V> z, bool from_zero,
+                             const sptrsv::Plan<V>& triangle) const
+    {
+        if (from_zero) return triangle.solve(r, z);
+        find_residual(l, r, z);
+        triangle.solve(std::as_const(l.residual).span(), l.direction.span());
+        update(l, SmoothNext<V>{l.inverse.data(), l.residual.data(), V(1), V(0), l.direction.data(), z.data()});
     }
 
     // Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, algorithm 12.1, for D^-1 A.
@@ -188,6 +205,7 @@ struct CycleOf {
     {
         if (l.direct) return l.direct->run(r, z);
         smooth(l, r, z, from_zero, coarse_sweeps);
+        if (l.lower) smooth(l, r, z, false, coarse_sweeps, true);
     }
 
     // z: a cycle from z, or from zero.
@@ -203,7 +221,7 @@ struct CycleOf {
         if (options.cycle == Cycle::w && coarse.next)
             run(n + 1, std::as_const(coarse.r).span(), coarse.z.span(), false);
         l.next->up->run(V(1), std::as_const(coarse.z).span(), V(1), z);
-        smooth(l, r, z, false, 1);
+        smooth(l, r, z, false, 1, true);
     }
 };
 
@@ -215,6 +233,7 @@ std::string to_text(Smoother smoother)
     case Smoother::jacobi: return "jacobi";
     case Smoother::l1_jacobi: return "l1_jacobi";
     case Smoother::chebyshev: return "chebyshev";
+    case Smoother::gauss_seidel: return "gauss_seidel";
     }
     return "unknown";
 }
@@ -237,6 +256,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
         LevelData<V>& l = *s.level[n];
         l.multiply = spmv::Plan<V>::make(ctx, l.a, {.checked = false});
         inspect(ctx, l, options, n == 0);
+        if (options.smoother == Smoother::gauss_seidel) prepare_triangles(ctx, l);
         make_vectors(ctx, l, options, n == 0);
         if (is_coarsest(l.a.rows, n, options)) break;
         Csr<V> tentative =
@@ -275,6 +295,7 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
         LevelData<V>& l = *s.level[n];
         l.multiply->update_values(l.a);
         inspect(s.ctx, l, s.options, n == 0);
+        if (s.options.smoother == Smoother::gauss_seidel) prepare_triangles(s.ctx, l);
         s.levels[n].spectral_radius = l.spectral_radius;
         if (!l.next) break;
         coarsen(s.ctx, l, s.options, false, s.level[n + 1]->own);
@@ -347,9 +368,10 @@ std::string Plan<V>::describe() const
                " of the near null space, ", to_text(s.options.smoother),
                s.options.cycle == Cycle::v ? ", V-cycle" : ", W-cycle", sizeof(V) == 4 ? ", float" : ", double");
     for (std::size_t n = 0; n < s.levels.size(); ++n)
-        text += concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
-                       s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"),
-                       ", spectral radius ", fixed(s.levels[n].spectral_radius, 3));
+        text +=
+            concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
+                   s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"), ", spectral radius ",
+                   fixed(s.levels[n].spectral_radius, 3), s.level[n]->positive ? "" : ", zeros on the diagonal");
     text += concat("\n  coarsest: ", s.level.back()->direct ? "solved directly" : "smoothed");
     return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3),
                          "\n  order:    the same bits every time\n  keeps:    ", human_bytes(bytes()),

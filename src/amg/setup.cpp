@@ -222,7 +222,8 @@ void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bo
         for (Buffer<V>* b : {&level.diagonal, &level.inverse, &level.bound})
             if (b->size() != n) *b = Buffer<V>(q, n);
         for_each(q, n, InspectRow<V>{level.a, level.diagonal.data(), level.bound.data(), problem.data()});
-        if (finest && prim::maximum(q, problem.data(), n, index_t{0}) > 0) {
+        level.positive = prim::maximum(q, problem.data(), n, index_t{0}) == 0;
+        if (finest && !level.positive) {
             Buffer<index_t> here(ctx.host(), n);
             download(q, problem.data(), here.data(), n);
             const auto* row = std::find_if(here.data(), here.data() + n, [](index_t p) { return p > 0; });
@@ -236,6 +237,23 @@ void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bo
         level.spectral_radius = std::min(bound, estimate);
         level.largest = std::min(bound, safety * estimate);
     });
+}
+
+template <class V>
+void prepare_triangles(const Context& ctx, LevelData<V>& level)
+{
+    const trace::Phase phase{"triangles"};
+    if (!level.positive) {
+        level.lower.reset();
+        level.upper.reset();
+        return;
+    }
+    sptrsv::Options o{.uplo = sptrsv::Uplo::lower, .other_side = sptrsv::OtherSide::ignore, .checked = false};
+    for (auto* plan : {&level.lower, &level.upper}) {
+        if (*plan) (*plan)->update_values(level.a);
+        else *plan = sptrsv::Plan<V>::make(ctx, level.a, o);
+        o.uplo = sptrsv::Uplo::upper;
+    }
 }
 
 template <class V>
@@ -279,6 +297,7 @@ std::size_t LevelData<V>::bytes() const
 {
     std::size_t sum = own.bytes() + (multiply ? multiply->bytes() : 0) + (next ? next->bytes() : 0) + solution.bytes() +
                       (direct ? direct->bytes() : 0);
+    for (const auto* plan : {&lower, &upper}) sum += *plan ? (*plan)->bytes() : 0;
     for (const Buffer<V>* b : {&diagonal, &inverse, &bound, &r, &z, &residual, &direction}) sum += b->bytes();
     return sum;
 }
@@ -287,6 +306,7 @@ std::size_t LevelData<V>::bytes() const
     template struct Transfer<V>;                                                                 \
     template struct LevelData<V>;                                                                \
     template void inspect(const Context&, LevelData<V>&, const Options&, bool);                  \
+    template void prepare_triangles(const Context&, LevelData<V>&);                              \
     template Csr<V> aggregate(const Context&, const LevelData<V>&, double, index_t, Buffer<V>&); \
     template void coarsen(const Context&, LevelData<V>&, const Options&, bool, Csr<V>&);
 TULLE_SETUP(float)

@@ -8,6 +8,7 @@
 #include "tulle/amg.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spmv.hpp"
+#include "tulle/sptrsv.hpp"
 
 namespace tulle::inline TULLE_ABI::amg {
 
@@ -31,7 +32,9 @@ struct LevelData {
     CsrView<V> a;
     std::optional<spmv::Plan<V>> multiply;
     Buffer<V> diagonal, inverse, bound;
-    double spectral_radius = 0, largest = 0;  // of D^-1 A, estimated; upper end of the smoother's interval
+    double spectral_radius = 0, largest = 0;      // of D^-1 A, estimated; upper end of the smoother's interval
+    bool positive = true;                         // all diagonal entries are
+    std::optional<sptrsv::Plan<V>> lower, upper;  // triangles of a, for Gauss-Seidel
     Buffer<V> r, z, residual, direction;
     Csr<V> solution;  // inverse of the coarsest matrix with all its entries; empty where that would be too large
     std::optional<spmv::Plan<V>> direct;  // multiplies with it
@@ -43,6 +46,10 @@ struct LevelData {
 // Diagonal and bounds of a level; on the finest level every diagonal entry must be positive and every entry finite.
 template <class V>
 void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bool finest);
+
+// Triangular solves for Gauss-Seidel, where the diagonal allows them; new values where there are some already.
+template <class V>
+void prepare_triangles(const Context& ctx, LevelData<V>& level);
 
 // Aggregates, and the tentative prolongator with the near null space of the next level (`near_null` is replaced); no
 // entries where nothing can be aggregated.

@@ -80,20 +80,6 @@ void require_square(const CsrView<V>& a)
             [&] { return concat("a matrix of ", a.rows, " x ", a.cols, " cannot be factorised: it is not square"); });
 }
 
-template <class Queue>
-Pattern upload_pattern(const Queue& q, const Pattern& here)
-{
-    const auto there = [&]<class T>(const Buffer<T>& b) {
-        return b.empty() ? Buffer<T>() : to_queue(q, b.data(), b.size());
-    };
-    Pattern p{.rows = here.rows, .row_begin = there(here.row_begin), .col = {}, .diagonal = {}, .source = {}};
-    p.col = Buffer<index_t>(q, here.col.size());
-    upload(q, here.col.data(), p.col.data(), here.col.size());
-    p.diagonal = there(here.diagonal);
-    p.source = there(here.source);
-    return p;
-}
-
 template <class Queue, class V>
 ArrangedMatrix<V> upload_arranged(const Queue& q, ArrangedMatrix<V>&& here)
 {
@@ -131,22 +117,6 @@ ArrangedMatrix<V> arrange_on(const Context& ctx, const CsrView<V>& a, const Opti
         gather(q, b.from_matrix, a.value, b.value.data());
         return b;
     });
-}
-
-template <class V>
-Pattern pattern_on(const CpuQueue& q, const Context&, const CsrView<V>& a, const Options& options)
-{
-    return find_pattern(q, a, options);
-}
-
-template <class V>
-Pattern pattern_on(const CudaQueue& q, const Context& ctx, const CsrView<V>& a, const Options& options)
-{
-    const bool lower = options.kind == Kind::ic0;
-    if (lower || options.kind == Kind::ilu0)
-        if (auto there = find_pattern_there(q, a.row_begin, a.col, a.rows, a.nonzeros, lower)) return std::move(*there);
-    const Csr<V> here = to_host(ctx, a);
-    return upload_pattern(q, find_pattern(ctx.host(), here.view(), options));
 }
 
 // Says which entry of A is not finite, if one is: no shift helps against that.
@@ -254,9 +224,8 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
     State& s = *state;
     if (options.match || options.order != Order::natural) s.arranged = arrange_on(ctx, given_matrix, options);
     const CsrView<V> a = s.arranged ? s.arranged->view() : given_matrix;
+    s.pattern = find_pattern_on(ctx, a, options);
     ctx.run([&](const auto& q) {
-        const trace::Phase phase{"pattern"};
-        s.pattern = pattern_on(q, ctx, a, options);
         s.levels = order_levels(q, view_of(s.pattern));
         s.value = Buffer<V>(q, s.pattern.nonzeros());
     });

@@ -38,4 +38,8 @@ inline void require_finite_entry(index_t row, index_t col, double value)
 template <class V>
 Pattern find_pattern(const CpuQueue& q, const CsrView<V>& a, const Options& options);
 
+// The same for a matrix in the memory of a context, where the pattern is too.
+template <class V>
+Pattern find_pattern_on(const Context& ctx, const CsrView<V>& a, const Options& options);
+
 }  // namespace tulle::inline TULLE_ABI::factor

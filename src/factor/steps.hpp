@@ -59,4 +59,11 @@ FirstBreakdown factorize_cholesky(const CpuQueue& q, const PatternView& p, const
 template <class V>
 FirstBreakdown factorize_cholesky(const CudaQueue& q, const PatternView& p, const LevelOrder& levels, V* value);
 
+// The values of G, a factorised sparse approximate inverse (fsai.hpp), from the lower triangle of A; waits. A row of G
+// has at most most_fsai_entries, the diagonal entry last. Rows that break down are not usable.
+template <class V>
+FirstBreakdown invert_rows(const CpuQueue& q, const PatternView& lower, const V* a, const CsrView<V>& g, V* value);
+template <class V>
+FirstBreakdown invert_rows(const CudaQueue& q, const PatternView& lower, const V* a, const CsrView<V>& g, V* value);
+
 }  // namespace tulle::inline TULLE_ABI::factor

@@ -40,6 +40,22 @@ int parameter_of(std::string_view text, std::string_view rest, int otherwise)
     return number;
 }
 
+struct SmootherSuffix {
+    amg::Smoother smoother;
+    std::string_view suffix;
+};
+constexpr std::array smoother_suffixes{SmootherSuffix{amg::Smoother::l1_jacobi, "+l1-jacobi"},
+                                       SmootherSuffix{amg::Smoother::jacobi, "+jacobi"},
+                                       SmootherSuffix{amg::Smoother::gauss_seidel, "+gauss-seidel"}};
+
+// Behind "amg"; nothing for the usual one.
+std::string_view suffix_of(amg::Smoother smoother)
+{
+    for (const SmootherSuffix& s : smoother_suffixes)
+        if (s.smoother == smoother) return s.suffix;
+    return "";
+}
+
 struct PreconditionerText {
     std::string operator()(const None&) const { return "none"; }
     std::string operator()(const Jacobi&) const { return "jacobi"; }
@@ -54,11 +70,13 @@ struct PreconditionerText {
         if (p.match) text += "+match";
         return p.order == factor::Order::rcm ? text + "+rcm" : text;
     }
+    std::string operator()(const Fsai&) const { return "fsai"; }
     std::string operator()(const Amg& p) const
     {
-        return p.precision == Precision::as_matrix  ? "amg:double"
-               : p.precision == Precision::in_float ? "amg:float"
-                                                    : "amg";
+        const std::string text = p.precision == Precision::as_matrix  ? "amg:double"
+                                 : p.precision == Precision::in_float ? "amg:float"
+                                                                      : "amg";
+        return concat(text, p.cycle == amg::Cycle::w ? "+w" : "", suffix_of(p.smoother));
     }
 };
 
@@ -109,6 +127,26 @@ std::optional<Incomplete> parse_arranged(std::string_view text)
         p->match = match;
         p->order = rcm ? factor::Order::rcm : factor::Order::natural;
     }
+    return p;
+}
+
+// "amg", "amg:float" or "amg:double", with "+w" and a smoother in this order.
+std::optional<Amg> parse_amg(std::string_view text)
+{
+    Amg p;
+    for (const SmootherSuffix& s : smoother_suffixes)
+        if (text.ends_with(s.suffix)) {
+            p.smoother = s.smoother;
+            text.remove_suffix(s.suffix.size());
+            break;
+        }
+    if (text.ends_with("+w")) {
+        p.cycle = amg::Cycle::w;
+        text.remove_suffix(2);
+    }
+    if (text == "amg:double") p.precision = Precision::as_matrix;
+    else if (text == "amg:float") p.precision = Precision::in_float;
+    else if (text != "amg") return std::nullopt;
     return p;
 }
 
@@ -242,13 +280,13 @@ Preconditioner parse_preconditioner(std::string_view text)
     if (text == "jacobi") return Jacobi{};
     if (name == "block-jacobi") return BlockJacobi{parameter_of(text, rest, BlockJacobi{}.rows)};
     if (name == "chebyshev") return Chebyshev{.degree = parameter_of(text, rest, Chebyshev{}.degree)};
-    if (text == "amg") return Amg{};
-    if (text == "amg:double") return Amg{.precision = Precision::as_matrix};
-    if (text == "amg:float") return Amg{.precision = Precision::in_float};
+    if (text == "fsai") return Fsai{};
+    if (const auto p = parse_amg(text)) return *p;
     if (const auto p = parse_arranged(text)) return *p;
     throw ValueError(concat("'", text, "' is no preconditioner"),
                      "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, "
-                     "amg, amg:float or amg:double; +match and +rcm may follow a factorisation");
+                     "fsai, amg, amg:float or amg:double; +match and +rcm may follow a factorisation, +w and +jacobi, "
+                     "+l1-jacobi or +gauss-seidel multigrid");
 }
 
 std::vector<Choice> candidates(const Features& f, const Recipe& recipe)

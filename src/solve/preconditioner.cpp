@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The preconditioners: none, the diagonal, diagonal blocks and a Chebyshev polynomial as passes over vectors;
-// incomplete factorisations and multigrid as plans of their modules.
+// incomplete factorisations, approximate inverses and multigrid as plans of their modules.
 #include "solve/preconditioner.hpp"
 
 #include <cmath>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/math.hpp"
+#include "factor/fsai.hpp"
 #include "prim/reduce.hpp"
 #include "solve/chebyshev.hpp"
 #include "solve/float_matrix.hpp"
@@ -220,7 +221,7 @@ private:
     double highest_ = 1;
 };
 
-// A plan of another module: factor::Plan, amg::Plan.
+// A plan of another module: factor::Plan, factor::Fsai, amg::Plan.
 template <class V, class Other>
 class OtherPlan final : public PreconditionerPlan<V> {
 public:
@@ -360,6 +361,10 @@ std::unique_ptr<PreconditionerPlan<V>> make_preconditioner(const Context& ctx, c
         Made operator()(const Chebyshev& p) const { return std::make_unique<ChebyshevPlan<V>>(ctx, a, product, p); }
         Made operator()(const Incomplete& p) const { return make_incomplete(ctx, a, p); }
         Made operator()(const Amg& p) const { return make_amg(ctx, a, p); }
+        Made operator()(const Fsai&) const
+        {
+            return std::make_unique<OtherPlan<V, factor::Fsai<V>>>(factor::Fsai<V>(ctx, a));
+        }
     };
     return std::visit(Maker{ctx, a, product}, preconditioner);
 }

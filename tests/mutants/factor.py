@@ -13,7 +13,14 @@ SYMMETRIC = "*IsSymmetricAndPositiveDefinite/c*:*PreconditionsCg/c*"
 ARRANGE = "Arrange.*:*ArrangeOn*/c*"
 COMBINED = "*FactorCombinationsOn*/c*"
 
+FSAI = "*FsaiOn*/c*"
+
 MUTANTS = [
+    mutant("fsai: the last column of a row is not eliminated", "src/factor/fsai_row.hpp", "for (int j = 0; j < k; ++j) sum -=", "for (int j = 0; j < k - 1; ++j) sum -=", FSAI),
+    mutant("fsai: pivots of any sign", "src/factor/fsai_row.hpp", "return pivot > least ? Breakdown::none : Breakdown::negative;", "return Breakdown::none;", FSAI),
+    mutant("fsai: long rows are outside of every class", "src/factor/cuda/invert_rows.cu", "if (longest > 32) invert_class", "if (longest > 64) invert_class", FSAI),
+    mutant("fsai: the transpose keeps its values", "src/factor/fsai.cpp", "std::as_const(source_).data(), source_.size(),", "std::as_const(source_).data(), 0,", FSAI),
+    mutant("fsai: the lightest entries of long rows are kept", "src/factor/fsai.cpp", "a.weight > b.weight : a.col", "a.weight < b.weight : a.col", FSAI),
     mutant("matching: duals of columns are not renewed", "src/factor/matching.hpp", "v_.data()[j] -= shortest - distance_.data()[j];", "", "Arrange.*"),
     mutant("matching: zeros are entries", "src/factor/matching.hpp", "if (cost_.data()[k] < infinite) work", "work", "*StructurallySingular*/c*"),
     mutant("order: neighbours in one direction only", "src/factor/arrange.cpp", "        g.list.data()[begin[j + 1]++] = i;\n", "        g.list.data()[begin[j + 1]++] = j;\n", "Arrange.Cuthill*"),
@@ -33,7 +40,10 @@ MUTANTS = [
     mutant("amg: roots within distance one only", "src/amg/rows.hpp", "const Word other = around[strong.col[k]];", "const Word other = around[i];", "Amg.Roots*", test="amg"),
     mutant("amg: a root beside an undecided one", "src/amg/rows.hpp", "if (most == word[i]) word[i] = with_state(word[i], in);", "if (most >= word[i]) word[i] = with_state(word[i], in);", "Amg.Roots*", test="amg"),
     mutant("amg: the prolongator is not orthonormal", "src/amg/rows.hpp", "entry(n, c) -= part * entry(n, d);", "entry(n, c) -= part;", "*TentativeProlongator*/c*", test="amg"),
-    mutant("amg: the smoother after is not that before", "src/amg/amg.cpp", "        smooth(l, r, z, false, 1);", "        smooth(l, r, z, false, 2);", SYMMETRIC, test="amg"),
+    mutant("amg: the smoother after is not that before", "src/amg/amg.cpp", "        smooth(l, r, z, false, 1, true);", "        smooth(l, r, z, false, 2, true);", SYMMETRIC, test="amg"),
+    mutant("amg: Gauss-Seidel forwards after the correction too", "src/amg/amg.cpp", "        smooth(l, r, z, false, 1, true);", "        smooth(l, r, z, false, 1);", SYMMETRIC, test="amg"),
+    mutant("amg update: triangles keep their values", "src/amg/setup.cpp", "(*plan)->update_values(level.a);", "static_cast<void>(0);", UPDATE, test="amg"),
+    mutant("amg: triangular solves with zeros on the diagonal", "src/amg/setup.cpp", "    if (!level.positive) {", "    if (false) {", "*GaussSeidelWhereACoarse*/c*", test="amg"),
     mutant("amg update: the restriction keeps its values", "src/amg/setup.cpp", "t.source.size(), t.restriction.value.data());", "0, t.restriction.value.data());", UPDATE, test="amg"),
     mutant("amg update: the coarsest inverse is kept", "src/amg/amg.cpp", "        last.direct->update_values(last.solution.view());\n", "", UPDATE, test="amg"),
     mutant("amg: a diagonal that is not positive is taken", "src/amg/rows.hpp", "own > V(0) ? 0 : 2;", "0;", "*RefusesWhatItCannotUse/c*", test="amg"),

@@ -141,8 +141,8 @@ void expect_solved(const HostCsr<V>& a, const std::vector<V>& b, const Solved<V>
     EXPECT_LE(residual_of(a, s.x, b), relative * norm_of(b) + slack);
 }
 
-const std::vector<Preconditioner> all_preconditioners{None{}, Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2},
-                                                      Incomplete{}};
+const std::vector<Preconditioner> all_preconditioners{None{},       Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2},
+                                                      Incomplete{}, Fsai{}};
 
 template <class V>
 void check_all(const Context& ctx, double relative)
@@ -635,6 +635,8 @@ TEST(Solve, IterationsAsOthers)
     EXPECT_LE(multigrid.solve(b, x).iterations, 16);
     auto cholesky = Plan<double>::make(c, a.view(), {.preconditioner = Incomplete{.kind = factor::Kind::ic0}});
     EXPECT_LE(cholesky.solve(b, x).iterations, 42);
+    auto inverse = Plan<double>::make(c, a.view(), {.preconditioner = Fsai{}});
+    EXPECT_LE(inverse.solve(b, x).iterations, 55) << inverse.describe();
 }
 
 TEST(Solve, ChoosesFromSymmetryAndDiagonal)
@@ -747,13 +749,16 @@ TEST(Solve, NamesReadBack)
     for (const Method m : methods()) EXPECT_EQ(parse_method(to_text(m)), m);
     for (const Preconditioner& p : all_preconditioners) EXPECT_EQ(parse_preconditioner(to_text(p)), p);
     for (const std::string text :
-         {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double", "ilu0+match", "ic0+rcm", "ilut:0.01:5+match+rcm"})
+         {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double", "amg+w", "amg+gauss-seidel",
+          "amg:double+w+l1-jacobi", "amg+jacobi", "ilu0+match", "ic0+rcm", "ilut:0.01:5+match+rcm"})
         EXPECT_EQ(to_text(parse_preconditioner(text)), text);
     EXPECT_THROW(parse_method("sor"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi:2"), ValueError);
     EXPECT_THROW(parse_preconditioner("chebyshev:x"), ValueError);
     EXPECT_THROW(parse_preconditioner("ilut:x"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi+rcm"), ValueError);
+    EXPECT_THROW(parse_preconditioner("amg+k"), ValueError);
+    EXPECT_THROW(parse_preconditioner("jacobi+w"), ValueError);
 }
 
 TULLE_ON_BACKENDS(SolveOn);

@@ -1,0 +1,73 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What a plan keeps, and the parts of a solve that share it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "solve/method.hpp"
+#include "solve/methods/block_cg.hpp"
+#include "tulle/dense.hpp"
+#include "tulle/solve.hpp"
+
+namespace tulle::inline TULLE_ABI::solve {
+
+template <class V>
+struct PlanState {
+    Context ctx;
+    CsrView<V> a;
+    Buffer<offset_t> wide;  // offsets, where the caller's have 32 bits
+    Recipe recipe;
+    Features features;
+    std::vector<Choice> candidates;
+    std::size_t current = 0;  // the candidate in use
+    std::size_t first = 0;    // the candidate that solves begin with until another one has converged
+    bool failed = false;      // the last solve did
+    bool chosen = false;      // preconditioners are chosen, not the caller's
+    std::string skipped;      // candidates before it that could not be made, and why
+    std::unique_ptr<System<V>> system;
+    std::unique_ptr<Iteration<V>> iteration;
+    std::unique_ptr<BlockCg<V>> block;  // made for the first solve with several right-hand sides
+    Buffer<V> block_b, block_x;         // one column
+    Buffer<V> best;                     // the best x so far
+    Buffer<V> checked;                  // its residual, while the method needs its own
+    double setup_seconds = 0;
+    bool usable = true;              // false while update_values() is at work, and after one that failed
+    double make_seconds = 0;         // of make()
+    offset_t usual_iterations = -1;  // of the first solve that converged; -1: none did
+    const void* known_b = nullptr;
+    const void* known_x = nullptr;
+
+    const Choice& choice() const { return candidates[current]; }
+    bool is_last() const { return current + 1 == candidates.size(); }
+};
+
+// inspect.cpp: what is seen of a matrix. ValueError where a value is not finite.
+template <class V>
+Features inspect(const Context& ctx, const CsrView<V>& a);
+
+// set_up.cpp: sets up the current candidate, or the first after it that can be made.
+template <class V>
+void set_up_first(PlanState<V>& s);
+
+// loop.cpp: iterates with the current candidate, and with those after it where it fails.
+template <class V>
+Report run_loop(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Observer& observe);
+
+// advice.cpp: what would make the next solves faster; may be empty.
+template <class V>
+std::string advise(PlanState<V>& s, const Report& report);
+
+// solve.cpp: a solve with one right-hand side, arguments checked.
+template <class V>
+Report solve_one(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Observer& observe);
+
+// columns.cpp: A X = B, arguments checked.
+template <class V>
+std::vector<Report> solve_columns(PlanState<V>& s, const DenseView<const V>& b, const DenseView<V>& x,
+                                  const Observer& observe);
+
+}  // namespace tulle::inline TULLE_ABI::solve
