@@ -98,7 +98,7 @@ private:
     Messages messages_;
 };
 
-// Local rows in up to three pieces: the longest run of rows without ghosts, and what is before and after it.
+// Consecutive local rows.
 template <class V>
 struct RowPiece {
     index_t first = 0;
@@ -106,6 +106,9 @@ struct RowPiece {
     CsrView<V> view;
     bool needs_halo = true;
 };
+template <class V>
+RowPiece<V> piece_of(const Context& ctx, const CsrView<V>& a, index_t first, index_t last, bool needs_halo);
+// Local rows in up to three pieces: the longest run of rows without ghosts, and what is before and after it.
 template <class V>
 std::vector<RowPiece<V>> cut_rows(const Context& ctx, const CsrView<V>& a, const Halo& halo);
 
