@@ -15,11 +15,14 @@ namespace {
 template <class V>
 BinnedSum local_dot(const V* x, const V* y, offset_t n)
 {
-    constexpr int block = 1024;
-    static_assert(block <= BinnedSum::most_at_once);
+    constexpr offset_t first = 64, others = 2048;  // the first tells how large products are, and takes two passes
+    static_assert(others <= BinnedSum::most_at_once);
     BinnedSum sum;
-    for (offset_t i = 0; i < n; i += block)
-        sum.add_products(x + i, y + i, static_cast<int>(std::min<offset_t>(block, n - i)));
+    for (offset_t i = 0; i < n;) {
+        const offset_t count = std::min(i == 0 ? first : others, n - i);
+        sum.add_products(x + i, y + i, static_cast<int>(count));
+        i += count;
+    }
     return sum;
 }
 

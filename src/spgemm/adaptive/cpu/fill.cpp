@@ -61,7 +61,7 @@ void add_lists(const V* factor, const V* const* value, const At* at, offset_t n,
     };
     if (n >= 8 && at[n - 1] - at[0] == n - 1) {
         V* const to = sum + at[0];
-#pragma GCC ivdep
+#pragma omp simd
         for (offset_t l = 0; l < n; ++l) to[l] = add(to[l], l);
     } else {
         for (offset_t l = 0; l < n; ++l) sum[at[l]] = add(sum[at[l]], l);
