@@ -6,6 +6,8 @@
 // consecutive, so they are received where they are read.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,6 +52,12 @@ struct DistCsr<V>::State {
 template <class V>
 DistCsr<V> distribute(const Cluster& cluster, Csr<V> local, std::vector<global_t> ghosts, const Cuts& row_cuts,
                       const Cuts& col_cuts);
+
+// A file that all ranks read together, each a part of its bytes (read.cpp); nothing where it can only be read as a
+// whole. Collective.
+template <class V>
+std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::filesystem::path& file,
+                                        const io::ReadOptions& options);
 
 // The extended x, with `width` numbers for every column, and the messages that fill its ghosts.
 template <class V>

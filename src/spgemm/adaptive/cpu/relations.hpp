@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows whose pattern follows from that of the row before: the same columns (several unknowns at a node), or all columns
 // one further (stencils on grids, bands). A row of C inherits the relation of its row of A; for `shifted` every row of
-// B that it uses must be shifted as well. Then the count of the row before is known to be right, its columns are copied,
-// and its products fall on the same places.
+// B that it uses must be shifted as well. Then the count of the row before is known to be right, its columns are
+// copied, and its products fall on the same places.
 #pragma once
 
 #include "tulle/csr.hpp"

@@ -20,7 +20,9 @@ public:
     static constexpr int most_products = 64;  // comparisons grow with the square
 
     // For a row with so many products.
-    explicit ShortRow(offset_t products) : bits_(products <= few_products ? 6 : 8), products_(static_cast<int>(products))
+    explicit ShortRow(offset_t products)
+        : bits_(products <= few_products ? 6 : 8),
+          products_(static_cast<int>(products))
     {
         std::memset(table_, 0, std::size_t{1} << bits_);
     }
