@@ -33,14 +33,14 @@ public:
     FilePart& operator=(const FilePart&) = delete;
     virtual ~FilePart() = default;
 
-    index_t rows = 0, cols = 0;     // of the file
-    offset_t entries = 0;           // of the part, as stored
-    Mirror mirror = Mirror::none;   // what an entry says of the other triangle
-    bool has_values = true;         // otherwise the options say what they are
-    bool can_be_read = true;        // false: only as a whole (arrays)
+    index_t rows = 0, cols = 0;    // of the file
+    offset_t entries = 0;          // of the part, as stored
+    Mirror mirror = Mirror::none;  // what an entry says of the other triangle
+    bool has_values = true;        // otherwise the options say what they are
+    bool can_be_read = true;       // false: only as a whole (arrays)
 
-    // The entries in the order of the file, once: `before` are in the parts before, `all` in all of them. FormatError as
-    // io::read().
+    // The entries in the order of the file, once: `before` are in the parts before, `all` in all of them. FormatError
+    // as io::read().
     virtual Coo<V> read(offset_t before, offset_t all) = 0;
 };
 

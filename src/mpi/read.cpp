@@ -74,10 +74,10 @@ void set_values(Csr<V>& rows, global_t first, const io::ReadOptions& options)
         for (offset_t k = rows.row_begin.data()[i]; k < rows.row_begin.data()[i + 1]; ++k) {
             const auto row = static_cast<index_t>(first + i);
             const index_t col = rows.col.data()[k];
-            rows.value.data()[k] = options.random_values
-                                       ? static_cast<V>(io::pattern_value(std::max(row, col), std::min(row, col),
-                                                                          *options.random_values))
-                                       : V(1);
+            rows.value.data()[k] =
+                options.random_values
+                    ? static_cast<V>(io::pattern_value(std::max(row, col), std::min(row, col), *options.random_values))
+                    : V(1);
         }
 }
 
@@ -132,16 +132,13 @@ std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::files
     if (cluster.largest(fits ? 0 : 1) != 0) return {};
     const CpuQueue q = cluster.context().host();
     std::unique_ptr<io::FilePart<V>> part;
-    cluster.together("reading",
-                     [&] { part = io::open_part<V>(q, file, options, cluster.rank(), cluster.ranks()); });
+    cluster.together("reading", [&] { part = io::open_part<V>(q, file, options, cluster.rank(), cluster.ranks()); });
     if (cluster.largest(part->can_be_read ? 0 : 1) != 0) return {};
     const std::vector<global_t> before = begins_of(all_gather(cluster, "reading", global_t{part->entries}));
     const auto me = static_cast<std::size_t>(cluster.rank());
     const Cuts have = even_cuts(part->rows, cluster.ranks());
     ByRank<Entry<V>> send;
-    cluster.together("reading", [&] {
-        send = by_owner(part->read(before[me], before.back()), part->mirror, have);
-    });
+    cluster.together("reading", [&] { send = by_owner(part->read(before[me], before.back()), part->mirror, have); });
     const std::vector<Entry<V>> got = exchange(cluster, "reading", send).entry;
     send = {};
     Csr<V> rows;

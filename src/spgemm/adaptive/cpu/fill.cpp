@@ -232,7 +232,7 @@ inline constexpr index_t rows_in_block = 64;
 
 // fresh(block, row, products) for rows of C that follow from nothing, known(…) for those whose columns are there. A
 // refill has all columns.
-template <bool Refill, class V, class Fresh, class Known>
+template <bool HasColumns, class V, class Fresh, class Known>
 void for_each_row(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const unsigned char* relations,
                   bool sorted, const RowRange<V>& c, const Fresh& fresh, const Known& known)
 {
@@ -248,7 +248,7 @@ void for_each_row(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, c
                 fresh(i, block.begin(i));
                 continue;
             }
-            if constexpr (!Refill) block.copy_columns(i);
+            if constexpr (!HasColumns) block.copy_columns(i);
             if (!block.add_by_places(i, places)) known(i, block.begin(i));
         }
     }

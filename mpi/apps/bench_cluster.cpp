@@ -4,7 +4,7 @@
 // again, dot products. Shortest CPU times of the slowest rank in milliseconds (other programs may use the machine);
 // speedup is PETSc's time over tulle's. MPI waits actively, so that waiting counts.
 //
-//     mpirun -n 2 mpi_bench MATRIX …       generators such as stencil7:60
+//     mpirun -n 2 tulle-bench-cluster MATRIX …       generators such as stencil7:60; also as tulle bench cluster
 #include <petscmat.h>
 
 #include <algorithm>
