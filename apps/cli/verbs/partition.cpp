@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle partition: how the rows of a matrix would be dealt out to the ranks of a cluster, without MPI. x is dealt out as
-// the rows where the matrix is square, else evenly.
+// tulle partition: how the rows of a matrix would be dealt out to the ranks of a cluster, without MPI. x is dealt out
+// as the rows where the matrix is square, else evenly.
 //
 // Times are a model, not a measurement: a rank reads its rows and its x from memory at the stated speed, receives its
 // halo at the speed of the link, and pays the latency once for each neighbour; the slowest rank counts.
@@ -26,9 +26,9 @@ struct RankShare {
 
 struct Dealt {
     std::vector<RankShare> ranks;
-    double imbalance = 1;                  // nonzeros of the fullest rank beside the mean
+    double imbalance = 1;  // nonzeros of the fullest rank beside the mean
     offset_t halo = 0, most_halo = 0, most_neighbours = 0;
-    double seconds = 0, one = 0;           // of a product, predicted: on all ranks, on one
+    double seconds = 0, one = 0;  // of a product, predicted: on all ranks, on one
 };
 
 mpi::Cuts cuts_of(const CsrView<double>& a, const PartitionOptions& o)
@@ -46,7 +46,8 @@ RankShare share_of(const CsrView<double>& a, const mpi::Cuts& rows, const mpi::C
     for (offset_t k = a.row_begin[rows[rank]]; k < a.row_begin[rows[rank + 1]]; ++k) {
         const index_t j = a.col[k];
         if (j >= cols[rank] && j < cols[rank + 1]) continue;
-        if (std::exchange(seen[static_cast<std::size_t>(j)], static_cast<int>(rank)) == static_cast<int>(rank)) continue;
+        if (std::exchange(seen[static_cast<std::size_t>(j)], static_cast<int>(rank)) == static_cast<int>(rank))
+            continue;
         ghosts.push_back(j);
     }
     std::sort(ghosts.begin(), ghosts.end());
@@ -60,7 +61,8 @@ RankShare share_of(const CsrView<double>& a, const mpi::Cuts& rows, const mpi::C
 
 double seconds_of(const RankShare& s, const PartitionOptions& o)
 {
-    constexpr double nonzero_bytes = sizeof(double) + sizeof(index_t), row_bytes = sizeof(offset_t) + 2 * sizeof(double);
+    constexpr double nonzero_bytes = sizeof(double) + sizeof(index_t),
+                     row_bytes = sizeof(offset_t) + 2 * sizeof(double);
     const double bytes = static_cast<double>(s.nonzeros) * nonzero_bytes + static_cast<double>(s.rows) * row_bytes;
     return bytes / (o.memory * 1e9) + static_cast<double>(s.halo) * sizeof(double) / (o.link * 1e9) +
            static_cast<double>(s.neighbours) * o.latency * 1e-6;
@@ -90,8 +92,7 @@ Json to_json(const Dealt& d, const PartitionOptions& o)
 {
     Json ranks = Json::array();
     for (const RankShare& s : d.ranks)
-        ranks.push_back(
-            {{"rows", s.rows}, {"nonzeros", s.nonzeros}, {"halo", s.halo}, {"neighbours", s.neighbours}});
+        ranks.push_back({{"rows", s.rows}, {"nonzeros", s.nonzeros}, {"halo", s.halo}, {"neighbours", s.neighbours}});
     return {{"method", o.method},
             {"ranks", ranks},
             {"imbalance", d.imbalance},
@@ -102,7 +103,10 @@ Json to_json(const Dealt& d, const PartitionOptions& o)
             {"predicted_seconds", d.seconds},
             {"predicted_seconds_one_rank", d.one},
             {"predicted_speedup", d.seconds > 0 ? d.one / d.seconds : 1.0},
-            {"assumed", {{"link_bytes_per_second", o.link * 1e9}, {"latency_seconds", o.latency * 1e-6}, {"memory_bytes_per_second", o.memory * 1e9}}}};
+            {"assumed",
+             {{"link_bytes_per_second", o.link * 1e9},
+              {"latency_seconds", o.latency * 1e-6},
+              {"memory_bytes_per_second", o.memory * 1e9}}}};
 }
 
 // Up to so many ranks are listed; others are in the sums alone.
@@ -114,15 +118,18 @@ std::string text_of(const Session& session, const Dealt& d, const PartitionOptio
         table.add({std::to_string(r), grouped(d.ranks[r].rows), grouped(d.ranks[r].nonzeros), grouped(d.ranks[r].halo),
                    grouped(d.ranks[r].neighbours), seconds_text(seconds_of(d.ranks[r], o))});
     Facts facts;
-    if (d.ranks.size() > listed) facts.add("not listed", counted(std::ssize(d.ranks) - offset_t{listed}, "rank", "ranks"));
+    if (d.ranks.size() > listed)
+        facts.add("not listed", counted(std::ssize(d.ranks) - offset_t{listed}, "rank", "ranks"));
     facts.add("imbalance", fmt::format("{:.4f}: nonzeros of the fullest rank beside the mean", d.imbalance));
-    facts.add("halo", fmt::format("{} of x in a product, {}; at most {} for a rank", counted(d.halo, "entry", "entries"),
-                                  human_bytes(static_cast<std::size_t>(d.halo) * sizeof(double)), grouped(d.most_halo)));
+    facts.add("halo",
+              fmt::format("{} of x in a product, {}; at most {} for a rank", counted(d.halo, "entry", "entries"),
+                          human_bytes(static_cast<std::size_t>(d.halo) * sizeof(double)), grouped(d.most_halo)));
     facts.add("neighbours", fmt::format("at most {}", d.most_neighbours));
-    facts.add("model", fmt::format("{} for SpMV, {} on one rank: {:.2f} times as fast; {} GB/s of memory and {} GB/s of "
-                                   "link for each rank, {} us a message",
-                                   seconds_text(d.seconds), seconds_text(d.one), d.seconds > 0 ? d.one / d.seconds : 1.0,
-                                   o.memory, o.link, o.latency));
+    facts.add("model",
+              fmt::format("{} for SpMV, {} on one rank: {:.2f} times as fast; {} GB/s of memory and {} GB/s of "
+                          "link for each rank, {} us a message",
+                          seconds_text(d.seconds), seconds_text(d.one), d.seconds > 0 ? d.one / d.seconds : 1.0,
+                          o.memory, o.link, o.latency));
     return table.text(session.console) + "\n" + facts.text(session.console);
 }
 
